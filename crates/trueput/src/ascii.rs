@@ -192,7 +192,7 @@ mod tests {
         let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let mut files = Vec::new();
         for name in [
-            "analysis", "runner", "record", "engine", "drivers", "trueput",
+            "findings", "report", "runner", "record", "engine", "drivers", "trueput",
         ] {
             sources(&crates.join(name).join("src"), &mut files);
         }

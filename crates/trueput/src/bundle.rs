@@ -11,7 +11,7 @@ use crate::output;
 use crate::size_limit::{SizeLimit, explained};
 use layout::SUMS;
 use std::path::{Path, PathBuf};
-use trueput_analysis::Report;
+use trueput_findings::Run;
 use trueput_record::{Error as RecordError, Outcome};
 
 /// A run folder, or what a bundle was unpacked to.
@@ -32,14 +32,11 @@ impl OpenedBundle {
     /// Reads the run, which is called as the user named it.
     ///
     /// # Errors
-    /// As [`Report::load`]; of a bundle, what is wrong with a file of it is said under its name, and
+    /// As [`Run::load`]; of a bundle, what is wrong with a file of it is said under its name, and
     /// one in which no trial has ended is refused.
-    pub fn report(&self) -> Result<Report, Failure> {
-        let read = Report::load_as(&self.folder, &self.named, self.most_bytes);
-        let report = read.map_err(|error| match error {
-            trueput_analysis::Error::Record(error) => self.explained(error),
-            other => other.into(),
-        })?;
+    pub fn report(&self) -> Result<Run, Failure> {
+        let read = Run::load_as(&self.folder, &self.named, self.most_bytes);
+        let report = read.map_err(|error| self.explained(error))?;
         let mut trials = report.trials.iter();
         let has_ended = trials.any(|trial| trial.outcome != Outcome::Interrupted);
         match self.is_unpacked() && !has_ended {

@@ -9,9 +9,12 @@ use crate::screen::Screen;
 use crate::{repeats, signals};
 use std::collections::BTreeSet;
 use std::process::ExitCode;
-use trueput_analysis::answer::{Answer, Standings};
-use trueput_analysis::{Format, Report, quoted};
+use trueput_findings::Run;
+use trueput_findings::answer::{Answer, Standings};
+use trueput_findings::shell::quoted;
 use trueput_record::{Outcome, RunFolder, RunManifest, TrialRecord};
+use trueput_report::answer::AnswerText;
+use trueput_report::{Format, RunReport};
 use trueput_runner::{ConformanceCache, Options, Registry, RunSummary, TimeEstimate};
 
 /// Options for the runner: workers are this program, and Ctrl-C stops the run.
@@ -122,7 +125,7 @@ pub fn command_line() -> Vec<String> {
 /// # Errors
 /// Where the run folder cannot be read or written, or nobody reads standard output.
 pub fn report(folder: &RunFolder, screen: Screen) -> Result<(), Failure> {
-    let report = Report::load(folder.path())?;
+    let report = Run::load(folder.path())?;
     let page = own_page(&report);
     let run_folder = format!("run folder: {}", folder.path().display());
     if screen.full {
@@ -138,7 +141,7 @@ pub fn report(folder: &RunFolder, screen: Screen) -> Result<(), Failure> {
 }
 
 /// The command that writes the whole report.
-pub fn everything(report: &Report) -> String {
+pub fn everything(report: &Run) -> String {
     let run = quoted(&report.shown_as.to_string_lossy());
     format!("Everything: trueput report {run} --full")
 }
@@ -147,7 +150,7 @@ pub fn everything(report: &Report) -> String {
 ///
 /// # Errors
 /// Where nobody reads it.
-pub fn write_answer(report: &Report, screen: Screen, closing: &[String]) -> Result<(), Failure> {
+pub fn write_answer(report: &Run, screen: Screen, closing: &[String]) -> Result<(), Failure> {
     let answer = Answer::of(report).render(screen.layout(), closing);
     output::document(&answer, Format::Terminal)
 }

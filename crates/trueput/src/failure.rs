@@ -52,14 +52,14 @@ impl From<trueput_record::Error> for Failure {
     }
 }
 
-impl From<trueput_analysis::Error> for Failure {
-    fn from(error: trueput_analysis::Error) -> Self {
+impl From<trueput_report::Error> for Failure {
+    fn from(error: trueput_report::Error) -> Self {
         Self::usage(error)
     }
 }
 
-impl From<trueput_analysis::compare::Error> for Failure {
-    fn from(error: trueput_analysis::compare::Error) -> Self {
+impl From<trueput_findings::compare::Error> for Failure {
+    fn from(error: trueput_findings::compare::Error) -> Self {
         Self::usage(error)
     }
 }

@@ -5,10 +5,10 @@ use crate::failure::Failure;
 use clap::ValueEnum;
 use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
-use trueput_analysis::charts::Charts;
-use trueput_analysis::{Format, Style};
 use trueput_engine::credentials;
 use trueput_record::text::{shortened, visible, visible_json, visible_lines};
+use trueput_report::charts::Charts;
+use trueput_report::{Format, Style};
 
 /// What the ellipses and signs of a line take more in ASCII.
 pub const ASCII_SPARE: usize = 6;

@@ -9,9 +9,10 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 use table::LiveTable;
 use time_left::ArrivalSpec;
-use trueput_analysis::answer::{Round, Standings};
+use trueput_findings::answer::{Round, Standings};
 use trueput_record::measurement::OperationSummary;
 use trueput_record::{Outcome, TrialRecord};
+use trueput_report::answer::round_lines;
 use trueput_runner::{Event, Phase};
 
 /// How often a plain line tells how far a trial is.
@@ -192,7 +193,7 @@ impl Progress {
             // The first round's table grows by each contender.
             (ProgressStyle::Bar(live), None) if !self.has_round => live.show(standings.answer()),
             (ProgressStyle::Lines, Some(round)) if round.of != Some(1) => {
-                lines = round.lines(&standings.answer(), LINE_WIDTH);
+                lines = round_lines(round, &standings.answer(), LINE_WIDTH);
             }
             _ => {}
         }

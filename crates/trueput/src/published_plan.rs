@@ -4,7 +4,7 @@
 use crate::failure::Failure;
 use crate::output;
 use crate::ready_plans::{self, plan_or_workload};
-use trueput_analysis::units::counted;
+use trueput_findings::units::counted;
 use trueput_host::trial_file_system::why_unavailable;
 use trueput_record::plan::{Condition, Contender, PlanFile, Unsupported};
 use trueput_record::published::{Published, Setting, named};

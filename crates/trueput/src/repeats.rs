@@ -5,7 +5,8 @@ use crate::output;
 use clap::Args;
 use std::sync::Arc;
 use std::time::Duration;
-use trueput_analysis::{Report, repeats::widest};
+use trueput_findings::Run;
+use trueput_findings::repeats::widest;
 use trueput_record::conditions::parse_seconds;
 use trueput_record::folder::{RunManifest, Until};
 use trueput_record::plan::{MAX_REPEAT, PlanFile};
@@ -130,7 +131,7 @@ fn rule(until: Until) -> RepeatRule {
 /// # Errors
 /// Where the run folder cannot be read.
 pub fn tell(folder: &RunFolder) -> Result<(), Failure> {
-    let report = Report::load(folder.path())?;
+    let report = Run::load(folder.path())?;
     let Some(until) = report.manifest.until else {
         return Ok(());
     };

@@ -2,8 +2,8 @@
 
 use crate::output::{self, ChartsWhen};
 use clap::Args;
-use trueput_analysis::Style;
-use trueput_analysis::answer::Layout;
+use trueput_report::Style;
+use trueput_report::answer::Layout;
 
 /// Columns where standard output is no terminal: what most terminals, mails and issues show.
 const USUAL_WIDTH: u16 = 80;

@@ -1,8 +1,8 @@
 //! Plain tables of short texts, for the commands that list things.
 
-use trueput_analysis::text_width::{self, padded};
-use trueput_analysis::wrap;
 use trueput_record::text::visible;
+use trueput_report::text_width::{self, padded};
+use trueput_report::wrap;
 
 /// The widest that a column is made, characters: what is longer stands as it is. Formatting itself has a
 /// limit, which a name of somebody else's can exceed.

@@ -10,8 +10,9 @@ use crate::size_limit::SizeLimit;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use trueput_analysis::Format;
-use trueput_analysis::compare::{Compared, Side, compare_sides, render, render_usual, words};
+use trueput_findings::compare::{Compared, Side, compare_sides, words};
+use trueput_report::Format;
+use trueput_report::compare::{render, render_usual};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -3,8 +3,8 @@
 use crate::failure::{FAILED, Failure};
 use crate::output;
 use std::process::ExitCode;
-use trueput_analysis::compare::{CellResult, Compared};
-use trueput_analysis::units::per_cent;
+use trueput_findings::compare::{CellResult, Compared};
+use trueput_findings::units::per_cent;
 
 /// What `--fail-if-slower` came to.
 pub struct Gate {

@@ -10,10 +10,10 @@ use clap::Args;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use trueput_analysis::{Format, render_with};
 use trueput_engine::parameter::resolve;
 use trueput_engine::{Build, Durability, Engine, Isolation, Promise};
 use trueput_record::trial::Settings;
+use trueput_report::{Format, render_with};
 use trueput_runner::Registry;
 
 const EXAMPLES: &str = "\

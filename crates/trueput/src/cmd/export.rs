@@ -1,14 +1,13 @@
 //! `trueput export`: the trials of runs for other programs.
 
-use crate::bundle;
 use crate::failure::Failure;
-use crate::output;
 use crate::size_limit::SizeLimit;
+use crate::{bundle, output};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use trueput_analysis::{Format, Style, export, merge};
 use trueput_record::text::visible_lines;
+use trueput_report::{Format, Style, export, merge};
 
 const EXAMPLES: &str = "\
 Examples:

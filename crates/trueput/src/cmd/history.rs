@@ -8,9 +8,11 @@ use crate::size_limit::SizeLimit;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use trueput_analysis::compare::Selector;
-use trueput_analysis::history::{history, render, runs_in};
-use trueput_analysis::{Format, Report};
+use trueput_findings::Run;
+use trueput_findings::compare::Selector;
+use trueput_findings::history::{history, runs_in};
+use trueput_report::Format;
+use trueput_report::history::render;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -76,7 +78,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 }
 
 /// A run, or why it is left out.
-fn load(path: &Path, size: SizeLimit) -> Result<Report, String> {
+fn load(path: &Path, size: SizeLimit) -> Result<Run, String> {
     let loaded = bundle::open(path, size).and_then(|run| run.report());
     loaded.map_err(|failure| {
         let path = path.display();

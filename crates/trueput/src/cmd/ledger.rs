@@ -14,11 +14,12 @@ use crate::screen::Screen;
 use crate::trust::Trust;
 use clap::Args;
 use std::process::ExitCode;
-use trueput_analysis::ledger::ledgers;
-use trueput_analysis::{Format, Report};
+use trueput_findings::Run;
+use trueput_findings::ablation::ledgers;
 use trueput_record::ablation::AblationKind;
 use trueput_record::plan::PlanFile;
 use trueput_record::{RunFolder, RunManifest};
+use trueput_report::{Format, RunReport};
 use trueput_runner::{Options, Registry, matrix};
 
 /// How often each step is run where neither the plan nor the command line says so: an interval needs
@@ -86,7 +87,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     };
     let observer = &mut |event: &_| progress.observe(event);
     let summary = trueput_runner::run(&folder, &manifest, registry, &options, observer)?;
-    let report = Report::load(folder.path())?;
+    let report = Run::load(folder.path())?;
     match arguments.json {
         true => {
             let document = serde_json::json!({ "ledger": ledgers(&report) });

@@ -8,8 +8,8 @@ use crate::table::{self, Entry, paragraph_lines};
 use clap::Args;
 use serde_json::json;
 use std::process::ExitCode;
-use trueput_analysis::{Format, published};
 use trueput_record::published::{Published, all, named};
+use trueput_report::{Format, published};
 use trueput_runner::Registry;
 use trueput_runner::matrix::BuildAccess;
 

@@ -1,19 +1,19 @@
 //! `trueput report`: makes the report of a run folder again, from the folder alone.
 
-use crate::bundle;
-use crate::execute;
 use crate::failure::Failure;
 use crate::output::{self, ChartsWhen};
 use crate::screen::Screen;
 use crate::size_limit::SizeLimit;
+use crate::{bundle, execute};
 use clap::Args;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use trueput_analysis::{Format, Report, merge};
+use trueput_findings::Run;
 use trueput_record::folder::SplitBy;
 use trueput_record::regular_file::{self, OpenMode};
+use trueput_report::{Format, RunReport, merge};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -126,7 +126,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 ///
 /// # Errors
 /// A usage error where the file cannot be written.
-pub fn own_page(report: &Report) -> Result<PathBuf, Failure> {
+pub fn own_page(report: &Run) -> Result<PathBuf, Failure> {
     let file = report.page_path();
     let name = file.file_name().map_or(file.as_path(), Path::new);
     let written = regular_file::open(&report.folder, name, OpenMode::Overwrite)
@@ -145,7 +145,7 @@ fn not_written(file: &Path, error: &std::io::Error) -> Failure {
 }
 
 /// Where the rest of a run is, which is named below its answer.
-fn closing(report: &Report) -> Vec<String> {
+fn closing(report: &Run) -> Vec<String> {
     let mut closing = vec![
         execute::everything(report),
         format!("run folder: {}", report.shown_as.display()),
@@ -160,7 +160,7 @@ fn closing(report: &Report) -> Vec<String> {
 ///
 /// # Errors
 /// A usage error where the file cannot be written.
-fn write_page(report: &Report, file: &Path) -> Result<(), Failure> {
+fn write_page(report: &Run, file: &Path) -> Result<(), Failure> {
     write_html(&report.page(), file)
 }
 

@@ -12,10 +12,11 @@ use crate::{execute, output};
 use clap::Args;
 use std::io::{IsTerminal, Read};
 use std::process::ExitCode;
-use trueput_analysis::{Threen1Line, threen1_header, threen1_line};
 use trueput_engine::Engine;
+use trueput_findings::threen1::Threen1Line;
 use trueput_record::plan::{Contender, PlanFile};
 use trueput_record::{Durability, Outcome, RunFolder, TrialRecord, TrialSpec, VerifyLevel};
+use trueput_report::{threen1_header, threen1_line};
 use trueput_runner::{Event, Registry, matrix};
 use trueput_workloads::threen1::{InputLine, parse_lines};
 

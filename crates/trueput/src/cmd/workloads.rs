@@ -7,7 +7,7 @@ use crate::screen::list_width;
 use clap::Args;
 use serde_json::json;
 use std::process::ExitCode;
-use trueput_analysis::wrap;
+use trueput_report::wrap;
 use trueput_runner::Registry;
 
 const EXAMPLES: &str = "\

@@ -2,8 +2,10 @@
 
 use crate::output;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
-use trueput_analysis::answer::{Answer, Layout};
+use trueput_findings::answer::Answer;
 use trueput_record::text::visible;
+use trueput_report::answer::AnswerText;
+use trueput_report::answer::Layout;
 
 /// The bar, the line above it and the cursor's.
 const OTHER_LINES: usize = 3;

@@ -265,7 +265,8 @@ fn what_people_read_is_in_the_words_of_the_field() {
         "drivers",
         "workloads",
         "runner",
-        "analysis",
+        "findings",
+        "report",
         "trueput",
     ] {
         files_below(

@@ -1,8 +1,8 @@
 //! The engines in a hundred columns: which builds are here, and at which levels.
 
 use super::{EngineListing, LibraryListing, isolation, promises, short, workers};
-use trueput_analysis::document::{Block, Column, Table};
 use trueput_engine::Isolation;
+use trueput_report::document::{Block, Column, Table};
 
 /// A version that is longer ends at its first hyphen: what follows is the distribution's.
 const LONGEST_VERSION: usize = 12;

@@ -1,0 +1,410 @@
+//! The ledger of knobs: what each step of a plan gained, and what it gave up.
+//!
+//! It is no ranking. Its rows may promise different things; that a row is faster than another says
+//! what the difference in promise, memory or realism costs.
+
+mod cost;
+
+pub use cost::lost;
+
+use crate::Run;
+use crate::cells::cache_hit_ratio;
+use crate::contender::ContenderNames;
+use crate::eligibility::{LastAttempts, headline, why_unranked};
+use crate::over_time::counted;
+use crate::published::{changes, transactions_per_minute};
+use crate::statistics::{Comparison, Summary, compare_among, median};
+use crate::units::plural;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use trueput_record::ablation::{AblationKind, AblationStep};
+use trueput_record::measurement::Measurement;
+use trueput_record::{Durability, Survival, TrialRecord, TrialSpec};
+
+/// The steps of one base.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Ledger {
+    /// The contender.
+    pub contender: String,
+    /// The workload.
+    pub workload: String,
+    /// How many workers the base has.
+    pub workers: u32,
+    /// What the steps stand on.
+    pub kind: AblationKind,
+    /// What the rates count: `transactions/min`, `updates/s`.
+    pub unit: String,
+    /// The base and the steps, in the plan's order.
+    pub rows: Vec<Row>,
+}
+
+/// A step, or the base.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Row {
+    /// Which step, from 1; 0 is the base.
+    pub index: u32,
+    /// Its name in the plan.
+    pub name: String,
+    /// What became of it.
+    pub state: State,
+    /// The level that commits promised.
+    pub durability: Option<Durability>,
+    /// What it changed over the row that it stands on, a phrase each.
+    pub changes: Vec<String>,
+    /// The figures; `None` where no trial of it counts.
+    pub figures: Option<Figures>,
+    /// Its gain over the step before it of which trials count; `None` for the base.
+    pub over_before: Option<Gain>,
+    /// Its gain over the base; `None` for the base.
+    pub over_base: Option<Gain>,
+    /// What it gives up over the row that it stands on, a sentence each.
+    pub gives_up: Vec<String>,
+}
+
+/// What became of a step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum State {
+    /// It was measured.
+    Measured,
+    /// It was not measured, and why: it changes nothing for this engine, or the engine has it not.
+    NotTaken {
+        /// Why.
+        why: String,
+    },
+    /// It was to be measured, and no trial of it counts.
+    Uncounted {
+        /// Why not, of its last trial.
+        why: String,
+    },
+}
+
+/// Medians over the trials of a row that count.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Figures {
+    /// The rate, in the ledger's unit.
+    pub rate: Summary,
+    /// New-orders per minute, of the workload `tpcc`.
+    pub new_orders_per_minute: Option<f64>,
+    /// Until the database was open again after the crash, seconds; `None` where there was none.
+    pub recovery_s: Option<f64>,
+    /// Until the first transaction had been committed after it, seconds.
+    pub first_commit_s: Option<f64>,
+    /// The most acknowledged work that was missing after a crash; `None` where nobody counted.
+    pub missing: Option<f64>,
+    /// Peak memory, bytes.
+    pub peak_memory_bytes: f64,
+    /// The database on disk, bytes.
+    pub database_bytes: f64,
+    /// Asks of the engine's own cache that found what they wanted, of all asks in the interval, 0 to 1;
+    /// `None` where the engine does not tell.
+    pub cache_hit_ratio: Option<f64>,
+    /// By kind, what the engine did by itself in the interval of the first trial; `None` where it
+    /// does not tell.
+    pub events: Option<BTreeMap<String, u64>>,
+}
+
+/// A rate over another one.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Gain {
+    /// Median over median.
+    pub ratio: f64,
+    /// Whether that is a difference, and its interval.
+    pub comparison: Comparison,
+}
+
+/// Every ledger of a report, in the plan's order.
+#[must_use]
+pub fn ledgers(report: &Run) -> Vec<Ledger> {
+    let mut bases: Vec<(&TrialSpec, &AblationStep)> = Vec::new();
+    for spec in &report.manifest.trials {
+        let Some(step) = &spec.step else { continue };
+        if step.index == 0 && !bases.iter().any(|(_, known)| known.base == step.base) {
+            bases.push((spec, step));
+        }
+    }
+    let builder = Builder {
+        report,
+        comparisons: comparisons(report),
+        steps: step_names(report),
+    };
+    bases
+        .into_iter()
+        .map(|(spec, step)| builder.ledger(spec, step))
+        .collect()
+}
+
+/// How many gains a report has, which are all read together: each step's over the base, and in a
+/// cumulative ledger that over the step before it, too. For its first step these are one.
+fn comparisons(report: &Run) -> usize {
+    let mut steps: BTreeMap<u32, (AblationKind, usize)> = BTreeMap::new();
+    for (_, step) in cells(report).filter(|(_, step)| step.index > 0) {
+        steps.entry(step.base).or_insert((step.ledger, 0)).1 += 1;
+    }
+    let gains = steps.values().map(|&(kind, count)| match kind {
+        AblationKind::Cumulative => 2 * count - 1,
+        AblationKind::OneAtATime => count,
+    });
+    gains.sum()
+}
+
+/// One trial of each cell that is of a ledger.
+fn cells(report: &Run) -> impl Iterator<Item = (&TrialSpec, &AblationStep)> {
+    let first = report
+        .manifest
+        .trials
+        .iter()
+        .filter(|spec| spec.repeat == 1);
+    first.filter_map(|spec| Some((spec, spec.step.as_ref()?)))
+}
+
+/// The names of all steps that any contender took.
+fn step_names(report: &Run) -> BTreeMap<u32, String> {
+    let named = cells(report).map(|(_, step)| (step.index, step.name.clone()));
+    named.collect()
+}
+
+struct Builder<'a> {
+    report: &'a Run,
+    comparisons: usize,
+    steps: BTreeMap<u32, String>,
+}
+
+/// A row that was measured: what the next one is held against.
+struct Ground<'a> {
+    spec: &'a TrialSpec,
+    trials: Vec<&'a TrialRecord>,
+    rates: BTreeMap<u32, f64>,
+}
+
+/// What a row is held against; nothing for the base.
+struct Over<'a> {
+    /// What the plan stands it on.
+    stands_on: Option<&'a Ground<'a>>,
+    /// The row before it of which trials count.
+    before: Option<&'a Ground<'a>>,
+    base: Option<&'a Ground<'a>>,
+}
+
+impl<'a> Builder<'a> {
+    fn ledger(&self, base: &'a TrialSpec, step: &AblationStep) -> Ledger {
+        let headline = self.headline(base);
+        let mut rows: Vec<Row> = Vec::new();
+        let mut grounds: Vec<Ground<'a>> = Vec::new();
+        for (index, name) in &self.steps {
+            let spec = cells(self.report)
+                .find(|(_, other)| other.base == step.base && other.index == *index);
+            let Some((spec, _)) = spec else {
+                rows.push(self.not_taken(base, *index, name));
+                continue;
+            };
+            let ground = self.ground(spec, &headline);
+            let base = grounds.first();
+            // What it changes is told over what the plan stands it on, though nothing of that may
+            // count; its gain needs something that does.
+            let (stands_on, before) = match step.ledger {
+                AblationKind::Cumulative => {
+                    let counted = |ground: &&Ground<'_>| !ground.rates.is_empty();
+                    (grounds.last(), grounds.iter().rev().find(counted))
+                }
+                AblationKind::OneAtATime => (base, base),
+            };
+            let over = Over {
+                stands_on,
+                before,
+                base,
+            };
+            rows.push(self.row(&ground, name, *index, &over, &headline));
+            grounds.push(ground);
+        }
+        let trials: Vec<_> = self.report.trials.iter().collect();
+        Ledger {
+            contender: ContenderNames::of(&trials).build(base),
+            workload: base.workload.clone(),
+            workers: base.workers,
+            kind: step.ledger,
+            unit: self.unit(base, &headline),
+            rows,
+        }
+    }
+
+    fn headline(&self, base: &TrialSpec) -> String {
+        let of_workload = |trial: &&TrialRecord| trial.spec.workload == base.workload;
+        let trials: Vec<_> = self.report.trials.iter().filter(of_workload).collect();
+        match trials.is_empty() {
+            true => String::new(),
+            false => headline(&self.report.manifest, &trials),
+        }
+    }
+
+    fn unit(&self, base: &TrialSpec, headline: &str) -> String {
+        match is_tpcc(base) {
+            true => "transactions/min".to_owned(),
+            false => format!("{}/s", plural(headline)),
+        }
+    }
+
+    fn ground(&self, spec: &'a TrialSpec, headline: &str) -> Ground<'a> {
+        let trials = self.report.trials.iter();
+        let of_cell = trials.filter(|trial| trial.spec.cell == spec.cell);
+        let attempts = LastAttempts::of(&self.report.trials);
+        let latest = of_cell.filter(|trial| !attempts.supersede(trial));
+        let trials: Vec<_> = latest.collect();
+        let counting = trials
+            .iter()
+            .filter(|trial| why_not(trial, headline).is_none());
+        let rates = counting.filter_map(|trial| {
+            let rate = rate(trial.measurement.as_ref()?, &trial.spec, headline)?;
+            Some((trial.spec.repeat, rate))
+        });
+        Ground {
+            rates: rates.collect(),
+            spec,
+            trials,
+        }
+    }
+
+    fn row(
+        &self,
+        ground: &Ground<'_>,
+        name: &str,
+        index: u32,
+        over: &Over<'_>,
+        headline: &str,
+    ) -> Row {
+        let gain = |over: Option<&Ground<'_>>| self.gain(over?, ground);
+        let figures = figures(ground, headline);
+        Row {
+            index,
+            name: name.to_owned(),
+            state: match &figures {
+                Some(_) => State::Measured,
+                None => State::Uncounted {
+                    why: uncounted(ground, headline),
+                },
+            },
+            durability: Some(ground.spec.durability),
+            changes: over
+                .stands_on
+                .map(|before| changes(before.spec, ground.spec))
+                .unwrap_or_default(),
+            over_before: gain(over.before),
+            over_base: gain(over.base),
+            gives_up: over
+                .stands_on
+                .map(|before| cost::of(self.report, before.spec, ground.spec, &ground.trials))
+                .unwrap_or_default(),
+            figures,
+        }
+    }
+
+    fn not_taken(&self, base: &TrialSpec, index: u32, name: &str) -> Row {
+        let about = format!("{}: step '{name}': ", base.contender());
+        let mut said = self.report.manifest.left_out.iter();
+        let why = said.find_map(|line| line.strip_prefix(&about));
+        Row {
+            index,
+            name: name.to_owned(),
+            state: State::NotTaken {
+                why: why.unwrap_or("not part of this run").to_owned(),
+            },
+            durability: None,
+            changes: Vec::new(),
+            figures: None,
+            over_before: None,
+            over_base: None,
+            gives_up: Vec::new(),
+        }
+    }
+
+    /// The gain of a row over another, by the repeats that both have; `None` where one has none.
+    fn gain(&self, before: &Ground<'_>, after: &Ground<'_>) -> Option<Gain> {
+        let middle = |ground: &Ground<'_>| median(ground.rates.values().copied());
+        let ratio = middle(after)? / middle(before)?;
+        let pairs = before.rates.iter();
+        let pairs = pairs.filter_map(|(repeat, rate)| Some((*rate, *after.rates.get(repeat)?)));
+        let (first, second): (Vec<f64>, Vec<f64>) = pairs.unzip();
+        let comparison = compare_among(&first, &second, true, self.comparisons);
+        Some(Gain { ratio, comparison })
+    }
+}
+
+fn is_tpcc(spec: &TrialSpec) -> bool {
+    spec.workload == "tpcc"
+}
+
+/// The rate of a trial in its ledger's unit.
+fn rate(measured: &Measurement, spec: &TrialSpec, headline: &str) -> Option<f64> {
+    match is_tpcc(spec) {
+        true => transactions_per_minute(measured),
+        false => measured.operation(headline).map(|kind| kind.per_s),
+    }
+}
+
+/// Why a trial does not count; `None` where it does. One that was crashed where nothing is promised
+/// has nothing to verify, and counts: a ledger ranks nobody.
+fn why_not(trial: &TrialRecord, headline: &str) -> Option<String> {
+    let (status, reason) = why_unranked(trial, headline)?;
+    let crashed = trial.measurement.as_ref()?.recovery.is_some();
+    let unpromised = trial.spec.durability.after_killed_processes() == Survival::Nothing;
+    match status == "unverified" && crashed && unpromised {
+        true => None,
+        false => Some(format!("{status}: {reason}")),
+    }
+}
+
+fn uncounted(ground: &Ground<'_>, headline: &str) -> String {
+    let last = ground.trials.last();
+    let why = last.map(|trial| match &trial.measurement {
+        None => why_unranked(trial, headline).map_or_else(String::new, |(status, reason)| {
+            format!("{status}: {reason}")
+        }),
+        Some(_) => {
+            why_not(trial, headline).unwrap_or_else(|| "it committed no transaction".to_owned())
+        }
+    });
+    why.unwrap_or_else(|| "not run yet".to_owned())
+}
+
+fn figures(ground: &Ground<'_>, headline: &str) -> Option<Figures> {
+    let counting: Vec<&Measurement> = ground
+        .trials
+        .iter()
+        .filter(|trial| why_not(trial, headline).is_none())
+        .filter_map(|trial| trial.measurement.as_ref())
+        .collect();
+    let middle = |of: &dyn Fn(&Measurement) -> Option<f64>| {
+        median(counting.iter().filter_map(|measured| of(measured)))
+    };
+    let recovery = |of: fn(&trueput_record::recovery::Recovery) -> Option<f64>| {
+        middle(&|measured| measured.recovery.as_ref().and_then(of))
+    };
+    let new_orders = |measured: &Measurement| {
+        let orders = measured.operation("new-order")?;
+        Some(orders.per_s * 60.0)
+    };
+    let missing = counting.iter().filter_map(|measured| missing(measured));
+    Some(Figures {
+        rate: Summary::of(ground.rates.values().copied())?,
+        new_orders_per_minute: middle(&new_orders),
+        recovery_s: recovery(|recovery| Some(recovery.recovery_s)),
+        first_commit_s: recovery(|recovery| recovery.first_commit_s),
+        missing: missing.reduce(f64::max),
+        peak_memory_bytes: middle(&|one| Some(one.resources.peak_pss_bytes as f64))?,
+        database_bytes: middle(&|one| Some(one.database.allocated_bytes as f64))?,
+        cache_hit_ratio: middle(&cache_hit_ratio),
+        events: counting
+            .first()
+            .and_then(|measured| measured.events.as_deref())
+            .map(counted),
+    })
+}
+
+/// What a workload counted as acknowledged and missing after a crash.
+fn missing(measured: &Measurement) -> Option<f64> {
+    measured.recovery.as_ref()?;
+    let counts = measured.results.iter();
+    let counts = counts.filter(|(name, _)| name.starts_with("missing_"));
+    let numbers = counts.filter_map(|(_, value)| value.to_string().parse::<f64>().ok());
+    numbers.reduce(|sum, count| sum + count)
+}

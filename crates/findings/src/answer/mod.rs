@@ -1,0 +1,358 @@
+//! The answer of a run: what its first screen and its page's first table say.
+//!
+//! [`Answer::of`] computes it once, from the rankings and the same comparisons that they go by, so
+//! that terminal, page and progress cannot disagree. It holds figures and names; the words are made
+//! where it is shown.
+
+mod isolation;
+mod next_step;
+mod rounds;
+mod rows;
+mod subject;
+mod verdict;
+
+use crate::{Run, disturbance};
+pub use isolation::{WeakerIsolation, lacking, stronger};
+pub use next_step::NextStep;
+pub use rounds::{Round, Standings};
+pub use rows::{AnswerRow, LatencyFigure};
+pub use subject::Subject;
+pub use verdict::{RankingVerdict, RowVerdict, refuses};
+
+use crate::eligibility::HARNESS_ENGINE;
+use crate::rankings::{Ranking, Unranked, rankings};
+use crate::statistics::{Interval, Noise};
+use serde::Serialize;
+use std::collections::BTreeSet;
+use subject::subjects;
+use trueput_record::{Conditions, WorkerKind};
+
+/// What a run found, without prose.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Answer {
+    /// The run's name: that of its plan.
+    pub name: String,
+    /// What became of the plan's trials.
+    pub trials: TrialCounts,
+    /// What all trials have in common and is not the default: settings and run conditions, as name
+    /// and value.
+    pub common: Vec<(String, String)>,
+    /// One for each ranking that has at least two contenders, in the plan's order.
+    pub rankings: Vec<RankingAnswer>,
+    /// Figures that are in no ranking.
+    pub not_ranked: Vec<NotRanked>,
+    /// Trials that failed, are invalid or may not be ranked, one for each reason.
+    pub failures: Vec<FailureKind>,
+    /// What the plan names and this machine cannot run, one sentence each.
+    pub skipped: Vec<String>,
+    /// The engines whose workers were threads of one process, where the workers of others were
+    /// processes; empty where all were alike.
+    pub threads: Vec<String>,
+    /// The lines of `trials.jsonl` that could not be read, by number from 1.
+    pub damaged_lines: Vec<usize>,
+    /// What disturbed the run, one clause each; empty for a quiet machine.
+    pub disturbances: Vec<String>,
+    /// What the user can do to learn more.
+    pub next_steps: Vec<NextStep>,
+}
+
+/// What became of a plan's trials; the parts add up to `planned`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct TrialCounts {
+    /// Trials of the plan. Where `--until` ended the run early, those that ran.
+    pub planned: usize,
+    /// Trials that count.
+    pub valid: usize,
+    /// Trials that ended and must not be believed.
+    pub invalid: usize,
+    /// Trials that failed.
+    pub failed: usize,
+    /// Trials that have not ended, interrupted ones included.
+    pub missing: usize,
+}
+
+/// The order of the contenders of one workload at one promise, and how certain it is.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RankingAnswer {
+    /// What was run, at which promise.
+    pub subject: Subject,
+    /// The ranked contenders, best first: at least two. The first one is the leader.
+    pub rows: Vec<AnswerRow>,
+    /// Contenders that have figures and no place, because of their marks.
+    pub not_comparable: Vec<AnswerRow>,
+    /// How certain the leader's place is.
+    pub verdict: RankingVerdict,
+    /// Names of the contenders that are not shown to differ from the leader.
+    pub tied: Vec<String>,
+    /// Where the leader's isolation is weaker than that of others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weaker_isolation: Option<WeakerIsolation>,
+    /// How many times the second's rate the leader's rate is (of a ranking at one rate: how many
+    /// times the leader's response time the second's is), with the interval that the verdict used;
+    /// without one (low, high and level are `None`) for fewer than three repeats.
+    pub lead: Option<Share>,
+    /// The smallest difference that the repeats of all tied contenders would show four times in
+    /// five, as a ratio above 1; `None` where nothing is tied or it is not known.
+    pub smallest_ratio: Option<f64>,
+}
+
+impl RankingAnswer {
+    /// The first row.
+    #[must_use]
+    pub fn leader(&self) -> &AnswerRow {
+        &self.rows[0]
+    }
+}
+
+/// A ratio, with the interval that a verdict used where there is one.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Share {
+    /// The ratio of the medians that stand beside it.
+    pub estimate: f64,
+    /// The interval that the verdict used, of the repeats in pairs; `None` for fewer than three
+    /// repeats on a side.
+    pub interval: Option<Interval>,
+}
+
+impl Share {
+    /// The other way round: how many times the second the first is.
+    #[must_use]
+    pub fn inverse(self) -> Self {
+        let inverted = |interval: Interval| Interval {
+            estimate: 1.0 / interval.estimate,
+            low: 1.0 / interval.high,
+            high: 1.0 / interval.low,
+            level: interval.level,
+        };
+        Self {
+            estimate: 1.0 / self.estimate,
+            interval: self.interval.map(inverted),
+        }
+    }
+}
+
+/// Why figures are in no ranking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NotRankedReason {
+    /// No other contender ran with these settings.
+    OnlyContender,
+    /// Its marks say why it may not be ranked with others.
+    NotComparable,
+    /// The null engine: the cost of the harness itself.
+    Harness,
+}
+
+/// A contender whose figures are in no ranking.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NotRanked {
+    /// What was run, at which promise.
+    pub subject: Subject,
+    /// Its figures.
+    pub row: AnswerRow,
+    /// Why it is in no ranking.
+    pub reason: NotRankedReason,
+}
+
+/// Trials that do not count for one reason.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FailureKind {
+    /// `FAILED`, `INVALID`, or why it is not ranked: `unverified` or `resumed`.
+    pub status: &'static str,
+    /// The reason.
+    pub reason: String,
+    /// The contenders, each once, in the plan's order.
+    pub contenders: Vec<String>,
+    /// How many trials.
+    pub trials: usize,
+}
+
+impl Answer {
+    /// The answer of a run, which need not have ended.
+    #[must_use]
+    pub fn of(report: &Run) -> Self {
+        let rankings = rankings(&report.manifest, &report.trials);
+        let noise = disturbance::of_run(report);
+        Self::from_rankings(report, &rankings, noise.as_ref())
+    }
+
+    /// As [`Answer::of`], from what a page has computed already.
+    pub fn from_rankings(report: &Run, rankings: &[Ranking], noise: Option<&Noise>) -> Self {
+        let subjects = subjects(rankings);
+        let told = || rankings.iter().zip(&subjects);
+        let ranked: Vec<_> = told()
+            .filter_map(|(ranking, subject)| ranking_answer(ranking, subject, noise))
+            .collect();
+        Self {
+            name: report.manifest.name.clone(),
+            trials: trial_counts(report),
+            common: common(report),
+            next_steps: next_step::next_steps(report, &ranked),
+            rankings: ranked,
+            not_ranked: told().flat_map(not_ranked).collect(),
+            failures: failures(rankings),
+            skipped: report.manifest.left_out.clone(),
+            threads: threads(report),
+            damaged_lines: report.damaged.iter().map(|line| line.line).collect(),
+            disturbances: noise.map_or_else(Vec::new, |noise| noise.reasons.clone()),
+        }
+    }
+
+    /// The ranking that has this place among the run's.
+    pub fn ranking(&self, index: usize) -> Option<&RankingAnswer> {
+        let mut rankings = self.rankings.iter();
+        rankings.find(|ranking| ranking.subject.index == index)
+    }
+
+    /// The option and the command that would tell contenders apart.
+    pub fn more_repeats(&self) -> Option<(&str, &[String])> {
+        self.next_steps.iter().find_map(|step| match step {
+            NextStep::MoreRepeats { option, command } => Some((&**option, &**command)),
+            NextStep::Resume { .. } => None,
+        })
+    }
+}
+
+/// Fewer contenders than these make no ranking.
+const FEWEST_RANKED: usize = 2;
+
+fn ranking_answer(
+    ranking: &Ranking,
+    subject: &Subject,
+    noise: Option<&Noise>,
+) -> Option<RankingAnswer> {
+    if ranking.cells.len() < FEWEST_RANKED {
+        return None;
+    }
+    let verdicts = verdict::row_verdicts(ranking, noise);
+    let verdict = verdict::ranking_verdict(ranking, &verdicts, noise);
+    let mut rows: Vec<_> = rows::ranked(ranking, &verdicts);
+    if verdict == RankingVerdict::NoOrder {
+        rows.sort_by(|one, other| one.contender.cmp(&other.contender));
+        for row in &mut rows {
+            row.rank = None;
+        }
+    }
+    let tied = rows.iter().filter(|row| row.verdict.is_tie());
+    let compared = ranking.cells.iter().zip(&verdicts);
+    let smallest = compared
+        .filter(|(_, verdict)| verdict.is_tie())
+        .filter_map(|(cell, _)| verdict::comparison(ranking, cell)?.smallest_ratio)
+        .reduce(f64::max);
+    let ratio = ranking
+        .cells
+        .get(1)
+        .and_then(|second| rows::share(ranking, second));
+    Some(RankingAnswer {
+        subject: subject.clone(),
+        tied: tied.map(|row| row.contender.clone()).collect(),
+        lead: ratio.map(|ratio| match subject.rate_per_s {
+            Some(_) => ratio,
+            None => ratio.inverse(),
+        }),
+        smallest_ratio: smallest,
+        weaker_isolation: isolation::weaker(ranking),
+        not_comparable: rows::unplaced(ranking, &ranking.not_comparable),
+        rows,
+        verdict,
+    })
+}
+
+fn not_ranked((ranking, subject): (&Ranking, &Subject)) -> Vec<NotRanked> {
+    let of = |cells, reason| {
+        let rows = rows::unplaced(ranking, cells).into_iter();
+        rows.map(move |row| NotRanked {
+            subject: subject.clone(),
+            row,
+            reason,
+        })
+    };
+    let mut found = Vec::new();
+    if ranking.cells.len() < FEWEST_RANKED {
+        found.extend(of(&ranking.cells, NotRankedReason::OnlyContender));
+        found.extend(of(&ranking.not_comparable, NotRankedReason::NotComparable));
+    }
+    found.extend(of(&ranking.harness, NotRankedReason::Harness));
+    found
+}
+
+fn failures(rankings: &[Ranking]) -> Vec<FailureKind> {
+    let mut kinds: Vec<FailureKind> = Vec::new();
+    let trials = rankings.iter().flat_map(|ranking| &ranking.unranked);
+    for trial in trials.filter(|trial| trial.status != "interrupted") {
+        let name = trial.name();
+        let same =
+            |kind: &&mut FailureKind| kind.status == trial.status && kind.reason == trial.reason;
+        match kinds.iter_mut().find(same) {
+            Some(kind) => {
+                kind.trials += 1;
+                if !kind.contenders.contains(&name) {
+                    kind.contenders.push(name);
+                }
+            }
+            None => kinds.push(failure_kind(trial, name)),
+        }
+    }
+    kinds
+}
+
+fn failure_kind(trial: &Unranked, name: String) -> FailureKind {
+    FailureKind {
+        status: trial.status,
+        reason: trial.reason.clone(),
+        contenders: vec![name],
+        trials: 1,
+    }
+}
+
+/// Settings and conditions away from the default that every trial has alike.
+fn common(report: &Run) -> Vec<(String, String)> {
+    let specs = || report.manifest.trials.iter();
+    let Some(first) = specs().next() else {
+        return Vec::new();
+    };
+    let changed = report.manifest.changed_settings.get(&first.workload);
+    let setting = |name: &String| {
+        let value = first.settings.get(name)?;
+        let alike = specs().all(|spec| spec.settings.get(name) == Some(value));
+        alike.then(|| (name.clone(), value.to_string()))
+    };
+    let usual = Conditions::default().named();
+    let conditions = first.conditions.named().into_iter().zip(usual);
+    let condition = |(this, usual): ((&'static str, String), _)| {
+        let alike = specs().all(|spec| spec.conditions.named().contains(&this));
+        (this != usual && alike).then(|| (this.0.to_owned(), this.1))
+    };
+    let settings = changed.into_iter().flatten().filter_map(setting);
+    settings.chain(conditions.filter_map(condition)).collect()
+}
+
+/// The engines that ran threads, where others ran processes.
+fn threads(report: &Run) -> Vec<String> {
+    let of = |kind: WorkerKind| -> BTreeSet<&str> {
+        let specs = report.trials.iter().map(|trial| &trial.spec);
+        let of_kind =
+            specs.filter(|spec| spec.worker_kind == kind && spec.engine != HARNESS_ENGINE);
+        of_kind.map(|spec| spec.engine.as_str()).collect()
+    };
+    match of(WorkerKind::Processes).is_empty() {
+        true => Vec::new(),
+        false => of(WorkerKind::Threads)
+            .into_iter()
+            .map(str::to_owned)
+            .collect(),
+    }
+}
+
+fn trial_counts(report: &Run) -> TrialCounts {
+    let tally = report.tally();
+    let ended = tally.valid + tally.invalid + tally.failed;
+    let missing = report.missing().len();
+    TrialCounts {
+        planned: ended + missing,
+        valid: tally.valid,
+        invalid: tally.invalid,
+        failed: tally.failed,
+        missing,
+    }
+}

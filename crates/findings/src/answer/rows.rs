@@ -1,0 +1,174 @@
+//! The rows of an answer: a contender with the figures that a first screen has room for.
+
+use super::Share;
+use super::verdict::{self, RowVerdict};
+use crate::cells::{Cell, OperationFigures};
+use crate::marks::Mark;
+use crate::rankings::Ranking;
+use crate::statistics::Interval;
+use serde::Serialize;
+use trueput_record::VerifyLevel;
+
+/// The kind of operation whose latency is shown where a workload times it.
+const COMMIT: &str = "commit";
+
+/// A contender of a ranking.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AnswerRow {
+    /// Its place, from 1; `None` where the ranking has no order or it has no place in it.
+    pub rank: Option<usize>,
+    /// The contender, with the labels of its marks: the name that every table has.
+    pub contender: String,
+    /// The engine.
+    pub engine: String,
+    /// The cell's number in the plan.
+    pub cell: u32,
+    /// What a reader must know of it wherever it is named.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<Mark>,
+    /// Rate of the headline operation per second, the median of the repeats.
+    pub rate_per_s: f64,
+    /// This rate over the leader's (of a ranking at one rate: this response time over the
+    /// leader's), with the interval that the verdict used; `None` for the leader itself and where
+    /// nothing can be compared.
+    pub of_leader: Option<Share>,
+    /// The interval of `of_leader` times the leader's rate: what a chart of rates draws so that it
+    /// shows the verdict. `None` for the leader, for fewer than three repeats and at one rate.
+    pub rate_interval: Option<Interval>,
+    /// Whether it is shown to differ from the leader.
+    pub verdict: RowVerdict,
+    /// The 99th percentile of response or commit latency.
+    pub latency: Option<LatencyFigure>,
+    /// CPU of the workers per operation of any kind, nanoseconds.
+    pub cpu_ns_per_operation: Option<f64>,
+    /// How many trials count.
+    pub repeats: usize,
+    /// How much of each trial was verified; `None` where nothing was.
+    pub verified: Option<VerifyLevel>,
+    /// At one rate: whether each repeat began what was due.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kept_rate: Option<bool>,
+}
+
+/// A latency of a row.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LatencyFigure {
+    /// The kind of operation; of an open loop, the one that users waited longest for.
+    pub kind: String,
+    /// The 99th percentile, nanoseconds, the median of the repeats.
+    pub p99_ns: f64,
+    /// Whether it is a response time (open loop), queueing included.
+    pub is_response: bool,
+}
+
+/// The ranked cells in their order, with what each is shown to be beside the leader.
+pub(super) fn ranked(ranking: &Ranking, verdicts: &[RowVerdict]) -> Vec<AnswerRow> {
+    let leader_per_s = ranking.cells.first().map(rate);
+    let cells = ranking.cells.iter().zip(verdicts).enumerate();
+    let row = |(index, (cell, verdict)): (usize, (&Cell, &RowVerdict))| {
+        let of_leader = share(ranking, cell).filter(|_| index > 0);
+        let interval = of_leader.and_then(|share| share.interval);
+        let scaled = |(interval, leader): (Interval, f64)| Interval {
+            estimate: interval.estimate * leader,
+            low: interval.low * leader,
+            high: interval.high * leader,
+            level: interval.level,
+        };
+        AnswerRow {
+            rank: Some(index + 1),
+            rate_interval: interval
+                .filter(|_| ranking.rate_per_s.is_none())
+                .zip(leader_per_s)
+                .map(scaled),
+            of_leader,
+            verdict: *verdict,
+            ..unplaced_row(ranking, cell)
+        }
+    };
+    cells.map(row).collect()
+}
+
+/// Cells without a place in an order.
+pub(super) fn unplaced(ranking: &Ranking, cells: &[Cell]) -> Vec<AnswerRow> {
+    let row = |cell| unplaced_row(ranking, cell);
+    cells.iter().map(row).collect()
+}
+
+fn unplaced_row(ranking: &Ranking, cell: &Cell) -> AnswerRow {
+    AnswerRow {
+        rank: None,
+        contender: cell.name(),
+        engine: cell.engine.clone(),
+        cell: cell.cell,
+        marks: cell.marks.clone(),
+        rate_per_s: rate(cell),
+        of_leader: None,
+        rate_interval: None,
+        verdict: RowVerdict::NotCompared,
+        latency: latency(ranking, cell),
+        cpu_ns_per_operation: cell.figures.cpu_ns_per_operation,
+        repeats: cell.repeats,
+        verified: cell.verified,
+        kept_rate: cell.at_rate.as_ref().map(|at_rate| at_rate.kept),
+    }
+}
+
+fn rate(cell: &Cell) -> f64 {
+    cell.figures.headline_per_s.median
+}
+
+/// What a cell reaches of the leader's rate, or takes of its response time.
+pub(super) fn share(ranking: &Ranking, cell: &Cell) -> Option<Share> {
+    let estimate = match ranking.rate_per_s {
+        None => cell.relative_to_best,
+        Some(_) => {
+            let time = |cell: &Cell| Some(cell.at_rate.as_ref()?.response_p99_ns.median);
+            let leader = ranking.cells.first().and_then(time);
+            leader
+                .filter(|it| *it > 0.0)
+                .zip(time(cell))
+                .map(|(a, b)| b / a)
+        }
+    };
+    Some(Share {
+        estimate: estimate?,
+        interval: verdict::comparison(ranking, cell).and_then(|compared| compared.ratio),
+    })
+}
+
+/// The kind of operation that takes longest in the first cell: of a mix, the one that commits.
+fn slowest_kind(ranking: &Ranking) -> &str {
+    let first = ranking.cells.first().or(ranking.not_comparable.first());
+    let operations = first
+        .or(ranking.harness.first())
+        .map(|cell| &cell.figures.operations);
+    let timed = operations.into_iter().flatten();
+    let timed = timed.filter_map(|one| Some((one.p99_ns?, one.kind.as_str())));
+    let slowest = timed.max_by(|one, other| one.0.total_cmp(&other.0));
+    slowest.map_or(&ranking.headline, |(_, kind)| kind)
+}
+
+/// The response time of an open loop; else the latency of commits, of the headline operation, or, of
+/// a mix, of its slowest kind.
+fn latency(ranking: &Ranking, cell: &Cell) -> Option<LatencyFigure> {
+    if let (Some(_), Some(at_rate)) = (ranking.rate_per_s, &cell.at_rate) {
+        return Some(LatencyFigure {
+            kind: at_rate.worst_kind.clone(),
+            p99_ns: at_rate.response_p99_ns.median,
+            is_response: true,
+        });
+    }
+    let of = |kind: &str| -> Option<LatencyFigure> {
+        let mut operations = cell.figures.operations.iter();
+        let found: &OperationFigures = operations.find(|one| one.kind == kind)?;
+        Some(LatencyFigure {
+            kind: kind.to_owned(),
+            p99_ns: found.p99_ns?,
+            is_response: false,
+        })
+    };
+    of(COMMIT).or_else(|| match ranking.has_own_headline {
+        true => of(&ranking.headline),
+        false => of(slowest_kind(ranking)),
+    })
+}

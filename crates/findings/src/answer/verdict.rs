@@ -1,0 +1,161 @@
+//! How certain an order is.
+
+use crate::cells::Cell;
+use crate::rankings::Ranking;
+use crate::statistics::{Comparison, Noise, Tie, Verdict, tie};
+use serde::Serialize;
+
+/// How certain it is that the leader of a ranking leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RankingVerdict {
+    /// Every other contender is shown to be slower.
+    Leader,
+    /// Some contender is within 1 % of the leader, and shown to be.
+    SameWithin,
+    /// Some contender differs from the leader by less than the repeats of one do.
+    TooNoisy,
+    /// Some contender differs by more, but the repeats are too few to show that it is no chance.
+    TooFewRepeats,
+    /// The run was so disturbed that the ranking has no order.
+    NoOrder,
+    /// No contender kept the offered rate.
+    RateNotKept,
+}
+
+impl RankingVerdict {
+    /// The verdict in a word or three, for a tile.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Leader => "sure",
+            Self::SameWithin | Self::TooNoisy => "tie",
+            Self::TooFewRepeats => "too few repeats",
+            Self::NoOrder => "no order",
+            Self::RateNotKept => "rate not kept",
+        }
+    }
+}
+
+/// What a contender is shown to be beside the leader.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RowVerdict {
+    /// It is the leader.
+    Leader,
+    /// It is slower.
+    Slower,
+    /// It is not shown to differ, for this reason.
+    Tied(Tie),
+    /// It did not keep the offered rate.
+    RateNotKept,
+    /// It has no place, so that it is compared with nothing.
+    NotCompared,
+}
+
+impl RowVerdict {
+    /// Whether it is not shown to differ from the leader.
+    #[must_use]
+    pub fn is_tie(self) -> bool {
+        matches!(self, Self::Tied(_))
+    }
+}
+
+/// The comparison with the leader that a cell's verdict goes by.
+pub(super) fn comparison(ranking: &Ranking, cell: &Cell) -> Option<Comparison> {
+    match ranking.rate_per_s {
+        None => cell.against_best,
+        Some(_) => cell.at_rate.as_ref()?.against_best,
+    }
+}
+
+/// What each ranked cell is shown to be, in the cells' order.
+pub(super) fn row_verdicts(ranking: &Ranking, noise: Option<&Noise>) -> Vec<RowVerdict> {
+    let Some((leader, others)) = ranking.cells.split_first() else {
+        return Vec::new();
+    };
+    let kept = |cell: &Cell| cell.at_rate.as_ref().is_some_and(|it| it.kept);
+    let of = |cell: &Cell| {
+        if ranking.rate_per_s.is_some() && !kept(cell) {
+            return RowVerdict::RateNotKept;
+        }
+        let Some(compared) = comparison(ranking, cell) else {
+            return RowVerdict::Tied(Tie::TooFewRepeats);
+        };
+        match compared.verdict {
+            Verdict::Slower => RowVerdict::Slower,
+            Verdict::TooFew => RowVerdict::Tied(Tie::TooFewRepeats),
+            // The medians and the pairs point in opposite directions.
+            Verdict::Faster => RowVerdict::Tied(Tie::Noise),
+            Verdict::NoDifference => {
+                let why = match (&leader.at_rate, &cell.at_rate) {
+                    (Some(one), Some(other)) if ranking.rate_per_s.is_some() => {
+                        tie(&compared, &one.response_p99_ns, &other.response_p99_ns, 0.0)
+                    }
+                    _ => why(leader, cell, noise),
+                };
+                RowVerdict::Tied(match why.unwrap_or(Tie::Noise) {
+                    // Repeats that a factor of two would not move show no tie.
+                    Tie::Noise if compared.smallest_ratio.is_some_and(|it| it > 2.0) => {
+                        Tie::TooFewRepeats
+                    }
+                    why => why,
+                })
+            }
+        }
+    };
+    let first = match ranking.rate_per_s.is_some() && !kept(leader) {
+        true => RowVerdict::RateNotKept,
+        false => RowVerdict::Leader,
+    };
+    std::iter::once(first)
+        .chain(others.iter().map(of))
+        .collect()
+}
+
+/// What a ranking comes to: the gravest of its rows' reasons for doubt.
+pub(super) fn ranking_verdict(
+    ranking: &Ranking,
+    rows: &[RowVerdict],
+    noise: Option<&Noise>,
+) -> RankingVerdict {
+    let any = |tie| rows.contains(&RowVerdict::Tied(tie));
+    if rows.first() == Some(&RowVerdict::RateNotKept) {
+        return RankingVerdict::RateNotKept;
+    }
+    if refuses(ranking, noise) {
+        return RankingVerdict::NoOrder;
+    }
+    if any(Tie::TooFewRepeats) {
+        return RankingVerdict::TooFewRepeats;
+    }
+    if any(Tie::Noise) {
+        return RankingVerdict::TooNoisy;
+    }
+    match any(Tie::Same) {
+        true => RankingVerdict::SameWithin,
+        false => RankingVerdict::Leader,
+    }
+}
+
+/// Why nothing is claimed of the best and this cell; `None` where something is, or where nothing was
+/// compared.
+pub fn why(best: &Cell, cell: &Cell, noise: Option<&Noise>) -> Option<Tie> {
+    let (one, other) = (best.figures.headline_per_s, cell.figures.headline_per_s);
+    let floor = noise.map_or(0.0, |noise| noise.floor);
+    tie(&cell.against_best?, &one, &other, floor)
+}
+
+/// Whether a run was so disturbed that a ranking has no order: all of its contenders lie closer to
+/// the best than repeats of one typically do to each other.
+pub fn refuses(ranking: &Ranking, noise: Option<&Noise>) -> bool {
+    let disturbed = noise.filter(|noise| !noise.reasons.is_empty());
+    let (Some(noise), Some((best, others))) = (disturbed, ranking.cells.split_first()) else {
+        return false;
+    };
+    let rate = |cell: &Cell| cell.figures.headline_per_s.median;
+    let drowned = |cell: &Cell| {
+        why(best, cell, Some(noise)) == Some(Tie::Noise) && noise.drowns(rate(best), rate(cell))
+    };
+    !others.is_empty() && others.iter().all(drowned)
+}

@@ -1,0 +1,663 @@
+//! What held a trial, second by second, with the evidence: rules over what was sampled, in the order
+//! in which they stand in [`judge`]. `docs/METHOD.md` says why each threshold is where it is.
+
+mod trial;
+mod words;
+
+pub use trial::{Held, allowed_processors, held, keeps_rate};
+
+use serde::Serialize;
+use trueput_record::accounting::Device;
+use trueput_record::measurement::TimelineSecond;
+
+/// What held the workers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bottleneck {
+    /// Programs that are not ours, or the hypervisor, had the processors.
+    NoisyNeighbours,
+    /// The harness itself used most of the processor time.
+    Harness,
+    /// The processors were busy outside the kernel: the engine.
+    CpuInEngine,
+    /// The processors were busy inside the kernel.
+    CpuInKernel,
+    /// Workers waited until the device had flushed their log.
+    LogFlush,
+    /// Workers waited for reads of the device.
+    RandomRead,
+    /// Workers waited while written pages went to the device.
+    WriteBack,
+    /// Workers waited for each other while device and processors had room.
+    SingleWriterLock,
+    /// An open loop whose work was done: nothing held it.
+    OfferedLoad,
+    /// None of the rules fits.
+    Unclear,
+}
+
+impl Bottleneck {
+    /// In words, as they stand after "held by".
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::NoisyNeighbours => "noisy neighbors",
+            Self::Harness => "the harness",
+            Self::CpuInEngine => "CPU in the engine",
+            Self::CpuInKernel => "CPU in the kernel",
+            Self::LogFlush => "log flush",
+            Self::RandomRead => "random read",
+            Self::WriteBack => "write-back",
+            Self::SingleWriterLock => "lock contention between workers",
+            Self::OfferedLoad => "offered load",
+            Self::Unclear => "no cause detected",
+        }
+    }
+
+    /// Whether the processors set the pace, rather than the device.
+    #[must_use]
+    pub fn is_cpu(self) -> bool {
+        matches!(self, Self::CpuInEngine | Self::CpuInKernel | Self::Harness)
+    }
+
+    /// Whether the device set the pace.
+    #[must_use]
+    pub fn is_io(self) -> bool {
+        matches!(self, Self::LogFlush | Self::RandomRead | Self::WriteBack)
+    }
+}
+
+/// What the rules must know beside the samples.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Setting {
+    /// Processors that the trial may use.
+    pub cores: f64,
+    /// Workers of the trial, those that the workload added included.
+    pub workers: f64,
+    /// What the harness itself costs per operation, CPU seconds; 0 where it was not measured.
+    pub harness_s_per_operation: f64,
+    /// Whether the engine is the one that does nothing, so that all work is the harness's.
+    pub is_all_harness: bool,
+    /// Whether the workers are clients of a server, for whose answers they wait: that tells nothing
+    /// of locks.
+    pub has_server: bool,
+    /// Whether an open loop set the pace, and kept it.
+    pub keeps_rate: bool,
+}
+
+/// Shares and rates of one second that the rules look at.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Evidence {
+    /// The workers' CPU over what they could have had.
+    pub cpu_share: f64,
+    /// The part of their CPU that was inside the kernel.
+    pub kernel_share: f64,
+    /// The part of their CPU that the harness itself needs for so many operations.
+    pub harness_share: f64,
+    /// CPU of programs that are not ours over that of the processors that the trial may use; of
+    /// older records with the kernel's own threads.
+    pub others_share: f64,
+    /// CPU of the kernel's own threads over the same.
+    pub kernel_threads_share: f64,
+    /// What the hypervisor withheld over the same.
+    pub steal_share: f64,
+    /// Time that the workers waited for a processor over all their time; `None` in older records.
+    pub run_delay_share: Option<f64>,
+    /// Whether what follows is of the log's device: where it has one of its own, the busier of both
+    /// is told.
+    pub is_log_device: bool,
+    /// The part of the time in which the device had something to do; `None` where none is seen.
+    pub device_busy_share: Option<f64>,
+    /// The mean number of its requests that were issued and not yet done; `None` in older records.
+    pub device_queue: Option<f64>,
+    /// Flushes of the device per second.
+    pub flushes_per_s: f64,
+    /// Reads of the device per second.
+    pub reads_per_s: f64,
+    /// Bytes written by the device per second.
+    pub written_bytes_per_s: f64,
+    /// The part of the looks at the workers that found one waiting for I/O; `None` in older records.
+    pub io_wait_share: Option<f64>,
+    /// The part of the time in which some task of the machine waited for I/O.
+    pub io_pressure_share: f64,
+    /// Times per second that a worker gave up its processor, over all workers.
+    pub voluntary_switches_per_s: f64,
+}
+
+/// A stretch of a trial that one thing held.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Stretch {
+    /// Where it began, seconds since the release.
+    pub from_s: f64,
+    /// Where it ended.
+    pub to_s: f64,
+    /// What held it.
+    pub bottleneck: Bottleneck,
+    /// The means of what was seen.
+    pub evidence: Evidence,
+}
+
+/// What held each stretch of a trial, and the means of what was seen in it. Seconds shorter than a
+/// quarter are left out: their samples are too coarse.
+#[must_use]
+pub fn stretches(timeline: &[TimelineSecond], setting: &Setting) -> Vec<Stretch> {
+    let mut found: Vec<(Stretch, Vec<Evidence>)> = Vec::new();
+    let mut from_s = 0.0;
+    for second in timeline {
+        let span_s = second.at_s - from_s;
+        if span_s >= 0.25 {
+            let evidence = evidence(second, span_s, setting);
+            let bottleneck = judge(&evidence, setting);
+            match found.last_mut() {
+                Some((last, seen)) if last.bottleneck == bottleneck => {
+                    last.to_s = second.at_s;
+                    seen.push(evidence);
+                }
+                _ => {
+                    let stretch = Stretch {
+                        from_s,
+                        to_s: second.at_s,
+                        bottleneck,
+                        evidence,
+                    };
+                    found.push((stretch, vec![evidence]));
+                }
+            }
+        }
+        from_s = second.at_s;
+    }
+    let meant = found.into_iter().map(|(mut stretch, seen)| {
+        stretch.evidence = mean(&seen);
+        stretch
+    });
+    meant.collect()
+}
+
+/// What held the longest part of a trial, and for which share of it.
+#[must_use]
+pub fn verdict(stretches: &[Stretch]) -> Option<(Bottleneck, f64)> {
+    let total: f64 = stretches
+        .iter()
+        .map(|stretch| stretch.to_s - stretch.from_s)
+        .sum();
+    let mut spans = std::collections::BTreeMap::new();
+    for stretch in stretches {
+        *spans.entry(stretch.bottleneck).or_insert(0.0) += stretch.to_s - stretch.from_s;
+    }
+    let longest = spans
+        .into_iter()
+        .max_by(|one, other| f64::total_cmp(&one.1, &other.1))?;
+    (total > 0.0).then(|| (longest.0, longest.1 / total))
+}
+
+/// When the processors ceased to set the pace and the device began to, seconds: the end of the last
+/// second that the processors held, where at least a tenth of the trial was held by each.
+#[must_use]
+pub fn turns_io_bound(stretches: &[Stretch]) -> Option<f64> {
+    let span = |of: fn(Bottleneck) -> bool| -> f64 {
+        let held = stretches.iter().filter(|stretch| of(stretch.bottleneck));
+        held.map(|stretch| stretch.to_s - stretch.from_s).sum()
+    };
+    let total = span(|_| true);
+    let both = span(Bottleneck::is_cpu) >= total / 10.0 && span(Bottleneck::is_io) >= total / 10.0;
+    let first_io = stretches
+        .iter()
+        .position(|stretch| stretch.bottleneck.is_io())?;
+    let begins_with_cpu = stretches[..first_io]
+        .iter()
+        .any(|stretch| stretch.bottleneck.is_cpu());
+    (both && begins_with_cpu).then(|| stretches[first_io].from_s)
+}
+
+fn evidence(second: &TimelineSecond, span_s: f64, setting: &Setting) -> Evidence {
+    let cpu_s = second.user_cpu_s + second.system_cpu_s;
+    let over = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
+    let operations: u64 = second.counts.iter().sum();
+    let neighbours = second.neighbours.unwrap_or_default();
+    let (device, is_log_device) = busier(second);
+    let seen = device.unwrap_or_default();
+    let machine_s = setting.cores * span_s;
+    let available_s = setting.cores.min(setting.workers.max(1.0)) * span_s;
+    Evidence {
+        cpu_share: over(cpu_s, available_s),
+        kernel_share: over(second.system_cpu_s, cpu_s),
+        harness_share: match setting.is_all_harness {
+            true => 1.0,
+            false => over(operations as f64 * setting.harness_s_per_operation, cpu_s),
+        },
+        others_share: over(neighbours.cpu_s, machine_s),
+        kernel_threads_share: over(neighbours.kernel_s.unwrap_or_default(), machine_s),
+        steal_share: over(neighbours.steal_s, machine_s),
+        run_delay_share: second
+            .run_delay_s
+            .map(|delay_s| over(delay_s, setting.workers.max(1.0) * span_s)),
+        is_log_device,
+        device_busy_share: device.map(|device| over(device.busy_s, span_s)),
+        device_queue: device.and_then(|device| Some(device.queue_s? / span_s)),
+        flushes_per_s: seen.flushes.unwrap_or_default() as f64 / span_s,
+        reads_per_s: seen.reads as f64 / span_s,
+        written_bytes_per_s: seen.written_bytes as f64 / span_s,
+        io_wait_share: second.io_wait_share,
+        io_pressure_share: second
+            .pressure
+            .map_or(0.0, |pressure| over(pressure.io_some_s, span_s)),
+        voluntary_switches_per_s: second.voluntary_context_switches as f64 / span_s,
+    }
+}
+
+/// The device that had more to do, and whether that is the log's own.
+fn busier(second: &TimelineSecond) -> (Option<Device>, bool) {
+    match (second.device, second.log_device) {
+        (Some(data), Some(log)) if log.busy_s > data.busy_s => (Some(log), true),
+        (None, Some(log)) => (Some(log), true),
+        (data, _) => (data, false),
+    }
+}
+
+/// Whether others have the processors that the workers would use. Workers that wait for something
+/// else most of the time do not suffer from a neighbour's load: where it is known how long they
+/// waited for a processor, that counts.
+fn neighbours_hold(seen: &Evidence, ours: f64) -> bool {
+    let theirs = seen.others_share + seen.steal_share;
+    let suffers = match seen.run_delay_share {
+        // Of time that the hypervisor withholds, a guest's tasks do not know that they waited.
+        Some(delay) => delay + seen.steal_share >= 0.2,
+        None => ours + theirs >= 0.85,
+    };
+    suffers && theirs >= 0.2
+}
+
+/// Flushes per second from which a wait for one is so short that a look may come when it is over.
+const FAST_FLUSHES_PER_S: f64 = 1_000.0;
+
+/// Whether the workers wait for a device. Where the workers themselves were looked at that says it;
+/// else a device or a machine that is busy with I/O, which may be a neighbour's.
+fn waits_for_device(seen: &Evidence) -> bool {
+    match seen.io_wait_share {
+        Some(share) => share >= 0.3 || (share > 0.0 && waits_are_short(seen)),
+        None => seen.device_busy_share.unwrap_or_default() >= 0.5 || seen.io_pressure_share >= 0.3,
+    }
+}
+
+/// Whether the device flushes so fast that looks miss most waits, the workers gave up the processor
+/// as often as it flushed, and the machine as a whole waited for I/O.
+fn waits_are_short(seen: &Evidence) -> bool {
+    seen.flushes_per_s >= FAST_FLUSHES_PER_S
+        && seen.voluntary_switches_per_s >= seen.flushes_per_s
+        && seen.io_pressure_share >= 0.3
+}
+
+/// The rules, in order. The first that fits names the bottleneck.
+#[must_use]
+pub fn judge(seen: &Evidence, setting: &Setting) -> Bottleneck {
+    let waits_for_device = waits_for_device(seen);
+    let ours = seen.cpu_share * setting.cores.min(setting.workers.max(1.0)) / setting.cores;
+    let with_kernel = ours + seen.kernel_threads_share;
+    if neighbours_hold(seen, with_kernel) {
+        return Bottleneck::NoisyNeighbours;
+    }
+    if seen.cpu_share >= 0.8 {
+        return match (seen.harness_share >= 0.5, seen.kernel_share >= 0.5) {
+            (true, _) => Bottleneck::Harness,
+            // A worker that flushes burns kernel time and waits; one that only burns it is CPU-bound.
+            (false, true) => Bottleneck::CpuInKernel,
+            (false, false) => Bottleneck::CpuInEngine,
+        };
+    }
+    if with_kernel >= 0.85 {
+        let in_kernel = ours * seen.kernel_share + seen.kernel_threads_share;
+        return match in_kernel * 2.0 >= with_kernel {
+            true => Bottleneck::CpuInKernel,
+            false => Bottleneck::CpuInEngine,
+        };
+    }
+    if setting.keeps_rate && seen.cpu_share < 0.7 && !waits_for_device {
+        return Bottleneck::OfferedLoad;
+    }
+    if waits_for_device {
+        return device_bound(seen);
+    }
+    let per_worker = seen.voluntary_switches_per_s / setting.workers.max(1.0);
+    if setting.workers > 1.0 && !setting.has_server && per_worker >= 20.0 {
+        return Bottleneck::SingleWriterLock;
+    }
+    match seen.cpu_share >= 0.6 {
+        true if seen.kernel_share >= 0.5 => Bottleneck::CpuInKernel,
+        true => Bottleneck::CpuInEngine,
+        false => Bottleneck::Unclear,
+    }
+}
+
+/// Which use of the device was waited for: a flush that few bytes go with is a log's.
+fn device_bound(seen: &Evidence) -> Bottleneck {
+    const LOG_BYTES: f64 = 512.0 * 1024.0;
+    let bytes_per_flush = seen.written_bytes_per_s / seen.flushes_per_s.max(1.0);
+    if seen.flushes_per_s >= 5.0 && bytes_per_flush < LOG_BYTES {
+        Bottleneck::LogFlush
+    } else if seen.reads_per_s * 4096.0 > seen.written_bytes_per_s {
+        Bottleneck::RandomRead
+    } else {
+        Bottleneck::WriteBack
+    }
+}
+
+fn mean(seen: &[Evidence]) -> Evidence {
+    let count = seen.len().max(1) as f64;
+    let of = |value: fn(&Evidence) -> f64| seen.iter().map(value).sum::<f64>() / count;
+    let known = |value: fn(&Evidence) -> Option<f64>| {
+        let values: Vec<f64> = seen.iter().filter_map(value).collect();
+        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    };
+    let of_log = seen.iter().filter(|one| one.is_log_device).count();
+    Evidence {
+        cpu_share: of(|one| one.cpu_share),
+        kernel_share: of(|one| one.kernel_share),
+        harness_share: of(|one| one.harness_share),
+        others_share: of(|one| one.others_share),
+        steal_share: of(|one| one.steal_share),
+        kernel_threads_share: of(|one| one.kernel_threads_share),
+        is_log_device: of_log * 2 > seen.len(),
+        device_busy_share: known(|one| one.device_busy_share),
+        device_queue: known(|one| one.device_queue),
+        io_wait_share: known(|one| one.io_wait_share),
+        run_delay_share: known(|one| one.run_delay_share),
+        flushes_per_s: of(|one| one.flushes_per_s),
+        reads_per_s: of(|one| one.reads_per_s),
+        written_bytes_per_s: of(|one| one.written_bytes_per_s),
+        io_pressure_share: of(|one| one.io_pressure_share),
+        voluntary_switches_per_s: of(|one| one.voluntary_switches_per_s),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trueput_record::accounting::{OtherPrograms, Pressure};
+
+    const SETTING: Setting = Setting {
+        cores: 2.0,
+        workers: 4.0,
+        harness_s_per_operation: 30e-9,
+        is_all_harness: false,
+        has_server: false,
+        keeps_rate: false,
+    };
+
+    fn second(at_s: f64, user_cpu_s: f64, system_cpu_s: f64) -> TimelineSecond {
+        TimelineSecond {
+            at_s,
+            counts: vec![10_000],
+            user_cpu_s,
+            system_cpu_s,
+            device: Some(Device::default()),
+            neighbours: Some(OtherPrograms::default()),
+            ..TimelineSecond::default()
+        }
+    }
+
+    fn held(second: TimelineSecond) -> Bottleneck {
+        stretches(&[second], &SETTING)[0].bottleneck
+    }
+
+    fn on_device(mut second: TimelineSecond, device: Device) -> TimelineSecond {
+        second.device = Some(device);
+        second
+    }
+
+    #[test]
+    fn busy_processors_are_told_by_where_they_are_busy() {
+        assert_eq!(held(second(1.0, 1.8, 0.1)), Bottleneck::CpuInEngine);
+        assert_eq!(held(second(1.0, 0.5, 1.4)), Bottleneck::CpuInKernel);
+        let mut harness = second(1.0, 1.8, 0.1);
+        harness.counts = vec![50_000_000];
+        assert_eq!(held(harness), Bottleneck::Harness);
+    }
+
+    #[test]
+    fn neighbours_are_named_where_they_take_what_the_workers_lack() {
+        let mut hogged = second(1.0, 1.0, 0.1);
+        hogged.neighbours = Some(OtherPrograms {
+            cpu_s: 0.8,
+            ..OtherPrograms::default()
+        });
+        assert_eq!(held(hogged), Bottleneck::NoisyNeighbours);
+        let mut beside = second(1.0, 0.2, 0.1);
+        beside.neighbours = Some(OtherPrograms {
+            cpu_s: 0.5,
+            ..OtherPrograms::default()
+        });
+        beside.voluntary_context_switches = 10_000;
+        assert_ne!(held(beside), Bottleneck::NoisyNeighbours);
+    }
+
+    #[test]
+    fn workers_that_seldom_wait_for_a_processor_do_not_suffer_from_neighbours() {
+        let mut beside = second(1.0, 0.2, 0.2);
+        beside.neighbours = Some(OtherPrograms {
+            cpu_s: 1.5,
+            ..OtherPrograms::default()
+        });
+        beside.io_wait_share = Some(0.9);
+        beside.device = Some(Device {
+            flushes: Some(1_000),
+            busy_s: 0.9,
+            ..Device::default()
+        });
+        assert_eq!(held(beside.clone()), Bottleneck::NoisyNeighbours);
+        beside.run_delay_s = Some(0.2);
+        assert_eq!(held(beside.clone()), Bottleneck::LogFlush);
+        beside.run_delay_s = Some(1.2);
+        assert_eq!(held(beside.clone()), Bottleneck::NoisyNeighbours);
+        // More threads than processors wait for each other: that is nobody else's fault.
+        beside.neighbours = Some(OtherPrograms::default());
+        assert_eq!(held(beside), Bottleneck::LogFlush);
+    }
+
+    #[test]
+    fn a_busy_device_is_told_by_what_it_does() {
+        let busy = Device {
+            busy_s: 0.9,
+            ..Device::default()
+        };
+        let flushing = Device {
+            flushes: Some(1_000),
+            writes: 2_000,
+            written_bytes: 8 << 20,
+            ..busy
+        };
+        assert_eq!(
+            held(on_device(second(1.0, 0.2, 0.3), flushing)),
+            Bottleneck::LogFlush
+        );
+        let reading = Device {
+            reads: 20_000,
+            read_bytes: 80 << 20,
+            ..busy
+        };
+        assert_eq!(
+            held(on_device(second(1.0, 0.2, 0.3), reading)),
+            Bottleneck::RandomRead
+        );
+        let writing = Device {
+            writes: 900,
+            written_bytes: 200 << 20,
+            ..busy
+        };
+        assert_eq!(
+            held(on_device(second(1.0, 0.2, 0.3), writing)),
+            Bottleneck::WriteBack
+        );
+    }
+
+    #[test]
+    fn workers_that_wait_while_all_else_has_room_wait_for_each_other() {
+        let mut waiting = second(1.0, 0.9, 0.1);
+        waiting.voluntary_context_switches = 5_000;
+        assert_eq!(held(waiting), Bottleneck::SingleWriterLock);
+        let alone = Setting {
+            workers: 1.0,
+            ..SETTING
+        };
+        let mut idle = second(1.0, 0.1, 0.1);
+        idle.voluntary_context_switches = 5_000;
+        assert_eq!(
+            stretches(&[idle.clone()], &alone)[0].bottleneck,
+            Bottleneck::Unclear
+        );
+        let clients = Setting {
+            has_server: true,
+            ..SETTING
+        };
+        assert_eq!(
+            stretches(&[idle.clone()], &clients)[0].bottleneck,
+            Bottleneck::Unclear
+        );
+        let paced = Setting {
+            keeps_rate: true,
+            ..SETTING
+        };
+        assert_eq!(
+            stretches(&[idle], &paced)[0].bottleneck,
+            Bottleneck::OfferedLoad
+        );
+    }
+
+    #[test]
+    fn all_that_the_null_engine_takes_is_the_harnesss() {
+        let null = Setting {
+            is_all_harness: true,
+            ..SETTING
+        };
+        let found = stretches(&[second(1.0, 1.8, 0.1)], &null);
+        assert_eq!(found[0].bottleneck, Bottleneck::Harness);
+    }
+
+    #[test]
+    fn the_kernels_threads_are_no_neighbours_and_fill_the_processors_all_the_same() {
+        let mut working = second(1.0, 0.3, 0.8);
+        working.neighbours = Some(OtherPrograms {
+            kernel_s: Some(0.7),
+            ..OtherPrograms::default()
+        });
+        assert_eq!(held(working.clone()), Bottleneck::CpuInKernel);
+        (working.user_cpu_s, working.system_cpu_s) = (1.1, 0.1);
+        assert_eq!(held(working.clone()), Bottleneck::CpuInEngine);
+        // Records that did not tell them apart had them among the others.
+        working.neighbours = Some(OtherPrograms {
+            cpu_s: 0.7,
+            ..OtherPrograms::default()
+        });
+        assert_eq!(held(working), Bottleneck::NoisyNeighbours);
+    }
+
+    #[test]
+    fn a_device_that_neighbours_keep_busy_does_not_hold_workers_that_wait_for_each_other() {
+        let busy = Device {
+            busy_s: 0.9,
+            writes: 900,
+            written_bytes: 200 << 20,
+            ..Device::default()
+        };
+        let mut waiting = on_device(second(1.0, 0.9, 0.1), busy);
+        waiting.voluntary_context_switches = 5_000;
+        assert_eq!(held(waiting.clone()), Bottleneck::WriteBack);
+        waiting.io_wait_share = Some(0.1);
+        assert_eq!(held(waiting.clone()), Bottleneck::SingleWriterLock);
+        waiting.io_wait_share = Some(0.4);
+        assert_eq!(held(waiting), Bottleneck::WriteBack);
+    }
+
+    #[test]
+    fn waits_too_short_for_most_looks_are_known_by_flushes_switches_and_pressure() {
+        let fast = Device {
+            busy_s: 0.6,
+            writes: 7_000,
+            flushes: Some(7_000),
+            written_bytes: 30 << 20,
+            ..Device::default()
+        };
+        let mut waiting = on_device(second(1.0, 0.1, 0.4), fast);
+        waiting.voluntary_context_switches = 14_000;
+        waiting.io_wait_share = Some(0.1);
+        let pressure = |io_some_s| {
+            Some(Pressure {
+                io_some_s,
+                ..Pressure::default()
+            })
+        };
+        waiting.pressure = pressure(0.4);
+        assert_eq!(held(waiting.clone()), Bottleneck::LogFlush);
+        // Without any one of the four it is not taken for a wait.
+        let mut without = [(); 4].map(|()| waiting.clone());
+        without[0].pressure = pressure(0.1);
+        without[1].io_wait_share = Some(0.0);
+        without[2].voluntary_context_switches = 6_000;
+        without[3].device = Some(Device {
+            flushes: Some(900),
+            ..fast
+        });
+        for without in without {
+            assert_ne!(held(without), Bottleneck::LogFlush);
+        }
+    }
+
+    #[test]
+    fn a_log_on_a_device_of_its_own_is_judged_by_that_device() {
+        let reading = Device {
+            reads: 20_000,
+            read_bytes: 80 << 20,
+            busy_s: 0.3,
+            ..Device::default()
+        };
+        let flushing = Device {
+            flushes: Some(1_000),
+            writes: 2_000,
+            written_bytes: 8 << 20,
+            busy_s: 0.9,
+            ..Device::default()
+        };
+        let mut apart = on_device(second(1.0, 0.2, 0.3), reading);
+        apart.io_wait_share = Some(0.9);
+        assert_eq!(held(apart.clone()), Bottleneck::RandomRead);
+        apart.log_device = Some(flushing);
+        let found = stretches(&[apart], &SETTING);
+        assert_eq!(found[0].bottleneck, Bottleneck::LogFlush);
+        assert!(
+            found[0].to_string().contains("log's device busy 90 %"),
+            "{}",
+            found[0]
+        );
+    }
+
+    #[test]
+    fn a_run_that_turns_io_bound_says_when() {
+        let busy = Device {
+            busy_s: 0.9,
+            writes: 900,
+            written_bytes: 200 << 20,
+            ..Device::default()
+        };
+        let mut timeline: Vec<_> = (1..=4).map(|at| second(f64::from(at), 1.9, 0.0)).collect();
+        timeline.extend((5..=9).map(|at| on_device(second(f64::from(at), 0.2, 0.2), busy)));
+        let found = stretches(&timeline, &SETTING);
+        assert_eq!(found.len(), 2);
+        assert_eq!(turns_io_bound(&found), Some(4.0));
+        assert_eq!(
+            verdict(&found).map(|(held, _)| held),
+            Some(Bottleneck::WriteBack)
+        );
+        assert_eq!(turns_io_bound(&found[..1]), None);
+        assert!(
+            found[1].to_string().starts_with("4 to 9 s: write-back"),
+            "{}",
+            found[1]
+        );
+    }
+
+    #[test]
+    fn a_remainder_too_short_to_sample_says_nothing() {
+        let timeline = [second(1.0, 1.9, 0.0), second(1.1, 0.0, 0.0)];
+        assert_eq!(stretches(&timeline, &SETTING).len(), 1);
+        assert_eq!(verdict(&[]), None);
+    }
+}

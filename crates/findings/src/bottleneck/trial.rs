@@ -1,0 +1,198 @@
+//! What held a trial: the rules of [`super`] over its record.
+
+use super::{Bottleneck, Setting, Stretch};
+use serde::Serialize;
+use trueput_record::TrialRecord;
+use trueput_record::address::is_address;
+use trueput_record::conditions::parse_list;
+use trueput_record::measurement::Measurement;
+
+/// Trials of less than this many seconds have too few samples to judge.
+const SHORTEST_S: f64 = 2.0;
+
+/// What held a trial.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Held<'a> {
+    /// The trial.
+    pub trial: &'a str,
+    /// What held its longest part.
+    pub verdict: Bottleneck,
+    /// That part's share of it.
+    pub share: f64,
+    /// When it turned from CPU-bound to I/O-bound, seconds.
+    pub turns_io_bound_s: Option<f64>,
+    /// Every stretch, with what was seen.
+    pub stretches: Vec<Stretch>,
+}
+
+/// Judges a trial on a machine of so many processors, of which it may have been given fewer; `None`
+/// where too little was seen.
+pub fn held<'a>(trial: &'a TrialRecord, measurement: &Measurement, cores: f64) -> Option<Held<'a>> {
+    // In turns nobody counts devices and pressure for one trial, and rests look like waits.
+    let in_turns = trial.spec.conditions.turn_s.is_some();
+    if in_turns || measurement.elapsed_s < SHORTEST_S || measurement.workers.is_empty() {
+        return None;
+    }
+    let harness_per_s = trial.ceilings.as_ref().map_or(0.0, |one| one.harness_per_s);
+    let workers = measurement.workers.len() as f64;
+    let cores = allowed_processors(measurement).unwrap_or(cores);
+    // It runs elsewhere: what it uses is not seen, and waits for its answers are.
+    let is_users_server = trial.spec.build.as_deref().is_some_and(is_address);
+    let setting = Setting {
+        cores,
+        workers,
+        harness_s_per_operation: match harness_per_s > 0.0 {
+            true => cores.min(workers) / harness_per_s,
+            false => 0.0,
+        },
+        has_server: measurement.server.is_some() || is_users_server,
+        is_all_harness: trial.spec.engine == "null",
+        keeps_rate: keeps_rate(measurement),
+    };
+    let stretches = super::stretches(&measurement.timeline, &setting);
+    let (verdict, share) = super::verdict(&stretches)?;
+    Some(Held {
+        trial: &trial.spec.id,
+        verdict,
+        share,
+        turns_io_bound_s: super::turns_io_bound(&stretches),
+        stretches,
+    })
+}
+
+/// How many processors the workers could use, as they found; `None` in older records.
+pub fn allowed_processors(measurement: &Measurement) -> Option<f64> {
+    let cpus = &measurement.placement.as_ref()?.cpus;
+    let count = parse_list(cpus).ok()?.len();
+    (count > 0).then_some(count as f64)
+}
+
+/// Whether an open loop began what was due: work that ends by its count leaves no backlog, and is
+/// late all the same.
+pub fn keeps_rate(measurement: &Measurement) -> bool {
+    measurement.open_loop.as_ref().is_some_and(|open| {
+        let due = open.rate_per_s * measurement.elapsed_s;
+        // Random arrivals may be fewer than their mean by some deviations.
+        let least = 0.9 * due - 3.0 * due.sqrt();
+        open.backlog * 20 < open.issued && open.issued as f64 >= least
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+
+    /// Records of runs into what `scripts/plant-bottlenecks` has planted.
+    const PLANTED: &str = include_str!("../../fixtures/planted.jsonl");
+
+    #[derive(Deserialize)]
+    struct Planted {
+        planted: String,
+        named: String,
+        record: TrialRecord,
+    }
+
+    fn planted() -> Vec<Planted> {
+        let lines = PLANTED.lines().map(serde_json::from_str);
+        lines.collect::<Result<_, _>>().unwrap()
+    }
+
+    fn verdict(record: &TrialRecord) -> String {
+        let measurement = record.measurement.as_ref().unwrap();
+        let verdict = held(record, measurement, 2.0).unwrap().verdict;
+        serde_json::to_value(verdict)
+            .unwrap()
+            .as_str()
+            .unwrap()
+            .to_owned()
+    }
+
+    /// Takes away what told the verdict.
+    fn without(named: &str, record: &mut TrialRecord) {
+        let measurement = record.measurement.as_mut().unwrap();
+        for second in &mut measurement.timeline {
+            match named {
+                "noisy_neighbours" => second.neighbours = None,
+                "write_back" | "random_read" | "log_flush" => second.io_wait_share = Some(0.0),
+                "single_writer_lock" => second.voluntary_context_switches = 0,
+                _ => {
+                    second.user_cpu_s /= 10.0;
+                    second.system_cpu_s /= 10.0;
+                }
+            }
+        }
+        match named {
+            "harness" => record.spec.engine = "lmdb".to_owned(),
+            "offered_load" => measurement.open_loop = None,
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn every_bottleneck_that_was_planted_is_named() {
+        let all = planted();
+        assert_eq!(all.len(), 11);
+        for Planted {
+            planted,
+            named,
+            record,
+        } in all
+        {
+            assert_eq!(verdict(&record), named, "{planted}");
+        }
+    }
+
+    #[test]
+    fn what_told_a_bottleneck_taken_away_it_is_named_no_more() {
+        for Planted {
+            planted,
+            named,
+            mut record,
+        } in planted()
+        {
+            without(&named, &mut record);
+            assert_ne!(verdict(&record), named, "{planted}");
+        }
+    }
+
+    #[test]
+    fn waits_for_a_users_server_are_no_lock_between_the_workers() {
+        let planted = planted().into_iter();
+        let mut record = planted
+            .filter(|one| one.named == "single_writer_lock")
+            .map(|one| one.record)
+            .next()
+            .unwrap();
+        assert_eq!(verdict(&record), "single_writer_lock");
+        record.spec.build = Some("/usr/lib/libengine.so".into());
+        assert_eq!(verdict(&record), "single_writer_lock");
+        for address in ["postgres://me@host/db", "Driver={Any};Server=host"] {
+            record.spec.build = Some(address.into());
+            assert_ne!(verdict(&record), "single_writer_lock", "{address}");
+        }
+    }
+
+    #[test]
+    fn a_trial_is_judged_by_the_processors_that_it_may_use() {
+        let planted = planted().into_iter();
+        let mut record = planted
+            .filter(|one| one.planted == "engine")
+            .map(|one| one.record)
+            .next()
+            .unwrap();
+        assert_eq!(verdict(&record), "cpu_in_engine");
+        // On so many processors as many workers would have left most of them idle.
+        let measurement = record.measurement.as_mut().unwrap();
+        measurement.placement.as_mut().unwrap().cpus = "0-31".to_owned();
+        let one = measurement.workers[0].clone();
+        measurement.workers = vec![one; 32];
+        assert_ne!(verdict(&record), "cpu_in_engine");
+        record.measurement.as_mut().unwrap().placement = None;
+        assert_eq!(
+            verdict(&record),
+            "cpu_in_engine",
+            "the machine's count stands in"
+        );
+    }
+}

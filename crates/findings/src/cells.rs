@@ -1,0 +1,303 @@
+//! Trials grouped into cells: the repeats of one contender with one set of knobs and conditions.
+
+use crate::contender::ContenderNames;
+use crate::fixed_rate::AtRate;
+use crate::marks::{Mark, marked, marks_of};
+use crate::statistics::{Comparison, Interval, Summary, bootstrap_median, maximum, median};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use trueput_record::measurement::{Measurement, OperationSummary};
+use trueput_record::trial::Settings;
+use trueput_record::{Conditions, Isolation, Promise, TrialRecord, Value, VerifyLevel, WorkerKind};
+
+/// One contender with one set of knobs and conditions: the median repeat, and how far the repeats
+/// differ.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Cell {
+    /// The cell's number in the plan.
+    pub cell: u32,
+    /// The engine, with its build and the knobs that tell it apart in this ranking.
+    pub contender: String,
+    /// The engine.
+    pub engine: String,
+    /// The version that the library itself reported.
+    pub version: String,
+    /// The library's path, or `compiled in`.
+    pub origin: String,
+    /// SHA-256 of the library, or of the program where the engine is compiled in; hexadecimal.
+    pub sha256: String,
+    /// Whether the library was compiled with its assertions; `None` where that could not be told.
+    pub assertions: Option<bool>,
+    /// What a reader must know of it wherever it is named.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<Mark>,
+    /// What a worker is.
+    pub worker_kind: WorkerKind,
+    /// The engine's knobs.
+    pub knobs: Settings,
+    /// What surrounded its trials.
+    pub conditions: Conditions,
+    /// What each commit promised, as the engine put it.
+    pub promise: Option<Promise>,
+    /// What its transactions never showed each other, as its driver states it; `None` where nothing
+    /// is stated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<Isolation>,
+    /// How much of each trial was verified; the least thorough where trials differ. `None` where
+    /// nothing was.
+    pub verified: Option<VerifyLevel>,
+    /// Trials that count.
+    pub repeats: usize,
+    /// The median rate of the headline operation, over that of the ranking's best cell; `None` for
+    /// the harness.
+    pub relative_to_best: Option<f64>,
+    /// Its repeats compared with those of the ranking's best cell, with the evidence; `None` for that
+    /// cell itself and for the harness.
+    pub against_best: Option<Comparison>,
+    /// What it made of the rate that all of its ranking were asked for; `None` in other rankings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at_rate: Option<AtRate>,
+    /// The figures.
+    pub figures: Figures,
+}
+
+impl Cell {
+    /// The contender's name with the labels of its marks, as tables and sentences have it.
+    #[must_use]
+    pub fn name(&self) -> String {
+        marked(&self.contender, &self.marks)
+    }
+}
+
+/// The figures of a cell: medians over its repeats unless a field says otherwise.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Figures {
+    /// Rate of the headline operation, per second.
+    pub headline_per_s: Summary,
+    /// Where the median of that rate may lie: its 95 % bootstrap interval; `None` for fewer than six
+    /// repeats.
+    pub headline_interval: Option<Interval>,
+    /// Elapsed time, seconds.
+    pub elapsed_s: Summary,
+    /// Every kind of operation, in the workload's order.
+    pub operations: Vec<OperationFigures>,
+    /// User and system CPU of the workers, seconds.
+    pub cpu_s: f64,
+    /// CPU per operation of any kind, nanoseconds; `None` where none was done.
+    pub cpu_ns_per_operation: Option<f64>,
+    /// Highest proportional set size over the workers, bytes.
+    pub peak_pss_bytes: f64,
+    /// Blocks that the database took on its file system, bytes.
+    pub database_allocated_bytes: f64,
+    /// Bytes that the workers sent to the storage layer.
+    pub storage_written_bytes: f64,
+    /// Bytes that were written to the database's device, for whomever; `None` where there is none
+    /// that counts.
+    pub device_written_bytes: Option<f64>,
+    /// Flushes that the device completed, for whomever, per commit; `None` where one of both is not
+    /// counted.
+    pub flushes_per_commit: Option<f64>,
+    /// Asks of the engine's own cache that found what they wanted, of all asks, 0 to 1; `None` where
+    /// the engine does not tell.
+    pub cache_hit_ratio: Option<f64>,
+    /// Voluntary and involuntary context switches.
+    pub context_switches: f64,
+    /// Conflicts that the engine reported and the workload retried, deadlocks among them.
+    pub conflicts: f64,
+    /// Deadlocks among them, where the engine tells.
+    pub deadlocks: f64,
+    /// Results of the workload that were the same in every repeat.
+    pub results: BTreeMap<String, Value>,
+}
+
+/// One kind of operation over the repeats of a cell.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OperationFigures {
+    /// The workload's name for it.
+    pub kind: String,
+    /// Median count.
+    pub count: f64,
+    /// Median rate, per second.
+    pub per_s: f64,
+    /// Median over the repeats of each repeat's median latency, nanoseconds; this and the next two
+    /// are `None` where no operation was timed.
+    pub p50_ns: Option<f64>,
+    /// Median over the repeats of each repeat's 99th percentile, nanoseconds.
+    pub p99_ns: Option<f64>,
+    /// The longest of all repeats, nanoseconds.
+    pub max_ns: Option<f64>,
+}
+
+/// Fewest repeats whose median has an interval: of fewer it would be the least and the greatest, and
+/// those hold the true median less often than in 95 % of cases (in 93.75 % of five, 75 % of three).
+const FEWEST_FOR_INTERVAL: usize = 6;
+
+/// Samples from which the interval of a median is drawn.
+const RESAMPLES: usize = 2_000;
+
+/// Stands between the versions of a contender whose library changed between its repeats.
+pub const SEVERAL_VERSIONS: &str = " and ";
+
+/// Summarises the repeats of a cell; `None` where none of them measured the headline operation.
+pub fn cell(repeats: &[&TrialRecord], names: &ContenderNames, headline: &str) -> Option<Cell> {
+    let spec = &repeats.first()?.spec;
+    let engine = repeats.iter().find_map(|trial| trial.engine.as_ref());
+    let versions: BTreeSet<_> = repeats
+        .iter()
+        .filter_map(|trial| trial.engine.as_ref().map(|engine| engine.version.as_str()))
+        .collect();
+    let verified = |trial: &&TrialRecord| {
+        trial
+            .verification
+            .as_ref()
+            .map_or(VerifyLevel::Off, |verification| verification.level)
+    };
+    let thoroughness =
+        |level: &VerifyLevel| VerifyLevel::ALL.iter().position(|other| other == level);
+    Some(Cell {
+        cell: spec.cell,
+        contender: names.name(spec),
+        engine: spec.engine.clone(),
+        version: versions
+            .into_iter()
+            .collect::<Vec<_>>()
+            .join(SEVERAL_VERSIONS),
+        origin: engine.map_or_else(String::new, |engine| engine.origin.clone()),
+        sha256: engine.map_or_else(String::new, |engine| engine.sha256.clone()),
+        assertions: engine.and_then(|engine| engine.assertions),
+        marks: marks_of(repeats.iter().copied()),
+        worker_kind: spec.worker_kind,
+        knobs: spec.knobs.clone(),
+        conditions: spec.conditions.clone(),
+        promise: engine.map(|engine| engine.promise.clone()),
+        isolation: engine.and_then(|engine| engine.isolation),
+        verified: repeats
+            .iter()
+            .map(verified)
+            .max_by_key(thoroughness)
+            .filter(|level| *level != VerifyLevel::Off),
+        repeats: repeats.len(),
+        relative_to_best: None,
+        against_best: None,
+        at_rate: None,
+        figures: figures(repeats, headline)?,
+    })
+}
+
+fn figures(repeats: &[&TrialRecord], headline: &str) -> Option<Figures> {
+    let measured: Vec<&Measurement> = repeats
+        .iter()
+        .filter_map(|trial| trial.measurement.as_ref())
+        .collect();
+    let middle = |figure: &dyn Fn(&Measurement) -> f64| {
+        median(measured.iter().map(|measurement| figure(measurement))).unwrap_or_default()
+    };
+    let headline = |measurement: &&Measurement| Some(measurement.operation(headline)?.per_s);
+    let rates: Vec<f64> = measured.iter().filter_map(headline).collect();
+    Some(Figures {
+        headline_interval: match rates.len() < FEWEST_FOR_INTERVAL {
+            true => None,
+            false => bootstrap_median(&rates, 0.95, RESAMPLES),
+        },
+        headline_per_s: Summary::of(rates)?,
+        elapsed_s: Summary::of(measured.iter().map(|measurement| measurement.elapsed_s))?,
+        operations: operations(&measured),
+        cpu_s: middle(&Measurement::cpu_s),
+        cpu_ns_per_operation: median(measured.iter().filter_map(|m| cpu_ns_per_operation(m))),
+        peak_pss_bytes: middle(&|m| m.resources.peak_pss_bytes as f64),
+        database_allocated_bytes: middle(&|m| m.database.allocated_bytes as f64),
+        storage_written_bytes: middle(&|m| m.resources.storage_written_bytes as f64),
+        device_written_bytes: median(measured.iter().filter_map(|m| device_written_bytes(m))),
+        flushes_per_commit: median(measured.iter().filter_map(|m| flushes_per_commit(m))),
+        cache_hit_ratio: median(measured.iter().filter_map(|m| cache_hit_ratio(m))),
+        context_switches: middle(&|m| context_switches(m) as f64),
+        conflicts: middle(&|m| m.conflicts as f64),
+        deadlocks: middle(&|m| m.deadlocks as f64),
+        results: common_results(&measured),
+    })
+}
+
+fn operations(measured: &[&Measurement]) -> Vec<OperationFigures> {
+    let kinds = measured
+        .first()
+        .map(|first| first.operations.as_slice())
+        .unwrap_or_default();
+    let of_kind = |kind: &OperationSummary| {
+        let same: Vec<_> = measured
+            .iter()
+            .filter_map(|m| m.operation(&kind.kind))
+            .collect();
+        let middle = |figure: &dyn Fn(&OperationSummary) -> f64| {
+            median(same.iter().map(|operation| figure(operation))).unwrap_or_default()
+        };
+        let latencies = || {
+            let timed = same.iter().map(|operation| &operation.latency);
+            timed.filter(|latency| latency.is_measured())
+        };
+        OperationFigures {
+            kind: kind.kind.clone(),
+            count: middle(&|operation| operation.count as f64),
+            per_s: middle(&|operation| operation.per_s),
+            p50_ns: median(latencies().map(|latency| latency.p50_ns as f64)),
+            p99_ns: median(latencies().map(|latency| latency.p99_ns as f64)),
+            max_ns: maximum(latencies().map(|latency| latency.max_ns as f64)),
+        }
+    };
+    kinds.iter().map(of_kind).collect()
+}
+
+/// CPU nanoseconds of the workers per operation of any kind; `None` where none was done.
+#[must_use]
+pub fn cpu_ns_per_operation(measurement: &Measurement) -> Option<f64> {
+    let operations: u64 = measurement
+        .operations
+        .iter()
+        .map(|operation| operation.count)
+        .sum();
+    (operations > 0).then(|| measurement.cpu_s() * 1e9 / operations as f64)
+}
+
+fn device_written_bytes(measurement: &Measurement) -> Option<f64> {
+    Some(measurement.device?.written_bytes as f64)
+}
+
+/// Flushes of the log's device per commit of the workload; `None` where one of both is not
+/// counted, or there was no commit. Where others work on the device their flushes count too.
+#[must_use]
+pub fn flushes_per_commit(measurement: &Measurement) -> Option<f64> {
+    let flushes = measurement.log_flushes()?;
+    let commits = measurement.commits.filter(|commits| *commits > 0)?;
+    Some(flushes as f64 / commits as f64)
+}
+
+/// Hits of the engine's own cache over all asks of it, 0 to 1; `None` where the engine does not tell,
+/// or was not asked.
+#[must_use]
+pub fn cache_hit_ratio(measurement: &Measurement) -> Option<f64> {
+    measurement.cache?.hit_ratio()
+}
+
+/// Voluntary and involuntary context switches of a trial.
+#[must_use]
+pub fn context_switches(measurement: &Measurement) -> u64 {
+    let resources = &measurement.resources;
+    let voluntary = resources.voluntary_context_switches;
+    voluntary.saturating_add(resources.involuntary_context_switches)
+}
+
+fn common_results(measured: &[&Measurement]) -> BTreeMap<String, Value> {
+    let Some((first, others)) = measured.split_first() else {
+        return BTreeMap::new();
+    };
+    let everywhere = |name: &str, value: &Value| {
+        others
+            .iter()
+            .all(|other| other.results.get(name) == Some(value))
+    };
+    let kept = first
+        .results
+        .iter()
+        .filter(|(name, value)| everywhere(name, value));
+    kept.map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
+}

@@ -1,0 +1,255 @@
+//! What changed besides the result: machine, program, plan, version, knobs.
+
+use super::alike;
+use super::side::{Side, SideCell};
+use crate::units::{bytes, number};
+use serde::Serialize;
+use std::collections::BTreeSet;
+use trueput_record::trial::Settings;
+use trueput_record::{TrialRecord, Value};
+
+/// A ceiling that differs by less than this part is taken as the same: such short probes scatter.
+const CEILING_SCATTER: f64 = 0.10;
+
+/// What a change of a knob is called before the knob's name, and one that the engine reports.
+pub const KNOB: &str = "knob";
+const REPORTED: &str = "as the engine reports";
+
+/// Stands for the value of a setting that a side does not name.
+const NOT_STATED: &str = "not stated";
+
+/// Something that is not the same on both sides.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Change {
+    /// What.
+    pub what: String,
+    /// On the first side.
+    pub first: String,
+    /// On the second side.
+    pub second: String,
+}
+
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "values and references alike are shown"
+)]
+fn change(what: &str, first: impl ToString, second: impl ToString) -> Option<Change> {
+    let (first, second) = (first.to_string(), second.to_string());
+    (first != second).then(|| Change {
+        what: what.to_owned(),
+        first: or_unknown(first),
+        second: or_unknown(second),
+    })
+}
+
+fn or_unknown(text: String) -> String {
+    if text.is_empty() {
+        "unknown".to_owned()
+    } else {
+        text
+    }
+}
+
+/// What changed between two runs: the machine and this program.
+pub fn between_runs(first: &Side, second: &Side) -> Vec<Change> {
+    let (a, b) = (&first.report.manifest, &second.report.manifest);
+    let (one, other) = (&a.host, &b.host);
+    let governor = |host: &trueput_record::HostFacts| {
+        host.governor.clone().unwrap_or_else(|| "none".to_owned())
+    };
+    let options = |host: &trueput_record::HostFacts| {
+        format!("{} ({})", host.file_system.kind, host.file_system.options)
+    };
+    let memory = |host: &trueput_record::HostFacts| bytes(host.memory_bytes as f64);
+    let stated = [
+        change("plan", &a.name, &b.name),
+        change("host", &one.host_name, &other.host_name),
+        change("processor", &one.cpu_model, &other.cpu_model),
+        change("cores", one.cores, other.cores),
+        change("memory", memory(one), memory(other)),
+        change(
+            "operating system",
+            &one.operating_system,
+            &other.operating_system,
+        ),
+        change("kernel", &one.kernel, &other.kernel),
+        change("virtualisation", &one.virtualisation, &other.virtualisation),
+        change("governor", governor(one), governor(other)),
+        change("clock", &one.clock, &other.clock),
+        change("file system", options(one), options(other)),
+        change(
+            "trueput version",
+            &one.program.version,
+            &other.program.version,
+        ),
+        change("trueput commit", &one.program.commit, &other.program.commit),
+        change(
+            "trueput build",
+            &one.program.profile,
+            &other.program.profile,
+        ),
+    ];
+    let mut changes: Vec<Change> = stated.into_iter().flatten().collect();
+    changes.extend(of_ceilings(&first.report.trials, &second.report.trials));
+    changes
+}
+
+/// HardwareLimits of the machine that differ by more than their probes scatter: where a disk or the memory
+/// is not as fast as it was, a slower engine is no wonder.
+fn of_ceilings(first: &[TrialRecord], second: &[TrialRecord]) -> Vec<Change> {
+    let limits = alike::limits(first, second).into_iter();
+    let differing = limits.filter(|limit| limit.rise().abs() > CEILING_SCATTER);
+    let changes = differing.filter_map(|limit| {
+        let (one, other) = (number(limit.first_per_s), number(limit.second_per_s));
+        change(&format!("ceiling: {}", limit.what), one, other)
+    });
+    changes.collect()
+}
+
+/// What changed between two cells: engine, version, library, knobs, settings that were named.
+pub fn between_cells(first: &SideCell<'_>, second: &SideCell<'_>) -> Vec<Change> {
+    let (a, b) = (first.spec, second.spec);
+    let stated = [
+        change("engine", &a.engine, &b.engine),
+        change("build", build(a), build(b)),
+        change("version", reported(first, |e| e.version.clone()), {
+            reported(second, |e| e.version.clone())
+        }),
+        change("library", reported(first, |e| e.origin.clone()), {
+            reported(second, |e| e.origin.clone())
+        }),
+        change("SHA-256", hash(first), hash(second)),
+        change("assertions", assertions(first), assertions(second)),
+        change("worker kind", a.worker_kind, b.worker_kind),
+        change("workers", a.workers, b.workers),
+        change("verified", a.verify, b.verify),
+        change("seed", a.seed, b.seed),
+    ];
+    let mut changes: Vec<Change> = stated.into_iter().flatten().collect();
+    changes.extend(of_settings(KNOB, &a.knobs, &b.knobs));
+    changes.extend(of_settings("setting", &a.settings, &b.settings));
+    let conditions = a.conditions.named().into_iter().zip(b.conditions.named());
+    changes.extend(
+        conditions.filter_map(|((name, one), (_, other))| {
+            change(&format!("condition {name}"), one, other)
+        }),
+    );
+    if a.engine == b.engine {
+        let reported = of_settings(REPORTED, &engine_settings(first), &engine_settings(second));
+        told_once(&mut changes, reported);
+    }
+    changes
+}
+
+/// Adds what the engine reports to the knobs that were asked for. Where it confirms a knob, that one
+/// is told alone, with the value that the engine had where none was asked for.
+fn told_once(changes: &mut Vec<Change>, reported: Vec<Change>) {
+    let confirms = |asked: &str, had: &str| asked == NOT_STATED || asked == had;
+    for report in reported {
+        let name = report.what.strip_prefix(REPORTED).unwrap_or_default();
+        let mut knobs = changes.iter_mut();
+        let knob = knobs.find(|change| change.what.strip_prefix(KNOB) == Some(name));
+        match knob {
+            Some(knob)
+                if confirms(&knob.first, &report.first)
+                    && confirms(&knob.second, &report.second) =>
+            {
+                (knob.first, knob.second) = (report.first, report.second);
+            }
+            _ => changes.push(report),
+        }
+    }
+}
+
+fn build(spec: &trueput_record::TrialSpec) -> String {
+    let build = spec.build.as_ref();
+    build.map_or_else(
+        || "the default".to_owned(),
+        |path| path.display().to_string(),
+    )
+}
+
+type Reported = fn(&trueput_record::measurement::EngineReport) -> String;
+
+/// What the engine said, over all trials.
+fn reported(cell: &SideCell<'_>, said: Reported) -> String {
+    let engines = cell.trials.iter().filter_map(|trial| trial.engine.as_ref());
+    let all: BTreeSet<String> = engines.map(said).collect();
+    all.into_iter().collect::<Vec<_>>().join(" and ")
+}
+
+/// Whether the libraries have their assertions; unknown where that cannot be told.
+fn assertions(cell: &SideCell<'_>) -> String {
+    reported(cell, |engine| match engine.assertions {
+        Some(true) => "built with".to_owned(),
+        Some(false) => "built without".to_owned(),
+        None => String::new(),
+    })
+}
+
+fn hash(cell: &SideCell<'_>) -> String {
+    // Of a compiled-in engine it is the program's, whose commit stands among the changes already.
+    let loaded = cell.trials.iter().any(|trial| {
+        let engine = trial.engine.as_ref();
+        engine.is_some_and(|engine| engine.origin.starts_with('/'))
+    });
+    match loaded {
+        true => reported(cell, |engine| engine.sha256.chars().take(16).collect()),
+        false => String::new(),
+    }
+}
+
+fn engine_settings(cell: &SideCell<'_>) -> Settings {
+    let engine = cell.trials.iter().find_map(|trial| trial.engine.as_ref());
+    engine
+        .map(|engine| engine.settings.clone())
+        .unwrap_or_default()
+}
+
+fn of_settings(kind: &str, first: &Settings, second: &Settings) -> Vec<Change> {
+    let names: BTreeSet<&String> = first.keys().chain(second.keys()).collect();
+    let value = |settings: &Settings, name: &String| {
+        settings
+            .get(name)
+            .map_or_else(|| NOT_STATED.to_owned(), Value::to_string)
+    };
+    let changes = names.into_iter().filter_map(|name| {
+        change(
+            &format!("{kind} {name}"),
+            value(first, name),
+            value(second, name),
+        )
+    });
+    changes.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(what: &str, first: &str, second: &str) -> Change {
+        change(what, first, second).unwrap()
+    }
+
+    #[test]
+    fn a_knob_that_the_engine_confirms_is_told_once() {
+        let mut changes = vec![
+            of("knob page_size", NOT_STATED, "8192"),
+            of("knob cache_size", "1", "2"),
+        ];
+        let reported = vec![
+            of("as the engine reports page_size", "4096", "8192"),
+            of("as the engine reports cache_size", "1", "16"),
+        ];
+        told_once(&mut changes, reported);
+        assert_eq!(
+            changes,
+            [
+                of("knob page_size", "4096", "8192"),
+                of("knob cache_size", "1", "2"),
+                of("as the engine reports cache_size", "1", "16"),
+            ],
+            "what the engine made of it stands beside what was asked"
+        );
+    }
+}

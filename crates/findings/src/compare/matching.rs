@@ -1,0 +1,211 @@
+//! Which cell of one side stands against which of the other.
+
+use super::Error;
+use super::side::{Side, SideCell};
+use crate::marks::{Mark, explanations};
+use std::collections::{BTreeMap, BTreeSet};
+use trueput_record::TrialSpec;
+
+/// What must be the same for a ratio to mean anything, by name.
+/// What must be the same, by name.
+pub type Key = BTreeMap<String, String>;
+
+/// Cells of two sides, sorted out.
+pub(super) struct Matched<'a> {
+    /// What is compared.
+    pub pairs: Vec<(SideCell<'a>, SideCell<'a>)>,
+    /// What only the first side has.
+    pub only_first: Vec<SideCell<'a>>,
+    /// What only the second side has.
+    pub only_second: Vec<SideCell<'a>>,
+    /// What stands against each other and may not be compared, a sentence each.
+    pub incomparable: Vec<String>,
+}
+
+/// Finds for each cell of the first side the one of the second that it is compared with: of the same
+/// workload, level, settings, workers and conditions, but for what a side's selector names (except the
+/// workload and the level, which are never crossed); and of these the one of the same build and
+/// knobs, else of the same build, else of the same engine, else the only one that there is.
+///
+/// # Errors
+/// [`Error::NotComparable`] where that leaves nothing, with what differs.
+pub(super) fn matched<'a>(first: &'a Side, second: &'a Side) -> Result<Matched<'a>, Error> {
+    let mut freed = first.selector.names();
+    freed.extend(second.selector.names());
+    freed.retain(|name| !matches!(*name, "workload" | "level"));
+    let keyed = |cells: Vec<SideCell<'a>>| {
+        let mut groups: BTreeMap<Key, Vec<SideCell<'a>>> = BTreeMap::new();
+        for cell in cells {
+            groups
+                .entry(circumstances(cell.spec, &freed))
+                .or_default()
+                .push(cell);
+        }
+        groups
+    };
+    let (firsts, mut seconds) = (keyed(first.cells()), keyed(second.cells()));
+    if firsts.is_empty() || seconds.is_empty() {
+        let side = if firsts.is_empty() { first } else { second };
+        return Err(side.nothing_counts());
+    }
+    let why = refusal(&firsts, &seconds);
+    let mut matched = Matched {
+        pairs: Vec::new(),
+        only_first: Vec::new(),
+        only_second: Vec::new(),
+        incomparable: Vec::new(),
+    };
+    for (key, ours) in firsts {
+        let theirs = seconds.remove(&key).unwrap_or_default();
+        within(ours, theirs, &mut matched);
+    }
+    matched.only_second.extend(seconds.into_values().flatten());
+    let (refused, pairs): (Vec<_>, Vec<_>) =
+        matched.pairs.into_iter().partition(|(a, b)| unlike(a, b));
+    matched.pairs = pairs;
+    matched.incomparable = refused.iter().map(|(a, b)| unlike_words(a, b)).collect();
+    match matched.pairs.is_empty() {
+        true => Err(Error::NotComparable {
+            first: first.label.clone(),
+            second: second.label.clone(),
+            why: matched.incomparable.into_iter().next().unwrap_or(why),
+        }),
+        false => Ok(matched),
+    }
+}
+
+/// The marks of a cell that keep it out of comparisons with what lacks them.
+fn grave(cell: &SideCell<'_>, include_assertions: bool) -> Vec<Mark> {
+    let marks = cell.marks().into_iter();
+    let is_grave = |mark: &Mark| !mark.permits_ranking(include_assertions);
+    marks.filter(is_grave).collect()
+}
+
+/// Whether marks keep two cells from being compared. What they cost is another part of each engine,
+/// so that only builds of one engine may share them.
+fn unlike(one: &SideCell<'_>, other: &SideCell<'_>) -> bool {
+    let included = one.include_assertions || other.include_assertions;
+    let (marks, others) = (grave(one, included), grave(other, included));
+    let alike = one.spec.engine == other.spec.engine && marks == others;
+    let unmarked = marks.is_empty() && others.is_empty();
+    !(alike || unmarked)
+}
+
+fn unlike_words(one: &SideCell<'_>, other: &SideCell<'_>) -> String {
+    let (first, second) = (one.marks(), other.marks());
+    let named = [(&one.name, &first), (&other.name, &second)];
+    let named = named.map(|(name, marks)| (name.as_str(), marks.as_slice()));
+    let why = explanations(named).join(" ");
+    let assertions_alone = grave(one, true).is_empty() && grave(other, true).is_empty();
+    let way_out = match assertions_alone {
+        true => " --include-assertions compares them all the same",
+        false => "",
+    };
+    format!(
+        "{} and {} ({}, {}): {why}{way_out}",
+        one.marked(),
+        other.marked(),
+        one.spec.workload,
+        one.spec.durability
+    )
+}
+
+/// Pairs cells that agree in all that must be the same.
+fn within<'a>(mut ours: Vec<SideCell<'a>>, mut theirs: Vec<SideCell<'a>>, into: &mut Matched<'a>) {
+    type Same = fn(&TrialSpec, &TrialSpec) -> bool;
+    let alone = ours.len() == 1 && theirs.len() == 1;
+    let degrees: [Same; 4] = [
+        |a, b| {
+            let same_build = a.engine == b.engine && a.build == b.build;
+            same_build && a.knobs == b.knobs && a.worker_kind == b.worker_kind
+        },
+        |a, b| a.engine == b.engine && a.build == b.build && a.knobs == b.knobs,
+        |a, b| a.engine == b.engine && a.build == b.build,
+        |a, b| a.engine == b.engine,
+    ];
+    for same in degrees {
+        let mut index = 0;
+        while let Some(cell) = ours.get(index) {
+            let like = |others: &[SideCell<'_>]| -> Vec<usize> {
+                let all = others.iter().enumerate();
+                all.filter(|(_, other)| same(cell.spec, other.spec))
+                    .map(|(place, _)| place)
+                    .collect()
+            };
+            match (like(&ours).as_slice(), like(&theirs).as_slice()) {
+                ([_], [place]) => into.pairs.push((ours.remove(index), theirs.remove(*place))),
+                _ => index += 1,
+            }
+        }
+    }
+    if alone && ours.len() == 1 {
+        into.pairs.extend(ours.pop().zip(theirs.pop()));
+    }
+    into.only_first.extend(ours);
+    into.only_second.extend(theirs);
+}
+
+/// What must be the same, but for what is named.
+pub fn circumstances(spec: &TrialSpec, freed: &BTreeSet<&str>) -> Key {
+    let mut key = Key::from([
+        ("workload".to_owned(), spec.workload.clone()),
+        ("level".to_owned(), spec.durability.name().to_owned()),
+        ("workers".to_owned(), spec.workers.to_string()),
+    ]);
+    let conditions = spec.conditions.named().into_iter();
+    key.extend(conditions.map(|(name, value)| (name.to_owned(), value)));
+    let settings = spec.settings.iter();
+    key.extend(settings.map(|(name, value)| (name.clone(), value.to_string())));
+    key.retain(|name, _| !freed.contains(name.as_str()));
+    key
+}
+
+/// What keeps the two apart, by the two cells that differ in the least.
+fn refusal(
+    firsts: &BTreeMap<Key, Vec<SideCell<'_>>>,
+    seconds: &BTreeMap<Key, Vec<SideCell<'_>>>,
+) -> String {
+    let every = firsts
+        .keys()
+        .flat_map(|one| seconds.keys().map(move |other| differences(one, other)));
+    let nearest = every.min_by_key(Vec::len).unwrap_or_default();
+    if !nearest.is_empty() {
+        return nearest.join("; ");
+    }
+    let names = |cells: &BTreeMap<Key, Vec<SideCell<'_>>>| {
+        let names = cells.values().flatten().map(|cell| cell.name.clone());
+        let names: BTreeSet<_> = names.collect();
+        names.into_iter().collect::<Vec<_>>().join(", ")
+    };
+    format!(
+        "several contenders could stand against each other ({} and {}); name one of each, as in \
+         RUN:ENGINE or RUN:ENGINE,KNOB=VALUE",
+        names(firsts),
+        names(seconds)
+    )
+}
+
+fn differences(one: &Key, other: &Key) -> Vec<String> {
+    // The workload's own settings do not matter where the workload differs.
+    if one.get("workload") != other.get("workload") {
+        let workload = |key: &Key| key.get("workload").cloned().unwrap_or_default();
+        return vec![format!(
+            "the workload is {} in the first and {} in the second",
+            workload(one),
+            workload(other)
+        )];
+    }
+    let names: BTreeSet<&String> = one.keys().chain(other.keys()).collect();
+    let value = |key: &Key, name: &String| match key.get(name) {
+        Some(value) => value.clone(),
+        None => "not stated".to_owned(),
+    };
+    let differing = names
+        .into_iter()
+        .filter(|name| one.get(*name) != other.get(*name));
+    let lines = differing.map(|name| {
+        let (first, second) = (value(one, name), value(other, name));
+        format!("{name} is {first} in the first and {second} in the second")
+    });
+    lines.collect()
+}

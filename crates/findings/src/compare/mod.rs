@@ -1,0 +1,613 @@
+//! Two runs, or two contenders of one: what changed, and what came of it.
+//!
+//! [`Side::new`] says what stands on one side, [`compare_sides`] sets the sides against each other.
+
+mod alike;
+mod changes;
+mod matching;
+mod select;
+mod side;
+
+use crate::eligibility::rate;
+use crate::{disturbance, fixed_rate};
+pub use alike::Limit;
+pub use changes::{Change, KNOB, between_cells, between_runs};
+pub use matching::circumstances;
+pub use select::{Selector, words};
+pub use side::{Side, SideCell};
+
+use crate::marks::{Mark, marked};
+use crate::statistics::{
+    Comparison, Noise, Summary, Tie, claim_level, compare_among, compare_together, looks_slower,
+    median, repeats_needed, suspicion_level, tie,
+};
+use crate::units::{counted, number};
+use matching::{Matched, matched};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use trueput_record::trial::Settings;
+use trueput_record::{Durability, Measurement, TrialRecord};
+
+/// Why there is no comparison.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A run folder cannot be read.
+    #[error(transparent)]
+    Record(#[from] trueput_record::Error),
+    /// The words behind a run's colon are none.
+    #[error(
+        "'{text}' selects no trials: {message}; write ENGINE, LEVEL or NAME=VALUE, as in \
+             lmdb,sync,workers=4"
+    )]
+    Selector {
+        /// What was given.
+        text: String,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// A run has no trial that could be compared.
+    #[error("{}: {why}", run.display())]
+    NoSuchTrial {
+        /// The run folder.
+        run: PathBuf,
+        /// Why not.
+        why: String,
+    },
+    /// A word could mean several contenders of a run.
+    #[error("{}: '{word}' could mean {candidates}; name one of them", run.display())]
+    Ambiguous {
+        /// The run folder.
+        run: PathBuf,
+        /// What was given.
+        word: String,
+        /// The contenders that it could mean, with commas between them.
+        candidates: String,
+    },
+    /// Two sides are one.
+    #[error(
+        "{first} and {second} are the same trials of {contender}; name two runs, or two contenders \
+             of one as in --contenders lmdb,sqlite"
+    )]
+    Itself {
+        /// The first side.
+        first: String,
+        /// The second side.
+        second: String,
+        /// What stands on both.
+        contender: String,
+    },
+    /// Nothing on one side may stand against anything on the other.
+    #[error("{first} and {second} are not comparable: {why}")]
+    NotComparable {
+        /// The first side.
+        first: String,
+        /// The second side.
+        second: String,
+        /// What differs.
+        why: String,
+    },
+}
+
+/// Two sides, compared.
+#[derive(Debug, Clone, Serialize)]
+pub struct Compared {
+    /// The first side, which ratios are to.
+    pub first: SideFacts,
+    /// The second side.
+    pub second: SideFacts,
+    /// Whether both are of one run, so that their repeats took turns.
+    pub one_run: bool,
+    /// The level of the widest interval: the more results, the higher.
+    pub level: f64,
+    /// What differs of machine, program and plan.
+    pub changes: Vec<Change>,
+    /// The hardware limits that both runs measured; empty where both sides are of one run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<Limit>,
+    /// What came of it, cell by cell.
+    pub results: Vec<CellResult>,
+    /// What stands against each other and may not be compared, one sentence each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub incomparable: Vec<String>,
+    /// Contenders that only the first side has.
+    pub only_first: Vec<String>,
+    /// Contenders that only the second side has.
+    pub only_second: Vec<String>,
+    /// Trials and lines that do not count, one sentence each.
+    pub uncounted: Vec<String>,
+}
+
+/// What stands on one side.
+#[derive(Debug, Clone, Serialize)]
+pub struct SideFacts {
+    /// What the user called it.
+    pub label: String,
+    /// The run folder or the bundle, as it was named.
+    pub folder: String,
+    /// The plan's name.
+    pub name: String,
+    /// When the run began, RFC 3339.
+    pub started_at: String,
+    /// How noisy it was; `None` where nothing was repeated often enough.
+    pub noise: Option<Noise>,
+}
+
+/// One cell of both sides, compared.
+#[derive(Debug, Clone, Serialize)]
+pub struct CellResult {
+    /// The workload.
+    pub workload: String,
+    /// Its settings on the first side.
+    pub settings: Settings,
+    /// Workers on the first side.
+    pub workers: u32,
+    /// What each commit promises.
+    pub durability: Durability,
+    /// The contender on the first side.
+    pub first: String,
+    /// The contender on the second side.
+    pub second: String,
+    /// What a reader must know of the first side's contender.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub first_marks: Vec<Mark>,
+    /// What a reader must know of the second side's contender.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub second_marks: Vec<Mark>,
+    /// The kind of operation whose rate is compared.
+    pub headline: String,
+    /// Where both sides are open loops that kept one rate: the response times that are compared, and
+    /// not the rates, which tell nothing apart then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub responses: Option<Responses>,
+    /// The first side's rates, per second.
+    pub first_per_s: Vec<f64>,
+    /// The second side's rates, per second.
+    pub second_per_s: Vec<f64>,
+    /// The second over the first, with the evidence; slower is who has users wait longer, where
+    /// response times are compared.
+    pub comparison: Comparison,
+    /// Why no difference is claimed; `None` where one is, or where fewer than three repeats count.
+    pub tie: Option<Tie>,
+    /// The repeats of each that would probably show the difference that is seen, where these are too
+    /// few and a thousand would be enough.
+    pub repeats_needed: Option<usize>,
+    /// Trials of the second side that failed or are invalid, one phrase each.
+    pub second_broken: Vec<String>,
+    /// Whether both sides ran the same library with the same knobs and settings, so that only the
+    /// machine or chance can make a difference.
+    pub same_library: bool,
+    /// What differs of engine, version, knobs and circumstances.
+    pub changes: Vec<Change>,
+    /// Medians of other figures, without a verdict.
+    pub besides: Vec<Beside>,
+}
+
+impl Compared {
+    /// How far apart repeats typically lie, of the side that scatters more, as a share.
+    fn floor(&self) -> f64 {
+        let floor = |facts: &SideFacts| facts.noise.as_ref().map_or(0.0, |noise| noise.floor);
+        floor(&self.first).max(floor(&self.second))
+    }
+}
+
+impl CellResult {
+    /// The first side's contender with the labels of its marks.
+    pub fn first_name(&self) -> String {
+        marked(&self.first, &self.first_marks)
+    }
+
+    /// The second side's contender with the labels of its marks.
+    #[must_use]
+    pub fn second_name(&self) -> String {
+        marked(&self.second, &self.second_marks)
+    }
+
+    /// Takes what its repeats came to, with why nothing is claimed where nothing is.
+    fn judge(&mut self, comparison: Comparison, floor: f64) {
+        let summary = |values: &[f64]| Summary::of(values.iter().copied());
+        let (first, second) = self.compared();
+        let summaries = summary(first).zip(summary(second));
+        self.tie = summaries.and_then(|(one, other)| tie(&comparison, &one, &other, floor));
+        self.comparison = comparison;
+        self.repeats_needed = comparison.ratio.and_then(|ratio| {
+            let few = self.tie == Some(Tie::TooFewRepeats);
+            let (first, second) = self.compared();
+            let needed = || repeats_needed(first, second, comparison.paired, ratio.level);
+            few.then(needed).flatten()
+        });
+    }
+
+    /// Whether the second is slower by more than that part for certain: the whole interval lies
+    /// beyond. `None` where there is no interval.
+    #[must_use]
+    pub fn slower_by(&self, part: f64) -> Option<bool> {
+        self.comparison.ratio.map(|ratio| match self.responses {
+            None => ratio.high < 1.0 - part,
+            Some(_) => ratio.low > 1.0 + part,
+        })
+    }
+
+    /// How much slower the second seems, as a part: of the first's rate, or of its response time;
+    /// negative where it seems faster. `None` where there is no ratio.
+    #[must_use]
+    pub fn seems_slower_by(&self) -> Option<f64> {
+        let estimate = self.comparison.ratio?.estimate;
+        Some(match self.responses {
+            None => 1.0 - estimate,
+            Some(_) => estimate - 1.0,
+        })
+    }
+
+    /// What is compared: the response times of each repeat where there are some, else the rates.
+    pub fn compared(&self) -> (&[f64], &[f64]) {
+        match &self.responses {
+            None => (&self.first_per_s, &self.second_per_s),
+            Some(times) => (&times.first_p99_ns, &times.second_p99_ns),
+        }
+    }
+
+    /// Compares what is compared, as one of `comparisons` results that are read together.
+    fn comparison_among(&self, comparisons: usize) -> Comparison {
+        let (first, second) = self.compared();
+        let paired = self.comparison.paired;
+        match self.responses {
+            None => compare_among(first, second, paired, comparisons),
+            Some(_) => fixed_rate::of_times(first, second, paired, comparisons),
+        }
+    }
+
+    /// Whether the second looks slower by more than that part, as one of so many results that are
+    /// read together: see [`looks_slower`].
+    #[must_use]
+    pub fn looks_slower_by(&self, part: f64, results: usize) -> bool {
+        let level = suspicion_level(results);
+        let paired = self.comparison.paired;
+        let (first, second) = self.compared();
+        match self.responses {
+            None => looks_slower(first, second, paired, part, level),
+            // A time that is longer by a part is a speed that is lower by this.
+            Some(_) => looks_slower(second, first, paired, part / (1.0 + part), level),
+        }
+    }
+
+    /// How much slower the second may be, as a part of the first's rate or response time, where the
+    /// interval holds more than `part` and lies not wholly beyond it: the repeats cannot tell. `None`
+    /// where they can, or where there is no interval.
+    #[must_use]
+    pub fn cannot_tell(&self, part: f64) -> Option<f64> {
+        let ratio = self.comparison.ratio?;
+        let held = match self.responses {
+            None => 1.0 - ratio.low,
+            Some(_) => ratio.high - 1.0,
+        };
+        (held > part && self.slower_by(part) == Some(false)).then_some(held)
+    }
+}
+
+/// Response times of two open loops at one rate: of each the kind of unit that its users waited
+/// longest for.
+#[derive(Debug, Clone, Serialize)]
+pub struct Responses {
+    /// The rate that both were asked for, per second.
+    pub rate_per_s: f64,
+    /// The first side's kind.
+    pub first_kind: String,
+    /// The second side's kind.
+    pub second_kind: String,
+    /// The first side's 99th percentile of response time, nanoseconds, of each repeat.
+    pub first_p99_ns: Vec<f64>,
+    /// The second side's.
+    pub second_p99_ns: Vec<f64>,
+}
+
+/// A figure that is shown beside the rates.
+#[derive(Debug, Clone, Serialize)]
+pub struct Beside {
+    /// What it is.
+    pub what: &'static str,
+    /// What it is counted in: `ns` or `bytes`.
+    pub unit: &'static str,
+    /// The first side's median.
+    pub first: f64,
+    /// The second side's median.
+    pub second: f64,
+}
+
+/// Sets the first side against each of the others. All results are read together.
+///
+/// # Errors
+/// [`Error::NotComparable`] where no cell of one may stand against one of the other,
+/// [`Error::NoSuchTrial`] where no trial of a side counts, [`Error::Ambiguous`] where a word could
+/// mean several contenders of one run, [`Error::Itself`] where two sides are the same.
+pub fn compare_sides(first: &Side, others: &[Side]) -> Result<Vec<Compared>, Error> {
+    require_different(first, others)?;
+    let mut count = 0;
+    for other in others {
+        count += matched(first, other)?.pairs.len();
+    }
+    let compared = others.iter().map(|other| two_sides(first, other, count));
+    let mut compared: Vec<Compared> = compared.collect::<Result<_, _>>()?;
+    let results: Vec<_> = compared.iter().flat_map(|it| &it.results).collect();
+    let comparisons = compare_together(count, |place, left| {
+        Some(results.get(place)?.comparison_among(left))
+    });
+    let mut comparisons = comparisons.into_iter().flatten();
+    for one in &mut compared {
+        let floor = one.floor();
+        for result in &mut one.results {
+            if let Some(comparison) = comparisons.next() {
+                result.judge(comparison, floor);
+            }
+        }
+    }
+    Ok(compared)
+}
+
+/// Refuses words that could mean several contenders of one run, and sides that are the same.
+fn require_different(first: &Side, others: &[Side]) -> Result<(), Error> {
+    let sides: Vec<&Side> = std::iter::once(first).chain(others).collect();
+    for (index, one) in sides.iter().enumerate() {
+        for other in &sides[index + 1..] {
+            if !same_folder(one, other) {
+                continue;
+            }
+            one.require_one_contender()?;
+            other.require_one_contender()?;
+            if one.ids() == other.ids() {
+                return Err(itself(one, other, one.contenders()));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn itself(first: &Side, second: &Side, contender: String) -> Error {
+    Error::Itself {
+        first: first.label.clone(),
+        second: second.label.clone(),
+        contender,
+    }
+}
+
+/// Sets two sides against each other; `comparisons` results will be read together.
+fn two_sides(first: &Side, second: &Side, comparisons: usize) -> Result<Compared, Error> {
+    let Matched {
+        pairs,
+        only_first,
+        only_second,
+        incomparable,
+    } = matched(first, second)?;
+    let one_run = same_folder(first, second);
+    if let Some((cell, _)) = pairs.iter().find(|pair| one_run && is_one(pair)) {
+        return Err(itself(first, second, cell.name.clone()));
+    }
+    let names = |cells: Vec<SideCell<'_>>| {
+        let name = |cell: &SideCell<'_>| {
+            format!(
+                "{} ({}, {}, {})",
+                cell.marked(),
+                cell.spec.workload,
+                cell.spec.durability,
+                counted(u64::from(cell.spec.workers), "worker")
+            )
+        };
+        cells.iter().map(name).collect()
+    };
+    let mut uncounted = first.uncounted();
+    let others = second.uncounted().into_iter();
+    let others = others
+        .filter(|line| !uncounted.contains(line))
+        .collect::<Vec<_>>();
+    uncounted.extend(others);
+    Ok(Compared {
+        first: facts(first),
+        second: facts(second),
+        one_run,
+        level: claim_level(comparisons),
+        changes: changes::between_runs(first, second),
+        limits: alike::of_sides(first, second, one_run),
+        results: pairs
+            .iter()
+            .map(|(one, other)| {
+                let mut broken = second.broken(other.spec);
+                broken.extend(lost_rate(one, other));
+                result(one, other, broken, one_run, comparisons)
+            })
+            .collect(),
+        incomparable,
+        only_first: names(only_first),
+        only_second: names(only_second),
+        uncounted,
+    })
+}
+
+/// That the second did not keep a rate that the first kept: its response times are only known to be
+/// longer than what is on record.
+fn lost_rate(first: &SideCell<'_>, second: &SideCell<'_>) -> Option<String> {
+    let rate_per_s = fixed_rate::common(first.trials.iter().chain(&second.trials).copied())?;
+    (first.kept_rate() && !second.kept_rate()).then(|| {
+        format!(
+            "{} did not keep the rate of {}/s",
+            second.marked(),
+            number(rate_per_s)
+        )
+    })
+}
+
+/// Whether two cells of one run are the same trials.
+fn is_one((one, other): &(SideCell<'_>, SideCell<'_>)) -> bool {
+    let ids = |cell: &SideCell<'_>| -> Vec<String> {
+        let trials = cell.trials.iter();
+        trials.map(|trial| trial.spec.id.clone()).collect()
+    };
+    ids(one) == ids(other)
+}
+
+fn same_folder(first: &Side, second: &Side) -> bool {
+    let real = |side: &Side| {
+        // What two openings of one bundle were unpacked to is not the same folder.
+        let folder = &side.report.shown_as;
+        folder.canonicalize().unwrap_or_else(|_| folder.clone())
+    };
+    real(first) == real(second)
+}
+
+fn facts(side: &Side) -> SideFacts {
+    SideFacts {
+        label: side.label.clone(),
+        folder: side.report.shown_as.display().to_string(),
+        name: side.report.manifest.name.clone(),
+        started_at: side.report.manifest.started_at.clone(),
+        noise: disturbance::of_run(&side.report),
+    }
+}
+
+fn result(
+    first: &SideCell<'_>,
+    second: &SideCell<'_>,
+    second_broken: Vec<String>,
+    one_run: bool,
+    comparisons: usize,
+) -> CellResult {
+    let rates = |cell: &SideCell<'_>| -> ByRepeat {
+        let trials = cell.trials.iter();
+        trials
+            .filter_map(|trial| Some((trial.spec.repeat, rate(trial, &cell.headline)?)))
+            .collect()
+    };
+    let in_pairs = one_run.then(|| pairs(first, second, rates)).flatten();
+    let (paired, responses) = match responses(first, second, one_run) {
+        None => (in_pairs.is_some(), None),
+        Some((paired, responses)) => (paired, Some(responses)),
+    };
+    let (first_per_s, second_per_s) = in_pairs.unwrap_or_else(|| (first.rates(), second.rates()));
+    let mut result = CellResult {
+        workload: first.spec.workload.clone(),
+        settings: first.spec.settings.clone(),
+        workers: first.spec.workers,
+        durability: first.spec.durability,
+        first: first.name.clone(),
+        second: second.name.clone(),
+        first_marks: first.marks(),
+        second_marks: second.marks(),
+        headline: first.headline.clone(),
+        responses,
+        comparison: compare_among(&first_per_s, &second_per_s, paired, comparisons),
+        tie: None,
+        repeats_needed: None,
+        first_per_s,
+        second_per_s,
+        second_broken,
+        same_library: alike::same_library(first, second),
+        changes: changes::between_cells(first, second),
+        besides: besides(first, second),
+    };
+    result.comparison.paired = paired;
+    result.comparison = result.comparison_among(comparisons);
+    result
+}
+
+/// What each repeat came to.
+type ByRepeat = BTreeMap<u32, f64>;
+
+/// The response times of two open loops that kept one rate, and whether they are in pairs; `None` of
+/// any others.
+fn responses(
+    first: &SideCell<'_>,
+    second: &SideCell<'_>,
+    one_run: bool,
+) -> Option<(bool, Responses)> {
+    let both: Vec<_> = first.trials.iter().chain(&second.trials).copied().collect();
+    let rate_per_s = fixed_rate::common(both.iter().copied())?;
+    if !first.kept_rate() || !second.kept_rate() {
+        return None;
+    }
+    let (first_kind, ours) = fixed_rate::worst_times(&first.trials, &both)?;
+    let (second_kind, theirs) = fixed_rate::worst_times(&second.trials, &both)?;
+    let times = |cell: &SideCell<'_>| -> ByRepeat {
+        fixed_rate::worst_times(&cell.trials, &both).map_or_else(ByRepeat::new, |it| it.1)
+    };
+    let in_pairs = one_run.then(|| pairs(first, second, times)).flatten();
+    let paired = in_pairs.is_some();
+    let apart = || (ours.into_values().collect(), theirs.into_values().collect());
+    let (first_p99_ns, second_p99_ns) = in_pairs.unwrap_or_else(apart);
+    let responses = Responses {
+        rate_per_s,
+        first_kind,
+        second_kind,
+        first_p99_ns,
+        second_p99_ns,
+    };
+    Some((paired, responses))
+}
+
+/// A figure of the repeats that count on both sides, in pairs; `None` where repeats cannot be told
+/// apart or fewer than three pairs are left.
+fn pairs(
+    first: &SideCell<'_>,
+    second: &SideCell<'_>,
+    figure: impl Fn(&SideCell<'_>) -> ByRepeat,
+) -> Option<(Vec<f64>, Vec<f64>)> {
+    let by_repeat = |cell: &SideCell<'_>| {
+        let figures = figure(cell);
+        (figures.len() == cell.trials.len()).then_some(figures)
+    };
+    let (ours, theirs) = (by_repeat(first)?, by_repeat(second)?);
+    let both: Vec<(f64, f64)> = ours
+        .iter()
+        .filter_map(|(repeat, figure)| Some((*figure, *theirs.get(repeat)?)))
+        .collect();
+    (both.len() >= 3).then(|| both.into_iter().unzip())
+}
+
+fn besides(first: &SideCell<'_>, second: &SideCell<'_>) -> Vec<Beside> {
+    type Figure = (
+        &'static str,
+        &'static str,
+        fn(&Measurement, &str) -> Option<f64>,
+    );
+    let figures: [Figure; 6] = [
+        ("service p50", "ns", |m, kind| timed(m, kind, |l| l.p50_ns)),
+        ("service p99", "ns", |m, kind| timed(m, kind, |l| l.p99_ns)),
+        ("worst response p99", "ns", |m, _| {
+            let open = m.open_loop.as_ref()?;
+            let times = open.responses.iter().filter(|response| response.count > 0);
+            Some(times.map(|response| response.latency.p99_ns).max()? as f64)
+        }),
+        ("CPU/operation", "ns", |m, _| {
+            crate::cells::cpu_ns_per_operation(m)
+        }),
+        ("database", "bytes", |m, _| {
+            Some(m.database.allocated_bytes as f64)
+        }),
+        ("peak PSS", "bytes", |m, _| {
+            Some(m.resources.peak_pss_bytes as f64)
+        }),
+    ];
+    let of = |cell: &SideCell<'_>, figure: fn(&Measurement, &str) -> Option<f64>| {
+        let measured = cell
+            .trials
+            .iter()
+            .filter_map(|trial: &&TrialRecord| figure(trial.measurement.as_ref()?, &cell.headline));
+        median(measured).filter(|value| *value > 0.0)
+    };
+    let both = figures.into_iter().filter_map(|(what, unit, figure)| {
+        Some(Beside {
+            what,
+            unit,
+            first: of(first, figure)?,
+            second: of(second, figure)?,
+        })
+    });
+    both.collect()
+}
+
+fn timed(
+    measurement: &Measurement,
+    kind: &str,
+    figure: fn(&trueput_record::measurement::LatencySummary) -> u64,
+) -> Option<f64> {
+    let latency = &measurement.operation(kind)?.latency;
+    latency.is_measured().then(|| figure(latency) as f64)
+}

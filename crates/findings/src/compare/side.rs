@@ -1,0 +1,240 @@
+//! One side of a comparison: a run, or some of its trials.
+
+use super::Error;
+use super::select::Selector;
+use crate::contender::ContenderNames;
+use crate::eligibility::rate;
+use crate::eligibility::{LastAttempts, headline, why_unranked};
+use crate::marks::{Mark, marked, marks_of};
+use crate::{Run, fixed_rate};
+use std::collections::BTreeSet;
+use std::path::Path;
+use trueput_record::{TrialRecord, TrialSpec};
+
+/// One side of a comparison: a run, or some of its trials.
+#[derive(Debug, Clone)]
+pub struct Side {
+    /// What the user called it.
+    pub label: String,
+    /// The run.
+    pub report: Run,
+    /// Which of its trials.
+    pub selector: Selector,
+}
+
+/// The trials of one contender under one set of circumstances.
+#[derive(Debug, Clone)]
+pub struct SideCell<'a> {
+    /// What they have in common: the first one's.
+    pub spec: &'a TrialSpec,
+    /// The contender's name on this side.
+    pub name: String,
+    /// The kind of operation whose rate is compared.
+    pub headline: String,
+    /// Those that count, by their repeats' order.
+    pub trials: Vec<&'a TrialRecord>,
+    /// Whether builds with assertions may be compared with others, as the run's user asked.
+    pub include_assertions: bool,
+}
+
+impl SideCell<'_> {
+    /// What a reader must know of it wherever it is named.
+    pub fn marks(&self) -> Vec<Mark> {
+        marks_of(self.trials.iter().copied())
+    }
+
+    /// The contender's name with the labels of its marks.
+    pub fn marked(&self) -> String {
+        marked(&self.name, &self.marks())
+    }
+
+    /// Whether each of its repeats is an open loop that began what was due.
+    pub fn kept_rate(&self) -> bool {
+        fixed_rate::all_kept(&self.trials)
+    }
+
+    /// The rates of the headline operation, per second.
+    pub fn rates(&self) -> Vec<f64> {
+        self.trials
+            .iter()
+            .filter_map(|trial| rate(trial, &self.headline))
+            .collect()
+    }
+}
+
+impl Side {
+    /// The run and the selector in `RUN` or `RUN:WORDS`. A path that has a colon of its own is taken as
+    /// it stands.
+    ///
+    /// # Errors
+    /// As [`Selector::parse`].
+    pub fn split(text: &str) -> Result<(&str, Selector), Error> {
+        if Path::new(text).exists() {
+            return Ok((text, Selector::default()));
+        }
+        // Words may have colons too, as in filesystem=ext4:mount=noatime.
+        let mut parts = text.rmatch_indices(':');
+        let run = parts.find(|(place, _)| Path::new(&text[..*place]).exists());
+        match run {
+            Some((place, _)) => Ok((&text[..place], Selector::parse(&text[place + 1..])?)),
+            None => Ok((text, Selector::default())),
+        }
+    }
+
+    /// A run that was read already, or some of its trials.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchTrial`] where no trial fits, or there is none at all.
+    pub fn new(label: &str, report: Run, selector: Selector) -> Result<Self, Error> {
+        let selector = selector.within(&report);
+        let side = Self {
+            label: label.to_owned(),
+            report,
+            selector,
+        };
+        let trials = &side.report.trials;
+        let why = match trials.is_empty() {
+            true => "no trial of it has finished".to_owned(),
+            false if trials.iter().any(|trial| side.selector.admits(&trial.spec)) => {
+                return Ok(side);
+            }
+            false => side.selector.explain(&side.report),
+        };
+        Err(Error::NoSuchTrial {
+            run: side.report.shown_as,
+            why,
+        })
+    }
+
+    /// Refuses a word that could mean several contenders of the run.
+    ///
+    /// # Errors
+    /// [`Error::Ambiguous`], with the contenders.
+    pub(super) fn require_one_contender(&self) -> Result<(), Error> {
+        let specs = self.report.trials.iter().map(|trial| &trial.spec);
+        match self.selector.candidates(specs) {
+            None => Ok(()),
+            Some((word, candidates)) => Err(Error::Ambiguous {
+                run: self.report.shown_as.clone(),
+                word: word.to_owned(),
+                candidates: candidates.join(", "),
+            }),
+        }
+    }
+
+    /// The numbers of its trials, which tell whether two sides of one run are the same.
+    pub(super) fn ids(&self) -> Vec<&str> {
+        let chosen = self.chosen().into_iter();
+        chosen.map(|trial| trial.spec.id.as_str()).collect()
+    }
+
+    /// The contenders of its trials, whether these count or not, with commas between them.
+    pub(super) fn contenders(&self) -> String {
+        let chosen = self.chosen().into_iter();
+        let names: BTreeSet<_> = chosen.map(|trial| trial.spec.contender()).collect();
+        names.into_iter().collect::<Vec<_>>().join(", ")
+    }
+
+    fn chosen(&self) -> Vec<&TrialRecord> {
+        let trials = &self.report.trials;
+        let chosen = trials
+            .iter()
+            .filter(|trial| self.selector.admits(&trial.spec));
+        let attempts = LastAttempts::of(trials);
+        chosen.filter(|trial| !attempts.supersede(trial)).collect()
+    }
+
+    /// The cells in which at least one trial counts. Trials that differ in nothing but their number
+    /// are repeats of each other, whatever cell the plan had them in.
+    pub fn cells(&self) -> Vec<SideCell<'_>> {
+        let chosen = self.chosen();
+        let names = ContenderNames::of(&chosen);
+        let mut cells: Vec<SideCell<'_>> = Vec::new();
+        for trial in &chosen {
+            let headline = self.headline(trial);
+            if why_unranked(trial, &headline).is_some() {
+                continue;
+            }
+            match cells
+                .iter_mut()
+                .find(|cell| repeats(cell.spec, &trial.spec))
+            {
+                Some(cell) => cell.trials.push(trial),
+                None => cells.push(SideCell {
+                    spec: &trial.spec,
+                    name: names.name(&trial.spec),
+                    headline,
+                    trials: vec![trial],
+                    include_assertions: self.report.manifest.include_assertions,
+                }),
+            }
+        }
+        for cell in &mut cells {
+            cell.trials.sort_by_key(|trial| trial.spec.repeat);
+        }
+        cells
+    }
+
+    /// The trials that do not count, one sentence each.
+    pub(super) fn uncounted(&self) -> Vec<String> {
+        let chosen = self.chosen();
+        let told = chosen.iter().filter_map(|trial| {
+            let (status, reason) = why_unranked(trial, &self.headline(trial))?;
+            Some(format!(
+                "{}: {status} {}: {reason}",
+                self.label, trial.spec.id
+            ))
+        });
+        let damaged = self.report.damaged.iter().map(|damaged| {
+            format!(
+                "{}: line {} of trials.jsonl unreadable, skipped: {}",
+                self.label, damaged.line, damaged.message
+            )
+        });
+        damaged.chain(told).collect()
+    }
+
+    /// The trials of a cell that went wrong, one phrase each: a gate must not pass what crashed.
+    pub(super) fn broken(&self, of: &TrialSpec) -> Vec<String> {
+        let chosen = self.chosen();
+        let told = chosen.iter().filter_map(|trial| {
+            let same = repeats(of, &trial.spec);
+            let (status, reason) = same.then(|| why_unranked(trial, &self.headline(trial)))??;
+            let bad = matches!(status, "FAILED" | "INVALID");
+            bad.then(|| format!("{} {status}: {reason}", trial.spec.id))
+        });
+        told.collect()
+    }
+
+    /// The kind of operation by which a trial's workload is ranked on this side.
+    fn headline(&self, trial: &TrialRecord) -> String {
+        let mut of_workload = self.chosen();
+        of_workload.retain(|other| other.spec.workload == trial.spec.workload);
+        headline(&self.report.manifest, &of_workload)
+    }
+
+    pub(super) fn nothing_counts(&self) -> Error {
+        let uncounted = self.uncounted();
+        let first = uncounted.first().cloned().unwrap_or_default();
+        Error::NoSuchTrial {
+            run: self.report.shown_as.clone(),
+            why: format!(
+                "none of its {} trials counts, so there is nothing to compare; the first: {first}",
+                uncounted.len()
+            ),
+        }
+    }
+}
+
+/// Whether two trials differ in nothing but their number and their turn.
+fn repeats(one: &TrialSpec, other: &TrialSpec) -> bool {
+    one.workload == other.workload
+        && one.settings == other.settings
+        && one.engine == other.engine
+        && one.build == other.build
+        && one.durability == other.durability
+        && one.knobs == other.knobs
+        && one.workers == other.workers
+        && one.worker_kind == other.worker_kind
+        && one.conditions == other.conditions
+}

@@ -1,0 +1,60 @@
+//! What disturbed a run, from its trials.
+
+use crate::Run;
+use crate::bottleneck::allowed_processors;
+use crate::eligibility::{headline, rate, why_unranked};
+use crate::statistics::{FEWEST_REPEATS, Noise, Shares, Summary, noise};
+use std::collections::BTreeMap;
+use trueput_record::TrialRecord;
+
+/// The kernel counts the time of others in ticks of 10 ms, which say nothing of a shorter trial.
+const SHORTEST_S: f64 = 0.1;
+
+/// The noise of a run; `None` where no cell was repeated often enough and nothing else disturbed it.
+pub fn of_run(report: &Run) -> Option<Noise> {
+    let mut cells: BTreeMap<(&str, u32), Vec<f64>> = BTreeMap::new();
+    let mut headlines: BTreeMap<&str, String> = BTreeMap::new();
+    for trial in &report.trials {
+        let workload = trial.spec.workload.as_str();
+        let headline = headlines
+            .entry(workload)
+            .or_insert_with(|| headline(&report.manifest, &[trial]));
+        if why_unranked(trial, headline).is_none() {
+            let rates = cells.entry((workload, trial.spec.cell)).or_default();
+            rates.extend(rate(trial, headline));
+        }
+    }
+    let repeated = cells
+        .into_values()
+        .filter(|rates| rates.len() >= FEWEST_REPEATS);
+    let spreads: Vec<f64> = repeated
+        .filter_map(Summary::of)
+        .map(|summary| summary.spread)
+        .collect();
+    let cores = f64::from(report.manifest.host.cores);
+    noise(&spreads, shares(&report.trials, cores))
+}
+
+/// The parts that other programs used and that the hypervisor withheld, of the time of the processors
+/// that each trial could use, on a machine of so many: neighbours are counted over those alone.
+fn shares(trials: &[TrialRecord], cores: f64) -> Shares {
+    let (mut others_s, mut steal_s, mut all_s) = (0.0, 0.0, 0.0);
+    let mut with_kernel = false;
+    for measurement in trials.iter().filter_map(|trial| trial.measurement.as_ref()) {
+        let is_long = measurement.elapsed_s >= SHORTEST_S;
+        if let Some(neighbours) = measurement.neighbours.filter(|_| is_long) {
+            others_s += neighbours.cpu_s;
+            steal_s += neighbours.steal_s;
+            with_kernel |= neighbours.kernel_s.is_none();
+            all_s += measurement.elapsed_s * allowed_processors(measurement).unwrap_or(cores);
+        }
+    }
+    match all_s > 0.0 {
+        true => Shares {
+            others: (others_s / all_s).min(1.0),
+            with_kernel,
+            steal: (steal_s / all_s).min(1.0),
+        },
+        false => Shares::default(),
+    }
+}

@@ -1,0 +1,183 @@
+//! Rankings of open loops at one rate. All were asked for as much, so that their rates tell nothing
+//! apart: those that kept the rate are ordered by how long users waited for the kind of operation
+//! that they waited longest for, the others come last.
+
+use crate::bottleneck::keeps_rate;
+use crate::statistics::{Comparison, Summary, Verdict, compare_among};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use trueput_record::TrialRecord;
+use trueput_record::measurement::OpenLoop;
+
+/// What a cell made of the rate that it was asked for.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AtRate {
+    /// Whether each of its repeats began what was due.
+    pub kept: bool,
+    /// The kind of unit that users waited longest for: that with the highest 99th percentile of
+    /// response time, the median of the repeats, among those with a hundred units in each repeat. A
+    /// unit ends with its commit.
+    pub worst_kind: String,
+    /// That percentile, nanoseconds, over the repeats.
+    pub response_p99_ns: Summary,
+    /// The same of every kind of unit, in the workload's order.
+    pub responses: Vec<KindResponse>,
+    /// What was due and not begun at the end, of the repeat with the most of it.
+    pub backlog: u64,
+    /// That percentile compared with the first cell's, repeat by repeat: the ratio is this one's over
+    /// that, and slower is who has users wait longer. `None` for the first cell, and where one of
+    /// both did not keep the rate.
+    pub against_best: Option<Comparison>,
+}
+
+/// How long users waited for one kind of unit.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct KindResponse {
+    /// The workload's name for it.
+    pub kind: String,
+    /// The 99th percentile of each repeat's response times, nanoseconds, over the repeats.
+    pub p99_ns: Summary,
+}
+
+/// The rate that all of these trials were asked for, per second; `None` where one had none or
+/// another.
+pub fn common<'a>(trials: impl IntoIterator<Item = &'a TrialRecord>) -> Option<f64> {
+    let mut rates = trials
+        .into_iter()
+        .map(|trial| Some(open_loop(trial)?.rate_per_s));
+    let first = rates.next()??;
+    rates.all(|rate| rate == Some(first)).then_some(first)
+}
+
+fn open_loop(trial: &TrialRecord) -> Option<&OpenLoop> {
+    trial.measurement.as_ref()?.open_loop.as_ref()
+}
+
+/// The units of a kind in a repeat, on average over all repeats that are read together, that let it be
+/// the worst: the 99th percentile of fewer is their maximum. Contenders of one ranking had the same
+/// work, so that they are judged by the same kinds. Where no kind has as many, all are considered.
+const FEWEST_OF_WORST: u64 = 100;
+
+/// The units of a kind that a repeat had.
+fn count(trial: &TrialRecord, kind: &str) -> u64 {
+    let responses = open_loop(trial)
+        .into_iter()
+        .flat_map(|open| &open.responses);
+    let mut of_kind = responses.filter(|response| response.kind == kind);
+    of_kind.next().map_or(0, |response| response.count)
+}
+
+/// The response time of a kind of unit that 99 of 100 of a repeat stay below, nanoseconds.
+fn response_p99_ns(trial: &TrialRecord, kind: &str) -> Option<f64> {
+    let responses = open_loop(trial)?.responses.iter();
+    let mut counted = responses.filter(|response| response.count > 0);
+    let response = counted.find(|response| response.kind == kind)?;
+    Some(response.latency.p99_ns as f64)
+}
+
+/// How long users of these repeats waited for each kind of unit.
+fn responses(repeats: &[&TrialRecord]) -> Vec<KindResponse> {
+    let mut kinds: Vec<&str> = Vec::new();
+    let open = repeats.iter().filter_map(|trial| open_loop(trial));
+    for response in open.flat_map(|open| &open.responses) {
+        if !kinds.contains(&response.kind.as_str()) {
+            kinds.push(&response.kind);
+        }
+    }
+    let of_kind = |kind: &str| {
+        let times = repeats
+            .iter()
+            .filter_map(|trial| response_p99_ns(trial, kind));
+        Some(KindResponse {
+            kind: kind.to_owned(),
+            p99_ns: Summary::of(times)?,
+        })
+    };
+    kinds.into_iter().filter_map(of_kind).collect()
+}
+
+/// The kind that users waited longest for, of those with units enough in `among`; of equals the first.
+fn worst<'a>(among: &[&TrialRecord], responses: &'a [KindResponse]) -> Option<&'a KindResponse> {
+    let median = |one: &KindResponse| one.p99_ns.median;
+    let enough = u128::from(FEWEST_OF_WORST) * among.len() as u128;
+    let is_often = |one: &KindResponse| {
+        let counts = among
+            .iter()
+            .map(|trial| u128::from(count(trial, &one.kind)));
+        counts.sum::<u128>() >= enough
+    };
+    let any_is = responses.iter().any(is_often);
+    let considered = responses.iter().filter(|one| !any_is || is_often(one));
+    let backwards = considered.rev();
+    backwards.max_by(|one, other| median(one).total_cmp(&median(other)))
+}
+
+/// The kind that users of these repeats waited longest for, of those with units enough in `among`,
+/// with its 99th percentile of response time by repeat, nanoseconds; `None` where nobody waited for
+/// anything.
+pub fn worst_times(
+    repeats: &[&TrialRecord],
+    among: &[&TrialRecord],
+) -> Option<(String, BTreeMap<u32, f64>)> {
+    let kind = worst(among, &responses(repeats))?.kind.clone();
+    let times = times(repeats, &kind);
+    Some((kind, times))
+}
+
+/// The 99th percentile of a kind's response times by repeat, nanoseconds.
+pub fn times(repeats: &[&TrialRecord], kind: &str) -> BTreeMap<u32, f64> {
+    let of = |trial: &&TrialRecord| Some((trial.spec.repeat, response_p99_ns(trial, kind)?));
+    repeats.iter().filter_map(of).collect()
+}
+
+/// Whether each of these repeats began what was due.
+pub fn all_kept(repeats: &[&TrialRecord]) -> bool {
+    let keeps = |trial: &&TrialRecord| trial.measurement.as_ref().is_some_and(keeps_rate);
+    repeats.iter().all(keeps)
+}
+
+/// What the repeats of a cell made of their rate, in a ranking of all of `among`; `None` where none
+/// has a response time.
+pub fn of(repeats: &[&TrialRecord], among: &[&TrialRecord]) -> Option<AtRate> {
+    let open = repeats.iter().filter_map(|trial| open_loop(trial));
+    let responses = responses(repeats);
+    let worst = worst(among, &responses)?;
+    Some(AtRate {
+        kept: all_kept(repeats),
+        worst_kind: worst.kind.clone(),
+        response_p99_ns: worst.p99_ns,
+        backlog: open.map(|open| open.backlog).max().unwrap_or_default(),
+        against_best: None,
+        responses,
+    })
+}
+
+/// Compares the response times of two cells' repeats, each of its worst kind, one of `comparisons`
+/// that are read together.
+pub fn between(
+    best: (&[&TrialRecord], &AtRate),
+    other: (&[&TrialRecord], &AtRate),
+    comparisons: usize,
+) -> Comparison {
+    let times = |(trials, at_rate): (&[&TrialRecord], &AtRate)| times(trials, &at_rate.worst_kind);
+    let (best, other) = (times(best), times(other));
+    let paired = best.keys().eq(other.keys());
+    let alone = |times: BTreeMap<u32, f64>| times.into_values().collect::<Vec<_>>();
+    of_times(&alone(best), &alone(other), paired, comparisons)
+}
+
+/// Compares response times, one of `comparisons` that are read together: the ratio is the second's
+/// over the first's, and slower is who has users wait longer.
+pub fn of_times(first: &[f64], second: &[f64], paired: bool, comparisons: usize) -> Comparison {
+    let compared = compare_among(first, second, paired, comparisons);
+    // More of a time is worse, where more of a rate is better.
+    let verdict = match compared.verdict {
+        Verdict::Faster => Verdict::Slower,
+        Verdict::Slower => Verdict::Faster,
+        undecided => undecided,
+    };
+    Comparison {
+        verdict,
+        ..compared
+    }
+}

@@ -1,0 +1,280 @@
+//! Many runs of one plan: per contender the series of its rates, and where it changed.
+
+use crate::{Run, integrity};
+mod track;
+
+pub use track::{Tracked, tracked};
+
+use crate::compare::{Change, Selector, Side};
+use crate::marks::Mark;
+use crate::statistics::{Interval, geometric_mean, level_changes, median, outliers};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use track::changed;
+use trueput_record::Durability;
+
+/// The fewest runs in which a change can be found: three on each side of it.
+pub const FEWEST_RUNS: usize = 6;
+
+/// A step of less than this part is not told.
+const LEAST_STEP: f64 = 0.01;
+
+/// How far, in scaled median absolute deviations, a run lies off to be named.
+const FAR: f64 = 5.0;
+
+/// The series of many runs.
+#[derive(Debug, Clone, Serialize)]
+pub struct History {
+    /// One per contender, workload, settings, level, workers and conditions, in a fixed order.
+    pub series: Vec<Series>,
+    /// Runs that tell nothing, and why.
+    pub left_out: Vec<String>,
+}
+
+/// One contender over many runs.
+#[derive(Debug, Clone, Serialize)]
+pub struct Series {
+    /// The contender.
+    pub contender: String,
+    /// What a reader must know of it wherever it is named, in any of the runs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<Mark>,
+    /// The workload.
+    pub workload: String,
+    /// What each commit promises.
+    pub durability: Durability,
+    /// How many workers.
+    pub workers: u32,
+    /// What else must be the same in all runs, by name: settings and conditions.
+    pub circumstances: BTreeMap<String, String>,
+    /// The kind of operation whose rate it is.
+    pub headline: String,
+    /// One per run, in the order of time.
+    pub points: Vec<Point>,
+    /// Where the level changed.
+    pub steps: Vec<Step>,
+    /// Runs that lie far from the others of their stretch.
+    pub outliers: Vec<Outlier>,
+}
+
+/// A contender in one run.
+#[derive(Debug, Clone, Serialize)]
+pub struct Point {
+    /// The run folder or bundle, as it was named.
+    pub run: String,
+    /// When the run began, RFC 3339.
+    pub started_at: String,
+    /// The engine's version.
+    pub version: String,
+    /// The host.
+    pub host: String,
+    /// trueput's commit.
+    pub commit: String,
+    /// Geometric mean of its repeats' rates, per second.
+    pub per_s: f64,
+    /// Student's 95 % interval of that mean; `None` for fewer than three repeats.
+    pub interval: Option<Interval>,
+    /// Repeats that count.
+    pub repeats: usize,
+    /// What a reader must know of it in this run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<Mark>,
+}
+
+impl Series {
+    /// Adds a run.
+    fn add(&mut self, point: Point) {
+        let known = |mark: &&Mark| self.marks.iter().all(|other| other.label != mark.label);
+        let new: Vec<_> = point.marks.iter().filter(known).cloned().collect();
+        self.marks.extend(new);
+        self.points.push(point);
+    }
+}
+
+/// A change of level.
+#[derive(Debug, Clone, Serialize)]
+pub struct Step {
+    /// Index of the first run after it.
+    pub at: usize,
+    /// The mean rate after it over that before it, up to the next step on either side.
+    pub ratio: f64,
+    /// What the records say changed from the run before: machine, program, plan, engine, knobs.
+    pub with: Vec<String>,
+}
+
+/// A run that lies far from the others of its stretch.
+#[derive(Debug, Clone, Serialize)]
+pub struct Outlier {
+    /// Its index among the points.
+    pub at: usize,
+    /// The median of its stretch, between two changes of level, per second.
+    pub median_per_s: f64,
+}
+
+/// The runs that paths stand for: each itself, a run folder or a bundle, or those in it; oldest
+/// name first.
+///
+/// # Errors
+/// [`trueput_record::Error`] where a folder is no run and holds none, or cannot be read.
+pub fn runs_in(paths: &[PathBuf]) -> Result<Vec<PathBuf>, trueput_record::Error> {
+    let mut runs = Vec::new();
+    for path in paths {
+        if path.is_file() || path.join("run.json").is_file() {
+            runs.push(path.clone());
+            continue;
+        }
+        let invalid = |why: &str| trueput_record::Error::invalid(path, why);
+        if !path.exists() {
+            return Err(invalid(
+                "no such folder; give a folder of runs, such as results",
+            ));
+        }
+        let entries =
+            std::fs::read_dir(path).map_err(|source| trueput_record::Error::io(path, source))?;
+        let mut within: Vec<PathBuf> = entries
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(|entry| entry.join("run.json").is_file() || is_bundle(entry))
+            .collect();
+        if within.is_empty() {
+            return Err(invalid(
+                "neither a run folder nor a folder of runs or bundles",
+            ));
+        }
+        within.sort();
+        runs.extend(within);
+    }
+    runs.dedup();
+    Ok(runs)
+}
+
+fn is_bundle(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.ends_with(".tar.gz") && path.is_file()
+}
+
+/// Sorts runs into series. In the place of a run that cannot be read stands why not: it is named,
+/// as is a run without a trial that counts, and the others are shown.
+#[must_use]
+pub fn history(runs: Vec<Result<Run, String>>, selector: &Selector) -> History {
+    let (sides, mut left_out) = sides(runs, selector);
+    let mut series: BTreeMap<String, (Series, Vec<&Side>)> = BTreeMap::new();
+    for side in &sides {
+        let label = &side.label;
+        left_out.extend(side.report.damaged.iter().map(|damaged| {
+            let (line, why) = (damaged.line, &damaged.message);
+            format!("{label}: line {line} of trials.jsonl unreadable, skipped: {why}")
+        }));
+        left_out.extend(
+            integrity::disagreeing(&side.report.trials)
+                .map(|(id, why)| format!("{label}: {id} is skipped: {why}")),
+        );
+        let cells = tracked(side);
+        if cells.is_empty() {
+            left_out.push(format!("{label}: it has no valid trial"));
+        }
+        for cell in cells {
+            let (series, of) = series.entry(cell.key).or_insert((cell.series, Vec::new()));
+            series.add(cell.point);
+            of.push(side);
+        }
+    }
+    let long = series.values().filter(|(_, of)| of.len() >= FEWEST_RUNS);
+    let together = long.count();
+    let judged = series.into_iter().map(|(key, (mut series, of))| {
+        judge(&mut series, together, |before, after| {
+            changed(of[before], of[after], &key)
+        });
+        series
+    });
+    History {
+        series: judged.collect(),
+        left_out,
+    }
+}
+
+/// The runs of which some trial fits, in the order of time, and why the others are left out.
+fn sides(runs: Vec<Result<Run, String>>, selector: &Selector) -> (Vec<Side>, Vec<String>) {
+    let (mut reports, mut left_out) = (Vec::<Run>::new(), Vec::new());
+    for run in runs {
+        match run {
+            Err(why) => left_out.push(why),
+            // A bundle may lie beside its run.
+            Ok(run) => match reports
+                .iter_mut()
+                .find(|known| known.manifest == run.manifest)
+            {
+                Some(known) => {
+                    // One of the copies may be damaged.
+                    let (kept, other) = match run.trials.len() > known.trials.len() {
+                        true => {
+                            let other = std::mem::replace(known, run);
+                            (&*known, other)
+                        }
+                        false => (&*known, run),
+                    };
+                    left_out.push(format!(
+                        "{}: the same run as {}",
+                        other.shown_as.display(),
+                        kept.shown_as.display()
+                    ));
+                }
+                None => reports.push(run),
+            },
+        }
+    }
+    reports.sort_by(|one, other| one.manifest.started_at.cmp(&other.manifest.started_at));
+    let mut sides = Vec::new();
+    for report in reports {
+        let label = report.shown_as.display().to_string();
+        match Side::new(&label, report, selector.clone()) {
+            Ok(side) => sides.push(side),
+            Err(error) => left_out.push(error.to_string()),
+        }
+    }
+    (sides, left_out)
+}
+
+/// Finds steps and outliers of a series, of so many that are read together. `changes` are those
+/// from one of its points to another.
+fn judge(series: &mut Series, together: usize, changes: impl Fn(usize, usize) -> Vec<Change>) {
+    let rates: Vec<f64> = series.points.iter().map(|point| point.per_s).collect();
+    let mut bounds = vec![0];
+    bounds.extend(level_changes(&rates, together));
+    bounds.push(rates.len());
+    let mean = |from: usize, to: usize| rates[from..to].iter().sum::<f64>() / (to - from) as f64;
+    for three in bounds.windows(3) {
+        let ratio = mean(three[1], three[2]) / mean(three[0], three[1]);
+        if (ratio - 1.0).abs() >= LEAST_STEP {
+            let with = changes(three[1] - 1, three[1]).into_iter();
+            series.steps.push(Step {
+                at: three[1],
+                ratio,
+                with: with
+                    .map(|change| format!("{} {} → {}", change.what, change.first, change.second))
+                    .collect(),
+            });
+        }
+    }
+    for two in bounds.windows(2) {
+        let stretch = &rates[two[0]..two[1]];
+        let median_per_s = median(stretch.iter().copied()).unwrap_or_default();
+        let far = outliers(stretch, FAR).into_iter();
+        series.outliers.extend(far.map(|index| Outlier {
+            at: two[0] + index,
+            median_per_s,
+        }));
+    }
+}
+
+/// A run's rate and its 95 % interval, both of the geometric mean, so that the one lies in the
+/// other. A rate of 0 makes it 0, without an interval.
+pub fn rate_of(rates: &[f64]) -> (f64, Option<Interval>) {
+    if let Some(interval) = geometric_mean(rates, 0.95) {
+        return (interval.estimate, Some(interval));
+    }
+    let logarithms = rates.iter().map(|rate| rate.ln()).sum::<f64>();
+    let mean = (logarithms / rates.len() as f64).exp();
+    (if mean.is_finite() { mean } else { 0.0 }, None)
+}

@@ -1,0 +1,132 @@
+//! Trials whose record disagrees with itself are marked where a run folder is read, so that none of
+//! them is ranked, whoever reads it.
+
+use std::collections::BTreeMap;
+use trueput_record::consistency::{contradictions, derive_rates, is_timed};
+use trueput_record::{Outcome, RunFolder, RunManifest, TrialRecord, TrialSpec};
+
+/// What the reasons of such a trial begin with.
+const DISAGREE: &str = "parts of the record disagree";
+
+/// Makes each trial whose parts disagree invalid, with what disagrees; its rates are then what count
+/// and elapsed time make them. Returns what could not be checked, one sentence each.
+pub fn mark(folder: &RunFolder, manifest: &RunManifest, trials: &mut [TrialRecord]) -> Vec<String> {
+    let planned: BTreeMap<&str, &TrialSpec> = manifest
+        .trials
+        .iter()
+        .map(|spec| (spec.id.as_str(), spec))
+        .collect();
+    let logged_lines = logged_lines(trials);
+    let twice = ended_twice(trials);
+    let mut unchecked = 0;
+    for (index, trial) in trials.iter_mut().enumerate() {
+        let id = trial.spec.id.clone();
+        let has_log = logged_lines.get(&id) == Some(&index);
+        let logged = match has_log.then(|| folder.histograms(&id)).transpose() {
+            Ok(logged) => logged.flatten(),
+            Err(error) => {
+                doubt(trial, [unreadable(&error)]);
+                continue;
+            }
+        };
+        let lacks_log = logged.is_none();
+        unchecked += usize::from(has_log && lacks_log);
+        let planned = planned.get(id.as_str()).copied();
+        let mut found = contradictions(trial, planned, logged.as_deref());
+        if twice.contains_key(&id) {
+            found.push("trials.jsonl has more than one line for this trial".to_owned());
+        }
+        doubt(trial, found);
+        if let Some(measured) = &mut trial.measurement {
+            measured.lacks_histograms = has_log && lacks_log && is_timed(measured);
+            derive_rates(measured);
+        }
+    }
+    match unchecked {
+        0 => Vec::new(),
+        1 => vec!["the histograms of 1 trial are missing and cannot be checked".to_owned()],
+        more => vec![format!(
+            "the histograms of {more} trials are missing and cannot be checked"
+        )],
+    }
+}
+
+/// The trials of a run whose parts disagree, with what does.
+pub fn disagreeing(trials: &[TrialRecord]) -> impl Iterator<Item = (&str, String)> {
+    trials.iter().filter_map(|trial| {
+        let Outcome::Invalid { reasons } = &trial.outcome else {
+            return None;
+        };
+        let disagree: Vec<&str> = reasons
+            .iter()
+            .map(String::as_str)
+            .filter(|reason| reason.starts_with(DISAGREE))
+            .collect();
+        (!disagree.is_empty()).then(|| (trial.spec.id.as_str(), disagree.join("; ")))
+    })
+}
+
+/// By trial, the line whose histograms its log has: what ran to its end, or else the last attempt
+/// that measured. The histograms of attempts before it are kept under other names.
+fn logged_lines(trials: &[TrialRecord]) -> BTreeMap<String, usize> {
+    let ended = |index: usize| {
+        let outcome = trials.get(index).map(|trial| &trial.outcome);
+        matches!(outcome, Some(Outcome::Valid | Outcome::Invalid { .. }))
+    };
+    let mut lines: BTreeMap<String, usize> = BTreeMap::new();
+    for (index, trial) in trials.iter().enumerate() {
+        if trial.measurement.is_none() {
+            continue;
+        }
+        let line = lines.entry(trial.spec.id.clone()).or_insert(index);
+        if ended(index) || !ended(*line) {
+            *line = index;
+        }
+    }
+    lines
+}
+
+/// The trials with several lines that say that they ran to their end: those would count several
+/// times. What was interrupted or failed may be run again.
+fn ended_twice(trials: &[TrialRecord]) -> BTreeMap<String, usize> {
+    let mut lines: BTreeMap<String, usize> = BTreeMap::new();
+    let ended = trials
+        .iter()
+        .filter(|trial| matches!(trial.outcome, Outcome::Valid | Outcome::Invalid { .. }));
+    for trial in ended {
+        *lines.entry(trial.spec.id.clone()).or_default() += 1;
+    }
+    lines.retain(|_, count| *count > 1);
+    lines
+}
+
+/// Why histograms cannot be read, without the folder, which a bundle's reader does not know.
+fn unreadable(error: &trueput_record::Error) -> String {
+    use trueput_record::Error;
+    let (path, why) = match error {
+        Error::Io { path, source } => (path, source.to_string()),
+        Error::Invalid { path, message, .. } => (path, message.clone()),
+        Error::TooLarge { path, what } => (path, what.clone()),
+        other => return other.to_string(),
+    };
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    format!("{} cannot be read: {why}", name.to_string_lossy())
+}
+
+/// Adds reasons for which a trial's numbers must not be believed. A trial that failed or was stopped
+/// is not ranked anyhow, and keeps its own reason.
+fn doubt(trial: &mut TrialRecord, found: impl IntoIterator<Item = String>) {
+    let found = found
+        .into_iter()
+        .map(|sentence| format!("{DISAGREE}: {sentence}"));
+    match &mut trial.outcome {
+        Outcome::Invalid { reasons } => reasons.extend(found),
+        Outcome::Valid => {
+            let reasons: Vec<_> = found.collect();
+            if !reasons.is_empty() {
+                trial.outcome = Outcome::Invalid { reasons };
+            }
+        }
+        Outcome::Failed { .. } | Outcome::Interrupted => {}
+    }
+}

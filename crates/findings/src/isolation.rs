@@ -1,0 +1,31 @@
+//! The isolation that contenders state: how rankings show it, and are split by it.
+
+use crate::eligibility::HARNESS_ENGINE;
+use trueput_record::{Isolation, TrialRecord};
+
+/// What stands where nothing is stated.
+pub const NOT_STATED: &str = "not stated";
+
+/// What a trial's engine states; of one that never opened it, what another repeat of its cell does.
+pub fn of_trial(trial: &TrialRecord, trials: &[TrialRecord]) -> Option<Isolation> {
+    let stated = |trial: &TrialRecord| trial.engine.as_ref()?.isolation;
+    let repeats = || {
+        let mut repeats = trials.iter().filter(|it| it.spec.cell == trial.spec.cell);
+        repeats.find_map(stated)
+    };
+    stated(trial).or_else(repeats)
+}
+
+/// What the engines of all these trials state, those that never opened theirs aside; `None` where
+/// they differ or one states nothing.
+pub fn of_all(trials: &[&TrialRecord]) -> Option<Isolation> {
+    let contenders = trials.iter().filter(|it| it.spec.engine != HARNESS_ENGINE);
+    let mut stated = contenders.filter_map(|trial| Some(trial.engine.as_ref()?.isolation));
+    let first = stated.next()??;
+    stated.all(|other| other == Some(first)).then_some(first)
+}
+
+/// A level, in words.
+pub fn word(isolation: Option<Isolation>) -> &'static str {
+    isolation.map_or(NOT_STATED, Isolation::name)
+}

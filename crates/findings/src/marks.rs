@@ -1,0 +1,160 @@
+//! EventProgress: what a reader must know of a contender wherever it is named.
+//!
+//! A mark has a label, which stands in brackets after the contender's name in every table, chart and
+//! sentence (`leveldb [assertions]`), and an explanation, which stands once below the ranking.
+//! JSON has both at every cell, CSV has the labels in its column `marks`.
+//!
+//! To add one, write a function that reads the trial's record and returns `Option<Mark>`, and name
+//! it in [`marks`]; everything else follows. Nothing but the record may decide: a report is made
+//! from a run folder alone.
+
+use serde::Serialize;
+use std::borrow::Cow;
+use trueput_record::TrialRecord;
+use trueput_record::flush_evidence::FlushVerdict;
+
+/// Why a trial whose histograms are gone is not ranked.
+pub const NO_HISTOGRAMS: &str = "its histograms are missing from the run folder, so its \
+    counts and latencies cannot be checked";
+
+/// Something that a reader must know of a contender wherever it is named.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Mark {
+    /// A word or a few, shown in brackets after the contender's name.
+    pub label: Cow<'static, str>,
+    /// What the label means, as a clause that follows the contender's name and a colon. It is the
+    /// same for every trial of a cell.
+    pub explanation: Cow<'static, str>,
+    /// Whether the figures may be ranked with those of unmarked contenders. Where they may not, the
+    /// cell stands apart from the ranking; see [`Mark::permits_ranking`].
+    pub comparable: bool,
+}
+
+impl Mark {
+    /// Whether the figures may be ranked with others; `include_assertions` admits builds with
+    /// assertions, which are slower than they could be, and nothing that is wrong.
+    #[must_use]
+    pub fn permits_ranking(&self, include_assertions: bool) -> bool {
+        self.comparable || (include_assertions && self.explanation == WITH_ASSERTIONS)
+    }
+}
+
+/// The marks of a trial, the gravest first; empty for most.
+#[must_use]
+pub fn marks(trial: &TrialRecord) -> Vec<Mark> {
+    let all = [
+        unverified_record(trial),
+        known_defect(trial),
+        assertions(trial),
+        unverified_flushes(trial),
+        workaround(trial),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+/// A fault that the engine is known to have with its settings, and that nothing works around.
+fn known_defect(trial: &TrialRecord) -> Option<Mark> {
+    let explanation = trial.engine.as_ref()?.known_defect.clone()?;
+    Some(Mark {
+        label: Cow::Borrowed("known defect"),
+        explanation: Cow::Owned(format!("{explanation}: not comparable")),
+        comparable: false,
+    })
+}
+
+/// Figures whose histograms are gone, so that nothing tells whether they are what was measured.
+fn unverified_record(trial: &TrialRecord) -> Option<Mark> {
+    let lacks_them = trial.measurement.as_ref()?.lacks_histograms;
+    lacks_them.then_some(Mark {
+        label: Cow::Borrowed("record not verified"),
+        explanation: Cow::Borrowed(NO_HISTOGRAMS),
+        comparable: false,
+    })
+}
+
+/// A library that was compiled with its assertions, which cost speed.
+fn assertions(trial: &TrialRecord) -> Option<Mark> {
+    let has_them = trial.engine.as_ref()?.assertions == Some(true);
+    has_them.then_some(Mark {
+        label: Cow::Borrowed("assertions"),
+        explanation: Cow::Borrowed(WITH_ASSERTIONS),
+        comparable: false,
+    })
+}
+
+/// What trueput's driver does that the engine's own users may not need, and that shapes its rates.
+fn workaround(trial: &TrialRecord) -> Option<Mark> {
+    let explanation = trial.engine.as_ref()?.workaround.clone()?;
+    Some(Mark {
+        label: Cow::Borrowed("workaround"),
+        explanation: Cow::Owned(explanation),
+        comparable: true,
+    })
+}
+
+/// A promise that no lost power undoes a commit, where nothing counts what storage completes.
+fn unverified_flushes(trial: &TrialRecord) -> Option<Mark> {
+    let evidence = trial.measurement.as_ref()?.flush_evidence.as_ref()?;
+    let why = match evidence.verdict {
+        FlushVerdict::NotCounted => evidence.reason.as_deref().unwrap_or("nothing is counted"),
+        FlushVerdict::Explained | FlushVerdict::Impossible => return None,
+    };
+    Some(Mark {
+        label: Cow::Borrowed("flushes not verified"),
+        explanation: Cow::Owned(format!(
+            "no counter shows whether its commits reached storage ({why})"
+        )),
+        comparable: true,
+    })
+}
+
+/// The marks that any of these trials has, each once.
+#[must_use]
+pub fn marks_of<'a>(trials: impl IntoIterator<Item = &'a TrialRecord>) -> Vec<Mark> {
+    let mut all: Vec<Mark> = Vec::new();
+    for mark in trials.into_iter().flat_map(marks) {
+        if !all.iter().any(|known| known.label == mark.label) {
+            all.push(mark);
+        }
+    }
+    all
+}
+
+/// A contender's name with the labels of its marks in brackets: `leveldb [assertions]`.
+#[must_use]
+pub fn marked(name: &str, marks: &[Mark]) -> String {
+    if marks.is_empty() {
+        return name.to_owned();
+    }
+    format!("{name} [{}]", labels(marks, ", "))
+}
+
+/// The labels of marks with something between them.
+pub fn labels(marks: &[Mark], between: &str) -> String {
+    let labels: Vec<_> = marks.iter().map(|mark| mark.label.as_ref()).collect();
+    labels.join(between)
+}
+
+/// What the marks of these contenders mean, a sentence for each mark that names everyone who has it.
+pub fn explanations<'a>(
+    contenders: impl IntoIterator<Item = (&'a str, &'a [Mark])>,
+) -> Vec<String> {
+    let mut told: Vec<(&Mark, Vec<&str>)> = Vec::new();
+    for (name, marks) in contenders {
+        for mark in marks {
+            match told.iter_mut().find(|(other, _)| *other == mark) {
+                Some((_, names)) if names.contains(&name) => {}
+                Some((_, names)) => names.push(name),
+                None => told.push((mark, vec![name])),
+            }
+        }
+    }
+    let sentence = |(mark, names): (&Mark, Vec<&str>)| {
+        let names = names.join("; ");
+        format!("{names} [{}]: {}.", mark.label, mark.explanation)
+    };
+    told.into_iter().map(sentence).collect()
+}
+
+/// What is said of a library that was compiled with its assertions.
+pub const WITH_ASSERTIONS: &str = "built with assertions: not comparable";

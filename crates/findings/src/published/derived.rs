@@ -1,0 +1,83 @@
+//! The columns of a published table that are computed from other rows of the same set.
+
+use super::side_by_side::{ComparedColumn, ComparedRow, Role};
+use trueput_record::published::{Beside, Cell, Published, Ratio};
+
+/// Fills them in our rows: the gain of a step over the one before, or over the first where each
+/// stands on the base alone, and the speed in per cent of the row that the table's first ratio is
+/// taken over.
+pub(super) fn fill(
+    published: &Published,
+    beside: &Beside,
+    columns: &[ComparedColumn],
+    ours: &mut [ComparedRow],
+    on_base_alone: bool,
+) {
+    let place = |wanted: &str| {
+        let mut columns = published.columns.iter();
+        columns.position(|column| column.ours.as_deref() == Some(wanted))
+    };
+    if let (Some(to), Some(rate)) = (place("gain_percent"), place("per_minute")) {
+        let gains = gains(ours, rate, on_base_alone);
+        put(ours, to, gains);
+    }
+    if let (Some(to), Some(ratio)) = (place("speed_percent"), beside.ratios.first()) {
+        let speeds = speeds(columns, ratio, ours);
+        put(ours, to, speeds);
+    }
+}
+
+fn put(ours: &mut [ComparedRow], to: usize, cells: Vec<Option<Cell>>) {
+    for (row, cell) in ours.iter_mut().zip(cells) {
+        row.cells[to] = cell.unwrap_or(Cell::Missing);
+    }
+}
+
+fn gains(ours: &[ComparedRow], rate: usize, on_base_alone: bool) -> Vec<Option<Cell>> {
+    let gain = |index: usize| {
+        let row = &ours[index];
+        let mut earlier = ours[..index].iter().filter(|one| one.who == row.who);
+        let before = match on_base_alone {
+            true => earlier.next(),
+            false => earlier.next_back(),
+        }?;
+        let above = row.cells[rate].figure()?;
+        let below = before.cells[rate].figure().filter(|below| *below > 0.0)?;
+        Some(Cell::Text(format!("{:.1}", (above / below - 1.0) * 100.0)))
+    };
+    (0..ours.len()).map(gain).collect()
+}
+
+fn speeds(columns: &[ComparedColumn], ratio: &Ratio, ours: &[ComparedRow]) -> Vec<Option<Cell>> {
+    let figure = columns
+        .iter()
+        .position(|column| column.name == ratio.figure);
+    let is_base = |row: &ComparedRow| {
+        let pairs = ratio.along.iter().zip(&ratio.over);
+        pairs.into_iter().all(|(along, over)| {
+            let place = columns.iter().position(|column| column.name == *along);
+            place.is_some_and(|place| row.cells[place].to_string() == over.to_string())
+        })
+    };
+    let speed = |row: &ComparedRow| {
+        let mut set = ours.iter().filter(|other| is_base(other));
+        let base = set.find(|other| alike(columns, ratio, row, other))?;
+        let (base_s, row_s) = (base.cells[figure?].figure()?, row.cells[figure?].figure()?);
+        (row_s > 0.0).then(|| Cell::Integer((base_s / row_s * 100.0).round() as i64))
+    };
+    ours.iter().map(speed).collect()
+}
+
+/// Whether two rows of a set differ in nothing but what a ratio is taken along.
+pub(super) fn alike(
+    columns: &[ComparedColumn],
+    ratio: &Ratio,
+    one: &ComparedRow,
+    other: &ComparedRow,
+) -> bool {
+    let mut cells = columns.iter().zip(one.cells.iter().zip(&other.cells));
+    one.who == other.who
+        && cells.all(|(column, (one, other))| {
+            column.role == Role::Figure || ratio.along.contains(&column.name) || one == other
+        })
+}

@@ -1,0 +1,283 @@
+//! The ratios inside each set, ours and theirs side by side: they survive a change of machine.
+
+use super::derived::alike;
+use super::scale;
+use super::side_by_side::{ComparedColumn, ComparedRow, Role, same_keys};
+use serde::Serialize;
+use trueput_record::published::{Beside, Cell, ColumnsByDimension, Ratio, Share};
+
+/// Ratios of one kind.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RatioTable {
+    /// What is set against what.
+    pub title: String,
+    /// The names of the keys of each ratio.
+    pub keys: Vec<String>,
+    /// Where its figures come from; empty where the columns tell it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub note: String,
+    /// The ratios.
+    pub rows: Vec<RatioRow>,
+}
+
+/// A ratio of ours and, where the document has it, theirs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RatioRow {
+    /// Our contender; empty for a ratio that is theirs alone.
+    pub who: String,
+    /// Which ratio it is, a word or so for each key.
+    pub keys: Vec<String>,
+    /// Ours, from our figures alone.
+    pub here: Option<f64>,
+    /// Theirs, from their figures alone.
+    pub there: Option<f64>,
+}
+
+/// Every ratio that a published table asks for, of which ours has any.
+pub(super) fn tables(
+    beside: &Beside,
+    columns: &[ComparedColumn],
+    ours: &[ComparedRow],
+    theirs: &[ComparedRow],
+) -> Vec<RatioTable> {
+    let across = beside.across.as_ref();
+    let across = across.and_then(|across| across_columns(across, columns, ours, theirs));
+    let along = beside
+        .ratios
+        .iter()
+        .map(|ratio| along_rows(ratio, columns, ours, theirs));
+    let shares = beside.shares.iter();
+    let shares = shares.map(|share| in_rows(share, columns, ours, theirs));
+    across
+        .into_iter()
+        .chain(along)
+        .chain(shares)
+        .filter(|table| table.rows.iter().any(|row| row.here.is_some()))
+        .collect()
+}
+
+/// Each column over the base's, row by row, ours beside theirs with the same keys. Rows that have no
+/// counterpart are named by their own.
+fn across_columns(
+    across: &ColumnsByDimension,
+    columns: &[ComparedColumn],
+    ours: &[ComparedRow],
+    theirs: &[ComparedRow],
+) -> Option<RatioTable> {
+    let has = |rows: &[ComparedRow], place: usize| {
+        rows.iter().any(|row| row.cells[place].figure().is_some())
+    };
+    let shared: Vec<usize> = (0..columns.len())
+        .filter(|&place| columns[place].at.is_some() && has(ours, place) && has(theirs, place))
+        .collect();
+    let named = |place: &&usize| columns[**place].at.as_ref() == Some(&across.base);
+    let base = *shared.iter().find(named).or(shared.first())?;
+    let mut keys = vec![across.dimension.clone()];
+    let of_row = |column: &&ComparedColumn| column.role == Role::Key;
+    keys.extend(
+        columns
+            .iter()
+            .filter(of_row)
+            .map(|column| column.name.clone()),
+    );
+    let mut rows = Vec::new();
+    for (place, column) in columns.iter().enumerate() {
+        let Some(value) = column.at.as_ref().filter(|_| place != base) else {
+            continue;
+        };
+        if !has(ours, place) {
+            continue;
+        }
+        let ratio = |row: &ComparedRow| over(&row.cells[place], &row.cells[base]);
+        for mut row in paired(columns, ours, theirs, &ratio) {
+            row.keys.insert(0, value.clone());
+            rows.push(row);
+        }
+    }
+    let base = columns[base].at.clone().unwrap_or_default();
+    Some(RatioTable {
+        title: format!("each {} over {base}", across.dimension),
+        keys,
+        note: String::new(),
+        rows,
+    })
+}
+
+/// A ratio of each row of ours with that of the row of theirs that has the same keys, and after them
+/// those of theirs that stand beside none of ours.
+fn paired(
+    columns: &[ComparedColumn],
+    ours: &[ComparedRow],
+    theirs: &[ComparedRow],
+    ratio: &dyn Fn(&ComparedRow) -> Option<f64>,
+) -> Vec<RatioRow> {
+    let mut rows = Vec::new();
+    let measured: Vec<_> = ours.iter().filter(|row| ratio(row).is_some()).collect();
+    for row in &measured {
+        let mut same = theirs.iter().filter(|other| same_keys(columns, row, other));
+        let there = same.find(|other| ratio(other).is_some());
+        rows.push(RatioRow {
+            who: row.who.clone(),
+            keys: keys_of(columns, row, there),
+            here: ratio(row),
+            there: there.and_then(ratio),
+        });
+    }
+    let beside_none =
+        |other: &&ComparedRow| !measured.iter().any(|row| same_keys(columns, row, other));
+    for row in theirs.iter().filter(beside_none) {
+        rows.extend(ratio(row).map(|there| RatioRow {
+            who: String::new(),
+            keys: keys_of(columns, row, None),
+            here: None,
+            there: Some(there),
+        }));
+    }
+    rows
+}
+
+/// One figure of each row over another of it.
+fn in_rows(
+    share: &Share,
+    columns: &[ComparedColumn],
+    ours: &[ComparedRow],
+    theirs: &[ComparedRow],
+) -> RatioTable {
+    let place = |name: &String| columns.iter().position(|column| column.name == *name);
+    let (figure, of) = (place(&share.figure), place(&share.of));
+    let ratio = |row: &ComparedRow| over(&row.cells[figure?], &row.cells[of?]);
+    let keys = columns.iter().filter(|column| column.role == Role::Key);
+    RatioTable {
+        title: share.title.clone(),
+        keys: keys.map(|column| column.name.clone()).collect(),
+        note: share.arithmetic.trim().to_owned(),
+        rows: paired(columns, ours, theirs, &ratio),
+    }
+}
+
+/// The keys of a row, with those of the one beside it where they are others.
+fn keys_of(
+    columns: &[ComparedColumn],
+    row: &ComparedRow,
+    beside: Option<&ComparedRow>,
+) -> Vec<String> {
+    let keys = columns.iter().enumerate();
+    let keys = keys.filter(|(_, column)| column.role == Role::Key);
+    keys.map(|(place, _)| {
+        let beside = beside.map(|beside| &beside.cells[place]);
+        scale::both(&row.cells[place], beside)
+    })
+    .collect()
+}
+
+fn over(above: &Cell, below: &Cell) -> Option<f64> {
+    let below = below.figure().filter(|below| *below > 0.0)?;
+    Some(above.figure()? / below)
+}
+
+/// Each of our rows over the one that the ratio is taken over, and theirs with the same keys.
+fn along_rows(
+    ratio: &Ratio,
+    columns: &[ComparedColumn],
+    ours: &[ComparedRow],
+    theirs: &[ComparedRow],
+) -> RatioTable {
+    let figure = columns
+        .iter()
+        .position(|column| column.name == ratio.figure);
+    let others: Vec<usize> = (0..columns.len())
+        .filter(|&place| columns[place].role == Role::Key)
+        .filter(|&place| !ratio.along.contains(&columns[place].name))
+        .collect();
+    let mut keys = vec![ratio.along.join(", ")];
+    keys.extend(others.iter().map(|&place| columns[place].name.clone()));
+    let mut rows = Vec::new();
+    for (base, this) in pairs(ratio, columns, ours, theirs) {
+        for row in ours.iter().filter(|row| along(ratio, columns, row) == this) {
+            let here = figure.and_then(|place| ratio_in(ours, row, &base, ratio, columns, place));
+            let same = |other: &&ComparedRow| {
+                along(ratio, columns, other) == this
+                    && others.iter().all(|&place| {
+                        let (here, there) = (&row.cells[place], &other.cells[place]);
+                        scale::same_place(&columns[place], here, there)
+                    })
+            };
+            let beside = theirs.iter().find(same);
+            let there =
+                beside.and_then(|other| ratio_in(theirs, other, &base, ratio, columns, figure?));
+            if here.is_none() {
+                continue;
+            }
+            let mut words = vec![format!("{} over {}", this.join(", "), base.join(", "))];
+            words.extend(others.iter().map(|&place| {
+                let beside = beside.map(|beside| &beside.cells[place]);
+                scale::both(&row.cells[place], beside)
+            }));
+            rows.push(RatioRow {
+                who: row.who.clone(),
+                keys: words,
+                here,
+                there,
+            });
+        }
+    }
+    RatioTable {
+        title: ratio.title.clone(),
+        keys,
+        note: String::new(),
+        rows,
+    }
+}
+
+/// A row's figure over that of the row of its set that has `base` where it has something else.
+fn ratio_in(
+    set: &[ComparedRow],
+    row: &ComparedRow,
+    base: &[String],
+    ratio: &Ratio,
+    columns: &[ComparedColumn],
+    figure: usize,
+) -> Option<f64> {
+    let mut candidates = set
+        .iter()
+        .filter(|other| along(ratio, columns, other) == base);
+    let below = candidates.find(|other| alike(columns, ratio, row, other))?;
+    over(&row.cells[figure], &below.cells[figure])
+}
+
+/// What a row has in the columns that a ratio is taken along.
+fn along(ratio: &Ratio, columns: &[ComparedColumn], row: &ComparedRow) -> Vec<String> {
+    let cell = |name: &String| {
+        let place = columns.iter().position(|column| column.name == *name)?;
+        row.cells.get(place).map(super::shown)
+    };
+    ratio.along.iter().filter_map(cell).collect()
+}
+
+/// What is set against what: everything over the one that is named, or each step of the document
+/// over the step before it.
+fn pairs(
+    ratio: &Ratio,
+    columns: &[ComparedColumn],
+    ours: &[ComparedRow],
+    theirs: &[ComparedRow],
+) -> Vec<(Vec<String>, Vec<String>)> {
+    let mut steps: Vec<Vec<String>> = Vec::new();
+    let named = !ratio.over.is_empty();
+    let rows = theirs.iter().chain(ours.iter().filter(|_| named));
+    for step in rows.map(|row| along(ratio, columns, row)) {
+        if !steps.contains(&step) {
+            steps.push(step);
+        }
+    }
+    if named {
+        let written = |value: &trueput_record::Value| {
+            super::shown(&super::trial::written(&value.to_string()))
+        };
+        let base: Vec<_> = ratio.over.iter().map(written).collect();
+        let others = steps.into_iter().filter(|step| *step != base);
+        return others.map(|step| (base.clone(), step)).collect();
+    }
+    let before = steps.iter().cloned();
+    before.zip(steps.iter().skip(1).cloned()).collect()
+}

@@ -1,0 +1,387 @@
+//! Trials of ours beside a published table, in the table's own layout.
+//!
+//! A figure of another machine cannot be ranked against ours. What can be compared are the ratios
+//! inside each set: ours over ours, theirs over theirs.
+
+use super::derived;
+use super::ratios::{self, RatioTable};
+use super::scale::{self, Sizes};
+use super::steps::{Steps, is_one_at_a_time};
+use super::trial::{Trials, written, yielded};
+use crate::Run;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use trueput_record::TrialRecord;
+use trueput_record::published::{Beside, Cell, Column, ColumnsByDimension, Error, Published, all};
+
+/// A published table with our rows beside its own.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Comparison {
+    /// The published table.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// The document that it is from.
+    pub document: String,
+    /// The year of the document.
+    pub year: String,
+    /// The table's columns, and after them one for each value of ours that it has no column for.
+    pub columns: Vec<ComparedColumn>,
+    /// The rows: each of ours above the published one with its keys, where there is one.
+    pub rows: Vec<ComparedRow>,
+    /// How large each set's problem was, where that is not the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sizes: Option<Sizes>,
+    /// The ratios inside each set.
+    pub ratios: Vec<RatioTable>,
+    /// What is not the same here and there, a point each.
+    pub differs: Vec<String>,
+}
+
+/// A column of a [`Comparison`].
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ComparedColumn {
+    /// Its name, which ends in its unit where it has one.
+    pub name: String,
+    /// What it holds.
+    pub role: Role,
+    /// The value whose figures stand in it, in a table with a column for each value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
+    /// Of a key that grows with the scale: our size over theirs at the same place of it. Rows match by
+    /// that place, and not by the size.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scale: Option<f64>,
+}
+
+/// What a column of a [`Comparison`] holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// What a row was given, by which rows are matched.
+    Key,
+    /// How large the problem was: rows of another size match, and the report says so.
+    Size,
+    /// What a row yielded.
+    Figure,
+}
+
+/// A row of a [`Comparison`].
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ComparedRow {
+    /// Whether it is ours.
+    pub ours: bool,
+    /// The contender, with what tells it from others; of a published row, nothing.
+    pub who: String,
+    /// A cell per column.
+    pub cells: Vec<Cell>,
+}
+
+/// Our trials beside every published table that they match.
+///
+/// # Errors
+/// Where a published table is at fault; none is in a program that passed its tests.
+pub fn comparisons(report: &Run) -> Result<Vec<Comparison>, Error> {
+    let tables = all()?;
+    Ok(tables
+        .iter()
+        .filter_map(|table| comparison(table, report))
+        .collect())
+}
+
+/// Our trials beside one published table; `None` where none of them matches it.
+#[must_use]
+pub fn comparison(published: &Published, report: &Run) -> Option<Comparison> {
+    let beside = published.beside.as_ref()?;
+    let here = &report.manifest.host.file_system.kind;
+    let trials = Trials::of(
+        &report.trials,
+        &published.experiment.workload,
+        &beside.only,
+        here,
+    );
+    if !matches(beside, &trials) {
+        return None;
+    }
+    let mut columns = columns(published, beside, &trials);
+    let theirs = their_rows(published, columns.len());
+    let mut ours = our_rows(published, beside, &columns, &trials);
+    let scaled = match beside.exact {
+        true => BTreeMap::new(),
+        false => set_scales(published, &mut columns, &ours, &theirs, &trials),
+    };
+    if beside.exact {
+        ours.retain(|row| theirs.iter().any(|other| same_keys(&columns, row, other)));
+    }
+    if ours.is_empty() {
+        return None;
+    }
+    let mut specs = trials.all.iter().map(|trial| &trial.spec);
+    let on_base_alone = specs.any(is_one_at_a_time);
+    derived::fill(published, beside, &columns, &mut ours, on_base_alone);
+    let ratios = ratios::tables(beside, &columns, &ours, &theirs);
+    let sizes = scale::sizes(published, &columns, &ours, &theirs, &trials);
+    Some(Comparison {
+        id: published.id.clone(),
+        title: published.title.clone(),
+        document: published.source.document.clone(),
+        year: published
+            .year()
+            .map(|year| year.to_string())
+            .unwrap_or_default(),
+        differs: super::differences::differs(published, report, &trials, &scaled),
+        rows: interleaved(&columns, ours, theirs),
+        columns,
+        sizes,
+        ratios,
+    })
+}
+
+/// Whether there is something to compare: the kind of contender, and a dimension that varies.
+fn matches(beside: &Beside, trials: &Trials<'_>) -> bool {
+    let of_kind = |trial: &&TrialRecord| {
+        beside.engines.is_empty() || beside.engines.contains(&trial.spec.engine)
+    };
+    let contenders = Trials {
+        all: trials.all.iter().copied().filter(of_kind).collect(),
+        here: trials.here,
+        steps: Steps::of(&trials.all),
+    };
+    let varies = |dimension: &String| contenders.values(dimension).len() > 1;
+    !contenders.all.is_empty() && (beside.varies.is_empty() || beside.varies.iter().any(varies))
+}
+
+/// The published columns, and one for each of our values that has none there.
+fn columns(published: &Published, beside: &Beside, trials: &Trials<'_>) -> Vec<ComparedColumn> {
+    let mut columns: Vec<_> = published
+        .columns
+        .iter()
+        .map(|column| ComparedColumn {
+            name: column.name.clone(),
+            role: role(published, column),
+            at: column.at.clone(),
+            scale: None,
+        })
+        .collect();
+    let Some(across) = &beside.across else {
+        return columns;
+    };
+    let unit = columns.iter().find_map(|column| {
+        let value = column.at.as_deref()?;
+        column.name.strip_prefix(value).map(str::to_owned)
+    });
+    let unit = unit.unwrap_or_else(|| "_s".to_owned());
+    for value in trials.values(&across.dimension) {
+        if !columns.iter().any(|one| one.at.as_ref() == Some(&value)) {
+            columns.push(ComparedColumn {
+                name: format!("{value}{unit}"),
+                role: Role::Figure,
+                at: Some(value),
+                scale: None,
+            });
+        }
+    }
+    columns
+}
+
+/// Finds at what scale ours ran, for each key that grows with it. By dimension, which of our sizes
+/// stands beside which of theirs, in words.
+fn set_scales(
+    published: &Published,
+    columns: &mut [ComparedColumn],
+    ours: &[ComparedRow],
+    theirs: &[ComparedRow],
+    trials: &Trials<'_>,
+) -> BTreeMap<String, String> {
+    let mut told = BTreeMap::new();
+    for (place, column) in columns.iter_mut().enumerate() {
+        let stated = published.columns.get(place);
+        let dimension = stated.and_then(|stated| stated.ours.as_ref());
+        let grows = |name: &&String| published.experiment.scales.contains(name);
+        let Some(dimension) = dimension.filter(grows) else {
+            continue;
+        };
+        if column.role != Role::Key {
+            continue;
+        }
+        let (ours, theirs) = (distinct(ours, place), distinct(theirs, place));
+        let sizes = |cells: &[Cell]| cells.iter().filter_map(Cell::figure).collect::<Vec<_>>();
+        let (here, there) = (sizes(&ours), sizes(&theirs));
+        column.scale = scale::found(published, dimension, &here, &there, trials);
+        if let Some(words) = scale::in_words(column, &ours, &theirs) {
+            told.insert(dimension.clone(), words);
+        }
+    }
+    told
+}
+
+/// What rows have in a column, each once.
+pub(super) fn distinct(rows: &[ComparedRow], place: usize) -> Vec<Cell> {
+    let mut cells: Vec<Cell> = Vec::new();
+    for cell in rows.iter().map(|row| &row.cells[place]) {
+        if !cells.contains(cell) {
+            cells.push(cell.clone());
+        }
+    }
+    cells
+}
+
+fn role(published: &Published, column: &Column) -> Role {
+    let Some(dimension) = column.ours.as_ref().filter(|ours| is_dimension(ours)) else {
+        return Role::Figure;
+    };
+    let place = published.columns.iter().position(|one| one == column);
+    let mut values: Vec<_> = published
+        .rows
+        .iter()
+        .filter_map(|row| row.get(place?))
+        .map(ToString::to_string)
+        .collect();
+    values.dedup();
+    match values.len() == 1 && published.experiment.scales.contains(dimension) {
+        true => Role::Size,
+        false => Role::Key,
+    }
+}
+
+fn is_dimension(name: &str) -> bool {
+    let plain = ["workers", "filesystem", "engine", "durability", "step"];
+    plain.contains(&name) || name.starts_with("settings.") || name.starts_with("knobs.")
+}
+
+fn their_rows(published: &Published, width: usize) -> Vec<ComparedRow> {
+    let filled = |row: &Vec<Cell>| {
+        let mut cells = row.clone();
+        cells.resize(width, Cell::Missing);
+        cells
+    };
+    published
+        .rows
+        .iter()
+        .map(|row| ComparedRow {
+            ours: false,
+            who: String::new(),
+            cells: filled(row),
+        })
+        .collect()
+}
+
+/// A group of trials that stand in one row: their name, their keys, themselves.
+struct Group<'a> {
+    who: String,
+    keys: Vec<Option<Cell>>,
+    trials: Vec<&'a TrialRecord>,
+}
+
+fn our_rows(
+    published: &Published,
+    beside: &Beside,
+    columns: &[ComparedColumn],
+    trials: &Trials<'_>,
+) -> Vec<ComparedRow> {
+    let across = beside.across.as_ref();
+    let dimensions: Vec<&str> = published
+        .columns
+        .iter()
+        .filter_map(|column| column.ours.as_deref())
+        .chain(across.map(|across| across.dimension.as_str()))
+        .collect();
+    let names = super::names::Names::of(trials, &dimensions);
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for trial in &trials.all {
+        let key = |column: &Column| {
+            let dimension = column.ours.as_ref().filter(|ours| is_dimension(ours))?;
+            let value = trials.given(trial, dimension)?;
+            let words = column.words.get(&value).unwrap_or(&value);
+            Some(written(words))
+        };
+        let keys: Vec<_> = published.columns.iter().map(key).collect();
+        let who = names.name(trials, trial);
+        match groups
+            .iter_mut()
+            .find(|one| one.who == who && one.keys == keys)
+        {
+            Some(group) => group.trials.push(trial),
+            None => groups.push(Group {
+                who,
+                keys,
+                trials: vec![trial],
+            }),
+        }
+    }
+    let row = |group: Group<'_>| {
+        let cells = (0..columns.len())
+            .map(|place| cell(published, across, &columns[place], place, &group, trials))
+            .collect();
+        ComparedRow {
+            ours: true,
+            who: group.who,
+            cells,
+        }
+    };
+    groups.into_iter().map(row).collect()
+}
+
+fn cell(
+    published: &Published,
+    across: Option<&ColumnsByDimension>,
+    column: &ComparedColumn,
+    place: usize,
+    group: &Group<'_>,
+    trials: &Trials<'_>,
+) -> Cell {
+    if let Some(key) = group.keys.get(place).and_then(Option::as_ref) {
+        return key.clone();
+    }
+    if let (Some(across), Some(at)) = (across, &column.at) {
+        let there =
+            |trial: &&&TrialRecord| trials.given(trial, &across.dimension).as_ref() == Some(at);
+        let there: Vec<_> = group.trials.iter().filter(there).copied().collect();
+        return yielded(&there, &across.figure);
+    }
+    let ours = published
+        .columns
+        .get(place)
+        .and_then(|one| one.ours.as_deref());
+    match ours {
+        Some("gives_up") => {
+            let cell = group.trials.first().map(|trial| trial.spec.cell);
+            let told = cell.and_then(|cell| trials.steps.gives_up(cell));
+            told.map_or(Cell::Missing, Cell::Text)
+        }
+        Some(figure) => yielded(&group.trials, figure),
+        None => Cell::Missing,
+    }
+}
+
+/// Whether a row of ours and one of theirs were given the same, whatever their size.
+pub(super) fn same_keys(
+    columns: &[ComparedColumn],
+    ours: &ComparedRow,
+    theirs: &ComparedRow,
+) -> bool {
+    let mut keys = columns.iter().zip(ours.cells.iter().zip(&theirs.cells));
+    keys.all(|(column, (ours, theirs))| {
+        column.role != Role::Key || scale::same_place(column, ours, theirs)
+    })
+}
+
+/// Each of theirs under ours with its keys; ours that have none come first.
+fn interleaved(
+    columns: &[ComparedColumn],
+    ours: Vec<ComparedRow>,
+    theirs: Vec<ComparedRow>,
+) -> Vec<ComparedRow> {
+    let (matched, alone): (Vec<_>, Vec<_>) = ours
+        .into_iter()
+        .partition(|row| theirs.iter().any(|other| same_keys(columns, row, other)));
+    let mut rows = alone;
+    for published in theirs {
+        let of_it = matched
+            .iter()
+            .filter(|row| same_keys(columns, row, &published));
+        rows.extend(of_it.cloned());
+        rows.push(published);
+    }
+    rows
+}

@@ -1,0 +1,160 @@
+//! What a trial was given and what it yielded, by the names that published tables use.
+
+use crate::published::steps::Steps;
+use crate::statistics::median;
+use trueput_record::filesystem::FileSystem;
+use trueput_record::measurement::Measurement;
+use trueput_record::published::{Cell, Setting};
+use trueput_record::{Durability, TrialRecord, Value};
+
+/// The trials of a run among which a published table finds its own, and what is known of them.
+pub(super) struct Trials<'a> {
+    /// Those of the table's workload that count, in the run's order.
+    pub(super) all: Vec<&'a TrialRecord>,
+    /// The file system of the work folder.
+    pub(super) here: &'a str,
+    /// What each cell changed.
+    pub(super) steps: Steps,
+}
+
+/// The kinds of transaction of the workload `tpcc`, all of which its rate per minute counts.
+const TRANSACTIONS: [&str; 6] = [
+    "new-order",
+    "rolled-back new-order",
+    "payment",
+    "order-status",
+    "delivery",
+    "stock-level",
+];
+
+impl<'a> Trials<'a> {
+    /// The trials of `workload` that count and were given one of the values of each of `only`.
+    pub(super) fn of(
+        trials: &'a [TrialRecord],
+        workload: &str,
+        only: &[Setting],
+        here: &'a str,
+    ) -> Self {
+        let of_workload = |trial: &&TrialRecord| trial.spec.workload == workload;
+        let all: Vec<_> = trials
+            .iter()
+            .filter(of_workload)
+            .filter(|trial| trial.is_rankable())
+            .collect();
+        let steps = Steps::of(&all);
+        let mut found = Self { all, here, steps };
+        let mut kept = found.all.clone();
+        kept.retain(|trial| {
+            only.iter().all(|setting| {
+                let given = found.given(trial, &setting.name);
+                let wanted = |value: &Value| Some(value.to_string()) == given;
+                setting.values.iter().any(wanted)
+            })
+        });
+        found.all = kept;
+        found
+    }
+
+    /// What a trial was given in a dimension; `None` where it has nothing of that name.
+    pub(super) fn given(&self, trial: &TrialRecord, dimension: &str) -> Option<String> {
+        let spec = &trial.spec;
+        let text = |value: Option<&Value>| value.map(ToString::to_string);
+        match dimension.split('.').collect::<Vec<_>>()[..] {
+            ["workload"] => Some(spec.workload.clone()),
+            ["engine" | "engines"] => Some(spec.engine.clone()),
+            ["durability"] => Some(spec.durability.to_string()),
+            ["workers"] => Some(spec.workers.to_string()),
+            ["worker_kind"] => Some(spec.worker_kind.to_string()),
+            ["duration"] => spec
+                .conditions
+                .duration_s
+                .map(|time_s| format!("{time_s}s")),
+            ["numa"] => spec.conditions.numa.as_ref().map(ToString::to_string),
+            ["filesystem"] => Some(self.file_system(trial)),
+            ["step"] => self.steps.of_cell(spec.cell),
+            ["settings", name] => text(spec.settings.get(name)),
+            ["knobs", engine, name] if engine == spec.engine => text(spec.knobs.get(name)),
+            _ => None,
+        }
+    }
+
+    /// The file system that a trial's database lay on, with its options but not its size.
+    fn file_system(&self, trial: &TrialRecord) -> String {
+        match &trial.spec.conditions.file_system {
+            Some(wanted) if !wanted.is_here() => {
+                let unsized_one = FileSystem {
+                    image_bytes: None,
+                    ..wanted.clone()
+                };
+                unsized_one.to_string()
+            }
+            _ => self.here.to_owned(),
+        }
+    }
+
+    /// The values that these trials were given in a dimension, each once, in their order.
+    pub(super) fn values(&self, dimension: &str) -> Vec<String> {
+        let mut values = Vec::new();
+        for value in self
+            .all
+            .iter()
+            .filter_map(|trial| self.given(trial, dimension))
+        {
+            if !values.contains(&value) {
+                values.push(value);
+            }
+        }
+        values
+    }
+}
+
+/// What repeats of a trial yielded: the median of numbers, or the words in which all agree.
+pub(super) fn yielded(trials: &[&TrialRecord], figure: &str) -> Cell {
+    if let Some(name) = figure.strip_prefix("results.") {
+        let mut found = trials.iter().filter_map(|trial| {
+            let results = &trial.measurement.as_ref()?.results;
+            results.get(name)
+        });
+        return match found.next() {
+            Some(first) if found.all(|other| other == first) => written(&first.to_string()),
+            _ => Cell::Missing,
+        };
+    }
+    let numbers = trials.iter().filter_map(|trial| number(trial, figure));
+    median(numbers.collect::<Vec<_>>()).map_or(Cell::Missing, Cell::Number)
+}
+
+fn number(trial: &TrialRecord, figure: &str) -> Option<f64> {
+    let measured = trial.measurement.as_ref()?;
+    match figure.split_once('.') {
+        Some((kind, "per_s")) => Some(measured.operation(kind)?.per_s),
+        Some((kind, "count")) => Some(measured.operation(kind)?.count as f64),
+        None if figure == "elapsed_s" => Some(measured.elapsed_s),
+        // Only a level that waits for its flush can be held by one.
+        None if figure == "flushes_alone_per_s" && trial.spec.durability == Durability::Sync => {
+            Some(trial.ceilings.as_ref()?.flush?.alone_per_s)
+        }
+        None if figure == "per_minute" => transactions_per_minute(measured),
+        _ => None,
+    }
+}
+
+/// Whether a kind of operation is one of the transactions of the workload `tpcc`.
+pub fn is_transaction(kind: &str) -> bool {
+    TRANSACTIONS.contains(&kind.replace('_', "-").as_str())
+}
+
+/// Transactions of the workload `tpcc` per minute, of all kinds; `None` where there were none.
+pub fn transactions_per_minute(measured: &Measurement) -> Option<f64> {
+    let kinds = measured.operations.iter();
+    let counted = kinds.filter(|one| is_transaction(&one.kind));
+    let per_s: f64 = counted.map(|one| one.per_s).sum();
+    (per_s > 0.0).then_some(per_s * 60.0)
+}
+
+/// A value as a cell: a whole number where it is one.
+pub(super) fn written(value: &str) -> Cell {
+    value
+        .parse()
+        .map_or_else(|_| Cell::Text(value.to_owned()), Cell::Integer)
+}

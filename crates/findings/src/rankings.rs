@@ -1,0 +1,351 @@
+//! Cells grouped into rankings.
+//!
+//! A ranking holds only what may be compared: one workload with one set of settings, one number of
+//! workers, one durability level; what lay in memory while its level speaks of lost power stands apart.
+//! What its marks make incomparable (a build with assertions) stands apart, unless the run includes it.
+//! It is ordered by rate, and by response time where all were asked for one rate ([`crate::at_rate`]).
+//! Conditions that differ in it are in the contenders' names.
+
+use crate::builds::{EngineBuild, builds};
+use crate::cells::Cell;
+use crate::contender::ContenderNames;
+use crate::eligibility::{HARNESS_ENGINE, LastAttempts, headline, why_unranked};
+use crate::marks::{Mark, marked, marks};
+use crate::significance::{between, counting};
+use crate::statistics::{Comparison, compare_together};
+use crate::{cells, fixed_rate, in_memory, isolation, writers};
+use serde::Serialize;
+use std::cmp::{Ordering, Reverse};
+use std::collections::{BTreeMap, BTreeSet};
+use trueput_record::folder::{RunManifest, SplitBy};
+use trueput_record::trial::Settings;
+use trueput_record::{Durability, Isolation, TrialRecord, TrialSpec};
+
+/// Cells that may be compared with each other, best first, and what stands beside them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Ranking {
+    /// The workload.
+    pub workload: String,
+    /// Its settings.
+    pub settings: Settings,
+    /// How many workers.
+    pub workers: u32,
+    /// What each commit promises.
+    pub durability: Durability,
+    /// Whether its databases or logs lay in memory though the level speaks of lost power: what the
+    /// level says of that does not hold.
+    pub in_memory: bool,
+    /// The isolation that all of its contenders state; `None` where they differ, or state nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<Isolation>,
+    /// Whether contenders of other isolation have rankings of their own.
+    #[serde(skip)]
+    pub is_split: bool,
+    /// Why these settings differ from the plan's general ones, one sentence each.
+    pub notes: Vec<String>,
+    /// The kind of operation whose rate the cells are sorted by.
+    pub headline: String,
+    /// Whether the workload itself names it; a mix of operations has none.
+    #[serde(skip)]
+    pub has_own_headline: bool,
+    /// The rate that all of its trials were asked for, per second: then the cells are sorted by how
+    /// long users waited. `None` where one had none or another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_per_s: Option<f64>,
+    /// The cells with at least one trial that counts, best first.
+    pub cells: Vec<Cell>,
+    /// The cells whose marks keep them out of the order, best first: they have figures, and no place
+    /// ([`crate::marks`]).
+    pub not_comparable: Vec<Cell>,
+    /// The null engine's cells: the harness's own cost.
+    pub harness: Vec<Cell>,
+    /// The builds of the engines that were opened.
+    pub builds: Vec<EngineBuild>,
+    /// Trials that do not count, with the reason.
+    pub unranked: Vec<Unranked>,
+}
+
+impl Ranking {
+    /// The contenders' cells, those with a place first.
+    pub fn contenders(&self) -> impl Iterator<Item = &Cell> {
+        self.cells.iter().chain(&self.not_comparable)
+    }
+}
+
+/// A trial that does not count, and why.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Unranked {
+    /// The trial.
+    pub id: String,
+    /// The contender.
+    pub contender: String,
+    /// What a reader must know of it wherever it is named.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<Mark>,
+    /// `INVALID`, `FAILED`, `interrupted`, `resumed` or `unverified`.
+    pub status: &'static str,
+    /// Why it does not count, one sentence or several.
+    pub reason: String,
+    /// Rate of the headline operation per second, where the number itself can be believed.
+    pub headline_per_s: Option<f64>,
+}
+
+impl Unranked {
+    /// The contender's name with the labels of its marks.
+    #[must_use]
+    pub fn name(&self) -> String {
+        marked(&self.contender, &self.marks)
+    }
+
+    /// Whether something went wrong, rather than was left out by the user's wish.
+    #[must_use]
+    pub fn is_bad(&self) -> bool {
+        matches!(self.status, "INVALID" | "FAILED")
+    }
+}
+
+/// The trials of each ranking, in the rankings' order. Trials that were run again are left out.
+pub fn groups<'a>(manifest: &RunManifest, trials: &'a [TrialRecord]) -> Vec<Vec<&'a TrialRecord>> {
+    let usual = &manifest.host.file_system;
+    let in_memory = |trial: &TrialRecord| in_memory::breaks_its_level(trial, usual);
+    let isolation = |trial: &TrialRecord| match manifest.split_by {
+        Some(SplitBy::Isolation) => isolation::of_trial(trial, trials),
+        None => None,
+    };
+    let same = |one: &TrialRecord, other: &TrialRecord| {
+        comparable(&one.spec, &other.spec)
+            && in_memory(one) == in_memory(other)
+            && isolation(one) == isolation(other)
+    };
+    let mut groups: Vec<Vec<&TrialRecord>> = Vec::new();
+    let last = LastAttempts::of(trials);
+    for trial in trials.iter().filter(|trial| !last.supersede(trial)) {
+        match groups.iter_mut().find(|group| same(group[0], trial)) {
+            Some(group) => group.push(trial),
+            None => groups.push(vec![trial]),
+        }
+    }
+    let first = |matches: &dyn Fn(&TrialSpec) -> bool| {
+        manifest
+            .trials
+            .iter()
+            .position(matches)
+            .unwrap_or(usize::MAX)
+    };
+    groups.sort_by_cached_key(|group| {
+        let spec = &group[0].spec;
+        let workload = first(&|other| other.workload == spec.workload);
+        let settings =
+            first(&|other| other.workload == spec.workload && other.settings == spec.settings);
+        let in_memory = in_memory(group[0]);
+        // The strongest first.
+        let isolation = Reverse(isolation(group[0]));
+        let of_spec = (settings, spec.workers);
+        (workload, spec.durability, in_memory, of_spec, isolation)
+    });
+    groups
+}
+
+/// Sorts the trials into rankings: by workload in the plan's order, then by durability, strongest
+/// first and what does not hold it last, then by settings in the plan's order, then by workers.
+#[must_use]
+pub fn rankings(manifest: &RunManifest, trials: &[TrialRecord]) -> Vec<Ranking> {
+    let groups = groups(manifest, trials);
+    let rankings = groups.iter().map(|group| ranking(manifest, group));
+    let mut rankings: Vec<_> = rankings.collect();
+    hold_against_best(&mut rankings, &groups);
+    for (ranking, group) in rankings.iter_mut().zip(&groups) {
+        for unranked in &mut ranking.unranked {
+            let trial = group.iter().find(|trial| trial.spec.id == unranked.id);
+            unranked.reason += trial.map_or("", |trial| writers::hint(trial, trials));
+        }
+    }
+    rankings
+}
+
+fn comparable(one: &TrialSpec, other: &TrialSpec) -> bool {
+    one.workload == other.workload
+        && one.settings == other.settings
+        && one.workers == other.workers
+        && one.durability == other.durability
+}
+
+fn ranking(manifest: &RunManifest, trials: &[&TrialRecord]) -> Ranking {
+    let spec = &trials[0].spec;
+    let headline = headline(manifest, trials);
+    let names = ContenderNames::of(trials);
+    let mut by_cell: BTreeMap<u32, Vec<&TrialRecord>> = BTreeMap::new();
+    let mut unranked = Vec::new();
+    for trial in trials {
+        match why_unranked(trial, &headline) {
+            None => by_cell.entry(trial.spec.cell).or_default().push(trial),
+            Some((status, reason)) => {
+                unranked.push(unranked_trial(trial, &names, &headline, status, reason));
+            }
+        }
+    }
+    let cells = by_cell
+        .values()
+        .filter_map(|repeats| cells::cell(repeats, &names, &headline));
+    let (harness, mut cells): (Vec<_>, Vec<_>) =
+        cells.partition(|cell| cell.engine == HARNESS_ENGINE);
+    let competing = by_cell.values().flatten().copied();
+    let rate_per_s = fixed_rate::common(competing.filter(|one| one.spec.engine != HARNESS_ENGINE));
+    match rate_per_s {
+        Some(_) => sort_at_rate(&mut cells, &by_cell),
+        None => sort_by_rate(&mut cells),
+    }
+    let (cells, not_comparable) = told_apart(cells, manifest.include_assertions);
+    let cells = with_shares(cells, rate_per_s);
+    let notes: BTreeSet<_> = trials
+        .iter()
+        .filter_map(|trial| trial.spec.note.clone())
+        .collect();
+    Ranking {
+        workload: spec.workload.clone(),
+        settings: spec.settings.clone(),
+        workers: spec.workers,
+        durability: spec.durability,
+        in_memory: in_memory::breaks_its_level(trials[0], &manifest.host.file_system),
+        isolation: isolation::of_all(trials),
+        is_split: manifest.split_by.is_some(),
+        notes: notes.into_iter().collect(),
+        headline,
+        has_own_headline: manifest.headlines.contains_key(&spec.workload),
+        rate_per_s,
+        cells,
+        not_comparable,
+        harness,
+        builds: builds(trials, &names),
+        unranked,
+    }
+}
+
+/// The cells that are ranked, and those that stand apart. Where all are of one build and have the
+/// same marks there is no other that they would be compared with: they are ranked.
+fn told_apart(cells: Vec<Cell>, include_assertions: bool) -> (Vec<Cell>, Vec<Cell>) {
+    let build = |cell: &Cell| (cell.engine.clone(), cell.sha256.clone());
+    let builds: BTreeSet<_> = cells.iter().map(build).collect();
+    let grave = |cell: &Cell| -> Vec<Mark> {
+        let marks = cell.marks.iter().filter(|mark| !mark.comparable);
+        marks.cloned().collect()
+    };
+    let alike = cells.windows(2).all(|two| grave(&two[0]) == grave(&two[1]));
+    let is_one_build = builds.len() < 2 && alike;
+    let permits = |mark: &Mark| mark.permits_ranking(include_assertions);
+    cells
+        .into_iter()
+        .partition(|cell| is_one_build || cell.marks.iter().all(permits))
+}
+
+/// The highest median rate first.
+fn sort_by_rate(cells: &mut [Cell]) {
+    let rate = |cell: &Cell| cell.figures.headline_per_s.median;
+    cells.sort_by(|one, other| rate(other).total_cmp(&rate(one)));
+}
+
+/// Ranked cells with their shares of the best rate; without, where all were asked for one rate.
+fn with_shares(mut cells: Vec<Cell>, rate_per_s: Option<f64>) -> Vec<Cell> {
+    let rate = |cell: &Cell| cell.figures.headline_per_s.median;
+    let best = cells.first().map(rate);
+    let best = best.filter(|best| *best > 0.0 && rate_per_s.is_none());
+    for cell in &mut cells {
+        cell.relative_to_best = best.map(|best| rate(cell) / best);
+    }
+    cells
+}
+
+/// Who kept the rate first, by the response time that is worst.
+fn sort_at_rate(cells: &mut [Cell], repeats: &BTreeMap<u32, Vec<&TrialRecord>>) {
+    let of_cell = |cell: &Cell| repeats.get(&cell.cell);
+    let among: Vec<_> = cells
+        .iter()
+        .filter_map(of_cell)
+        .flatten()
+        .copied()
+        .collect();
+    for cell in &mut *cells {
+        cell.at_rate = of_cell(cell).and_then(|repeats| fixed_rate::of(repeats, &among));
+    }
+    cells.sort_by(order);
+}
+
+/// Compares each cell with the best of its ranking. A reader goes through all rankings, so all of
+/// their comparisons are read together.
+fn hold_against_best(rankings: &mut [Ranking], groups: &[Vec<&TrialRecord>]) {
+    let behind = |(index, ranking): (usize, &Ranking)| {
+        let cells = 1..ranking.cells.len();
+        cells.map(move |cell| (index, cell))
+    };
+    let places: Vec<_> = rankings.iter().enumerate().flat_map(behind).collect();
+    let compared = compare_together(places.len(), |place, comparisons| {
+        let (index, cell) = places[place];
+        against_best(&rankings[index], &groups[index], cell, comparisons)
+    });
+    for ((index, cell), compared) in places.into_iter().zip(compared) {
+        let ranking = &mut rankings[index];
+        let at_one_rate = ranking.rate_per_s.is_some();
+        let cell = &mut ranking.cells[cell];
+        match &mut cell.at_rate {
+            Some(at_rate) if at_one_rate => at_rate.against_best = compared,
+            _ => cell.against_best = compared.filter(|_| !at_one_rate),
+        }
+    }
+}
+
+/// A cell of a ranking compared with the best, one of `comparisons`; at one rate by response time, if
+/// both kept it.
+fn against_best(
+    ranking: &Ranking,
+    trials: &[&TrialRecord],
+    cell: usize,
+    comparisons: usize,
+) -> Option<Comparison> {
+    let headline = &ranking.headline;
+    let (best, other) = (&ranking.cells[0], &ranking.cells[cell]);
+    let trials_of = |cell: &Cell| counting(trials.iter().copied(), cell.cell, headline);
+    let (one, two) = (trials_of(best), trials_of(other));
+    if ranking.rate_per_s.is_none() {
+        return Some(between(&one, &two, headline, comparisons));
+    }
+    let (first, second) = (best.at_rate.as_ref()?, other.at_rate.as_ref()?);
+    let both = first.kept && second.kept;
+    both.then(|| fixed_rate::between((&one, first), (&two, second), comparisons))
+}
+
+fn unranked_trial(
+    trial: &TrialRecord,
+    names: &ContenderNames,
+    headline: &str,
+    status: &'static str,
+    reason: String,
+) -> Unranked {
+    let believable = matches!(status, "resumed" | "unverified");
+    let measured = trial.measurement.as_ref().filter(|_| believable);
+    Unranked {
+        id: trial.spec.id.clone(),
+        contender: names.name(&trial.spec),
+        marks: marks(trial),
+        status,
+        reason,
+        headline_per_s: measured
+            .and_then(|measurement| measurement.operation(headline))
+            .map(|operation| operation.per_s),
+    }
+}
+
+/// Those that kept the rate first, by response time; the others by what was left undone.
+pub fn order(one: &Cell, other: &Cell) -> Ordering {
+    let place = |cell: &Cell| {
+        let at_rate = cell.at_rate.as_ref()?;
+        let left = if at_rate.kept { 0 } else { at_rate.backlog };
+        Some((!at_rate.kept, left, at_rate.response_p99_ns.median))
+    };
+    match (place(one), place(other)) {
+        (Some(one), Some(other)) => {
+            let first = (one.0, one.1).cmp(&(other.0, other.1));
+            first.then(one.2.total_cmp(&other.2))
+        }
+        (one, other) => one.is_none().cmp(&other.is_none()),
+    }
+}

@@ -1,0 +1,43 @@
+//! Whether a difference is one: pure functions over repeats.
+//!
+//! Each statistic is tested against values of `SciPy`, R or a publication, which `docs/METHOD.md`
+//! names; the rule for claims, which is our own, by simulation (`tests/it/calibration.rs`).
+//!
+//! Rates are compared as ratios, so their logarithms are what is tested: a rate that is a tenth
+//! higher and one that is a tenth lower then weigh the same. `docs/METHOD.md` gives the rules and
+//! their error rates as seen.
+
+mod change;
+mod compare;
+mod interval;
+mod level;
+mod noise;
+mod rank;
+mod summary;
+mod tie;
+
+pub use change::{Shape, change_points, drift, shape};
+pub use compare::{
+    Comparison, MOST_REPEATS, Verdict, claim_level, compare, compare_among, compare_together,
+    looks_slower, repeats_needed, smallest_ratio, suspicion_level,
+};
+pub use interval::{
+    Interval, bootstrap_median, geometric_mean, log_ratio_paired, log_ratio_unpaired,
+};
+pub use level::level_changes;
+pub use noise::{Noise, Shares, noise};
+pub use rank::{RankTest, outliers, rank_test};
+pub use summary::{FEWEST_REPEATS, Summary, apart, maximum, median, quantile};
+pub use tie::{Tie, tie};
+
+/// The chance that any of the comparisons that are read together claims a difference where there is
+/// none.
+pub const ALPHA: f64 = 0.05;
+
+/// The chance that one comparison does, however few there are: of twenty between equals, more than
+/// one claim is then rare (1.7 %).
+pub const CLAIM: f64 = 0.01;
+
+/// The least part by which a rate must differ for a claim. Equals that take turns are not wholly
+/// equal: one always runs after the other, and its files lie elsewhere.
+pub const LEAST_CLAIM: f64 = 0.01;

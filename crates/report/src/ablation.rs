@@ -1,0 +1,196 @@
+//! Ledgers as blocks of a report.
+
+use crate::document::{Block, Column, Table};
+use crate::over_time::events_in_words;
+use trueput_findings::Run;
+use trueput_findings::ablation::{Figures, Gain, Ledger, Row, State, ledgers};
+use trueput_findings::statistics::Verdict;
+use trueput_findings::units::{bytes, hit_ratio, number, seconds, thousands};
+use trueput_record::ablation::AblationKind;
+
+/// The section's heading.
+const HEADING: &str = "Ledger";
+
+const TEXT: &str = "What each step gains, and what it costs. This is not a ranking: rows can have \
+    different durability levels. A gain is a ratio of medians, with the confidence interval of \
+    the paired repeats; if the interval includes 1, the gain is not significant. Recovery is the \
+    time from killing every process (SIGKILL) to an open database. The page cache stays warm.";
+
+/// The section; nothing where the run has no steps.
+pub(crate) fn blocks(report: &Run) -> Vec<Block> {
+    blocks_of(&ledgers(report))
+}
+
+/// The section of these ledgers.
+fn blocks_of(ledgers: &[Ledger]) -> Vec<Block> {
+    if ledgers.is_empty() {
+        return Vec::new();
+    }
+    let mut blocks = vec![
+        Block::Heading(2, HEADING.to_owned()),
+        Block::Text(TEXT.to_owned()),
+    ];
+    for ledger in ledgers {
+        blocks.push(Block::Heading(3, heading(ledger)));
+        blocks.push(Block::Table(table(ledger)));
+        let notes: Vec<String> = ledger.rows.iter().flat_map(notes).collect();
+        if !notes.is_empty() {
+            blocks.push(Block::List(notes));
+        }
+    }
+    blocks
+}
+
+fn heading(ledger: &Ledger) -> String {
+    let stands = match ledger.kind {
+        AblationKind::Cumulative => "each step added to the previous one",
+        AblationKind::OneAtATime => "each step alone on the base",
+    };
+    let workers = match ledger.workers {
+        1 => "1 worker".to_owned(),
+        workers => format!("{workers} workers"),
+    };
+    let (contender, workload) = (&ledger.contender, &ledger.workload);
+    format!("{contender}, {workload}, {workers}: {stands}")
+}
+
+type Cell = Box<dyn Fn(&Row) -> String>;
+
+fn column(title: &str, figures: bool, dispensable: u8) -> Column {
+    Column {
+        title: title.to_owned(),
+        figures,
+        dispensable,
+    }
+}
+
+/// What fills a column with a figure.
+fn figure(of: fn(&Figures) -> Option<String>) -> Cell {
+    Box::new(move |row| row.figures.as_ref().and_then(of).unwrap_or_else(dash))
+}
+
+/// The columns, each with what fills it.
+fn columns(ledger: &Ledger) -> Vec<(Column, Cell)> {
+    let mut columns: Vec<(Column, Cell)> = vec![
+        (
+            column("step", false, 0),
+            Box::new(|row| format!("{}. {}", row.index, row.name)),
+        ),
+        (
+            column(&ledger.unit, true, 0),
+            figure(|figures| Some(number(figures.rate.median))),
+        ),
+        (
+            column("new-orders/min", true, 2),
+            figure(|figures| figures.new_orders_per_minute.map(number)),
+        ),
+    ];
+    if ledger.kind == AblationKind::Cumulative {
+        columns.push((
+            column("vs previous step", true, 0),
+            Box::new(|row| gain(row, row.over_before.as_ref())),
+        ));
+    }
+    let rest: Vec<(Column, Cell)> = vec![
+        (
+            column(
+                "vs base",
+                true,
+                u8::from(ledger.kind == AblationKind::Cumulative),
+            ),
+            Box::new(|row| gain(row, row.over_base.as_ref())),
+        ),
+        (
+            column("level", false, 0),
+            Box::new(|row| row.durability.map_or_else(dash, |level| level.to_string())),
+        ),
+        (
+            column("recovery", true, 0),
+            figure(|figures| figures.recovery_s.map(seconds)),
+        ),
+        (
+            column("cache hits", true, 2),
+            figure(|figures| figures.cache_hit_ratio.map(hit_ratio)),
+        ),
+        (
+            column("first commit", true, 6),
+            figure(|figures| figures.first_commit_s.map(seconds)),
+        ),
+        (
+            column("acknowledged, lost", true, 3),
+            figure(|figures| figures.missing.map(|count| thousands(count as u64))),
+        ),
+        (
+            column("peak memory", true, 5),
+            figure(|figures| Some(bytes(figures.peak_memory_bytes))),
+        ),
+        (
+            column("database", true, 5),
+            figure(|figures| Some(bytes(figures.database_bytes))),
+        ),
+        (
+            column("engine events", false, 4),
+            figure(|figures| Some(events_in_words(figures.events.as_ref()))),
+        ),
+    ];
+    columns.extend(rest);
+    columns
+}
+
+fn table(ledger: &Ledger) -> Table {
+    let told = |cell: &Cell| ledger.rows.iter().any(|row| cell(row) != dash());
+    let columns: Vec<_> = columns(ledger)
+        .into_iter()
+        .filter(|(_, cell)| told(cell))
+        .collect();
+    let row = |row: &Row| columns.iter().map(|(_, cell)| cell(row)).collect();
+    Table {
+        rows: ledger.rows.iter().map(row).collect(),
+        columns: columns.into_iter().map(|(column, _)| column).collect(),
+    }
+}
+
+fn dash() -> String {
+    "–".to_owned()
+}
+
+fn gain(row: &Row, gain: Option<&Gain>) -> String {
+    match &row.state {
+        State::NotTaken { why } if why.contains("changes nothing") => "no change".to_owned(),
+        State::NotTaken { .. } => "not available".to_owned(),
+        State::Uncounted { .. } => "not valid".to_owned(),
+        State::Measured => gain.map_or_else(dash, gain_in_words),
+    }
+}
+
+/// A gain in per cent with its interval: `+9.8 % (+6.1 to +13.4)`.
+fn gain_in_words(gain: &Gain) -> String {
+    let percent = |ratio: f64| format!("{:+.1}", (ratio - 1.0) * 100.0);
+    let interval = gain.comparison.ratio.map(|ratio| {
+        let (low, high) = (percent(ratio.low), percent(ratio.high));
+        format!("({low} to {high} %)")
+    });
+    let ratio = percent(gain.ratio);
+    match (gain.comparison.verdict, interval) {
+        (Verdict::Faster | Verdict::Slower, Some(interval)) => format!("{ratio} % {interval}"),
+        (Verdict::NoDifference, Some(interval)) => format!("no significant gain {interval}"),
+        _ => format!("{ratio} %, too few repeats"),
+    }
+}
+
+/// What the table has no room for: what a step changed and gives up, or why it has no figures.
+fn notes(row: &Row) -> Option<String> {
+    let name = &row.name;
+    match &row.state {
+        State::NotTaken { why } | State::Uncounted { why } => Some(format!("{name}: {why}")),
+        State::Measured if row.index == 0 => None,
+        State::Measured => {
+            let changes = row.changes.join(", ");
+            let gives_up = match row.gives_up.is_empty() {
+                true => "none stated by the driver".to_owned(),
+                false => row.gives_up.join("; "),
+            };
+            Some(format!("{name}: {changes}. Cost: {gives_up}"))
+        }
+    }
+}

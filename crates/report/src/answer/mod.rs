@@ -1,0 +1,13 @@
+//! The answer of a run for a terminal: what its first screen says.
+
+mod layout;
+mod shared_marks;
+mod standings;
+pub(crate) mod subject;
+mod table;
+mod terminal;
+pub(crate) mod words;
+
+pub use layout::Layout;
+pub use standings::{round_lines, standings};
+pub use terminal::AnswerText;

@@ -1,0 +1,67 @@
+//! How rankings stand while a run goes on, in lines.
+
+use super::layout::{cut_end, shown};
+use super::subject::short;
+use std::collections::BTreeSet;
+use trueput_findings::answer::{Answer, AnswerRow, RankingAnswer, Round, RowVerdict};
+use trueput_findings::units::{nanoseconds, number};
+
+/// More rankings than these are counted.
+const MOST_RANKINGS: usize = 8;
+
+/// A contender with the figure that orders its ranking: the rate, and at one rate the response time.
+fn figure(row: &AnswerRow) -> String {
+    let response = row.latency.as_ref().filter(|latency| latency.is_response);
+    match (row.verdict, response) {
+        (RowVerdict::RateNotKept, _) => format!("{} rate not kept", row.contender),
+        (_, Some(response)) => format!("{} {}", row.contender, nanoseconds(response.p99_ns)),
+        (_, None) => format!("{} {}/s", row.contender, number(row.rate_per_s)),
+    }
+}
+
+/// How each ranking stands after this round, a line each:
+/// `round 2 of 5: sync: rocksdb 8,469/s, tokudb 7,173/s`. No line is wider than `columns`.
+#[must_use]
+pub fn round_lines(round: Round, answer: &Answer, columns: usize) -> Vec<String> {
+    let of = round.of.map_or_else(String::new, |of| format!(" of {of}"));
+    let prefix = format!("round {}{of}: ", round.number);
+    let standings = standings(answer, columns.saturating_sub(prefix.len()));
+    let lines = standings.into_iter();
+    lines.map(|line| format!("{prefix}{line}")).collect()
+}
+
+/// How each ranking stands, a line each: `sync: rocksdb 8,469/s, tokudb 7,173/s`; at one rate by
+/// the response times that order it, `sync: p99 response at 5,000/s: lmdb 105 µs`. A ranking is
+/// called by its level where that tells it from the others. No line is wider than `columns`.
+#[must_use]
+pub fn standings(answer: &Answer, columns: usize) -> Vec<String> {
+    let level = |ranking: &RankingAnswer| ranking.subject.durability.to_string();
+    let levels: BTreeSet<_> = answer.rankings.iter().map(level).collect();
+    let by_level = levels.len() == answer.rankings.len();
+    let line = |ranking: &RankingAnswer| {
+        let subject = match by_level {
+            true => level(ranking),
+            false => short(&ranking.subject),
+        };
+        let rows: Vec<_> = ranking.rows.iter().map(figure).collect();
+        let order = match ranking.subject.rate_per_s {
+            Some(rate) if by_level => format!("p99 response at {}/s: ", number(rate)),
+            Some(_) => "p99 response: ".to_owned(),
+            None => String::new(),
+        };
+        cut_end(
+            &shown(&format!("{subject}: {order}{}", rows.join(", "))),
+            columns,
+        )
+    };
+    let told = match answer.rankings.len() <= MOST_RANKINGS {
+        true => answer.rankings.len(),
+        false => MOST_RANKINGS - 1,
+    };
+    let mut lines: Vec<_> = answer.rankings[..told].iter().map(line).collect();
+    let more = answer.rankings.len() - told;
+    if more > 0 {
+        lines.push(format!("and {more} more rankings"));
+    }
+    lines
+}

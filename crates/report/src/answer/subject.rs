@@ -1,0 +1,46 @@
+//! What a ranking is about, in words.
+
+use trueput_findings::answer::Subject;
+use trueput_findings::units::{counted, number};
+use trueput_record::Durability;
+
+/// What the level promises, in a few words: `every acknowledged commit survives lost power`.
+#[must_use]
+pub fn promise(subject: &Subject) -> &'static str {
+    if subject.in_memory {
+        return "in memory, nothing survives lost power";
+    }
+    match subject.durability {
+        Durability::Sync => "every acknowledged commit survives lost power",
+        Durability::Async => "lost power may undo the last commits",
+        Durability::Buffered => "a kill or lost power may undo the last commits",
+        Durability::Process => "commits survive kills, not lost power",
+        Durability::None => "nothing is promised",
+    }
+}
+
+/// The workload with what tells this ranking apart: `threen1, 4 workers, finish=1000`.
+#[must_use]
+pub fn conditions(subject: &Subject) -> String {
+    let mut parts = vec![
+        subject.workload.clone(),
+        counted(u64::from(subject.workers), "worker"),
+    ];
+    parts.extend(
+        subject
+            .rate_per_s
+            .map(|rate| format!("{}/s offered", number(rate))),
+    );
+    parts.extend(subject.isolation.clone());
+    let settings = subject.settings.iter();
+    parts.extend(settings.map(|(name, value)| format!("{name}={value}")));
+    parts.join(", ")
+}
+
+/// The level and the conditions, without what the level promises:
+/// `sync, threen1, 4 workers, finish=1000`.
+#[must_use]
+pub fn short(subject: &Subject) -> String {
+    let memory = if subject.in_memory { " in memory" } else { "" };
+    format!("{}{memory}, {}", subject.durability, conditions(subject))
+}

@@ -1,0 +1,184 @@
+//! The columns of an answer's rows: the same widths for all rankings, so that they can be read down.
+
+use crate::answer::layout::{cut_middle, shown, width};
+use crate::text_width::{padded, set_right};
+use trueput_findings::answer::{AnswerRow, RankingAnswer, RankingVerdict, RowVerdict, Share};
+use trueput_findings::units::{nanoseconds, number};
+
+/// Names are cut to no less than this before a column is left out.
+const SHORTEST_NAME: usize = 16;
+
+/// Between columns.
+const GAP: usize = 2;
+
+/// The columns, from the left; of those that can be left out the last goes first.
+const COLUMNS: usize = 7;
+const CONTENDER: usize = 1;
+/// Left out where there is no room, in this order: CPU, interval, latency.
+const DISPENSABLE: [usize; 3] = [6, 4, 5];
+/// Set to the left; figures are set to the right.
+const LEFT: [usize; 2] = [CONTENDER, 4];
+
+type Cells = [String; COLUMNS];
+
+/// The rows of rankings as text, in columns that all of them share.
+pub(super) struct Grid {
+    widths: [usize; COLUMNS],
+    shown: [bool; COLUMNS],
+}
+
+impl Grid {
+    /// Columns for these rankings that fit so many characters.
+    pub(super) fn for_rankings<'a>(
+        rankings: impl Iterator<Item = &'a RankingAnswer>,
+        columns: usize,
+    ) -> Self {
+        let rows = rankings.flat_map(|ranking| {
+            let rows = ranking.rows.iter().chain(&ranking.not_comparable);
+            let rows = rows.map(|row| (false, cells(ranking, row)));
+            std::iter::once((true, titles(ranking))).chain(rows)
+        });
+        let mut widths = [0; COLUMNS];
+        let mut shown = [false; COLUMNS];
+        for (is_title, cells) in rows {
+            for (index, cell) in cells.iter().enumerate() {
+                widths[index] = widths[index].max(width(cell));
+                shown[index] |= !is_title && !cell.is_empty();
+            }
+        }
+        let mut grid = Self { widths, shown };
+        let mut dispensable = DISPENSABLE.into_iter();
+        while grid.name_room(columns) < grid.widths[CONTENDER].min(SHORTEST_NAME) {
+            match dispensable.next() {
+                Some(index) => grid.shown[index] = false,
+                None => break,
+            }
+        }
+        let room = grid.name_room(columns).max(1);
+        grid.widths[CONTENDER] = grid.widths[CONTENDER].min(room);
+        grid
+    }
+
+    /// What the other columns leave to the contenders' names.
+    fn name_room(&self, columns: usize) -> usize {
+        let others = (0..COLUMNS).filter(|index| *index != CONTENDER && self.shown[*index]);
+        let taken: usize = others.map(|index| self.widths[index] + GAP).sum();
+        columns.saturating_sub(taken)
+    }
+
+    /// The line of titles of a ranking.
+    pub(super) fn header(&self, ranking: &RankingAnswer) -> String {
+        self.line(&titles(ranking))
+    }
+
+    /// The line of a row.
+    pub(super) fn row(&self, ranking: &RankingAnswer, row: &AnswerRow) -> String {
+        self.line(&cells(ranking, row))
+    }
+
+    fn line(&self, cells: &Cells) -> String {
+        let mut parts = Vec::new();
+        for (index, cell) in cells
+            .iter()
+            .enumerate()
+            .filter(|(index, _)| self.shown[*index])
+        {
+            let most = self.widths[index];
+            let cell = cut_middle(cell, most);
+            parts.push(match LEFT.contains(&index) {
+                true => padded(&cell, most),
+                false => set_right(&cell, most),
+            });
+        }
+        parts.join("  ").trim_end().to_owned()
+    }
+}
+
+fn titles(ranking: &RankingAnswer) -> Cells {
+    let latency = ranking.rows.iter().find_map(|row| row.latency.as_ref());
+    let latency = latency.map_or_else(String::new, |latency| match latency.is_response {
+        true => "p99 response".to_owned(),
+        false => format!("p99 {}", latency.kind),
+    });
+    [
+        "#".to_owned(),
+        "contender".to_owned(),
+        format!("{}/s", ranking.subject.unit),
+        "of best".to_owned(),
+        "interval".to_owned(),
+        latency,
+        "CPU/op".to_owned(),
+    ]
+}
+
+fn cells(ranking: &RankingAnswer, row: &AnswerRow) -> Cells {
+    let at_rate = ranking.subject.rate_per_s.is_some();
+    // Without an order there is no leader to compare with.
+    let has_order = ranking.verdict != RankingVerdict::NoOrder;
+    let share = match (row.verdict, row.of_leader.filter(|_| has_order)) {
+        _ if !has_order => String::new(),
+        (RowVerdict::RateNotKept, _) => "not kept".to_owned(),
+        (RowVerdict::Leader, _) if at_rate => "1x".to_owned(),
+        (RowVerdict::Leader, _) => "100 %".to_owned(),
+        (_, Some(share)) => share_text(share, at_rate),
+        (_, None) => String::new(),
+    };
+    let interval = row
+        .of_leader
+        .filter(|_| has_order && row.verdict != RowVerdict::RateNotKept);
+    let rank = row
+        .rank
+        .map_or_else(|| "–".to_owned(), |rank| rank.to_string());
+    [
+        rank,
+        shown(&row.contender),
+        number(row.rate_per_s),
+        share,
+        interval.map_or_else(String::new, |share| interval_text(share, at_rate)),
+        row.latency
+            .as_ref()
+            .map_or_else(String::new, |latency| nanoseconds(latency.p99_ns)),
+        row.cpu_ns_per_operation
+            .map_or_else(String::new, nanoseconds),
+    ]
+}
+
+/// A share as per cent, or as so many times where times are compared: `85 %`, `1.42x`.
+pub(super) fn share_text(share: Share, at_rate: bool) -> String {
+    match at_rate {
+        true => format!("{}x", number(share.estimate)),
+        false => format!("{} %", percentage(share.estimate, share)),
+    }
+}
+
+/// The interval of a share: `(71–98)`.
+pub(super) fn interval_text(share: Share, at_rate: bool) -> String {
+    let Some(interval) = share.interval else {
+        return String::new();
+    };
+    match at_rate {
+        true => format!("({}–{})", number(interval.low), number(interval.high)),
+        false => format!(
+            "({}–{})",
+            percentage(interval.low, share),
+            percentage(interval.high, share)
+        ),
+    }
+}
+
+/// Per cent with so many decimals that the ends of the interval differ. What is beyond these limits
+/// says nothing by its digits.
+fn percentage(part: f64, share: Share) -> String {
+    match part * 100.0 {
+        ..0.1 => return "<0.1".to_owned(),
+        1_000.0.. => return ">999".to_owned(),
+        _ => {}
+    }
+    let span = share.interval.map_or(f64::INFINITY, |it| it.high - it.low);
+    let decimals = match (span, part) {
+        (..0.002, _) => 2,
+        (..0.02, _) | (_, ..0.1) => 1,
+        _ => 0,
+    };
+    format!("{:.decimals$}", part * 100.0)
+}

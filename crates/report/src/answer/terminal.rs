@@ -1,0 +1,490 @@
+//! The answer on one screen: a number of lines is shared out among the rankings, and what there is
+//! no room for is counted.
+
+use super::subject;
+use crate::answer::layout::{Layout, cut_end, cut_middle, shown, width, wrapped};
+use crate::answer::shared_marks::PlainRanking;
+use crate::answer::table::{Grid, interval_text, share_text};
+use crate::answer::words;
+use crate::terminal::wrap;
+use crate::text_width::{padded, set_right};
+use trueput_findings::answer::{Answer, NotRanked, NotRankedReason, RankingAnswer, RankingVerdict};
+use trueput_findings::units::{nanoseconds, number};
+
+const BOLD: &str = "\x1b[1m";
+const RED: &str = "\x1b[31m";
+const PLAIN: &str = "\x1b[0m";
+
+/// Failures take no more than these, so that rankings have room.
+const MOST_FAILURES: usize = 4;
+
+/// A table shows at least so many contenders; where there is no room, a ranking has one line.
+const FEWEST_ROWS: usize = 2;
+
+/// A sentence takes no more lines.
+const MOST_WRAPPED: usize = 3;
+
+/// How a line is painted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Paint {
+    Plain,
+    Bold,
+    Red,
+}
+
+type Line = (Paint, String);
+
+/// What writes an answer for a terminal.
+pub trait AnswerText {
+    /// The answer as text that fits the layout: never more lines, none wider. `closing` comes last,
+    /// where the eye is when a command ends: commands and paths. It is never cut: what else there is
+    /// makes room for it, and only where it alone has more lines than the layout there are more. It
+    /// ends with a newline.
+    #[must_use]
+    fn render(&self, layout: Layout, closing: &[String]) -> String;
+
+    /// The rankings alone, in so many lines: how they stand while a run goes on.
+    #[must_use]
+    fn render_rankings(&self, layout: Layout) -> String;
+}
+
+impl AnswerText for Answer {
+    fn render(&self, layout: Layout, closing: &[String]) -> String {
+        Screen(self).render(layout, closing)
+    }
+
+    fn render_rankings(&self, layout: Layout) -> String {
+        Screen(self).render_rankings(layout)
+    }
+}
+
+/// The screen of an answer.
+struct Screen<'a>(&'a Answer);
+
+impl Screen<'_> {
+    fn render(&self, layout: Layout, closing: &[String]) -> String {
+        let columns = layout.columns();
+        let closing: Vec<Line> = closing
+            .iter()
+            .flat_map(|text| wrap(&shown(text), columns, ""))
+            .map(|line| (Paint::Plain, line))
+            .collect();
+        let most = layout.lines.saturating_sub(closing.len());
+        let head = self.head(columns);
+        let tail = self.tail(columns, !closing.is_empty());
+        let room = most.saturating_sub(head.len() + tail.len());
+        let mut lines = head;
+        lines.extend(self.body(columns, room));
+        lines.truncate(most.saturating_sub(tail.len()));
+        lines.extend(tail);
+        lines.truncate(most);
+        lines.extend(closing);
+        let paint = |(paint, text): &Line| match (layout.colour, paint) {
+            (true, Paint::Bold) => format!("{BOLD}{text}{PLAIN}\n"),
+            (true, Paint::Red) => format!("{RED}{text}{PLAIN}\n"),
+            _ => format!("{text}\n"),
+        };
+        lines.iter().map(paint).collect()
+    }
+
+    fn render_rankings(&self, layout: Layout) -> String {
+        let lines = self.body(layout.columns(), layout.lines);
+        let kept = lines.iter().skip_while(|(_, text)| text.is_empty());
+        let text: Vec<_> = kept.map(|(_, text)| text.as_str()).collect();
+        text.join("\n")
+    }
+
+    /// What ran, and what disturbed it.
+    fn head(&self, columns: usize) -> Vec<Line> {
+        let mut lines = vec![(
+            Paint::Plain,
+            cut_end(&shown(&words::counts(self.0)), columns),
+        )];
+        let common = words::common(self.0).into_iter();
+        lines.extend(common.map(|text| (Paint::Plain, cut_end(&shown(&text), columns))));
+        let troubles = [words::damaged(self.0), words::disturbed(self.0)];
+        for text in troubles.into_iter().flatten() {
+            let text = wrapped(&shown(&text), columns, "", MOST_WRAPPED).into_iter();
+            lines.extend(text.map(|line| (Paint::Red, line)));
+        }
+        lines
+    }
+
+    /// Failures, what was skipped, what to do next; a blank line before that and what follows.
+    fn tail(&self, columns: usize, is_followed: bool) -> Vec<Line> {
+        let mut lines = self.failure_lines(columns);
+        let notes = [words::worker_kinds(self.0), words::skipped(&self.0.skipped)];
+        let notes = notes.into_iter().flatten();
+        lines.extend(notes.map(|text| (Paint::Plain, cut_end(&shown(&text), columns))));
+        for step in &self.0.next_steps {
+            let text = shown(&words::next_step(step, columns));
+            let text = wrapped(&text, columns, "  ", MOST_WRAPPED).into_iter();
+            lines.extend(text.map(|line| (Paint::Plain, line)));
+        }
+        if is_followed || !lines.is_empty() {
+            lines.insert(0, (Paint::Plain, String::new()));
+        }
+        lines
+    }
+
+    fn failure_lines(&self, columns: usize) -> Vec<Line> {
+        let kinds = &self.0.failures;
+        let fits = kinds.len() <= MOST_FAILURES;
+        let told = if fits { kinds.len() } else { MOST_FAILURES - 1 };
+        let most = if kinds.len() <= MOST_FAILURES / 2 {
+            2
+        } else {
+            1
+        };
+        let mut lines = Vec::new();
+        for kind in &kinds[..told] {
+            let text = wrapped(&shown(&words::failure(kind)), columns, "  ", most);
+            lines.extend(text.into_iter().map(|line| (Paint::Red, line)));
+        }
+        if !fits {
+            let more = kinds[told..].iter().map(|kind| kind.trials).sum::<usize>();
+            let text = format!("… and {more} more trials that failed for other reasons; --full");
+            lines.push((Paint::Red, cut_end(&text, columns)));
+        }
+        lines
+    }
+
+    /// The rankings, then what is in none.
+    fn body(&self, columns: usize, room: usize) -> Vec<Line> {
+        let others = self.0.not_ranked.len();
+        let reserved = match (self.0.rankings.is_empty(), others) {
+            (_, 0) => 0,
+            (true, _) => room,
+            // A blank line, a heading, some rows.
+            (false, others) => (2 + others).min((room / 3).max(3)),
+        };
+        let mut lines = self.ranking_lines(columns, room.saturating_sub(reserved));
+        let left = room.saturating_sub(lines.len());
+        lines.extend(self.not_ranked_lines(columns, left));
+        if self.0.rankings.is_empty() && others == 0 && room > 1 {
+            let ended = self.0.trials.planned > self.0.trials.missing;
+            let text = match ended {
+                true => "No trial counts, so there is nothing to rank.",
+                false => "No trial of this run has finished, so there is nothing to rank.",
+            };
+            let text = cut_end(text, columns);
+            lines.extend([(Paint::Plain, String::new()), (Paint::Plain, text)]);
+        }
+        lines
+    }
+
+    fn ranking_lines(&self, columns: usize, room: usize) -> Vec<Line> {
+        let plain: Vec<_> = self.0.rankings.iter().map(PlainRanking::of).collect();
+        let grid = Grid::for_rankings(plain.iter().map(|it| &it.ranking), columns);
+        let blocks = plain.iter().enumerate().map(|(index, ranking)| {
+            let before = index.checked_sub(1).map(|index| &plain[index].ranking);
+            RankingBlock::of(ranking, before, &grid, columns)
+        });
+        let blocks: Vec<_> = blocks.collect();
+        match shared_out(&blocks, room) {
+            Some(rows) => {
+                let told = blocks.iter().zip(rows);
+                told.flat_map(|(block, rows)| block.lines(rows)).collect()
+            }
+            None => one_line_each(&self.0.rankings, columns, room),
+        }
+    }
+
+    fn not_ranked_lines(&self, columns: usize, room: usize) -> Vec<Line> {
+        let mut lines = Vec::new();
+        for reason in [
+            NotRankedReason::OnlyContender,
+            NotRankedReason::NotComparable,
+            NotRankedReason::Harness,
+        ] {
+            let of = self.0.not_ranked.iter().filter(|one| one.reason == reason);
+            let of: Vec<_> = of.collect();
+            let left = room.saturating_sub(lines.len());
+            // A blank line and a heading say nothing by themselves.
+            if !of.is_empty() && left > 2 {
+                lines.extend(not_ranked_block(reason, &of, columns, left));
+            }
+        }
+        lines
+    }
+}
+
+/// The lines of a ranking, of which rows can be left out.
+struct RankingBlock<'a> {
+    ranking: &'a RankingAnswer,
+    before: Vec<Line>,
+    rows: Vec<String>,
+    after: Vec<Line>,
+    columns: usize,
+}
+
+impl<'a> RankingBlock<'a> {
+    fn of(
+        plain: &'a PlainRanking,
+        previous: Option<&RankingAnswer>,
+        grid: &Grid,
+        columns: usize,
+    ) -> Self {
+        let ranking = &plain.ranking;
+        let subject = &ranking.subject;
+        let whole = format!(
+            "{}: {} · {}{}",
+            subject.durability,
+            subject::promise(subject),
+            subject::conditions(subject),
+            plain.labels
+        );
+        let whole = shown(&whole);
+        let heading = match width(&whole) <= columns {
+            true => whole,
+            false => {
+                let room = columns.saturating_sub(width(&plain.labels));
+                let short = cut_end(&shown(&subject::short(subject)), room);
+                cut_end(&format!("{short}{}", plain.labels), columns)
+            }
+        };
+        let mut before = vec![(Paint::Plain, String::new()), (Paint::Bold, heading)];
+        let header = grid.header(ranking);
+        if previous.is_none_or(|previous| grid.header(previous) != header) {
+            before.push((Paint::Plain, header));
+        }
+        let sentence = shown(&words::certainty(ranking));
+        let mut sentence = wrapped(&sentence, columns, "", MOST_WRAPPED);
+        let weaker = words::weaker_isolation(ranking).map(|text| shown(&text));
+        sentence.extend(
+            weaker
+                .into_iter()
+                .flat_map(|text| wrapped(&text, columns, "", 2)),
+        );
+        let sentence = sentence.into_iter();
+        let rows = ranking.rows.iter().chain(&ranking.not_comparable);
+        Self {
+            rows: rows.map(|row| grid.row(ranking, row)).collect(),
+            before,
+            after: sentence.map(|line| (Paint::Plain, line)).collect(),
+            ranking,
+            columns,
+        }
+    }
+
+    /// How many lines it takes with at most so many rows.
+    fn cost(&self, rows: usize) -> usize {
+        let rows = match rows < self.rows.len() {
+            // The others are counted in a line of their own.
+            true => rows + 1,
+            false => self.rows.len(),
+        };
+        self.before.len() + rows + self.after.len()
+    }
+
+    fn lines(&self, rows: usize) -> Vec<Line> {
+        let rows = rows.min(self.rows.len());
+        let plain = |text: &String| (Paint::Plain, text.clone());
+        let mut lines = self.before.clone();
+        lines.extend(self.rows[..rows].iter().map(plain));
+        let left = self.rows.len() - rows;
+        if left > 0 {
+            let text = format!("   … and {left} more{}; --full", self.range(rows));
+            lines.push((Paint::Plain, cut_end(&text, self.columns)));
+        }
+        lines.extend(self.after.iter().cloned());
+        lines
+    }
+
+    /// Where those behind the first rows lie: ` (12 to 40 % of tokudb)`.
+    fn range(&self, rows: usize) -> String {
+        // Without an order the first row is no leader.
+        if self.ranking.verdict == RankingVerdict::NoOrder {
+            return String::new();
+        }
+        let behind = self.ranking.rows.iter().skip(rows);
+        let shares = behind.filter_map(|row| row.of_leader).map(|it| it.estimate);
+        let (low, high) = shares.fold((f64::INFINITY, 0.0_f64), |(low, high), share| {
+            (low.min(share), high.max(share))
+        });
+        let leader = shown(&self.ranking.leader().contender);
+        match (low.is_finite(), self.ranking.subject.rate_per_s) {
+            (false, _) => String::new(),
+            (true, Some(_)) => format!(" ({}x to {}x of {leader})", number(low), number(high)),
+            (true, None) => format!(" ({:.0} to {:.0} % of {leader})", low * 100.0, high * 100.0),
+        }
+    }
+}
+
+/// How many rows each ranking shows so that all fit; `None` where not even the fewest do.
+fn shared_out(blocks: &[RankingBlock<'_>], room: usize) -> Option<Vec<usize>> {
+    let cost = |rows: usize| blocks.iter().map(|block| block.cost(rows)).sum::<usize>();
+    let most = blocks
+        .iter()
+        .map(|block| block.rows.len())
+        .max()
+        .unwrap_or(0);
+    let all_fit = (FEWEST_ROWS..=most.max(FEWEST_ROWS)).rev();
+    let alike = all_fit.into_iter().find(|rows| cost(*rows) <= room)?;
+    let mut rows = vec![alike; blocks.len()];
+    let mut left = room - cost(alike);
+    // What is left goes to the first ones.
+    for (block, rows) in blocks.iter().zip(&mut rows) {
+        let grown = (*rows..=block.rows.len()).rev();
+        let spent = |more: usize| block.cost(more).saturating_sub(block.cost(*rows));
+        if let Some(more) = grown.into_iter().find(|more| spent(*more) <= left) {
+            left -= spent(more);
+            *rows = more;
+        }
+    }
+    Some(rows)
+}
+
+/// A line for each ranking; where there are too many, the first ones and a count.
+fn one_line_each(rankings: &[RankingAnswer], columns: usize, room: usize) -> Vec<Line> {
+    let room = room.saturating_sub(1);
+    let told = match rankings.len() <= room {
+        true => rankings.len(),
+        false => room.saturating_sub(1),
+    };
+    let results: Vec<_> = rankings.iter().map(|one| shown(&result(one))).collect();
+    let subjects: Vec<_> = rankings
+        .iter()
+        .map(|one| shown(&subject::short(&one.subject)))
+        .collect();
+    let widest = |texts: &[String]| texts.iter().map(|text| width(text)).max().unwrap_or(0);
+    let result_room = widest(&results).min(columns / 2);
+    let subject_room = widest(&subjects).min(columns - result_room - 2);
+    let mut lines = vec![(Paint::Plain, String::new())];
+    for (subject, result) in subjects.iter().zip(&results).take(told) {
+        let subject = cut_middle(subject, subject_room);
+        let result = cut_end(result, columns - subject_room - 2);
+        let subject = padded(&subject, subject_room);
+        lines.push((Paint::Plain, format!("{subject}  {result}")));
+    }
+    let more = rankings.len() - told;
+    if more > 0 {
+        let text = format!("… and {more} more rankings; --full");
+        lines.push((Paint::Plain, cut_end(&text, columns)));
+    }
+    lines
+}
+
+/// A ranking's result in a few words: `rocksdb leads; tokudb 85 % (71–98)`.
+fn result(ranking: &RankingAnswer) -> String {
+    let leader = &ranking.leader().contender;
+    let second = &ranking.rows[1];
+    let at_rate = ranking.subject.rate_per_s.is_some();
+    let share = second.of_leader.map_or_else(String::new, |share| {
+        let interval = interval_text(share, at_rate);
+        let text = format!(
+            "{} {} {interval}",
+            second.contender,
+            share_text(share, at_rate)
+        );
+        text.trim_end().to_owned()
+    });
+    match ranking.verdict {
+        RankingVerdict::Leader => format!("{leader} leads; {share}"),
+        RankingVerdict::NoOrder => "no order: disturbed".to_owned(),
+        RankingVerdict::RateNotKept => "rate not kept".to_owned(),
+        unsure => format!("{leader}? {}; {share}", unsure.label()),
+    }
+}
+
+/// Figures that are in no ranking, under a heading that says why.
+fn not_ranked_block(
+    reason: NotRankedReason,
+    figures: &[&NotRanked],
+    columns: usize,
+    room: usize,
+) -> Vec<Line> {
+    let heading = match reason {
+        NotRankedReason::OnlyContender => "Not ranked: only contender at these settings",
+        NotRankedReason::NotComparable => "Not ranked: not comparable with others",
+        NotRankedReason::Harness => "Not ranked: the null engine, the harness's own cost",
+    };
+    let mut lines = vec![
+        (Paint::Plain, String::new()),
+        (Paint::Bold, cut_end(heading, columns)),
+    ];
+    let room = room.saturating_sub(lines.len());
+    let told = match figures.len() <= room {
+        true => figures.len(),
+        false => room.saturating_sub(1),
+    };
+    let cells: Vec<_> = figures[..told]
+        .iter()
+        .map(|one| not_ranked_cells(one))
+        .collect();
+    let rows = not_ranked_rows(&cells, columns).into_iter();
+    lines.extend(rows.map(|row| (Paint::Plain, row)));
+    let more = figures.len() - told;
+    if more > 0 {
+        let text = format!("… and {more} more; --full");
+        lines.push((Paint::Plain, cut_end(&text, columns)));
+    }
+    lines
+}
+
+/// A line for each, in columns; where there is no room for what tells them apart, CPU and then
+/// latency are left out.
+fn not_ranked_rows(cells: &[[String; 5]], columns: usize) -> Vec<String> {
+    /// What tells them apart is cut to no less.
+    const SHORTEST_SUBJECT: usize = 24;
+    let widest = |column: usize| {
+        let all = cells.iter().map(|row: &[String; 5]| width(&row[column]));
+        all.max().unwrap_or(0)
+    };
+    let mut widths: [usize; 5] = std::array::from_fn(widest);
+    widths[0] = widths[0].min(columns / 3);
+    let subject = |widths: [usize; 5]| {
+        let others = [0, 2, 3, 4].map(|column| widths[column]);
+        let taken: usize = others
+            .iter()
+            .filter(|width| **width > 0)
+            .map(|width| width + 2)
+            .sum();
+        columns.saturating_sub(taken)
+    };
+    for column in [4, 3] {
+        if subject(widths) < widths[1].min(SHORTEST_SUBJECT) {
+            widths[column] = 0;
+        }
+    }
+    widths[1] = widths[1].min(subject(widths));
+    let line = |row: &[String; 5]| {
+        let mut line = String::new();
+        for (column, cell) in row
+            .iter()
+            .enumerate()
+            .filter(|(column, _)| widths[*column] > 0)
+        {
+            let most = widths[column];
+            let cell = cut_middle(cell, most);
+            line += &match column < 2 {
+                true => padded(&cell, most + 2),
+                false => set_right(&cell, most) + "  ",
+            };
+        }
+        cut_end(line.trim_end(), columns)
+    };
+    cells.iter().map(line).collect()
+}
+
+/// Contender, subject, rate, latency and CPU.
+fn not_ranked_cells(one: &NotRanked) -> [String; 5] {
+    let row = &one.row;
+    let latency = row.latency.as_ref().map(|latency| {
+        let kind = if latency.is_response {
+            "response"
+        } else {
+            &latency.kind
+        };
+        format!("p99 {kind} {}", nanoseconds(latency.p99_ns))
+    });
+    let cpu = row.cpu_ns_per_operation;
+    let cpu = cpu.map(|cpu| format!("CPU/op {}", nanoseconds(cpu)));
+    [
+        shown(&row.contender),
+        shown(&subject::short(&one.subject)),
+        format!("{} {}/s", number(row.rate_per_s), one.subject.unit),
+        latency.unwrap_or_default(),
+        cpu.unwrap_or_default(),
+    ]
+}

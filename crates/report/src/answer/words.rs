@@ -1,0 +1,346 @@
+//! The sentences of an answer: how certain an order is, what failed, what to do next.
+
+use crate::answer::table::{interval_text, share_text};
+use trueput_findings::answer::{
+    Answer, FailureKind, NextStep, NotRankedReason, RankingAnswer, RankingVerdict, RowVerdict,
+    Share,
+};
+use trueput_findings::statistics::Tie;
+use trueput_findings::units::{counted, number};
+use trueput_record::VerifyLevel;
+
+/// More names than these are counted instead.
+const MOST_NAMES: usize = 3;
+
+/// What all trials have in common.
+pub(super) fn common(answer: &Answer) -> Option<String> {
+    let pairs = answer
+        .common
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"));
+    let pairs: Vec<_> = pairs.collect();
+    (!pairs.is_empty()).then(|| format!("With {}.", pairs.join(", ")))
+}
+
+/// That the leader permits anomalies that others prevent.
+pub(super) fn weaker_isolation(ranking: &RankingAnswer) -> Option<String> {
+    let weaker = ranking.weaker_isolation.as_ref()?;
+    let stronger: Vec<_> = weaker.stronger.iter().map(String::as_str).collect();
+    Some(format!(
+        "{} has weaker isolation ({}) than {}: --split-by isolation.",
+        ranking.leader().contender,
+        weaker.level,
+        listed(&stronger)
+    ))
+}
+
+/// Which workers were threads, where others were processes.
+pub(super) fn worker_kinds(answer: &Answer) -> Option<String> {
+    let threads = answer.threads.join(", ");
+    (!threads.is_empty())
+        .then(|| format!("Workers are processes; threads for {threads}, which allow one process."))
+}
+
+/// Which lines of the record are left out because they cannot be read.
+pub(super) fn damaged(answer: &Answer) -> Option<String> {
+    match answer.damaged_lines.as_slice() {
+        [] => None,
+        [line] => Some(format!(
+            "Line {line} of trials.jsonl is damaged and left out."
+        )),
+        [first, ..] => Some(format!(
+            "{} lines of trials.jsonl are damaged and left out; the first is line {first}.",
+            answer.damaged_lines.len()
+        )),
+    }
+}
+
+/// What disturbed the run: `Disturbed: repeats of a cell typically differ by 28 %.`
+pub(crate) fn disturbed(answer: &Answer) -> Option<String> {
+    let clauses = &answer.disturbances;
+    (!clauses.is_empty()).then(|| format!("Disturbed: {}.", clauses.join("; ")))
+}
+
+/// What is certain of a ranking and what is not, in one sentence.
+pub(super) fn certainty(ranking: &RankingAnswer) -> String {
+    let tied: Vec<_> = ranking.tied.iter().map(String::as_str).collect();
+    let in_short = |reason| {
+        let slower = others_slower(ranking);
+        format!("{}{slower}.", tie(ranking, reason, &tied, listed))
+    };
+    match ranking.verdict {
+        RankingVerdict::Leader => leads(ranking),
+        RankingVerdict::SameWithin => in_short(Tie::Same),
+        RankingVerdict::TooNoisy => in_short(Tie::Noise),
+        RankingVerdict::TooFewRepeats => in_short(Tie::TooFewRepeats),
+        RankingVerdict::NoOrder => {
+            "No order: the contenders differ by less than this disturbed machine's noise."
+                .to_owned()
+        }
+        RankingVerdict::RateNotKept => "No contender kept the offered rate.".to_owned(),
+    }
+}
+
+/// The same as [`certainty`] with every name, a sentence for each reason why contenders are not told
+/// apart.
+pub(crate) fn findings(ranking: &RankingAnswer) -> Vec<String> {
+    if matches!(
+        ranking.verdict,
+        RankingVerdict::Leader | RankingVerdict::NoOrder | RankingVerdict::RateNotKept
+    ) {
+        return vec![certainty(ranking)];
+    }
+    let leader = ranking.leader().contender.as_str();
+    let of_reason = |reason: Tie| {
+        let tied = ranking.rows.iter();
+        let tied = tied.filter(|row| row.verdict == RowVerdict::Tied(reason));
+        let tied: Vec<_> = tied.map(|row| row.contender.as_str()).collect();
+        (!tied.is_empty()).then(|| format!("{}.", tie(ranking, reason, &tied, all_listed)))
+    };
+    let reasons = [Tie::Noise, Tie::TooFewRepeats, Tie::Same].into_iter();
+    let mut sentences: Vec<_> = reasons.filter_map(of_reason).collect();
+    let slower = ranking
+        .rows
+        .iter()
+        .filter(|row| row.verdict == RowVerdict::Slower);
+    let slower: Vec<_> = slower.map(|row| row.contender.as_str()).collect();
+    if !slower.is_empty() {
+        let are = if slower.len() == 1 { "is" } else { "are" };
+        sentences.push(format!(
+            "Slower than {leader} {are} {}.",
+            all_listed(&slower)
+        ));
+    }
+    sentences
+}
+
+/// Why nothing is claimed of the leader and these contenders.
+fn tie(
+    ranking: &RankingAnswer,
+    reason: Tie,
+    tied: &[&str],
+    listed: fn(&[&str]) -> String,
+) -> String {
+    let leader = ranking.leader().contender.as_str();
+    let all: Vec<_> = std::iter::once(leader)
+        .chain(tied.iter().copied())
+        .collect();
+    let (repeats, would_show) = (repeats(ranking), would_show(ranking));
+    match reason {
+        Tie::Same => format!("{} are the same within 1 %", listed(&all)),
+        Tie::Noise => format!(
+            "Tie: {repeats} show no difference between {}{would_show}",
+            listed(&all)
+        ),
+        Tie::TooFewRepeats => format!(
+            "Not certain: {repeats} cannot tell {leader} from {}{would_show}",
+            listed(tied)
+        ),
+    }
+}
+
+fn leads(ranking: &RankingAnswer) -> String {
+    let leader = &ranking.leader().contender;
+    let second = &ranking.rows[1];
+    if second.verdict == RowVerdict::RateNotKept {
+        return format!("Only {leader} kept the offered rate.");
+    }
+    let Some(share) = second.of_leader else {
+        return format!("{leader} leads.");
+    };
+    let at_rate = ranking.subject.rate_per_s.is_some();
+    let sure = confidence(share, at_rate);
+    let name = &second.contender;
+    match at_rate {
+        false => format!(
+            "{leader} leads: {name} reaches {} of its rate{sure}.",
+            share_text(share, false)
+        ),
+        true => format!(
+            "{leader} responds first: {name} takes {} times as long{sure}.",
+            number(share.estimate)
+        ),
+    }
+}
+
+/// An interval and its level, in brackets.
+fn confidence(share: Share, at_rate: bool) -> String {
+    share.interval.map_or_else(String::new, |interval| {
+        // Rounded down: no interval has 100 %.
+        let level = format!("{:.1}", (interval.level * 1_000.0).floor() / 10.0);
+        let ends = interval_text(share, at_rate);
+        let ends = ends.trim_matches(['(', ')']);
+        let ends = if at_rate {
+            ends.to_owned()
+        } else {
+            format!("{ends} %")
+        };
+        format!(" ({ends}, {} % confidence)", level.trim_end_matches(".0"))
+    })
+}
+
+/// How often the tied contenders ran: `5 repeats`.
+fn repeats(ranking: &RankingAnswer) -> String {
+    let tied = ranking.rows.iter().filter(|row| row.verdict.is_tie());
+    let fewest = tied.map(|row| row.repeats).min();
+    let fewest = fewest.unwrap_or_default().min(ranking.leader().repeats);
+    counted(fewest as u64, "repeat")
+}
+
+/// What difference the repeats would have shown, as a clause.
+fn would_show(ranking: &RankingAnswer) -> String {
+    let Some(smallest) = ranking.smallest_ratio else {
+        return String::new();
+    };
+    format!(" ({} would show)", difference(smallest))
+}
+
+/// A ratio above 1 as a difference: `32 %`, `2.4x`.
+fn difference(ratio: f64) -> String {
+    match ratio < 2.0 {
+        true => format!("{:.0} %", ((ratio - 1.0) * 100.0).ceil()),
+        false if ratio < 10.0 => format!("{ratio:.1}x"),
+        false if ratio <= 100.0 => format!("{ratio:.0}x"),
+        false => "over 100x".to_owned(),
+    }
+}
+
+/// The contenders that are shown to be slower than the leader, where others are not, as a clause.
+fn others_slower(ranking: &RankingAnswer) -> String {
+    let slower = |row: &&trueput_findings::answer::AnswerRow| row.verdict == RowVerdict::Slower;
+    let slower: Vec<_> = ranking.rows.iter().filter(slower).collect();
+    match slower.as_slice() {
+        [] => String::new(),
+        [one] => format!("; {} is slower", one.contender),
+        several => format!("; the {} others are slower", several.len()),
+    }
+}
+
+/// Names, the first ones where there are many: `a, b and 4 more`.
+pub(super) fn listed(names: &[&str]) -> String {
+    if names.len() <= MOST_NAMES {
+        return all_listed(names);
+    }
+    let shown = &names[..MOST_NAMES - 1];
+    let more = names.len() - shown.len();
+    format!("{} and {more} more", shown.join(separator(names)))
+}
+
+fn all_listed(names: &[&str]) -> String {
+    match names {
+        [before @ .., last] if !before.is_empty() => {
+            format!("{} and {last}", before.join(separator(names)))
+        }
+        _ => names.concat(),
+    }
+}
+
+/// What stands between names, which may have commas of their own.
+fn separator(names: &[&str]) -> &'static str {
+    match names.iter().any(|name| name.contains(',')) {
+        true => "; ",
+        false => ", ",
+    }
+}
+
+/// What became of the trials: `first-look: 145 trials: 140 valid, 5 FAILED; all verified`.
+pub(super) fn counts(answer: &Answer) -> String {
+    let counts = answer.trials;
+    let parts = [
+        (counts.valid, "valid"),
+        (counts.invalid, "INVALID"),
+        (counts.failed, "FAILED"),
+        (counts.missing, "not run"),
+    ];
+    let parts = parts.into_iter().filter(|(count, _)| *count > 0);
+    let parts: Vec<_> = parts
+        .map(
+            |(count, what)| match count == counts.planned && what == "valid" {
+                true => "all valid".to_owned(),
+                false => format!("{count} {what}"),
+            },
+        )
+        .collect();
+    let trials = counted(counts.planned as u64, "trial");
+    let parts = parts.join(", ");
+    let separator = if parts.is_empty() { "" } else { ", " };
+    format!(
+        "{}: {trials}{separator}{parts}{}",
+        answer.name,
+        verified(answer)
+    )
+}
+
+/// How much was verified of what has figures.
+fn verified(answer: &Answer) -> String {
+    let ranked = answer.rankings.iter().flat_map(|ranking| &ranking.rows);
+    let others = answer.not_ranked.iter();
+    // The null engine keeps nothing that could be verified.
+    let others = others.filter(|other| other.reason != NotRankedReason::Harness);
+    let others = others.map(|other| &other.row);
+    let levels: Vec<_> = ranked.chain(others).map(|row| row.verified).collect();
+    let full = |level: &&Option<VerifyLevel>| **level == Some(VerifyLevel::Full);
+    let all = levels.len();
+    let unverified = answer
+        .failures
+        .iter()
+        .filter(|kind| kind.status == "unverified");
+    let unverified: usize = unverified.map(|kind| kind.trials).sum();
+    let is_sample = |level: &Option<VerifyLevel>| *level == Some(VerifyLevel::Sample);
+    match levels.iter().filter(full).count() {
+        _ if unverified > 0 => format!("; {unverified} not verified"),
+        _ if all == 0 => String::new(),
+        full if full == all => "; every stored record verified".to_owned(),
+        _ if levels.iter().all(Option::is_none) => "; nothing verified".to_owned(),
+        _ if levels.iter().all(is_sample) => "; totals and a sample of records verified".to_owned(),
+        full => format!("; every record verified of {full} of {all} contenders"),
+    }
+}
+
+/// One kind of failure: `FAILED: 3 trials of canopydb: write conflict`.
+pub(super) fn failure(kind: &FailureKind) -> String {
+    format!(
+        "{}: {} of {}: {}",
+        kind.status,
+        counted(kind.trials as u64, "trial"),
+        listed(
+            &kind
+                .contenders
+                .iter()
+                .map(String::as_str)
+                .collect::<Vec<_>>()
+        ),
+        kind.reason
+    )
+}
+
+/// Everything that is skipped, in one line.
+pub(super) fn skipped(skipped: &[String]) -> Option<String> {
+    match skipped {
+        [] => None,
+        [one] => Some(format!("Skipped: {one}")),
+        several => {
+            // What somebody can change comes first.
+            let (fixed, open): (Vec<_>, Vec<_>) = several
+                .iter()
+                .map(String::as_str)
+                .partition(|one| one.contains(" does not support durability "));
+            let told = [open, fixed].concat().join("; ");
+            Some(format!("Skipped ({}): {told}", several.len()))
+        }
+    }
+}
+
+/// What to do next, in one line: the command where it fits.
+pub(super) fn next_step(step: &NextStep, columns: usize) -> String {
+    match step {
+        NextStep::Resume { command } => format!("To go on: {}", command.join(" ")),
+        NextStep::MoreRepeats { option, command } => {
+            let whole = format!("To tell them apart: {}", command.join(" "));
+            match super::layout::width(&whole) <= columns {
+                true => whole,
+                false => format!("To tell them apart: the same command with {option}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,390 @@
+//! The columns of a ranking: what stands in them, and which go first where there is no room.
+
+use crate::charts::{Charts, bar};
+use crate::document::{Column, Table};
+use crate::{fixed_rate, isolation};
+use trueput_findings::cells::{Cell, OperationFigures, SEVERAL_VERSIONS};
+use trueput_findings::contender::version_number;
+use trueput_findings::fixed_rate::AtRate;
+use trueput_findings::rankings::Ranking;
+use trueput_findings::units::plural;
+use trueput_findings::units::{
+    bytes, hit_ratio, nanoseconds, number, per_cent, seconds, separate, whole,
+};
+
+/// An operation done less often than this part of the headline's count has no column.
+const RARE: f64 = 0.01;
+
+/// With more kinds of operation than this, only the headline's latencies have columns.
+const MOST_TIMED: usize = 4;
+
+/// The title of the contenders' column.
+const CONTENDER: &str = "contender";
+
+/// The column in which contenders state their isolation, where they differ.
+pub(crate) const ISOLATION: &str = "isolation";
+
+/// Characters of the longest bar.
+const BAR: usize = 16;
+
+/// Writes a row's cell. The number is the row's rank, from 1.
+type Value<'a> = Box<dyn Fn(usize, &Cell) -> String + 'a>;
+
+/// A column with the way to fill it.
+struct Filled<'a> {
+    column: Column,
+    value: Value<'a>,
+}
+
+/// The table of the ranked cells, best first; where their order means nothing by name, without
+/// places and shares of the best.
+pub fn ranked(ranking: &Ranking, in_order: bool, charts: Charts) -> Table {
+    let place = |rank: usize, _: &Cell| rank.to_string();
+    let mut columns: Vec<_> = in_order.then(|| text("", 0, place)).into_iter().collect();
+    columns.extend(identity());
+    columns.extend(responses(ranking));
+    columns.extend(rates(ranking));
+    columns.extend(isolation(&ranking.cells));
+    let of_best = |_, cell: &Cell| cell.relative_to_best.map_or_else(String::new, per_cent);
+    columns.extend(in_order.then(|| figure("of best", 2, of_best)));
+    columns.extend(bars(charts).filter(|_| ranking.rate_per_s.is_none()));
+    let from_to = |_, cell: &Cell| {
+        let ratio = cell.against_best.and_then(|comparison| comparison.ratio);
+        ratio.map_or_else(String::new, |ratio| {
+            format!("{}–{}", number(ratio.low * 100.0), per_cent(ratio.high))
+        })
+    };
+    columns.extend(in_order.then(|| figure("of best from–to", 5, from_to)));
+    columns.extend(latencies(ranking));
+    columns.extend(processor(7));
+    columns.extend(storage());
+    match in_order {
+        true => fill(columns, &ranking.cells),
+        false => fill(columns, &by_name(&ranking.cells)),
+    }
+}
+
+/// The figures of the only contender of a ranking in one line, for which a table is too much; `None`
+/// for any other ranking.
+pub fn only_contender(ranking: &Ranking) -> Option<String> {
+    let [cell] = ranking.cells.as_slice() else {
+        return None;
+    };
+    let table = ranked(ranking, false, Charts::Off);
+    let name = cell.name();
+    let figures = table.columns.iter().zip(table.rows.first()?);
+    let figures = figures.filter(|(column, value)| column.title != CONTENDER && !value.is_empty());
+    let figures = figures.map(|(column, value)| format!("{} {value}", column.title));
+    let figures = figures.collect::<Vec<_>>().join(", ");
+    Some(format!(
+        "Only contender at these settings: {name}: {figures}."
+    ))
+}
+
+/// The table of the cells that are not ranked: as that of the ranked ones, without places and shares
+/// of the best.
+pub fn not_comparable(ranking: &Ranking) -> Table {
+    let mut columns = identity();
+    columns.extend(responses(ranking));
+    columns.extend(rates(ranking));
+    columns.extend(latencies(ranking));
+    columns.extend(processor(7));
+    columns.extend(storage());
+    fill(columns, &ranking.not_comparable)
+}
+
+/// Cells by their contenders' names.
+pub fn by_name(cells: &[Cell]) -> Vec<Cell> {
+    let mut cells = cells.to_vec();
+    cells.sort_by(|one, other| one.contender.cmp(&other.contender));
+    cells
+}
+
+/// The table of the null engine's cells: rates and what an operation costs, and nothing about a
+/// database that is not there.
+pub fn harness(ranking: &Ranking) -> Table {
+    let mut columns = identity();
+    columns.extend(processor(1));
+    columns.extend(rates(ranking));
+    columns.extend(latencies(ranking));
+    fill(columns, &ranking.harness)
+}
+
+/// A column in which no cell has anything is left out.
+fn fill(columns: Vec<Filled<'_>>, cells: &[Cell]) -> Table {
+    let filled = columns.into_iter().filter_map(|column| {
+        let values = cells.iter().enumerate();
+        let values = values.map(|(index, cell)| (column.value)(index + 1, cell));
+        let values: Vec<_> = values.collect();
+        let says_something = values.iter().any(|value| !value.is_empty());
+        (says_something || cells.is_empty()).then_some((column.column, values))
+    });
+    let (columns, values): (Vec<_>, Vec<_>) = filled.unzip();
+    let row = |index: usize| values.iter().map(|column| column[index].clone()).collect();
+    Table {
+        rows: (0..cells.len()).map(row).collect(),
+        columns,
+    }
+}
+
+fn identity<'a>() -> Vec<Filled<'a>> {
+    vec![
+        text(CONTENDER, 0, |_, cell| cell.name()),
+        text("version", 4, |_, cell| {
+            short_version(&cell.version).to_owned()
+        }),
+        text("workers", 2, |_, cell| cell.worker_kind.to_string()),
+    ]
+}
+
+/// What each states, where they differ: nowhere is it left out for want of room.
+fn isolation<'a>(cells: &[Cell]) -> Option<Filled<'a>> {
+    let stated = |_, cell: &Cell| trueput_findings::isolation::word(cell.isolation).to_owned();
+    isolation::differs(cells).then(|| text(ISOLATION, 0, stated))
+}
+
+/// What orders a ranking at one rate: nothing in any other.
+fn responses(ranking: &Ranking) -> Vec<Filled<'_>> {
+    let told = |value: fn(&AtRate) -> String| {
+        move |_: usize, cell: &Cell| cell.at_rate.as_ref().map_or_else(String::new, value)
+    };
+    let p99 = |one: &AtRate| nanoseconds(one.response_p99_ns.median);
+    let kept = |one: &AtRate| match one.kept {
+        true => "yes".to_owned(),
+        false => format!("no: backlog {}", separate(&one.backlog.to_string())),
+    };
+    let is_late = |cell: &Cell| cell.at_rate.as_ref().is_some_and(|one| !one.kept);
+    let mut columns = vec![figure("response p99", 0, told(p99))];
+    if fixed_rate::has_several_kinds(ranking) {
+        columns.push(text("worst kind", 2, told(|one| one.worst_kind.clone())));
+    }
+    let kinds = fixed_rate::kinds(ranking).into_iter();
+    let kinds = kinds.filter(|_| fixed_rate::has_several_kinds(ranking));
+    columns.extend(kinds.map(|kind| {
+        figure(&format!("{kind} response p99"), 5, move |_, cell| {
+            let mut all = cell.at_rate.iter().flat_map(|one| &one.responses);
+            let response = all.find(|response| response.kind == kind);
+            response.map_or_else(String::new, |one| nanoseconds(one.p99_ns.median))
+        })
+    }));
+    if ranking.contenders().any(is_late) {
+        columns.push(figure("kept the rate", 0, told(kept)));
+    }
+    columns
+}
+
+/// The number of a version, or all of them where there are two. The whole text stands below the
+/// table.
+fn short_version(version: &str) -> &str {
+    match version.contains(SEVERAL_VERSIONS) {
+        true => version,
+        false => version_number(version),
+    }
+}
+
+/// The rates as bars, where charts are drawn.
+fn bars<'a>(charts: Charts) -> Option<Filled<'a>> {
+    let drawn = move |_, cell: &Cell| {
+        let part = cell.relative_to_best.unwrap_or_default();
+        bar(part, BAR, charts)
+    };
+    (charts != Charts::Off).then(|| text("rate", 2, drawn))
+}
+
+fn rates(ranking: &Ranking) -> Vec<Filled<'_>> {
+    let headline = plural(&ranking.headline);
+    // Where all had the same rate, how far it scatters tells nothing.
+    let scatters = ranking.rate_per_s.is_none();
+    let mut columns = vec![
+        figure(&format!("{headline}/s"), 0, |_, cell| {
+            number(cell.figures.headline_per_s.median)
+        }),
+        figure("min–max", 3, move |_, cell| {
+            let rate = Some(cell.figures.headline_per_s).filter(|_| scatters);
+            rate.map_or_else(String::new, |rate| {
+                format!("{}–{}", number(rate.min), number(rate.max))
+            })
+        }),
+        figure("repeats", 5, |_, cell| cell.repeats.to_string()),
+        figure("95 % interval", 5, move |_, cell| {
+            let interval = cell.figures.headline_interval.filter(|_| scatters);
+            interval.map_or_else(String::new, |interval| {
+                format!("{}–{}", number(interval.low), number(interval.high))
+            })
+        }),
+        figure("elapsed", 8, |_, cell| {
+            seconds(cell.figures.elapsed_s.median)
+        }),
+    ];
+    for kind in kinds(ranking)
+        .into_iter()
+        .filter(|kind| *kind != ranking.headline)
+    {
+        columns.push(of_operation(
+            &format!("{}/s", plural(kind)),
+            4,
+            kind,
+            |operation| number(operation.per_s),
+        ));
+    }
+    columns
+}
+
+/// Whether a ranking has so many kinds of operation that only the headline's latencies have columns.
+pub fn times_headline_only(ranking: &Ranking) -> bool {
+    kinds(ranking).len() > MOST_TIMED
+}
+
+fn latencies(ranking: &Ranking) -> Vec<Filled<'_>> {
+    let mut columns = Vec::new();
+    let mut timed = kinds(ranking);
+    if times_headline_only(ranking) {
+        timed.truncate(1);
+    }
+    for kind in timed {
+        let more = if kind == ranking.headline { 0 } else { 4 };
+        let title = |figure: &str| format!("{kind} {figure}");
+        columns.push(of_operation(&title("p50"), 7 + more, kind, |o| {
+            latency(o.p50_ns)
+        }));
+        columns.push(of_operation(&title("p99"), 6 + more, kind, |o| {
+            latency(o.p99_ns)
+        }));
+        columns.push(of_operation(&title("max"), 10 + more, kind, |o| {
+            latency(o.max_ns)
+        }));
+    }
+    columns
+}
+
+/// A latency, or a dash where no operation was timed.
+fn latency(latency_ns: Option<f64>) -> String {
+    latency_ns.map_or_else(|| "–".to_owned(), nanoseconds)
+}
+
+fn processor<'a>(dispensable: u8) -> Vec<Filled<'a>> {
+    vec![
+        figure("CPU", 9, |_, cell| seconds(cell.figures.cpu_s)),
+        figure("CPU/operation", dispensable, |_, cell| {
+            cell.figures
+                .cpu_ns_per_operation
+                .map_or_else(String::new, nanoseconds)
+        }),
+    ]
+}
+
+fn storage<'a>() -> Vec<Filled<'a>> {
+    vec![
+        figure("peak PSS", 11, |_, cell| bytes(cell.figures.peak_pss_bytes)),
+        figure("database", 6, |_, cell| {
+            bytes(cell.figures.database_allocated_bytes)
+        }),
+        figure("written", 9, |_, cell| {
+            bytes(cell.figures.storage_written_bytes)
+        }),
+        figure("device written", 14, |_, cell| {
+            cell.figures
+                .device_written_bytes
+                .map_or_else(String::new, bytes)
+        }),
+        figure("flushes/commit", 13, |_, cell| {
+            cell.figures
+                .flushes_per_commit
+                .map_or_else(String::new, |flushes| format!("{flushes:.2}"))
+        }),
+        figure("cache hits", 14, |_, cell| {
+            cell.figures
+                .cache_hit_ratio
+                .map_or_else(String::new, hit_ratio)
+        }),
+        figure("switches", 15, |_, cell| {
+            whole(cell.figures.context_switches)
+        }),
+        figure("conflicts", 15, |_, cell| whole(cell.figures.conflicts)),
+        figure("of which deadlocks", 16, |_, cell| {
+            match cell.figures.conflicts > 0.0 {
+                true => whole(cell.figures.deadlocks),
+                false => String::new(),
+            }
+        }),
+    ]
+}
+
+/// The kinds of operation worth a column, the headline first. One that every cell did far more
+/// rarely (claiming a block of work, say) is in CSV and JSON only.
+pub fn kinds(ranking: &Ranking) -> Vec<&str> {
+    let headline = ranking.headline.as_str();
+    let mut kinds = vec![headline];
+    for cell in ranking.contenders().chain(&ranking.harness) {
+        let operations = &cell.figures.operations;
+        let ranked = operations
+            .iter()
+            .find(|operation| operation.kind == headline);
+        let rare = ranked.map_or(0.0, |ranked| ranked.count * RARE);
+        for operation in operations.iter().filter(|operation| operation.count > rare) {
+            if !kinds.contains(&operation.kind.as_str()) {
+                kinds.push(&operation.kind);
+            }
+        }
+    }
+    kinds
+}
+
+fn of_operation<'a>(
+    title: &str,
+    dispensable: u8,
+    kind: &'a str,
+    value: impl Fn(&OperationFigures) -> String + 'a,
+) -> Filled<'a> {
+    figure(title, dispensable, move |_, cell: &Cell| {
+        let mut operations = cell.figures.operations.iter();
+        operations
+            .find(|operation| operation.kind == kind)
+            .map_or_else(String::new, &value)
+    })
+}
+
+fn text<'a>(
+    title: &str,
+    dispensable: u8,
+    value: impl Fn(usize, &Cell) -> String + 'a,
+) -> Filled<'a> {
+    let column = Column {
+        title: title.to_owned(),
+        figures: false,
+        dispensable,
+    };
+    Filled {
+        column,
+        value: Box::new(value),
+    }
+}
+
+fn figure<'a>(
+    title: &str,
+    dispensable: u8,
+    value: impl Fn(usize, &Cell) -> String + 'a,
+) -> Filled<'a> {
+    let column = Column {
+        title: title.to_owned(),
+        figures: true,
+        dispensable,
+    };
+    Filled {
+        column,
+        value: Box::new(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_shows_the_number_of_a_version_and_no_less_where_there_are_two() {
+        assert_eq!(short_version("3.54.1 2026-10-16 555e07ef"), "3.54.1");
+        assert_eq!(short_version("LMDB 0.9.70: (December 19, 2015)"), "0.9.70");
+        assert_eq!(short_version("unknown"), "unknown");
+        assert_eq!(short_version("1.2 and 1.3"), "1.2 and 1.3");
+    }
+}

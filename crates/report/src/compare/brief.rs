@@ -1,0 +1,178 @@
+//! A comparison on one screen: verdicts, what changed, the table of results.
+
+use crate::answer::Layout;
+use crate::compare::narrate::{Told, disturbed, results, sentence, side_named, told, warnings};
+use crate::document::{Block, Table};
+use crate::format::Style;
+use crate::terminal::{self, render_with};
+use crate::tpcc;
+use trueput_findings::compare::Compared;
+use trueput_findings::statistics::Verdict;
+use trueput_record::text::visible;
+
+/// What changed has no more lines.
+const MOST: usize = 10;
+
+/// Columns of the table of results on one screen: up to the verdict.
+const COLUMNS: usize = 9;
+
+const FULL: &str = "Everything: add --full";
+
+/// Text of a run in lines, every hidden character in it shown by its number.
+fn wrap(text: &str, width: usize, indent: &str) -> Vec<String> {
+    terminal::wrap(&visible(text), width, indent)
+}
+
+/// As much of the comparisons as the layout has lines for.
+pub(super) fn screen(compared: &[Compared], layout: Layout) -> String {
+    let mut text = String::new();
+    for shown in (1..=compared.len()).rev() {
+        for most in (1..=MOST).rev() {
+            let mut lines: Vec<String> = Vec::new();
+            for one in &compared[..shown] {
+                lines.extend(lines_of(one, layout, most));
+                lines.push(String::new());
+            }
+            if shown < compared.len() {
+                let left = compared.len() - shown;
+                lines.push(format!("… and {left} more comparisons: --full"));
+            }
+            lines.push(FULL.to_owned());
+            text = lines.join("\n") + "\n";
+            if lines.len() <= layout.lines {
+                return text;
+            }
+        }
+    }
+    text
+}
+
+/// One comparison, with at most so many lines of each kind.
+fn lines_of(compared: &Compared, layout: Layout, most: usize) -> Vec<String> {
+    let wrapped = |text: &str| wrap(text, layout.width, "  ");
+    let mut lines = Vec::new();
+    for (letter, facts) in [("A", &compared.first), ("B", &compared.second)] {
+        lines.extend(wrapped(&side_named(letter, facts)));
+    }
+    lines.push(String::new());
+    let workloads = compared.results.iter();
+    let notice = tpcc::notice_block(workloads.map(|result| result.workload.as_str()));
+    if let Some(Block::Text(text)) = notice {
+        lines.extend(wrapped(&text));
+    }
+    lines.extend(compared.same_library().iter().flat_map(|it| wrapped(it)));
+    let mut found: Vec<_> = compared.results.iter().collect();
+    if found.len() > most {
+        // What differs is worth more than what does not.
+        found.sort_by_key(|result| match result.comparison.verdict {
+            Verdict::Slower => 0,
+            Verdict::Faster => 1,
+            Verdict::NoDifference | Verdict::TooFew => 2,
+        });
+    }
+    let verdicts = found.into_iter().map(|it| format!("- {}", sentence(it)));
+    some(&mut lines, verdicts.collect(), most, layout.width);
+    let disturbed = disturbed(compared).into_iter().map(|it| (it, "  "));
+    for (sentence, indent) in disturbed {
+        lines.extend(wrap(&sentence, layout.width, indent));
+    }
+    some(&mut lines, warnings(compared), most, layout.width);
+    lines.push(String::new());
+    lines.extend(changed(compared, layout.width, most));
+    lines.push(String::new());
+    lines.extend(table(compared, layout, most));
+    let only = [("A", &compared.only_first), ("B", &compared.only_second)];
+    for (side, names) in only.iter().filter(|(_, names)| !names.is_empty()) {
+        let shown = names[..names.len().min(most)].join("; ");
+        let more = match names.len() - names.len().min(most) {
+            0 => String::new(),
+            left => format!("; and {left} more"),
+        };
+        lines.extend(wrapped(&format!(
+            "Only in {side}, not compared: {shown}{more}."
+        )));
+    }
+    lines
+}
+
+/// Adds the first of some sentences, and how many more there are.
+fn some(lines: &mut Vec<String>, sentences: Vec<String>, most: usize, width: usize) {
+    let more = sentences.len().saturating_sub(most);
+    let shown = sentences.into_iter().take(most);
+    lines.extend(shown.flat_map(|sentence| wrap(&sentence, width, "  ")));
+    if more > 0 {
+        lines.push(format!("… and {more} more; --full"));
+    }
+}
+
+/// What changed, in at most so many lines besides the heading and the count of what is left out.
+fn changed(compared: &Compared, width: usize, most: usize) -> Vec<String> {
+    let (told, notes) = told(compared, false);
+    if told.is_empty() && notes.is_empty() {
+        return vec![super::narrate::NOTHING_CHANGED.to_owned()];
+    }
+    let mut lines = vec!["What changed, A → B:".to_owned()];
+    let notes: Vec<_> = notes.iter().flat_map(|it| wrap(it, width, "  ")).collect();
+    let room = most.saturating_sub(notes.len()).max(1);
+    let mut left = told.len();
+    let mut used = 0;
+    for one in &told {
+        let sentence = changed_line(one, compared);
+        let these = wrap(&sentence, width, "  ");
+        if used + these.len() > room && used > 0 {
+            break;
+        }
+        used += these.len();
+        left -= 1;
+        lines.extend(these);
+    }
+    if left > 0 {
+        lines.push(format!("… and {left} more; --full"));
+    }
+    lines.extend(notes);
+    lines
+}
+
+/// One change; whose it is is told only where it is not everyone's.
+fn changed_line(told: &Told<'_>, compared: &Compared) -> String {
+    let of_all = |it: &trueput_findings::compare::CellResult| {
+        told.subjects.contains(&super::narrate::both(it))
+    };
+    let subject = match told.subjects.is_empty() || compared.results.iter().all(of_all) {
+        true => String::new(),
+        false => format!("{}: ", told.subjects.join(", ")),
+    };
+    let change = told.change;
+    format!(
+        "- {subject}{}: {} → {}",
+        change.what, change.first, change.second
+    )
+}
+
+/// The table of results, as far as the rows and columns have room.
+fn table(compared: &Compared, layout: Layout, most: usize) -> Vec<String> {
+    let Block::Table(Table {
+        mut columns,
+        mut rows,
+    }) = results(compared)
+    else {
+        return Vec::new();
+    };
+    let left = rows.len().saturating_sub(most);
+    rows.truncate(most);
+    columns.truncate(COLUMNS);
+    for row in &mut rows {
+        row.truncate(COLUMNS);
+    }
+    let style = Style {
+        width: u16::try_from(layout.width).ok(),
+        colour: layout.colour,
+        ..Style::default()
+    };
+    let drawn = render_with(&[Block::Table(Table { columns, rows })], style, "--full");
+    let mut lines: Vec<String> = drawn.lines().map(str::to_owned).collect();
+    if left > 0 {
+        lines.push(format!("… and {left} more rows; --full"));
+    }
+    lines
+}

@@ -1,0 +1,42 @@
+//! Comparisons, in words.
+
+mod brief;
+mod narrate;
+
+pub use narrate::document;
+
+use crate::answer::Layout;
+use crate::format::{Format, Style};
+use crate::{markdown, terminal};
+use narrate::document_with;
+use trueput_findings::compare::Compared;
+
+/// Writes comparisons in full, one after the other: `Format::Json` as one document,
+/// `Format::Markdown` for a comment on a change, anything else for a terminal. It ends with a
+/// newline.
+#[must_use]
+pub fn render(compared: &[Compared], format: Format, style: Style) -> String {
+    let blocks = || compared.iter().flat_map(document).collect::<Vec<_>>();
+    match format {
+        Format::Json => {
+            let document = serde_json::json!({ "comparisons": compared });
+            format!("{document:#}\n")
+        }
+        Format::Markdown => markdown::render(&blocks()),
+        _ => terminal::render_with(&blocks(), style, "--json"),
+    }
+}
+
+/// As [`render`], without what few need: one screen for a terminal, and in Markdown no knobs of
+/// different engines.
+#[must_use]
+pub fn render_usual(compared: &[Compared], format: Format, layout: Layout) -> String {
+    match format {
+        Format::Json => render(compared, format, Style::default()),
+        Format::Markdown => {
+            let blocks = compared.iter().flat_map(|it| document_with(it, false));
+            markdown::render(&blocks.collect::<Vec<_>>())
+        }
+        _ => brief::screen(compared, layout),
+    }
+}

@@ -1,0 +1,459 @@
+//! What a comparison says, in blocks.
+
+use crate::document::{Block, Column, Table};
+use crate::significance::levels;
+use crate::tpcc;
+use std::collections::BTreeSet;
+use trueput_findings::compare::Responses;
+use trueput_findings::compare::{Beside, CellResult, Change, Compared, KNOB, SideFacts};
+use trueput_findings::history::rate_of;
+use trueput_findings::marks::{Mark, WITH_ASSERTIONS, explanations};
+use trueput_findings::statistics::{Comparison, Interval, LEAST_CLAIM, Tie, Verdict};
+use trueput_findings::units::{bytes, counted, nanoseconds, number, per_cent, plural};
+
+pub(super) const NOTHING_CHANGED: &str = "No recorded change: same machine, same program.";
+
+const HOW_TO_READ: &str = "B/A is the ratio of the geometric mean rates of the compared repeats. \
+    For open loops that kept the same rate, it is the ratio of p99 response times of the slowest \
+    kind of operation. A difference is claimed if the confidence interval excludes 1, the rank \
+    or sign test agrees, and the difference is at least 1 %. If all contenders were equal, a \
+    report would claim a difference in fewer than 1 of 20 cases (docs/METHOD.md). \"Detectable\" \
+    is the smallest difference that these repeats would show in 4 of 5 cases.";
+
+const APART: &str = "A and B are separate runs, so changes of the machine between them count as \
+    differences. Contenders of one run are interleaved and compared pair by pair.";
+
+/// The whole comparison.
+#[must_use]
+pub fn document(compared: &Compared) -> Vec<Block> {
+    document_with(compared, true)
+}
+
+/// The comparison, with the knobs of different engines or without.
+pub(super) fn document_with(compared: &Compared, with_knobs: bool) -> Vec<Block> {
+    let mut blocks = vec![
+        Block::Heading(1, "trueput compare".to_owned()),
+        Block::List(vec![
+            side("A", &compared.first),
+            side("B", &compared.second),
+        ]),
+    ];
+    let workloads = compared.results.iter();
+    blocks.extend(tpcc::notice_block(
+        workloads.map(|result| result.workload.as_str()),
+    ));
+    blocks.extend(compared.same_library().map(Block::Text));
+    let verdicts: Vec<_> = compared.results.iter().map(sentence).collect();
+    blocks.push(Block::List(verdicts));
+    blocks.extend(disturbed(compared).into_iter().map(Block::Text));
+    let warnings = warnings(compared);
+    if !warnings.is_empty() {
+        blocks.push(Block::Warnings(warnings));
+    }
+    blocks.push(Block::Heading(2, "What changed".to_owned()));
+    blocks.extend(what_changed(compared, with_knobs));
+    blocks.push(Block::Heading(2, "Results".to_owned()));
+    blocks.push(Block::Text(HOW_TO_READ.to_owned()));
+    if !compared.one_run {
+        blocks.push(Block::Text(APART.to_owned()));
+    }
+    blocks.push(results(compared));
+    let besides = besides(compared);
+    if !besides.rows.is_empty() {
+        let text = "Other figures (medians, not tested):";
+        blocks.push(Block::Text(text.to_owned()));
+        blocks.push(Block::Table(besides));
+    }
+    let noise = noise(compared);
+    if !noise.is_empty() {
+        blocks.push(Block::Heading(2, "Noise".to_owned()));
+        blocks.push(Block::List(noise));
+    }
+    let only = [("A", &compared.only_first), ("B", &compared.only_second)];
+    for (side, names) in only.iter().filter(|(_, names)| !names.is_empty()) {
+        let text = format!("Only in {side}, not compared: {}.", names.join("; "));
+        blocks.push(Block::Text(text));
+    }
+    blocks
+}
+
+/// What disturbed the runs, a sentence each.
+pub(super) fn disturbed(compared: &Compared) -> Vec<String> {
+    let clauses = compared.disturbances().into_iter();
+    let sentence = |clause: String| {
+        let mut letters = clause.chars();
+        let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+        let start = first.map(String::from).unwrap_or_default();
+        format!("{start}{}.", letters.as_str())
+    };
+    clauses.map(sentence).collect()
+}
+
+/// What marks mean, what is not compared, and which trials do not count.
+pub(super) fn warnings(compared: &Compared) -> Vec<String> {
+    let mut warnings = explained(compared);
+    let refused = compared.incomparable.iter();
+    warnings.extend(refused.map(|pair| format!("Not compared: {pair}.")));
+    warnings.extend(compared.uncounted.iter().cloned());
+    warnings
+}
+
+/// What the marks of the contenders mean. Two builds that both have assertions are compared with
+/// each other, and with no build without.
+fn explained(compared: &Compared) -> Vec<String> {
+    let has_them = |marks: &[Mark]| marks.iter().any(|mark| mark.explanation == WITH_ASSERTIONS);
+    let mut marked: Vec<(&str, Vec<Mark>)> = Vec::new();
+    let mut alike = BTreeSet::new();
+    for result in &compared.results {
+        let both_have_them = has_them(&result.first_marks) && has_them(&result.second_marks);
+        if both_have_them {
+            alike.insert(both(result));
+        }
+        let sides = [
+            (&result.first, &result.first_marks),
+            (&result.second, &result.second_marks),
+        ];
+        for (name, marks) in sides {
+            let mut marks = marks.clone();
+            marks.retain(|mark| !(both_have_them && mark.explanation == WITH_ASSERTIONS));
+            marked.push((name, marks));
+        }
+    }
+    let marks = marked.iter().map(|(name, marks)| (*name, marks.as_slice()));
+    let mut sentences = explanations(marks);
+    sentences.extend(alike.into_iter().map(|names| {
+        format!("{names}: both builds have assertions: not comparable with builds without.")
+    }));
+    sentences
+}
+
+fn side(letter: &str, facts: &SideFacts) -> String {
+    format!(
+        "{letter}: {}, {}, started {}",
+        facts.label, facts.name, facts.started_at
+    )
+}
+
+/// What stands on a side, without the moment at which it began.
+pub(super) fn side_named(letter: &str, facts: &SideFacts) -> String {
+    format!("{letter}: {}", facts.label)
+}
+
+/// One result in a sentence.
+pub(super) fn sentence(result: &CellResult) -> String {
+    let mut subject = format!(
+        "{}, {}, {}, {}",
+        both(result),
+        result.workload,
+        result.durability,
+        counted(u64::from(result.workers), "worker")
+    );
+    if let Some(responses) = &result.responses {
+        let rate = number(responses.rate_per_s);
+        subject += &format!(", {} at {rate}/s", responses_words(responses));
+    }
+    let comparison = &result.comparison;
+    match (comparison.verdict, comparison.ratio) {
+        (Verdict::TooFew, _) | (_, None) => format!(
+            "{subject}: {} ({} and {} valid repeats, at least 3 needed)",
+            Verdict::TooFew.words(),
+            result.compared().0.len(),
+            result.compared().1.len()
+        ),
+        (Verdict::NoDifference, Some(ratio)) => format!("{subject}: {}", unclaimed(result, ratio)),
+        (verdict, Some(ratio)) => format!(
+            "{subject}: B is {} by {} ({} to {})",
+            verdict.words(),
+            per_cent((ratio.estimate - 1.0).abs()),
+            per_cent((ratio.low - 1.0).abs().min((ratio.high - 1.0).abs())),
+            per_cent((ratio.low - 1.0).abs().max((ratio.high - 1.0).abs()))
+        ),
+    }
+}
+
+/// Why no difference is claimed, and what may be there all the same.
+fn unclaimed(result: &CellResult, ratio: Interval) -> String {
+    let comparison = &result.comparison;
+    let words = result.tie.unwrap_or(Tie::Noise).words();
+    match result.tie {
+        Some(Tie::TooFewRepeats) => format!(
+            "{words}: B looks {} by {}{}; use {}",
+            match result.seems_slower_by() {
+                Some(part) if part > 0.0 => "slower",
+                _ => "faster",
+            },
+            per_cent((ratio.estimate - 1.0).abs()),
+            agreement(result),
+            match result.repeats_needed {
+                Some(repeats) => format!("{repeats} repeats or more"),
+                None => "more repeats".to_owned(),
+            }
+        ),
+        Some(Tie::Same) => words.to_owned(),
+        _ => format!(
+            "{words}; these repeats can detect {}",
+            could_have_shown(comparison)
+        ),
+    }
+}
+
+/// How many repeats say what the ratio does.
+fn agreement(result: &CellResult) -> String {
+    let comparison = &result.comparison;
+    let (of, below) = (
+        result.compared().0.len(),
+        comparison.ratio.is_some_and(|ratio| ratio.estimate < 1.0),
+    );
+    let Some(won) = comparison.pairs_won else {
+        let apart = comparison.ranks.map(|ranks| ranks.superiority);
+        return match apart {
+            Some(0.0 | 1.0) => " (in every pair of repeats)".to_owned(),
+            _ => String::new(),
+        };
+    };
+    let with_it = if below { of - won } else { won };
+    match with_it == of {
+        true => format!(" (in all {of} pairs)"),
+        false => format!(" (in {with_it} of {of} pairs)"),
+    }
+}
+
+/// What a result came to, in a few words.
+fn verdict(result: &CellResult) -> &'static str {
+    let words = result.comparison.verdict.words();
+    result.tie.map_or(words, Tie::words)
+}
+
+/// The contenders of a result: one name where they are called the same.
+pub(super) fn both(result: &CellResult) -> String {
+    let (first, second) = (result.first_name(), result.second_name());
+    match first == second {
+        true => first,
+        false => format!("{first} → {second}"),
+    }
+}
+
+/// A change with the contenders that it is of: none where it is of the runs.
+pub(super) struct Told<'a> {
+    pub change: &'a Change,
+    pub subjects: Vec<String>,
+}
+
+/// What changed, each line once, and notes on what is left out: knobs of different engines have
+/// nothing to do with each other.
+pub(super) fn told(compared: &Compared, with_knobs: bool) -> (Vec<Told<'_>>, Vec<String>) {
+    let of_runs = compared.changes.iter().map(|change| Told {
+        change,
+        subjects: Vec::new(),
+    });
+    let (mut told, mut notes): (Vec<_>, Vec<String>) = (of_runs.collect(), Vec::new());
+    let from = told.len();
+    for result in &compared.results {
+        let engines = result.changes.iter().find(|change| change.what == "engine");
+        let build = result.changes.iter().find(|change| change.what == "build");
+        let is_knob = |change: &Change| {
+            let name = change.what.strip_prefix(KNOB);
+            name.is_some_and(|name| name.starts_with(' '))
+        };
+        if let Some(engines) = engines.filter(|_| !with_knobs && result.changes.iter().any(is_knob))
+        {
+            let note = format!(
+                "{} and {} are different engines: their knobs are not listed; --full lists them.",
+                engines.first, engines.second
+            );
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+        let subject = both(result);
+        for change in &result.changes {
+            let hidden = engines.is_some() && !with_knobs && is_knob(change);
+            // A library that is loaded is the build that was named.
+            let twice = change.what == "library"
+                && build.is_some_and(|it| it.first == change.first && it.second == change.second);
+            if hidden || twice {
+                continue;
+            }
+            match told[from..].iter_mut().find(|known| known.change == change) {
+                Some(known) if known.subjects.contains(&subject) => {}
+                Some(known) => known.subjects.push(subject.clone()),
+                None => told.push(Told {
+                    change,
+                    subjects: vec![subject.clone()],
+                }),
+            }
+        }
+    }
+    (told, notes)
+}
+
+fn what_changed(compared: &Compared, with_knobs: bool) -> Vec<Block> {
+    let (told, notes) = told(compared, with_knobs);
+    if told.is_empty() {
+        return vec![Block::Text(NOTHING_CHANGED.to_owned())];
+    }
+    let rows = told.into_iter().map(|it| {
+        let subjects = it.subjects.join(", ");
+        let change = it.change;
+        vec![
+            subjects,
+            change.what.clone(),
+            change.first.clone(),
+            change.second.clone(),
+        ]
+    });
+    let rows = rows.collect();
+    let columns = ["of", "what", "A", "B"];
+    let columns = columns.map(|title| column(title, false, 0)).into();
+    let table = Block::Table(Table { columns, rows });
+    let notes = notes.into_iter().map(Block::Text);
+    std::iter::once(table).chain(notes).collect()
+}
+
+fn column(title: &str, figures: bool, dispensable: u8) -> Column {
+    Column {
+        title: title.to_owned(),
+        figures,
+        dispensable,
+    }
+}
+
+pub(super) fn results(compared: &Compared) -> Block {
+    let level = levels(compared.results.iter().map(|result| &result.comparison));
+    let interval = format!(
+        "{} interval",
+        level.unwrap_or_else(|| per_cent(compared.level))
+    );
+    let times = compared.results.iter().filter(|it| it.responses.is_some());
+    let measure = match times.count() {
+        0 => "mean/s",
+        all if all == compared.results.len() => "response p99",
+        _ => "mean",
+    };
+    // What differs from row to row tells them apart, and stays.
+    let tells_apart = |value: &dyn Fn(&CellResult) -> String| {
+        let values: BTreeSet<_> = compared.results.iter().map(value).collect();
+        if values.len() > 1 { 0 } else { 4 }
+    };
+    let columns = vec![
+        column("contender", false, 0),
+        column("workload", false, tells_apart(&|it| it.workload.clone())),
+        column("level", false, tells_apart(&|it| it.durability.to_string())),
+        column("workers", true, tells_apart(&|it| it.workers.to_string())),
+        column(&format!("A {measure}"), true, 1),
+        column(&format!("B {measure}"), true, 1),
+        column("B/A", true, 0),
+        column(&interval, true, 0),
+        column("verdict", false, 0),
+        column("repeats", true, 6),
+        column("rank p", true, 8),
+        column("effect", true, 9),
+        column("detectable", true, 7),
+    ];
+    let rows = compared.results.iter().map(result_row).collect();
+    Block::Table(Table { columns, rows })
+}
+
+fn result_row(result: &CellResult) -> Vec<String> {
+    let comparison = &result.comparison;
+    let dash = || "–".to_owned();
+    let mean = |values: &[f64]| match (values.is_empty(), &result.responses) {
+        (true, _) => dash(),
+        (false, None) => number(rate_of(values).0),
+        (false, Some(_)) => nanoseconds(rate_of(values).0),
+    };
+    let (first, second) = result.compared();
+    let ratio = |show: &dyn Fn(Interval) -> String| comparison.ratio.map_or_else(dash, show);
+    let (a, b) = (first.len(), second.len());
+    let of = match &result.responses {
+        None => plural(&result.headline),
+        Some(responses) => responses_words(responses),
+    };
+    vec![
+        both(result),
+        format!("{} ({of})", result.workload),
+        result.durability.name().to_owned(),
+        result.workers.to_string(),
+        mean(first),
+        mean(second),
+        ratio(&|ratio| format!("{:.3}", ratio.estimate)),
+        ratio(&|ratio| format!("{:.3}–{:.3}", ratio.low, ratio.high)),
+        verdict(result).to_owned(),
+        match comparison.pairs_won {
+            Some(won) => format!("{won} of {a} pairs"),
+            None if a == b => a.to_string(),
+            None => format!("{a} and {b}"),
+        },
+        comparison
+            .ranks
+            .map_or_else(dash, |ranks| format!("{:.3}", ranks.p_value)),
+        comparison
+            .ranks
+            .map_or_else(dash, |ranks| format!("{:.2}", ranks.superiority)),
+        could_have_shown(comparison),
+    ]
+}
+
+fn could_have_shown(comparison: &Comparison) -> String {
+    match comparison.smallest_ratio {
+        None => "–".to_owned(),
+        Some(ratio) if ratio < 2.0 => per_cent((ratio - 1.0).max(LEAST_CLAIM)),
+        Some(_) => "more than 100 %".to_owned(),
+    }
+}
+
+fn besides(compared: &Compared) -> Table {
+    let figure = |beside: &Beside, value: f64| match beside.unit {
+        "bytes" => bytes(value),
+        _ => nanoseconds(value),
+    };
+    let rows = compared.results.iter().flat_map(|result| {
+        result.besides.iter().map(move |beside| {
+            vec![
+                both(result),
+                result.durability.name().to_owned(),
+                beside.what.to_owned(),
+                figure(beside, beside.first),
+                figure(beside, beside.second),
+                format!("{:.3}", beside.second / beside.first),
+            ]
+        })
+    });
+    Table {
+        rows: rows.collect(),
+        columns: vec![
+            column("contender", false, 0),
+            column("level", false, 1),
+            column("figure", false, 0),
+            column("A", true, 0),
+            column("B", true, 0),
+            column("B/A", true, 0),
+        ],
+    }
+}
+
+fn noise(compared: &Compared) -> Vec<String> {
+    let mut sides = vec![("A", &compared.first)];
+    if compared.one_run {
+        sides[0].0 = "The run";
+    } else {
+        sides.push(("B", &compared.second));
+    }
+    let mut lines = Vec::new();
+    for (name, facts) in sides {
+        if let Some(noise) = &facts.noise {
+            let reasons = noise.reasons.iter();
+            lines.extend(reasons.map(|reason| format!("{name}: {reason}.")));
+        }
+    }
+    lines
+}
+
+/// What is compared, in words.
+fn responses_words(responses: &Responses) -> String {
+    let (first, second) = (&responses.first_kind, &responses.second_kind);
+    match first == second {
+        true => format!("response p99 of {first}"),
+        false => format!("response p99 of {first} and {second}"),
+    }
+}

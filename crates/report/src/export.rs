@@ -1,0 +1,230 @@
+//! A run's trials for other programs: JSON Lines, OpenMetrics.
+
+use crate::tpcc;
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use trueput_findings::Run;
+use trueput_findings::eligibility::{LastAttempts, headline, why_unranked};
+use trueput_record::text::visible_lines;
+use trueput_record::{TrialRecord, TrialSpec};
+
+/// A trial with the facts of its run, for one line.
+#[derive(Serialize)]
+struct Line<'a> {
+    run: &'a str,
+    run_started_at: &'a str,
+    host: &'a str,
+    program: &'a trueput_record::host::ProgramFacts,
+    #[serde(flatten)]
+    trial: &'a TrialRecord,
+}
+
+/// One JSON object per trial, with the run's name, start, host and program in each.
+#[must_use]
+pub fn json_lines(reports: &[Run]) -> String {
+    let mut text = String::new();
+    for report in reports {
+        for trial in &report.trials {
+            let line = Line {
+                run: &report.manifest.name,
+                run_started_at: &report.manifest.started_at,
+                host: &report.manifest.host.host_name,
+                program: &report.manifest.host.program,
+                trial,
+            };
+            // Only a map with keys other than strings could fail here, and no noun of ours has one.
+            text += &serde_json::to_string(&line).unwrap_or_default();
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// A trial of which samples are written.
+struct Sampled<'a> {
+    trial: &'a TrialRecord,
+    labels: String,
+    /// Whether it counts by the rule of the rankings.
+    counts: bool,
+}
+
+/// A figure of a trial by its labels.
+type Samples = Vec<(String, f64)>;
+
+/// A family of metrics: its name, what its names end in, what it is, and how it is had.
+type Family = (
+    &'static str,
+    &'static str,
+    &'static str,
+    fn(&Sampled<'_>) -> Samples,
+);
+
+/// Every family. Units are those of OpenMetrics: seconds and bytes.
+const FAMILIES: [Family; 7] = [
+    (
+        "trueput_trial_valid",
+        "",
+        "Whether the trial counts: 1 or 0",
+        |sampled| vec![(sampled.labels.clone(), f64::from(u8::from(sampled.counts)))],
+    ),
+    (
+        "trueput_operations_per_second",
+        "",
+        "Operations of a kind per second",
+        |sampled| per_kind(sampled, |kind| Some(kind.per_s)),
+    ),
+    (
+        "trueput_service_time_seconds",
+        "seconds",
+        "Service time of a kind of operation, by quantile",
+        latencies,
+    ),
+    (
+        "trueput_elapsed_seconds",
+        "seconds",
+        "How long the workers ran",
+        |sampled| measured(sampled, |measured| measured.elapsed_s),
+    ),
+    (
+        "trueput_cpu_seconds",
+        "seconds",
+        "CPU of the workers",
+        |sampled| measured(sampled, trueput_record::Measurement::cpu_s),
+    ),
+    (
+        "trueput_peak_pss_bytes",
+        "bytes",
+        "Most memory of the workers",
+        |sampled| measured(sampled, |measured| measured.resources.peak_pss_bytes as f64),
+    ),
+    (
+        "trueput_database_bytes",
+        "bytes",
+        "The database on disk",
+        |sampled| measured(sampled, |measured| measured.database.allocated_bytes as f64),
+    ),
+];
+
+/// The trials as OpenMetrics 1.0 text: gauges, a sample per trial. It ends with `# EOF`.
+#[must_use]
+pub fn open_metrics(reports: &[Run]) -> String {
+    let mut text = String::new();
+    let sampled = sampled(reports);
+    let trials = reports.iter().flat_map(|report| &report.trials);
+    // OpenMetrics has no comments but descriptions.
+    let notice = tpcc::notice(trials.map(|trial| trial.spec.workload.as_str()));
+    let notice = notice.map(|text| format!(" {text}")).unwrap_or_default();
+    for (name, unit, help, figure) in FAMILIES {
+        let _ = writeln!(text, "# TYPE {name} gauge");
+        if !unit.is_empty() {
+            let _ = writeln!(text, "# UNIT {name} {unit}");
+        }
+        let _ = writeln!(text, "# HELP {name} {help}.{notice}");
+        for (labels, value) in sampled.iter().flat_map(figure) {
+            let _ = writeln!(text, "{name}{{{labels}}} {value}");
+        }
+    }
+    text + "# EOF\n"
+}
+
+/// The trials of which samples are written: a set of labels may stand but once in a family, so an
+/// interrupted trial that ran again is left out, and a run that is named twice counts once.
+fn sampled(reports: &[Run]) -> Vec<Sampled<'_>> {
+    let mut seen = BTreeSet::new();
+    let mut sampled = Vec::new();
+    for report in reports {
+        let trials = &report.trials;
+        let attempts = LastAttempts::of(trials);
+        let last: Vec<&TrialRecord> = trials
+            .iter()
+            .filter(|trial| !attempts.supersede(trial))
+            .collect();
+        for &trial in &last {
+            let labels = labels(report, &trial.spec);
+            if !seen.insert(labels.clone()) {
+                continue;
+            }
+            let mut of_workload = last.clone();
+            of_workload.retain(|other| other.spec.workload == trial.spec.workload);
+            let headline = headline(&report.manifest, &of_workload);
+            sampled.push(Sampled {
+                trial,
+                labels,
+                counts: why_unranked(trial, &headline).is_none(),
+            });
+        }
+    }
+    sampled
+}
+
+fn labels(report: &Run, spec: &TrialSpec) -> String {
+    let pairs = [
+        ("run", report.manifest.name.clone()),
+        ("started", report.manifest.started_at.clone()),
+        ("host", report.manifest.host.host_name.clone()),
+        ("trial", spec.id.clone()),
+        ("workload", spec.workload.clone()),
+        ("contender", spec.contender()),
+        ("durability", spec.durability.name().to_owned()),
+        ("workers", spec.workers.to_string()),
+        ("repeat", spec.repeat.to_string()),
+    ];
+    let written = pairs.map(|(name, value)| format!("{name}=\"{}\"", escaped(&value)));
+    written.join(",")
+}
+
+fn escaped(value: &str) -> String {
+    visible_lines(value)
+        .replace('\\', r"\\")
+        .replace('"', "\\\"")
+        .replace('\n', r"\n")
+}
+
+fn measured(sampled: &Sampled<'_>, figure: fn(&trueput_record::Measurement) -> f64) -> Samples {
+    let measurement = sampled.trial.measurement.iter();
+    measurement
+        .map(|measured| (sampled.labels.clone(), figure(measured)))
+        .collect()
+}
+
+fn per_kind(
+    sampled: &Sampled<'_>,
+    figure: fn(&trueput_record::measurement::OperationSummary) -> Option<f64>,
+) -> Samples {
+    let kinds = sampled
+        .trial
+        .measurement
+        .iter()
+        .flat_map(|measured| &measured.operations);
+    let sample = |kind: &trueput_record::measurement::OperationSummary| {
+        let labels = format!("{},kind=\"{}\"", sampled.labels, escaped(&kind.kind));
+        Some((labels, figure(kind)?))
+    };
+    kinds.filter_map(sample).collect()
+}
+
+fn latencies(sampled: &Sampled<'_>) -> Samples {
+    let labels = &sampled.labels;
+    let kinds = sampled
+        .trial
+        .measurement
+        .iter()
+        .flat_map(|measured| &measured.operations);
+    let timed = kinds.filter(|kind| kind.latency.is_measured());
+    let of = timed.flat_map(|kind| {
+        let quantiles = [
+            ("0.5", kind.latency.p50_ns),
+            ("0.9", kind.latency.p90_ns),
+            ("0.99", kind.latency.p99_ns),
+            ("0.999", kind.latency.p999_ns),
+            ("1", kind.latency.max_ns),
+        ];
+        quantiles.map(|(quantile, time_ns)| {
+            let kind = escaped(&kind.kind);
+            let labels = format!("{labels},kind=\"{kind}\",quantile=\"{quantile}\"");
+            (labels, time_ns as f64 / 1e9)
+        })
+    });
+    of.collect()
+}

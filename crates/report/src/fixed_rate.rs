@@ -1,0 +1,57 @@
+//! Rankings at one rate, in words.
+
+use trueput_findings::cells::Cell;
+use trueput_findings::rankings::Ranking;
+use trueput_findings::units::{number, separate};
+
+/// What a ranking at one rate is called after its workload, level and workers.
+pub(crate) fn heading(ranking: &Ranking) -> Option<String> {
+    let rate_per_s = ranking.rate_per_s?;
+    Some(format!("by response time at {}/s", number(rate_per_s)))
+}
+
+/// How its order came about and who did not keep the rate, a sentence each; nothing of other
+/// rankings.
+pub(crate) fn sentences(ranking: &Ranking) -> Vec<String> {
+    let Some(rate_per_s) = ranking.rate_per_s else {
+        return Vec::new();
+    };
+    let of = match has_several_kinds(ranking) {
+        true => " of their slowest kind of operation",
+        false => "",
+    };
+    let mut said = vec![format!(
+        "All contenders had the same request rate, {}/s (open loop). Those that kept it are \
+         ordered by p99 response time{of} (median of the repeats).",
+        number(rate_per_s)
+    )];
+    let late = |cell: &Cell| {
+        let at_rate = cell.at_rate.as_ref().filter(|at_rate| !at_rate.kept)?;
+        Some(format!(
+            "{} did not keep the rate: backlog of up to {} requests at the end.",
+            cell.name(),
+            separate(&at_rate.backlog.to_string())
+        ))
+    };
+    said.extend(ranking.cells.iter().filter_map(late));
+    said
+}
+
+/// Whether users waited for several kinds of operation, so that the worst one is to be named.
+pub(crate) fn has_several_kinds(ranking: &Ranking) -> bool {
+    kinds(ranking).len() > 1
+}
+
+/// The kinds of unit that users of a ranking waited for.
+pub(crate) fn kinds(ranking: &Ranking) -> Vec<&str> {
+    let mut kinds: Vec<&str> = Vec::new();
+    let all = ranking
+        .contenders()
+        .filter_map(|cell| cell.at_rate.as_ref());
+    for response in all.flat_map(|one| &one.responses) {
+        if !kinds.contains(&response.kind.as_str()) {
+            kinds.push(&response.kind);
+        }
+    }
+    kinds
+}

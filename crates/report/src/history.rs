@@ -1,0 +1,143 @@
+//! Many runs of one plan, in words.
+
+use crate::charts::{Charts, sparkline};
+use crate::document::{Block, Column, Table};
+use crate::format::{Format, Style};
+use crate::{markdown, terminal, tpcc};
+use trueput_findings::contender::version_number;
+use trueput_findings::history::{FEWEST_RUNS, History, Point, Series};
+use trueput_findings::marks::{explanations, marked};
+use trueput_findings::units::{counted, number, per_cent, plural};
+
+/// Columns of a line of rates.
+const LINE: usize = 40;
+
+/// Writes a history. It ends with a newline.
+#[must_use]
+pub fn render(history: &History, format: Format, style: Style) -> String {
+    match format {
+        Format::Json => format!("{:#}\n", serde_json::json!(history)),
+        Format::Markdown => markdown::render(&document(history, style.charts)),
+        _ => terminal::render_with(&document(history, style.charts), style, "--json"),
+    }
+}
+
+fn document(history: &History, charts: Charts) -> Vec<Block> {
+    let mut blocks = vec![Block::Heading(1, "trueput history".to_owned())];
+    if !history.left_out.is_empty() {
+        blocks.push(Block::Warnings(history.left_out.clone()));
+    }
+    let workloads = history.series.iter();
+    blocks.extend(tpcc::notice_block(
+        workloads.map(|series| series.workload.as_str()),
+    ));
+    for series in &history.series {
+        let heading = format!(
+            "{}, {}, {}, {}",
+            marked(&series.contender, &series.marks),
+            series.workload,
+            series.durability,
+            counted(u64::from(series.workers), "worker")
+        );
+        blocks.push(Block::Heading(2, heading));
+        let mut words: Vec<_> = series.circumstances.iter().collect();
+        words.retain(|(_, value)| !matches!(value.as_str(), "none" | "all"));
+        let words = words.iter().map(|(name, value)| format!("{name}={value}"));
+        blocks.push(Block::Text(words.collect::<Vec<_>>().join(", ")));
+        blocks.push(Block::Table(table(series)));
+        let rates: Vec<f64> = series.points.iter().map(|point| point.per_s).collect();
+        let least = rates.iter().copied().fold(f64::MAX, f64::min);
+        let line = sparkline(&rates, LINE, least, charts);
+        if !line.is_empty() && rates.len() > 1 {
+            let most = rates.iter().copied().fold(f64::MIN, f64::max);
+            let (least, most) = (number(least), number(most));
+            blocks.push(Block::Text(format!(
+                "{line}  {least} to {most} {}/s",
+                plural(&series.headline)
+            )));
+        }
+        blocks.push(Block::List(sentences(series)));
+        let marks = explanations([(series.contender.as_str(), series.marks.as_slice())]);
+        blocks.extend((!marks.is_empty()).then_some(Block::Warnings(marks)));
+    }
+    blocks
+}
+
+fn table(series: &Series) -> Table {
+    let column = |title: &str, figures, dispensable| Column {
+        title: title.to_owned(),
+        figures,
+        dispensable,
+    };
+    let row = |(index, point): (usize, &Point)| {
+        let mark = if series.steps.iter().any(|step| step.at == index) {
+            "changed"
+        } else if series.outliers.iter().any(|far| far.at == index) {
+            "off"
+        } else {
+            ""
+        };
+        vec![
+            point.started_at.chars().take(19).collect(),
+            number(point.per_s),
+            point.interval.map_or_else(String::new, |interval| {
+                format!("{}–{}", number(interval.low), number(interval.high))
+            }),
+            point.repeats.to_string(),
+            mark.to_owned(),
+            version_number(&point.version).to_owned(),
+            point.host.clone(),
+            point.run.clone(),
+        ]
+    };
+    Table {
+        columns: vec![
+            column("started", false, 0),
+            column(&format!("mean {}/s", plural(&series.headline)), true, 0),
+            column("95 % interval", true, 2),
+            column("repeats", true, 3),
+            column("", false, 0),
+            column("version", false, 4),
+            column("host", false, 5),
+            column("run", false, 6),
+        ],
+        rows: series.points.iter().enumerate().map(row).collect(),
+    }
+}
+
+fn sentences(series: &Series) -> Vec<String> {
+    let mut lines = Vec::new();
+    for step in &series.steps {
+        let point = &series.points[step.at];
+        let verb = if step.ratio < 1.0 { "fell" } else { "rose" };
+        let mut line = format!(
+            "It {verb} by {} at {} ({})",
+            per_cent((step.ratio - 1.0).abs()),
+            point.started_at,
+            point.run
+        );
+        match step.with.is_empty() {
+            true => line += "; no recorded change.",
+            false => line += &format!(", when {} changed.", step.with.join(", ")),
+        }
+        lines.push(line);
+    }
+    for outlier in &series.outliers {
+        let point = &series.points[outlier.at];
+        lines.push(format!(
+            "{} is an outlier: {}/s, median of its level {}/s.",
+            point.run,
+            number(point.per_s),
+            number(outlier.median_per_s)
+        ));
+    }
+    match (series.points.len(), lines.is_empty()) {
+        (count, _) if count < FEWEST_RUNS => lines.push(format!(
+            "{}: at least {FEWEST_RUNS} runs are needed to find a change.",
+            counted(count as u64, "run")
+        )),
+        (count, true) => lines.push(format!("No significant change in {count} runs.")),
+        _ => {}
+    }
+    lines
+}

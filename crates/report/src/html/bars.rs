@@ -1,0 +1,164 @@
+//! The chart that a ranking goes by: a bar for each contender, with its repeats and the interval that its
+//! verdict used.
+
+use super::chart::{Chart, Column, Group, Kind, Unit};
+use super::figures::capital;
+use crate::columns::by_name;
+use crate::fixed_rate;
+use crate::significance::levels;
+use trueput_findings::cells::Cell;
+use trueput_findings::rankings::Ranking;
+use trueput_findings::significance::counting;
+use trueput_findings::statistics::Comparison;
+use trueput_findings::units::{nanoseconds, number, plural};
+use trueput_findings::{Run, eligibility};
+
+const BY_NAME: &str = " Sorted by name: these contenders have no order.";
+
+/// What a ranking goes by; by name where the order means nothing. `None` where nothing is ranked.
+pub(crate) fn ranked_by(report: &Run, ranking: &Ranking, in_order: bool) -> Option<Chart> {
+    let waits = ranking
+        .rate_per_s
+        .and_then(|rate_per_s| responses(report, ranking, rate_per_s));
+    waits.or_else(|| rates(report, ranking, in_order))
+}
+
+/// The median rates.
+fn rates(report: &Run, ranking: &Ranking, in_order: bool) -> Option<Chart> {
+    let rate = |cell: &&Cell| cell.figures.headline_per_s.median;
+    // Of equals the first, and not the last.
+    let rates = ranking.cells.iter().rev();
+    let best = rates.max_by(|one, other| rate(one).total_cmp(&rate(other)))?;
+    let leader = ranking.cells.first().map(|cell| rate(&cell))?;
+    let title = format!("{} per second", capital(&plural(&ranking.headline)));
+    let group = |cell: &Cell| {
+        let repeats = counting(&report.trials, cell.cell, &ranking.headline);
+        let rates = repeats
+            .iter()
+            .filter_map(|trial| eligibility::rate(trial, &ranking.headline));
+        let row = row(rate(&cell), cell.against_best, leader, rates);
+        Group::of_row(cell.name(), row)
+    };
+    let (name, most) = (best.name(), number(best.figures.headline_per_s.median));
+    let (cells, first, order) = match in_order {
+        true => (
+            ranking.cells.clone(),
+            format!("{name} has the highest rate, {most}"),
+            "",
+        ),
+        false => (
+            by_name(&ranking.cells),
+            "they have no order".to_owned(),
+            BY_NAME,
+        ),
+    };
+    let groups: Vec<_> = cells.iter().map(group).collect();
+    let is_marked = in_order && groups.len() > 1 && ranking.rate_per_s.is_none();
+    let compared = ranking.cells.iter();
+    let compared = compared.filter_map(|cell| cell.against_best.as_ref());
+    Some(Chart {
+        says: format!(
+            "{title} of {} contenders at {}: {first}.",
+            groups.len(),
+            ranking.durability
+        ),
+        label: title.clone(),
+        title,
+        note: note(levels(compared), is_marked, "ends before") + order,
+        columns: columns(&groups, Unit::PerSecond),
+        reference: is_marked.then_some(leader),
+        groups,
+        ..Chart::new(Kind::Bars, "contender")
+    })
+}
+
+/// How long users waited where all had one rate; `None` where nobody waited for anything.
+fn responses(report: &Run, ranking: &Ranking, rate_per_s: f64) -> Option<Chart> {
+    let told = |cell: &Cell| Some((cell.clone(), cell.at_rate.clone()?));
+    let told: Vec<_> = ranking.cells.iter().filter_map(told).collect();
+    let (first, at_first) = told.first()?;
+    let leader = at_first.response_p99_ns.median;
+    let group = |(cell, at_rate): &(Cell, trueput_findings::fixed_rate::AtRate)| {
+        let repeats = counting(&report.trials, cell.cell, &ranking.headline);
+        let times = trueput_findings::fixed_rate::times(&repeats, &at_rate.worst_kind);
+        let median = at_rate.response_p99_ns.median;
+        let row = row(median, at_rate.against_best, leader, times.into_values());
+        Group::of_row(cell.name(), row)
+    };
+    let groups: Vec<_> = told.iter().map(group).collect();
+    let compared = told.iter().filter_map(|(_, at)| at.against_best.as_ref());
+    let is_marked = at_first.kept && groups.len() > 1;
+    let mut note = note(levels(compared), is_marked, "begins after");
+    let late = told.iter().filter(|(_, at)| !at.kept);
+    let late: Vec<_> = late.map(|(cell, _)| cell.name()).collect();
+    if !late.is_empty() {
+        note += &format!(
+            " Did not keep the rate, and users waited longer than this: {}.",
+            late.join(", ")
+        );
+    }
+    if fixed_rate::has_several_kinds(ranking) {
+        note.insert_str(0, "Each contender's slowest kind of operation. ");
+    }
+    let title = "Response time, 99th percentile".to_owned();
+    Some(Chart {
+        says: format!(
+            "{title}, at {} and {} requests per second, {} contenders: the first is {} with {}.",
+            ranking.durability,
+            number(rate_per_s),
+            groups.len(),
+            first.name(),
+            nanoseconds(leader)
+        ),
+        label: format!("{title}, shorter is better"),
+        title,
+        note,
+        columns: columns(&groups, Unit::Nanoseconds),
+        reference: is_marked.then_some(leader),
+        groups,
+        ..Chart::new(Kind::Bars, "contender")
+    })
+}
+
+/// The median of a cell, the ends of its interval, and its repeats. The interval is that of the ratio
+/// to the leader, times the leader's figure: where it holds the leader's figure, no difference is
+/// claimed.
+fn row(
+    median: f64,
+    compared: Option<Comparison>,
+    leader: f64,
+    repeats: impl Iterator<Item = f64>,
+) -> Vec<Option<f64>> {
+    let ratio = compared.and_then(|compared| compared.ratio);
+    let mut row = vec![
+        Some(median),
+        ratio.map(|ratio| ratio.low * leader),
+        ratio.map(|ratio| ratio.high * leader),
+    ];
+    row.extend(repeats.map(Some));
+    row
+}
+
+fn columns(groups: &[Group], unit: Unit) -> Vec<Column> {
+    let longest = groups.iter().flat_map(|group| &group.rows).map(Vec::len);
+    let repeats = longest.max().unwrap_or_default().saturating_sub(3);
+    let fixed = ["median", "interval from", "interval to"].map(str::to_owned);
+    let repeats = (1..=repeats).map(|repeat| format!("repeat {repeat}"));
+    let titles = fixed.into_iter().chain(repeats);
+    titles.map(|title| Column::new(title, unit)).collect()
+}
+
+/// What the marks mean, and when a contender counts as slower than the leader, where one is marked.
+fn note(level: Option<String>, is_marked: bool, clear_of: &str) -> String {
+    let told = "Bars: medians. Points: repeats.";
+    match (level, is_marked) {
+        (None, false) => told.to_owned(),
+        (None, true) => format!("{told} Dashed: the leader."),
+        (Some(level), false) => format!("{told} Lines: intervals ({level})."),
+        (Some(level), true) => format!(
+            "{told} Lines: intervals ({level}). Dashed: the leader. A contender is slower if its \
+             interval {clear_of} the dashed line, a rank test agrees and the difference is at \
+             least 1 %."
+        ),
+    }
+}

@@ -1,0 +1,362 @@
+//! Charts of a row a group: bars with their repeats and intervals, stacks, stretches, ratios.
+
+use super::axis::{self, Tick};
+use super::legend::paint;
+use super::looks::Looks;
+use super::{MOST_DRAWN, percent};
+use crate::html::blocks::escaped;
+use crate::html::chart::{Chart, Group, Unit};
+use trueput_findings::units::{bytes, nanoseconds, number, per_cent, seconds, whole};
+
+/// The height of a row, pixels: its name and figure, and what is drawn below them.
+const ROW: usize = 40;
+
+/// Room for the axis below the rows.
+const AXIS: usize = 36;
+
+/// Ticks of an axis along the bottom; every second one is left out where the chart is narrow.
+const TICKS: usize = 4;
+
+/// Names longer than these are shortened, in wide charts and in narrow ones.
+const LONG: usize = 60;
+const SHORT: usize = 30;
+
+/// A row of a chart.
+struct Row {
+    /// Its group's number.
+    group: usize,
+    name: String,
+    /// What stands before the name.
+    key: String,
+    /// The figure on the right, and a shorter one for narrow charts where it is long.
+    told: String,
+    told_short: Option<String>,
+    /// What is drawn below.
+    body: String,
+}
+
+/// A name that has no room keeps its beginning and its end: either may tell contenders apart.
+fn shortened(name: &str, most: usize) -> String {
+    let length = name.chars().count();
+    if length <= most {
+        return name.to_owned();
+    }
+    let end = (most - 1).div_ceil(2);
+    let first: String = name.chars().take(most - 1 - end).collect();
+    let last: String = name.chars().skip(length - end).collect();
+    format!("{first}…{last}")
+}
+
+/// A text in a wide chart, and in a narrow one where that is another.
+fn by_width(attributes: &str, class: &str, wide: &str, narrow: &str) -> String {
+    let text = |class: &str, text: &str| {
+        let class = match class.trim() {
+            "" => String::new(),
+            class => format!(" class=\"{class}\""),
+        };
+        format!("<text {attributes}{class}>{}</text>", escaped(text))
+    };
+    match wide == narrow {
+        true => text(class, wide),
+        false => text(&format!("{class} wide"), wide) + &text(&format!("{class} narrow"), narrow),
+    }
+}
+
+impl Row {
+    fn drawn(&self, place: usize) -> String {
+        let Row {
+            group, key, body, ..
+        } = self;
+        let x = if key.is_empty() { 0 } else { 14 };
+        let name = by_width(
+            &format!("x=\"{x}\" y=\"13\""),
+            "",
+            &shortened(&self.name, LONG),
+            &shortened(&self.name, SHORT),
+        );
+        let short = self.told_short.as_ref().unwrap_or(&self.told);
+        let told = by_width("x=\"100%\" y=\"13\"", "told", &self.told, short);
+        let (title, y) = (escaped(&self.name), place * ROW);
+        format!(
+            "<svg class=\"row\" y=\"{y}\" height=\"{ROW}\" data-group=\"{group}\">\
+             <title>{title}</title>{key}{name}{told}{body}</svg>\n"
+        )
+    }
+}
+
+/// Rows above an axis, with lines at its ticks; `reference` is marked through all rows.
+fn frame(rows: &[Row], ticks: &[Tick], label: &str, reference: Option<f64>) -> String {
+    let height = rows.len() * ROW;
+    let whole = height + AXIS;
+    let mut lines = axis::upright(ticks);
+    if let Some(at) = reference {
+        let at = percent(at);
+        lines += &format!("<line class=\"leader\" x1=\"{at}\" x2=\"{at}\" y1=\"0\" y2=\"100%\"/>");
+    }
+    let drawn = rows.iter().enumerate().map(|(at, row)| row.drawn(at));
+    format!(
+        "<svg class=\"plot rows\" width=\"100%\" height=\"{whole}\">\n\
+         <svg class=\"grid\" height=\"{height}\">{lines}</svg>\n{}\
+         <svg class=\"axis\" y=\"{height}\" height=\"{AXIS}\">{}</svg>\n</svg>\n",
+        drawn.collect::<String>(),
+        axis::bottom(ticks, label)
+    )
+}
+
+fn bar(from: f64, to: f64, height: usize, paint: &str, title: &str) -> String {
+    let (x, width) = (percent(from), percent((to - from).max(0.0)));
+    let title = match title {
+        "" => String::new(),
+        title => format!("<title>{}</title>", escaped(title)),
+    };
+    match title.is_empty() {
+        true => format!(
+            "<rect class=\"bar\" x=\"{x}\" y=\"19\" width=\"{width}\" height=\"{height}\" fill=\"{paint}\"/>"
+        ),
+        false => format!(
+            "<rect class=\"bar\" x=\"{x}\" y=\"19\" width=\"{width}\" height=\"{height}\" \
+             fill=\"{paint}\">{title}</rect>"
+        ),
+    }
+}
+
+/// An interval as a line with ends; one that goes on beyond the chart has no end there.
+fn interval(low: f64, high: f64, y: usize) -> String {
+    let (top, bottom) = (y - 3, y + 3);
+    let end = |at: f64| match (0.0..=1.0).contains(&at) {
+        true => {
+            let at = percent(at);
+            format!("<line x1=\"{at}\" x2=\"{at}\" y1=\"{top}\" y2=\"{bottom}\"/>")
+        }
+        false => String::new(),
+    };
+    let (from, to) = (percent(low.clamp(0.0, 1.0)), percent(high.clamp(0.0, 1.0)));
+    format!(
+        "<g class=\"interval\"><line x1=\"{from}\" x2=\"{to}\" y1=\"{y}\" y2=\"{y}\"/>{}{}</g>",
+        end(low),
+        end(high)
+    )
+}
+
+fn drawn(chart: &Chart) -> impl Iterator<Item = (usize, &Group)> {
+    chart.groups.iter().take(MOST_DRAWN).enumerate()
+}
+
+fn figure(row: &[Option<f64>], column: usize) -> Option<f64> {
+    row.get(column).copied().flatten()
+}
+
+/// How a figure is written in full.
+fn in_full(unit: Unit, value: f64) -> String {
+    match unit {
+        Unit::PerSecond => format!("{}/s", number(value)),
+        Unit::Seconds => seconds(value),
+        Unit::Nanoseconds => nanoseconds(value),
+        Unit::Bytes => bytes(value),
+        Unit::Share => per_cent(value),
+        Unit::Times => format!("{} ×", number(value)),
+        Unit::Number => whole(value),
+        _ => number(value),
+    }
+}
+
+/// The largest figure that the axis of rates must reach. An interval of few repeats may be many times
+/// as wide as all bars: of that only the beginning is drawn.
+fn longest(chart: &Chart) -> f64 {
+    const MOST_BEYOND: f64 = 1.3;
+    let rows = || chart.groups.iter().flat_map(|group| &group.rows);
+    let is_rate = |column: usize| column == 0 || column > 2;
+    let rates = rows().flat_map(|row| {
+        (0..row.len())
+            .filter(|at| is_rate(*at))
+            .map(|at| figure(row, at))
+    });
+    let most = rates.flatten().fold(0.0, f64::max);
+    let highs = rows().filter_map(|row| figure(row, 2));
+    highs.fold(most, f64::max).min(most * MOST_BEYOND)
+}
+
+/// Median rates as bars; below each its repeats as points and the interval that its verdict used.
+pub(super) fn rates(chart: &Chart, looks: &Looks) -> String {
+    let most = longest(chart);
+    let unit = chart.columns.first().map_or(Unit::Number, |one| one.unit);
+    let ticks = axis::from_zero(unit, most, TICKS);
+    let end = ticks.last().copied().unwrap_or(1.0);
+    let row = |(group, one): (usize, &Group)| {
+        let look = looks.look(&one.name);
+        let (paint, shape) = (look.paint(), look.shape);
+        let figures = one.rows.first().map(Vec::as_slice).unwrap_or_default();
+        let median = figure(figures, 0).unwrap_or_default();
+        let mut body = bar(0.0, median / end, 9, &paint, "");
+        if let (Some(low), Some(high)) = (figure(figures, 1), figure(figures, 2)) {
+            body += &interval(low / end, high / end, 34);
+        }
+        for repeat in figures.iter().skip(3).flatten() {
+            let at = percent(repeat / end);
+            body += &format!("<circle class=\"repeat\" cx=\"{at}\" cy=\"34\" r=\"2.5\"/>");
+        }
+        Row {
+            group,
+            name: one.name.clone(),
+            key: format!("<use href=\"#k{shape}\" x=\"5\" y=\"9\" fill=\"{paint}\"/>"),
+            told: in_full(unit, median),
+            told_short: None,
+            body,
+        }
+    };
+    let rows: Vec<_> = drawn(chart).map(row).collect();
+    let reference = chart.reference.map(|leader| leader / end);
+    let label = escaped(&chart.label);
+    frame(
+        &rows,
+        &axis::even(unit, &ticks, 0.0, end),
+        &label,
+        reference,
+    )
+}
+
+/// A bar a group, of parts beside each other.
+pub(super) fn stack(chart: &Chart) -> String {
+    let sum = |group: &Group| group.rows.iter().flatten().flatten().sum::<f64>();
+    let unit = chart.columns.first().map_or(Unit::Number, |one| one.unit);
+    let most = chart.groups.iter().map(sum).fold(0.0, f64::max);
+    let ticks = axis::from_zero(unit, most, TICKS);
+    let end = ticks.last().copied().unwrap_or(1.0);
+    let row = |(group, one): (usize, &Group)| {
+        let mut from = 0.0;
+        let mut body = String::new();
+        for (part, figure) in one.rows.iter().flatten().enumerate() {
+            let to = from + figure.unwrap_or_default();
+            body += &bar(from / end, to / end, 14, &format!("var(--c{part})"), "");
+            from = to;
+        }
+        plain(group, one, in_full(unit, from), body)
+    };
+    let rows: Vec<_> = drawn(chart).map(row).collect();
+    frame(&rows, &axis::even(unit, &ticks, 0.0, end), "", None)
+}
+
+fn plain(group: usize, one: &Group, told: String, body: String) -> Row {
+    Row {
+        group,
+        name: one.name.clone(),
+        key: String::new(),
+        told,
+        told_short: None,
+        body,
+    }
+}
+
+/// A bar a trial, of the shares of its time that each word had; the largest is told.
+pub(super) fn shares(chart: &Chart) -> String {
+    let row = |(group, one): (usize, &Group)| {
+        let mut from = 0.0;
+        let mut body = String::new();
+        let mut largest = ("", 0.0);
+        for (figure, word) in one.rows.iter().flatten().zip(&chart.words) {
+            let share = figure.unwrap_or_default();
+            if share <= 0.0 {
+                continue;
+            }
+            let title = format!("{}: {}", word.text, per_cent(share));
+            body += &bar(from, from + share, 14, &paint(word.color), &title);
+            from += share;
+            if share > largest.1 {
+                largest = (word.text, share);
+            }
+        }
+        let share = per_cent(largest.1);
+        Row {
+            told_short: Some(share.clone()),
+            ..plain(group, one, format!("{} {share}", largest.0), body)
+        }
+    };
+    let rows: Vec<_> = drawn(chart).map(row).collect();
+    let figures = axis::from_zero(Unit::Share, 1.0, 5);
+    let ticks = axis::even(Unit::Share, &figures, 0.0, 1.0);
+    frame(&rows, &ticks, "share of the time", None)
+}
+
+/// A bar a group over its time, cut into stretches that each have a word.
+pub(super) fn stretches(chart: &Chart) -> String {
+    let ends = chart.groups.iter().flat_map(|group| &group.rows);
+    let longest = ends.filter_map(|row| figure(row, 1)).fold(0.0, f64::max);
+    let figures = axis::from_zero(Unit::Seconds, longest, TICKS);
+    let end = figures.last().copied().unwrap_or(1.0);
+    let row = |(group, one): (usize, &Group)| {
+        let mut body = String::new();
+        let mut last = 0.0_f64;
+        for row in &one.rows {
+            let at = |column| figure(row, column).unwrap_or_default();
+            let (from, to) = (at(0), at(1));
+            let Some(word) = chart.words.get(at(2) as usize) else {
+                continue;
+            };
+            let title = format!("{}, {} to {}", word.text, seconds(from), seconds(to));
+            body += &bar(from / end, to / end, 14, &paint(word.color), &title);
+            last = last.max(to);
+        }
+        plain(group, one, seconds(last), body)
+    };
+    let rows: Vec<_> = drawn(chart).map(row).collect();
+    let ticks = axis::even(Unit::Seconds, &figures, 0.0, end);
+    frame(&rows, &ticks, "time since the start", None)
+}
+
+/// A point a group with its interval, on a log scale on which 1 is marked.
+pub(super) fn ratios(chart: &Chart) -> String {
+    let figures = chart.groups.iter().flat_map(|group| &group.rows);
+    let figures: Vec<f64> = figures.flatten().flatten().copied().collect();
+    let positive = || figures.iter().copied().filter(|figure| *figure > 0.0);
+    let (mut low, mut high) = (
+        positive().fold(1.0, f64::min),
+        positive().fold(1.0, f64::max),
+    );
+    if low >= high {
+        (low, high) = (0.9, 1.1);
+    }
+    let (from, span) = (low.ln(), high.ln() - low.ln());
+    let place = |ratio: f64| (ratio.max(f64::MIN_POSITIVE).ln() - from) / span;
+    let row = |(group, one): (usize, &Group)| {
+        let figures = one.rows.first().map(Vec::as_slice).unwrap_or_default();
+        let ratio = figure(figures, 0).unwrap_or_default();
+        let mut body = String::new();
+        if let (Some(low), Some(high)) = (figure(figures, 1), figure(figures, 2)) {
+            body += &interval(place(low), place(high), 27);
+        }
+        let at = percent(place(ratio));
+        body += &format!("<circle class=\"ratio\" cx=\"{at}\" cy=\"27\" r=\"5\"/>");
+        plain(group, one, in_full(Unit::Times, ratio), body)
+    };
+    let rows: Vec<_> = drawn(chart).map(row).collect();
+    let round = match high / low > 10.0 {
+        true => {
+            let powers = low.log10().floor() as i32..=high.log10().ceil() as i32;
+            powers.map(|power| 10_f64.powi(power)).collect()
+        }
+        false => axis::ticks(low, high, TICKS),
+    };
+    let within = round.iter().filter(|tick| (low..=high).contains(*tick));
+    let tick = |figure: &f64| Tick {
+        at: place(*figure),
+        text: axis::written(Unit::Times, *figure),
+    };
+    let ticks: Vec<_> = within.map(tick).collect();
+    frame(&rows, &ticks, "times the rate", Some(place(1.0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shortened;
+
+    #[test]
+    fn a_long_name_keeps_its_beginning_and_its_end() {
+        assert_eq!(shortened("lmdb", 30), "lmdb");
+        let short = shortened("rocksdb cache_size=1048576 compression=none", 30);
+        assert_eq!(short.chars().count(), 30);
+        assert!(
+            short.starts_with("rocksdb cache_") && short.ends_with("…ompression=none"),
+            "{short}"
+        );
+    }
+}

@@ -1,0 +1,297 @@
+//! Charts of a line a group: rates over time, times by percentile, rates by workers.
+
+use super::axis::{self, Tick};
+use super::looks::Looks;
+use super::{MOST_DRAWN, percent};
+use crate::html::blocks::escaped;
+use crate::html::chart::{Chart, Group, Unit};
+use trueput_findings::units::seconds;
+
+/// The height of the area that lines are drawn in, pixels.
+const HEIGHT: usize = 240;
+
+/// Room above it, for the label of its figures, and below, for its axis.
+const ABOVE: usize = 32;
+const BELOW: usize = 38;
+
+/// Lines are drawn in so many steps each way.
+const STEPS: f64 = 2_000.0;
+
+/// The percentiles that may be named on an axis.
+const PERCENTILES: [f64; 6] = [50.0, 90.0, 99.0, 99.9, 99.99, 99.999];
+
+/// Where the axis of percentiles begins, just before half.
+const FIRST: f64 = 0.25;
+
+/// A point, as parts of the area's width and height from its top left corner.
+type Point = (f64, f64);
+
+/// The line of a group, and the places that its shape marks.
+struct Line {
+    line: Vec<Point>,
+    marked: Vec<Point>,
+    /// What else is drawn with it.
+    more: String,
+}
+
+/// An axis on the left: its ticks as parts of the height from the bottom, and its label.
+struct Side {
+    ticks: Vec<Tick>,
+    label: &'static str,
+}
+
+fn path(points: &[Point]) -> String {
+    let mut path = String::new();
+    for (index, (x, y)) in points.iter().enumerate() {
+        let (x, y) = ((x * STEPS).round(), (y * STEPS).round());
+        path += &match index {
+            0 => format!("M{x} {y}"),
+            1 => format!("L{x} {y}"),
+            _ => format!(" {x} {y}"),
+        };
+    }
+    path
+}
+
+fn frame(chart: &Chart, looks: &Looks, lines: &[Line], bottom: &[Tick], side: &Side) -> String {
+    let whole = ABOVE + HEIGHT + BELOW;
+    let mut grid = String::new();
+    let mut texts = String::new();
+    for tick in &side.ticks {
+        let y = ABOVE as f64 + (1.0 - tick.at) * HEIGHT as f64;
+        let text = escaped(&tick.text);
+        grid += &format!("<line x1=\"0\" x2=\"100%\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>");
+        texts += &format!("<text x=\"0\" y=\"{:.1}\">{text}</text>", y - 4.0);
+    }
+    // The first line of a chart lies above the others.
+    let drawn = chart.groups.iter().take(MOST_DRAWN).zip(lines).enumerate();
+    let group = |(index, (group, line)): (usize, (&Group, &Line))| {
+        let look = looks.look(&group.name);
+        let (paint, dashing, shape) = (look.paint(), look.dashing(), look.shape);
+        let mark = |(x, y): &Point| {
+            let (x, y) = (percent(*x), percent(*y));
+            format!("<use href=\"#k{shape}\" x=\"{x}\" y=\"{y}\"/>")
+        };
+        let marks: String = line.marked.iter().map(mark).collect();
+        let (path, more) = (path(&line.line), &line.more);
+        format!(
+            "<g data-group=\"{index}\" fill=\"{paint}\" stroke=\"{paint}\">\
+             <svg viewBox=\"0 0 {STEPS} {STEPS}\" preserveAspectRatio=\"none\">\
+             <path class=\"line\" vector-effect=\"non-scaling-stroke\" d=\"{path}\"{dashing}/></svg>\
+             <g class=\"marks\">{marks}</g>{more}</g>\n"
+        )
+    };
+    let mut groups: Vec<_> = drawn.map(group).collect();
+    groups.reverse();
+    format!(
+        "<svg class=\"plot lines\" width=\"100%\" height=\"{whole}\">\n\
+         <g class=\"grid\">{grid}</g><g class=\"side\">{texts}\
+         <text x=\"0\" y=\"11\" class=\"label\">{}</text></g>\n\
+         <svg class=\"area\" x=\"44\" y=\"{ABOVE}\" width=\"87%\" height=\"{HEIGHT}\">\n{}</svg>\n\
+         <svg class=\"axis area\" x=\"44\" y=\"{}\" width=\"87%\" height=\"{BELOW}\">{}</svg>\n\
+         </svg>\n",
+        side.label,
+        groups.concat(),
+        ABOVE + HEIGHT + 2,
+        axis::bottom(bottom, &escaped(bottom_label(chart)))
+    )
+}
+
+fn bottom_label(chart: &Chart) -> &'static str {
+    use crate::html::chart::Kind;
+    match chart.kind {
+        Kind::Percentiles => "percentile",
+        Kind::Scaling => "workers",
+        _ => "time since the start",
+    }
+}
+
+/// The rows of a group of which these two columns are there.
+fn pairs(group: &Group, x: usize, y: usize) -> Vec<Point> {
+    let figure = |row: &[Option<f64>], column: usize| row.get(column).copied().flatten();
+    let rows = group.rows.iter();
+    rows.filter_map(|row| Some((figure(row, x)?, figure(row, y)?)))
+        .collect()
+}
+
+fn most(points: &[Vec<Point>], of: fn(&Point) -> f64) -> f64 {
+    points.iter().flatten().map(of).fold(0.0, f64::max)
+}
+
+/// Rates from 0 on the left.
+fn rates_side(figures: &[f64]) -> Side {
+    let end = figures.last().copied().unwrap_or(1.0);
+    Side {
+        ticks: axis::even(Unit::PerSecond, figures, 0.0, end),
+        label: "per second",
+    }
+}
+
+/// A timeline's line: its first rate from the start on, its last until the last thing that happened.
+fn whole(rows: &[Point], group: &Group) -> Vec<Point> {
+    let (Some(first), Some(last)) = (rows.first(), rows.last()) else {
+        return Vec::new();
+    };
+    let happened = group.marks.iter().map(|mark| mark.at_s);
+    let end = happened.fold(last.0, f64::max);
+    let mut line = vec![(0.0, first.1)];
+    line.extend(rows);
+    line.push((end, last.1));
+    line
+}
+
+/// The height of a line at a moment.
+fn height_at(line: &[Point], at: f64) -> f64 {
+    let next = line.iter().position(|(x, _)| *x >= at);
+    match (next, line.last()) {
+        (Some(0), _) => line[0].1,
+        (Some(next), _) => {
+            let ((from, low), (to, high)) = (line[next - 1], line[next]);
+            let part = if to > from {
+                (at - from) / (to - from)
+            } else {
+                1.0
+            };
+            low + (high - low) * part
+        }
+        (None, last) => last.map_or(0.0, |(_, y)| *y),
+    }
+}
+
+/// Rates over time, with what the engines did by themselves as dots on their lines.
+pub(super) fn timeline(chart: &Chart, looks: &Looks) -> String {
+    let groups: Vec<_> = chart.groups.iter().take(MOST_DRAWN).collect();
+    let all: Vec<_> = groups
+        .iter()
+        .map(|group| whole(&pairs(group, 0, 1), group))
+        .collect();
+    let longest = most(&all, |point| point.0).max(f64::MIN_POSITIVE);
+    let rates = axis::from_zero(Unit::PerSecond, most(&all, |point| point.1), 5);
+    let end = rates.last().copied().unwrap_or(1.0);
+    let place = |(x, y): &Point| (x / longest, 1.0 - y / end);
+    let line = |(points, group): (&Vec<Point>, &&Group)| {
+        let event = |mark: &crate::html::chart::Mark| {
+            let (x, y) = place(&(mark.at_s, height_at(points, mark.at_s)));
+            let title = format!("{}: {} at {}", group.name, mark.text, seconds(mark.at_s));
+            format!(
+                "<circle class=\"event\" cx=\"{}\" cy=\"{}\" r=\"3\"><title>{}</title></circle>",
+                percent(x),
+                percent(y),
+                escaped(&title)
+            )
+        };
+        Line {
+            line: points.iter().map(place).collect(),
+            marked: points.last().map(place).into_iter().collect(),
+            more: group.marks.iter().map(event).collect(),
+        }
+    };
+    let lines: Vec<_> = all.iter().zip(&groups).map(line).collect();
+    let ticks = axis::ticks(0.0, longest, 6);
+    let bottom = axis::even(Unit::Seconds, &ticks, 0.0, longest);
+    frame(chart, looks, &lines, &bottom, &rates_side(&rates))
+}
+
+/// Times by percentile: percentiles stand at the logarithm of what lies above them, the longest at
+/// the end.
+pub(super) fn percentiles(chart: &Chart, looks: &Looks) -> String {
+    let groups = chart.groups.iter().take(MOST_DRAWN);
+    let all: Vec<_> = groups.map(|group| pairs(group, 0, 1)).collect();
+    let rows = || all.iter().flatten();
+    let below = rows()
+        .map(|row| row.0)
+        .filter(|percentile| *percentile < 100.0);
+    let most = below.fold(50.0, f64::max);
+    let logarithm = |percentile: f64| -(1.0 - percentile / 100.0).log10();
+    let end = (logarithm(most) + 0.7).ceil();
+    let place = |percentile: f64| match percentile >= 100.0 {
+        true => 1.0,
+        false => (logarithm(percentile) - FIRST) / (end - FIRST),
+    };
+    let times = rows().map(|row| row.1);
+    let (least, longest) = times.fold((f64::MAX, 0.0), |(least, longest): (f64, f64), time| {
+        (least.min(time), longest.max(time))
+    });
+    let decades = axis::decades(least, longest);
+    let (low, high) = (decades[0].log10(), decades[decades.len() - 1].log10());
+    let height = |time: f64| (time.max(1.0).log10() - low) / (high - low);
+    let line = |rows: &Vec<Point>| {
+        let points = rows.iter().map(|(x, y)| (place(*x), 1.0 - height(*y)));
+        let points: Vec<_> = points.collect();
+        Line {
+            marked: points.clone(),
+            line: points,
+            more: String::new(),
+        }
+    };
+    let lines: Vec<_> = all.iter().map(line).collect();
+    let named = PERCENTILES.iter().filter(|one| **one <= most);
+    let named = named.map(|one| Tick {
+        at: place(*one),
+        text: one.to_string(),
+    });
+    // The name of the last percentile must not touch that of the end.
+    let mut bottom: Vec<_> = named.filter(|tick| tick.at < 0.88).collect();
+    bottom.push(Tick {
+        at: 1.0,
+        text: "max".to_owned(),
+    });
+    let tick = |time: &f64| Tick {
+        at: height(*time),
+        text: axis::written(Unit::Nanoseconds, *time),
+    };
+    let side = Side {
+        ticks: decades.iter().map(tick).collect(),
+        label: "latency, log scale",
+    };
+    frame(chart, looks, &lines, &bottom, &side)
+}
+
+/// Rates by number of workers: what was measured as points, the law as a curve.
+pub(super) fn scaling(chart: &Chart, looks: &Looks) -> String {
+    let groups = || chart.groups.iter().take(MOST_DRAWN);
+    let measured: Vec<_> = groups().map(|group| pairs(group, 0, 1)).collect();
+    let law: Vec<_> = groups().map(|group| pairs(group, 0, 2)).collect();
+    let workers = measured.iter().chain(&law).flatten().map(|point| point.0);
+    let (from, to) = workers.fold((f64::MAX, 0.0), |(from, to): (f64, f64), workers| {
+        (from.min(workers), to.max(workers))
+    });
+    let span = if to > from { to - from } else { 1.0 };
+    let highest = most(&measured, |point| point.1).max(most(&law, |point| point.1));
+    let rates = axis::from_zero(Unit::PerSecond, highest, 5);
+    let end = rates.last().copied().unwrap_or(1.0);
+    let place = |(x, y): &Point| ((x - from) / span, 1.0 - y / end);
+    let line = |(points, curve): (&Vec<Point>, &Vec<Point>)| Line {
+        line: curve.iter().map(place).collect(),
+        marked: points.iter().map(place).collect(),
+        more: String::new(),
+    };
+    let lines: Vec<_> = measured.iter().zip(&law).map(line).collect();
+    let ticks: Vec<_> = axis::ticks(from, to, 6)
+        .into_iter()
+        .filter(|tick| tick.fract() == 0.0)
+        .collect();
+    let bottom = axis::even(Unit::Number, &ticks, from, to);
+    frame(chart, looks, &lines, &bottom, &rates_side(&rates))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_happens_between_two_points_lies_on_their_line() {
+        let line = [(0.0, 1.0), (1.0, 1.0), (3.0, 5.0)];
+        assert_eq!(height_at(&line, 0.0), 1.0);
+        assert_eq!(height_at(&line, 2.0), 3.0);
+        assert_eq!(height_at(&line, 9.0), 5.0);
+    }
+
+    #[test]
+    fn a_path_is_a_point_after_the_other() {
+        assert_eq!(
+            path(&[(0.0, 1.0), (0.5, 0.25), (1.0, 0.0)]),
+            "M0 2000L1000 500 2000 0"
+        );
+    }
+}

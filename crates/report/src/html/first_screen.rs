@@ -1,0 +1,209 @@
+//! The first table of the page: who leads at each promise, by how much, and whether that is certain.
+
+use super::blocks::escaped;
+use crate::answer::subject;
+use trueput_findings::answer::{
+    Answer, NotRankedReason, RankingAnswer, RankingVerdict, Share, Subject,
+};
+use trueput_findings::rankings::Ranking;
+use trueput_findings::units::{nanoseconds, number, plural};
+
+/// With more rows than this the others are folded.
+const MOST_ROWS: usize = 8;
+
+/// The ranking whose rates are drawn first: the first that has two contenders, or else the first
+/// with any figures.
+pub(crate) fn first_ranking(answer: &Answer) -> Option<&Subject> {
+    let ranked = answer.rankings.first().map(|one| &one.subject);
+    let figures = || {
+        let others = answer.not_ranked.iter();
+        let others = others.filter(|one| one.reason == NotRankedReason::OnlyContender);
+        others.map(|one| &one.subject).next()
+    };
+    ranked.or_else(figures)
+}
+
+/// The line to which a ranking of a single contender, or of the harness alone, is folded; `None` for
+/// any other.
+pub(crate) fn folded(ranking: &Ranking) -> Option<String> {
+    let mut contenders = ranking.contenders();
+    let (what, one) = match (contenders.next(), contenders.next()) {
+        (Some(one), None) => ("only contender", one),
+        (None, _) => ("cost of the harness", ranking.harness.first()?),
+        _ => return None,
+    };
+    Some(format!(
+        "{what}: {}, {} {}/s",
+        one.name(),
+        number(one.figures.headline_per_s.median),
+        plural(&ranking.headline)
+    ))
+}
+
+/// A row: of a ranking, or of the only contender at its settings.
+struct Row<'a> {
+    subject: &'a Subject,
+    leader: String,
+    rate: String,
+    factor: String,
+    /// Who is not told apart from the leader.
+    tied: String,
+    /// The tile's words, and its kind, of which the style sheet makes a color.
+    tile: (&'static str, &'static str),
+}
+
+/// The table, with a link from each row to its ranking; what has only one contender is folded below
+/// it, if anything else is there. Nothing where nothing has figures.
+pub(crate) fn table(answer: &Answer, anchor: impl Fn(usize) -> String, caption: &str) -> String {
+    let ranked = answer.rankings.iter().map(ranked);
+    let alone = answer.not_ranked.iter();
+    let alone = alone.filter(|one| one.reason == NotRankedReason::OnlyContender);
+    let alone = alone.map(|one| Row {
+        subject: &one.subject,
+        leader: one.row.contender.clone(),
+        rate: rate(one.row.rate_per_s, &one.subject),
+        factor: String::new(),
+        tied: String::new(),
+        tile: ("only contender", "alone"),
+    });
+    let (mut first, mut more): (Vec<_>, Vec<_>) = (ranked.collect(), alone.collect());
+    if first.is_empty() {
+        first = std::mem::take(&mut more);
+    }
+    if first.len() > MOST_ROWS {
+        more.splice(0..0, first.split_off(MOST_ROWS));
+    }
+    if first.is_empty() {
+        return String::new();
+    }
+    let written = |rows: &[Row<'_>]| -> String {
+        let row = |row: &Row<'_>| row.written(&anchor(row.subject.index));
+        rows.iter().map(row).collect()
+    };
+    let caption = escaped(caption);
+    let mut html = framed(&caption, &written(&first));
+    if !more.is_empty() {
+        let rest = framed(&format!("{caption}: the others"), &written(&more));
+        let alone = more.iter().all(|row| row.tile.1 == "alone");
+        let what = if alone {
+            " with only one contender"
+        } else {
+            ""
+        };
+        let count = more.len();
+        html += &format!(
+            "<details class=\"more\"><summary>{count} more{what}{}</summary>\n{rest}</details>\n",
+            super::blocks::unseen_of(&format!("the rankings, {caption}"))
+        );
+    }
+    format!("<div class=\"answers\">\n{html}</div>\n")
+}
+
+fn framed(caption: &str, rows: &str) -> String {
+    let titles = [
+        "promise and workload",
+        "leader",
+        "ahead of the second",
+        "verdict",
+    ];
+    let titles = titles.map(|title| format!("<th scope=\"col\">{title}</th>"));
+    format!(
+        "<table class=\"answer\"><caption>{caption}</caption>\n<thead><tr>{}</tr></thead>\n\
+         <tbody>\n{rows}</tbody></table>\n",
+        titles.concat()
+    )
+}
+
+impl Row<'_> {
+    fn written(&self, anchor: &str) -> String {
+        let (words, kind) = self.tile;
+        let promise = subject::promise(self.subject);
+        let [subject, promise, leader, rate, factor, tied] = [
+            &subject::short(self.subject),
+            promise,
+            &self.leader,
+            &self.rate,
+            &self.factor,
+            &self.tied,
+        ]
+        .map(escaped);
+        let tied = match tied.is_empty() {
+            true => tied,
+            false => format!(" <small>{tied}</small>"),
+        };
+        format!(
+            "<tr><th scope=\"row\"><a href=\"#{anchor}\">{subject}</a> \
+             <small class=\"promise\">{promise}</small></th>\
+             <td><strong>{leader}</strong> <small>{rate}</small></td><td>{factor}</td>\
+             <td><span class=\"tile {kind}\">{words}</span>{tied}</td></tr>\n"
+        )
+    }
+}
+
+fn rate(per_s: f64, subject: &Subject) -> String {
+    format!("{} {}/s", number(per_s), subject.unit)
+}
+
+/// What the order goes by: the leader's rate, or where all had one rate how long users waited.
+fn leading_figure(ranking: &RankingAnswer) -> String {
+    let leader = ranking.leader();
+    let response = leader.latency.as_ref().filter(|one| one.is_response);
+    match response {
+        Some(response) => format!("p99 response {}", nanoseconds(response.p99_ns)),
+        None => rate(leader.rate_per_s, &ranking.subject),
+    }
+}
+
+fn ranked(ranking: &RankingAnswer) -> Row<'_> {
+    let leader = ranking.leader();
+    let no_order = ranking.verdict == RankingVerdict::NoOrder;
+    let second = ranking.rows.get(1).map_or("", |row| row.contender.as_str());
+    let factor = ranking.lead.map(|lead| factor(lead, second));
+    Row {
+        subject: &ranking.subject,
+        leader: match no_order {
+            true => "none".to_owned(),
+            false => leader.contender.clone(),
+        },
+        rate: match no_order {
+            true => String::new(),
+            false => leading_figure(ranking),
+        },
+        factor: factor.filter(|_| !no_order).unwrap_or_default(),
+        tied: match no_order {
+            true => String::new(),
+            false => tied(ranking.verdict, &ranking.tied),
+        },
+        tile: (ranking.verdict.label(), kind(ranking.verdict)),
+    }
+}
+
+/// Whom the leader is not told apart from: `with gtm`, `to tell it from gtm and 3 more`.
+fn tied(verdict: RankingVerdict, names: &[String]) -> String {
+    let words = match verdict {
+        RankingVerdict::TooFewRepeats => "to tell it from",
+        _ => "with",
+    };
+    match names {
+        [] => String::new(),
+        [one] => format!("{words} {one}"),
+        [first, more @ ..] => format!("{words} {first} and {} more", more.len()),
+    }
+}
+
+fn kind(verdict: RankingVerdict) -> &'static str {
+    match verdict {
+        RankingVerdict::Leader => "sure",
+        RankingVerdict::SameWithin | RankingVerdict::TooNoisy => "tie",
+        RankingVerdict::TooFewRepeats => "few",
+        RankingVerdict::NoOrder | RankingVerdict::RateNotKept => "none",
+    }
+}
+
+/// How many times the second's rate the leader's is: `2.67 × sqlite (2.4–2.9)`.
+fn factor(lead: Share, second: &str) -> String {
+    let interval = lead.interval.map_or_else(String::new, |interval| {
+        format!(" ({}–{})", number(interval.low), number(interval.high))
+    });
+    format!("{} × {second}{interval}", number(lead.estimate))
+}

@@ -1,0 +1,83 @@
+//! Charts of times by percentile: how long operations took, and how long users of an open loop waited.
+
+use super::chart::{Chart, Column, Group, Kind, Unit};
+use super::figures::MEDIAN_REPEAT;
+use super::representative::Representative;
+use trueput_findings::units::number;
+
+/// How long operations of a kind took; `None` where none was timed.
+pub(crate) fn service(kind: &str, chosen: &[Representative<'_>]) -> Option<Chart> {
+    let note = format!("Service time, log scale. {MEDIAN_REPEAT}");
+    by_percentile(
+        format!("Latency of {kind} by percentile"),
+        note,
+        chosen,
+        |one| one.percentiles(kind),
+    )
+}
+
+/// How long users waited for units of work of an open loop, a chart for each of the first kinds of
+/// unit; none where no trial was one.
+pub(crate) fn responses(chosen: &[Representative<'_>], most_kinds: usize) -> Vec<Chart> {
+    let loops = || {
+        chosen
+            .iter()
+            .filter_map(|one| one.measurement.open_loop.as_ref())
+    };
+    let mut kinds: Vec<&str> = Vec::new();
+    for response in loops().flat_map(|one| &one.responses) {
+        if response.count > 0 && !kinds.contains(&response.kind.as_str()) {
+            kinds.push(&response.kind);
+        }
+    }
+    kinds.truncate(most_kinds);
+    let mut rates: Vec<_> = loops().map(|one| one.rate_per_s).collect();
+    rates.sort_by(f64::total_cmp);
+    rates.dedup();
+    let rates: Vec<_> = rates.into_iter().map(number).collect();
+    let mut note = format!(
+        "From when each was due, {} a second, to its end; log scale. {MEDIAN_REPEAT}",
+        rates.join(" or ")
+    );
+    if loops().any(|one| one.backlog > 0) {
+        note +=
+            " What was due and not begun counts with its wait so far: such times are too short.";
+    }
+    let chart = |kind: &str| {
+        by_percentile(
+            format!("Response time of {kind} by percentile"),
+            note.clone(),
+            chosen,
+            |one| one.response_percentiles(kind),
+        )
+    };
+    kinds.into_iter().filter_map(chart).collect()
+}
+
+/// A line for each contender that has points.
+fn by_percentile(
+    title: String,
+    note: String,
+    chosen: &[Representative<'_>],
+    points: impl Fn(&Representative<'_>) -> Vec<Vec<f64>>,
+) -> Option<Chart> {
+    let group = |one: &Representative<'_>| {
+        let rows = points(one);
+        (!rows.is_empty()).then(|| Group::new(one.cell.name(), rows))
+    };
+    let groups: Vec<_> = chosen.iter().filter_map(group).collect();
+    (!groups.is_empty()).then(|| Chart {
+        says: format!(
+            "{title} on a log scale, a line for each of {} contenders.",
+            groups.len()
+        ),
+        title,
+        note,
+        columns: vec![
+            Column::new("percentile", Unit::Percentile),
+            Column::new("latency, ns", Unit::Nanoseconds),
+        ],
+        groups,
+        ..Chart::new(Kind::Percentiles, "contender")
+    })
+}

@@ -1,0 +1,71 @@
+//! Several runs on one page: side by side first, then each by itself, as when it stands alone.
+
+use super::{MANY_RANKINGS, Page};
+use crate::document::{Block, Column};
+use trueput_findings::Run;
+use trueput_findings::rankings::rankings;
+
+/// Which of several runs something is of.
+pub(crate) struct Of {
+    /// Its place among the runs, from 1.
+    number: usize,
+    /// The machine that it ran on.
+    host: String,
+}
+
+impl Of {
+    /// A section's title with the run before it, so that nothing of two runs has one name.
+    pub(crate) fn titled(&self, title: &str) -> String {
+        let Self { number, host } = self;
+        match host.is_empty() {
+            true => format!("Run {number}: {title}"),
+            false => format!("Run {number} ({host}): {title}"),
+        }
+    }
+
+    /// The beginning of its anchors.
+    pub(crate) fn anchor(&self) -> String {
+        format!("run-{}-", self.number)
+    }
+
+    /// Has each row of the trials' table say its run and its host: what leaves the page as CSV then
+    /// says it too.
+    pub(crate) fn told_in(&self, trials: &mut [Block]) {
+        let column = |title: &str, figures| Column {
+            title: title.to_owned(),
+            figures,
+            dispensable: 2,
+        };
+        for block in trials {
+            let Block::Table(table) = block else {
+                continue;
+            };
+            table
+                .columns
+                .splice(1..1, [column("run", true), column("host", false)]);
+            for row in &mut table.rows {
+                row.splice(1..1, [self.number.to_string(), self.host.clone()]);
+            }
+        }
+    }
+}
+
+/// Writes the page of several runs; `beside` sets them side by side. Each run has its own rankings:
+/// none is made of two.
+pub(crate) fn render(reports: &[Run], title: &str, beside: &[Block]) -> String {
+    let mut page = Page::default();
+    page.add("Side by side", beside);
+    let all: Vec<_> = reports
+        .iter()
+        .map(|report| rankings(&report.manifest, &report.trials))
+        .collect();
+    let many = all.iter().map(Vec::len).sum::<usize>() > MANY_RANKINGS;
+    for (index, (report, rankings)) in reports.iter().zip(&all).enumerate() {
+        page.of = Some(Of {
+            number: index + 1,
+            host: report.manifest.host.host_name.clone(),
+        });
+        page.add_run(report, rankings, many);
+    }
+    page.assembled(title)
+}

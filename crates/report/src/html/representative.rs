@@ -1,0 +1,143 @@
+//! The trials that stand for their cells in charts: of each cell the repeat with the median rate.
+
+use trueput_findings::Run;
+use trueput_findings::cells::Cell;
+use trueput_findings::rankings::Ranking;
+use trueput_record::histogram::LoggedHistogram;
+use trueput_record::measurement::LatencySummary;
+use trueput_record::{Measurement, RunFolder, TrialRecord};
+
+/// Percentiles that a histogram is asked for; its maximum comes after them.
+const PERCENTILES: [f64; 10] = [
+    50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.99, 99.999, 99.9999,
+];
+
+/// A cell and the trial that stands for it.
+pub(crate) struct Representative<'a> {
+    /// The cell.
+    pub cell: &'a Cell,
+    /// Its trial.
+    pub trial: &'a TrialRecord,
+    /// What that measured.
+    pub measurement: &'a Measurement,
+    /// Its latencies: kind, or kind of response, and percentile and nanoseconds each.
+    latencies: Vec<(String, Vec<Vec<f64>>)>,
+}
+
+impl Representative<'_> {
+    /// The percentiles of a kind of operation with their latencies, nanoseconds; empty where none
+    /// was timed. 100 is the longest.
+    pub(crate) fn percentiles(&self, kind: &str) -> Vec<Vec<f64>> {
+        let operation = self.measurement.operation(kind);
+        self.points(kind, operation.map(|operation| &operation.latency))
+    }
+
+    /// The same of the response times of a kind of unit, from when each was due; empty where the
+    /// trial was no open loop.
+    pub(crate) fn response_percentiles(&self, kind: &str) -> Vec<Vec<f64>> {
+        let responses = self.measurement.open_loop.iter();
+        let mut responses = responses.flat_map(|open| &open.responses);
+        let response = responses.find(|response| response.kind == kind);
+        let log = format!("{kind}-response");
+        self.points(&log, response.map(|response| &response.latency))
+    }
+
+    /// The points of a histogram by its name in the log, or else those of a summary.
+    fn points(&self, log: &str, summary: Option<&LatencySummary>) -> Vec<Vec<f64>> {
+        let read = self.latencies.iter().find(|(of, _)| of == log);
+        if let Some((_, points)) = read {
+            return points.clone();
+        }
+        let timed = summary.filter(|latency| latency.is_measured());
+        timed.map_or_else(Vec::new, summarised)
+    }
+}
+
+/// The chosen trials of a ranking, in its order, those without a place last;
+/// of the harness where no contender is ranked.
+pub(crate) fn representatives<'a>(
+    report: &'a Run,
+    ranking: &'a Ranking,
+) -> Vec<Representative<'a>> {
+    let mut cells: Vec<&Cell> = ranking.contenders().collect();
+    if cells.is_empty() {
+        cells.extend(&ranking.harness);
+    }
+    let folder = RunFolder::open(&report.folder)
+        .ok()
+        .map(|(folder, _)| folder);
+    let one = |cell: &'a Cell| {
+        let (trial, measurement) = median_repeat(report, ranking, cell)?;
+        Some(Representative {
+            cell,
+            trial,
+            measurement,
+            latencies: latencies(folder.as_ref(), &trial.spec.id),
+        })
+    };
+    cells.into_iter().filter_map(one).collect()
+}
+
+fn median_repeat<'a>(
+    report: &'a Run,
+    ranking: &Ranking,
+    cell: &Cell,
+) -> Option<(&'a TrialRecord, &'a Measurement)> {
+    let not_ranked = |trial: &TrialRecord| ranking.unranked.iter().any(|it| it.id == trial.spec.id);
+    let distance = |measurement: &Measurement| {
+        let rate = measurement.operation(&ranking.headline)?.per_s;
+        Some((rate - cell.figures.headline_per_s.median).abs())
+    };
+    let repeats = report
+        .trials
+        .iter()
+        .filter(|trial| trial.spec.cell == cell.cell && !not_ranked(trial));
+    let measured = repeats.filter_map(|trial| {
+        let measurement = trial.measurement.as_ref()?;
+        Some((distance(measurement)?, trial, measurement))
+    });
+    let nearest = measured.min_by(|one, other| one.0.total_cmp(&other.0))?;
+    Some((nearest.1, nearest.2))
+}
+
+/// The histograms of a trial; none where their file is not there or cannot be read: the summary in
+/// the trial's line stands in for it.
+fn latencies(folder: Option<&RunFolder>, trial: &str) -> Vec<(String, Vec<Vec<f64>>)> {
+    let logs = folder.and_then(|folder| folder.histograms(trial).ok().flatten());
+    let timed = logs
+        .unwrap_or_default()
+        .into_iter()
+        .filter(|one| !one.histogram.is_empty());
+    let points = timed.map(
+        |LoggedHistogram {
+             kind, histogram, ..
+         }| {
+            let count = histogram.len() as f64;
+            // A percentile that not even one operation lies above is the maximum.
+            let told = |percentile: &&f64| count * (1.0 - *percentile / 100.0) >= 1.0;
+            let of = |percentile: &f64| {
+                vec![
+                    *percentile,
+                    histogram.value_at_quantile(percentile / 100.0) as f64,
+                ]
+            };
+            let mut points: Vec<_> = PERCENTILES.iter().filter(told).map(of).collect();
+            points.push(vec![100.0, histogram.max() as f64]);
+            (kind, points)
+        },
+    );
+    points.collect()
+}
+
+fn summarised(latency: &LatencySummary) -> Vec<Vec<f64>> {
+    let points = [
+        (50.0, latency.p50_ns),
+        (90.0, latency.p90_ns),
+        (99.0, latency.p99_ns),
+        (99.9, latency.p999_ns),
+        (100.0, latency.max_ns),
+    ];
+    points
+        .map(|(percentile, ns)| vec![percentile, ns as f64])
+        .to_vec()
+}

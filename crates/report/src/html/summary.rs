@@ -1,0 +1,154 @@
+//! What became of a run's trials, and what each ranking is called.
+
+use crate::document::Block;
+use crate::{narrate, ranking_title};
+use trueput_findings::Run;
+use trueput_findings::rankings::{Ranking, Unranked};
+use trueput_findings::units::{counted, thousands};
+use trueput_record::{Outcome, Value};
+
+/// How many lines are told: a list that is longer would be folded.
+const MOST_LINES: usize = 12;
+
+/// What stands after the first chart: what became of the trials, and whatever else the report says
+/// before its first heading, the machine's facts aside.
+pub(crate) fn blocks(report: &Run, rankings: &[Ranking], opening: Vec<Block>) -> Vec<Block> {
+    let facts = Block::List(narrate::host_lines(report));
+    let about = Block::Text(report.manifest.about.clone());
+    let (warnings, others): (Vec<_>, Vec<_>) = opening
+        .into_iter()
+        .filter(|block| *block != facts && *block != about)
+        .partition(|block| matches!(block, Block::Warnings(_)));
+    let mut blocks = vec![Block::Text(counts(report))];
+    blocks.extend(failures(report, rankings));
+    blocks.extend(warnings);
+    blocks.extend(others);
+    blocks
+}
+
+/// How many trials ended how: parts that add up to all of the plan.
+fn counts(report: &Run) -> String {
+    let tally = report.tally();
+    let damaged = report.damaged.len();
+    let enough = report.end.as_ref().and_then(|end| end.enough);
+    let lost = damaged.min(tally.absent);
+    let (missing, spared) = match enough {
+        Some(_) => (lost, tally.absent - lost),
+        None => (tally.absent, 0),
+    };
+    let endings = [
+        (tally.valid, "valid"),
+        (tally.invalid, "invalid"),
+        (tally.failed, "failed"),
+        (tally.interrupted, "interrupted"),
+        (missing, "missing"),
+        (spared, "spared"),
+    ];
+    let said = endings.iter().filter(|(count, _)| *count > 0);
+    let said: Vec<_> = said
+        .map(|(count, what)| format!("{} {what}", thousands(*count as u64)))
+        .collect();
+    let mut said = match said.is_empty() {
+        true => "none is planned".to_owned(),
+        false => said.join(", "),
+    };
+    if let Some(enough) = enough.filter(|_| spared > 0) {
+        said += &format!(", since {}", enough.words());
+    }
+    if damaged > 0 {
+        let (lines, are) = match damaged {
+            1 => ("line", "is"),
+            _ => ("lines", "are"),
+        };
+        said += &format!(". {damaged} damaged {lines} of trials.jsonl {are} left out");
+        said += match (missing, damaged) {
+            (0, _) => "",
+            (_, 1) => ", that of a missing trial",
+            (missing, damaged) if missing == damaged => ", those of the missing trials",
+            _ => ", those of missing trials",
+        };
+    }
+    let planned = report.manifest.trials.len();
+    let trials = counted(planned as u64, "trial");
+    match planned {
+        1 if tally.valid == 1 && damaged == 0 => format!("{trials}, valid."),
+        2.. if tally.valid == planned && damaged == 0 => format!("{trials}, all valid."),
+        _ => format!("{trials}: {said}."),
+    }
+}
+
+/// What went wrong, a line for each contender with its first reason.
+fn failures(report: &Run, rankings: &[Ranking]) -> Option<Block> {
+    let mut contenders: Vec<(String, Vec<&Unranked>)> = Vec::new();
+    let bad = rankings.iter().flat_map(|ranking| &ranking.unranked);
+    for trial in bad.filter(|trial| trial.is_bad()) {
+        let name = trial.name();
+        match contenders.iter_mut().find(|(other, _)| *other == name) {
+            Some((_, trials)) => trials.push(trial),
+            None => contenders.push((name, vec![trial])),
+        }
+    }
+    let line = |(name, trials): &(String, Vec<&Unranked>)| {
+        let of = |status: &str, one: &str, several: &str| {
+            let count = trials.iter().filter(|trial| trial.status == status).count();
+            match count {
+                0 => None,
+                1 => Some(format!("1 trial {one}")),
+                count => Some(format!("{count} trials {several}")),
+            }
+        };
+        let said = [
+            of("FAILED", "failed", "failed"),
+            of("INVALID", "is invalid", "are invalid"),
+        ];
+        let said: Vec<_> = said.into_iter().flatten().collect();
+        let reason = trials.first().map(|first| first_reason(report, first));
+        let first = if trials.len() > 1 { "; the first" } else { "" };
+        let (said, reason) = (said.join(" and "), reason.unwrap_or_default());
+        format!("{name}: {said}{first}: {reason}")
+    };
+    let mut lines: Vec<_> = contenders.iter().map(line).collect();
+    if lines.len() > MOST_LINES {
+        let more = lines.split_off(MOST_LINES - 1).len();
+        lines.push(format!("{more} more contenders have such trials."));
+    }
+    (!lines.is_empty()).then_some(Block::Warnings(lines))
+}
+
+/// The first of the reasons why a trial does not count.
+fn first_reason<'a>(report: &'a Run, trial: &'a Unranked) -> &'a str {
+    let mut records = report.trials.iter();
+    let record = records.find(|record| record.spec.id == trial.id);
+    match record.map(|record| &record.outcome) {
+        Some(Outcome::Invalid { reasons }) => reasons.first().unwrap_or(&trial.reason),
+        _ => &trial.reason,
+    }
+}
+
+/// What to call each ranking: its heading, with the settings that tell it from its namesakes.
+pub(crate) fn labels(rankings: &[Ranking]) -> Vec<String> {
+    let label = |ranking: &Ranking| {
+        let heading = ranking_title::ranking_heading(ranking);
+        let namesakes = rankings
+            .iter()
+            .filter(|it| ranking_title::ranking_heading(it) == heading);
+        let namesakes: Vec<_> = namesakes.collect();
+        let differs = |name: &str, value: &Value| {
+            namesakes
+                .iter()
+                .any(|other| other.settings.get(name) != Some(value))
+        };
+        let differing = ranking
+            .settings
+            .iter()
+            .filter(|(name, value)| differs(name, value));
+        let told: Vec<_> = differing
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        match told.is_empty() {
+            true => heading,
+            false => format!("{heading} ({})", told.join(", ")),
+        }
+    };
+    rankings.iter().map(label).collect()
+}

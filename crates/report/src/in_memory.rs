@@ -1,0 +1,29 @@
+//! The warning of databases in memory.
+
+use crate::document::Block;
+use std::collections::BTreeSet;
+use trueput_findings::Run;
+use trueput_findings::in_memory::breaks_its_level;
+use trueput_findings::trial_names::TrialNames;
+
+/// A warning of the trials whose level speaks of lost power and whose database or log lay in memory;
+/// `None` where there is none.
+pub(crate) fn warning(report: &Run) -> Option<Block> {
+    let names = TrialNames::of(report);
+    let usual = &report.manifest.host.file_system;
+    let affected = report
+        .trials
+        .iter()
+        .filter(|trial| breaks_its_level(trial, usual));
+    let affected: BTreeSet<String> = affected
+        .map(|trial| format!("{} ({})", names.contender(trial), trial.spec.durability))
+        .collect();
+    let affected: Vec<_> = affected.into_iter().collect();
+    (!affected.is_empty()).then(|| {
+        Block::Warnings(vec![format!(
+            "In memory (tmpfs or ramfs), nothing survives lost power at any level: {}. These are \
+             ranked separately.",
+            affected.join("; ")
+        )])
+    })
+}

@@ -1,0 +1,73 @@
+//! The isolation that contenders state, in words.
+
+use trueput_findings::answer::{lacking, stronger};
+use trueput_findings::cells::Cell;
+use trueput_findings::isolation::{NOT_STATED, word};
+use trueput_findings::rankings::Ranking;
+use trueput_record::{Phenomenon, Value};
+
+/// What stands in an engine's place where the storage itself is measured.
+const STORAGE: &str = "storage";
+
+/// Whether the contenders of a ranking differ in it: then each row says its own.
+pub(crate) fn differs(cells: &[Cell]) -> bool {
+    cells
+        .windows(2)
+        .any(|pair| pair[0].isolation != pair[1].isolation)
+}
+
+/// What all contenders of a ranking state, in a sentence; `None` where they differ, each row says it
+/// then, and where what is measured is the storage, which has no transactions.
+pub(crate) fn common(cells: &[Cell]) -> Option<String> {
+    let isolation = cells.first()?.isolation;
+    let has_transactions = cells.iter().any(|cell| cell.engine != STORAGE);
+    (has_transactions && !differs(cells)).then(|| match isolation {
+        Some(all) => format!("Isolation stated by the drivers: {all}."),
+        None => format!("Isolation: {NOT_STATED}."),
+    })
+}
+
+/// That nothing verifies the level that is stated for statements of SQL; `None` where the workload
+/// uses none, or no contender states a level.
+pub(crate) fn of_sql(ranking: &Ranking) -> Option<String> {
+    let is_in_sql = ranking.settings.get("store") == Some(&Value::from("sql"));
+    let is_stated = ranking.cells.iter().any(|cell| cell.isolation.is_some());
+    (is_in_sql && is_stated).then(|| {
+        "The isolation of SQL statements is stated by the driver and not tested.".to_owned()
+    })
+}
+
+/// That the leader of a ranking permits what contenders behind it proscribe: their places are not
+/// earned by the same work. `None` where it does not.
+pub(crate) fn caution(ranking: &Ranking) -> Option<String> {
+    let stronger = stronger(ranking);
+    let leader = ranking.cells.first().filter(|_| !stronger.is_empty())?;
+    let permits = |phenomenon: &Phenomenon| {
+        let mut behind = stronger.iter();
+        behind.any(|cell| lacking(leader, cell).any(|lacking| lacking == *phenomenon))
+    };
+    let permits = Phenomenon::ALL.into_iter().filter(permits);
+    let permits: Vec<_> = permits.map(|one| one.name().to_owned()).collect();
+    let names: Vec<_> = stronger.iter().map(|cell| cell.name()).collect();
+    let verb = if names.len() == 1 {
+        "prevents"
+    } else {
+        "prevent"
+    };
+    Some(format!(
+        "The leader has weaker isolation: {} runs at {} and permits anomalies that {} {verb}: {}. \
+         To rank each level separately, use --split-by isolation.",
+        leader.name(),
+        word(leader.isolation),
+        listed(&names),
+        listed(&permits),
+    ))
+}
+
+/// Names with "and" before the last.
+fn listed(names: &[String]) -> String {
+    match names.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+        _ => names.concat(),
+    }
+}

@@ -1,0 +1,103 @@
+//! A report as one JSON document, for programs.
+
+use serde::Serialize;
+use trueput_findings::ablation::{Ledger, ledgers};
+use trueput_findings::answer::{Answer, NextStep};
+use trueput_findings::bottleneck::{Held, held};
+use trueput_findings::over_time::OverTime;
+use trueput_findings::published::{Comparison, comparisons};
+use trueput_findings::rankings::{Ranking, rankings};
+use trueput_findings::scaling::{Series, series};
+use trueput_findings::threen1::Threen1Line;
+use trueput_findings::{Run, disturbance};
+use trueput_record::folder::RunEnd;
+use trueput_record::{FORMAT_VERSION, HostFacts, TrialRecord};
+
+#[derive(Serialize)]
+struct Document<'a> {
+    format: u32,
+    folder: String,
+    name: &'a str,
+    about: &'a str,
+    started_at: &'a str,
+    host: &'a HostFacts,
+    end: Option<&'a RunEnd>,
+    left_out: &'a [String],
+    rankings: Vec<Ranking>,
+    scaling: Vec<Series>,
+    held: Vec<Held<'a>>,
+    threen1: Vec<Threen1Trial<'a>>,
+    published: Vec<Comparison>,
+    ledger: Vec<Ledger>,
+    over_time: Vec<OverTime>,
+    trials: &'a [TrialRecord],
+    missing: Vec<&'a str>,
+    next_steps: Vec<NextStep>,
+    damaged: Vec<Damaged<'a>>,
+}
+
+#[derive(Serialize)]
+struct Threen1Trial<'a> {
+    trial: &'a str,
+    #[serde(flatten)]
+    line: Threen1Line,
+}
+
+#[derive(Serialize)]
+struct Damaged<'a> {
+    line: usize,
+    message: &'a str,
+}
+
+/// Writes the document, indented.
+pub fn render(report: &Run) -> String {
+    let manifest = &report.manifest;
+    let threen1 = |trial| {
+        let line = Threen1Line::of(trial)?;
+        Some(Threen1Trial {
+            trial: &trial.spec.id,
+            line,
+        })
+    };
+    let cores = f64::from(manifest.host.cores);
+    let measured = report.trials.iter();
+    let measured = measured.filter_map(|trial| Some((trial, trial.measurement.as_ref()?)));
+    let rankings = rankings(manifest, &report.trials);
+    let noise = disturbance::of_run(report);
+    let document = Document {
+        format: FORMAT_VERSION,
+        folder: report.shown_as.to_string_lossy().into_owned(),
+        name: &manifest.name,
+        about: &manifest.about,
+        started_at: &manifest.started_at,
+        host: &manifest.host,
+        end: report.end.as_ref(),
+        left_out: &manifest.left_out,
+        scaling: series(&rankings),
+        next_steps: Answer::from_rankings(report, &rankings, noise.as_ref()).next_steps,
+        rankings,
+        held: measured
+            .filter_map(|(trial, measurement)| held(trial, measurement, cores))
+            .collect(),
+        published: comparisons(report).unwrap_or_default(),
+        ledger: ledgers(report),
+        over_time: trueput_findings::over_time::all(report),
+        threen1: report.trials.iter().filter_map(threen1).collect(),
+        trials: &report.trials,
+        missing: report
+            .missing()
+            .iter()
+            .map(|spec| spec.id.as_str())
+            .collect(),
+        damaged: report
+            .damaged
+            .iter()
+            .map(|damaged| Damaged {
+                line: damaged.line,
+                message: &damaged.message,
+            })
+            .collect(),
+    };
+    // Only a map with keys other than strings could fail here, and no noun of ours has one.
+    serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"
+}

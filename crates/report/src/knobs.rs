@@ -1,0 +1,240 @@
+//! What each knob did where trials differ by it: the rate, what it cost, and what it gives up.
+
+use crate::document::{Block, Column, Table};
+use std::collections::{BTreeMap, BTreeSet};
+use trueput_findings::Run;
+use trueput_findings::cells::Cell;
+use trueput_findings::rankings::Ranking;
+use trueput_findings::significance::{between, counting};
+use trueput_findings::statistics::{Comparison, compare_together};
+use trueput_findings::units::number;
+use trueput_record::Value;
+
+/// The place of the column that tells turns apart which look the same.
+const BESIDES: usize = 4;
+
+/// What turning one knob did, everything else being equal.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Effect {
+    /// Where: workload, level, workers.
+    pub ranking: String,
+    /// The contender's engine.
+    pub engine: String,
+    /// The knob.
+    pub knob: String,
+    /// What it was turned to.
+    pub value: Value,
+    /// What it is compared with: the value that stands first in the plan.
+    pub base: Value,
+    /// The rate over that at the base value, with its evidence.
+    pub rate: Comparison,
+    /// The rate over the base's: of the geometric means over the repeats, as the evidence has it; of
+    /// the medians where fewer than three repeats count.
+    pub rate_ratio: f64,
+    /// Peak memory over the base's.
+    pub memory_ratio: f64,
+    /// The database's size over the base's.
+    pub database_ratio: f64,
+    /// At what else it stood, where the same turn was made elsewhere too: `journal_buffers=128`. Empty
+    /// where it was not.
+    pub besides: String,
+    /// What turning it away from its default gives up, in the driver's words; may be empty.
+    pub gives_up: String,
+}
+
+/// Two cells of a ranking that differ in one knob alone, the base first.
+struct Turn<'a> {
+    ranking: &'a Ranking,
+    base: &'a Cell,
+    cell: &'a Cell,
+    knob: String,
+}
+
+/// Every effect that the run can tell, by ranking and knob.
+pub(crate) fn effects(report: &Run, rankings: &[Ranking]) -> Vec<Effect> {
+    let turns: Vec<_> = rankings.iter().flat_map(turns).collect();
+    let rates = compare_together(turns.len(), |place, comparisons| {
+        Some(turns[place].rate(report, comparisons))
+    });
+    let rated = turns.iter().zip(rates);
+    let effect = |(turn, rate): (&Turn<'_>, _)| effect(report, turn, rate?, besides(turn, &turns));
+    rated.filter_map(effect).collect()
+}
+
+impl Turn<'_> {
+    /// Its rate over that at the base value, one of `comparisons` that are read together.
+    fn rate(&self, report: &Run, comparisons: usize) -> Comparison {
+        let headline = &self.ranking.headline;
+        let trials = |cell: &Cell| counting(&report.trials, cell.cell, headline);
+        between(
+            &trials(self.base),
+            &trials(self.cell),
+            headline,
+            comparisons,
+        )
+    }
+
+    /// What a reader sees of it: where, whose knob, from what to what.
+    fn seen(&self) -> [String; 5] {
+        let value = |cell: &Cell| cell.knobs.get(&self.knob).map(ToString::to_string);
+        [
+            crate::ranking_title::ranking_heading(self.ranking),
+            self.cell.engine.clone(),
+            self.knob.clone(),
+            value(self.cell).unwrap_or_default(),
+            value(self.base).unwrap_or_default(),
+        ]
+    }
+
+    /// Everything at which it stood that another turn may tell otherwise, by name.
+    fn surroundings(&self) -> BTreeMap<String, String> {
+        let Self { ranking, cell, .. } = self;
+        let given = ranking.settings.iter().chain(&cell.knobs);
+        let given = given.filter(|(name, _)| **name != self.knob);
+        let mut all: BTreeMap<_, _> = given
+            .map(|(name, value)| (name.clone(), value.to_string()))
+            .collect();
+        let conditions = cell.conditions.named().into_iter();
+        all.extend(conditions.map(|(name, value)| (name.to_owned(), value)));
+        all.insert("worker_kind".to_owned(), cell.worker_kind.to_string());
+        all.insert("version".to_owned(), cell.version.clone());
+        all.insert("build".to_owned(), cell.origin.clone());
+        all
+    }
+}
+
+/// What tells a turn from those that look the same.
+fn besides(turn: &Turn<'_>, turns: &[Turn<'_>]) -> String {
+    let namesakes = turns.iter().filter(|other| other.seen() == turn.seen());
+    let others: Vec<_> = namesakes.map(Turn::surroundings).collect();
+    let differs = |(name, value): &(String, String)| {
+        others
+            .iter()
+            .any(|other| other.get(name).is_none_or(|told| told != value))
+    };
+    let own = turn.surroundings().into_iter().filter(differs);
+    let told: Vec<_> = own.map(|(name, value)| format!("{name}={value}")).collect();
+    told.join(", ")
+}
+
+fn turns(ranking: &Ranking) -> Vec<Turn<'_>> {
+    let mut turns = Vec::new();
+    let mut cells: Vec<&Cell> = ranking.contenders().collect();
+    cells.sort_by_key(|cell| cell.cell);
+    for (index, &cell) in cells.iter().enumerate() {
+        // The first cell that differs by one knob alone is what the others are held against.
+        let mut seen = BTreeSet::new();
+        for &base in &cells[..index] {
+            let Some(knob) = only_difference(base, cell) else {
+                continue;
+            };
+            if seen.insert(knob.clone()) {
+                turns.push(Turn {
+                    ranking,
+                    base,
+                    cell,
+                    knob,
+                });
+            }
+        }
+    }
+    turns
+}
+
+/// The knob in which two cells differ, where they differ in nothing else.
+fn only_difference(one: &Cell, other: &Cell) -> Option<String> {
+    let alike = one.engine == other.engine
+        && one.sha256 == other.sha256
+        && one.origin == other.origin
+        && one.worker_kind == other.worker_kind
+        && one.conditions == other.conditions;
+    let names: BTreeSet<_> = one.knobs.keys().chain(other.knobs.keys()).collect();
+    let mut differing = names
+        .into_iter()
+        .filter(|name| one.knobs.get(*name) != other.knobs.get(*name));
+    let knob = differing.next().filter(|_| alike)?;
+    differing.next().is_none().then(|| knob.clone())
+}
+
+/// What a turn did whose rates compare so.
+fn effect(report: &Run, turn: &Turn<'_>, rate: Comparison, besides: String) -> Option<Effect> {
+    let Turn {
+        ranking,
+        base,
+        cell,
+        knob,
+    } = turn;
+    let (turned, from) = (cell.knobs.get(knob)?, base.knobs.get(knob)?);
+    let over = |figure: fn(&Cell) -> f64| figure(cell) / figure(base);
+    let given_up = report
+        .manifest
+        .gives_up
+        .get(&format!("{}.{knob}", cell.engine));
+    let of_medians = over(|cell| cell.figures.headline_per_s.median);
+    Some(Effect {
+        ranking: crate::ranking_title::ranking_heading(ranking),
+        engine: cell.engine.clone(),
+        value: turned.clone(),
+        base: from.clone(),
+        rate,
+        rate_ratio: rate.ratio.map_or(of_medians, |ratio| ratio.estimate),
+        memory_ratio: over(|cell| cell.figures.peak_pss_bytes),
+        database_ratio: over(|cell| cell.figures.database_allocated_bytes),
+        gives_up: given_up.cloned().unwrap_or_default(),
+        knob: knob.clone(),
+        besides,
+    })
+}
+
+/// The effects as a table; nothing where no trials differ by a knob alone.
+pub(crate) fn blocks(effects: &[Effect]) -> Vec<Block> {
+    if effects.is_empty() {
+        return Vec::new();
+    }
+    let column = |title: &str, figures: bool, dispensable: u8| Column {
+        title: title.to_owned(),
+        figures,
+        dispensable,
+    };
+    let mut columns = vec![
+        column("knob", false, 0),
+        column("where", false, 2),
+        column("changed to", true, 0),
+        column("from", true, 0),
+        column("rate", true, 0),
+        column("told apart", false, 0),
+        column("memory", true, 4),
+        column("database", true, 4),
+        column("cost", false, 1),
+    ];
+    let several = effects.iter().any(|effect| !effect.besides.is_empty());
+    if several {
+        columns.insert(BESIDES, column("beside", false, 0));
+    }
+    let times = |ratio: f64| match ratio.is_finite() {
+        true => format!("{} ×", number(ratio)),
+        false => "–".to_owned(),
+    };
+    let row = |effect: &Effect| {
+        let mut row = vec![
+            format!("{} {}", effect.engine, effect.knob),
+            effect.ranking.clone(),
+            effect.value.to_string(),
+            effect.base.to_string(),
+            times(effect.rate_ratio),
+            effect.rate.verdict.words().to_owned(),
+            times(effect.memory_ratio),
+            times(effect.database_ratio),
+            match effect.gives_up.is_empty() {
+                true => "none stated by the driver".to_owned(),
+                false => effect.gives_up.clone(),
+            },
+        ];
+        if several {
+            row.insert(BESIDES, effect.besides.clone());
+        }
+        row
+    };
+    let rows = effects.iter().map(row).collect();
+    vec![Block::Table(Table { columns, rows })]
+}

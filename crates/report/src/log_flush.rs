@@ -1,0 +1,209 @@
+//! What the `log-flush` trials of a run came to, side by side, and whether the block device saw the
+//! flushes that were acknowledged.
+
+use crate::document::{Block, Column, Table};
+use trueput_findings::statistics::median;
+use trueput_findings::units::{counted, nanoseconds, number};
+use trueput_record::measurement::Measurement;
+use trueput_record::{Durability, TrialRecord};
+
+/// Fewer flushes at the device than this part of those that were asked for mean that most were
+/// acknowledged without one.
+const FEW: f64 = 0.1;
+
+const UNSEEN: &str = "cannot be seen";
+
+/// The trials of one cell.
+struct Row<'a> {
+    first: &'a TrialRecord,
+    measured: Vec<&'a Measurement>,
+}
+
+/// A heading, the table and what it warns of; nothing where no such trial counts.
+pub(crate) fn blocks(trials: &[TrialRecord]) -> Vec<Block> {
+    let mut rows: Vec<Row<'_>> = Vec::new();
+    let of_workload = |trial: &&TrialRecord| trial.spec.workload == "log-flush";
+    for trial in trials.iter().filter(of_workload) {
+        let Some(measured) = trial.measurement.as_ref().filter(|_| trial.is_rankable()) else {
+            continue;
+        };
+        match rows
+            .iter_mut()
+            .find(|row| row.first.spec.cell == trial.spec.cell)
+        {
+            Some(row) => row.measured.push(measured),
+            None => rows.push(Row {
+                first: trial,
+                measured: vec![measured],
+            }),
+        }
+    }
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let mut blocks = vec![
+        Block::Heading(2, "Log flushes, side by side".to_owned()),
+        Block::Table(table(&rows)),
+    ];
+    let warnings: Vec<_> = rows.iter().filter_map(Row::warning).collect();
+    if !warnings.is_empty() {
+        blocks.push(Block::Warnings(warnings));
+    }
+    for row in &rows {
+        if let Some(lines) = berkeley(row.first) {
+            let form = "As the test program of Berkeley DB's reference guide prints it:";
+            blocks.push(Block::Text(form.to_owned()));
+            blocks.push(Block::List(lines.to_vec()));
+        }
+    }
+    blocks
+}
+
+/// The three lines that Berkeley DB's test program prints; `None` for another form of the test.
+#[must_use]
+pub fn berkeley(trial: &TrialRecord) -> Option<[String; 3]> {
+    let in_place = setting(trial, "at") == "place" && trial.spec.workers == 1;
+    let measured = trial.measurement.as_ref().filter(|_| in_place)?;
+    let commits = measured.operation("commit")?;
+    Some([
+        format!("running: {} ops", commits.count),
+        format!("Elapsed time: {:.6} seconds", measured.elapsed_s),
+        format!(
+            "{} ops: {:7.2} ops per second",
+            commits.count, commits.per_s
+        ),
+    ])
+}
+
+/// A setting in words; empty where the record has none of that name.
+fn setting(trial: &TrialRecord, name: &str) -> String {
+    let value = trial.spec.settings.get(name);
+    value.map(ToString::to_string).unwrap_or_default()
+}
+
+impl Row<'_> {
+    fn median(&self, figure: impl Fn(&Measurement) -> Option<f64>) -> Option<f64> {
+        let figures: Vec<f64> = self.measured.iter().filter_map(|one| figure(one)).collect();
+        median(figures)
+    }
+
+    fn shown(
+        &self,
+        figure: impl Fn(&Measurement) -> Option<f64>,
+        write: impl Fn(f64) -> String,
+    ) -> String {
+        self.median(figure).map_or_else(|| "–".to_owned(), write)
+    }
+
+    fn device_flushes_per_commit(&self) -> Option<f64> {
+        self.median(|one| per(device_flushes(one)?, commits(one)?))
+    }
+
+    /// What was acknowledged without a flush at the device. Direct writes may pass its cache by
+    /// themselves, and then need none.
+    fn warning(&self) -> Option<String> {
+        let flush = setting(self.first, "flush");
+        if self.first.spec.durability != Durability::Sync || flush == "direct-dsync" {
+            return None;
+        }
+        let seen = self.median(|one| per(device_flushes(one)?, asked_for(one)?))?;
+        if seen >= FEW {
+            return None;
+        }
+        let bytes = setting(self.first, "bytes");
+        let workers = self.first.spec.workers;
+        Some(format!(
+            "{flush} of {bytes} bytes by {}: the device completed {} flushes per flush that the \
+             file system acknowledged; lost power can lose commits",
+            counted(workers.into(), "worker"),
+            figures(seen)
+        ))
+    }
+}
+
+fn device_flushes(measured: &Measurement) -> Option<f64> {
+    measured.log_flushes().map(|count| count as f64)
+}
+
+fn commits(measured: &Measurement) -> Option<f64> {
+    Some(measured.operation("commit")?.count as f64)
+}
+
+/// Flushes that were asked for: with group commit fewer than commits.
+fn asked_for(measured: &Measurement) -> Option<f64> {
+    match measured.operation("flush") {
+        Some(flushes) => Some(flushes.count as f64),
+        None => commits(measured),
+    }
+}
+
+fn per(of: f64, one: f64) -> Option<f64> {
+    (one > 0.0).then(|| of / one)
+}
+
+fn figures(value: f64) -> String {
+    format!("{value:.3}")
+}
+
+fn table(rows: &[Row<'_>]) -> Table {
+    let column = |title: &str, figures: bool, dispensable: u8| Column {
+        title: title.to_owned(),
+        figures,
+        dispensable,
+    };
+    let placed = |row: &Row<'_>| row.first.spec.conditions.file_system.clone();
+    let several = rows.iter().any(|row| placed(row).is_some());
+    let mut columns = vec![
+        column("flush", false, 0),
+        column("bytes", true, 0),
+        column("at", false, 3),
+        column("file", false, 2),
+        column("files", false, 4),
+        column("workers", true, 0),
+        column("commits/s", true, 0),
+        column("p50", true, 1),
+        column("p99", true, 1),
+        column("commits/flush", true, 1),
+        column("device flushes/commit", true, 0),
+    ];
+    if several {
+        columns.insert(0, column("file system", false, 0));
+    }
+    let latency = |one: &Measurement, figure: fn(&Measurement) -> Option<u64>| {
+        figure(one).map(|latency_ns| latency_ns as f64)
+    };
+    let row = |row: &Row<'_>| {
+        let named = |name: &str| setting(row.first, name);
+        let mut cells = vec![
+            named("flush"),
+            named("bytes"),
+            named("at"),
+            named("file"),
+            named("files"),
+            row.first.spec.workers.to_string(),
+            row.shown(|one| Some(one.operation("commit")?.per_s), number),
+            row.shown(
+                |one| latency(one, |it| Some(it.operation("commit")?.latency.p50_ns)),
+                nanoseconds,
+            ),
+            row.shown(
+                |one| latency(one, |it| Some(it.operation("commit")?.latency.p99_ns)),
+                nanoseconds,
+            ),
+            row.shown(
+                |one| per(commits(one)?, asked_for(one)?),
+                |it| format!("{it:.2}"),
+            ),
+            row.device_flushes_per_commit()
+                .map_or_else(|| UNSEEN.to_owned(), figures),
+        ];
+        if several {
+            cells.insert(0, placed(row).unwrap_or_default().to_string());
+        }
+        cells
+    };
+    Table {
+        columns,
+        rows: rows.iter().map(row).collect(),
+    }
+}

@@ -1,0 +1,209 @@
+//! Several runs in one report: what each contender came to, run by run, then each run's own report.
+
+use crate::answer::Layout;
+use crate::charts::Charts;
+use crate::document::{Block, Column, Table};
+use crate::format::{Format, Style};
+use crate::{csv, html, json, markdown, narrate, terminal};
+use std::collections::BTreeMap;
+use trueput_findings::Run;
+use trueput_findings::compare::{Selector, Side};
+use trueput_findings::history::{Point, Tracked, tracked};
+use trueput_findings::marks::marked;
+use trueput_findings::shell::quoted;
+use trueput_findings::units::{counted, number, per_cent};
+
+const SIDE_BY_SIDE: &str = "Geometric mean rate of each contender in each run, and its ratio to \
+    the first run. Runs of different machines are not ranked against each other; trueput compare \
+    tests for differences.";
+
+/// Writes several runs as one report. It ends with a newline. JSON is an array of the runs' documents,
+/// CSV has the trials of all.
+#[must_use]
+pub fn render(reports: &[Run], format: Format, style: Style) -> String {
+    match format {
+        Format::Terminal => terminal::render(&document(reports, style.charts), style),
+        Format::Markdown => markdown::render(&document(reports, Charts::Off)),
+        Format::Csv => csv::render(reports),
+        Format::Json => {
+            let documents: Vec<String> = reports.iter().map(json::render).collect();
+            let documents = documents.iter().map(|text| text.trim_end());
+            format!("[{}]\n", documents.collect::<Vec<_>>().join(",\n"))
+        }
+    }
+}
+
+/// Fewer lines than these are left to the runs' list and to their contenders, however many the other
+/// has.
+const FEWEST_LINES: usize = 10;
+
+/// Several runs side by side on one screen: the runs, what each contender came to in them, and how to
+/// see everything. It ends with a newline.
+#[must_use]
+pub fn answer(reports: &[Run], layout: Layout) -> String {
+    let runs: Vec<_> = (1..)
+        .zip(reports)
+        .map(|(number, report)| format!("run {number}: {}", described(report)))
+        .collect();
+    let paths = reports.iter().map(|report| &report.shown_as);
+    let paths = paths.map(|run| quoted(&run.to_string_lossy()));
+    let paths = paths.collect::<Vec<_>>().join(" ");
+    let whole = format!("Everything: trueput report {paths} --full");
+    let everything = match layout.fits(&whole) {
+        true => whole,
+        false => "Everything: the same command with --full".to_owned(),
+    };
+    // The first line and the last one, two blank ones.
+    let room = layout.lines.saturating_sub(4);
+    let table = side_by_side(reports).rows;
+    let for_runs = runs
+        .len()
+        .min(room.saturating_sub(table.len() + 1).max(FEWEST_LINES));
+    let mut lines = vec![layout.cut(&title(reports))];
+    lines.extend(layout.listed(&runs, for_runs));
+    if !table.is_empty() {
+        lines.push(String::new());
+        let titles = ["contender", "run", "mean/s", "of the first"].map(str::to_owned);
+        let rows = table.into_iter().map(|row| {
+            let mut row = row.into_iter();
+            std::array::from_fn(|_| row.next().unwrap_or_default())
+        });
+        let rows: Vec<[String; 4]> = std::iter::once(titles).chain(rows).collect();
+        let left = (room + 2).saturating_sub(lines.len());
+        lines.extend(layout.listed(&layout.aligned(&rows, 2), left));
+    }
+    lines.extend([String::new(), layout.cut(&everything)]);
+    lines.join("\n") + "\n"
+}
+
+/// Writes several runs as one HTML page that needs nothing else: no network and no other file. It
+/// ends with a newline.
+#[must_use]
+pub fn page(reports: &[Run]) -> String {
+    let mut beside = opening(reports);
+    let runs = reports.iter().map(|report| &report.shown_as);
+    let runs = runs.map(|run| quoted(&run.to_string_lossy()));
+    let words = ["trueput", "report"].map(str::to_owned).into_iter();
+    let to_file = ["--html", "page.html"].map(str::to_owned);
+    beside.push(Block::Text("This page again:".to_owned()));
+    beside.push(Block::Command(words.chain(runs).chain(to_file).collect()));
+    html::multi_run::render(reports, &title(reports), &beside)
+}
+
+fn title(reports: &[Run]) -> String {
+    format!("{} runs side by side", reports.len())
+}
+
+/// The runs, and what each contender came to in each of them.
+fn opening(reports: &[Run]) -> Vec<Block> {
+    let runs = (1..).zip(reports);
+    let runs = runs.map(|(number, report)| format!("run {number}: {}", described(report)));
+    let mut blocks = vec![Block::List(runs.collect())];
+    let table = side_by_side(reports);
+    if !table.rows.is_empty() {
+        blocks.push(Block::Text(SIDE_BY_SIDE.to_owned()));
+        blocks.push(Block::Table(table));
+    }
+    blocks
+}
+
+fn document(reports: &[Run], charts: Charts) -> Vec<Block> {
+    let mut blocks = vec![Block::Heading(1, format!("trueput: {}", title(reports)))];
+    blocks.extend(opening(reports));
+    for report in reports {
+        blocks.extend(narrate::document(report, charts));
+    }
+    blocks
+}
+
+fn described(report: &Run) -> String {
+    let host = &report.manifest.host;
+    format!(
+        "{}: {} on {}, {}, {} cores, {}; {}, started {}",
+        report.shown_as.display(),
+        report.manifest.name,
+        host.host_name,
+        host.cpu_model,
+        host.cores,
+        host.file_system.kind,
+        host.kernel,
+        report.manifest.started_at
+    )
+}
+
+/// The cells of all runs, each with the place of its run.
+fn cells(reports: &[Run]) -> Vec<(usize, Tracked)> {
+    let mut cells = Vec::new();
+    for (index, report) in reports.iter().enumerate() {
+        let label = report.shown_as.display().to_string();
+        // A run without a trial says so in its own report.
+        if let Ok(side) = Side::new(&label, report.clone(), Selector::default()) {
+            cells.extend(tracked(&side).into_iter().map(|cell| (index, cell)));
+        }
+    }
+    cells
+}
+
+/// What a cell is called so that no two series have one name: with the settings and conditions that
+/// are not the same in all cells of its workload.
+fn name(cell: &Tracked, all: &[(usize, Tracked)]) -> String {
+    let series = &cell.series;
+    let contender = marked(&series.contender, &cell.point.marks);
+    let workers = counted(u64::from(series.workers), "worker");
+    let (workload, level) = (&series.workload, series.durability);
+    let mut name = format!("{contender}, {workload}, {level}, {workers}");
+    let same_workload = |other: &&Tracked| other.series.workload == *workload;
+    for (key, value) in &series.circumstances {
+        let mut others = all.iter().map(|(_, other)| other).filter(same_workload);
+        let tells = others.any(|other| other.series.circumstances.get(key) != Some(value));
+        let setting = format!("{key}={value}");
+        if tells && !contender.contains(&setting) {
+            name += &format!(", {setting}");
+        }
+    }
+    name
+}
+
+fn side_by_side(reports: &[Run]) -> Table {
+    let mut rows: BTreeMap<String, (String, Vec<(usize, Point)>)> = BTreeMap::new();
+    let cells = cells(reports);
+    let names: Vec<_> = cells.iter().map(|(_, cell)| name(cell, &cells)).collect();
+    for ((index, cell), name) in cells.into_iter().zip(names) {
+        let row = rows.entry(cell.key).or_insert((name, Vec::new()));
+        row.1.push((index, cell.point));
+    }
+    let column = |title: &str, figures, dispensable| Column {
+        title: title.to_owned(),
+        figures,
+        dispensable,
+    };
+    let lines = rows.into_values().flat_map(|(name, points)| {
+        let first = points.first().map_or(0.0, |(_, point)| point.per_s);
+        let line = move |(index, point): (usize, Point)| {
+            let of_first = if first > 0.0 {
+                point.per_s / first
+            } else {
+                0.0
+            };
+            vec![
+                name.clone(),
+                format!("{} ({})", index + 1, point.host),
+                number(point.per_s),
+                per_cent(of_first),
+                point.version,
+            ]
+        };
+        points.into_iter().map(line).collect::<Vec<_>>()
+    });
+    Table {
+        rows: lines.collect(),
+        columns: vec![
+            column("contender", false, 0),
+            column("run", false, 0),
+            column("mean per second", true, 0),
+            column("of the first", true, 0),
+            // Some engines tell a version with a date and a hash.
+            column("version", false, 2),
+        ],
+    }
+}

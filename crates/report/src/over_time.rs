@@ -1,0 +1,129 @@
+//! The section on rates over time.
+
+use crate::document::{Block, Column, Table};
+use std::collections::BTreeMap;
+use trueput_findings::Run;
+use trueput_findings::eligibility::headline;
+use trueput_findings::over_time::{Cliff, over_time, told};
+use trueput_findings::trial_names::TrialNames;
+use trueput_findings::units::{number, per_cent};
+
+const TEXT: &str = "The first trial of each cell, second by second. A cliff is a drop to a lower \
+    level, or one or two seconds below half of the median. Engine events come from the engine's \
+    log or counters.";
+
+/// The section; nothing where no engine tells and no trial is of a ledger.
+pub(crate) fn blocks(report: &Run) -> Vec<Block> {
+    let names = TrialNames::of(report);
+    let mut rows = Vec::new();
+    let mut cliffs = Vec::new();
+    for trial in told(report) {
+        let headline = headline(&report.manifest, &[trial]);
+        let Some(told) = over_time(trial, &headline) else {
+            continue;
+        };
+        let name = names.trial(trial);
+        cliffs.extend(told.cliffs.iter().map(|cliff| sentence(&name, cliff)));
+        rows.push(vec![
+            name,
+            told.seconds.to_string(),
+            number(told.median_per_s),
+            told.cliffs.len().to_string(),
+            events_in_words(told.events.as_ref()),
+        ]);
+    }
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let column = |title: &str, figures: bool| Column {
+        title: title.to_owned(),
+        figures,
+        dispensable: 0,
+    };
+    let columns = vec![
+        column("trial", false),
+        column("seconds", true),
+        column("median/s", true),
+        column("cliffs", true),
+        column("engine events", false),
+    ];
+    let mut blocks = vec![
+        Block::Heading(2, "Over time".to_owned()),
+        Block::Text(TEXT.to_owned()),
+        Block::Table(Table { columns, rows }),
+    ];
+    if !cliffs.is_empty() {
+        blocks.push(Block::List(cliffs));
+    }
+    blocks
+}
+
+/// Counts of events in words.
+pub(crate) fn events_in_words(events: Option<&BTreeMap<String, u64>>) -> String {
+    match events {
+        None => "not reported by the engine".to_owned(),
+        Some(counts) if counts.is_empty() => "no checkpoint, flush or compaction".to_owned(),
+        Some(counts) => {
+            let words = counts
+                .iter()
+                .map(|(kind, count)| match (kind.as_str(), count) {
+                    (kind, 1) => format!("1 {kind}"),
+                    ("flush" | "log switch", count) => format!("{count} {kind}es"),
+                    (kind, count) => format!("{count} {kind}s"),
+                });
+            words.collect::<Vec<_>>().join(", ")
+        }
+    }
+}
+
+fn sentence(name: &str, cliff: &Cliff) -> String {
+    let events: Vec<String> = cliff
+        .events
+        .iter()
+        .take(4)
+        .map(|event| {
+            format!(
+                "{} at {} s ({})",
+                event.kind,
+                number(event.at_s),
+                event.detail
+            )
+        })
+        .collect();
+    let more = cliff.events.len().saturating_sub(events.len());
+    let events = match (events.is_empty(), more) {
+        (true, _) => "no engine event in this time".to_owned(),
+        (false, 0) => events.join("; "),
+        (false, more) => format!("{}; and {more} more", events.join("; ")),
+    };
+    let until = match cliff.recovered {
+        true => "",
+        false => ", until the end",
+    };
+    format!(
+        "{name}: drop of {} at {} s, for {} s{until}: {events}",
+        per_cent(cliff.depth),
+        number(cliff.from_s),
+        number(cliff.length_s)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trueput_findings::over_time::counted;
+    use trueput_record::recovery::EventRecord;
+
+    #[test]
+    fn that_there_was_no_checkpoint_is_said_plainly_and_only_where_the_engine_tells() {
+        let event = |kind: &str| EventRecord {
+            at_s: 1.0,
+            kind: kind.to_owned(),
+            detail: String::new(),
+        };
+        let told = counted(&[event("flush"), event("flush ended"), event("flush")]);
+        assert_eq!(events_in_words(Some(&told)), "2 flushes");
+        assert!(events_in_words(Some(&BTreeMap::new())).starts_with("no checkpoint"));
+        assert_eq!(events_in_words(None), "not reported by the engine");
+    }
+}

@@ -1,0 +1,172 @@
+//! The sections of a report that set published tables beside ours.
+
+use crate::document::{Block, Column, Table};
+use trueput_findings::Run;
+use trueput_findings::published::RatioTable;
+use trueput_findings::published::shown;
+use trueput_findings::published::{ComparedRow, Comparison, Role, comparisons};
+use trueput_findings::units::number;
+use trueput_record::published::Cell;
+
+/// What marks a row or a ratio of ours.
+const HERE: &str = "here";
+
+/// A section for each document that the run matches a table of; nothing where it matches none.
+pub(crate) fn blocks(report: &Run) -> Vec<Block> {
+    let found = match comparisons(report) {
+        Ok(found) => found,
+        Err(error) => return vec![Block::Warnings(vec![error.to_string()])],
+    };
+    let mut blocks = Vec::new();
+    for of_document in found.chunk_by(|one, other| one.document == other.document) {
+        blocks.extend(document(of_document));
+    }
+    blocks
+}
+
+fn document(comparisons: &[Comparison]) -> Vec<Block> {
+    let Some(first) = comparisons.first() else {
+        return Vec::new();
+    };
+    let heading = format!("Compared with \"{}\" ({})", first.document, first.year);
+    let advice = match comparisons.iter().any(|one| !one.ratios.is_empty()) {
+        true => "compare ratios within a set, not absolute rates",
+        false => "do not compare their figures with ours",
+    };
+    let text = format!(
+        "The rows of {} come from another machine: {advice}. Differences:",
+        first.year
+    );
+    let mut differs: Vec<String> = Vec::new();
+    for point in comparisons.iter().flat_map(|one| &one.differs) {
+        if !differs.contains(point) {
+            differs.push(point.clone());
+        }
+    }
+    let mut blocks = vec![
+        Block::Heading(2, heading),
+        Block::Text(text),
+        Block::List(differs),
+    ];
+    for comparison in comparisons {
+        blocks.push(Block::Heading(3, comparison.title.clone()));
+        for ratios in &comparison.ratios {
+            blocks.push(Block::Text(format!(
+                "{}, inside each set:",
+                capitalised(&ratios.title)
+            )));
+            blocks.push(Block::Table(ratio_table(ratios, comparison)));
+            if !ratios.note.is_empty() {
+                blocks.push(Block::Text(ratios.note.clone()));
+            }
+        }
+        blocks.extend(figures(comparison));
+        blocks.push(Block::Text(format!(
+            "For its method and caveats, see 'trueput published {}'.",
+            comparison.id
+        )));
+    }
+    blocks
+}
+
+/// The figures: in one table where both sets are of one size. Else each set has a table of its own,
+/// whose columns say at what size it was measured.
+fn figures(comparison: &Comparison) -> Vec<Block> {
+    let Some(sizes) = &comparison.sizes else {
+        let rows: Vec<_> = comparison.rows.iter().collect();
+        return vec![Block::Table(table(comparison, &rows, ""))];
+    };
+    let set = |ours: bool, size: &str, whose: &str| {
+        let rows = comparison.rows.iter().filter(|row| row.ours == ours);
+        let rows: Vec<_> = rows.collect();
+        [
+            Block::Text(format!("The figures of {whose}, at {size}:")),
+            Block::Table(table(comparison, &rows, size)),
+        ]
+    };
+    let here = set(true, &sizes.here, HERE);
+    let there = set(false, &sizes.there, &comparison.year);
+    here.into_iter().chain(there).collect()
+}
+
+/// A heading with the size that its figures were measured at, where that is to be told.
+fn at_size(title: &str, size: &str) -> String {
+    match size.is_empty() {
+        true => title.to_owned(),
+        false => format!("{title} at {size}"),
+    }
+}
+
+/// Rows in the document's layout, with whose each is before it.
+fn table(comparison: &Comparison, rows: &[&ComparedRow], size: &str) -> Table {
+    let mut columns = vec![column("from", false)];
+    let named = comparison.columns.iter().enumerate();
+    columns.extend(named.map(|(place, one)| {
+        let mut cells = comparison.rows.iter().map(|row| &row.cells[place]);
+        let title = match one.role {
+            Role::Figure => at_size(&one.name, size),
+            Role::Key | Role::Size => one.name.clone(),
+        };
+        column(&title, cells.all(|cell| !matches!(cell, Cell::Text(_))))
+    }));
+    let rows = rows.iter().map(|row| {
+        let mut cells = vec![match row.ours {
+            true => format!("{HERE}: {}", row.who),
+            false => comparison.year.clone(),
+        }];
+        cells.extend(row.cells.iter().map(|cell| match cell {
+            Cell::Number(figure) if row.ours => number(*figure),
+            other => shown(other),
+        }));
+        cells
+    });
+    Table {
+        columns,
+        rows: rows.collect(),
+    }
+}
+
+fn ratio_table(ratios: &RatioTable, comparison: &Comparison) -> Table {
+    let several = ratios.rows.iter().any(|row| row.who != ratios.rows[0].who);
+    let mut columns: Vec<_> = ratios.keys.iter().map(|key| column(key, false)).collect();
+    if several {
+        columns.insert(0, column("contender", false));
+    }
+    let (here, there) = match &comparison.sizes {
+        None => ("", ""),
+        Some(sizes) => (sizes.here.as_str(), sizes.there.as_str()),
+    };
+    columns.extend([
+        column(&at_size(HERE, here), true),
+        column(&at_size(&comparison.year, there), true),
+    ]);
+    let told = |ratio: Option<f64>| ratio.map_or_else(|| "-".to_owned(), number);
+    let rows = ratios.rows.iter().map(|row| {
+        let mut cells = row.keys.clone();
+        if several {
+            cells.insert(0, row.who.clone());
+        }
+        cells.extend([told(row.here), told(row.there)]);
+        cells
+    });
+    Table {
+        rows: rows.collect(),
+        columns,
+    }
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters
+        .next()
+        .map(|first| first.to_uppercase().collect::<String>());
+    first.unwrap_or_default() + letters.as_str()
+}
+
+fn column(title: &str, figures: bool) -> Column {
+    Column {
+        title: title.to_owned(),
+        figures,
+        dispensable: 0,
+    }
+}

@@ -1,0 +1,31 @@
+//! What a ranking is called.
+
+use crate::fixed_rate;
+use trueput_findings::isolation;
+use trueput_findings::rankings::Ranking;
+
+/// What a ranking stands under.
+pub(crate) fn ranking_heading(ranking: &Ranking) -> String {
+    let subject = match (only_harness(ranking), ranking.in_memory) {
+        (true, _) => "the harness itself".to_owned(),
+        (false, false) => ranking.durability.to_string(),
+        (false, true) => format!(
+            "{} in memory (nothing survives lost power)",
+            ranking.durability
+        ),
+    };
+    let (workload, workers) = (&ranking.workload, ranking.workers);
+    let unit = if workers == 1 { "worker" } else { "workers" };
+    let mut heading = format!("{workload}, {subject}, {workers} {unit}");
+    if ranking.is_split && !only_harness(ranking) {
+        heading += &format!(", isolation {}", isolation::word(ranking.isolation));
+    }
+    match fixed_rate::heading(ranking) {
+        Some(order) => format!("{heading}, {order}"),
+        None => heading,
+    }
+}
+
+pub(crate) fn only_harness(ranking: &Ranking) -> bool {
+    ranking.contenders().next().is_none() && !ranking.harness.is_empty()
+}

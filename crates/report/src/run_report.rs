@@ -1,0 +1,54 @@
+//! A run as a report: the methods that write it in each format.
+
+use crate::charts::Charts;
+use crate::format::{Format, Style};
+use crate::{csv, html, json, markdown, narrate, terminal};
+use std::path::PathBuf;
+use trueput_findings::Run;
+
+/// The page's file in a run folder.
+const PAGE: &str = "report.html";
+
+/// What writes a run as a report.
+pub trait RunReport {
+    /// Writes the report. It ends with a newline.
+    #[must_use]
+    fn render(&self, format: Format, style: Style) -> String;
+
+    /// Writes the ledger for a terminal, with what its engines did over time and the published steps
+    /// beside. It ends with a newline.
+    #[must_use]
+    fn render_ledger(&self, style: Style) -> String;
+
+    /// Writes the report as one HTML page that needs nothing else: no network and no other file. It
+    /// ends with a newline.
+    #[must_use]
+    fn page(&self) -> String;
+
+    /// Where a run's page is kept: in its folder.
+    #[must_use]
+    fn page_path(&self) -> PathBuf;
+}
+
+impl RunReport for Run {
+    fn render(&self, format: Format, style: Style) -> String {
+        match format {
+            Format::Terminal => terminal::render(&narrate::document(self, style.charts), style),
+            Format::Markdown => markdown::render(&narrate::document(self, Charts::Off)),
+            Format::Csv => csv::render(std::slice::from_ref(self)),
+            Format::Json => json::render(self),
+        }
+    }
+
+    fn render_ledger(&self, style: Style) -> String {
+        terminal::render(&narrate::ledger_document(self), style)
+    }
+
+    fn page(&self) -> String {
+        html::render(self)
+    }
+
+    fn page_path(&self) -> PathBuf {
+        self.folder.join(PAGE)
+    }
+}

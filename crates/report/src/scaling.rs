@@ -1,0 +1,163 @@
+//! The law in words and figures for a report.
+
+use crate::document::{Column, Table};
+use std::collections::BTreeMap;
+use trueput_findings::scaling::{Coefficient, Fit, Peak, Unfit};
+use trueput_findings::units::{number, per_cent};
+
+/// A row per series (an engine's reads over its readers, say): the coefficients with their
+/// intervals, how well the law fits, and where it peaks. A series without a fit has none, and one
+/// that the law does not describe has no coefficients.
+#[must_use]
+pub fn table(series: &[(String, Result<Fit, Unfit>)]) -> Table {
+    let column = |title: &str, figures: bool, dispensable: u8| Column {
+        title: title.to_owned(),
+        figures,
+        dispensable,
+    };
+    let row = |(name, fit): &(String, Result<Fit, Unfit>)| {
+        let fit = fit.as_ref().ok()?;
+        let described = fit.misfit().is_none();
+        let told = |coefficient: &Coefficient| match described {
+            true => with_interval(coefficient),
+            false => "–".to_owned(),
+        };
+        Some(vec![
+            name.clone(),
+            told(&fit.lambda),
+            told(&fit.sigma),
+            told(&fit.kappa),
+            format!("{:.4}", fit.r_squared),
+            match described {
+                true => peak(fit),
+                false => "does not fit".to_owned(),
+            },
+        ])
+    };
+    Table {
+        columns: vec![
+            column("series", false, 0),
+            column("λ, one worker/s (95 %)", true, 1),
+            column("σ, contention (95 %)", true, 0),
+            column("κ, coherency (95 %)", true, 0),
+            column("R²", true, 2),
+            column("peak", false, 0),
+        ],
+        rows: series.iter().filter_map(row).collect(),
+    }
+}
+
+/// Why no law was fitted to some series, one sentence for each reason.
+#[must_use]
+pub fn unfitted(series: &[(String, Result<Fit, Unfit>)]) -> Vec<String> {
+    let mut names = BTreeMap::<String, Vec<&str>>::new();
+    for (name, fit) in series {
+        if let Err(why) = fit {
+            names.entry(why.to_string()).or_default().push(name);
+        }
+    }
+    let said = |(why, names): (String, Vec<&str>)| {
+        format!("No scaling law was fitted to {}: {why}.", names.join(", "))
+    };
+    names.into_iter().map(said).collect()
+}
+
+/// That workers outnumbered the processors, where they did: `most` of them on so many cores.
+#[must_use]
+pub fn beyond_cores(most: f64, cores: u32) -> Option<String> {
+    (cores > 0 && most > f64::from(cores)).then(|| {
+        let unit = if cores == 1 { "core" } else { "cores" };
+        format!(
+            "Up to {} workers ran on {cores} {unit}. The law does not model cores: waiting for a \
+             core counts as contention, so the result describes this machine as much as the \
+             engine.",
+            workers_of(most)
+        )
+    })
+}
+
+/// What the law says about a series, a sentence each; nothing where it was not fitted, and of one
+/// that it does not describe no more than that.
+#[must_use]
+pub fn sentences(name: &str, fit: &Result<Fit, Unfit>) -> Vec<String> {
+    let Ok(fit) = fit else {
+        return Vec::new();
+    };
+    if let Some(why) = fit.misfit() {
+        return vec![format!(
+            "{name}: the law does not fit, so no serial share and no peak are shown: {why}."
+        )];
+    }
+    let contention = match fit.sigma.may_be_zero() {
+        true => "no significant contention".to_owned(),
+        false => format!("{} of the work is serial", per_cent(fit.sigma.value)),
+    };
+    let mut said = vec![format!("{name}: {contention}.")];
+    said.push(match fit.peak {
+        Peak::OutOfReach => format!(
+            "{name}: no peak found: the coherency cost is not significant up to {} workers.",
+            workers_of(fit.most_workers())
+        ),
+        Peak::At {
+            workers,
+            per_s,
+            beyond_measured,
+        } => {
+            let forecast = match beyond_measured {
+                true => format!(
+                    ", extrapolated from at most {} workers",
+                    workers_of(fit.most_workers())
+                ),
+                false => String::new(),
+            };
+            format!(
+                "{name}: the law peaks at {} workers with {}/s{forecast}.",
+                workers_of(workers),
+                number(per_s)
+            )
+        }
+    });
+    said
+}
+
+fn peak(fit: &Fit) -> String {
+    match fit.peak {
+        Peak::OutOfReach => "none found".to_owned(),
+        Peak::At {
+            workers,
+            per_s,
+            beyond_measured,
+        } => {
+            let forecast = if beyond_measured {
+                ", extrapolated"
+            } else {
+                ""
+            };
+            format!("{}/s at {}{forecast}", number(per_s), number(workers))
+        }
+    }
+}
+
+fn with_interval(coefficient: &Coefficient) -> String {
+    let Coefficient {
+        value, low, high, ..
+    } = *coefficient;
+    format!("{} ({} to {})", short(value), short(low), short(high))
+}
+
+/// Three digits, however small the figure.
+fn short(value: f64) -> String {
+    if value > 0.0 && value < 1e-3 {
+        format!("{value:.2e}")
+    } else {
+        number(value)
+    }
+}
+
+/// A number of workers: whole ones without a point.
+fn workers_of(workers: f64) -> String {
+    match workers.fract() == 0.0 {
+        true => format!("{workers}"),
+        false => number(workers),
+    }
+}

@@ -1,0 +1,406 @@
+//! Rankings of open loops that were all asked for one rate.
+
+use crate::support::{report, spec, terminal, valid};
+use trueput_findings::Run;
+use trueput_findings::answer::{Answer, RankingVerdict, RowVerdict};
+use trueput_findings::compare::{Compared, Selector, Side, compare_sides};
+use trueput_findings::rankings::rankings;
+use trueput_findings::repeats::widest;
+use trueput_record::measurement::{LatencySummary, OpenLoop, ResponseSummary};
+use trueput_record::{Durability, TrialRecord};
+use trueput_report::answer::standings;
+use trueput_report::answer::{AnswerText, Layout};
+use trueput_report::compare::render;
+use trueput_report::{Format, RunReport, Style};
+
+const ASKED_PER_S: f64 = 5_000.0;
+
+/// A repeat that was asked for a rate and had response times of that 99th percentile.
+fn trial(cell: u32, engine: &str, repeat: u32, p99_us: u64, backlog: u64) -> TrialRecord {
+    // Who waits longest is given the highest rate, by a hair: rates must not order them.
+    let per_s = ASKED_PER_S + p99_us as f64 / 1e6;
+    let mut record = valid(spec(cell, engine, Durability::Process, repeat), per_s);
+    let measured = record.measurement.as_mut().unwrap();
+    measured.open_loop = Some(OpenLoop {
+        rate_per_s: ASKED_PER_S,
+        issued: (ASKED_PER_S * measured.elapsed_s) as u64 - backlog,
+        backlog,
+        responses: vec![ResponseSummary {
+            kind: "update".to_owned(),
+            count: 9,
+            latency: LatencySummary {
+                p99_ns: p99_us * 1_000,
+                ..LatencySummary::default()
+            },
+        }],
+        ..OpenLoop::default()
+    });
+    record
+}
+
+/// Five repeats whose times scatter by a hundredth.
+fn repeats(cell: u32, engine: &str, p99_us: u64, backlog: u64) -> Vec<TrialRecord> {
+    let times = [0, 1, 2, 3, 4].map(|more| p99_us + p99_us * more / 400);
+    let repeats = (1..).zip(times);
+    repeats
+        .map(|(repeat, p99_us)| trial(cell, engine, repeat, p99_us, backlog))
+        .collect()
+}
+
+fn contest() -> Run {
+    let sqlite = repeats(0, "sqlite", 1_150, 0);
+    let lmdb = repeats(1, "lmdb", 105, 0);
+    let redb = repeats(2, "redb", 90, 40_000);
+    report([sqlite, lmdb, redb].concat())
+}
+
+fn order(report: &Run) -> Vec<String> {
+    let found = rankings(&report.manifest, &report.trials);
+    let cells = found.iter().flat_map(|ranking| &ranking.cells);
+    cells.map(|cell| cell.contender.clone()).collect()
+}
+
+fn summary(report: &Run) -> String {
+    let page = report.page();
+    let start = page.find("<table class=\"answer\">");
+    let table = &page[start.unwrap_or_else(|| panic!("no first table: {page}"))..];
+    table[..table.find("</table>").unwrap()].to_owned()
+}
+
+#[test]
+fn who_kept_the_rate_is_ordered_by_response_time_and_who_did_not_comes_last() {
+    let report = contest();
+    assert_eq!(order(&report), ["lmdb", "sqlite", "redb"]);
+    let text = terminal(&report, 300);
+    for part in [
+        "threen1, process, 4 workers, by response time at 5,000/s",
+        "response p99",
+        "kept the rate",
+        "no: backlog 40,000",
+        "All contenders had the same request rate, 5,000/s (open loop)",
+        "lmdb responds first: ",
+        "redb did not keep the rate: backlog of up to 40,000 requests at the end.",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    for claim in [" leads: ", "of best", "Tie: ", "min–max"] {
+        assert!(!text.contains(claim), "{claim}: {text}");
+    }
+    let said = summary(&report);
+    assert!(
+        said.contains("<strong>lmdb</strong> <small>p99 response 105 µs</small>"),
+        "{said}"
+    );
+    assert!(
+        said.contains("× sqlite (") && said.contains("5,000/s offered"),
+        "{said}"
+    );
+}
+
+/// The verdict of a report's one ranking, and its answer on one screen.
+fn answered(report: &Run) -> (RankingVerdict, String) {
+    let answer = Answer::of(report);
+    let text = answer.render(Layout::default(), &[]);
+    let [ranking] = answer.rankings.as_slice() else {
+        panic!("{text}");
+    };
+    (ranking.verdict, text)
+}
+
+#[test]
+fn response_times_that_differ_by_less_than_a_claim_are_the_same() {
+    let steady = [100_000, 100_010, 99_990, 100_000, 100_020];
+    let with = |cell: u32, engine: &str, thousandths: u64| -> Vec<TrialRecord> {
+        let times = (1..).zip(steady);
+        times
+            .map(|(repeat, time)| trial(cell, engine, repeat, time * thousandths / 1_000, 0))
+            .collect()
+    };
+    let by = |thousandths: u64| {
+        let both = [with(0, "lmdb", 1_000), with(1, "sqlite", thousandths)];
+        answered(&report(both.concat()))
+    };
+    let (verdict, text) = by(1_005);
+    assert_eq!(verdict, RankingVerdict::SameWithin, "{text}");
+    assert!(
+        text.contains("lmdb and sqlite are the same within 1 %."),
+        "{text}"
+    );
+    // The control: a twentieth is claimed.
+    let (verdict, text) = by(1_050);
+    assert_eq!(verdict, RankingVerdict::Leader, "{text}");
+    assert!(text.contains("lmdb responds first"), "{text}");
+}
+
+#[test]
+fn too_few_response_times_are_no_order() {
+    for repeats in [1, 2] {
+        let trials = (1..=repeats).flat_map(|repeat| {
+            [
+                trial(0, "sqlite", repeat, 1_150, 0),
+                trial(1, "lmdb", repeat, 105, 0),
+            ]
+        });
+        let (verdict, text) = answered(&report(trials.collect()));
+        assert_eq!(verdict, RankingVerdict::TooFewRepeats, "{text}");
+        assert!(text.contains(" cannot tell lmdb from sqlite."), "{text}");
+    }
+}
+
+#[test]
+fn standings_at_a_rate_show_what_orders_them() {
+    let answer = Answer::of(&contest());
+    assert_eq!(answer.rankings[0].rows[2].verdict, RowVerdict::RateNotKept);
+    assert_eq!(
+        standings(&answer, 100),
+        ["process: p99 response at 5,000/s: lmdb 105 µs, sqlite 1.16 ms, redb rate not kept"]
+    );
+}
+
+#[test]
+fn equal_response_times_and_few_repeats_are_said_to_tell_nothing() {
+    let equals = report([repeats(0, "sqlite", 107, 0), repeats(1, "lmdb", 107, 0)].concat());
+    let text = terminal(&equals, 300);
+    assert!(!text.contains("kept the rate  "), "all kept it: {text}");
+    assert!(text.contains("show no difference between"), "{text}");
+    let few = [trial(0, "sqlite", 1, 1_150, 0), trial(1, "lmdb", 1, 105, 0)];
+    let few = report(few.to_vec());
+    assert_eq!(order(&few), ["lmdb", "sqlite"]);
+    let text = terminal(&few, 300);
+    assert!(
+        text.contains("Not certain: 1 repeat cannot tell lmdb from sqlite."),
+        "{text}"
+    );
+    assert!(
+        summary(&few).contains(">too few repeats<"),
+        "{}",
+        summary(&few)
+    );
+}
+
+#[test]
+fn with_several_rates_or_none_rates_order_a_ranking_as_ever() {
+    let mut other_rate = contest();
+    for trial in &mut other_rate.trials[..5] {
+        let open = trial.measurement.as_mut().unwrap().open_loop.as_mut();
+        open.unwrap().rate_per_s = 4_000.0;
+    }
+    let mut one_closed = contest();
+    one_closed.trials[0].measurement.as_mut().unwrap().open_loop = None;
+    for report in [other_rate, one_closed] {
+        assert_eq!(order(&report)[0], "sqlite", "its rate is the highest");
+        let text = report.render(Format::Markdown, Default::default());
+        assert!(!text.contains("by response time"), "{text}");
+        assert!(!text.contains("kept the rate"), "{text}");
+    }
+}
+
+#[test]
+fn json_has_what_orders_them() {
+    let json = contest().render(Format::Json, Default::default());
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let ranking = &json["rankings"][0];
+    assert_eq!(ranking["rate_per_s"], ASKED_PER_S);
+    let of = |cell: usize| &ranking["cells"][cell]["at_rate"];
+    assert_eq!(of(0)["kept"], true);
+    assert_eq!(of(1)["against_best"]["verdict"], "slower");
+    assert_eq!(
+        (&of(2)["kept"], &of(2)["backlog"]),
+        (&false.into(), &40_000.into())
+    );
+}
+
+/// Adds commits, with the same scatter, to repeats of which the headline's units are on record.
+fn with_commits(mut repeats: Vec<TrialRecord>, p99_us: u64) -> Vec<TrialRecord> {
+    for (more, trial) in (0..).zip(&mut repeats) {
+        let open = trial.measurement.as_mut().unwrap().open_loop.as_mut();
+        open.unwrap().responses.push(ResponseSummary {
+            kind: "commit".to_owned(),
+            count: 9,
+            latency: LatencySummary {
+                p99_ns: (p99_us + p99_us * more / 400) * 1_000,
+                ..LatencySummary::default()
+            },
+        });
+    }
+    repeats
+}
+
+/// Who reads fastest commits slowest.
+fn slow_commits() -> Run {
+    let sqlite = with_commits(repeats(0, "sqlite", 90, 0), 50_000);
+    let lmdb = with_commits(repeats(1, "lmdb", 105, 0), 700);
+    let redb = with_commits(repeats(2, "redb", 2_000, 0), 100);
+    report([sqlite, lmdb, redb].concat())
+}
+
+#[test]
+fn the_kind_that_users_wait_longest_for_orders_a_ranking_and_each_is_shown() {
+    let report = slow_commits();
+    assert_eq!(order(&report), ["lmdb", "redb", "sqlite"]);
+    let text = terminal(&report, 300);
+    for part in [
+        "worst kind",
+        "update response p99",
+        "commit response p99",
+        "response time of their slowest kind of operation",
+        "lmdb responds first: ",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let said = summary(&report);
+    assert!(
+        said.contains("<strong>lmdb</strong> <small>p99 response 703 µs</small>"),
+        "{said}"
+    );
+    let json = report.render(Format::Json, Style::default());
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let last = &json["rankings"][0]["cells"][2]["at_rate"];
+    assert_eq!(last["worst_kind"], "commit");
+    assert_eq!(last["responses"][0]["kind"], "update");
+    assert_eq!(last["against_best"]["verdict"], "slower");
+}
+
+#[test]
+fn a_kind_with_few_units_is_shown_and_is_not_the_worst_unless_all_are_few() {
+    let mut few = slow_commits();
+    let mut set = |of_kind: &dyn Fn(&str) -> u64| {
+        for trial in &mut few.trials {
+            let open = trial.measurement.as_mut().unwrap().open_loop.as_mut();
+            for response in &mut open.unwrap().responses {
+                response.count = of_kind(&response.kind);
+            }
+        }
+        let found = rankings(&few.manifest, &few.trials);
+        let sqlite = found[0]
+            .cells
+            .iter()
+            .find(|cell| cell.contender == "sqlite");
+        let at_rate = sqlite.unwrap().at_rate.clone().unwrap();
+        (at_rate.worst_kind, at_rate.responses.len())
+    };
+    let of =
+        |update: u64, commit: u64| move |kind: &str| if kind == "commit" { commit } else { update };
+    assert_eq!(set(&of(100, 99)), ("update".to_owned(), 2));
+    assert_eq!(set(&of(100, 100)), ("commit".to_owned(), 2));
+    assert_eq!(set(&of(9, 5)), ("commit".to_owned(), 2));
+}
+
+#[test]
+fn a_repeat_with_a_few_units_less_does_not_excuse_one_contender_from_slow_commits() {
+    let mut report = slow_commits();
+    for trial in &mut report.trials {
+        let short = trial.spec.engine == "sqlite" && trial.spec.repeat == 1;
+        let open = trial.measurement.as_mut().unwrap().open_loop.as_mut();
+        for response in &mut open.unwrap().responses {
+            response.count = if short { 99 } else { 101 };
+        }
+    }
+    // sqlite's commits are the slowest of all.
+    assert_eq!(order(&report), ["lmdb", "redb", "sqlite"]);
+    let found = rankings(&report.manifest, &report.trials);
+    let last = found[0].cells[2].at_rate.clone().unwrap();
+    assert_eq!(last.worst_kind, "commit");
+}
+
+/// That contender of a report beside another of another one.
+fn beside(first: (&Run, &str), second: (&Run, &str)) -> Vec<Compared> {
+    let side = |label: &str, (report, words): (&Run, &str)| {
+        let mut report = report.clone();
+        report.shown_as = label.into();
+        Side::new(label, report, Selector::parse(words).unwrap()).unwrap()
+    };
+    compare_sides(&side("a", first), &[side("b", second)]).unwrap()
+}
+
+#[test]
+fn open_loops_are_compared_by_the_response_time_that_is_worst() {
+    let report = slow_commits();
+    // sqlite's rate is the lowest of all by a hair, and its updates are the fastest.
+    let compared = beside((&report, "lmdb"), (&report, "sqlite"));
+    let result = &compared[0].results[0];
+    let ratio = result.comparison.ratio.unwrap();
+    assert!((70.0..73.0).contains(&ratio.estimate), "{ratio:?}");
+    assert_eq!(result.slower_by(0.03), Some(true));
+    assert!(result.looks_slower_by(0.03, 1));
+    assert_eq!(result.cannot_tell(0.03), None);
+    let text = render(&compared, Format::Terminal, Style::default());
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        text.contains("response p99 of commit at 5,000/s: B is slower by 7"),
+        "{text}"
+    );
+    let back = beside((&report, "sqlite"), (&report, "lmdb"));
+    let result = &back[0].results[0];
+    assert_eq!(result.slower_by(0.03), Some(false));
+    assert!(!result.looks_slower_by(0.03, 1));
+    assert_eq!(result.cannot_tell(0.03), None);
+    let text = render(&back, Format::Terminal, Style::default());
+    assert!(text.contains("B is faster by"), "{text}");
+}
+
+#[test]
+fn a_gate_cannot_tell_wherever_the_interval_holds_a_larger_fall() {
+    // In pairs, 1.5 % slower, and from 3.7 % slower to 0.7 % faster at 99 %.
+    let falls = [-0.028_54, -0.021_77, -0.015, -0.008_23, -0.001_46_f64];
+    let record = |cell, engine: &str, repeat, per_s| {
+        valid(spec(cell, engine, Durability::Process, repeat), per_s)
+    };
+    let mut trials = Vec::new();
+    for (repeat, fall) in (1..).zip(falls) {
+        trials.push(record(0, "lmdb", repeat, 1_000.0));
+        trials.push(record(1, "redb", repeat, 1_000.0 * fall.exp()));
+    }
+    let report = report(trials);
+    let compared = beside((&report, "lmdb"), (&report, "redb"));
+    let result = &compared[0].results[0];
+    let smallest = result.comparison.smallest_ratio.unwrap() - 1.0;
+    assert!(smallest < 0.03, "{smallest}");
+    assert!(!result.looks_slower_by(0.03, 1));
+    let held = result.cannot_tell(0.03).unwrap();
+    assert!((0.035..0.039).contains(&held), "{held}");
+    assert_eq!(result.cannot_tell(0.04), None);
+}
+
+#[test]
+fn a_gate_of_open_loops_sees_noise_and_a_rate_that_was_lost() {
+    let calm = slow_commits();
+    let mut wild = slow_commits();
+    for (trial, factor) in wild
+        .trials
+        .iter_mut()
+        .zip([1, 3, 2, 9, 4].into_iter().cycle())
+    {
+        let open = trial.measurement.as_mut().unwrap().open_loop.as_mut();
+        for response in &mut open.unwrap().responses {
+            response.latency.p99_ns *= factor;
+        }
+    }
+    let unsure = beside((&wild, "lmdb"), (&wild, "lmdb"));
+    let result = &unsure[0].results[0];
+    assert_eq!(result.slower_by(0.03), Some(false));
+    assert!(result.cannot_tell(0.03).unwrap() > 0.5);
+    let late = report(with_commits(repeats(1, "lmdb", 105, 40_000), 700));
+    let lost = beside((&calm, "lmdb"), (&late, "lmdb"));
+    let broken = &lost[0].results[0].second_broken;
+    assert_eq!(broken, &["lmdb did not keep the rate of 5,000/s"]);
+    assert!(lost[0].results[0].responses.is_none());
+    let kept = beside((&late, "lmdb"), (&calm, "lmdb"));
+    assert!(kept[0].results[0].second_broken.is_empty());
+}
+
+#[test]
+fn repeats_of_open_loops_go_on_until_response_times_are_known() {
+    let mut report = slow_commits();
+    let (width, _) = widest(&report.manifest, &report.trials).unwrap();
+    assert!(width < 0.01, "{width}");
+    let times = [1, 3, 2, 9, 4].into_iter().cycle();
+    for (trial, factor) in report.trials.iter_mut().zip(times) {
+        let open = trial.measurement.as_mut().unwrap().open_loop.as_mut();
+        if trial.spec.engine == "redb" {
+            open.unwrap().responses[0].latency.p99_ns *= factor;
+        }
+    }
+    let (width, whose) = widest(&report.manifest, &report.trials).unwrap();
+    assert!(width > 0.5 && whose.contains("redb"), "{width} {whose}");
+}

@@ -1,0 +1,301 @@
+//! That a report claims no more than the rule for differences allows, however much is read together.
+
+use crate::support::{report, spec, terminal, valid};
+use trueput_findings::Run;
+use trueput_record::{Durability, TrialRecord, Value};
+use trueput_report::RunReport;
+
+/// Rates that scatter by a few hundredths, and the same in another order.
+const RATES: [f64; 5] = [1_980.0, 2_010.0, 2_050.0, 1_990.0, 2_030.0];
+const TURNED: [f64; 5] = [2_030.0, 1_990.0, 2_050.0, 2_010.0, 1_980.0];
+
+/// A lead that one comparison of five repeats claims and one of thirty does not.
+const SMALL: f64 = 1.05;
+
+/// A lead that one of thirty claims too.
+const LARGE: f64 = 1.25;
+
+/// Tiles of the page's first table.
+const FASTEST: &str = "tile sure\">sure<";
+const NO_DIFFERENCE: &str = "tile tie\">tie<";
+const FOR_CERTAIN: &str = " leads: ";
+const TOO_NOISY: &str = "Tie: ";
+const TOO_FEW: &str = "Not certain: ";
+const SAME: &str = "are the same within 1 %";
+
+/// Said of a difference that is larger than the repeats' scatter and not shown by so few.
+const NOT_TOLD: &str = "tile few\">too few repeats<";
+
+/// A cell's trials, a repeat for each rate.
+fn cell(cell: u32, engine: &str, workers: u32, rates: &[f64]) -> Vec<TrialRecord> {
+    let trial = |(repeat, rate): (u32, &f64)| {
+        let mut spec = spec(cell, engine, Durability::Sync, repeat);
+        spec.workers = workers;
+        spec.id = format!("{cell}-r{repeat}");
+        valid(spec, *rate)
+    };
+    (1..).zip(rates).map(trial).collect()
+}
+
+/// So many rankings, in each of which redb leads lmdb by that factor.
+fn duels(rankings: u32, factor: f64) -> Run {
+    let duel = |workers: u32| {
+        let ahead = RATES.map(|rate| rate * factor);
+        let redb = cell(2 * workers, "redb", workers, &ahead);
+        [redb, cell(2 * workers + 1, "lmdb", workers, &TURNED)].concat()
+    };
+    report((1..=rankings).flat_map(duel).collect())
+}
+
+/// One ranking, best first.
+fn contest(contenders: &[(&str, &[f64])]) -> Run {
+    let cells = (0..).zip(contenders);
+    let trials = cells.flat_map(|(number, (engine, rates))| cell(number, engine, 4, rates));
+    report(trials.collect())
+}
+
+#[track_caller]
+fn says(report: &Run, page: &str, not: &str) {
+    let text = report.page();
+    assert!(text.contains(page), "'{page}' is not said");
+    assert!(!text.contains(not), "'{not}' is said");
+}
+
+#[test]
+fn a_lead_that_one_comparison_shows_is_not_claimed_of_thirty() {
+    let (alone, many) = (duels(1, SMALL), duels(30, SMALL));
+    says(&alone, FASTEST, NO_DIFFERENCE);
+    says(&many, NOT_TOLD, FASTEST);
+    let (alone, many) = (terminal(&alone, 200), terminal(&many, 200));
+    assert!(alone.contains(FOR_CERTAIN) && !alone.contains(TOO_NOISY));
+    assert!(many.contains(TOO_FEW) && !many.contains(FOR_CERTAIN));
+}
+
+/// What the terminal says of one ranking, on one line.
+fn told(contenders: &[(&str, &[f64])]) -> String {
+    let text = terminal(&contest(contenders), 200);
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_difference_of_every_pair_that_three_repeats_cannot_show_is_not_called_noise() {
+    let xfs = [1_390.0, 1_843.0, 1_500.0];
+    let btrfs = [1_054.0, 833.0, 1_050.0];
+    let said = told(&[("xfs", &xfs), ("btrfs", &btrfs)]);
+    assert!(
+        said.contains(TOO_FEW) && !said.contains(TOO_NOISY),
+        "{said}"
+    );
+    assert!(
+        said.contains("3 repeats cannot tell xfs from btrfs ("),
+        "{said}"
+    );
+}
+
+#[test]
+fn what_lies_within_the_scatter_is_noise() {
+    let said = told(&[("redb", &RATES), ("lmdb", &TURNED)]);
+    assert!(
+        said.contains(TOO_NOISY) && !said.contains(TOO_FEW),
+        "{said}"
+    );
+}
+
+#[test]
+fn what_is_told_apart_by_less_than_a_claim_is_the_same() {
+    let steady = [100.0, 100.01, 99.99, 100.0, 100.02];
+    let hardly = steady.map(|rate| rate * 1.005);
+    let said = told(&[("redb", &hardly), ("lmdb", &steady)]);
+    assert!(said.contains(&format!("redb and lmdb {SAME}")), "{said}");
+    assert!(
+        !said.contains(TOO_FEW) && !said.contains(TOO_NOISY),
+        "{said}"
+    );
+}
+
+#[test]
+fn contenders_whose_names_have_commas_do_not_run_together() {
+    let said = told(&[
+        ("rocksdb, 0. base", &RATES),
+        ("rocksdb, 1. cache", &TURNED),
+        ("rocksdb, 2. log", &TURNED),
+    ]);
+    let names = "between rocksdb, 0. base; rocksdb, 1. cache and rocksdb, 2. log";
+    assert!(said.contains(names), "{said}");
+}
+
+#[test]
+fn a_run_whose_noise_drowns_every_difference_has_no_order() {
+    let (one, other) = (
+        [100.0, 130.0, 110.0, 90.0, 120.0],
+        [118.0, 95.0, 105.0, 125.0, 98.0],
+    );
+    let (refused, ordered) = (
+        contest(&[("redb", &one), ("lmdb", &other)]),
+        contest(&[("redb", &RATES), ("lmdb", &TURNED)]),
+    );
+    let flat = |report: &Run| {
+        let text = terminal(report, 200);
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let no_order = "No order: ";
+    assert!(flat(&refused).contains(no_order), "{}", flat(&refused));
+    assert!(!flat(&ordered).contains(no_order));
+    // Best first it would be redb, with 100 % of the best.
+    let names = |text: &str| text.find(" lmdb").unwrap() < text.find(" redb").unwrap();
+    let table = |report: &Run| {
+        let text = terminal(report, 200);
+        text[text.find("contender  ").unwrap()..].replace('\n', " ")
+    };
+    assert!(names(&table(&refused)) && !names(&table(&ordered)));
+    let of_best = |report: &Run| terminal(report, 200).contains("of best");
+    assert!(of_best(&ordered) && !of_best(&refused));
+    let drawn = "Sorted by name: these contenders have no order.";
+    assert!(refused.page().contains(drawn) && !ordered.page().contains(drawn));
+    let ranks = "class=\"rank\"";
+    assert!(ordered.page().contains(ranks) && !refused.page().contains(ranks));
+    let tile = "<span class=\"tile none\">no order</span>";
+    assert!(refused.page().contains(tile) && !ordered.page().contains(tile));
+}
+
+#[test]
+fn how_sure_an_order_is_stands_open_before_its_table_however_many_notes_there_are() {
+    let names: Vec<_> = (0..20).map(|number| format!("engine{number}")).collect();
+    let wild = [500.0, 4_000.0, 900.0, 3_000.0, 950.0];
+    let all: Vec<_> = names
+        .iter()
+        .map(|name| (name.as_str(), &wild[..]))
+        .collect();
+    let page = contest(&all).page();
+    let verdict = page.find("No order: ").unwrap();
+    let (before, after) = page.split_at(verdict);
+    assert!(
+        after.contains("<details class=\"notes\">"),
+        "nothing is folded"
+    );
+    let opened = before.matches("<details").count();
+    assert_eq!(opened, before.matches("</details>").count(), "it is folded");
+    let section = &before[before.rfind("<section").unwrap()..];
+    assert!(!section.contains("<table"), "it stands after its table");
+}
+
+#[test]
+fn a_large_lead_is_claimed_of_thirty() {
+    says(&duels(30, LARGE), FASTEST, NO_DIFFERENCE);
+}
+
+#[test]
+fn so_it_is_where_the_thirty_stand_in_one_ranking() {
+    let others: Vec<_> = (0..30).map(|number| format!("engine{number}")).collect();
+    let with = |factor: f64| {
+        let ahead = RATES.map(|rate| rate * factor);
+        let others = others.iter().map(|engine| (engine.as_str(), &TURNED[..]));
+        let contenders: Vec<_> = std::iter::once(("redb", &ahead[..]))
+            .chain(others)
+            .collect();
+        contest(&contenders)
+    };
+    says(&with(LARGE), FASTEST, NO_DIFFERENCE);
+    says(&with(SMALL), NOT_TOLD, FASTEST);
+}
+
+#[test]
+fn nobody_is_fastest_while_a_third_may_be_as_fast() {
+    let second = RATES.map(|rate| rate / 2.0);
+    let third = [500.0, 4_000.0, 900.0, 3_000.0, 950.0];
+    let tied = contest(&[("redb", &RATES), ("lmdb", &second), ("sqlite", &third)]);
+    says(&tied, NOT_TOLD, FASTEST);
+    assert!(!terminal(&tied, 200).contains(FOR_CERTAIN));
+}
+
+#[test]
+fn nobody_is_fastest_while_a_third_was_hardly_seen() {
+    let second = RATES.map(|rate| rate / 2.0);
+    let seen = contest(&[("redb", &RATES), ("lmdb", &second), ("sqlite", &[900.0])]);
+    says(&seen, NOT_TOLD, FASTEST);
+    assert!(!terminal(&seen, 200).contains(FOR_CERTAIN));
+}
+
+/// redb with so many values of a knob, each turn of which makes it faster by that factor.
+fn turned(values: u32, factor: f64) -> String {
+    let cells = (0..=values).flat_map(|value| {
+        let rates = match value {
+            0 => TURNED,
+            _ => RATES.map(|rate| rate * factor),
+        };
+        let mut trials = cell(value, "redb", 4, &rates);
+        for trial in &mut trials {
+            let map_size = Value::Integer(1 << (20 + value));
+            trial.spec.knobs.insert("map_size".to_owned(), map_size);
+        }
+        trials
+    });
+    let text = terminal(&report(cells.collect()), 200);
+    let start = text.find("Effect of each knob").unwrap();
+    let section = &text[start..];
+    section[..section.find("redb does not support durability").unwrap()].to_owned()
+}
+
+#[test]
+fn turns_of_a_knob_are_read_together_too() {
+    assert!(turned(1, SMALL).contains("faster"), "{}", turned(1, SMALL));
+    let many = turned(30, SMALL);
+    assert!(!many.contains("faster"), "{many}");
+    assert!(many.contains("no significant difference"), "{many}");
+    assert!(turned(30, LARGE).contains("faster"));
+}
+
+/// The rows of the table of knobs, and the column that tells them apart where there is one.
+fn turns(trials: Vec<TrialRecord>) -> Vec<String> {
+    let text = report(trials).render(trueput_report::Format::Markdown, Default::default());
+    let start = text.find("Effect of each knob").unwrap();
+    let rows = text[start..]
+        .lines()
+        .skip(1)
+        .skip_while(|line| !line.starts_with("| "));
+    let rows = rows.take_while(|line| line.starts_with("| "));
+    rows.map(str::to_owned).collect()
+}
+
+#[test]
+fn turns_of_a_knob_that_look_the_same_say_at_what_else_they_stood() {
+    let trial = |cell: u32, global: i64, journal: i64| {
+        let mut spec = spec(cell, "lmdb", Durability::Buffered, 1);
+        let knobs = [("global_buffers", global), ("journal_buffers", journal)];
+        spec.knobs = knobs
+            .map(|(name, value)| (name.to_owned(), Value::Integer(value)))
+            .into();
+        valid(spec, 1_000.0 * f64::from(cell + 1))
+    };
+    let four = vec![
+        trial(0, 1_000, 128),
+        trial(1, 1_000, 2_000),
+        trial(2, 5_000, 128),
+        trial(3, 5_000, 2_000),
+    ];
+    let rows = turns(four.clone());
+    let of =
+        |what: &str| -> Vec<&String> { rows.iter().filter(|row| row.contains(what)).collect() };
+    let global = of("lmdb global_buffers");
+    assert_eq!(global.len(), 2, "{rows:#?}");
+    assert!(
+        global[0].contains("| journal_buffers=128 | 3.00 ×"),
+        "{rows:#?}"
+    );
+    assert!(
+        global[1].contains("| journal_buffers=2000 | 2.00 ×"),
+        "{rows:#?}"
+    );
+    let page = report(four.clone()).page();
+    assert!(
+        page.contains("4 workers; journal_buffers=2000"),
+        "the chart tells them apart too"
+    );
+    // The control: where no other turn looks the same nothing is added.
+    let two = turns(vec![four[0].clone(), four[2].clone()]);
+    assert!(
+        !two.iter()
+            .any(|row| row.contains("beside") || row.contains("journal")),
+        "{two:#?}"
+    );
+}

@@ -1,0 +1,213 @@
+//! How much of what held a trial is told, and where the rest is.
+
+use crate::support::{report, spec, terminal, valid};
+use trueput_findings::Run;
+use trueput_record::measurement::{TimelineSecond, WorkerReport};
+use trueput_record::{Durability, Outcome, TrialRecord, Value};
+use trueput_report::{Format, RunReport, Style};
+
+/// A trial of which the processors held the seconds that are so marked, and a lock the others.
+fn held(by_processors: &[bool]) -> Run {
+    report(vec![trial(0, "lmdb", 1, by_processors)])
+}
+
+fn trial(cell: u32, engine: &str, repeat: u32, by_processors: &[bool]) -> TrialRecord {
+    let mut trial = valid(spec(cell, engine, Durability::Sync, repeat), 2_000.0);
+    let measurement = trial.measurement.as_mut().unwrap();
+    let second = |(at, busy): (u32, &bool)| TimelineSecond {
+        at_s: f64::from(at),
+        counts: vec![10_000, 10_000],
+        user_cpu_s: if *busy { 1.9 } else { 0.2 },
+        voluntary_context_switches: 8_000,
+        io_wait_share: Some(0.01),
+        ..TimelineSecond::default()
+    };
+    measurement.timeline = (1..).zip(by_processors).map(second).collect();
+    let worker = |index| WorkerReport {
+        index,
+        ..WorkerReport::default()
+    };
+    measurement.workers = (0..4).map(worker).collect();
+    trial
+}
+
+/// The point of the list, on one line.
+fn told(report: &Run) -> String {
+    let text = terminal(report, 100);
+    let start = text.find("- lmdb, sync, 4 workers, r1").unwrap();
+    let point = text[start..].split("\n\n").next().unwrap();
+    let words: Vec<_> = point.split_whitespace().collect();
+    words.join(" ")
+}
+
+#[test]
+fn of_a_trial_that_alternates_two_stretches_are_told_and_json_has_all() {
+    let alternating = held(&[true, false].repeat(10));
+    let said = told(&alternating);
+    assert!(said.contains("(50.0 % of the time)"), "{said}");
+    assert!(
+        said.contains("0 to 1 s: CPU in the engine (worker CPU 95 %"),
+        "{said}"
+    );
+    assert!(
+        said.contains("1 to 2 s: lock contention between workers (worker CPU 10 %"),
+        "{said}"
+    );
+    assert!(said.contains("; and 18 shorter intervals"), "{said}");
+    assert_eq!(said.matches(" s: ").count(), 2, "{said}");
+    let json = alternating.render(Format::Json, Style::default());
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["held"][0]["stretches"].as_array().unwrap().len(), 20);
+}
+
+#[test]
+fn the_longest_stretches_are_told_in_the_order_in_which_they_were() {
+    let short = [true, false, true];
+    let long = [[false; 4].as_slice(), &[true; 6]].concat();
+    let said = told(&held(&[&short[..], &long].concat()));
+    let (lock, processors) = (said.find("3 to 7 s: lock"), said.find("7 to 13 s: CPU"));
+    assert!(lock.is_some() && lock < processors, "{said}");
+    assert!(said.contains("; and 3 shorter intervals"), "{said}");
+    let steady = told(&held(&[true; 6]));
+    assert!(!steady.contains("shorter interval"), "{steady}");
+}
+
+#[test]
+fn an_interrupted_trial_has_neither_a_bottleneck_nor_limits() {
+    let mut report = held(&[true; 6]);
+    assert!(terminal(&report, 100).contains("CPU in the engine"));
+    report.trials[0].outcome = Outcome::Interrupted;
+    let text = terminal(&report, 100);
+    assert!(!text.contains("CPU in the engine"), "{text}");
+}
+
+#[test]
+fn a_contender_has_the_name_of_its_ranking_in_every_section() {
+    let with_map_size = |cell, level, map_size| {
+        let mut trial = held(&[true; 6]).trials.remove(0);
+        trial.spec = spec(cell, "lmdb", level, 1);
+        let value = Value::Integer(map_size);
+        trial.spec.knobs.insert("map_size".to_owned(), value);
+        trial
+    };
+    let trials = vec![
+        with_map_size(0, Durability::Sync, 1),
+        with_map_size(1, Durability::Sync, 2),
+        with_map_size(2, Durability::Async, 1),
+    ];
+    let text = terminal(&report(trials), 200);
+    // Two at sync are told apart by their knob; at async there is one, which needs no more.
+    assert!(text.contains("1  lmdb (map_size="), "{text}");
+    assert!(text.contains("settings: lmdb: version"), "{text}");
+    assert!(
+        text.contains("- lmdb (map_size=2), sync, 4 workers, r1"),
+        "{text}"
+    );
+    assert!(text.contains("- lmdb, async, 4 workers, r1"), "{text}");
+    assert!(!text.contains("lmdb (map_size=1), async"), "{text}");
+}
+
+#[test]
+fn counts_are_whole_numbers() {
+    let report = held(&[true; 6]);
+    let markdown = report.render(Format::Markdown, Style::default());
+    let counts = "switches 4,321, conflicts 12, of which deadlocks 4";
+    assert!(markdown.contains(counts), "{markdown}");
+}
+
+/// What stands between two texts.
+fn between<'a>(text: &'a str, before: &str, after: &str) -> &'a str {
+    let (_, rest) = text.split_once(before).unwrap();
+    rest.split_once(after).unwrap().0
+}
+
+/// The rows of the chart of shares: the name, what is written out, and of each bar where it begins, how
+/// wide it is and what it says.
+fn shares(page: &str) -> Vec<(&str, &str, Vec<[&str; 3]>)> {
+    let figure = between(page, "<figure class=\"chart Shares\"", "</figure>");
+    let rows = figure.split("<svg class=\"row\"").skip(1);
+    rows.map(|text| {
+        let text = text.split("<svg class=\"axis\"").next().unwrap();
+        let bars = text.split("<rect ").skip(1);
+        let bar = |bar| {
+            [("x=\"", "\""), ("width=\"", "\""), ("<title>", "</title>")]
+                .map(|(before, after)| between(bar, before, after))
+        };
+        let told = between(text, "class=\"told wide\">", "</text>");
+        (
+            between(text, "<title>", "</title>"),
+            told,
+            bars.map(bar).collect(),
+        )
+    })
+    .collect()
+}
+
+#[test]
+fn a_bar_for_each_cell_is_divided_by_the_shares_of_its_bottlenecks() {
+    let mixed = [true, true, true, false, true, true, true, false];
+    let page = report(vec![
+        trial(0, "lmdb", 1, &mixed),
+        trial(1, "redb", 1, &[false; 8]),
+        // A cell's first repeat stands for it.
+        trial(0, "lmdb", 2, &[false; 8]),
+    ])
+    .page();
+    let (cpu, lock) = ("CPU in the engine", "lock contention between workers");
+    let (most, least, whole) = (
+        format!("{cpu}: 75.0 %"),
+        format!("{lock}: 25.0 %"),
+        format!("{lock}: 100 %"),
+    );
+    assert_eq!(
+        shares(&page),
+        [
+            (
+                "lmdb, sync, 4 workers, r1",
+                "CPU in the engine 75.0 %",
+                vec![["0%", "75%", &most], ["75%", "25%", &least]]
+            ),
+            (
+                "redb, sync, 4 workers, r1",
+                "lock contention between workers 100 %",
+                vec![["0%", "100%", &whole]]
+            ),
+        ]
+    );
+    // Each bottleneck has one color, and the legend says which.
+    let figure = between(&page, "<figure class=\"chart Shares\"", "</figure>");
+    let color = |what: &str| {
+        let bar = figure
+            .split("<rect ")
+            .find(|bar| bar.contains(what))
+            .unwrap();
+        between(bar, "fill=\"", "\"").to_owned()
+    };
+    let legend = between(figure, "<ul class=\"legend", "</ul>");
+    for what in [cpu, lock] {
+        let entry = legend
+            .split("<li")
+            .find(|entry| entry.contains(what))
+            .unwrap();
+        assert!(entry.contains(&color(what)), "{what}: {legend}");
+    }
+    assert_ne!(color(cpu), color(lock));
+}
+
+#[test]
+fn the_page_folds_the_evidence_of_bottlenecks_and_the_text_above_the_bars_needs_none() {
+    let page = held(&[true; 8]).page();
+    let (_, section) = page.split_once(">Bottleneck of each trial</h2>").unwrap();
+    let section = section.split_once("</section>").unwrap().0;
+    let (seen, folded) = section
+        .split_once("<details class=\"notes\"><summary>Evidence")
+        .unwrap();
+    assert!(
+        seen.contains("docs/METHOD.md") && !seen.to_lowercase().contains("evidence"),
+        "{seen}"
+    );
+    assert!(
+        !seen.contains("worker CPU") && folded.contains("(worker CPU 95 %"),
+        "{folded}"
+    );
+}

@@ -1,0 +1,146 @@
+//! What a report tells of trials second by second.
+
+use crate::support::{report, spec, terminal, valid};
+use trueput_findings::over_time::over_time;
+use trueput_record::measurement::TimelineSecond;
+use trueput_record::recovery::EventRecord;
+use trueput_record::{Durability, TrialRecord};
+
+/// A trial of an engine that tells what it does by itself.
+fn told(cell: u32, workers: u32) -> TrialRecord {
+    let mut trial = valid(spec(cell, "lmdb", Durability::Sync, 1), 3_000.0);
+    trial.spec.workers = workers;
+    let second = |at: u32| TimelineSecond {
+        at_s: f64::from(at),
+        counts: vec![4_000, 3_000],
+        ..TimelineSecond::default()
+    };
+    let measured = trial.measurement.as_mut().unwrap();
+    measured.events = Some(Vec::new());
+    measured.timeline = (1..=10).map(second).collect();
+    trial
+}
+
+/// A trial whose rate falls to a third in the middle.
+fn falling(tells: bool) -> TrialRecord {
+    let mut trial = told(0, 4);
+    let measured = trial.measurement.as_mut().unwrap();
+    let second = |at: u32| TimelineSecond {
+        at_s: f64::from(at),
+        counts: vec![
+            4_000,
+            if at <= 20 { 3_000 } else { 1_000 } + u64::from(at % 3),
+        ],
+        ..TimelineSecond::default()
+    };
+    measured.timeline = (1..=40).map(second).collect();
+    measured.events = tells.then(Vec::new);
+    trial
+}
+
+#[test]
+fn a_cliff_is_told_whether_or_not_the_engine_tells_events() {
+    let (told, silent) = (falling(true), falling(false));
+    let (told, silent) = (
+        terminal(&report(vec![told]), 200),
+        terminal(&report(vec![silent]), 200),
+    );
+    let in_words = "r1 drops at 20 s to 33.4 % of its rate, until the end";
+    assert!(
+        silent.contains(in_words) && !silent.contains("Over time"),
+        "{silent}"
+    );
+    assert!(
+        told.contains("Over time") && told.contains("at 20.0 s, for "),
+        "{told}"
+    );
+    assert!(!told.contains(in_words), "it is told twice: {told}");
+}
+
+#[test]
+fn repeats_that_the_section_on_cliffs_leaves_out_are_told_beside_it() {
+    let mut second = falling(true);
+    second.spec.repeat = 2;
+    second.spec.id.push_str("-2");
+    let text = terminal(&report(vec![falling(true), second]), 200);
+    assert!(
+        text.contains("r2 drops at 20 s") && !text.contains("r1 drops at 20 s"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_rate_that_goes_up_and_down_is_said_to_have_no_level() {
+    let mut trial = falling(false);
+    let timeline = &mut trial.measurement.as_mut().unwrap().timeline;
+    for second in timeline.iter_mut() {
+        second.counts[1] = [3_000, 1_000][second.at_s as usize / 10 % 2] + second.at_s as u64 % 3;
+    }
+    let text = terminal(&report(vec![trial]), 200);
+    assert!(text.contains("r1 changes level"), "{text}");
+}
+
+#[test]
+fn trials_that_differ_in_their_workers_alone_are_told_apart() {
+    let both = terminal(&report(vec![told(0, 1), told(1, 2)]), 100);
+    assert!(
+        both.contains("lmdb, sync, 1 worker, r1") && both.contains("lmdb, sync, 2 workers, r1"),
+        "{both}"
+    );
+    let alone = terminal(&report(vec![told(0, 2)]), 100);
+    assert!(alone.contains("lmdb, sync, 2 workers, r1"), "{alone}");
+}
+
+#[test]
+fn a_cliff_behind_short_seconds_lies_where_the_clock_says_and_has_the_events_of_that_time() {
+    let mut trial = told(0, 1);
+    let measured = trial.measurement.as_mut().unwrap();
+    // Three half seconds at first, which are too short to say a rate; then the rate falls at 11.5 s,
+    // and is back at 16.6 s.
+    let mut ends = vec![0.5, 1.0];
+    ends.extend((1..=11).map(|second| f64::from(second) + 0.5));
+    ends.extend((12..=26).map(|second| f64::from(second) + 0.6));
+    let second = |(index, at_s): (usize, &f64)| TimelineSecond {
+        at_s: *at_s,
+        counts: match (12.0..17.0).contains(at_s) {
+            true => vec![1_500; 2],
+            false => vec![3_000 + index as u64 * 7 % 13 * 4; 2],
+        },
+        ..TimelineSecond::default()
+    };
+    measured.timeline = ends.iter().enumerate().map(second).collect();
+    let event = |at_s| EventRecord {
+        at_s,
+        kind: "checkpoint".to_owned(),
+        detail: String::new(),
+    };
+    measured.events = Some(vec![event(8.0), event(12.0)]);
+    let headline = measured.operations[0].kind.clone();
+    let told = over_time(&trial, &headline).unwrap();
+    assert_eq!(told.seconds, 25);
+    assert_eq!(told.cliffs.len(), 1, "{told:?}");
+    let cliff = &told.cliffs[0];
+    assert_eq!(cliff.from_s, 11.5);
+    assert!((cliff.length_s - 5.1).abs() < 1e-9, "{cliff:?}");
+    assert_eq!(cliff.events, [event(12.0)]);
+}
+
+#[test]
+fn trials_of_one_contender_are_told_apart_by_level_and_settings() {
+    let mut loose = told(1, 4);
+    loose.spec.durability = Durability::Async;
+    let mut longer = told(2, 4);
+    let finish = trueput_record::Value::Integer(5_000);
+    longer.spec.settings.insert("finish".to_owned(), finish);
+    let text = terminal(&report(vec![told(0, 4), loose, longer]), 300);
+    for name in [
+        "lmdb, sync, 4 workers, finish=100000, r1",
+        "lmdb, async, 4 workers, finish=100000, r1",
+        "lmdb, sync, 4 workers, finish=5000, r1",
+    ] {
+        assert!(text.contains(name), "{name}: {text}");
+    }
+    // The control: what all share is not said.
+    let alike = terminal(&report(vec![told(0, 4)]), 300);
+    assert!(!alike.contains("finish=100000, r1"), "{alike}");
+}

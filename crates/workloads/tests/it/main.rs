@@ -6,6 +6,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod counting_meter;
 mod generate;
 mod micro;
 mod storage;

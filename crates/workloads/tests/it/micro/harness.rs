@@ -1,5 +1,6 @@
 //! Runs a job in this process, as the runner's workers do in theirs, on an engine that may fail.
 
+use crate::counting_meter::{CountingMeter, in_threads, sum_up};
 use crate::support::assert_all_right;
 pub use crate::support::failures;
 use std::collections::HashMap;
@@ -16,7 +17,7 @@ use trueput_record::{Conditions, VerifyLevel, WorkerKind};
 use trueput_workloads::micro::Micro;
 use trueput_workloads::{
     Error, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask, LoadSummary,
-    Meter, WorkerFindings, Workload,
+    WorkerFindings, Workload,
 };
 
 /// The conditions of a trial that ends by time, as far as the job cares.
@@ -189,68 +190,6 @@ impl Session for FaultySession<'_> {
     }
 }
 
-/// Counts like the runner's meter.
-#[derive(Default)]
-pub struct Counter<'b> {
-    pub counts: Vec<u64>,
-    pub conflicts: u64,
-    pub units: u64,
-    /// Operations until the warm-up is over.
-    pub warm_up: u64,
-    /// Measured operations after which the time is up.
-    pub time_up: Option<u64>,
-    /// Until each of these counts, over all workers, has come so far, the time is not up either.
-    awaited: Vec<(&'b AtomicU64, u64)>,
-    responses: u64,
-}
-
-impl Meter for Counter<'_> {
-    fn next_unit(&mut self) -> bool {
-        let done: u64 = self.counts.iter().sum();
-        let waits = self
-            .awaited
-            .iter()
-            .any(|(count, wanted)| count.load(SeqCst) < *wanted);
-        waits || self.time_up.is_none_or(|limit| done < limit)
-    }
-
-    fn start(&mut self) {}
-
-    fn finish(&mut self, kind: usize) {
-        self.counts[kind] += 1;
-        if self.warm_up > 0 {
-            self.warm_up -= 1;
-            if self.warm_up == 0 {
-                self.counts.fill(0);
-            }
-        }
-    }
-
-    fn finish_unit(&mut self, _unit: usize) {
-        self.responses += 1;
-    }
-
-    fn is_warming_up(&self) -> bool {
-        self.warm_up > 0
-    }
-
-    fn advance(&mut self, units: u64) {
-        self.units += units;
-    }
-
-    fn conflict(&mut self, _error: &trueput_engine::Error) {
-        self.conflicts += 1;
-    }
-
-    fn uncount(&mut self, kind: usize, count: u64) {
-        self.counts[kind] -= count;
-    }
-
-    fn is_stopped(&self) -> bool {
-        false
-    }
-}
-
 /// A database with a job on it.
 pub struct Bench {
     pub job: Box<dyn Job>,
@@ -388,20 +327,19 @@ impl Bench {
     }
 
     /// One worker, on the calling thread.
-    pub fn work(&self, worker: u32) -> (Counter<'_>, WorkerFindings) {
+    pub fn work(&self, worker: u32) -> (CountingMeter<'_>, WorkerFindings) {
         let mut session = FaultySession {
             inner: self.database.session().unwrap(),
             faulty: &self.faulty,
         };
-        let mut meter = Counter {
-            counts: vec![0; self.job.kinds().len()],
+        let mut meter = CountingMeter {
             warm_up: self.warm_up,
-            time_up: self.conditions.duration_s.map(|_| self.each),
+            limit: self.conditions.duration_s.map(|_| self.each),
             awaited: vec![
                 (&self.faulty.puts, self.until_puts),
                 (&self.faulty.gets, self.until_gets),
             ],
-            ..Counter::default()
+            ..CountingMeter::new(self.job.kinds().len())
         };
         let mut task = JobTask {
             session: &mut session,
@@ -425,32 +363,9 @@ impl Bench {
     /// All workers at once.
     pub fn work_together(&self) -> (ExecutionSummary, u64) {
         let sessions = self.job.sessions(self.workers);
-        let outcomes: Vec<_> = std::thread::scope(|scope| {
-            let start = |worker| scope.spawn(move || self.work(worker));
-            let threads: Vec<_> = (0..sessions).map(start).collect();
-            threads
-                .into_iter()
-                .map(|thread| thread.join().unwrap())
-                .collect()
-        });
-        let mut ended = ExecutionSummary {
-            counts: vec![0; self.job.kinds().len()],
-            conflicts: 0,
-            findings: Vec::new(),
-            resumed: false,
-            verify: self.verify,
-            crashed: None,
-        };
-        let mut units = 0;
-        for (meter, findings) in outcomes {
-            for (sum, count) in ended.counts.iter_mut().zip(meter.counts) {
-                *sum += count;
-            }
-            ended.conflicts += meter.conflicts;
-            ended.findings.push(findings);
-            units += meter.units;
-        }
-        (ended, units)
+        let outcomes = in_threads(sessions, |worker| self.work(worker));
+        let (ended, total) = sum_up(self.job.kinds().len(), self.verify, outcomes);
+        (ended, total.units)
     }
 
     pub fn verify(&self, ended: &ExecutionSummary) -> JobResults {

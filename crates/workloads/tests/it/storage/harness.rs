@@ -1,61 +1,15 @@
 //! Runs a storage workload on threads of this process, as the runner would.
 
+use crate::counting_meter::{CountingMeter, in_threads, sum_up};
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::atomic::AtomicU64;
 use trueput_engine::{Engine, OpenSpec, ParameterValues, Storage, parameter};
 use trueput_record::trial::Settings;
 use trueput_record::{Conditions, Value, VerifyLevel, WorkerKind};
 use trueput_workloads::{
-    Error, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask, Meter,
-    WorkerFindings, Workload, WorkloadSubject,
+    Error, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask, Workload,
+    WorkloadSubject,
 };
-
-/// Counts, and lets so many units begin.
-struct Counter<'a> {
-    counts: Vec<u64>,
-    left: Option<&'a AtomicU64>,
-    /// Units that are still to warm up.
-    warm_up: u64,
-}
-
-impl Meter for Counter<'_> {
-    fn next_unit(&mut self) -> bool {
-        let take = |left: u64| left.checked_sub(1);
-        self.left
-            .is_none_or(|left| left.fetch_update(SeqCst, SeqCst, take).is_ok())
-    }
-
-    fn start(&mut self) {}
-
-    fn finish(&mut self, kind: usize) {
-        if self.warm_up > 0 {
-            self.warm_up -= 1;
-            if self.warm_up == 0 {
-                self.counts.fill(0);
-                return;
-            }
-        }
-        self.counts[kind] += 1;
-    }
-
-    fn finish_nested(&mut self, kind: usize, _mark: u64) {
-        self.counts[kind] += 1;
-    }
-
-    fn is_warming_up(&self) -> bool {
-        self.warm_up > 0
-    }
-
-    fn advance(&mut self, _units: u64) {}
-
-    fn conflict(&mut self, _error: &trueput_engine::Error) {}
-
-    fn uncount(&mut self, _kind: usize, _count: u64) {}
-
-    fn is_stopped(&self) -> bool {
-        false
-    }
-}
 
 /// How a trial is run.
 #[derive(Clone, Copy)]
@@ -109,47 +63,29 @@ pub fn execute(job: &dyn Job, directory: &Path, trial: Trial) -> Result<Executio
     })?;
     let database = open(job, directory);
     let left = trial.units.map(AtomicU64::new);
-    let shares = std::thread::scope(|scope| {
-        let start = |worker| {
-            let (database, left) = (&database, left.as_ref());
-            scope.spawn(move || {
-                let mut session = database.session().unwrap();
-                let mut meter = Counter {
-                    counts: vec![0; job.kinds().len()],
-                    left,
-                    warm_up: trial.warm_up,
-                };
-                let findings = job.execute(&mut JobTask {
-                    session: &mut *session,
-                    directory,
-                    meter: &mut meter,
-                    capabilities: Storage.capabilities(),
-                    worker,
-                    workers: trial.workers,
-                    worker_kind: WorkerKind::Threads,
-                    verify: trial.verify,
-                    generation: 0,
-                    seed: 1,
-                })?;
-                Ok((meter.counts, findings))
-            })
+    let outcomes = in_threads(trial.workers, |worker| {
+        let mut session = database.session().unwrap();
+        let mut meter = CountingMeter {
+            left: left.as_ref(),
+            warm_up: trial.warm_up,
+            ..CountingMeter::new(job.kinds().len())
         };
-        let threads: Vec<_> = (0..trial.workers).map(start).collect();
-        let ended = threads.into_iter().map(|thread| thread.join().unwrap());
-        ended.collect::<Result<Vec<(Vec<u64>, WorkerFindings)>, Error>>()
-    })?;
-    let sum = |kind: usize| shares.iter().map(|(counts, _)| counts[kind]).sum();
-    Ok(ExecutionSummary {
-        counts: (0..job.kinds().len()).map(sum).collect(),
-        conflicts: 0,
-        findings: shares
-            .iter()
-            .map(|(_, findings)| findings.clone())
-            .collect(),
-        resumed: false,
-        verify: trial.verify,
-        crashed: None,
-    })
+        let findings = job.execute(&mut JobTask {
+            session: &mut *session,
+            directory,
+            meter: &mut meter,
+            capabilities: Storage.capabilities(),
+            worker,
+            workers: trial.workers,
+            worker_kind: WorkerKind::Threads,
+            verify: trial.verify,
+            generation: 0,
+            seed: 1,
+        })?;
+        Ok((meter, findings))
+    });
+    let outcomes = outcomes.into_iter().collect::<Result<Vec<_>, Error>>()?;
+    Ok(sum_up(job.kinds().len(), trial.verify, outcomes).0)
 }
 
 /// Draws the conclusion.

@@ -1,5 +1,6 @@
 //! Runs the job in this process, as the runner's workers do in theirs.
 
+use crate::counting_meter::{CountingMeter, in_threads, sum_up};
 pub use crate::support::failures;
 use crate::support::{self, assert_all_right};
 use trueput_engine::{
@@ -10,7 +11,7 @@ use trueput_record::trial::Settings;
 use trueput_record::{Conditions, VerifyLevel, WorkerKind};
 use trueput_workloads::threen1::ThreeN1;
 use trueput_workloads::{
-    Error, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask, Meter,
+    Error, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask,
     WorkerFindings, Workload,
 };
 
@@ -32,40 +33,6 @@ pub fn job(given: &[(&str, &str)]) -> Result<Box<dyn Job>, String> {
         &parameter::resolve("threen1", ThreeN1.settings(), &settings(given))?,
         &Conditions::default(),
     )
-}
-
-/// Counts like the runner's meter, and can stop a worker after so many operations.
-#[derive(Default)]
-pub struct Counter {
-    pub counts: [u64; 6],
-    pub conflicts: u64,
-    pub units: u64,
-    pub stop_after: Option<u64>,
-}
-
-impl Meter for Counter {
-    fn start(&mut self) {}
-
-    fn finish(&mut self, kind: usize) {
-        self.counts[kind] += 1;
-    }
-
-    fn advance(&mut self, units: u64) {
-        self.units += units;
-    }
-
-    fn conflict(&mut self, _error: &trueput_engine::Error) {
-        self.conflicts += 1;
-    }
-
-    fn uncount(&mut self, kind: usize, count: u64) {
-        self.counts[kind] -= count;
-    }
-
-    fn is_stopped(&self) -> bool {
-        self.stop_after
-            .is_some_and(|limit| self.counts.iter().sum::<u64>() >= limit)
-    }
 }
 
 /// What befalls a worker.
@@ -214,7 +181,11 @@ impl Bench {
     }
 
     /// One worker, on the calling thread.
-    pub fn work(&self, worker: u32, fate: Fate) -> (Counter, Result<WorkerFindings, Error>) {
+    pub fn work(
+        &self,
+        worker: u32,
+        fate: Fate,
+    ) -> (CountingMeter<'_>, Result<WorkerFindings, Error>) {
         let inner = self.database.session().unwrap();
         let mut session = Fated {
             inner,
@@ -222,7 +193,7 @@ impl Bench {
             puts: 0,
             calls: 0,
         };
-        let mut meter = Counter::default();
+        let mut meter = CountingMeter::new(self.job.kinds().len());
         if let Fate::Stopped(limit) = fate {
             meter.stop_after = Some(limit);
         }
@@ -244,33 +215,15 @@ impl Bench {
 
     /// All workers at once, the fates in the order of the workers; those that fail find nothing.
     pub fn work_together(&self, fates: &[Fate]) -> (ExecutionSummary, Vec<Error>) {
-        let outcomes: Vec<_> = std::thread::scope(|scope| {
-            let start = |(worker, &fate)| scope.spawn(move || self.work(worker, fate));
-            let threads: Vec<_> = (0..).zip(fates).map(start).collect();
-            threads
-                .into_iter()
-                .map(|thread| thread.join().unwrap())
-                .collect()
+        let outcomes = in_threads(fates.len() as u32, |worker| {
+            self.work(worker, fates[worker as usize])
         });
-        let mut ended = ExecutionSummary {
-            counts: vec![0; self.job.kinds().len()],
-            conflicts: 0,
-            findings: Vec::new(),
-            resumed: false,
-            verify: VerifyLevel::Full,
-            crashed: None,
-        };
         let mut errors = Vec::new();
-        for (meter, found) in outcomes {
-            for (sum, count) in ended.counts.iter_mut().zip(meter.counts) {
-                *sum += count;
-            }
-            ended.conflicts += meter.conflicts;
-            match found {
-                Ok(findings) => ended.findings.push(findings),
-                Err(error) => errors.push(error),
-            }
-        }
+        let outcomes = outcomes.into_iter().map(|(meter, found)| {
+            let findings = found.map_err(|error| errors.push(error)).ok();
+            (meter, findings)
+        });
+        let (ended, _) = sum_up(self.job.kinds().len(), VerifyLevel::Full, outcomes);
         (ended, errors)
     }
 

@@ -1,6 +1,7 @@
 //! Runs the job in this process, as the runner's workers do in theirs.
 
 use super::faulty::{Fault, Faulty};
+use crate::counting_meter::{CountingMeter, in_threads, sum_up};
 pub use crate::support::failures;
 use crate::support::{self, assert_all_right};
 use trueput_engine::{
@@ -12,7 +13,7 @@ use trueput_record::{Conditions, VerifyLevel, WorkerKind};
 use trueput_workloads::tpcc::Tpcc;
 use trueput_workloads::{
     Error, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask, LoadSummary,
-    Meter, WorkerFindings, Workload,
+    WorkerFindings, Workload,
 };
 
 pub const SEED: u64 = 7;
@@ -37,45 +38,6 @@ pub fn engine(name: &str) -> &'static dyn Engine {
     let engines = trueput_drivers::registry().iter();
     let found = engines.copied().find(|engine| engine.info().name == name);
     found.unwrap()
-}
-
-/// Counts like the runner's meter.
-pub struct Counter {
-    pub counts: Vec<u64>,
-    pub conflicts: u64,
-    /// Nanoseconds that it was asked to rest.
-    pub rested_ns: u64,
-    date_us: i64,
-}
-
-impl Meter for Counter {
-    fn start(&mut self) {}
-
-    fn finish(&mut self, kind: usize) {
-        self.counts[kind] += 1;
-    }
-
-    fn wait_since(&mut self, _mark: u64, time_ns: u64) -> bool {
-        self.rested_ns += time_ns;
-        true
-    }
-
-    fn date_us(&mut self) -> i64 {
-        self.date_us += 1;
-        self.date_us
-    }
-
-    fn advance(&mut self, _units: u64) {}
-
-    fn conflict(&mut self, _error: &trueput_engine::Error) {
-        self.conflicts += 1;
-    }
-
-    fn uncount(&mut self, _kind: usize, _count: u64) {}
-
-    fn is_stopped(&self) -> bool {
-        false
-    }
 }
 
 /// A database with a job on it.
@@ -158,14 +120,9 @@ impl Bench {
         self.target(|target| self.job.prepare(target, ExistingDatabase::Nothing))
     }
 
-    fn work(&self, worker: u32) -> (Counter, WorkerFindings) {
+    fn work(&self, worker: u32) -> (CountingMeter<'_>, WorkerFindings) {
         let mut session = self.database.session().unwrap();
-        let mut meter = Counter {
-            counts: vec![0; self.job.kinds().len()],
-            conflicts: 0,
-            rested_ns: 0,
-            date_us: 0,
-        };
+        let mut meter = CountingMeter::new(self.job.kinds().len());
         let mut task = JobTask {
             session: &mut *session,
             directory: self.folder.path(),
@@ -185,30 +142,9 @@ impl Bench {
 
     /// All workers at once; what they rested together, nanoseconds, comes with it.
     pub fn work_together(&self) -> (ExecutionSummary, u64) {
-        let outcomes: Vec<_> = std::thread::scope(|scope| {
-            let start = |worker| scope.spawn(move || self.work(worker));
-            let threads: Vec<_> = (0..self.workers).map(start).collect();
-            let join_thread = threads.into_iter().map(|thread| thread.join().unwrap());
-            join_thread.collect()
-        });
-        let mut ended = ExecutionSummary {
-            counts: vec![0; self.job.kinds().len()],
-            conflicts: 0,
-            findings: Vec::new(),
-            resumed: false,
-            verify: self.verify,
-            crashed: None,
-        };
-        let mut rested_ns = 0;
-        for (meter, found) in outcomes {
-            for (sum, count) in ended.counts.iter_mut().zip(meter.counts) {
-                *sum += count;
-            }
-            ended.conflicts += meter.conflicts;
-            ended.findings.push(found);
-            rested_ns += meter.rested_ns;
-        }
-        (ended, rested_ns)
+        let outcomes = in_threads(self.workers, |worker| self.work(worker));
+        let (ended, total) = sum_up(self.job.kinds().len(), self.verify, outcomes);
+        (ended, total.rested_ns)
     }
 
     pub fn verify(&self, ended: &ExecutionSummary) -> JobResults {

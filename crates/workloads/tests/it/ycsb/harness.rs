@@ -1,5 +1,6 @@
 //! Runs the job in this process, as the runner's workers do in theirs, on the reference engine.
 
+use crate::counting_meter::{CountingMeter, in_threads, sum_up};
 pub use crate::support::failures;
 use crate::support::{self, assert_all_right};
 use std::collections::HashMap;
@@ -13,7 +14,7 @@ use trueput_record::trial::Settings;
 use trueput_record::{Conditions, VerifyLevel, WorkerKind};
 use trueput_workloads::ycsb::Ycsb;
 use trueput_workloads::{
-    ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask, LoadSummary, Meter,
+    ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask, LoadSummary,
     WorkerFindings, Workload,
 };
 
@@ -33,62 +34,6 @@ pub fn job_of(given: &Settings, conditions: &Conditions) -> Result<Box<dyn Job>,
 
 pub fn job(given: &[(&str, &str)]) -> Result<Box<dyn Job>, String> {
     job_of(&settings(given), &Conditions::default())
-}
-
-/// Counts like the runner's meter, and lets time run out after so many operations.
-pub struct Counter {
-    pub counts: Vec<u64>,
-    pub units: u64,
-    pub conflicts: u64,
-    pub warm_up: u64,
-    pub limit: u64,
-    done: u64,
-}
-
-impl Counter {
-    fn new(kinds: usize) -> Self {
-        Self {
-            counts: vec![0; kinds],
-            units: 0,
-            conflicts: 0,
-            warm_up: 0,
-            limit: u64::MAX,
-            done: 0,
-        }
-    }
-}
-
-impl Meter for Counter {
-    fn next_unit(&mut self) -> bool {
-        self.done < self.limit
-    }
-
-    fn start(&mut self) {}
-
-    fn finish(&mut self, kind: usize) {
-        if !self.is_warming_up() {
-            self.counts[kind] += 1;
-        }
-        self.done += 1;
-    }
-
-    fn is_warming_up(&self) -> bool {
-        self.done < self.warm_up
-    }
-
-    fn advance(&mut self, units: u64) {
-        self.units += units;
-    }
-
-    fn conflict(&mut self, _error: &trueput_engine::Error) {
-        self.conflicts += 1;
-    }
-
-    fn uncount(&mut self, _kind: usize, _count: u64) {}
-
-    fn is_stopped(&self) -> bool {
-        false
-    }
 }
 
 /// What an engine would do wrong.
@@ -213,7 +158,7 @@ pub struct Bench {
     pub generation: u32,
     pub warm_up: u64,
     /// Operations after which each worker's time is up.
-    pub limit: u64,
+    pub limit: Option<u64>,
     pub log: Mutex<Vec<Call>>,
     folder: tempfile::TempDir,
 }
@@ -238,7 +183,7 @@ impl Bench {
             workers,
             generation: 0,
             warm_up: 0,
-            limit: u64::MAX,
+            limit: None,
             log: Mutex::default(),
             folder,
         }
@@ -263,7 +208,7 @@ impl Bench {
     }
 
     /// One worker, on the calling thread.
-    pub fn work(&self, worker: u32, fate: Fate) -> (Counter, WorkerFindings) {
+    pub fn work(&self, worker: u32, fate: Fate) -> (CountingMeter<'_>, WorkerFindings) {
         let mut session = Watched {
             inner: self.database.session().unwrap(),
             fate,
@@ -272,8 +217,11 @@ impl Bench {
             first: HashMap::new(),
             log: &self.log,
         };
-        let mut meter = Counter::new(self.job.kinds().len());
-        (meter.warm_up, meter.limit) = (self.warm_up, self.limit);
+        let mut meter = CountingMeter {
+            warm_up: self.warm_up,
+            limit: self.limit.map(|limit| limit - self.warm_up),
+            ..CountingMeter::new(self.job.kinds().len())
+        };
         let mut task = JobTask {
             session: &mut session,
             directory: self.folder.path(),
@@ -292,30 +240,8 @@ impl Bench {
 
     /// All workers at once.
     pub fn work_together(&self, fate: Fate) -> ExecutionSummary {
-        let outcomes: Vec<_> = std::thread::scope(|scope| {
-            let start = |worker| scope.spawn(move || self.work(worker, fate));
-            let threads: Vec<_> = (0..self.workers).map(start).collect();
-            threads
-                .into_iter()
-                .map(|thread| thread.join().unwrap())
-                .collect()
-        });
-        let mut ended = ExecutionSummary {
-            counts: vec![0; self.job.kinds().len()],
-            conflicts: 0,
-            findings: Vec::new(),
-            resumed: false,
-            verify: VerifyLevel::Full,
-            crashed: None,
-        };
-        for (meter, found) in outcomes {
-            for (sum, count) in ended.counts.iter_mut().zip(meter.counts) {
-                *sum += count;
-            }
-            ended.conflicts += meter.conflicts;
-            ended.findings.push(found);
-        }
-        ended
+        let outcomes = in_threads(self.workers, |worker| self.work(worker, fate));
+        sum_up(self.job.kinds().len(), VerifyLevel::Full, outcomes).0
     }
 
     pub fn verify(&self, ended: &ExecutionSummary) -> JobResults {

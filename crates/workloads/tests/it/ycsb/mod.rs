@@ -200,12 +200,12 @@ fn a_trial_may_end_by_time_and_the_next_one_run_on_its_records() {
     let job = || harness::job_of(&given, &timed).unwrap();
     let mut bench = Bench::with(4, job());
     assert_eq!(bench.job.total_units(), 0);
-    bench.limit = 500;
+    bench.limit = Some(500);
     let (_, conclusion) = bench.run(Fate::Honest);
     assert_right(&conclusion);
     for generation in 1..70 {
         // A process of its own has a job of its own.
-        (bench.job, bench.generation, bench.limit) = (job(), generation, 20);
+        (bench.job, bench.generation, bench.limit) = (job(), generation, Some(20));
         assert_eq!(bench.prepare(ExistingDatabase::Loaded), None);
         let ended = bench.work_together(Fate::Honest);
         assert_right(&bench.verify(&ended));

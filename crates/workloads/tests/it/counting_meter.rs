@@ -1,0 +1,141 @@
+//! The meter of these tests: counts like the runner's, without a clock.
+
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use trueput_record::VerifyLevel;
+use trueput_workloads::{ExecutionSummary, Meter, WorkerFindings};
+
+/// Counts what a worker does, and ends its time where the test wants it.
+#[derive(Default)]
+pub struct CountingMeter<'b> {
+    /// Finished operations by kind.
+    pub counts: Vec<u64>,
+    pub conflicts: u64,
+    pub units: u64,
+    /// Nanoseconds that it was asked to rest.
+    pub rested_ns: u64,
+    /// Operations until the warm-up is over.
+    pub warm_up: u64,
+    /// Measured operations after which the time is up; `None`: it never is.
+    pub limit: Option<u64>,
+    /// Until each of these counts, over all workers, has come so far, the time is not up either.
+    pub awaited: Vec<(&'b AtomicU64, u64)>,
+    /// Units that may still begin, over all workers.
+    pub left: Option<&'b AtomicU64>,
+    /// Operations after which the user stops the worker.
+    pub stop_after: Option<u64>,
+    pub date_us: i64,
+}
+
+impl CountingMeter<'_> {
+    /// A meter for so many kinds of operations, whose time is never up.
+    pub fn new(kinds: usize) -> Self {
+        Self {
+            counts: vec![0; kinds],
+            ..Self::default()
+        }
+    }
+
+    fn done(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+}
+
+impl Meter for CountingMeter<'_> {
+    fn next_unit(&mut self) -> bool {
+        if let Some(left) = self.left {
+            let take = |left: u64| left.checked_sub(1);
+            return left.fetch_update(SeqCst, SeqCst, take).is_ok();
+        }
+        let is_behind = |(count, wanted): &(&AtomicU64, u64)| count.load(SeqCst) < *wanted;
+        let has_time = self.limit.is_none_or(|limit| self.done() < limit);
+        !self.is_stopped() && (has_time || self.awaited.iter().any(is_behind))
+    }
+
+    fn start(&mut self) {}
+
+    fn finish(&mut self, kind: usize) {
+        self.counts[kind] += 1;
+        if self.warm_up > 0 {
+            self.warm_up -= 1;
+            if self.warm_up == 0 {
+                self.counts.fill(0);
+            }
+        }
+    }
+
+    fn finish_nested(&mut self, kind: usize, _mark: u64) {
+        self.counts[kind] += 1;
+    }
+
+    fn wait_since(&mut self, _mark: u64, time_ns: u64) -> bool {
+        self.rested_ns += time_ns;
+        true
+    }
+
+    fn date_us(&mut self) -> i64 {
+        self.date_us += 1;
+        self.date_us
+    }
+
+    fn is_warming_up(&self) -> bool {
+        self.warm_up > 0
+    }
+
+    fn advance(&mut self, units: u64) {
+        self.units += units;
+    }
+
+    fn conflict(&mut self, _error: &trueput_engine::Error) {
+        self.conflicts += 1;
+    }
+
+    fn uncount(&mut self, kind: usize, count: u64) {
+        self.counts[kind] -= count;
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop_after.is_some_and(|limit| self.done() >= limit)
+    }
+}
+
+/// Has `work` done by so many workers at once, and returns what each returned.
+pub fn in_threads<T: Send>(workers: u32, work: impl Fn(u32) -> T + Sync) -> Vec<T> {
+    std::thread::scope(|scope| {
+        let start = |worker| {
+            let work = &work;
+            scope.spawn(move || work(worker))
+        };
+        let threads: Vec<_> = (0..workers).map(start).collect();
+        let joined = threads.into_iter().map(|thread| thread.join().unwrap());
+        joined.collect()
+    })
+}
+
+/// What the workers did together, for the conclusion, with the sum of their meters. One that failed
+/// has no findings.
+pub fn sum_up<'b, F: Into<Option<WorkerFindings>>>(
+    kinds: usize,
+    verify: VerifyLevel,
+    outcomes: impl IntoIterator<Item = (CountingMeter<'b>, F)>,
+) -> (ExecutionSummary, CountingMeter<'b>) {
+    let mut total = CountingMeter::new(kinds);
+    let mut all_findings = Vec::new();
+    for (meter, findings) in outcomes {
+        for (sum, count) in total.counts.iter_mut().zip(meter.counts) {
+            *sum += count;
+        }
+        total.conflicts += meter.conflicts;
+        total.units += meter.units;
+        total.rested_ns += meter.rested_ns;
+        all_findings.extend(findings.into());
+    }
+    let ended = ExecutionSummary {
+        counts: total.counts.clone(),
+        conflicts: total.conflicts,
+        findings: all_findings,
+        resumed: false,
+        verify,
+        crashed: None,
+    };
+    (ended, total)
+}

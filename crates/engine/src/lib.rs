@@ -22,6 +22,8 @@ pub mod reference;
 pub mod service;
 pub mod sql;
 pub mod storage;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 
 pub use cache::{CacheCount, CacheScope};
 pub use cache_knob::CacheKnob;

@@ -30,7 +30,7 @@ fn a_lost_write_is_wrong_where_every_commit_is_promised_and_counted_where_a_pref
         } else {
             &given[..2]
         };
-        let lost = Fault::DropsPut(123);
+        let lost = Fault::LosesPut(123);
         let strict = crashed(given, lost, Survival::EveryCommit);
         let failed: Vec<_> = failures(&strict).into_keys().collect();
         assert_eq!(failed, [check], "{test}");
@@ -46,7 +46,7 @@ fn a_lost_write_is_wrong_where_every_commit_is_promised_and_counted_where_a_pref
 #[test]
 fn a_garbled_value_is_wrong_even_where_commits_may_be_missing() {
     let given = [("test", "fill-random"), SMALL];
-    let conclusion = crashed(&given, Fault::Garbles(100), Survival::ConsistentPrefix);
+    let conclusion = crashed(&given, Fault::CorruptsPuts(100), Survival::ConsistentPrefix);
     assert!(failures(&conclusion).contains_key("contents"));
 }
 

@@ -16,7 +16,7 @@ fn a_put_that_a_fill_loses_is_missed() {
         for workers in [1, 4] {
             for number in [0, 150, 299] {
                 let bench = Bench::counted(workers, &[("test", test), SMALL]);
-                let failed = failed(&bench.with(Fault::DropsPut(number)));
+                let failed = failed(&bench.with(Fault::LosesPut(number)));
                 assert_eq!(failed, ["records"], "{test} {workers} {number}");
             }
         }
@@ -26,7 +26,7 @@ fn a_put_that_a_fill_loses_is_missed() {
 #[test]
 fn the_last_of_ten_thousand_updates_is_missed_if_it_is_lost() {
     let given = [("test", "overwrite"), ("operations", "10000"), SMALL];
-    let bench = Bench::counted(1, &given).with(Fault::DropsPut(9_999));
+    let bench = Bench::counted(1, &given).with(Fault::LosesPut(9_999));
     assert_eq!(failed(&bench), ["versions"]);
     assert_right(&Bench::counted(1, &given).run().1, "the control");
 }
@@ -40,7 +40,7 @@ fn a_lost_update_shows_at_the_next_read_even_where_a_later_one_covers_it() {
         ("records", "20"),
     ];
     for workers in [1, 4] {
-        let bench = Bench::counted(workers, &given).with(Fault::DropsPuts(10));
+        let bench = Bench::counted(workers, &given).with(Fault::LosesPuts(10));
         assert!(failed(&bench).contains(&"reads".to_owned()), "{workers}");
         let sound = Bench::counted(workers, &given);
         assert_right(&sound.run().1, "sound");
@@ -52,9 +52,9 @@ fn a_lost_update_of_the_last_round_is_missed_whoever_wrote_it() {
     // Each record is written once, by one worker: whatever is lost is the last write.
     let given = [("test", "overwrite"), ("distribution", "sequential"), SMALL];
     for workers in [1, 3] {
-        let bench = Bench::counted(workers, &given).with(Fault::DropsPut(123));
+        let bench = Bench::counted(workers, &given).with(Fault::LosesPut(123));
         assert_eq!(failed(&bench), ["versions"], "{workers} threads");
-        let bench = Bench::counted(workers, &given).with(Fault::DropsPut(123));
+        let bench = Bench::counted(workers, &given).with(Fault::LosesPut(123));
         assert_eq!(
             failed(&bench.in_processes()),
             ["versions"],
@@ -76,7 +76,7 @@ fn a_stale_read_beside_a_writer_is_seen() {
     };
     for processes in [false, true] {
         assert_right(&bench(Fault::None, processes).run().1, "the control");
-        let (_, conclusion) = bench(Fault::StaleGet(5), processes).run();
+        let (_, conclusion) = bench(Fault::ShowsFormerValue(5), processes).run();
         let failures = failures(&conclusion);
         assert!(failures["reads"].contains("stale"), "{failures:?}");
     }
@@ -86,7 +86,7 @@ fn a_stale_read_beside_a_writer_is_seen() {
 fn a_garbled_value_is_found_at_the_end() {
     for test in ["fill-random", "overwrite"] {
         let bench = Bench::counted(1, &[("test", test), SMALL]);
-        let failed = failed(&bench.with(Fault::Garbles(250)));
+        let failed = failed(&bench.with(Fault::CorruptsPuts(250)));
         assert_eq!(failed, ["contents"], "{test}");
     }
 }
@@ -96,7 +96,7 @@ fn a_delete_that_is_lost_is_found() {
     for batch in ["1", "7"] {
         let given = [("test", "delete-random"), ("batch", batch), SMALL];
         for workers in [1, 4] {
-            let bench = Bench::counted(workers, &given).with(Fault::DropsDelete(200));
+            let bench = Bench::counted(workers, &given).with(Fault::LosesDelete(200));
             assert_eq!(failed(&bench), ["records"], "{workers}");
         }
     }
@@ -113,7 +113,7 @@ fn an_insert_that_is_lost_is_found_where_others_delete() {
     ];
     for workers in [1, 3] {
         let bench = Bench::counted(workers, &given);
-        assert_eq!(failed(&bench.with(Fault::DropsPut(100))), ["records"]);
+        assert_eq!(failed(&bench.with(Fault::LosesPut(100))), ["records"]);
         assert_right(&Bench::counted(workers, &given).run().1, "the control");
     }
 }
@@ -122,7 +122,7 @@ fn an_insert_that_is_lost_is_found_where_others_delete() {
 fn records_that_scans_leave_out_are_missed() {
     for test in ["read-sequential", "read-reverse", "seek-random"] {
         let given = [("test", test), SMALL];
-        let bench = Bench::counted(2, &given).with(Fault::Skips(100));
+        let bench = Bench::counted(2, &given).with(Fault::SkipsRecords(100));
         assert_eq!(failed(&bench), ["reads"], "{test}");
     }
 }
@@ -138,7 +138,7 @@ fn conflicts_are_retried_and_only_committed_work_counts() {
     ];
     for given in tests {
         let given = [given, &[SMALL]].concat();
-        let bench = Bench::counted(2, &given).with(Fault::Conflicts(3));
+        let bench = Bench::counted(2, &given).with(Fault::ConflictsAtCommit(3));
         let (ended, conclusion) = bench.run();
         assert_right(&conclusion, &format!("{given:?}"));
         assert_eq!(ended.counts[0], 300, "{given:?}");

@@ -3,14 +3,13 @@
 use crate::counting_meter::{CountingMeter, in_threads, sum_up};
 use crate::support::assert_all_right;
 pub use crate::support::failures;
-use std::collections::HashMap;
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
-use std::sync::{Mutex, PoisonError};
 use trueput_engine::reference::Reference;
+pub use trueput_engine::testing::{Call, Fault};
+use trueput_engine::testing::{CallLog, FaultState, FaultySession};
 use trueput_engine::{
-    Capabilities, Database, Direction, Durability, Engine, Error as EngineError, KeyRange, Mode,
-    OpenSpec, RecordVisitor, Result as EngineResult, Session, Value, ValueVisitor, parameter,
+    Capabilities, Database, Direction, Durability, Engine, KeyRange, Mode, OpenSpec, Value,
+    parameter,
 };
 use trueput_record::trial::Settings;
 use trueput_record::{Conditions, VerifyLevel, WorkerKind};
@@ -39,157 +38,6 @@ pub fn job_under(given: &[(&str, &str)], conditions: &Conditions) -> Result<Box<
     )
 }
 
-/// What the engine does wrong.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Fault {
-    None,
-    /// Every so manieth look-up of a record that was written twice shows the value before the last.
-    StaleGet(u64),
-    /// The put with this number, from 0, is forgotten.
-    DropsPut(u64),
-    /// Every so manieth put is forgotten.
-    DropsPuts(u64),
-    /// The delete with this number, from 0, is forgotten.
-    DropsDelete(u64),
-    /// Every so manieth value has a byte turned as it is put.
-    Garbles(u64),
-    /// Every so manieth commit meets a conflict.
-    Conflicts(u64),
-    /// Scans leave out every so manieth record.
-    Skips(u64),
-}
-
-/// A call of the engine, and its key.
-pub type Call = (&'static str, Vec<u8>);
-
-/// What an engine under test does and did, over all sessions.
-pub struct Faulty {
-    pub fault: Fault,
-    count: AtomicU64,
-    puts: AtomicU64,
-    gets: AtomicU64,
-    former: Mutex<HashMap<Vec<u8>, Vec<u8>>>,
-    pub calls: Mutex<Vec<Call>>,
-    logs: bool,
-}
-
-impl Faulty {
-    pub fn new(fault: Fault, logs: bool) -> Self {
-        Self {
-            fault,
-            count: AtomicU64::new(0),
-            puts: AtomicU64::new(0),
-            gets: AtomicU64::new(0),
-            former: Mutex::default(),
-            calls: Mutex::default(),
-            logs,
-        }
-    }
-
-    fn log(&self, call: &'static str, key: &[u8]) {
-        if self.logs {
-            let mut calls = self.calls.lock().unwrap();
-            calls.push((call, key.to_vec()));
-        }
-    }
-
-    /// Whether the next thing of a kind is the one to go wrong.
-    fn strikes(&self, every: u64) -> bool {
-        (self.count.fetch_add(1, SeqCst) + 1).is_multiple_of(every)
-    }
-
-    fn is_at(&self, number: u64) -> bool {
-        self.count.fetch_add(1, SeqCst) == number
-    }
-}
-
-struct FaultySession<'s> {
-    inner: Box<dyn Session + 's>,
-    faulty: &'s Faulty,
-}
-
-impl Session for FaultySession<'_> {
-    fn begin(&mut self, mode: Mode) -> EngineResult<()> {
-        self.inner.begin(mode)
-    }
-
-    fn get(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> EngineResult<bool> {
-        self.faulty.log("get", key);
-        self.faulty.gets.fetch_add(1, SeqCst);
-        if let Fault::StaleGet(every) = self.faulty.fault {
-            let former = self.faulty.former.lock().unwrap();
-            if let Some(value) = former.get(key)
-                && self.faulty.strikes(every)
-            {
-                visitor(value);
-                return Ok(true);
-            }
-        }
-        self.inner.get(key, visitor)
-    }
-
-    fn put(&mut self, key: &[u8], value: &[u8]) -> EngineResult<()> {
-        self.faulty.log("put", key);
-        self.faulty.puts.fetch_add(1, SeqCst);
-        match self.faulty.fault {
-            Fault::DropsPut(number) if self.faulty.is_at(number) => return Ok(()),
-            Fault::DropsPuts(every) if self.faulty.strikes(every) => return Ok(()),
-            Fault::Garbles(every) if self.faulty.strikes(every) => {
-                let mut garbled = value.to_vec();
-                *garbled.last_mut().unwrap() ^= 1;
-                return self.inner.put(key, &garbled);
-            }
-            Fault::StaleGet(_) => {
-                let former = &self.faulty.former;
-                self.inner.get(key, &mut |value| {
-                    let mut former = former.lock().unwrap_or_else(PoisonError::into_inner);
-                    former.insert(key.to_vec(), value.to_vec());
-                })?;
-            }
-            _ => {}
-        }
-        self.inner.put(key, value)
-    }
-
-    fn delete(&mut self, key: &[u8]) -> EngineResult<()> {
-        self.faulty.log("delete", key);
-        match self.faulty.fault {
-            Fault::DropsDelete(number) if self.faulty.is_at(number) => Ok(()),
-            _ => self.inner.delete(key),
-        }
-    }
-
-    fn scan(
-        &mut self,
-        range: KeyRange<'_>,
-        direction: Direction,
-        visitor: &mut RecordVisitor<'_>,
-    ) -> EngineResult<u64> {
-        let faulty = self.faulty;
-        self.inner.scan(range, direction, &mut |key, value| {
-            faulty.log("scan", key);
-            match faulty.fault {
-                Fault::Skips(every) if faulty.strikes(every) => ControlFlow::Continue(()),
-                _ => visitor(key, value),
-            }
-        })
-    }
-
-    fn commit(&mut self) -> EngineResult<()> {
-        match self.faulty.fault {
-            Fault::Conflicts(every) if self.faulty.strikes(every) => {
-                self.inner.abort()?;
-                Err(EngineError::Conflict("as planned".to_owned()))
-            }
-            _ => self.inner.commit(),
-        }
-    }
-
-    fn abort(&mut self) -> EngineResult<()> {
-        self.inner.abort()
-    }
-}
-
 /// A database with a job on it.
 pub struct Bench {
     pub job: Box<dyn Job>,
@@ -209,7 +57,8 @@ pub struct Bench {
     pub until_puts: u64,
     /// As many gets likewise, so that no reader is passed over by a writer that is done at once.
     pub until_gets: u64,
-    pub faulty: Faulty,
+    pub faults: FaultState,
+    log: CallLog,
     folder: tempfile::TempDir,
 }
 
@@ -251,7 +100,8 @@ impl Bench {
             each: 200,
             until_puts: 0,
             until_gets: 0,
-            faulty: Faulty::new(Fault::None, false),
+            faults: FaultState::new(Fault::None),
+            log: CallLog::default(),
             folder,
         }
     }
@@ -268,7 +118,7 @@ impl Bench {
 
     /// The same with an engine that fails.
     pub fn with(mut self, fault: Fault) -> Self {
-        self.faulty = Faulty::new(fault, false);
+        self.faults = FaultState::new(fault);
         self
     }
 
@@ -280,7 +130,7 @@ impl Bench {
 
     /// The same, keeping the engine's calls.
     pub fn logging(mut self) -> Self {
-        self.faulty = Faulty::new(Fault::None, true);
+        self.faults = FaultState::new(Fault::None).with_log(&self.log);
         self
     }
 
@@ -328,16 +178,13 @@ impl Bench {
 
     /// One worker, on the calling thread.
     pub fn work(&self, worker: u32) -> (CountingMeter<'_>, WorkerFindings) {
-        let mut session = FaultySession {
-            inner: self.database.session().unwrap(),
-            faulty: &self.faulty,
-        };
+        let mut session = FaultySession::new(self.database.session().unwrap(), &self.faults);
         let mut meter = CountingMeter {
             warm_up: self.warm_up,
             limit: self.conditions.duration_s.map(|_| self.each),
             awaited: vec![
-                (&self.faulty.puts, self.until_puts),
-                (&self.faulty.gets, self.until_gets),
+                (&self.faults.puts, self.until_puts),
+                (&self.faults.gets, self.until_gets),
             ],
             ..CountingMeter::new(self.job.kinds().len())
         };
@@ -379,6 +226,13 @@ impl Bench {
         let (ended, _) = self.work_together();
         let conclusion = self.verify(&ended);
         (ended, conclusion)
+    }
+
+    /// What reached the engine, but for the ends of scans.
+    pub fn calls(&self) -> Vec<Call> {
+        let log = self.log.lock().unwrap();
+        let is_kept = |call: &&Call| !matches!(call, Call::Scan(..));
+        log.iter().filter(is_kept).cloned().collect()
     }
 
     /// Every record, in the order of a scan.

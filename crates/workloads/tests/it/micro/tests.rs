@@ -157,7 +157,7 @@ fn a_fill_puts_each_record_once_and_a_pass_reads_each_once() {
         let bench = bench(test, false, 3, &[]).logging();
         let (ended, _) = bench.run();
         assert_eq!(ended.counts[0], 300, "{test}");
-        let calls = bench.faulty.calls.lock().unwrap();
+        let calls = bench.calls();
         let distinct: BTreeSet<&Call> = calls.iter().collect();
         assert_eq!((calls.len(), distinct.len()), (300, 300), "{test}");
     }
@@ -170,8 +170,7 @@ fn calls(test: &str, seed: u64, generation: u32) -> Vec<Call> {
     let mut bench = bench(test, by_time, 1, &[]).logging();
     (bench.seed, bench.generation) = (seed, generation);
     bench.work(0);
-    let calls = bench.faulty.calls.lock().unwrap();
-    calls.clone()
+    bench.calls()
 }
 
 #[test]

@@ -3,9 +3,9 @@
 use crate::counting_meter::{CountingMeter, in_threads, sum_up};
 pub use crate::support::failures;
 use crate::support::{self, assert_all_right};
+use trueput_engine::testing::{Fault, FaultState, FaultySession};
 use trueput_engine::{
-    Capabilities, Database, Direction, Durability, Engine, Error as EngineError, KeyRange, Mode,
-    OpenSpec, RecordVisitor, Result as EngineResult, Session, Value, ValueVisitor, parameter,
+    Capabilities, Database, Durability, Engine, OpenSpec, Session, Value, parameter,
 };
 use trueput_record::trial::Settings;
 use trueput_record::{Conditions, VerifyLevel, WorkerKind};
@@ -45,75 +45,6 @@ pub enum Fate {
     DiesAtPut(u64),
     /// The engine reports a conflict after so many calls, then after one call more, and so on.
     Conflicts(u64),
-}
-
-/// A session that fails as its worker's fate wants.
-struct Fated<'s> {
-    inner: Box<dyn Session + 's>,
-    fate: Fate,
-    puts: u64,
-    calls: u64,
-}
-
-impl Fated<'_> {
-    fn meets_conflict(&mut self) -> EngineResult<()> {
-        let Fate::Conflicts(spacing) = self.fate else {
-            return Ok(());
-        };
-        self.calls += 1;
-        if self.calls < spacing {
-            return Ok(());
-        }
-        self.calls = 0;
-        self.fate = Fate::Conflicts(spacing + 1);
-        Err(EngineError::Conflict("as planned".to_owned()))
-    }
-}
-
-impl Session for Fated<'_> {
-    fn begin(&mut self, mode: Mode) -> EngineResult<()> {
-        self.meets_conflict()?;
-        self.inner.begin(mode)
-    }
-
-    fn get(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> EngineResult<bool> {
-        self.meets_conflict()?;
-        self.inner.get(key, visitor)
-    }
-
-    fn put(&mut self, key: &[u8], value: &[u8]) -> EngineResult<()> {
-        self.meets_conflict()?;
-        if matches!(self.fate, Fate::DiesAtPut(last) if self.puts >= last) {
-            return Err(EngineError::engine("killed"));
-        }
-        self.puts += 1;
-        self.inner.put(key, value)
-    }
-
-    fn delete(&mut self, key: &[u8]) -> EngineResult<()> {
-        self.inner.delete(key)
-    }
-
-    fn scan(
-        &mut self,
-        range: KeyRange<'_>,
-        direction: Direction,
-        visitor: &mut RecordVisitor<'_>,
-    ) -> EngineResult<u64> {
-        self.inner.scan(range, direction, visitor)
-    }
-
-    fn commit(&mut self) -> EngineResult<()> {
-        if let Err(conflict) = self.meets_conflict() {
-            self.inner.abort()?;
-            return Err(conflict);
-        }
-        self.inner.commit()
-    }
-
-    fn abort(&mut self) -> EngineResult<()> {
-        self.inner.abort()
-    }
 }
 
 /// A database with a job on it.
@@ -186,13 +117,12 @@ impl Bench {
         worker: u32,
         fate: Fate,
     ) -> (CountingMeter<'_>, Result<WorkerFindings, Error>) {
-        let inner = self.database.session().unwrap();
-        let mut session = Fated {
-            inner,
-            fate,
-            puts: 0,
-            calls: 0,
-        };
+        let faults = FaultState::new(match fate {
+            Fate::Lives | Fate::Stopped(_) => Fault::None,
+            Fate::DiesAtPut(last) => Fault::DiesAtPut(last),
+            Fate::Conflicts(calls) => Fault::ConflictsLaterEachTime(calls),
+        });
+        let mut session = FaultySession::new(self.database.session().unwrap(), &faults);
         let mut meter = CountingMeter::new(self.job.kinds().len());
         if let Fate::Stopped(limit) = fate {
             meter.stop_after = Some(limit);

@@ -1,9 +1,9 @@
 //! What an engine may do wrong is caught; the same run on an honest one passes.
 
-use super::harness::{Bench, Call, Fate, assert_right, failures};
+use super::harness::{Bench, Call, Fault, assert_right, failures};
 use trueput_workloads::ExistingDatabase;
 
-fn failing(workload: &str, fate: Fate) -> Vec<(String, String)> {
+fn failing(workload: &str, fate: Fault) -> Vec<(String, String)> {
     let given = [("workload", workload), ("recordcount", "300")];
     let bench = Bench::new(2, &given);
     let (_, conclusion) = bench.run(fate);
@@ -16,19 +16,19 @@ fn names(failures: &[(String, String)]) -> Vec<&str> {
 
 #[test]
 fn an_honest_engine_passes() {
-    assert!(failing("a", Fate::Honest).is_empty());
-    assert!(failing("e", Fate::Honest).is_empty());
+    assert!(failing("a", Fault::None).is_empty());
+    assert!(failing("e", Fault::None).is_empty());
 }
 
 #[test]
 fn an_update_that_is_dropped_is_missed_in_the_sum() {
-    let failed = failing("a", Fate::DropsPut(7));
+    let failed = failing("a", Fault::LosesPut(7));
     assert!(names(&failed).contains(&"updates"), "{failed:?}");
 }
 
 #[test]
 fn an_insert_that_is_dropped_is_missed_among_the_records() {
-    let failed = failing("e", Fate::DropsPut(3));
+    let failed = failing("e", Fault::LosesPut(3));
     // A scan may also have asked for it.
     for name in ["distinct records", "records"] {
         assert!(names(&failed).contains(&name), "{failed:?}");
@@ -37,7 +37,7 @@ fn an_insert_that_is_dropped_is_missed_among_the_records() {
 
 #[test]
 fn a_value_that_an_update_has_replaced_is_stale() {
-    let failed = failing("a", Fate::ShowsOld);
+    let failed = failing("a", Fault::ShowsFirstValue);
     let reads = failed.iter().find(|(name, _)| name == "reads").unwrap();
     assert!(
         reads.1.contains("older than what was committed"),
@@ -47,14 +47,14 @@ fn a_value_that_an_update_has_replaced_is_stale() {
 
 #[test]
 fn a_value_of_another_record_is_foreign() {
-    let failed = failing("c", Fate::ShowsAnother);
+    let failed = failing("c", Fault::ShowsOtherValue);
     assert_eq!(names(&failed), ["reads"]);
     assert!(failed[0].1.contains("of another record or damaged"));
 }
 
 #[test]
 fn a_scan_that_skips_its_first_record_is_noticed() {
-    let failed = failing("e", Fate::SkipsFirst);
+    let failed = failing("e", Fault::SkipsFirstRecord);
     assert_eq!(names(&failed), ["reads"]);
     assert!(failed[0].1.contains("out of order"), "{failed:?}");
 }
@@ -63,7 +63,7 @@ fn a_scan_that_skips_its_first_record_is_noticed() {
 fn conflicts_are_tried_again_and_lose_nothing() {
     for workload in ["a", "d", "e", "f"] {
         let bench = Bench::new(2, &[("workload", workload), ("recordcount", "200")]);
-        let (ended, conclusion) = bench.run(Fate::Conflicts(7));
+        let (ended, conclusion) = bench.run(Fault::ConflictsAtCall(7));
         assert_right(&conclusion);
         assert!(ended.conflicts > 50, "{workload}: {}", ended.conflicts);
         assert_eq!(ended.counts.iter().sum::<u64>(), 1_000);
@@ -75,7 +75,7 @@ fn damage_to_what_is_stored_is_found_afterwards() {
     let after = |damage: fn(&mut dyn trueput_engine::Session, &[u8], &[u8])| {
         let bench = Bench::new(1, &[("workload", "a"), ("recordcount", "100")]);
         bench.prepare(ExistingDatabase::Nothing);
-        let ended = bench.work_together(Fate::Honest);
+        let ended = bench.work_together(Fault::None);
         let put = bench.calls().into_iter().rev().find_map(|call| match call {
             Call::Put(key, record) => Some((key, record)),
             _ => None,

@@ -4,7 +4,7 @@ mod faults;
 mod harness;
 mod presets;
 
-use harness::{Bench, Call, Fate, SEED, assert_right, job};
+use harness::{Bench, Call, Fault, SEED, assert_right, job};
 use trueput_record::WorkerKind;
 use trueput_workloads::generate::distribution::{Chooser, Distribution, Items, ycsb_keyspace};
 use trueput_workloads::generate::key::{KeyBuffer, KeyFormat};
@@ -18,7 +18,7 @@ fn every_preset_runs_and_passes_its_checks_with_one_and_four_workers() {
     for preset in PRESETS {
         for workers in [1, 4] {
             let bench = Bench::new(workers, &[("workload", preset), ("recordcount", "500")]);
-            let (ended, conclusion) = bench.run(Fate::Honest);
+            let (ended, conclusion) = bench.run(Fault::None);
             assert_right(&conclusion);
             let operations: u64 = ended.counts.iter().sum();
             assert_eq!(operations, 1_000, "{preset} with {workers}");
@@ -71,7 +71,7 @@ fn the_load_puts_each_record_once_with_ycsbs_key_and_size() {
 fn the_records_asked_for_are_those_of_the_generator() {
     let given = [("workload", "c"), ("recordcount", "1000")];
     let bench = Bench::new(1, &given);
-    bench.run(Fate::Honest);
+    bench.run(Fault::None);
     let distribution = Distribution::ScrambledZipfian {
         keyspace: ycsb_keyspace(1_000, 1_000, 0.0),
     };
@@ -92,7 +92,7 @@ fn the_same_seed_gives_the_same_operations_and_bytes() {
     for preset in PRESETS {
         let calls = || {
             let bench = Bench::new(1, &[("workload", preset), ("recordcount", "200")]);
-            bench.run(Fate::Honest);
+            bench.run(Fault::None);
             bench.calls()
         };
         assert_eq!(calls(), calls(), "{preset}");
@@ -110,7 +110,7 @@ fn an_update_reads_and_writes_the_record_and_a_read_modify_write_reads_twice() {
             ("operationcount", "20"),
         ];
         let bench = Bench::new(1, &given);
-        let (_, conclusion) = bench.run(Fate::Honest);
+        let (_, conclusion) = bench.run(Fault::None);
         assert_right(&conclusion);
         let calls = bench.calls();
         let count = |wanted: fn(&Call) -> bool| calls.iter().filter(|call| wanted(call)).count();
@@ -131,7 +131,7 @@ fn scans_pass_from_one_to_a_hundred_records_evenly() {
         ("operationcount", "2000"),
     ];
     let bench = Bench::new(1, &given);
-    bench.run(Fate::Honest);
+    bench.run(Fault::None);
     let lengths: Vec<u64> = bench
         .calls()
         .iter()
@@ -161,7 +161,7 @@ fn varying_fields_make_records_between_the_ends_that_are_checked_as_well() {
             ("recordcount", "100"),
         ];
         let bench = Bench::new(2, &given);
-        let (_, conclusion) = bench.run(Fate::Honest);
+        let (_, conclusion) = bench.run(Fault::None);
         assert_right(&conclusion);
         let calls = bench.calls();
         let mut lengths: Vec<_> = calls
@@ -181,7 +181,7 @@ fn varying_fields_make_records_between_the_ends_that_are_checked_as_well() {
 fn what_is_done_to_warm_up_is_checked_and_not_counted() {
     let mut bench = Bench::new(2, &[("workload", "a"), ("recordcount", "100")]);
     bench.warm_up = 300;
-    let (ended, conclusion) = bench.run(Fate::Honest);
+    let (ended, conclusion) = bench.run(Fault::None);
     assert_right(&conclusion);
     assert_eq!(ended.counts.iter().sum::<u64>(), 1_000);
     // A read looks up once and an update does.
@@ -201,13 +201,13 @@ fn a_trial_may_end_by_time_and_the_next_one_run_on_its_records() {
     let mut bench = Bench::with(4, job());
     assert_eq!(bench.job.total_units(), 0);
     bench.limit = Some(500);
-    let (_, conclusion) = bench.run(Fate::Honest);
+    let (_, conclusion) = bench.run(Fault::None);
     assert_right(&conclusion);
     for generation in 1..70 {
         // A process of its own has a job of its own.
         (bench.job, bench.generation, bench.limit) = (job(), generation, Some(20));
         assert_eq!(bench.prepare(ExistingDatabase::Loaded), None);
-        let ended = bench.work_together(Fate::Honest);
+        let ended = bench.work_together(Fault::None);
         assert_right(&bench.verify(&ended));
     }
 }

@@ -1,6 +1,6 @@
 //! YCSB's workload files give what the presets give.
 
-use super::harness::{Bench, Call, Fate, settings};
+use super::harness::{Bench, Call, Fault, settings};
 use std::path::Path;
 use trueput_record::{Conditions, Value};
 use trueput_workloads::ycsb::parse_properties;
@@ -23,7 +23,7 @@ fn given_by_file(preset: &str) -> trueput_record::trial::Settings {
 fn calls(given: &trueput_record::trial::Settings) -> Vec<Call> {
     let job = super::harness::job_of(given, &Conditions::default()).unwrap();
     let bench = Bench::with(1, job);
-    bench.run(Fate::Honest);
+    bench.run(Fault::None);
     bench.calls()
 }
 

@@ -173,7 +173,7 @@ impl Engine for BerkeleyDb {
     }
 }
 
-/// What lost power takes where commits are written to the log, but not flushed.
+/// The window of commits that are written to the log but not flushed, for lost power.
 fn unflushed(knobs: &BerkeleyKnobs) -> Window {
     let checkpoint = match knobs.checkpoint_log {
         0 => "",

@@ -72,7 +72,7 @@ parameters! {
 }
 
 choices! {
-    /// How write transactions run.
+    /// The way in which write transactions run.
     enum Concurrency {
         SingleWriter = "single-writer",
         Optimistic = "optimistic",
@@ -80,7 +80,7 @@ choices! {
 }
 
 choices! {
-    /// How a commit at durability `sync` flushes the journal.
+    /// The flush of the journal by a commit at durability `sync`.
     enum CommitFlush {
         SyncAll = "sync_all",
         SyncData = "sync_data",

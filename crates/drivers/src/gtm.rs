@@ -194,7 +194,7 @@ impl Engine for Gtm {
     }
 }
 
-/// What can be lost at `buffered`.
+/// The window of `buffered`.
 fn unflushed(knobs: &GtmKnobs) -> Window {
     let for_lost_power = match knobs.sync_io {
         false => "",

@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use trueput_engine::{Error, Result};
 
-/// What was made of a file, once per file and process.
+/// Values that are made of files, once per file and process.
 pub(crate) struct FileCache<T: 'static>(Mutex<BTreeMap<PathBuf, &'static T>>);
 
 impl<T> FileCache<T> {
@@ -33,7 +33,7 @@ impl<T> FileCache<T> {
         Self(Mutex::new(BTreeMap::new()))
     }
 
-    /// What `make` made of the file when it was first asked for. A failure is not kept.
+    /// Returns the value that `make` made of the file at the first call. A failure is not kept.
     pub(crate) fn get(
         &self,
         path: &Path,
@@ -73,7 +73,7 @@ pub(crate) fn full_path(path: &Path) -> Result<PathBuf> {
     }
 }
 
-/// Which library an engine uses: one that a plan names, or the first that is found.
+/// The library that an engine uses: one that a plan names, or the first that is found.
 pub(crate) struct LibraryOrigin {
     /// The engine's name for people.
     pub(crate) title: &'static str,

@@ -187,8 +187,8 @@ impl Engine for Lmdb {
     }
 }
 
-/// What the level asks of LMDB. Sessions may move between threads' reader slots, so `MDB_NOTLS` is
-/// always on: a slot belongs to its session's transaction.
+/// Returns LMDB's flags for a level. Sessions may move between threads' reader slots, so
+/// `MDB_NOTLS` is always on: a slot belongs to its session's transaction.
 fn durability_flags(durability: Durability) -> Result<u32> {
     match durability {
         Durability::Sync => Ok(ffi::MDB_NOTLS),

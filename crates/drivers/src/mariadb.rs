@@ -36,7 +36,7 @@ pub struct MariaDb {
     named: Option<SelectedServer>,
 }
 
-/// What a plan names.
+/// The server that a plan names.
 enum SelectedServer {
     /// A server's program.
     Program(PathBuf),

@@ -142,7 +142,7 @@ impl Engine for Mdbx {
     }
 }
 
-/// What lost power takes at `MDBX_SAFE_NOSYNC`; 0 for a limit that is off.
+/// The window of `MDBX_SAFE_NOSYNC` for lost power; 0 for a limit that is off.
 fn unflushed(sync_bytes: u64, sync_period_ms: u64) -> Window {
     Window {
         time_s: (sync_period_ms > 0).then(|| sync_period_ms as f64 / MS_PER_S as f64),
@@ -154,8 +154,8 @@ fn unflushed(sync_bytes: u64, sync_period_ms: u64) -> Window {
     }
 }
 
-/// What the level asks of libmdbx. A session's reader slot belongs to its transaction, and may be
-/// read from while the same thread writes, so `MDBX_NOSTICKYTHREADS` is always on.
+/// Returns libmdbx's flags for a level. A session's reader slot belongs to its transaction, and may
+/// be read from while the same thread writes, so `MDBX_NOSTICKYTHREADS` is always on.
 fn durability_flags(durability: Durability, async_by: AsyncBy) -> Result<u32> {
     let flags = match durability {
         Durability::Sync => 0,

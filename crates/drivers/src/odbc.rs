@@ -44,7 +44,7 @@ pub struct Odbc {
 /// The data source that a plan names.
 struct SelectedSource {
     source: DataSource,
-    /// What it says of itself, once it was asked.
+    /// Its own information, once it was asked.
     info: OnceLock<SourceInfo>,
 }
 
@@ -75,7 +75,7 @@ impl Odbc {
     }
 }
 
-/// What a data source that is not known yet is held to.
+/// The promise of a data source that is not known yet.
 fn unknown_promise(durability: Durability) -> Result<Promise> {
     let (mapped_to, window) = match durability {
         Durability::Sync => ("a commit waits for its log's flush, by the dialect", None),

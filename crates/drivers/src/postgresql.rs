@@ -47,7 +47,7 @@ pub struct Postgresql {
     named: SelectedServer,
 }
 
-/// Which server is meant.
+/// The server that a plan names.
 enum SelectedServer {
     /// The first that is found.
     First,
@@ -248,7 +248,7 @@ impl Engine for Postgresql {
     }
 }
 
-/// What can be lost at `buffered`.
+/// The window of `buffered`.
 fn unwritten(delay_ms: Option<u64>) -> Window {
     let until = "the log's writer has written it: within three times wal_writer_delay";
     Window {

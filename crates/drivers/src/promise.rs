@@ -1,9 +1,9 @@
-//! What the drivers' promises share: what the default knobs make of them, and a window in words.
+//! Promises with default knobs, and windows in words.
 
 use std::collections::BTreeMap;
 use trueput_engine::{Durability, Engine, Promise, Window, parameter};
 
-/// How `engine` keeps a level with its default knobs; `None` where it has not that level.
+/// Returns the promise of `engine` with its default knobs; `None` where it does not have the level.
 pub(crate) fn with_defaults(engine: &dyn Engine, durability: Durability) -> Option<Promise> {
     let knobs = parameter::resolve(engine.info().name, engine.knobs(), &BTreeMap::new()).ok()?;
     engine.promise_with(durability, &knobs).ok()

@@ -118,7 +118,7 @@ choices! {
 }
 
 choices! {
-    /// How a transaction waits for a lock.
+    /// The wait of a transaction for a lock.
     enum BusyWait {
         /// By the library's handler.
         Sqlite = "sqlite",

@@ -131,7 +131,7 @@ impl Engine for TokuDb {
     }
 }
 
-/// What can be lost at `buffered`.
+/// The window of `buffered`.
 fn unwritten(knobs: &TokuKnobs) -> Window {
     let flush_ms = knobs.fsync_log_period;
     let by_time = match flush_ms {

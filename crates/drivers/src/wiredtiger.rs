@@ -158,7 +158,7 @@ impl Engine for WiredTiger {
     }
 }
 
-/// What can be lost.
+/// Returns the window of commits that can be lost.
 fn window(durability: Durability, knobs: &WiredTigerKnobs) -> Option<Window> {
     let wait_s = knobs.checkpoint_wait;
     match durability {

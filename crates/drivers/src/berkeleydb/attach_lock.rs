@@ -13,7 +13,7 @@ pub(super) struct AttachLock {
     attached: File,
 }
 
-/// A process that is coming or going; nobody else does meanwhile.
+/// The right to attach or detach, which one process has at a time.
 pub(super) struct AttachGuard<'c> {
     attach_lock: &'c AttachLock,
     is_alone: bool,

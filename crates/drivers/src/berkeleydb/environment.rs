@@ -19,10 +19,10 @@ use trueput_engine::{Error, Result};
 /// The database's file in the environment's folder.
 const FILE: &CStr = c"records.db";
 
-/// How often a process asks whether enough log was written for a checkpoint.
+/// The pause between two looks at whether enough log was written for a checkpoint.
 const CHECKPOINT_PAUSE: Duration = Duration::from_millis(500);
 
-/// How long making the database is tried again where it met others at the same.
+/// The time for which making the database is tried again where it met others at the same.
 const OPENING_LIMIT: Duration = Duration::from_secs(30);
 
 /// `DB_REGISTER` knows processes, not handles: one environment is opened once in a process.

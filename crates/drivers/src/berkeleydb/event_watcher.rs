@@ -20,7 +20,7 @@ const PIECE: usize = 1 << 20;
 /// The most that one look reads, bytes; a log that grows faster is caught up with later.
 const MOST: u64 = 64 << 20;
 
-/// Where in the log the next record begins.
+/// A position in the log, at the beginning of the next record.
 struct LogReader {
     folder: PathBuf,
     number: u64,
@@ -28,7 +28,7 @@ struct LogReader {
     checkpoints: u64,
 }
 
-/// What reads the progress of the environment whose log is in this folder.
+/// Returns a reader of the progress of the environment whose log is in this folder.
 pub(super) fn reader(folder: &Path) -> impl FnMut() -> Option<Progress> + Send + use<> {
     let mut reader = LogReader {
         folder: folder.to_owned(),

@@ -90,7 +90,7 @@ choices! {
 }
 
 choices! {
-    /// How write transactions run beside each other.
+    /// The way in which concurrent write transactions are kept apart.
     pub(super) enum Writers {
         /// They overlap, and a put locks its leaf before it looks for its place.
         Guarded = "guarded",
@@ -102,7 +102,7 @@ choices! {
 }
 
 choices! {
-    /// How read transactions see one state.
+    /// The way in which a read transaction sees one state.
     pub(super) enum ReadIsolation {
         Locking = "locking",
         Snapshot = "snapshot",
@@ -135,7 +135,7 @@ impl BerkeleyKnobs {
     }
 }
 
-/// What the driver does that other users of the library may not need: see `Engine::workaround`.
+/// Returns the workaround of the driver that other users of the library may not need.
 pub(super) fn workaround(knobs: &BerkeleyKnobs) -> Option<String> {
     let writers = match knobs.writers {
         Writers::Guarded if knobs.is_hash() => None,
@@ -158,7 +158,7 @@ pub(super) fn workaround(knobs: &BerkeleyKnobs) -> Option<String> {
     (!all.is_empty()).then(|| all.join("; "))
 }
 
-/// What Berkeley DB does wrong with these knobs: see `Engine::known_defect`.
+/// Returns the known defect of Berkeley DB with these knobs.
 pub(super) fn known_defect(knobs: &BerkeleyKnobs) -> Option<&'static str> {
     let is_exposed = knobs.writers == Writers::Overlapping && !knobs.is_hash();
     is_exposed.then_some(
@@ -170,7 +170,7 @@ pub(super) fn known_defect(knobs: &BerkeleyKnobs) -> Option<&'static str> {
 /// The subfolder of the log, where it has one.
 pub(super) const LOG_FOLDER: &std::ffi::CStr = c"log";
 
-/// What becomes of the log at a commit; `None` where there is no such level.
+/// Returns the flush of the log at a commit; `None` where there is no such level.
 pub(super) fn level(durability: Durability, knobs: &BerkeleyKnobs) -> Option<LogFlush> {
     match durability {
         Durability::Sync => Some(LogFlush::Sync),

@@ -1,6 +1,7 @@
 //! Which keys a write transaction need not lock again before it puts them.
 
-/// How many keys are remembered: looking through more costs as much as the look-up that it saves.
+/// The number of keys that are remembered: looking through more costs as much as the look-up that
+/// it saves.
 const REMEMBERED: usize = 16;
 
 /// The keys that a write transaction looked up or put last, each on a leaf that stays locked until

@@ -10,7 +10,7 @@ use trueput_engine::{
     Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session, ValueVisitor,
 };
 
-/// What a session must know of an open database.
+/// The handles and limits of an open database, for its sessions.
 pub(crate) struct DatabaseContext {
     pub(crate) handles: DatabaseHandles,
     /// Read transactions read versions.
@@ -22,19 +22,19 @@ pub(crate) struct DatabaseContext {
     pub(crate) max_key_bytes: u32,
     /// Longest value, bytes.
     pub(crate) max_value_bytes: u32,
-    /// Where there is one write transaction at a time, how to wait for the turn.
+    /// The function that waits for the turn, where there is one write transaction at a time.
     pub(crate) take_turn: Option<unsafe extern "C" fn(Handle, Handle) -> c_int>,
-    /// Where a put needs the lock of its leaf first, how to get it.
+    /// The function that locks the leaf of a key, where a put needs that first.
     pub(crate) guard: Option<unsafe extern "C" fn(Handle, Handle, *const u8, u32) -> c_int>,
 }
 
-/// One worker's way into an environment.
+/// One worker's session over an environment.
 pub(crate) struct BerkeleySession<'e> {
     store: &'e DatabaseContext,
     /// The open transaction, or none.
     open: Handle,
     mode: Mode,
-    /// What is read; Berkeley DB copies it out, since other threads use the handle too.
+    /// The value that is read; Berkeley DB copies it out, since other threads use the handle too.
     value: Buffer,
     /// Keys whose leaves the open write transaction has locked.
     locked: LockedKeys,

@@ -10,7 +10,7 @@ use trueput_engine::{Error, Result};
 /// A handle of Berkeley DB's: `DB_ENV *`, `DB *`, `DB_TXN *` or `DBC *`.
 pub(crate) type Handle = *mut c_void;
 
-/// How an environment is opened: `struct trueput_bdb_settings`.
+/// The settings of an environment: `struct trueput_bdb_settings`.
 #[repr(C)]
 pub(crate) struct EnvironmentSettings {
     pub(crate) cache_bytes: u64,
@@ -27,7 +27,7 @@ pub(crate) struct EnvironmentSettings {
     pub(crate) log_directory: *const c_char,
 }
 
-/// What becomes of the log at a commit: `enum level`.
+/// The flush of the log at a commit: `enum level`.
 #[repr(u32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LogFlush {
@@ -38,7 +38,7 @@ pub(crate) enum LogFlush {
     NotDurable,
 }
 
-/// Where a cursor goes: indexes into the shim's `MOVES`.
+/// A move of a cursor: an index into the shim's `MOVES`.
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CursorMove {
@@ -50,7 +50,7 @@ pub(crate) enum CursorMove {
     Seek,
 }
 
-/// What a code is for the driver: `enum class`.
+/// The class of a code: `enum class`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CodeClass {
     Absent,
@@ -73,11 +73,11 @@ pub(crate) struct RawBuffer {
     pub(crate) size: u32,
 }
 
-/// Is told a name and a number.
+/// A callback that receives a name and a number.
 pub(crate) type NumberVisitor = unsafe extern "C" fn(*mut c_void, *const c_char, u64);
 
 symbols! {
-    /// What is exported by the library itself.
+    /// The functions that the library itself exports.
     ExportedFunctions {
         env_create: fn(*mut Handle, u32) -> c_int,
         create: fn(*mut Handle, Handle, u32) -> c_int,
@@ -111,7 +111,7 @@ symbols! {
 }
 
 symbols! {
-    /// What only Berkeley DB has.
+    /// The functions that only Berkeley DB has.
     BerkeleyFunctions {
         env_open: fn(Handle, *const c_char, *const EnvironmentSettings) -> c_int,
         env_remove: fn(Handle, *const c_char) -> c_int,
@@ -128,11 +128,11 @@ pub(crate) struct LibraryKind {
     pub(crate) title: &'static str,
     /// Its shims.
     pub(crate) shims: LibrarySearch,
-    /// What the names of the shim's functions begin with.
+    /// The prefix of the names of the shim's functions.
     pub(crate) prefix: &'static str,
     /// The knob that sets how much a transaction may take.
     pub(crate) room: &'static str,
-    /// What its words for `DB_LOCK_DEADLOCK` have in them, whose number is another in each version.
+    /// A part of the library's text for `DB_LOCK_DEADLOCK`, whose number differs between versions.
     pub(crate) deadlock: &'static str,
     /// The command that compiles its shim.
     pub(crate) installed_by: &'static str,
@@ -150,14 +150,14 @@ pub(super) const BERKELEY_DB: LibraryKind = LibraryKind {
     installed_by: "make engines",
 };
 
-/// What is called of one library.
+/// The functions of one library.
 pub(crate) struct Api {
     kind: &'static LibraryKind,
     pub(crate) exported: ExportedFunctions,
     pub(crate) shim: ShimFunctions,
 }
 
-/// All that is called of one library of Berkeley DB.
+/// The functions of one library of Berkeley DB.
 pub(super) struct BerkeleyLibrary {
     pub(super) api: Api,
     pub(super) own: BerkeleyFunctions,
@@ -218,7 +218,7 @@ impl Api {
         }
     }
 
-    /// What a code that is not 0 is.
+    /// Returns the class of a code that is not 0.
     #[inline]
     pub(crate) fn class(&self, code: c_int) -> CodeClass {
         // SAFETY: the function compares numbers.
@@ -264,7 +264,7 @@ impl Api {
         }
     }
 
-    /// What `call` shows of names and numbers.
+    /// Returns the names and numbers that `call` shows.
     pub(crate) fn shown(
         &self,
         call: impl FnOnce(NumberVisitor, *mut c_void) -> c_int,
@@ -331,7 +331,7 @@ fn shim_for(
 }
 
 impl LibraryKind {
-    /// What is said where there is no shim at all.
+    /// Returns the error where there is no shim at all.
     pub(crate) fn missing(&self) -> Option<Error> {
         let Self {
             title,
@@ -400,7 +400,7 @@ impl Buffer {
         }
     }
 
-    /// What was received.
+    /// The bytes that were received.
     #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes[..self.size]

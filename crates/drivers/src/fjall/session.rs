@@ -62,7 +62,7 @@ enum Transaction<'db> {
     Write(WriteTransaction<'db>),
 }
 
-/// One worker's way into a fjall database.
+/// One worker's session over a fjall database.
 pub(super) struct FjallSession<'db> {
     database: &'db FjallDatabase,
     transaction: Option<Transaction<'db>>,

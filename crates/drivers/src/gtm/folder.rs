@@ -16,7 +16,8 @@ const NATIVE: &str = include_str!("../../m/threen1.m");
 const SETUP_LOCK: &str = "trueput.setup";
 /// Held, shared, by every process that is attached.
 const USE_LOCK: &str = "trueput.use";
-/// What the database was made with; there once it is whole.
+/// The file with the layout that the database was made with; it is there once the database is
+/// whole.
 const SHAPE: &str = "trueput.shape";
 /// Without before-images: the database as it was when the journal began.
 const BASE: &str = "trueput.base";
@@ -30,7 +31,7 @@ pub(super) struct DatabaseFolder<'a> {
     pub(super) layout: &'a DatabaseLayout,
 }
 
-/// What failed, with the file.
+/// Makes an error that names the file.
 fn at(path: &Path) -> impl Fn(std::io::Error) -> Error + '_ {
     move |error| Error::engine(format!("{}: {error}", path.display()))
 }

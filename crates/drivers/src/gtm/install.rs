@@ -129,7 +129,7 @@ impl Installation {
         ]
     }
 
-    /// What the library calls itself: `$ZVERSION`, up to the operating system.
+    /// Returns the version that the library reports: `$ZVERSION`, up to the operating system.
     pub(super) fn version(&self) -> Result<String> {
         let folder = std::env::temp_dir();
         let said = self.run("mumps", &["-run", "%XCMD", "write $zversion"], &folder, "")?;

@@ -42,7 +42,7 @@ parameters! {
 }
 
 choices! {
-    /// How blocks are reached.
+    /// The access method of blocks.
     pub(super) enum AccessMethod {
         /// Buffers of the engine's own.
         Bg = "BG",
@@ -78,7 +78,7 @@ choices! {
     }
 }
 
-/// How a database journals.
+/// The journaling of a database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Journaling {
     /// Blocks before their change, and writes.
@@ -88,7 +88,7 @@ pub(super) enum Journaling {
     Off,
 }
 
-/// What a database is made with.
+/// The settings that a database is made with.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct DatabaseLayout {
     knobs: GtmKnobs,
@@ -143,7 +143,7 @@ impl DatabaseLayout {
         }
     }
 
-    /// What the promise rests on: how it journals.
+    /// Returns the settings of journaling, on which the promise rests.
     pub(super) fn journal_settings(&self) -> String {
         let kind = match self.journaling {
             Journaling::Before => "before-image",
@@ -158,7 +158,7 @@ impl DatabaseLayout {
         format!("journaling={kind}{sync_io}")
     }
 
-    /// What the Global Directory Editor is told.
+    /// Returns the commands for the Global Directory Editor.
     pub(super) fn editor_commands(&self, folder: &Path) -> String {
         let file = folder.join(files::DATABASE);
         let mut text = format!(

@@ -69,7 +69,7 @@ impl RoutineName {
 /// `gtm_cip`.
 type CallFunction = unsafe extern "C" fn(*mut RoutineName, ...) -> c_int;
 
-/// What is taken from the library.
+/// The functions of the library.
 #[derive(Clone, Copy)]
 struct GtmFunctions {
     start: unsafe extern "C" fn() -> c_int,
@@ -100,11 +100,11 @@ pub(super) fn check(path: &Path, title: &'static str) -> Result<()> {
     GtmFunctions::of(path, title).map(|_| ())
 }
 
-/// A database as this process knows it.
+/// The number of a database in this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct DatabaseId(usize);
 
-/// GT.M, started.
+/// GT.M, which runs in this process.
 pub(super) struct Process {
     library: PathBuf,
     symbols: GtmFunctions,
@@ -261,7 +261,7 @@ impl Process {
         Ok(guard)
     }
 
-    /// What GT.M says of a call that failed: `CODE,PLACE,%GTM-E-NAME, text`.
+    /// Returns GT.M's error for a call that failed: `CODE,PLACE,%GTM-E-NAME, text`.
     #[cold]
     fn error(&self, status: c_int) -> Error {
         let mut text = [0_u8; 2048];
@@ -294,7 +294,7 @@ fn failure(status: c_int, text: &str) -> Error {
     }
 }
 
-/// A thread's turn in GT.M.
+/// The right of one thread to call GT.M.
 pub(super) struct ProcessGuard<'p> {
     process: &'p Process,
     state: MutexGuard<'p, ProcessState>,

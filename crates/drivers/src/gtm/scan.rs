@@ -10,7 +10,7 @@ use trueput_engine::{Direction, Error, KeyRange, Result};
 const FIRST_PAGE: i64 = 16;
 const LARGEST_PAGE: i64 = 1024;
 
-/// What a scan has learnt of the stored records, as subscripts.
+/// An observation of a scan about the stored records, as subscripts.
 pub(super) enum ScanStep<'s> {
     /// The key at which it was to start is not there.
     Absent { subscript: &'s [u8] },

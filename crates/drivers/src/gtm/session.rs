@@ -34,7 +34,7 @@ pub(super) struct GtmSession {
     subscript: Vec<u8>,
 }
 
-/// What the open transaction did.
+/// The reads and writes of the open transaction.
 #[derive(Default)]
 struct OpenTransaction {
     writes: Overlay,

@@ -1,4 +1,4 @@
-//! What a transaction has read and written, as the routine `commit` takes it.
+//! The reads and writes of a transaction, as the routine `commit` takes them.
 
 use super::process::{LONGEST_STRING, ProcessGuard};
 use trueput_engine::Result;

@@ -5,7 +5,7 @@ use nix::unistd::{User, geteuid};
 use std::env::var_os;
 use std::path::{Path, PathBuf};
 
-/// Where root installs for everybody.
+/// The folder in which root installs for everybody.
 const SYSTEM: &str = "/usr/local/lib/trueput/engines";
 /// The variable that names the one folder to look in.
 const ONLY: &str = "TRUEPUT_ENGINES";

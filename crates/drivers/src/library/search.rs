@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// the system's, and there is no better one to miss.
 const BUILT_WITHOUT_ASSERTIONS: [&str; 2] = ["rocksdb", "leveldb"];
 
-/// What an engine's libraries are called and where they lie.
+/// The names and folders of an engine's libraries.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LibrarySearch {
     /// The names of the folders that `make engines` makes for it, without `-VERSION`; the builds of
@@ -144,7 +144,7 @@ fn is_library(name: &str) -> bool {
     })
 }
 
-/// What lies in a folder; nothing where it cannot be read.
+/// Returns the entries of a folder; none where it cannot be read.
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let read = read_dir(folder).into_iter().flatten();
     read.flatten().map(|entry| entry.path()).collect()

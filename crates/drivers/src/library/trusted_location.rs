@@ -10,7 +10,8 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
-/// Where the system and its administrator install libraries and servers, beside `/usr/pgsql-*`.
+/// The folders in which the system and its administrator install libraries and servers, beside
+/// `/usr/pgsql-*`.
 const SYSTEM: [&str; 16] = [
     "/bin",
     "/sbin",

@@ -107,7 +107,7 @@ impl Environment {
         }
     }
 
-    /// What LMDB says of the environment.
+    /// Returns LMDB's information about the environment.
     pub(super) fn information(&self) -> Result<ffi::MDB_envinfo> {
         let mut information = MaybeUninit::uninit();
         // SAFETY: the handle is open; LMDB fills the struct before it returns success.

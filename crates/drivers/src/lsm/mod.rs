@@ -16,7 +16,7 @@ pub(crate) use reader::SessionReader;
 pub(crate) use session::BatchSession;
 pub(crate) use store::{LsmDatabase, ValueAccess, check, take_text};
 
-/// What [`BatchSession`] does for transactions that the engine has not: see `Engine::workaround`.
+/// The workaround of [`BatchSession`] for transactions that the engine does not have.
 pub(crate) const READERS_LOCK: &str = "write batches replace transactions: a write \
     transaction that reads locks the database from its first read to its end; transactions \
     that only write run concurrently";

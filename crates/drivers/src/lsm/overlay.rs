@@ -30,7 +30,7 @@ impl Overlay {
         self.0.insert(key.to_vec(), value.map(<[u8]>::to_vec));
     }
 
-    /// What the transaction did to `key`, if anything.
+    /// Returns the transaction's write of `key`, if any.
     pub(crate) fn get(&self, key: &[u8]) -> Option<Option<&[u8]>> {
         self.0.get(key).map(Option::as_deref)
     }

@@ -7,7 +7,7 @@ use std::ffi::{CStr, CString, c_char};
 use std::ptr;
 use trueput_engine::{Error, Result, ValueVisitor};
 
-/// How a value is had.
+/// The way in which a value is read.
 #[derive(Clone, Copy)]
 pub(crate) enum ValueAccess {
     /// As a copy that the library allocates.
@@ -119,7 +119,7 @@ impl LsmDatabase {
     }
 }
 
-/// What the library shows. Where there is nothing to show it may give no pointer either.
+/// Returns bytes of the library's. Where there are none, it may give no pointer either.
 ///
 /// # Safety
 /// `from` points to that many bytes, which nobody changes or frees during `'v`.

@@ -1,4 +1,4 @@
-//! Turns of write transactions, for engines whose transactions are write batches.
+//! The lock of write transactions, for engines whose transactions are write batches.
 //!
 //! A transaction that reads before it writes must not be overtaken, or an update would be lost: it
 //! has the database for itself from its first read to its end. Transactions that only write go
@@ -8,14 +8,14 @@ use crate::process_locks::WriterThread;
 use std::sync::{PoisonError, RwLock, RwLockWriteGuard};
 use trueput_engine::Result;
 
-/// Who may write.
+/// The lock of a database's writers.
 #[derive(Default)]
 pub(crate) struct WriteLock {
     lock: RwLock<()>,
     holder: WriterThread,
 }
 
-/// The database is this transaction's alone until it is dropped.
+/// The exclusive lock of one transaction, held until it is dropped.
 pub(crate) struct WriteGuard<'t> {
     write_lock: &'t WriteLock,
     _guard: RwLockWriteGuard<'t, ()>,

@@ -21,7 +21,7 @@ const PLAIN_TEXT: &str = "the server asks for the password in plain text (mysql_
                           for PAM), where others can read it: name a user who logs in by \
                           mysql_native_password or ed25519";
 
-/// What is said of a server whose host drops what it is sent.
+/// The message about a server whose host drops packets.
 const SILENT: &str = "no response: check the host and the port, and whether a firewall drops \
     the packets";
 
@@ -81,7 +81,7 @@ fn wants_plain_text(error: &mysql::DriverError) -> bool {
     }
 }
 
-/// What a column holds, as far as the wire does not say it with each value.
+/// The type of a column's values, as far as the protocol does not send it with each value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ValueType {
     Decimal,

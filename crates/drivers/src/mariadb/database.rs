@@ -112,7 +112,7 @@ impl MariaDbDatabase {
         self.control.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the cache of the storage engine was asked so far. InnoDB counts the asks and, of those,
+    /// Returns the use of the storage engine's cache so far. InnoDB counts the asks and, of those,
     /// the ones that had to wait for a read.
     fn cache_use(&self) -> Result<Option<CacheUse>> {
         let (first, misses) = match self.storage {

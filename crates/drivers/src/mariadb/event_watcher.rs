@@ -11,14 +11,14 @@ use std::path::Path;
 use trueput_engine::event_watcher::Progress;
 
 const FILE: &str = "ib_logfile0";
-/// How the file begins in the format that is read.
+/// The first bytes of the file in the format that is read.
 const FORMAT: &[u8; 4] = b"Phys";
 /// Where the sequence number of the file's first byte of records stands, and where those begin.
 const FIRST: u64 = 8;
 const RECORDS: u64 = 12_288;
 const CHECKPOINTS: [u64; 2] = [4_096, 8_192];
 
-/// What reads the progress of the instance whose redo log is in this folder.
+/// Returns a reader of the progress of the instance whose redo log is in this folder.
 pub(super) fn reader(folder: &Path) -> impl FnMut() -> Option<Progress> + Send + use<> {
     let path = folder.join(FILE);
     move || {

@@ -8,7 +8,7 @@ use std::process::Command;
 use trueput_engine::service::{Service, Signal};
 use trueput_engine::{Error, OpenSpec, Result};
 
-/// Where packages put the server.
+/// The paths at which packages install the server.
 const STANDARD_PATHS: [&str; 6] = [
     "/usr/sbin/mariadbd",
     "/usr/local/sbin/mariadbd",

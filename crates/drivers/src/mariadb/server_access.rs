@@ -1,4 +1,4 @@
-//! Where a database lies: in a private server's folder, or in a schema of a user's server.
+//! The server and schema of a database: a private server's, or a user's.
 
 use crate::library;
 use mysql::{Conn, Opts, OptsBuilder};
@@ -13,11 +13,11 @@ use trueput_engine::{Error, Result, credentials};
 pub(super) const DATA: &str = "data";
 /// Its log, where a knob puts it apart.
 pub(super) const LOG: &str = "log";
-/// What says that the instance was made whole.
+/// The file that says that the instance is complete.
 pub(super) const COMPLETE_MARKER: &str = "instance-made";
 /// The socket, within the data.
 pub(super) const SOCKET: &str = "server.sock";
-/// How long an address of a host may be silent, where the URL does not say it
+/// The time for which an address of a host may be silent, where the URL does not set it
 /// (`tcp_connect_timeout_ms`): one that drops what it is sent would be waited for for two minutes.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 /// The variable by which MariaDB's own clients are given a password.
@@ -114,7 +114,7 @@ impl ExternalServer {
         })
     }
 
-    /// What to connect with, its password included.
+    /// Returns the options of a connection, with the password.
     ///
     /// # Errors
     /// One line, where a file that is to hold the password cannot be read, or others can read it, too.

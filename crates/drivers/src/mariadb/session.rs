@@ -27,7 +27,7 @@ const PUT: &str = "INSERT INTO record (k, v) VALUES (?, ?) ON DUPLICATE KEY UPDA
 /// A put of a key that this transaction has looked up and not found. There was no row to lock, and
 /// without gap locks another may have put one since: that is then an error, and no lost update.
 const INSERT: &str = "INSERT INTO record (k, v) VALUES (?, ?)";
-/// What the server calls an [`INSERT`] of a key that is there.
+/// The server's error code for an [`INSERT`] of a key that is there.
 const DUPLICATE_KEY: i64 = 1062;
 const DELETE: &str = "DELETE FROM record WHERE k = ?";
 
@@ -39,7 +39,7 @@ const BATCHES: [usize; 5] = [64, 256, 1024, 4096, 8192];
 const SCANS: usize = 2 * ScanShape::COUNT;
 const OTHERS: [&str; 5] = [GET, GET_LOCKED, PUT, DELETE, INSERT];
 
-/// One worker's way into a database.
+/// One worker's session over a database.
 pub(super) struct MariaDbSession<'d> {
     pub(super) open: Option<Mode>,
     pub(super) connection: Conn,

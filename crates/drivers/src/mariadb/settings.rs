@@ -32,7 +32,7 @@ impl Storage {
     }
 }
 
-/// How the server must be set for a level, by its variables.
+/// Returns the server's variables for a level.
 ///
 /// # Errors
 /// [`Error::Unsupported`] where it has not the level, or not with these knobs.
@@ -93,7 +93,7 @@ fn doublewrite(durability: Durability, asked: Doublewrite) -> Result<&'static st
     }
 }
 
-/// How a level is kept with these knobs.
+/// Returns the promise of a level with these knobs.
 ///
 /// # Errors
 /// As [`levels`].

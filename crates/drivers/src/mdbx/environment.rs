@@ -15,10 +15,10 @@ use trueput_engine::{Error, Result};
 const OPENING_TRIES: u32 = 200;
 const OPENING_PAUSE: Duration = Duration::from_millis(10);
 
-/// What libmdbx takes for a size that it is to choose.
+/// The size that lets libmdbx choose.
 const CHOOSE: isize = -1;
 
-/// How to open a database.
+/// The options with which a database is opened.
 pub(super) struct OpenOptions {
     pub(super) flags: u32,
     pub(super) max_readers: u64,
@@ -164,7 +164,7 @@ impl Environment {
         })
     }
 
-    /// What libmdbx says of the environment.
+    /// Returns libmdbx's information about the environment.
     pub(super) fn information(&self) -> Result<EnvInfo> {
         let api = self.api();
         let mut information = MaybeUninit::<EnvInfo>::uninit();

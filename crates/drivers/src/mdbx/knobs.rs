@@ -56,7 +56,7 @@ parameters! {
 }
 
 choices! {
-    /// What `async` is.
+    /// The setting that `async` maps to.
     pub(super) enum AsyncBy {
         SafeNosync = "safe-nosync",
         NoMetaSync = "no-meta-sync",

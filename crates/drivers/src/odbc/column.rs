@@ -14,7 +14,7 @@ const BYTES_OF_CHARACTER: usize = 4;
 /// Bytes of a decimal as text, at the most: 38 digits, sign, point, NUL.
 const DECIMAL_ROOM: usize = 64;
 
-/// What a column holds.
+/// The type of a column's values.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum ColumnType {
     Integer,
@@ -66,7 +66,7 @@ pub(super) struct Column {
     indicator: Length,
 }
 
-/// Where a buffer is, as ODBC's numbers.
+/// The buffer of a column, as ODBC's numbers.
 pub(super) struct ColumnBinding {
     pub(super) c_type: i16,
     pub(super) at: Handle,

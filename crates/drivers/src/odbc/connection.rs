@@ -36,7 +36,7 @@ pub(super) struct NativeErrors {
     pub(super) full: &'static [i32],
 }
 
-/// What a connection says of both ends.
+/// The database system and the driver of a connection, as they report themselves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SourceInfo {
     pub(super) dbms: String,
@@ -103,7 +103,7 @@ impl Connection {
         Err(refusal)
     }
 
-    /// What it says of both ends.
+    /// Returns the database system and the driver, as they report themselves.
     ///
     /// # Errors
     /// Whatever the driver says.

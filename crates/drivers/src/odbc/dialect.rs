@@ -19,16 +19,16 @@ pub(super) const READ_COMMITTED: u32 = 2;
 pub(super) const REPEATABLE_READ: u32 = 4;
 pub(super) const SERIALIZABLE: u32 = 8;
 
-/// How many records a scan asks for at first, then, and from then on.
+/// The most records of a scan's first statement, of the second, and of each later one.
 pub(super) const BATCHES: [usize; 3] = [16, 128, 1024];
 
 /// The table that says that a schema is this program's.
 pub(super) const MARKER: &str = "trueput_marker";
 
-/// What a data source asks and is asked.
+/// The statements, settings and error numbers of one kind of data source.
 pub(super) struct DialectProfile {
     pub(super) dialect: Dialect,
-    /// How `SQL_DBMS_NAME` begins, in lower case.
+    /// The beginnings of `SQL_DBMS_NAME`, in lower case.
     reported: &'static [&'static str],
     /// The isolation where the plan leaves it to the driver.
     pub(super) isolation: u32,
@@ -38,12 +38,12 @@ pub(super) struct DialectProfile {
     pub(super) has_writers: bool,
     /// Statements that each session begins with.
     pub(super) setup: &'static [&'static str],
-    /// What is added to a connection string.
+    /// The attributes that are added to a connection string.
     pub(super) more: fn(&SourceInfo) -> &'static str,
     pub(super) native_errors: NativeErrors,
     pub(super) binding_options: BindingOptions,
     pub(super) keys: Keys,
-    /// How a level is kept; `None` where the data source has it not.
+    /// The settings of a level; `None` where the data source does not have it.
     pub(super) durability_settings: fn(Durability) -> Option<DurabilitySettings>,
     /// Brings what is committed to storage, where a statement can that acts on the database which is
     /// ours and no other: those of servers write out what all their users have.
@@ -62,13 +62,13 @@ pub(super) struct Keys {
     pub(super) put: PutMethod,
     /// The statement by which a write transaction begins; it takes the lock of the database.
     pub(super) begin_write: Option<&'static str>,
-    /// How a row is locked that a write transaction reads.
+    /// The lock of a row that a write transaction reads.
     lock: RowLock,
     /// How a query ends after so many rows.
     paging: Paging,
 }
 
-/// How a record is put, whether it is there or not.
+/// The statements that put a record, whether it is there or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PutMethod {
     /// By one statement: key, value.
@@ -77,7 +77,7 @@ pub(super) enum PutMethod {
     UpdateOrInsert,
 }
 
-/// How a row is locked that a write transaction reads.
+/// The lock of a row that a write transaction reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RowLock {
     /// By the isolation level, or by the database's own lock.
@@ -98,7 +98,7 @@ enum Paging {
 /// A setting's name, the query that asks for it, and what it may be.
 pub(super) type SettingCheck = (&'static str, &'static str, &'static [&'static str]);
 
-/// How a level of durability is kept.
+/// The settings of a level of durability.
 pub(super) struct DurabilitySettings {
     /// Statements that each session begins with.
     pub(super) set: &'static [&'static str],
@@ -112,13 +112,13 @@ pub(super) struct DurabilitySettings {
 }
 
 impl DurabilitySettings {
-    /// What can be lost.
+    /// Returns the window of commits that can be lost.
     pub(super) fn window(&self) -> Option<Window> {
         self.until.map(promise::until)
     }
 }
 
-/// What is ours in a data source.
+/// The schema of this program in a data source.
 pub(super) struct Schema {
     /// Statements before anything is looked at; they change nothing that stays.
     pub(super) enter: &'static [&'static str],
@@ -130,9 +130,9 @@ pub(super) struct Schema {
     pub(super) tables: &'static str,
     /// The type of the mark in the table that says that the schema is ours.
     pub(super) mark_type: &'static str,
-    /// What the statement needs that makes that table.
+    /// The end of the statement that makes that table.
     pub(super) mark_end: &'static str,
-    /// What a statement needs that makes another table.
+    /// The end of a statement that makes another table.
     pub(super) table_end: &'static str,
     /// A name as a statement has it.
     pub(super) quoted: fn(&str) -> String,
@@ -142,7 +142,7 @@ pub(super) struct Schema {
 pub(super) struct NameCheck {
     /// The query for it.
     pub(super) query: &'static str,
-    /// What the user is to do where it is another.
+    /// The advice to the user where it is another.
     pub(super) hint: &'static str,
 }
 
@@ -201,7 +201,7 @@ pub(super) fn is_tested(dialect: Dialect) -> bool {
     !matches!(dialect, Dialect::Informix | Dialect::Iris)
 }
 
-/// What the statement of a scan depends on.
+/// The parts of a scan that its statement depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ScanKind {
     scan: ScanShape,
@@ -210,7 +210,7 @@ pub(super) struct ScanKind {
 }
 
 impl ScanKind {
-    /// How many there are.
+    /// The number of kinds.
     pub(super) const COUNT: usize = 2 * ScanShape::COUNT * BATCHES.len();
 
     pub(super) fn of(

@@ -62,7 +62,7 @@ pub(super) fn bit(knobs: &OdbcKnobs, profile: &DialectProfile) -> u32 {
     asked.map_or(profile.isolation, |(_, bit)| *bit)
 }
 
-/// What transactions never show each other at the isolation that is asked for.
+/// Returns the isolation that the engine states for the one that is asked for.
 pub(super) fn stated(knobs: &OdbcKnobs, profile: &DialectProfile) -> Option<Isolation> {
     let bit = bit(knobs, profile);
     Some(match profile.dialect {

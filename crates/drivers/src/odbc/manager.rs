@@ -11,7 +11,7 @@ use std::ptr::null_mut;
 use std::sync::OnceLock;
 use trueput_engine::{Error, Result};
 
-/// What functions answer.
+/// The return code of a function.
 pub(super) type ReturnCode = i16;
 /// A handle of any kind.
 pub(super) type Handle = *mut c_void;
@@ -84,7 +84,7 @@ unsafe impl Send for Manager {}
 // SAFETY: as above.
 unsafe impl Sync for Manager {}
 
-/// What a function had to say when it did not succeed.
+/// A diagnostic record of a function that did not succeed.
 pub(super) struct Diagnostic {
     /// The SQLSTATE.
     pub(super) state: String,
@@ -158,7 +158,7 @@ impl Manager {
         }
     }
 
-    /// What the last call on a handle had to say, by the number of the record from 1.
+    /// Returns a diagnostic record of the last call on a handle, by its number from 1.
     pub(super) fn diagnostic(&self, kind: i16, handle: Handle, record: i16) -> Diagnostic {
         let (mut state, mut text) = ([0_u8; 6], [0_u8; 1024]);
         let (mut native, mut length) = (0, 0);

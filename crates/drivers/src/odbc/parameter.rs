@@ -7,7 +7,7 @@ use trueput_engine::{Datum, Result};
 
 const NULL: Length = -1;
 
-/// What a buffer holds.
+/// The type of a parameter's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ParameterKind {
     Number,
@@ -30,7 +30,7 @@ pub(super) struct ParameterSlot {
     indicator: Length,
 }
 
-/// Where a buffer is and what is in it, as ODBC's numbers.
+/// The buffer of a parameter and its type, as ODBC's numbers.
 pub(super) struct ParameterBinding {
     pub(super) c_type: i16,
     pub(super) sql_type: i16,
@@ -132,7 +132,7 @@ impl ParameterSlot {
         self.bound = None;
     }
 
-    /// Where the value is and what it is.
+    /// Returns the binding of the value.
     pub(super) fn binding(&mut self, binding_options: BindingOptions) -> ParameterBinding {
         const CHAR: i16 = 1;
         const BINARY: i16 = -2;

@@ -16,7 +16,7 @@ const MARK_FILE: &str = "odbc-schema";
 /// How the comment on a schema of PostgreSQL begins, as the driver `postgresql` writes it too.
 const COMMENT: &str = "made by trueput for ";
 
-/// What lies in the place of our schema.
+/// The state of the schema that bears this program's name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum SchemaState {
     Nothing,

@@ -28,11 +28,11 @@ enum RecordStatement {
     BeginWrite,
 }
 
-/// How many [`RecordStatement`] are.
+/// The number of [`RecordStatement`]s.
 const OWN: usize = 7;
 
-/// One worker's way into a database. Its statements stand before the connection, so that they go
-/// first.
+/// One worker's session over a database. Its statements stand before the connection, so that they
+/// go first.
 pub(super) struct OdbcSession<'d> {
     pub(super) open: Option<Mode>,
     /// A call within the transaction has failed: it can only be aborted.

@@ -11,7 +11,7 @@ const FORM: &str =
 /// How long a data source may take to answer a connection, seconds.
 pub(super) const LOGIN_TIMEOUT_S: usize = 30;
 
-/// What to install for a driver, by a word of its name.
+/// The packages that have a driver, by a word of its name.
 const PACKAGES: [(&str, &str); 6] = [
     ("postgres", "the package odbc-postgresql"),
     ("maria", "the package odbc-mariadb"),
@@ -104,7 +104,7 @@ impl DataSource {
         })
     }
 
-    /// What is said of a connection that failed.
+    /// Returns the error for a connection that failed.
     #[cold]
     pub(super) fn refusal(&self, manager: &Manager, diagnostic: &Diagnostic) -> Error {
         let shown = &self.shown;
@@ -148,7 +148,7 @@ pub(super) fn unnamed() -> Error {
     ))
 }
 
-/// What has the driver of that name.
+/// Returns the package that has the driver of that name.
 fn package(driver: &str) -> &'static str {
     let name = driver.to_lowercase();
     let known = PACKAGES.iter().find(|(word, _)| name.contains(word));

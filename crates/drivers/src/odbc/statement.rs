@@ -14,7 +14,7 @@ const CLOSE: u16 = 0;
 /// Rows of so many columns need no memory of their own.
 const COLUMNS: usize = 32;
 
-/// What a dialect's driver is to be given and asked for.
+/// The rules by which a dialect's driver takes parameters and gives columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BindingOptions {
     /// Decimals and moments have types; otherwise they are whole numbers.
@@ -29,7 +29,7 @@ pub(super) struct BindingOptions {
 }
 
 impl BindingOptions {
-    /// Those of the standard.
+    /// The rules of the standard.
     pub(super) const STANDARD: Self = Self {
         has_decimals: true,
         binds_columns: true,

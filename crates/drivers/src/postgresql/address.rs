@@ -8,14 +8,14 @@ use trueput_engine::{Error, Result, credentials};
 
 /// The port that servers have where nobody says another.
 const PORT: u16 = 5432;
-/// Where a socket lies where nobody says so: Debian's folder.
+/// The folder of a socket where none is named: Debian's.
 const SOCKETS: &str = "/var/run/postgresql";
 /// The variable by which PostgreSQL's own clients are given a password.
 const PASSWORD: &str = "PGPASSWORD";
 /// The option that names a file whose first line is the password.
 const PASSWORD_FILE: &str = "password_file";
 
-/// How a server is reached.
+/// The endpoint of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Endpoint {
     /// By the socket in a folder.
@@ -34,7 +34,7 @@ pub(super) enum Endpoint {
     },
 }
 
-/// Where a server is and who asks.
+/// The endpoint of a server, with the user and the database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Address {
     /// How it is reached.

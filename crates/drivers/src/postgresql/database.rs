@@ -247,7 +247,7 @@ pub(super) fn can_flush_counters(connection: &Connection) -> bool {
     major.is_some_and(|major| major >= TELLS_COUNTS_FROM)
 }
 
-/// What the server's shared buffers were asked so far for this database.
+/// Returns the use of the server's shared buffers so far for this database.
 fn cache_use(connection: &mut Connection) -> Result<Option<CacheUse>> {
     let (mut hits, mut misses) = (None, None);
     connection.simple(CACHE, &mut |name, text| match name {

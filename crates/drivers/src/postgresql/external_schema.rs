@@ -14,16 +14,16 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use trueput_engine::{Durability, Error, Result};
 
-/// How the comment on a schema of ours begins; the mark of its database follows.
+/// The beginning of the comment on a schema of this program's; the mark of its database follows.
 const MARK: &str = "made by trueput for ";
 /// The file in a database's folder that has its mark.
 const MARKER: &str = "server-schema";
 /// The advisory lock over the schema, by ODBC too: the letters of our name.
 pub(crate) const SCHEMA_LOCK: i64 = 0x0074_7275_6570_7574;
-/// How long sessions that were just closed may hold it.
+/// The time for which sessions that were just closed may hold it.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What a level of durability asks of a user's server.
+/// Returns the settings of a user's server for a level of durability.
 ///
 /// # Errors
 /// [`Error::Unsupported`] for a level that there is not.

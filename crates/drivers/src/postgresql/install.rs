@@ -45,8 +45,8 @@ fn number_in(folder: &Path) -> u32 {
         .unwrap_or_default()
 }
 
-/// Where `pg_config` really lies, which is beside the other programs. It is not asked: looking for an
-/// engine runs nothing.
+/// Returns the folder of `pg_config`, which lies beside the other programs. It is not asked:
+/// looking for an engine runs nothing.
 fn configured(path: &std::ffi::OsStr) -> impl Iterator<Item = PathBuf> {
     std::env::split_paths(path).filter_map(|folder| {
         let program = folder.join("pg_config").canonicalize().ok()?;

@@ -11,7 +11,7 @@ use trueput_engine::{Error, OpenSpec, Result, Service};
 
 /// The folder of an instance's data, in that of the database.
 const DATA: &str = "data";
-/// What is there once an instance was made whole.
+/// The file that is there once an instance is complete.
 const COMPLETE_MARKER: &str = "instance";
 
 /// A private server.

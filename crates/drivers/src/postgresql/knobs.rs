@@ -37,8 +37,8 @@ parameters! {
         /// since PostgreSQL 15.
         wal_compression: Choice = "off" of ["off", "on", "lz4", "zstd"],
             cost "others than off: CPU time",
-        /// How much is logged. minimal: what a restart needs. replica: also what archives and
-        /// standbys need.
+        /// The amount that is logged. minimal: what a restart needs. replica: also what archives
+        /// and standbys need.
         wal_level: Choice<WalLevel> = Replica, cost "minimal: archives of the log, and standbys",
         /// The call that flushes the log.
         wal_sync_method: Choice = "fdatasync" of [
@@ -80,7 +80,7 @@ choices! {
 }
 
 choices! {
-    /// How much is logged.
+    /// The amount that is logged.
     pub(super) enum WalLevel {
         Minimal = "minimal",
         Replica = "replica",
@@ -88,10 +88,10 @@ choices! {
     }
 }
 
-/// What can be turned at a user's server: the isolation.
+/// The knobs of a user's server: the isolation.
 pub(super) const OF_A_SESSION: &[Parameter] = PostgresqlKnobs::PARAMETERS.split_at(1).0;
 
-/// What a level of durability is for the server.
+/// The server's settings for a level of durability.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct DurabilitySettings {
     /// Whether it flushes.
@@ -215,7 +215,7 @@ const SPARE_CONNECTIONS: u32 = 16;
 /// The server's default of `min_wal_size`, which may not be more than `max_wal_size`.
 const DEFAULT_MIN_WAL_SIZE: u64 = 80 << 20;
 
-/// What is reported back of the server's settings, beside those that are set.
+/// The settings of the server that are reported, besides those that are set.
 pub(super) const REPORTED: &[&str] = &[
     "server_version",
     "block_size",

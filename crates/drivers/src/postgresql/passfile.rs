@@ -6,10 +6,10 @@ use trueput_engine::Result;
 
 /// The variable that names PostgreSQL's password file.
 const PASSFILE: &str = "PGPASSFILE";
-/// Where it is without that variable, in the user's home.
+/// The file's name in the user's home, without that variable.
 const USUAL: &str = ".pgpass";
 
-/// What PostgreSQL's password file says for an address: of `PGPASSFILE`, or of `~/.pgpass`.
+/// Returns the password for an address in PostgreSQL's password file: `PGPASSFILE`, or `~/.pgpass`.
 ///
 /// # Errors
 /// One line, where the file is there and others can read it, or it cannot be read.

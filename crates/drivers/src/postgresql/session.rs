@@ -21,7 +21,7 @@ const BEGIN_READ: &str = "begin-read";
 const COMMIT: &str = "commit";
 const ROLLBACK: &str = "rollback";
 
-/// How many records a scan asks for at first, then, and from then on.
+/// The most records of a scan's first statement, of the second, and of each later one.
 const BATCHES: [usize; 3] = [16, 128, 1024];
 
 const LIMITS: LengthLimits = LengthLimits {
@@ -29,7 +29,7 @@ const LIMITS: LengthLimits = LengthLimits {
     value_bytes: super::LONGEST_VALUE,
 };
 
-/// Where a session stands with its transaction.
+/// The state of a session's transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TransactionState {
     Idle,

@@ -18,14 +18,14 @@ use trueput_engine::{Error, Result};
 const PROTOCOL: i32 = 196_608;
 /// The parameter and result format that is not text.
 const BINARY: i16 = 1;
-/// How much is asked of the socket at once.
+/// The most bytes that are read from the socket at once.
 const CHUNK_BYTES: usize = 16 << 10;
 /// Buffers that a large value has made larger than this shrink again.
 const KEPT_BYTES: usize = 1 << 20;
-/// How long a server may take to let a client in.
+/// The time that a server may take to let a client in.
 const ADMISSION: Duration = Duration::from_secs(30);
 
-/// What carries the bytes.
+/// The socket of a connection.
 enum Stream {
     Unix(UnixStream),
     Tcp(TcpStream),
@@ -80,7 +80,7 @@ impl Stream {
     }
 }
 
-/// What a round trip came to.
+/// The result of a round trip.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct CommandResult {
     /// Rows that the last statement changed or gave.
@@ -99,7 +99,7 @@ pub(super) struct Connection {
     unread: Range<usize>,
     /// `I` without a transaction, `T` in one, `E` in one that has failed.
     status: u8,
-    /// What the server says of itself.
+    /// The parameters that the server reports.
     parameters: BTreeMap<String, String>,
 }
 
@@ -144,7 +144,7 @@ impl Connection {
         Ok(connection)
     }
 
-    /// What the server says of itself: `server_version` …
+    /// Returns a parameter that the server reports: `server_version` …
     pub fn parameter(&self, name: &str) -> Option<&str> {
         self.parameters.get(name).map(String::as_str)
     }
@@ -452,7 +452,7 @@ fn too_many() -> Error {
     Error::Unsupported("a statement takes 32,767 parameters at most".to_owned())
 }
 
-/// What is no message of the protocol.
+/// The error for bytes that are no message of the protocol.
 pub(super) fn invalid_message() -> Error {
     Error::engine("the server sent what is not of its protocol")
 }

@@ -24,7 +24,7 @@ enum Transaction {
     Write(TableWriter),
 }
 
-/// One worker's way into a redb database.
+/// One worker's session over a redb database.
 pub(super) struct RedbSession<'db> {
     database: &'db RedbHandle,
     transaction: Option<Transaction>,

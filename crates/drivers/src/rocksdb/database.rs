@@ -24,7 +24,7 @@ pub(super) struct RocksDbDatabase {
     directory: PathBuf,
 }
 
-/// How it makes transactions.
+/// The kind of its transactions.
 enum TransactionMode {
     Batch,
     /// `rocksdb_transactiondb_t` and the options of its transactions.

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 use trueput_engine::EngineEvent;
 
-/// What stands before the JSON of an event.
+/// The text before the JSON of an event.
 const MARK: &str = "EVENT_LOG_v1 ";
 
 /// Flushes and compactions of a database in this folder since then, from `LOG` and from the `LOG.old.…`

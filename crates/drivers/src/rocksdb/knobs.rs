@@ -57,7 +57,7 @@ parameters! {
         hash_index: Boolean = false,
             cost "memory; writers take turns in the write buffer; scans sort the write buffer \
                 first",
-        /// How tables are merged.
+        /// The way in which tables are merged.
         compaction_style: Choice<CompactionStyle> = Level,
             cost "level: writes each record more often; universal: up to twice the disk",
         /// Threads that flush and compact.
@@ -92,7 +92,7 @@ choices! {
 }
 
 choices! {
-    /// What becomes of the log at `buffered`.
+    /// The use of the log at `buffered`.
     pub(super) enum BufferedWal {
         Off = "off",
         Manual = "manual",
@@ -110,7 +110,7 @@ choices! {
 }
 
 choices! {
-    /// How tables are merged.
+    /// The way in which tables are merged.
     pub(super) enum CompactionStyle {
         Level = "level",
         Universal = "universal",

@@ -6,7 +6,7 @@ use crate::lsm::{Cursor, Handle, LsmDatabase, SessionReader};
 use std::ptr;
 use trueput_engine::{Direction, KeyRange, Mode, RecordVisitor, Result, Session, ValueVisitor};
 
-/// How a database begins its transactions.
+/// The function and options that begin a transaction.
 pub(super) struct TransactionFactory {
     /// `rocksdb_transaction_begin`, or that of optimistic transactions.
     pub(super) begin: unsafe extern "C" fn(Handle, Handle, Handle, Handle) -> Handle,

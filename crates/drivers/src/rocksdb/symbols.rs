@@ -80,7 +80,7 @@ struct StdString {
     short: [u8; 16],
 }
 
-/// All that is taken from one library.
+/// The functions of one library.
 pub(super) struct RocksDbLibrary {
     pub(super) own: RocksDbFunctions,
     pub(super) api: LsmFunctions,
@@ -138,7 +138,7 @@ impl RocksDbLibrary {
         })
     }
 
-    /// How a value is read from a database of that kind.
+    /// Returns the way in which a value is read from a database of that kind.
     pub(super) fn get(&self, kind: &FlushFunctions) -> ValueAccess {
         ValueAccess::Pinned {
             get: kind.get_pinned,

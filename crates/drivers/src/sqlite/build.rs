@@ -150,7 +150,7 @@ impl SqliteBuild {
     }
 }
 
-/// What a build lacks that the driver needs.
+/// Returns the features that a build lacks and the driver needs.
 fn lacks(version: c_int, has_threads: bool, options: &[String]) -> Option<String> {
     const NEEDED: [(&str, &str); 5] = [
         ("OMIT_WAL", "the write-ahead log"),

@@ -1,4 +1,4 @@
-//! What the caches of the connections were asked while a count of it ran.
+//! The use of the connections' caches while a count runs.
 //!
 //! SQLite counts by connection, and a connection is read by its own thread alone. So a count that
 //! begins raises a number, which each session looks at as it begins a transaction: at the first one
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use trueput_engine::CacheUse;
 
-/// What the sessions of a database have told of the count that runs.
+/// The totals of the count that runs, over the sessions of a database.
 #[derive(Default)]
 pub(super) struct CacheTotals {
     /// Counts begun so far.
@@ -29,13 +29,13 @@ impl CacheTotals {
         self.begun.fetch_add(1, Ordering::Release);
     }
 
-    /// What sessions have told since.
+    /// Returns the totals so far.
     pub(super) fn total(&self) -> CacheUse {
         *self.totals()
     }
 }
 
-/// A session's part.
+/// A session's part of the count.
 #[derive(Debug, Default)]
 pub(super) struct SessionCount {
     /// The count that it takes part in; 0 where in none.
@@ -70,8 +70,9 @@ impl SessionCount {
     }
 }
 
-/// What was counted from one reading to the next. The counters are shown with 31 bits, after which
-/// they begin anew: a count of more in one connection cannot be told from a small one.
+/// Returns the growth of a counter from one reading to the next. The counters are shown with 31
+/// bits, after which they begin anew: a count of more in one connection cannot be told from a small
+/// one.
 fn passed(before: u64, now: u64) -> u64 {
     now.wrapping_sub(before) & u64::from(u32::MAX >> 1)
 }

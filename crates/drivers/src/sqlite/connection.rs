@@ -133,7 +133,7 @@ impl Connection {
         unsafe { (self.api.sqlite3_get_autocommit)(self.handle) != 0 }
     }
 
-    /// How many rows the last statement changed.
+    /// Returns the number of rows that the last statement changed.
     pub(super) fn changes(&self) -> u64 {
         // SAFETY: the connection is open.
         let changed = unsafe { (self.api.sqlite3_changes)(self.handle) };
@@ -317,14 +317,14 @@ impl Statement {
         }
     }
 
-    /// How many parameters it has.
+    /// Returns the number of its parameters.
     pub(super) fn parameters(&self) -> usize {
         // SAFETY: the statement is alive.
         let count = unsafe { (self.api.sqlite3_bind_parameter_count)(self.handle) };
         usize::try_from(count).unwrap_or(0)
     }
 
-    /// How many columns its rows have; 0 for a statement that gives no rows.
+    /// Returns the number of its columns; 0 for a statement that gives no rows.
     pub(super) fn columns(&self) -> usize {
         // SAFETY: the statement is alive.
         let count = unsafe { (self.api.sqlite3_column_count)(self.handle) };

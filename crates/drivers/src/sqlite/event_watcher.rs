@@ -6,13 +6,13 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use trueput_engine::event_watcher::Progress;
 
-/// Where the index has what, bytes from its beginning.
+/// Offsets of the fields of the index, bytes.
 const FRAMES: usize = 16;
 const SALT: usize = 32;
 const BACKFILLED: usize = 96;
 const LENGTH: usize = 100;
 
-/// What was seen last.
+/// The state of the log, as its index has it.
 #[derive(Debug, Clone, Copy, Default)]
 struct WalState {
     /// Frames in the log.
@@ -43,7 +43,7 @@ impl WalState {
     }
 }
 
-/// What reads the progress of the database in this file.
+/// Returns a reader of the progress of the database in this file.
 pub(super) fn reader(database: &Path) -> impl FnMut() -> Option<Progress> + Send + use<> {
     let mut index = database.as_os_str().to_owned();
     index.push("-shm");

@@ -14,8 +14,8 @@ use trueput_engine::{
 /// Directions times three kinds of each end.
 const SCANS: usize = 2 * 3 * 3;
 
-/// One worker's way into a database. The statements stand before the connection, so that they are
-/// finalized before it is closed.
+/// One worker's session over a database. The statements stand before the connection, so that they
+/// are finalized before it is closed.
 pub(super) struct SqliteSession<'d> {
     pub(super) open: Option<Mode>,
     get: Statement,

@@ -52,8 +52,8 @@ fn usual_journal_mode(durability: Durability) -> &'static str {
     }
 }
 
-/// What a level asks of `PRAGMA synchronous` under a journal mode; `None` where the two do not go
-/// together.
+/// Returns the value of `PRAGMA synchronous` for a level under a journal mode; `None` where the two
+/// do not go together.
 pub(super) fn synchronous(durability: Durability, journal_mode: &str) -> Option<Synchronous> {
     let is_log = journal_mode == "wal";
     let is_file = matches!(journal_mode, "delete" | "truncate" | "persist");

@@ -29,7 +29,7 @@ pub(super) const TOKUDB: LibraryKind = LibraryKind {
     installed_by: "make engines-all",
 };
 
-/// How an environment is opened: `struct trueput_tokudb_settings`.
+/// The settings of an environment: `struct trueput_tokudb_settings`.
 #[repr(C)]
 pub(super) struct EnvironmentSettings {
     pub(super) cache_bytes: u64,
@@ -43,7 +43,7 @@ pub(super) struct EnvironmentSettings {
     pub(super) is_nosync: u32,
 }
 
-/// How a new dictionary is laid out: `struct trueput_tokudb_layout`.
+/// The layout of a new dictionary: `struct trueput_tokudb_layout`.
 #[repr(C)]
 pub(super) struct DictionaryLayout {
     pub(super) node_bytes: u32,
@@ -54,14 +54,14 @@ pub(super) struct DictionaryLayout {
 }
 
 symbols! {
-    /// What only TokuDB has.
+    /// The functions that only TokuDB has.
     TokuFunctions {
         env_open: fn(Handle, *const c_char, *const EnvironmentSettings) -> c_int,
         open: fn(Handle, *const c_char, *const DictionaryLayout) -> c_int,
     }
 }
 
-/// All that is called of one library.
+/// The functions of one library.
 pub(super) struct TokuLibrary {
     pub(super) api: Api,
     own: TokuFunctions,

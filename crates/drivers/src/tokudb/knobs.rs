@@ -42,7 +42,7 @@ parameters! {
 }
 
 choices! {
-    /// How nodes are compressed.
+    /// The compression of nodes.
     pub(super) enum Compression {
         None = "none",
         Snappy = "snappy",
@@ -53,7 +53,7 @@ choices! {
 }
 
 impl Compression {
-    /// What `db.h` has for the method (`toku_compression_method`).
+    /// Returns the number of the method in `db.h` (`toku_compression_method`).
     const fn number(self) -> u32 {
         match self {
             Self::None => 0,
@@ -77,7 +77,7 @@ pub(super) fn settings(knobs: &TokuKnobs, durability: Durability) -> Environment
     }
 }
 
-/// How a new database is laid out.
+/// Returns the layout of a new database.
 pub(super) fn layout(knobs: &TokuKnobs) -> DictionaryLayout {
     let number = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
     DictionaryLayout {

@@ -55,7 +55,7 @@ pub(super) fn levels(durability: Durability, knobs: &WiredTigerKnobs) -> Result<
     })
 }
 
-/// How a database is opened.
+/// The configuration with which a database is opened.
 pub(super) struct OpenConfig {
     /// For the connection.
     pub(super) connection: CString,

@@ -86,7 +86,7 @@ impl WiredTigerDatabase {
         Ok(found)
     }
 
-    /// What the metadata say of an object; nothing where there is none.
+    /// Returns the metadata of an object; an empty text where there is none.
     fn metadata(&self, object: &CStr) -> Result<String> {
         let mut found = String::new();
         let context = (&raw mut found).cast();
@@ -117,7 +117,7 @@ unsafe extern "C" fn keep_text(context: *mut c_void, text: *const c_char) {
     *found = text.to_string_lossy().into_owned();
 }
 
-/// What the cache was asked so far, by the connection's statistics; `None` where those are off.
+/// Returns the use of the cache so far, by the connection's statistics; `None` where those are off.
 fn cache_use(statistics: &BTreeMap<String, Value>) -> Option<CacheUse> {
     let number = |name: &str| match statistics.get(name) {
         Some(Value::Integer(number)) => u64::try_from(*number).ok(),

@@ -8,7 +8,7 @@ use trueput_engine::event_watcher::{Progress, highest};
 const TURTLE: &str = "WiredTiger.turtle";
 const LOG: &str = "WiredTigerLog.";
 
-/// What reads the progress of the database in `home`, whose log is in `log`.
+/// Returns a reader of the progress of the database in `home`, whose log is in `log`.
 pub(super) fn reader(
     home: PathBuf,
     log: PathBuf,

@@ -73,7 +73,7 @@ choices! {
 }
 
 choices! {
-    /// How a commit at `sync` flushes the log.
+    /// The flush of the log by a commit at `sync`.
     pub(super) enum LogFlush {
         Fsync = "fsync",
         Dsync = "dsync",
@@ -81,7 +81,7 @@ choices! {
 }
 
 choices! {
-    /// What `buffered` returns to after a crash.
+    /// The state that `buffered` returns to after a crash.
     pub(super) enum BufferedBy {
         Log = "log",
         Checkpoint = "checkpoint",

@@ -18,7 +18,7 @@ const LIMITS: LengthLimits = LengthLimits {
     value_bytes: MAX_VALUE_BYTES,
 };
 
-/// One worker's way into a database.
+/// One worker's session over a database.
 pub(super) struct WiredTigerSession<'d> {
     api: &'static Api,
     database: Handle,
@@ -136,7 +136,7 @@ impl OrderedCursor for WiredTigerSession<'_> {
     }
 }
 
-/// Where a key or value lies in the engine's memory.
+/// A key or value in the engine's memory.
 struct BorrowedSlice {
     from: *const u8,
     length: usize,

@@ -26,7 +26,7 @@ const CACHE_FULL: c_int = -31807;
 const INTERFACE: c_int = 1;
 
 symbols! {
-    /// What the library exports itself.
+    /// The functions that the library itself exports.
     ExportedFunctions {
         open: fn(),
         strerror: fn(c_int) -> *const c_char,
@@ -69,7 +69,7 @@ const SHIMS: LibrarySearch = LibrarySearch {
     system: "libtrueput_wiredtiger.so",
 };
 
-/// All that is called of one library.
+/// The functions of one library.
 pub(super) struct Api {
     exported: ExportedFunctions,
     /// Whether the library was built with WiredTiger's own checks (`HAVE_DIAGNOSTIC`).
@@ -164,7 +164,7 @@ fn version(exported: &ExportedFunctions) -> [c_int; 3] {
     numbers
 }
 
-/// What is said where there is no shim at all.
+/// Returns the error where there is no shim at all.
 pub(super) fn missing(library: &Path) -> Option<Error> {
     let is_beside = library.with_file_name(SHIMS.system).is_file();
     (!is_beside && SHIMS.run().is_empty()).then(|| {

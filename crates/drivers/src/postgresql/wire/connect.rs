@@ -5,7 +5,7 @@ use std::io::{Error, ErrorKind, Result};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
-/// How long all addresses of a host together may be silent.
+/// The time for which all addresses of a host together may be silent.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Connects to a host, by the first of its addresses that answers.

@@ -439,7 +439,7 @@ impl<'a> WorkerMonitor<'a> {
             if asked.elapsed() >= PAUSE_LIMIT {
                 return Err(TrialError::Failed(format!(
                     "its workers did not pause within {} s for the next time slice: run it \
-                     without --turns",
+                     without --time-slice",
                     PAUSE_LIMIT.as_secs()
                 )));
             }

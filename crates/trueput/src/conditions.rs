@@ -47,6 +47,7 @@ fn argument(condition: &'static Condition) -> Arg {
     };
     let argument = Arg::new(condition.name)
         .long(option(condition))
+        .aliases(condition.former_name)
         .help(condition.help)
         .help_heading("Run conditions (override the plan)");
     let action = match condition.form {
@@ -118,11 +119,11 @@ mod tests {
         for (key, line) in [
             ("image", None),
             ("crash_and_recover", None),
-            ("turns", Some(4)),
+            ("time_slice", Some(4)),
         ] {
             let place = plan.origin.of(key);
             assert_eq!(place.map(|place| place.line), line, "{key}");
         }
-        assert!(options.is_given("image") && !options.is_given("turns"));
+        assert!(options.is_given("image") && !options.is_given("time_slice"));
     }
 }

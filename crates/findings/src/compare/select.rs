@@ -5,6 +5,7 @@ use crate::Run;
 use crate::contender::ContenderNames;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
+use trueput_record::conditions::Condition;
 use trueput_record::suggest::did_you_mean;
 use trueput_record::value::parse_bytes;
 use trueput_record::{Durability, TrialRecord, TrialSpec, Value};
@@ -317,6 +318,7 @@ pub(super) fn property(spec: &TrialSpec, name: &str) -> Option<String> {
     };
     let stated = |values: &trueput_record::trial::Settings| values.get(name).map(Value::to_string);
     let condition = || {
+        let name = Condition::named(name)?.name;
         let mut named = spec.conditions.named().into_iter();
         named
             .find(|(known, _)| *known == name)

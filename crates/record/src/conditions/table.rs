@@ -13,6 +13,8 @@ use std::fmt::{self, Display};
 pub struct Condition {
     /// Its name: the key of a plan and, with dashes, the option.
     pub name: &'static str,
+    /// The name that it had, which plans and options may still use.
+    pub former_name: Option<&'static str>,
     /// What it is, for the help of the command line.
     pub help: &'static str,
     /// What the help calls its value.
@@ -48,10 +50,12 @@ impl fmt::Debug for Condition {
 }
 
 impl Condition {
-    /// The condition of that name.
+    /// The condition of that name, or of that former name.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
-        CONDITIONS.iter().find(|condition| condition.name == name)
+        let is_named =
+            |condition: &&Self| condition.name == name || condition.former_name == Some(name);
+        CONDITIONS.iter().find(is_named)
     }
 
     /// Reads its values from texts and puts them in the place of those that the lists have.
@@ -179,6 +183,12 @@ fn read_last<T>(texts: &[&str], read: impl Fn(&str) -> Result<T, String>) -> Res
 
 /// The parts of a row that depend on whether the condition takes one value or a list.
 macro_rules! condition {
+    (@former) => {
+        None
+    };
+    (@former $former:literal) => {
+        Some($former)
+    };
     (@values One $lists:ident.$list:ident $texts:ident $read:expr) => {
         $lists.$list = read_last($texts, $read)?
     };
@@ -223,17 +233,18 @@ macro_rules! condition {
 
 /// Declares the conditions, a row each:
 ///
-/// `NAME VALUE_NAME FORM: LIST = READ, trial FIELD = MAKE, as WRITE`: the plan's values are read
+/// `NAME [or FORMER_NAME] VALUE_NAME FORM: LIST = READ, trial FIELD = MAKE, as WRITE`: the plan's values are read
 /// into the list; a value of it makes the field of a trial, which is written for people.
 macro_rules! conditions {
     ($(
         $(#[doc = $help:literal])+
-        $name:literal $value_name:literal $form:ident $(($split:expr))?: $list:ident = $read:expr
+        $name:literal $(or $former:literal)? $value_name:literal $form:ident $(($split:expr))?: $list:ident = $read:expr
         $(, trial $field:ident = $into:expr, as $write:expr)?;
     )+) => {
         /// Every run condition, in the order of help and reports.
         pub static CONDITIONS: &[Condition] = &[$(Condition {
             name: $name,
+            former_name: condition!(@former $($former)?),
             help: concat!($($help),+).trim_ascii(),
             value_name: $value_name,
             form: Form::$form $(($split))?,
@@ -301,7 +312,7 @@ conditions! {
         trial crash_and_recover = ConditionLists::as_given, as ToString::to_string;
     /// Run the contenders of a repeat side by side, in slices of this length, as in 10ms, so that
     /// other programs disturb all of them alike; 0 for none (see docs/METHOD.md) [default: 0]
-    "turns" "TIME" One: turn_s = parse_turn,
+    "time_slice" or "turns" "TIME" One: turn_s = parse_turn,
         trial turn_s = ConditionLists::as_given, as seconds_or_none;
 }
 
@@ -358,7 +369,7 @@ mod tests {
         let names: BTreeSet<_> = CONDITIONS.iter().map(|condition| condition.name).collect();
         assert_eq!(names.len(), CONDITIONS.len());
         let texts = |name: &str| match name {
-            "warm_up" | "duration" | "turns" => "1s",
+            "warm_up" | "duration" | "time_slice" => "1s",
             "rate" => "5",
             "start" => "cold",
             "cpus" => "0",

@@ -58,7 +58,8 @@ impl Reader<'_> {
     fn plan(&self, table: &DeTable<'_>) -> Result<PlanFile, Error> {
         let conditions = CONDITIONS.iter().map(|condition| condition.name);
         let keys = FIRST_KEYS.into_iter().chain(conditions).chain(LAST_KEYS);
-        self.check_keys(table, &keys.collect::<Vec<_>>())?;
+        let former = |key: &str| Condition::named(key).is_some();
+        self.check_keys(table, &keys.collect::<Vec<_>>(), former)?;
         let Some(workload) = table.get("workload") else {
             return Err(self.wrong(
                 0..0,
@@ -71,9 +72,11 @@ impl Reader<'_> {
             plan.name = stem.to_string_lossy().into_owned();
         }
         for (key, item) in table {
+            let name = Condition::named(key.get_ref()).map(|condition| condition.name);
+            let name = name.unwrap_or(key.get_ref());
             plan.origin
                 .lines
-                .insert(key.get_ref().to_string(), self.line(key.span().start));
+                .insert(name.to_owned(), self.line(key.span().start));
             self.key(&mut plan, key.get_ref(), item)?;
         }
         self.check_ledger(&plan, table)?;
@@ -149,10 +152,16 @@ impl Reader<'_> {
             .map_err(|why| self.wrong(item.span(), why))
     }
 
-    fn check_keys(&self, table: &DeTable<'_>, known: &[&str]) -> Result<(), Error> {
-        let unknown = table
-            .keys()
-            .filter(|key| !known.contains(&key.get_ref().as_ref()));
+    fn check_keys(
+        &self,
+        table: &DeTable<'_>,
+        known: &[&str],
+        is_former: impl Fn(&str) -> bool,
+    ) -> Result<(), Error> {
+        let unknown = table.keys().filter(|key| {
+            let key = key.get_ref().as_ref();
+            !known.contains(&key) && !is_former(key)
+        });
         match unknown.min_by_key(|key| key.span().start) {
             None => Ok(()),
             Some(key) => {
@@ -238,7 +247,7 @@ impl Reader<'_> {
 
     fn exception(&self, block: &Item<'_>) -> Result<PlanException, Error> {
         let table = self.table(block)?;
-        self.check_keys(table, &WHEN_KEYS)?;
+        self.check_keys(table, &WHEN_KEYS, |_| false)?;
         let missing = |key: &str| self.wrong(block.span(), format!("[[when]] lacks '{key}'"));
         let mut settings = Settings::new();
         let given = table.get("settings").ok_or_else(|| missing("settings"))?;

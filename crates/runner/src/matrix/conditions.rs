@@ -120,15 +120,16 @@ impl Expansion<'_> {
             return Ok(());
         }
         let message = if self.plan.conditions.crash_and_recover {
-            "turns and crash_and_recover exclude each other: remove one"
+            "time_slice and crash_and_recover exclude each other: remove one"
         } else if time_slices::share_a_server(cells) {
-            "contenders on one server of yours would wait for each other's schema: remove turns"
+            "contenders on one server of yours would wait for each other's schema: remove \
+             time_slice"
         } else if group_trials(&cells.iter().collect::<Vec<_>>()).len() == cells.len() {
-            "turns need two trials that differ only in engine, build or knobs: name another \
-             contender or remove turns"
+            "a time slice needs two trials that differ only in engine, build or knobs: name \
+             another contender or remove time_slice"
         } else {
             return Ok(());
         };
-        Err(self.plan_error("turns", message.to_owned()))
+        Err(self.plan_error("time_slice", message.to_owned()))
     }
 }

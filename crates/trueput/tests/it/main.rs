@@ -26,5 +26,5 @@ mod secrets;
 mod servers;
 mod support;
 mod tidy;
+mod time_slices;
 mod trouble;
-mod turns;

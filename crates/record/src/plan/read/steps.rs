@@ -51,7 +51,7 @@ impl Reader<'_> {
             .filter(|condition| condition.is_changed_by_steps());
         let conditions = conditions.map(|condition| condition.name);
         let keys: Vec<_> = KEYS.into_iter().chain(conditions).collect();
-        self.check_keys(table, &keys)?;
+        self.check_keys(table, &keys, |_| false)?;
         let Some(name) = table.get("name") else {
             return Err(self.wrong(block.span(), "[[step]] lacks 'name'"));
         };

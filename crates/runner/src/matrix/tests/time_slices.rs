@@ -1,8 +1,8 @@
-//! Contenders that take turns.
+//! Contenders that share time slices.
 
 use super::*;
 
-fn in_turns(engines: &[&str]) -> PlanFile {
+fn time_sliced(engines: &[&str]) -> PlanFile {
     let mut plan = plan(engines);
     plan.conditions.turn_s = Some(0.01);
     plan
@@ -10,13 +10,19 @@ fn in_turns(engines: &[&str]) -> PlanFile {
 
 #[test]
 fn turns_need_two_trials_that_differ_in_their_contender_alone() {
-    let refusal = refused(&in_turns(&["shared"]));
-    assert!(refusal.contains("turns need two trials"), "{refusal}");
-    let mut several = in_turns(&["shared"]);
+    let refusal = refused(&time_sliced(&["shared"]));
+    assert!(
+        refusal.contains("a time slice needs two trials"),
+        "{refusal}"
+    );
+    let mut several = time_sliced(&["shared"]);
     several.workers = vec![1, 2];
-    assert!(refused(&several).contains("turns need two trials"));
-    assert_eq!(expanded(&in_turns(&["shared", "single"])).trials.len(), 2);
-    let mut knobs = in_turns(&["shared"]);
+    assert!(refused(&several).contains("a time slice needs two trials"));
+    assert_eq!(
+        expanded(&time_sliced(&["shared", "single"])).trials.len(),
+        2
+    );
+    let mut knobs = time_sliced(&["shared"]);
     let sizes = vec![Value::from("1GiB"), Value::from("2GiB")];
     let sizes = Dimensions::from([("map_size".into(), sizes)]);
     knobs.knobs.insert("shared".into(), sizes);
@@ -25,16 +31,16 @@ fn turns_need_two_trials_that_differ_in_their_contender_alone() {
 
 #[test]
 fn one_without_a_rival_runs_by_itself() {
-    let mut plan = in_turns(&["null", "shared", "single"]);
+    let mut plan = time_sliced(&["null", "shared", "single"]);
     plan.durability = vec![Sync];
     let trials = expanded(&plan).trials;
-    let turns: Vec<_> = trials.iter().map(|spec| spec.conditions.turn_s).collect();
-    assert_eq!(turns, [None, Some(0.01), Some(0.01)]);
+    let slices: Vec<_> = trials.iter().map(|spec| spec.conditions.turn_s).collect();
+    assert_eq!(slices, [None, Some(0.01), Some(0.01)]);
 }
 
 #[test]
 fn those_who_are_killed_at_their_end_take_no_turns() {
-    let mut plan = in_turns(&["shared", "single"]);
+    let mut plan = time_sliced(&["shared", "single"]);
     plan.conditions.crash_and_recover = true;
     let refusal = refused(&plan);
     assert!(refusal.contains("crash_and_recover"), "{refusal}");

@@ -1,13 +1,13 @@
-//! Contenders that take turns, on real engines.
+//! Contenders that share time slices, on real engines.
 
 use crate::support::{ALL_WELL, Bench, assert_answers, ended_well, refusal, stderr};
 
 #[test]
-fn every_engine_present_takes_turns_and_finds_the_same_answers() {
+fn every_engine_present_shares_time_slices_and_finds_the_same_answers() {
     let bench = Bench::new();
     let plan = "workload = \"threen1\"\nengines = \"present\"\nunsupported = \"leave-out\"\n\
         durability = [\"process\", \"async\", \"sync\"]\nlevels = \"first\"\nworkers = 2\n\
-        turns = \"5ms\"\n[settings]\nfinish = 300\nblock = 50\ncommit = \"per-start\"\n";
+        time_slice = \"5ms\"\n[settings]\nfinish = 300\nblock = 50\ncommit = \"per-start\"\n";
     bench.write("all.toml", plan);
     let output = bench.run(&["run", "all.toml"]);
     assert_eq!(output.status.code(), Some(ALL_WELL), "{}", stderr(&output));
@@ -22,9 +22,9 @@ fn every_engine_present_takes_turns_and_finds_the_same_answers() {
     }
 }
 
-/// Workers that wait for each other's locks must not be made to rest while they hold one.
+/// Workers that wait for each other's locks must not be paused while they hold one.
 #[test]
-fn every_kind_of_work_can_be_done_in_turns() {
+fn every_kind_of_work_can_be_done_in_time_slices() {
     let works: [&[&str]; 6] = [
         &[
             "micro",
@@ -72,7 +72,7 @@ fn every_kind_of_work_can_be_done_in_turns() {
             "process",
             "--workers",
             "3",
-            "--turns",
+            "--time-slice",
             "3ms",
         ];
         let lasts: &[&str] = match work[0] {
@@ -90,14 +90,14 @@ fn every_kind_of_work_can_be_done_in_turns() {
 }
 
 #[test]
-fn turns_that_are_none_are_refused() {
+fn time_slices_that_are_none_are_refused() {
     let run = |more: &[&str]| {
         let bench = Bench::new();
         let output = bench.run(&[&["run", "threen1", "--engine", "lmdb"], more].concat());
         assert!(!bench.path().join("results").exists());
         output
     };
-    let line = refusal(&run(&["--turns", "10ms"]));
+    let line = refusal(&run(&["--time-slice", "10ms"]));
     assert!(line.contains("name another contender"), "{line}");
     let output = run(&["--turns", "0.1ms"]);
     assert_eq!(output.status.code(), Some(2));

@@ -3,7 +3,6 @@
 use crate::conformance_cache::{ConformanceCache, ConformanceKey, FileState};
 use crate::context::{RunContext, TrialError};
 use crate::protocol::{Assignment, Report, WorkerTask};
-use crate::resolution::resolve_trial;
 use crate::server_lifecycle::ServerLifecycle;
 use crate::worker_task::run_task;
 use crate::{Event, Phase};
@@ -108,7 +107,7 @@ fn report_result(context: &mut RunContext<'_>, spec: &TrialSpec, found: &Conform
 /// for a remote server.
 fn cache_key(context: &mut RunContext<'_>, spec: &TrialSpec) -> Option<ConformanceKey> {
     context.options.conformance_cache.as_ref()?;
-    let resolved = resolve_trial(context.registry, spec).ok()?;
+    let resolved = context.resolve(spec).ok()?;
     let library = resolved.engine.build().ok()?.library;
     let library = context.sha256(library.as_deref()).ok()?;
     Some(ConformanceKey {
@@ -219,7 +218,7 @@ fn find_refused_knob(
 
 /// Returns the knobs of a trial that differ from their defaults, with their values.
 fn changed_knobs(context: &RunContext<'_>, spec: &TrialSpec) -> Vec<(String, Value)> {
-    let Ok(resolved) = resolve_trial(context.registry, spec) else {
+    let Ok(resolved) = context.resolve(spec) else {
         return Vec::new();
     };
     let defaults = resolved.engine.knobs().iter();
@@ -247,7 +246,7 @@ fn run_checks(
     spec: &TrialSpec,
     directory: &Path,
 ) -> Result<(Report, Option<Vec<FileState>>), TrialError> {
-    let resolved = resolve_trial(context.registry, spec)?;
+    let resolved = context.resolve(spec)?;
     let mut server = ServerLifecycle::new(&resolved, spec, directory);
     server.start(context, None, Phase::Prepare)?;
     let assignment = Assignment {

@@ -1,11 +1,15 @@
 //! The state of a run.
 
 use crate::conformance::ConformanceResult;
+use crate::resolution::{ResolvedTrial, resolve_trial};
 use crate::{Event, Options, Registry};
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 use trueput_host::work_folder::RunWorkFolder;
+use trueput_record::TrialSpec;
 use trueput_record::hardware_limits::HardwareLimits;
 
 /// The state that the parts of a run share.
@@ -26,6 +30,8 @@ pub(crate) struct RunContext<'a> {
     pub conformance: HashMap<String, ConformanceResult>,
     /// Hardware limits by file system, number of committers and bytes per commit.
     pub ceilings: HashMap<String, HardwareLimits>,
+    /// The trials of the current group, and the first of the next, as they were resolved.
+    pub resolved: RefCell<Vec<(TrialSpec, Rc<ResolvedTrial>)>>,
     /// The database that the last trial left for the next one.
     pub reusable: Option<ReusableDatabase>,
 }
@@ -45,6 +51,26 @@ impl RunContext<'_> {
     /// Whether the user stopped the run.
     pub fn stopped(&self) -> bool {
         self.options.stop.load(Relaxed)
+    }
+
+    /// Resolves a trial, or returns it as it was resolved before.
+    ///
+    /// # Errors
+    /// As [`resolve_trial`].
+    pub fn resolve(&self, spec: &TrialSpec) -> Result<Rc<ResolvedTrial>, String> {
+        let mut known = self.resolved.borrow_mut();
+        if let Some((_, resolved)) = known.iter().find(|(of, _)| of == spec) {
+            return Ok(Rc::clone(resolved));
+        }
+        let resolved = Rc::new(resolve_trial(self.registry, spec)?);
+        known.push((spec.clone(), Rc::clone(&resolved)));
+        Ok(resolved)
+    }
+
+    /// Forgets all resolved trials but that of `next`.
+    pub fn forget_resolved(&self, next: Option<&TrialSpec>) {
+        let mut known = self.resolved.borrow_mut();
+        known.retain(|(spec, _)| Some(spec) == next);
     }
 
     /// Sends an event to the observer.

@@ -6,7 +6,6 @@ use crate::crash_recovery::{RecoveryReport, recover};
 use crate::execution::{ExecutionPlan, ExecutionResult, WorkerGroup};
 use crate::matrix::cache;
 use crate::protocol::{Assignment, Report};
-use crate::resolution::resolve_trial;
 use crate::server_lifecycle::ServerLifecycle;
 use crate::worker_pool::WorkerPool;
 use crate::worker_task::run_task_in;
@@ -184,7 +183,7 @@ fn explain_failure(
 /// Returns advice on the cache size of a trial's engine, to follow a failure.
 fn cache_advice(context: &RunContext<'_>, spec: &TrialSpec) -> String {
     let limit = spec.conditions.memory_bytes.unwrap_or_default();
-    match resolve_trial(context.registry, spec) {
+    match context.resolve(spec) {
         Ok(resolved) if resolved.engine.capabilities().retains_data => {
             let text = cache::advice(&*resolved.engine, &resolved.knobs, spec.workers, limit);
             format!("; {text}")

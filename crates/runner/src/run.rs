@@ -9,6 +9,7 @@ use crate::resolution::resolve_trial;
 use crate::time_slicing::{group_key, group_trials, run_in_time_slices};
 use crate::trial::{TrialResult, load_key, outcome, run_trial};
 use crate::{Error, Event, Options, Registry, conformance};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -285,6 +286,7 @@ pub fn run(
         used_libraries: HashSet::new(),
         conformance: HashMap::new(),
         ceilings: HashMap::new(),
+        resolved: RefCell::default(),
         reusable: None,
     };
     let run = run_trials(&mut context, folder, manifest, &to_do, &mut ended);
@@ -425,6 +427,7 @@ fn run_trials(
                 record: Box::new(record),
             });
         }
+        context.forget_resolved(next.copied());
         if interrupted {
             return Ok(Some(StopReason::ByUser));
         }
@@ -535,8 +538,8 @@ fn keep_or_remove_database(
 ) {
     // Contenders that take turns have each a database of their own.
     let spec = Some(&trial.record.spec).filter(|spec| group_key(spec).is_none());
-    let key = spec.and_then(|spec| load_key(context.registry, spec));
-    let next_key = next.and_then(|next| load_key(context.registry, next));
+    let key = spec.and_then(|spec| load_key(context, spec));
+    let next_key = next.and_then(|next| load_key(context, next));
     match key {
         Some(key) if trial.record.outcome == Outcome::Valid && next_key.as_ref() == Some(&key) => {
             context.reusable = Some(ReusableDatabase {

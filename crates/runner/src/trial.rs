@@ -1,5 +1,6 @@
 //! One trial: prepare, run, measure, verify.
 
+use crate::Phase;
 use crate::aggregate::{self, NamedHistograms};
 use crate::context::{RunContext, TrialError};
 use crate::engine_events;
@@ -10,11 +11,11 @@ use crate::log_directory::log_folder;
 use crate::protocol::{
     Assignment, EngineState, ExecutionTotals, Report, VerificationResult, WorkerTask,
 };
-use crate::resolution::{ResolvedTrial, resolve_trial};
+use crate::resolution::ResolvedTrial;
 use crate::server_lifecycle::ServerLifecycle;
 use crate::worker_task::run_task;
-use crate::{Phase, Registry};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use trueput_host::trial_file_system::{self, TrialFileSystems};
 use trueput_host::usage::ResourceUsage;
 use trueput_host::{self as host, placement};
@@ -89,7 +90,7 @@ pub(crate) fn outcome(ended: Result<Vec<String>, TrialError>) -> Outcome {
 /// A resolved trial with its folder.
 pub(crate) struct TrialSetup {
     /// The resolved trial.
-    pub resolved: ResolvedTrial,
+    pub resolved: Rc<ResolvedTrial>,
     /// The database's folder.
     pub directory: PathBuf,
     /// The database that is in it.
@@ -111,7 +112,7 @@ impl TrialSetup {
         spec: &TrialSpec,
         trial: &mut TrialResult,
     ) -> Result<Self, TrialError> {
-        let resolved = resolve_trial(context.registry, spec)?;
+        let resolved = context.resolve(spec)?;
         let (directory, existing) = database_folder(context, spec, &resolved, trial)?;
         trial.record.resumed = existing == ExistingDatabase::Unfinished;
         if existing == ExistingDatabase::Nothing {
@@ -408,8 +409,8 @@ fn database_size(directory: &Path) -> Result<DatabaseSize, String> {
 
 /// Returns the key of the load of a trial: trials with the same key that follow each other share
 /// the database.
-pub(crate) fn load_key(registry: &Registry, spec: &TrialSpec) -> Option<String> {
-    let resolved = resolve_trial(registry, spec).ok()?;
+pub(crate) fn load_key(context: &RunContext<'_>, spec: &TrialSpec) -> Option<String> {
+    let resolved = context.resolve(spec).ok()?;
     load_key_of(spec, &resolved)
 }
 

@@ -76,8 +76,8 @@ pub trait Workload: Send + Sync {
         true
     }
 
-    /// Binds it to settings that were resolved with [`trueput_engine::parameter::resolve`], and to the
-    /// conditions under which it will run.
+    /// Binds it to settings that were resolved with [`trueput_engine::parameter::resolve`], and to
+    /// the conditions under which it will run.
     ///
     /// # Errors
     /// One sentence, where the settings do not go together (a reversed range, say) or not with the
@@ -106,12 +106,12 @@ pub struct IneffectiveSetting {
 pub struct WorkloadInfo {
     /// The name on the command line.
     pub name: &'static str,
-    /// What it does, in one sentence.
+    /// The work that it does, in one sentence.
     pub summary: &'static str,
     /// The figure that contenders are ranked by: the kind of operation whose rate counts most.
     /// Empty where that depends on the settings: it is the first of [`Job::kinds`] then.
     pub headline: &'static str,
-    /// What a worker is where the plan does not say and the engine allows either.
+    /// The kind of worker, where the plan does not say and the engine allows either.
     pub worker_kind: WorkerKind,
 }
 
@@ -121,10 +121,11 @@ pub struct WorkloadInfo {
 pub enum ExistingDatabase {
     /// Nothing: it is new.
     Nothing,
-    /// What an interrupted trial left. Its workers are gone, and it is to be continued. Only a job
+    /// The state of an interrupted trial. Its workers are gone, and it is to be continued. Only a
+    /// job
     /// that says [`Job::is_resumable`] meets this.
     Unfinished,
-    /// What a finished trial with the same [`Job::load_key`] left: the load need not be repeated.
+    /// The state after a finished trial with the same [`Job::load_key`]: it need not load again.
     Loaded,
 }
 
@@ -161,7 +162,7 @@ pub trait Job: Send + Sync {
         workers
     }
 
-    /// What a commit of this job promises, where its own settings decide that and no engine does;
+    /// The promise of a commit of this job, where its own settings decide that and no engine does;
     /// `None` for every job on an engine.
     fn durability(&self) -> Option<Durability> {
         None
@@ -213,7 +214,8 @@ pub trait Job: Send + Sync {
         Err("it cannot verify what a crash lost: remove crash_and_recover".to_owned())
     }
 
-    /// What the rate of an open loop counts, in the order of [`Meter::finish_unit`]'s index.
+    /// The kinds of unit that an open loop's rate counts, in the order of [`Meter::finish_unit`]'s
+    /// index.
     fn unit_kinds(&self) -> &'static [&'static str] {
         self.kinds()
     }
@@ -235,9 +237,9 @@ pub trait Job: Send + Sync {
         None
     }
 
-    /// Of the commits of a finished trial, those that changed something for certain: only these need
-    /// anything of storage to outlast lost power. `None` where that is not known. Called when the
-    /// trial's results are in its measurement.
+    /// Of the commits of a finished trial, those that changed something for certain: only these
+    /// need anything of storage to outlast lost power. `None` where that is not known. Called when
+    /// the trial's results are in its measurement.
     fn changing_commits(&self, _spec: &TrialSpec, measurement: &Measurement) -> Option<u64> {
         measurement.commits
     }
@@ -288,8 +290,8 @@ pub trait Job: Send + Sync {
         Ok(())
     }
 
-    /// Brings what the settings name into the engine's cache, through the worker's own session. Every
-    /// worker calls it after [`Job::initialize`], before it is released; it is not measured.
+    /// Brings what the settings name into the engine's cache, through the worker's own session.
+    /// Every worker calls it after [`Job::initialize`], before it is released; it is not measured.
     ///
     /// # Errors
     /// Whatever the engine says.
@@ -327,7 +329,7 @@ pub struct JobDatabase<'a> {
     pub database: &'a dyn Database,
     /// The database's folder.
     pub directory: &'a Path,
-    /// What its engine can do.
+    /// The capabilities of its engine.
     pub capabilities: Capabilities,
     /// How many workers the plan asks for; there may be more ([`Job::sessions`]).
     pub workers: u32,
@@ -360,7 +362,7 @@ pub struct JobTask<'a> {
     pub directory: &'a Path,
     /// Where operations are counted and timed.
     pub meter: &'a mut dyn Meter,
-    /// What the engine can do.
+    /// The capabilities of the engine.
     pub capabilities: Capabilities,
     /// This worker, from 0; those that [`Job::sessions`] added come last.
     pub worker: u32,
@@ -403,9 +405,9 @@ pub type WorkerFindings = BTreeMap<String, u64>;
 /// A job that ends by its own count does its whole count after [`Meter::is_warming_up`] has become
 /// false.
 pub trait Meter {
-    /// Waits until the next unit of work is due and starts it, as [`Meter::start`] does; in a closed
-    /// loop it is always due, and begins when the last operation ended. `false`: the time is up or
-    /// the user stopped the run, and the worker returns.
+    /// Waits until the next unit of work is due and starts it, as [`Meter::start`] does; in a
+    /// closed loop it is always due, and begins when the last operation ended. `false`: the time is
+    /// up or the user stopped the run, and the worker returns.
     fn next_unit(&mut self) -> bool {
         !self.is_stopped()
     }
@@ -415,10 +417,10 @@ pub trait Meter {
         self.next_unit()
     }
 
-    /// Lets the runner pause the worker, which holds no transaction, no lock and nothing that others
-    /// wait for. The pause is nobody's time. [`Meter::next_unit`] is such a point too; jobs whose
-    /// units are parts of transactions call [`Meter::next_unit_in_transaction`] there and this
-    /// between those.
+    /// Lets the runner pause the worker, which holds no transaction, no lock and nothing that
+    /// others wait for. The pause is nobody's time. [`Meter::next_unit`] is such a point too; jobs
+    /// whose units are parts of transactions call [`Meter::next_unit_in_transaction`] there and
+    /// this between those.
     fn yield_point(&mut self) {}
 
     /// The next operation starts now. What passed since the last one ended is nobody's latency.
@@ -438,8 +440,9 @@ pub trait Meter {
     /// goes on, and its beginning stays where it is.
     fn finish_nested(&mut self, _kind: usize, _mark: u64) {}
 
-    /// The unit of work that the last `next_unit` began has ended, with the last `finish`. Its kind is the
-    /// one with this index in [`Job::unit_kinds`]. Its response time runs from when it was due.
+    /// The unit of work that the last `next_unit` began has ended, with the last `finish`. Its kind
+    /// is the one with this index in [`Job::unit_kinds`]. Its response time runs from when it was
+    /// due.
     fn finish_unit(&mut self, _unit: usize) {}
 
     /// Waits until `time_ns` nanoseconds have passed since `mark`: a user keys in, or thinks.
@@ -482,13 +485,13 @@ pub struct ExecutionSummary {
     pub counts: Vec<u64>,
     /// Conflicts, over all workers.
     pub conflicts: u64,
-    /// What each worker found.
+    /// The findings of each worker.
     pub findings: Vec<WorkerFindings>,
     /// Whether the trial continued an interrupted one: totals then speak of the remainder only.
     pub resumed: bool,
     /// How much is to be verified.
     pub verify: VerifyLevel,
-    /// What of the acknowledged commits must be there although every process was killed before it
+    /// The acknowledged commits that must be there although every process was killed before it
     /// had closed the database; `None` where none was.
     pub crashed: Option<Survival>,
 }
@@ -498,7 +501,7 @@ pub struct ExecutionSummary {
 pub struct JobResults {
     /// The results by name, for the record.
     pub results: BTreeMap<String, Value>,
-    /// What was checked; empty where verification is off.
+    /// The checks; empty where verification is off.
     pub checks: Vec<Check>,
 }
 
@@ -508,9 +511,9 @@ pub enum Error {
     /// The engine refused.
     #[error("{doing}: {source}{}", source.conflict_hint())]
     Engine {
-        /// What was being done: `storing the steps of 27`.
+        /// The operation that failed: `storing the steps of 27`.
         doing: String,
-        /// What the engine said.
+        /// The engine's error.
         source: EngineError,
     },
     /// The workload itself cannot go on: an overflow, a record that it did not write.

@@ -1,4 +1,4 @@
-//! Which item an operation takes: the distributions of YCSB's `requestdistribution`.
+//! Chooses the items of operations: the distributions of YCSB's `requestdistribution`.
 //!
 //! They follow `site.ycsb.generator` and `CoreWorkload.nextKeynum` of YCSB, whose source is at
 //! <https://github.com/brianfrankcooper/YCSB>. Where YCSB stays with the items of the start
@@ -93,11 +93,11 @@ pub enum DistributionError {
     /// A share or exponent out of its range.
     #[error("{name} is {given}; give a number {range}")]
     OutOfRange {
-        /// What was given.
+        /// The value that was given.
         name: &'static str,
         /// Its value.
         given: f64,
-        /// What would be right.
+        /// The values that are allowed.
         range: &'static str,
     },
     /// Items would never be chosen.

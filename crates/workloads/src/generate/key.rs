@@ -11,7 +11,7 @@ pub const MIN_KEY_BYTES: usize = 8;
 /// Digits of a number in hexadecimal: a plain key of this width or more is text.
 const HEX_DIGITS: usize = 16;
 
-/// What YCSB's keys begin with.
+/// The prefix of YCSB's keys.
 const YCSB_PREFIX: &[u8] = b"user";
 
 /// Digits of the greatest 64-bit number.

@@ -1,4 +1,4 @@
-//! What a workload draws at random: item numbers by a distribution, the keys and values of items,
+//! Random choices of a workload: item numbers by a distribution, the keys and values of items,
 //! and the order in which they are written.
 //!
 //! Everything here is a function of a seed: the same seed gives the same operations and the same

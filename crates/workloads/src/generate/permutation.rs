@@ -48,9 +48,9 @@ impl Permutation {
         if place >= self.count {
             return place;
         }
-        let mut number = self.forth(place);
+        let mut number = self.permute(place);
         while number >= self.count {
-            number = self.forth(number);
+            number = self.permute(number);
         }
         number
     }
@@ -62,14 +62,14 @@ impl Permutation {
         if number >= self.count {
             return number;
         }
-        let mut place = self.back(number);
+        let mut place = self.invert(number);
         while place >= self.count {
-            place = self.back(place);
+            place = self.invert(place);
         }
         place
     }
 
-    fn forth(&self, number: u64) -> u64 {
+    fn permute(&self, number: u64) -> u64 {
         let (mut high, mut low) = self.halves(number);
         for pair in self.keys.chunks_exact(2) {
             high ^= mix(low ^ pair[0]) & self.high_mask;
@@ -78,7 +78,7 @@ impl Permutation {
         (high << self.low_bits) | low
     }
 
-    fn back(&self, number: u64) -> u64 {
+    fn invert(&self, number: u64) -> u64 {
         let (mut high, mut low) = self.halves(number);
         for pair in self.keys.chunks_exact(2).rev() {
             low ^= mix(high ^ pair[1]) & self.low_mask;

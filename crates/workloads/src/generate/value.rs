@@ -36,7 +36,7 @@ impl fmt::Debug for Values {
     }
 }
 
-/// What is wrong with a value.
+/// The reason why a value is not the one that was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ValueError {
     /// It has no room for a check and a version.

@@ -6,7 +6,7 @@
 //! | part | here | its choices |
 //! |---|---|---|
 //! | operations | [`kinds::KindSet`] | their weights |
-//! | keys | [`Chooser`](crate::generate::distribution::Chooser) | the distribution and the key format |
+//! | keys | [`Chooser`](crate::generate::distribution::Chooser) | distribution, key format |
 //! | values | [`record::RecordMaker`] | [`record::ValueLengths`] |
 //! | checks | [`read_check::ReadValidator`], [`read_check::ReadCounts`] | what a read may return |
 //! | work | [`units::run_units`], [`transaction::transact`], [`load::load`] | none |

@@ -1,4 +1,4 @@
-//! What reads may return, and how often one returned something else: counted, so that the trial
+//! Checks of reads. A read that returned something wrong is counted, so that the trial
 //! goes on and is then invalid.
 
 use crate::WorkerFindings;
@@ -15,7 +15,7 @@ pub(crate) enum RecordState {
     Foreign,
 }
 
-/// What is wrong with a read.
+/// A fault of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReadFault {
     /// A record is missing that nobody deleted.
@@ -55,7 +55,7 @@ impl ReadFault {
         }
     }
 
-    /// What it is, for a sentence about records.
+    /// Describes the fault in a sentence about records.
     fn description(self) -> &'static str {
         match self {
             Self::Lost => "missing",
@@ -76,7 +76,7 @@ pub(crate) trait ReadValidator {
     /// Judges the state in which a record was read; `floor` is from before the read began.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The fault.
     fn judge(&self, item: u64, floor: u32, state: RecordState) -> Result<(), ReadFault>;
 }
 

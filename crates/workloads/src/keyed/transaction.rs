@@ -49,8 +49,8 @@ pub(crate) fn retry<T, E: Into<TransactionError>>(
     retry_with_backoff(meter, doing, |_| {}, attempt)
 }
 
-/// Retries as [`retry`] does, and calls `back_off` with the number of conflicts, from 1, before each
-/// further attempt.
+/// Retries as [`retry`] does, and calls `back_off` with the number of conflicts, from 1, before
+/// each further attempt.
 ///
 /// # Errors
 /// As [`retry`].

@@ -2,12 +2,12 @@
 
 use crate::{Error, JobTask};
 
-/// Does units of work while the meter paces them: until `quota` are done, where there is one, or the
-/// time is up. Units that warm up do not count. `unit` gets how many are left and returns how many it
-/// has done.
+/// Does units of work while the meter paces them: until `quota` are done, where there is one, or
+/// the time is up. Units that warm up do not count. `unit` gets how many are left and returns how
+/// many it has done.
 ///
 /// # Errors
-/// That of a unit.
+/// The unit's.
 #[inline]
 pub(crate) fn run_units<'t>(
     task: &mut JobTask<'t>,

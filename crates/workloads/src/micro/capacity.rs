@@ -1,4 +1,5 @@
-//! What must fit before the load: keys and values the engine, and a further trial the versions.
+//! Checks before the load that the engine has room for the keys and values, and the versions for a
+//! further trial.
 
 use super::config::{MicroConfig, Test};
 use super::write_tracker::MAX_GENERATION;

@@ -17,7 +17,7 @@ pub(super) const LOAD_BATCH: u64 = 1_000;
 /// Makes the records of this workload.
 pub(super) type Maker = RecordMaker<FixedLength>;
 
-/// What is measured.
+/// The kind of work that is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Test {
     /// Puts every record into an empty database.
@@ -63,7 +63,7 @@ impl MixPercentages {
     }
 }
 
-/// What a worker is for.
+/// The role of a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WorkerRole {
     /// One of the plan's workers.
@@ -234,7 +234,8 @@ impl MicroConfig {
             .saturating_add(self.scanners)
     }
 
-    /// What a worker is for: writers come after the plan's workers, scanners after the writers.
+    /// Returns the role of a worker: writers come after the plan's workers, scanners after the
+    /// writers.
     pub(super) fn role(&self, worker: u32, workers: u32) -> WorkerRole {
         match worker.checked_sub(workers) {
             None => WorkerRole::Main,
@@ -289,7 +290,7 @@ impl MicroConfig {
         counted.then_some(share.end - share.start)
     }
 
-    /// What the plan's workers do: what an open loop paces.
+    /// The kinds that the plan's workers do, which an open loop's rate counts.
     pub(super) fn main_kinds(&self) -> Kinds {
         match self.test {
             Test::Fill { .. } => Kinds::only(Kind::Insert),
@@ -306,7 +307,7 @@ impl MicroConfig {
         }
     }
 
-    /// What all workers do.
+    /// The kinds that all workers do.
     pub(super) fn kinds(&self) -> Kinds {
         self.main_kinds()
             .with_if(self.writers > 0, Kind::Update)
@@ -390,9 +391,11 @@ impl MicroConfig {
             Some(match kind {
                 Kind::Insert if self.batch == 1 => count,
                 Kind::Update if self.batch == 1 => updated(count),
-                Kind::Delete if self.batch == 1 => self.deleted(count),
+                Kind::Delete if self.batch == 1 => self.certain_deletes(count),
                 Kind::Commit => match self.test {
-                    Test::Delete => self.deleted(count.saturating_mul(self.batch)) / self.batch,
+                    Test::Delete => {
+                        self.certain_deletes(count.saturating_mul(self.batch)) / self.batch
+                    }
                     Test::Fill { .. } => count,
                     _ => updated(count.saturating_mul(self.batch)) / self.batch,
                 },
@@ -403,7 +406,7 @@ impl MicroConfig {
     }
 
     /// How many of so many deletes found their record for certain.
-    fn deleted(&self, deletes: u64) -> u64 {
+    fn certain_deletes(&self, deletes: u64) -> u64 {
         match self.test {
             Test::Delete if !self.warms_up => deletes.min(self.records),
             _ => 0,

@@ -1,4 +1,5 @@
-//! What the database must hold at the end. Each worker's operations are a function of the seed, so
+//! The legal content of the database at the end. Each worker's operations are a function of the
+//! seed, so
 //! they are drawn again here, as many as the worker says that it did.
 
 use super::config::MicroConfig;
@@ -145,12 +146,12 @@ impl ExpectedState {
     }
 
     /// Whether the final version of no record can be told exactly.
-    pub(super) fn is_loose(&self) -> bool {
+    pub(super) fn is_inexact(&self) -> bool {
         self.overflowed
     }
 
     /// Whether the versions of a record are followed.
-    pub(super) fn follows(&self, item: u64) -> bool {
+    pub(super) fn is_tracked(&self, item: u64) -> bool {
         item >= self.records || self.sample.place(item).is_some()
     }
 

@@ -79,7 +79,7 @@ struct MicroJob {
     config: MicroConfig,
     /// Made before the workers of a process are released.
     values: OnceLock<Values>,
-    /// What the threads of a process know of each other's writes.
+    /// The writes of each record that the threads of a process know of.
     table: OnceLock<WriteTable>,
 }
 

@@ -2,7 +2,7 @@
 
 pub(super) const WORKER: &str = "worker";
 pub(super) const DONE: &str = "done";
-/// What the worker knew of others' writes.
+/// The worker's knowledge of others' writes.
 pub(super) const KNOWLEDGE: &str = "knowledge";
 pub(super) const OVERFLOWED: &str = "too_many_unsettled";
 /// With the record's number behind it.

@@ -1,4 +1,4 @@
-//! What a worker does, one operation after the other: a function of the settings, the seed, the
+//! The operations of a worker, one after the other: a function of the settings, the seed, the
 //! generation and the worker alone, so that it can be done again when the outcome is checked.
 
 use super::config::{MicroConfig, MixPercentages, Test, WorkerRole};

@@ -1,4 +1,4 @@
-//! What can be set, for people and for the command line.
+//! The settings of `micro`.
 
 use crate::IneffectiveSetting;
 use crate::generate::key::{MAX_KEY_BYTES, MIN_KEY_BYTES};
@@ -90,8 +90,8 @@ const MIX_SETTINGS: [&str; 4] = [
     "scan_percent",
 ];
 
-/// Whether each setting that a plan gives can have an effect: a size stands in the place of records,
-/// and only a mix has percentages.
+/// Whether each setting that a plan gives can have an effect: a size stands in the place of
+/// records, and only a mix has percentages.
 pub(super) fn check_given(given: &Dimensions) -> Result<(), IneffectiveSetting> {
     let is_default = |value: &Value| matches!(value, Value::Integer(0));
     let sized = given
@@ -122,7 +122,7 @@ pub(super) fn check_given(given: &Dimensions) -> Result<(), IneffectiveSetting> 
     }
 }
 
-/// What a value must have room for, in a sentence's words.
+/// The message about a value that has no room for its check and version.
 pub(super) fn short_value_message(value_bytes: usize) -> String {
     format!(
         "values of {value_bytes} bytes have no room for the check and the version by which reads \

@@ -1,4 +1,4 @@
-//! Holds what the database has at the end against what was done to it.
+//! Verifies the database at the end against the operations of the workers.
 
 use super::config::MicroConfig;
 use super::expected_state::{ExpectedState, finding};
@@ -56,7 +56,7 @@ pub(super) fn verify(
     }));
     checks.push(found.versions.check("versions", || {
         let followed = found.looked_at;
-        match (expected.is_loose(), expected.unsettled()) {
+        match (expected.is_inexact(), expected.unsettled()) {
             (true, _) => format!("{followed} within what may be, too many writes having met"),
             (false, 0) => format!("{followed} as last written"),
             (false, met) => format!(
@@ -68,7 +68,7 @@ pub(super) fn verify(
     Ok(conclusion)
 }
 
-/// What the workers' own reads came to; `None` where they read nothing.
+/// The check of the workers' own reads; `None` where they read nothing.
 fn check_reads(ended: &ExecutionSummary) -> Option<Check> {
     let reads = ReadCounts::sum(&ended.findings);
     let checked = reads.checked();
@@ -79,7 +79,7 @@ fn check_reads(ended: &ExecutionSummary) -> Option<Check> {
     })
 }
 
-/// What the workers could not check, being processes.
+/// Says what the workers could not check, being processes.
 fn unchecked_part(ended: &ExecutionSummary) -> &'static str {
     let knows = |knowledge| {
         let number = knowledge as u64;
@@ -99,7 +99,7 @@ fn unchecked_part(ended: &ExecutionSummary) -> &'static str {
     }
 }
 
-/// What one check has against the records.
+/// The failures of one check, and the first of them.
 #[derive(Default)]
 struct FailureCount {
     wrong: u64,
@@ -122,7 +122,7 @@ impl FailureCount {
     }
 }
 
-/// What a look at every record shows.
+/// The findings of a pass over every record.
 #[derive(Default)]
 struct DatabaseCheck {
     records_found: u64,
@@ -218,7 +218,7 @@ impl RecordChecker<'_> {
             return;
         }
         found.inserted += u64::from(item >= self.config.records);
-        if self.level != VerifyLevel::Full && !self.expected.follows(item) {
+        if self.level != VerifyLevel::Full && !self.expected.is_tracked(item) {
             return;
         }
         found.looked_at += 1;

@@ -1,4 +1,4 @@
-//! What is measured: look-ups and writes of single records. Passes and scans are in `scan`.
+//! The measured work: look-ups and writes of single records. Passes and scans are in `scan`.
 //!
 //! Nothing here allocates, formats or locks between two operations, except to report an error.
 
@@ -27,7 +27,7 @@ pub(super) struct Worker<'w> {
     /// Whether reads are checked.
     pub verifies: bool,
     pub kinds: Kinds,
-    /// What an open loop paces.
+    /// The kinds that an open loop's rate counts.
     pub paced: Kinds,
     pub key: KeyBuffer,
     /// A key that no record has: a record's own, and a byte more.

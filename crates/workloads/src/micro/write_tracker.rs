@@ -1,4 +1,4 @@
-//! What may legally be read: per record, how many writes were begun and have ended.
+//! Tracks the writes of each record, begun and ended, and so the values that a read may return.
 //!
 //! A version is the generation (8 bits) and the number of the write among those of its record in
 //! that trial (24 bits); 0 is what was loaded. One entry of 16 bytes per tracked record stands in
@@ -32,7 +32,7 @@ pub(super) const fn version_parts(version: u32) -> (u32, u32) {
     (version >> NUMBER_BITS, version & MAX_NUMBER)
 }
 
-/// What a worker process knows of what others write. Its number stands in the findings.
+/// The knowledge that a worker process has of others' writes. Its number stands in the findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WriteKnowledge {
     /// All of it: every writer is a thread of this process, or there is none.
@@ -44,7 +44,7 @@ pub(super) enum WriteKnowledge {
 }
 
 impl WriteKnowledge {
-    /// What a worker knows, where the workers `mutators` write.
+    /// Returns the knowledge of a worker, where the workers `mutators` write.
     pub(super) fn of(kind: WorkerKind, worker: u32, mutators: &std::ops::Range<u32>) -> Self {
         match (kind, mutators.len()) {
             (WorkerKind::Threads, _) | (_, 0) => Self::All,
@@ -69,7 +69,7 @@ struct RecordWrites {
     deleted: AtomicU32,
 }
 
-/// Which records are followed.
+/// The sample of records whose writes are tracked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RecordSample {
     /// Every so manieth.
@@ -131,7 +131,7 @@ pub(super) struct PendingWrite {
 /// Most records that one worker remembers as written by two at once.
 const MAX_UNSETTLED: usize = 4_096;
 
-/// What is done in a trial.
+/// The writes that a trial makes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TrialWrites {
     pub generation: u32,
@@ -143,7 +143,7 @@ pub(super) struct TrialWrites {
     pub deletes: bool,
 }
 
-/// What one worker knows and notes.
+/// Tracks the writes that one worker knows of, and notes the unsettled ones.
 pub(super) struct WriteTracker<'t> {
     table: Option<&'t WriteTable>,
     knowledge: WriteKnowledge,
@@ -232,12 +232,12 @@ impl<'t> WriteTracker<'t> {
         }
         entry.completed.fetch_add(1, SeqCst);
         if !ticket.alone {
-            self.note(ticket.item);
+            self.add_unsettled(ticket.item);
         }
     }
 
     #[cold]
-    fn note(&mut self, item: u64) {
+    fn add_unsettled(&mut self, item: u64) {
         if self.unsettled.len() == self.unsettled.capacity() {
             self.forget_settled();
         }

@@ -29,7 +29,7 @@ choices! {
 /// Makes a file and brings it to storage, so that nothing of its making is left to be done later.
 ///
 /// # Errors
-/// What the operating system says.
+/// The operating system's.
 pub(super) fn lay_out(path: &Path, layout: FileLayout, bytes: u64, seed: u64) -> io::Result<()> {
     let mut file = File::create(path)?;
     match layout {
@@ -76,7 +76,7 @@ fn write_over(file: &mut File, bytes: u64, mut fill: impl FnMut(&mut [u8])) -> i
 /// storage; file systems in memory have nothing else.
 ///
 /// # Errors
-/// What the operating system says.
+/// The operating system's.
 pub(super) fn open_uncached(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new().read(true).write(true).open(path)?;
     // Dirty pages cannot be dropped.
@@ -88,7 +88,7 @@ pub(super) fn open_uncached(path: &Path) -> io::Result<File> {
 /// Shows the records `first..last` of a file, each of `bytes` bytes, in order.
 ///
 /// # Errors
-/// What the operating system says, a file that ends too soon included.
+/// The operating system's, and a file that ends too soon.
 pub(super) fn each_record(
     file: &File,
     bytes: usize,

@@ -19,7 +19,7 @@ impl Ring {
     /// Sets the queues up.
     ///
     /// # Errors
-    /// What the operating system says: some forbid io_uring.
+    /// The operating system's: some forbid io_uring.
     pub(super) fn new() -> io::Result<Self> {
         Ok(Self(IoUring::new(ENTRIES)?))
     }

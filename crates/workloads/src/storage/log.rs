@@ -23,7 +23,7 @@ pub(super) struct LogShape {
 }
 
 impl LogShape {
-    /// What the file of so many writers is long, once it is laid out.
+    /// The length of the file of so many writers, once it is laid out.
     pub(super) fn file_bytes(&self, writers: u32) -> u64 {
         let records = match self.place {
             LogPosition::End => self.records,

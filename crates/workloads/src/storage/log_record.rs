@@ -13,14 +13,14 @@ const HEADER: usize = 40;
 /// end, so that a record made of two writes shows.
 const SECTOR: usize = 512;
 
-/// What a record says of itself.
+/// The header of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RecordHeader {
     /// Its place in the log's order, from 0.
     pub index: u64,
     /// Its place in its writer's order, from 0.
     pub sequence: u64,
-    /// Who wrote it.
+    /// The writer.
     pub writer: u32,
 }
 
@@ -79,7 +79,7 @@ impl RecordWriter {
     }
 }
 
-/// What a record says of itself; `None` where it is none of this seed and size, or damaged.
+/// Reads the header of a record; `None` where it is none of this seed and size, or damaged.
 pub(super) fn read_header(seed: u64, record: &[u8]) -> Option<RecordHeader> {
     let found = record.get(..HEADER)?;
     let number = |at: usize| {

@@ -13,7 +13,7 @@ use trueput_record::measurement::Check;
 /// Where only a sample is verified, the content of one in so many records is.
 pub(super) const SAMPLE: u64 = 10;
 
-/// What was found in the logs of a trial.
+/// Verifies the logs of a trial and counts their records.
 pub(super) struct LogVerifier {
     log: LogShape,
     seed: u64,
@@ -78,7 +78,7 @@ impl LogVerifier {
         for (records, base) in parts {
             each_record(file, self.log.bytes, records, &mut |at, record| {
                 let index = base + at;
-                let Some(header) = self.sound(record, index) else {
+                let Some(header) = self.intact_record(record, index) else {
                     return;
                 };
                 let expected = next.get(header.writer as usize).copied().flatten();
@@ -114,7 +114,10 @@ impl LogVerifier {
         let most = places.min(written.len() as u64).min(total);
         each_record(file, self.log.bytes, 0..most, &mut |at, record| {
             // Zeros, or an older log, lie where no batch ever reached.
-            indexes.push(self.sound_or_none(record, at).map(|header| header.index));
+            indexes.push(
+                self.intact_record_or_none(record, at)
+                    .map(|header| header.index),
+            );
         })?;
         let first = indexes.first().copied().flatten().unwrap_or_default();
         let run = indexes.iter().zip(first..);
@@ -143,7 +146,7 @@ impl LogVerifier {
             self.expected += 1;
             let place = (worker - first) as u64;
             each_record(file, self.log.bytes, place..place + 1, &mut |at, record| {
-                let Some(header) = self.sound(record, at) else {
+                let Some(header) = self.intact_record(record, at) else {
                     return;
                 };
                 let last = written[worker] - 1;
@@ -160,16 +163,16 @@ impl LogVerifier {
         Ok(())
     }
 
-    /// What a record says of itself, if it is whole; said where it is not.
-    fn sound(&mut self, record: &[u8], at: u64) -> Option<RecordHeader> {
-        let header = self.sound_or_none(record, at);
+    /// Returns the header of a record that is whole; adds a fault where it is not.
+    fn intact_record(&mut self, record: &[u8], at: u64) -> Option<RecordHeader> {
+        let header = self.intact_record_or_none(record, at);
         if header.is_none() {
             self.add_fault(format!("record {at} is not what was written there"));
         }
         header
     }
 
-    fn sound_or_none(&mut self, record: &[u8], at: u64) -> Option<RecordHeader> {
+    fn intact_record_or_none(&mut self, record: &[u8], at: u64) -> Option<RecordHeader> {
         let header = read_header(self.seed, record)?;
         let record_writer = self.writers.get(header.writer as usize)?;
         let looked_at = self.full || at.is_multiple_of(SAMPLE);

@@ -20,7 +20,7 @@ impl Mapping {
     /// Maps the first `bytes` of a file, which is that long.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// The operating system's.
     pub(super) fn new(file: &File, bytes: u64) -> io::Result<Self> {
         let length = usize::try_from(bytes).ok().and_then(NonZeroUsize::new);
         let length = length.ok_or(ErrorKind::InvalidInput)?;
@@ -54,7 +54,7 @@ impl Mapping {
     /// Flushes the pages that hold these bytes, and waits.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// The operating system's.
     pub(super) fn flush(&self, offset: u64, bytes: usize) -> io::Result<()> {
         let offset = self.within(offset, bytes)?;
         let page = offset - offset % self.page_bytes;

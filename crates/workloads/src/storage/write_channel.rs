@@ -35,7 +35,7 @@ choices! {
 }
 
 impl FlushMethod {
-    /// What a commit promises.
+    /// The durability that a commit promises.
     pub(super) fn durability(self) -> Durability {
         match self {
             Self::SyncFileRange | Self::None => Durability::None,
@@ -64,7 +64,7 @@ impl WriteChannel {
     /// Opens a file that has been laid out. `bytes` is the length that a mapping covers.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// The operating system's.
     pub(super) fn open(path: &Path, flush: FlushMethod, bytes: u64) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.read(true).write(true);
@@ -89,7 +89,7 @@ impl WriteChannel {
     /// goes. A part may be empty.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// The operating system's.
     pub(super) fn commit(&mut self, parts: [(u64, &[u8]); 2]) -> io::Result<()> {
         let filled = || parts.iter().filter(|(_, bytes)| !bytes.is_empty());
         if let Some(ring) = &mut self.ring {

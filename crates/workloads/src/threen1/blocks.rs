@@ -60,7 +60,7 @@ impl BlockState {
     }
 }
 
-/// What is given out next.
+/// The blocks that are given out next.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct BlockCursor {
     /// How many blocks were released when the run was last resumed.

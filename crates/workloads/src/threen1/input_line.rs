@@ -38,7 +38,7 @@ impl InputLine {
 pub struct InputLineError {
     /// Which one, from 1.
     pub line: usize,
-    /// What was given and what would be right.
+    /// The mistake, and the right form.
     pub message: String,
 }
 

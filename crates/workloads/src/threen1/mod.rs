@@ -206,8 +206,8 @@ impl Job for ThreeN1Job {
         })
     }
 
-    /// Two workers that follow one path at once store the same steps twice. An engine may notice that
-    /// the second of them changes nothing.
+    /// Two workers that follow one path at once store the same steps twice. An engine may notice
+    /// that the second of them changes nothing.
     fn changing_commits(&self, spec: &TrialSpec, measurement: &Measurement) -> Option<u64> {
         let counted = |kind: usize| measurement.operations.get(kind).map_or(0, |one| one.count);
         let blocks = counted(kinds::CLAIM) + counted(kinds::FINISH);

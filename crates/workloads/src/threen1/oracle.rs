@@ -168,8 +168,8 @@ impl Oracle {
     /// Walks from each start of a chunk until the steps are known, and fills the table.
     ///
     /// A walk may end only at a number that some start's walk has passed or will pass, for what
-    /// lies beyond counts as computed. In the range that is every number. Below it, it is those that the
-    /// table has: they are entered as walks pass them.
+    /// lies beyond counts as computed. In the range that is every number. Below it, it is those
+    /// that the table has: they are entered as walks pass them.
     fn inspect(&self, chunk: RangeInclusive<u64>) -> Result<KnownAnswers, Overflow> {
         let first = *self.range.start();
         let mut answers = KnownAnswers::default();
@@ -211,8 +211,8 @@ impl Oracle {
         Ok(answers)
     }
 
-    /// The least start that leads to the largest number. In a range from 1 the inspection found it: a
-    /// walk ends early only at a lower start, from which the number would have been reached.
+    /// The least start that leads to the largest number. In a range from 1 the inspection found it:
+    /// a walk ends early only at a lower start, from which the number would have been reached.
     /// Otherwise the walk that computed it first need not have been the least start's.
     fn least_start_to(&self, largest: Maximum) -> u64 {
         let first = *self.range.start();
@@ -244,7 +244,8 @@ impl Oracle {
 }
 
 /// How many distinct numbers above 1 lie on the ways from the starts of `range`, they included:
-/// what a right step table holds. It keeps them all in memory. `None` where a sequence leaves 64 bits.
+/// what a right step table holds. It keeps them all in memory. `None` where a sequence leaves 64
+/// bits.
 #[must_use]
 pub fn distinct_numbers(range: RangeInclusive<u64>) -> Option<u64> {
     let mut seen = HashSet::new();
@@ -274,7 +275,7 @@ mod tests {
     }
 
     /// The plainest way to the answers.
-    fn plainly(range: RangeInclusive<u64>) -> KnownAnswers {
+    fn compute_simply(range: RangeInclusive<u64>) -> KnownAnswers {
         let mut answers = KnownAnswers::default();
         for start in range {
             let (mut number, mut steps, mut largest) = (start, 0_u64, 0);
@@ -324,7 +325,7 @@ mod tests {
             high..=high + 40_000,
         ];
         for range in ranges {
-            let expected = plainly(range.clone());
+            let expected = compute_simply(range.clone());
             for threads in [1, 2, 4] {
                 let oracle = Oracle::compute(range.clone(), threads).unwrap();
                 assert_eq!(oracle.answers(), expected, "{range:?} on {threads} threads");

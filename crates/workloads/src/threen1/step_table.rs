@@ -15,10 +15,10 @@ use trueput_record::VerifyLevel;
 
 /// Records that one transaction looks at: no snapshot stays open for long.
 const BATCH: usize = 4_096;
-/// What `sample` looks at: one record in so many.
+/// `sample` looks at one record in so many.
 const SAMPLE: u64 = 10;
 
-/// What the step table held.
+/// The records of the step table, counted and checked.
 #[derive(Debug, Default)]
 pub(super) struct TableCounts {
     /// Records.
@@ -133,7 +133,7 @@ impl TableInspector<'_, '_> {
             let doing = || "going through the step table".to_owned();
             let orphan = transact_unmetered(session, Mode::Read, doing, |session| {
                 batch.fill::<C>(session, range)?;
-                self.orphan::<C>(session, &batch)
+                self.find_orphan::<C>(session, &batch)
             })?;
             counts.open_end = counts.open_end.take().or(orphan);
             self.count(&batch, counts);
@@ -149,7 +149,7 @@ impl TableInspector<'_, '_> {
     }
 
     /// The first of the sampled records whose successor is not stored.
-    fn orphan<C: Codec>(
+    fn find_orphan<C: Codec>(
         &self,
         session: &mut dyn Session,
         batch: &RecordBatch,
@@ -225,9 +225,11 @@ impl RecordBatch {
             match (C::read_number(key), C::read_steps(value)) {
                 (Some(number), Some(steps)) => self.steps.push((number, steps)),
                 (Some(number), None) => {
-                    self.note_odd(format!("the record of {number} holds no steps"));
+                    self.add_unreadable(format!("the record of {number} holds no steps"));
                 }
-                (None, _) => self.note_odd(format!("a key is no number: {}", key.escape_ascii())),
+                (None, _) => {
+                    self.add_unreadable(format!("a key is no number: {}", key.escape_ascii()));
+                }
             }
             shown += 1;
             if shown < BATCH {
@@ -240,7 +242,7 @@ impl RecordBatch {
         Ok(())
     }
 
-    fn note_odd(&mut self, what: String) {
+    fn add_unreadable(&mut self, what: String) {
         self.odd.get_or_insert(what);
     }
 }

@@ -78,7 +78,7 @@ pub(super) fn verify<C: Codec>(
     Ok(conclusion)
 }
 
-/// What the database says of the outcome, the step table aside.
+/// The outcome as the database stores it, the step table aside.
 struct StoredResults {
     longest: Maximum,
     largest: Maximum,

@@ -1,4 +1,4 @@
-//! What is measured: claiming blocks, looking numbers up, storing their steps.
+//! The measured work: claiming blocks, looking numbers up, storing their steps.
 //!
 //! Nothing here allocates, formats or locks while a block is worked on, except to report an error.
 
@@ -72,7 +72,7 @@ fn successor(start: u64, number: u64) -> Result<u64, TransactionError> {
         })
 }
 
-fn one_more(steps: u32, number: u64) -> Result<u32, TransactionError> {
+fn add_step(steps: u32, number: u64) -> Result<u32, TransactionError> {
     let more = steps.checked_add(1);
     more.ok_or_else(|| TransactionError::workload(format!("the steps of {number} exceed 32 bits")))
 }
@@ -158,7 +158,7 @@ fn get<C: Codec>(
     Ok(steps)
 }
 
-/// What a block came to, and what was counted for it.
+/// The maxima of a block, and the operations that were counted for it.
 #[derive(Default)]
 struct BlockCounts {
     longest: Maximum,
@@ -174,7 +174,8 @@ struct Worker<'p, C> {
     path: SequencePath<C>,
     longest: Maximum,
     largest: Maximum,
-    /// What the database's largest number is at least: nothing below has to be compared with it.
+    /// The least that the database's largest number can be: nothing below has to be compared with
+    /// it.
     largest_bound: u64,
 }
 
@@ -271,7 +272,7 @@ impl<C: Codec> Worker<'_, C> {
         let mut largest = self.largest_to_raise(start);
         while let Some(number) = self.path.numbers.pop() {
             let doing = || format!("storing the steps of {number}");
-            steps = one_more(steps, number).map_err(|failure| failure.into_error(doing))?;
+            steps = add_step(steps, number).map_err(|failure| failure.into_error(doing))?;
             let path = &mut self.path;
             let raised = transact(
                 task.session,
@@ -316,7 +317,7 @@ impl<C: Codec> Worker<'_, C> {
                 let mut steps = known;
                 for place in (0..path.numbers.len()).rev() {
                     let number = path.numbers[place];
-                    steps = one_more(steps, number)?;
+                    steps = add_step(steps, number)?;
                     path.put(session, number, steps)?;
                     meter.finish(kinds::UPDATE);
                     updates += 1;
@@ -404,7 +405,7 @@ fn walk_within<C: Codec>(
         Ok(steps)
     })?;
     while let Some(number) = path.numbers.pop() {
-        steps = one_more(steps, number)?;
+        steps = add_step(steps, number)?;
         path.put(session, number, steps)?;
         meter.finish(kinds::UPDATE);
         counts.updates += 1;

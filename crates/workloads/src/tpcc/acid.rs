@@ -1,8 +1,8 @@
 //! Tests of atomicity and isolation after clauses 3.2 and 3.4, on any engine and either store, at
 //! the level of isolation that its write transactions have. Those of isolation that stand here are
 //! named for the phenomena of clause 3.4.1; those that clause 3.4.2 lays down are in [`isolation`].
-//! All stop transactions half-way, which [`super::transaction`] does not, so they speak to [`Tables`]
-//! themselves.
+//! All stop transactions half-way, which [`super::transaction`] does not, so they speak to
+//! [`Tables`] themselves.
 
 mod isolation;
 
@@ -85,7 +85,7 @@ impl<'a> AcidSuite<'a> {
     /// W_YTD, D_YTD, C_BALANCE and the rows of HISTORY.
     fn money(&self) -> std::result::Result<PaymentBalances, Error> {
         self.with("reading what was paid", |tables| {
-            within(
+            run_transaction(
                 tables,
                 Mode::Read,
                 CompletionMode::Abort,
@@ -98,7 +98,7 @@ impl<'a> AcidSuite<'a> {
     fn an_aborted_payment_leaves_nothing(&self) -> std::result::Result<Check, Error> {
         let before = self.money()?;
         self.with("paying", |tables| {
-            within(tables, Mode::Write, CompletionMode::Abort, |tables| {
+            run_transaction(tables, Mode::Write, CompletionMode::Abort, |tables| {
                 pay(tables, 1, 100)
             })
         })?;
@@ -110,7 +110,7 @@ impl<'a> AcidSuite<'a> {
     fn a_committed_payment_is_whole(&self) -> std::result::Result<Check, Error> {
         let before = self.money()?;
         self.with("paying", |tables| {
-            within(tables, Mode::Write, CompletionMode::Commit, |tables| {
+            run_transaction(tables, Mode::Write, CompletionMode::Commit, |tables| {
                 pay(tables, 2, 100)
             })
         })?;
@@ -173,7 +173,7 @@ impl<'a> AcidSuite<'a> {
         let paying = || -> std::result::Result<(), Error> {
             wait_for(&has_read);
             let paid = self.with("paying", |tables| {
-                within(tables, Mode::Write, CompletionMode::Commit, |tables| {
+                run_transaction(tables, Mode::Write, CompletionMode::Commit, |tables| {
                     pay(tables, 4, 100)
                 })
             });
@@ -205,7 +205,7 @@ impl<'a> AcidSuite<'a> {
             self.with("paying", |tables| {
                 (0..INCREMENTS).try_for_each(|number| {
                     let writer = 10 + (thread * INCREMENTS + number) as u32;
-                    within(tables, Mode::Write, CompletionMode::Commit, |tables| {
+                    run_transaction(tables, Mode::Write, CompletionMode::Commit, |tables| {
                         pay(tables, writer, 1)
                     })
                 })
@@ -229,7 +229,7 @@ impl<'a> AcidSuite<'a> {
                 let mut all = Vec::new();
                 for _ in 0..2 {
                     let mut due = Vec::new();
-                    within(tables, Mode::Write, CompletionMode::Commit, |tables| {
+                    run_transaction(tables, Mode::Write, CompletionMode::Commit, |tables| {
                         tables.take_oldest_new_orders(WAREHOUSE, &mut due)
                     })?;
                     all.extend(due);
@@ -278,7 +278,7 @@ impl PaymentBalances {
         })
     }
 
-    /// What it is after a payment.
+    /// Returns the balances after a payment.
     fn after(self, amount: i64) -> Self {
         Self {
             warehouse: self.warehouse + amount,
@@ -298,7 +298,7 @@ fn compare(name: &str, expected: PaymentBalances, found: PaymentBalances) -> Che
     Check::new(name, passed, detail)
 }
 
-/// What a thread came to. One that panicked has not shown anything.
+/// Joins a thread and returns its result; one that panicked is an error.
 fn join_thread<T>(
     thread: ScopedJoinHandle<'_, std::result::Result<T, Error>>,
 ) -> std::result::Result<T, Error> {
@@ -310,8 +310,8 @@ fn join_thread<T>(
     thread.join().unwrap_or_else(panicked)
 }
 
-/// Where the engine has one wait for the other, the wait ends and the test goes on: neither has then
-/// seen what it must not.
+/// Where the engine has one wait for the other, the wait ends and the test goes on: neither has
+/// then seen what it must not.
 fn wait_for(flag: &AtomicBool) {
     is_raised_within(flag, Duration::from_secs(2));
 }
@@ -368,7 +368,7 @@ fn attempt<T>(
     let done = match tables.begin(mode) {
         Ok(()) => {
             let done = body(tables);
-            ended(tables, stop, done)
+            end_transaction(tables, stop, done)
         }
         Err(error) => Err(error),
     };
@@ -376,7 +376,7 @@ fn attempt<T>(
 }
 
 /// Ends a transaction of which `done` came.
-fn ended<T>(tables: &mut dyn Tables, stop: CompletionMode, done: Result<T>) -> Result<T> {
+fn end_transaction<T>(tables: &mut dyn Tables, stop: CompletionMode, done: Result<T>) -> Result<T> {
     match done {
         Ok(value) => match stop {
             CompletionMode::Commit => tables.commit().map(|()| value),
@@ -399,7 +399,7 @@ fn none_after_conflict<T>(done: Result<T>) -> Result<Option<T>> {
 }
 
 /// Does `body` in a transaction until that meets no conflict.
-fn within<T>(
+fn run_transaction<T>(
     tables: &mut dyn Tables,
     mode: Mode,
     stop: CompletionMode,

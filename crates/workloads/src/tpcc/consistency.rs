@@ -19,7 +19,7 @@ use trueput_record::measurement::Check;
 /// How many conditions there are.
 pub(super) const CONDITIONS: usize = 12;
 
-/// What each condition says.
+/// The statement of each condition.
 const STATEMENTS: [&str; CONDITIONS] = [
     "W_YTD is the sum of D_YTD",
     "D_NEXT_O_ID - 1 is the largest O_ID and the largest NO_O_ID",
@@ -102,7 +102,7 @@ impl ConditionCounts {
     }
 }
 
-/// What HISTORY adds up to.
+/// The sums of the payments in HISTORY.
 #[derive(Debug, Default)]
 pub(super) struct PaymentSums {
     /// Rows.
@@ -144,14 +144,14 @@ impl PaymentSums {
         Ok(paid)
     }
 
-    /// What was paid in a district, cents.
+    /// The payments in a district, cents.
     pub(super) fn in_district(&self, warehouse: u32, district: u8) -> i64 {
         let place = place(warehouse, district);
         let paid = place.and_then(|place| self.by_district.get(place));
         paid.copied().unwrap_or_default()
     }
 
-    /// What the customers of a district have paid, by C_ID less 1, cents.
+    /// The payments of a district's customers, by C_ID less 1, cents.
     pub(super) fn by_customers(&self, scale: &Scale, warehouse: u32, district: u8) -> &[i64] {
         let customers = scale.customers as usize;
         let first = place(warehouse, district).map(|place| place * customers);
@@ -169,7 +169,7 @@ fn place(warehouse: u32, district: u8) -> Option<usize> {
     Some(before + usize::from(district) - 1)
 }
 
-/// What the checking of a database found.
+/// The findings of an inspection of a database.
 #[derive(Debug, Default)]
 pub(super) struct InspectionResult {
     /// The conditions.
@@ -194,7 +194,7 @@ pub(super) fn check(
     let mut session = target.open_session()?;
     let mut tables = store::tables(&mut *session, store)?;
     let doing = || "reading the table history".to_owned();
-    let paid = reading(&mut *tables, doing, |tables| {
+    let paid = read_in_transaction(&mut *tables, doing, |tables| {
         PaymentSums::read(scale, tables)
     })?;
     drop(tables);
@@ -275,11 +275,11 @@ impl DatabaseInspector<'_, '_> {
         found: &mut InspectionResult,
     ) -> Result<(), Error> {
         let doing = || format!("checking warehouse {warehouse}");
-        let ytd = reading(tables, doing, |tables| tables.warehouse_ytd(warehouse))?;
+        let ytd = read_in_transaction(tables, doing, |tables| tables.warehouse_ytd(warehouse))?;
         let (mut of_districts, mut paid) = (0, 0);
         for district in 1..=DISTRICTS {
             let doing = || format!("checking district {district} of warehouse {warehouse}");
-            let state = reading(tables, doing, |tables| {
+            let state = read_in_transaction(tables, doing, |tables| {
                 tables.district_state(warehouse, district)
             })?;
             of_districts += state.ytd;
@@ -292,14 +292,14 @@ impl DatabaseInspector<'_, '_> {
                      {paid_here}"
                 )
             });
-            if !self.looks_at(warehouse, district) {
+            if !self.is_sampled(warehouse, district) {
                 found.counts.orders += u64::from(state.next_order.saturating_sub(1));
                 found.counts.is_sample = true;
                 continue;
             }
             let of_customers = self.paid.by_customers(self.scale, warehouse, district);
             let place = (warehouse, district);
-            let totals = reading(tables, doing, |tables| {
+            let totals = read_in_transaction(tables, doing, |tables| {
                 district::DistrictTotals::read(tables, self.scale, place, of_customers)
             })?;
             totals.judge(self.scale, self.when, &mut found.verdicts);
@@ -315,14 +315,14 @@ impl DatabaseInspector<'_, '_> {
     }
 
     /// A sample has one district of each warehouse.
-    fn looks_at(&self, warehouse: u32, district: u8) -> bool {
+    fn is_sampled(&self, warehouse: u32, district: u8) -> bool {
         let drawn = mix(self.target.seed ^ u64::from(warehouse)) % u64::from(DISTRICTS) + 1;
         self.level != VerifyLevel::Sample || u64::from(district) == drawn
     }
 }
 
 /// Reads in a transaction, again where the engine wants it tried again.
-pub(super) fn reading<T>(
+pub(super) fn read_in_transaction<T>(
     tables: &mut dyn Tables,
     doing: impl Fn() -> String,
     read: impl Fn(&mut dyn Tables) -> trueput_engine::Result<T>,
@@ -354,7 +354,7 @@ pub(super) fn count_rows(
         };
         for warehouse in 1..=warehouses {
             let doing = || format!("counting the rows of {}", table.name());
-            let rows = reading(&mut *tables, doing, |tables| {
+            let rows = read_in_transaction(&mut *tables, doing, |tables| {
                 tables.read_table(table, warehouse)
             })?;
             *counts.entry(table).or_default() += rows;

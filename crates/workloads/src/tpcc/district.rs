@@ -60,7 +60,7 @@ pub(super) struct DistrictTotals<'p> {
     largest_order: u32,
     new_orders: Vec<u32>,
     customers: Vec<CustomerState>,
-    /// What each customer has paid, by C_ID less 1.
+    /// The payments of each customer, by C_ID less 1.
     paid: &'p [i64],
 }
 

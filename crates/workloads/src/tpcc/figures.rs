@@ -7,7 +7,7 @@ use crate::JobResults;
 use trueput_record::Value;
 use trueput_record::measurement::{Check, Measurement};
 
-/// What stands in every output (the TPC's fair-use policy).
+/// The remark that every output carries (the TPC's fair-use policy).
 pub const NOTICE: &str = "tpcc workload, not an audited TPC-C result";
 
 /// New-orders per minute and warehouse that keying and think times leave room for (clause 4.2.1).
@@ -66,7 +66,7 @@ pub(super) fn derive_metrics(settings: &Settings, measurement: &Measurement) -> 
     conclusion
 }
 
-/// What the rate of new-orders may be called: never tpmC where terminals do not wait or tables are
+/// The name of the rate of new-orders: never tpmC where terminals do not wait or tables are
 /// reduced.
 fn rate_name(settings: &Settings) -> &'static str {
     match (settings.is_paced, settings.cardinality) {

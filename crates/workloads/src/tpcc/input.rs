@@ -1,4 +1,4 @@
-//! What a terminal's user keys in: the input of each transaction (clauses 2.4.1 to 2.8.1).
+//! The input that a terminal's user keys in for each transaction (clauses 2.4.1 to 2.8.1).
 
 use super::random::{RandomConstants, happens, last_name, uniform};
 use super::scale::{DISTRICTS, Scale};
@@ -166,7 +166,7 @@ impl TerminalUsers {
         Self {
             scale,
             remote,
-            constants: RandomConstants::of_run(seed, 0),
+            constants: RandomConstants::for_run(seed, 0),
             homes,
             district: (worker / warehouses % u32::from(DISTRICTS)) as u8 + 1,
             mix: TransactionMix::default(),
@@ -174,7 +174,7 @@ impl TerminalUsers {
         }
     }
 
-    /// What is keyed in next.
+    /// Returns the next input.
     pub fn next_input(&mut self) -> Input {
         let home = self.homes[self.random.below(self.homes.len() as u64) as usize];
         match self.mix.draw(&mut self.random) {

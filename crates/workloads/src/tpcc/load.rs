@@ -93,7 +93,7 @@ impl Loader<'_> {
         let mut loader = Loader {
             tables: store::tables(&mut *session, store)?,
             scale,
-            constants: RandomConstants::of_load(target.seed),
+            constants: RandomConstants::for_load(target.seed),
             random: Random::new(0),
             load: LoadSummary::default(),
         };

@@ -41,7 +41,7 @@ use trueput_record::{Conditions, Survival, TrialSpec, WorkerKind};
 /// Bytes of keys and values of a full warehouse, and of the items, over keys and values.
 const WAREHOUSE_BYTES: u64 = 90_000_000;
 const ITEM_BYTES: u64 = 8_000_000;
-/// What one transaction of the mix adds and rewrites, on average.
+/// Bytes that one transaction of the mix adds and rewrites, on average.
 const TRANSACTION_BYTES: u64 = 1_500;
 
 /// The workload.
@@ -103,8 +103,8 @@ impl Job for TpccJob {
     }
 
     fn commit_bytes(&self) -> u64 {
-        // Over keys and values a new-order writes about 5,000 bytes, a payment 900, and there are as
-        // many of one as of the other.
+        // Over keys and values a new-order writes about 5,000 bytes, a payment 900, and there are
+        // as many of one as of the other.
         3_000
     }
 

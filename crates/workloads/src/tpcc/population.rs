@@ -41,7 +41,7 @@ pub fn warehouse(random: &mut Random, scale: &Scale, id: u32) -> WarehouseRow {
     }
 }
 
-/// What the district's customers have paid: 10.00 each (full: 30,000.00).
+/// The payments of the district's customers: 10.00 each (full: 30,000.00).
 fn district_ytd(scale: &Scale) -> i64 {
     i64::from(scale.customers) * 1_000
 }

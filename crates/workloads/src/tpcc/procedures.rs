@@ -1,12 +1,12 @@
 //! The transactions as procedures of a server: each is one statement in one round trip, and one
-//! transaction of its own. They take the same inputs as those of [`super::transaction`] and leave the
-//! same rows.
+//! transaction of its own. They take the same inputs as those of [`super::transaction`] and leave
+//! the same rows.
 
 use super::input::{Delivery, NewOrder, OrderStatus, Payment, StockLevel};
 use super::transaction::NewOrderOutcome;
 use trueput_engine::Result;
 
-/// What a store has that lets its server do the transactions.
+/// The transactions as functions of a store's server.
 ///
 /// Each is called while no transaction is open. One that ends in an error has been rolled back; a
 /// [`trueput_engine::Error::Conflict`] has it tried again with the same input.
@@ -24,8 +24,8 @@ pub trait Procedures {
     /// As [`Procedures::new_order`].
     fn payment(&mut self, input: &Payment, at: i64) -> Result<()>;
 
-    /// Order-status, clause 2.6.2.2: how many lines the customer's last order has; `None` where there
-    /// is no order.
+    /// Order-status, clause 2.6.2.2: how many lines the customer's last order has; `None` where
+    /// there is no order.
     ///
     /// # Errors
     /// As [`Procedures::new_order`].

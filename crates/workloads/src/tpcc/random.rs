@@ -9,7 +9,7 @@ const LETTERS_AND_DIGITS: &[u8; 62] =
 const SYLLABLES: [&str; 10] = [
     "BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "ANTI", "CALLY", "ATION", "EING",
 ];
-/// What a tenth of I_DATA and S_DATA contains (clause 4.3.3.1).
+/// The word that a tenth of I_DATA and S_DATA contains (clause 4.3.3.1).
 pub const ORIGINAL: &str = "ORIGINAL";
 
 /// A of NURand for C_LAST, C_ID and OL_I_ID (clause 2.1.6).
@@ -49,9 +49,9 @@ pub struct RandomConstants {
 }
 
 impl RandomConstants {
-    /// Those of the load with this seed.
+    /// Returns the constants of the load with this seed.
     #[must_use]
-    pub fn of_load(seed: u64) -> Self {
+    pub fn for_load(seed: u64) -> Self {
         let mut random = Random::for_worker(seed, 0, "tpcc constants of the load");
         Self {
             last: random.below(A_LAST + 1),
@@ -60,11 +60,12 @@ impl RandomConstants {
         }
     }
 
-    /// Those of a run on that load: the two C of C_LAST differ by 65 to 119, without 96 and 112
+    /// Returns the constants of a run on that load: the two C of C_LAST differ by 65 to 119,
+    /// without 96 and 112
     /// (clause 2.1.6.1).
     #[must_use]
-    pub fn of_run(seed: u64, generation: u32) -> Self {
-        let load = Self::of_load(seed).last;
+    pub fn for_run(seed: u64, generation: u32) -> Self {
+        let load = Self::for_load(seed).last;
         let mut random = Random::for_worker(seed, generation, "tpcc constants of the run");
         let delta = loop {
             let delta = uniform(&mut random, *DELTA.start(), *DELTA.end());
@@ -187,8 +188,8 @@ mod tests {
         for seed in 0..2_000 {
             for generation in 0..3 {
                 let (load, run) = (
-                    RandomConstants::of_load(seed),
-                    RandomConstants::of_run(seed, generation),
+                    RandomConstants::for_load(seed),
+                    RandomConstants::for_run(seed, generation),
                 );
                 let delta = load.last.abs_diff(run.last);
                 assert!(
@@ -203,7 +204,7 @@ mod tests {
     #[test]
     fn non_uniform_numbers_are_in_range_and_skewed() {
         let mut random = Random::new(1);
-        let constants = RandomConstants::of_run(1, 0);
+        let constants = RandomConstants::for_run(1, 0);
         let mut counts = vec![0_u32; 100_001];
         const DRAWS: u32 = 1_000_000;
         for _ in 0..DRAWS {

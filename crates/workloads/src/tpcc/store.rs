@@ -1,4 +1,4 @@
-//! Which store a session's tables lie in.
+//! The stores that a session's tables can lie in.
 
 use super::kv::KeyValue;
 use super::sql::{SqlTables, has_procedures};

@@ -15,7 +15,7 @@ use super::rows::{
 use super::text::FixedText;
 use trueput_engine::{Mode, Result};
 
-/// Which customer of a district is meant.
+/// Selects a customer of a district, by number or by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CustomerSelector {
     /// The one of this C_ID.
@@ -25,7 +25,7 @@ pub enum CustomerSelector {
     LastName(FixedText<16>),
 }
 
-/// What is done with a customer that is looked up.
+/// The purpose of looking a customer up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadIntent {
     /// Order-status: the row is read only. C_DATA need not be filled in.
@@ -35,7 +35,7 @@ pub enum ReadIntent {
     Pay,
 }
 
-/// What a new-order reads of a customer and of the warehouse, in one go.
+/// The fields of a customer and of the warehouse that a new-order reads at once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BuyerState {
     /// C_DISCOUNT, parts of ten thousand.
@@ -57,7 +57,7 @@ pub struct OrderNumber {
     pub district_tax: i64,
 }
 
-/// What a new-order reads of an item.
+/// The fields of an item that a new-order reads.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Item {
     /// I_PRICE, cents.
@@ -68,7 +68,7 @@ pub struct Item {
     pub data: FixedText<50>,
 }
 
-/// What a new-order reads of a stock.
+/// The fields of a stock that a new-order reads.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Stock {
     /// S_QUANTITY.
@@ -85,7 +85,7 @@ pub struct Stock {
     pub data: FixedText<50>,
 }
 
-/// Which stock: S_W_ID and S_I_ID.
+/// The key of a stock: S_W_ID and S_I_ID.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StockKey {
     /// S_W_ID.
@@ -94,7 +94,7 @@ pub struct StockKey {
     pub item: u32,
 }
 
-/// What a new-order writes to a stock: the new values.
+/// The new values that a new-order writes to a stock.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StockChange {
     /// Which stock.
@@ -118,7 +118,7 @@ pub struct Place {
     pub address: Address,
 }
 
-/// What a payment writes to a customer: the new values.
+/// The new values that a payment writes to a customer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CustomerChange<'a> {
     /// C_W_ID.
@@ -146,7 +146,7 @@ pub struct UndeliveredOrder {
     pub order: u32,
 }
 
-/// What a delivered order comes to.
+/// The customer and the amount of a delivered order.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DeliveredOrder {
     /// Its district.
@@ -235,10 +235,10 @@ pub enum Rows<'r> {
 
 /// The nine tables in a database, through one session.
 ///
-/// Every operation but [`Tables::create`] and [`Tables::finish_load`] stands between a `begin` and a
-/// `commit` or `abort`, which have the meaning and the rules of [`trueput_engine::Session`]'s: write
-/// transactions are serialisable, or see one snapshot and lose to whoever wrote a row first. TPC-C's
-/// own mix is serialisable under either.
+/// Every operation but [`Tables::create`] and [`Tables::finish_load`] stands between a `begin` and
+/// a `commit` or `abort`, which have the meaning and the rules of [`trueput_engine::Session`]'s:
+/// write transactions are serialisable, or see one snapshot and lose to whoever wrote a row first.
+/// TPC-C's own mix is serialisable under either.
 pub trait Tables {
     /// Begins a transaction.
     ///
@@ -284,8 +284,8 @@ pub trait Tables {
     /// The engine's.
     fn insert_order(&mut self, order: &OrderRow) -> Result<()>;
 
-    /// Reads the items of these I_IDs, which are ascending without repetition; `None` for one that is
-    /// not there: the unused number of clause 2.4.1.5, which rolls the order back.
+    /// Reads the items of these I_IDs, which are ascending without repetition; `None` for one that
+    /// is not there: the unused number of clause 2.4.1.5, which rolls the order back.
     ///
     /// # Errors
     /// The engine's.

@@ -20,7 +20,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 const KEYING_S: [u64; 5] = [18, 3, 2, 2, 2];
 const THINKING_S: [u64; 5] = [12, 12, 10, 5, 5];
 
-/// What a worker has done, what was to warm up included.
+/// The transactions that a worker has done, those of its warm-up included.
 #[derive(Debug, Default)]
 struct TransactionCounts {
     new_orders: u64,
@@ -75,10 +75,10 @@ pub(super) fn run(task: &mut JobTask<'_>, settings: &Settings) -> Result<WorkerF
         let warming = terminal.meter.is_warming_up();
         let input = terminal.users.next_input();
         let goes_on = match settings.is_paced {
-            true => terminal.serve_at_pace(&input)?,
+            true => terminal.run_terminal_cycle(&input)?,
             false => {
                 let kind = terminal.transact(&input)?;
-                terminal.answered(kind);
+                terminal.record_answer(kind);
                 true
             }
         };
@@ -105,7 +105,7 @@ struct Terminal<'t> {
 }
 
 impl Terminal<'_> {
-    fn answered(&mut self, kind: usize) {
+    fn record_answer(&mut self, kind: usize) {
         self.meter.finish(kind);
         self.meter.finish_unit(kind);
     }
@@ -113,7 +113,7 @@ impl Terminal<'_> {
     /// One cycle of a terminal (clause 5.2.1): the user keys in, waits for the answer, and thinks.
     /// A delivery is answered when it is queued, and is executed while the user thinks (clause
     /// 2.7.1). `false` where the time is up before the user has keyed in or thought to the end.
-    fn serve_at_pace(&mut self, input: &Input) -> Result<bool, Error> {
+    fn run_terminal_cycle(&mut self, input: &Input) -> Result<bool, Error> {
         let kind = kinds::of(input);
         let began = self.meter.timestamp();
         if !self.meter.wait_since(began, KEYING_S[kind] * SECOND_NS) {
@@ -123,7 +123,7 @@ impl Terminal<'_> {
         self.meter.start();
         let queued = self.meter.timestamp();
         let done = self.transact(input)?;
-        self.answered(done);
+        self.record_answer(done);
         let answered = match input {
             Input::Delivery(_) => queued,
             _ => self.meter.timestamp(),
@@ -213,9 +213,9 @@ impl Terminal<'_> {
     }
 }
 
-/// Reads the tables that are to be in the cache. Threads of one process, which share its cache, read
-/// a warehouse each in turn, so that the first reads all where there is but one; a process of its own
-/// reads all.
+/// Reads the tables that are to be in the cache. Threads of one process, which share its cache,
+/// read a warehouse each in turn, so that the first reads all where there is but one; a process of
+/// its own reads all.
 ///
 /// # Errors
 /// The engine's.
@@ -241,7 +241,9 @@ pub(super) fn prime(
         };
         for piece in (0..pieces).filter(|piece| piece % all == own) {
             let doing = || format!("reading the table {} into the cache", table.name());
-            consistency::reading(&mut *tables, doing, |tables| tables.prime(table, piece + 1))?;
+            consistency::read_in_transaction(&mut *tables, doing, |tables| {
+                tables.prime(table, piece + 1)
+            })?;
         }
     }
     Ok(())

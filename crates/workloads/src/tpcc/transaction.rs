@@ -16,10 +16,10 @@ use super::text::FixedText;
 use std::fmt::Write;
 use trueput_engine::{Error, Mode, Result};
 
-/// What a unit of ten thousand is for taxes and discounts.
+/// The whole of which taxes and discounts are parts.
 const WHOLE: i64 = 10_000;
 
-/// What the transactions of one worker need again and again, so that none allocates.
+/// Buffers that the transactions of one worker reuse, so that none allocates.
 #[derive(Debug, Default)]
 pub struct TransactionBuffers {
     ids: Vec<u32>,
@@ -33,7 +33,7 @@ pub struct TransactionBuffers {
     delivered: Vec<DeliveredOrder>,
 }
 
-/// What a new-order came to.
+/// The outcome of a new-order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NewOrderOutcome {
     /// It was committed.
@@ -47,7 +47,7 @@ pub enum NewOrderOutcome {
     RolledBack,
 }
 
-/// How a transaction shall end.
+/// The end that a transaction's body asks for.
 pub(super) enum Completion<T> {
     Commit(T),
     RollBack(T),
@@ -264,7 +264,7 @@ pub fn payment(
         let row = &mut scratch.customer;
         let (of_warehouse, of_district) = (input.customer_warehouse, input.customer_district);
         tables.customer(of_warehouse, of_district, &input.who, ReadIntent::Pay, row)?;
-        let data = (row.credit.as_str() == "BC").then(|| noted(row, input));
+        let data = (row.credit.as_str() == "BC").then(|| with_note(row, input));
         tables.pay_customer(&CustomerChange {
             warehouse: of_warehouse,
             district: of_district,
@@ -297,7 +297,7 @@ pub fn payment(
 
 /// C_DATA of a customer of bad credit: the payment is noted in front, and what grows beyond 500
 /// characters falls off the end (clause 2.5.2.2).
-fn noted(row: &CustomerRow, input: &Payment) -> FixedText<500> {
+fn with_note(row: &CustomerRow, input: &Payment) -> FixedText<500> {
     let mut data = FixedText::<500>::EMPTY;
     let (units, cents) = (input.amount / 100, input.amount % 100);
     let noted = write!(
@@ -312,8 +312,8 @@ fn noted(row: &CustomerRow, input: &Payment) -> FixedText<500> {
     data
 }
 
-/// Order-status, clause 2.6.2.2. How many lines the customer's last order has; `None` where there is
-/// no order.
+/// Order-status, clause 2.6.2.2. How many lines the customer's last order has; `None` where there
+/// is no order.
 ///
 /// # Errors
 /// The engine's.
@@ -445,7 +445,7 @@ mod tests {
             who: super::super::tables::CustomerSelector::Number(3),
             amount: 12_305,
         };
-        let data = noted(&row, &input);
+        let data = with_note(&row, &input);
         assert!(data.as_str().starts_with("3 2 1 5 4 123.05|xxx"));
         assert_eq!(data.len(), 500);
     }

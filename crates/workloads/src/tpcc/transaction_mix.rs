@@ -47,7 +47,8 @@ impl TransactionMix {
         if self.left == 0 {
             self.left = TYPES;
         }
-        // One step of a shuffle by Fisher and Yates: any type that is left, as likely as the others.
+        // One step of a shuffle by Fisher and Yates: any type that is left, as likely as the
+        // others.
         let chosen = random.below(self.left as u64) as usize;
         self.left -= 1;
         self.types.swap(chosen, self.left);

@@ -1,4 +1,4 @@
-//! What is held against the database after the load and after a run.
+//! Verifies the database after the load and after a run.
 
 use super::consistency::{self, CheckPhase, InspectionResult};
 use super::figures::NOTICE;
@@ -8,14 +8,14 @@ use crate::{Error, ExecutionSummary, JobDatabase, JobResults};
 use trueput_record::measurement::Check;
 use trueput_record::{Survival, Value, VerifyLevel};
 
-/// What is said of a run on an engine whose read transactions see more than one state.
+/// The remark on a run on an engine whose read transactions see more than one state.
 const NO_SNAPSHOTS: &str = "below clause 3.4: a read transaction can see several states of the \
                             database";
 
 /// Checks the load: every cardinality and every condition.
 ///
 /// # Errors
-/// What does not hold, and whatever the engine says.
+/// A condition that does not hold, and the engine's.
 pub(super) fn check_load(settings: &Settings, target: &JobDatabase<'_>) -> Result<(), Error> {
     let (scale, store) = (&settings.scale, settings.store);
     let found = consistency::check(scale, store, target, CheckPhase::Loaded, VerifyLevel::Full)?;
@@ -45,7 +45,7 @@ pub(super) fn check_load(settings: &Settings, target: &JobDatabase<'_>) -> Resul
     }
 }
 
-/// What the workers found, all together.
+/// Adds up a figure of all workers.
 fn sum(ended: &ExecutionSummary, name: &str) -> u64 {
     let found = ended
         .findings
@@ -121,7 +121,7 @@ fn acknowledged(settings: &Settings, ended: &ExecutionSummary) -> (u64, u64) {
     (orders, loaded(Table::History) + sum(ended, "payments"))
 }
 
-/// What a crash has taken of what was acknowledged.
+/// Counts the acknowledged rows that a crash lost.
 fn missing(
     settings: &Settings,
     ended: &ExecutionSummary,
@@ -162,7 +162,7 @@ fn no_more_than_acknowledged(
     vec![orders, payments]
 }
 
-/// What the workers were told against what the database holds.
+/// Compares the workers' counts with the rows of the database.
 fn count_checks(
     settings: &Settings,
     ended: &ExecutionSummary,

@@ -1,4 +1,4 @@
-//! What is drawn besides items: the kind of an operation, the lengths of scans and of records.
+//! Random choices besides items: the kind of an operation, the lengths of scans and of records.
 
 use super::kinds;
 use super::properties::{LengthDistribution, RecordShape};

@@ -1,4 +1,4 @@
-//! What the settings come to, once the presets have filled in what was not given.
+//! The settings, once the presets have filled in those that were not given.
 
 use super::kinds;
 use super::settings::{FieldLengths, InsertOrder, Request, ScanLengths, Settings, WorkloadFile};
@@ -9,7 +9,7 @@ use crate::generate::value::MIN_VALUE_BYTES;
 /// Operations where neither a count nor a duration is given: that of YCSB's workload files.
 const DEFAULT_OPERATIONS: u64 = 1_000;
 
-/// What YCSB's workload files leave to `CoreWorkload`, and what they set otherwise.
+/// The settings that a workload file of YCSB gives its own defaults.
 struct WorkloadPreset {
     proportions: [f64; kinds::COUNT],
     request: Request,
@@ -80,7 +80,7 @@ pub(super) struct RecordShape {
     pub(super) keys: KeyFormat,
 }
 
-/// What the settings come to.
+/// The settings of a job, complete and checked.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Properties {
     pub(super) records: u64,

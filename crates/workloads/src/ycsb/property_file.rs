@@ -17,7 +17,7 @@ pub struct Property {
 pub struct PropertyError {
     /// The line, from 1.
     pub line: usize,
-    /// What was given.
+    /// The text that was given.
     pub given: String,
 }
 

@@ -1,4 +1,4 @@
-//! What the threads of a process share, and how their reads are judged.
+//! The state that the threads of a process share, by which their reads are judged.
 
 use super::choosers::RecordLengths;
 use super::properties::{Properties, RecordShape};
@@ -27,7 +27,7 @@ pub(super) fn record_maker(shape: RecordShape, seed: u64) -> Result<Maker, Error
     Ok(Maker::new(shape.keys, values, lengths))
 }
 
-/// What the threads of a process share.
+/// The state that the threads of a process share.
 pub(super) struct SharedState {
     /// Each worker has a clone; they have one pool of values.
     pub(super) maker: Maker,

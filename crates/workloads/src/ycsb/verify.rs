@@ -17,7 +17,7 @@ use trueput_record::measurement::Check;
 
 /// Records that one transaction looks at: no snapshot stays open for long.
 const BATCH: u64 = 4_096;
-/// What `sample` compares whole: one record in so many.
+/// `sample` compares one record in so many as a whole.
 const SAMPLE: u64 = 10;
 
 /// The results, and the checks where verification is on and the engine keeps anything.
@@ -66,7 +66,7 @@ pub(super) fn verify(
     Ok(conclusion)
 }
 
-/// What a pass over all records found.
+/// A pass over all records, with its findings.
 struct DatabaseCheck {
     maker: Maker,
     trial: TrialVersions,

@@ -1,8 +1,8 @@
 //! Versions of records, and which of them a read may find.
 //!
-//! A version is a tag for the trial and a count of the record's updates in that trial. So the counts
-//! of all records add up to the trial's updates, unless one was lost; and trials that share a load
-//! need not know of each other.
+//! A version is a tag for the trial and a count of the record's updates in that trial. So the
+//! counts of all records add up to the trial's updates, unless one was lost; and trials that share
+//! a load need not know of each other.
 
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 
@@ -42,7 +42,7 @@ impl TrialVersions {
     }
 }
 
-/// What the threads of a process know of the updates of each record.
+/// The updates of each record that the threads of a process know of.
 #[derive(Debug, Default)]
 pub(super) struct UpdateCounts {
     records: Box<[RecordUpdates]>,

@@ -40,7 +40,7 @@ pub(super) struct Worker<'a> {
     key: KeyBuffer,
     /// The last key of a scan.
     last: Vec<u8>,
-    /// What a client would be handed.
+    /// The bytes that a client would receive.
     copied: Vec<u8>,
     reads: ReadCounts,
     updated: u64,
@@ -141,9 +141,9 @@ impl<'a> Worker<'a> {
         })
     }
 
-    /// Gets an item's record by `get`, takes over what is wanted of it, and checks it against `floor`,
-    /// which is from before its transaction began. The version; `None` where nothing is there that
-    /// can be trusted.
+    /// Gets an item's record by `get`, takes over what is wanted of it, and checks it against
+    /// `floor`, which is from before its transaction began. The version; `None` where nothing is
+    /// there that can be trusted.
     fn look_up(
         &mut self,
         session: &mut dyn Session,
@@ -271,7 +271,7 @@ impl<'a> Worker<'a> {
     }
 }
 
-/// What is being done, for an error's text.
+/// Describes an operation on a record, for an error's text.
 fn doing(what: &'static str, item: u64) -> impl FnOnce() -> String {
     move || format!("{what} record {item}")
 }

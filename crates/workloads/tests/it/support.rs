@@ -1,5 +1,5 @@
-//! What the tests of several workloads share: changing a database behind a workload's back, and reading
-//! what its verification finds.
+//! What the tests of several workloads share: changing a database behind a workload's back, and
+//! reading what its verification finds.
 
 use std::collections::BTreeMap;
 use trueput_engine::{Database, Mode, Session};

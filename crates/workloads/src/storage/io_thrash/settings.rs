@@ -1,4 +1,4 @@
-//! What can be set about `io-thrash`.
+//! The settings of `io-thrash`.
 
 use super::super::log_record::MIN_RECORD_BYTES;
 use trueput_engine::parameters;

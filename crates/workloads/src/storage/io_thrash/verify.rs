@@ -62,7 +62,7 @@ fn finding(ended: &ExecutionSummary, worker: usize, name: &str) -> u64 {
     count.copied().unwrap_or_default()
 }
 
-/// What the meter counted is what the workers did, the warm-up's share excepted; and every read
+/// Checks that the meter counted what the workers did, the warm-up excepted, and that every read
 /// found what was written last.
 fn check_counts(job: &IoThrashJob, ended: &ExecutionSummary) -> Vec<Check> {
     let sum = |name: &str| -> u64 {
@@ -92,7 +92,7 @@ fn check_counts(job: &IoThrashJob, ended: &ExecutionSummary) -> Vec<Check> {
     checks
 }
 
-/// What was found in the databases.
+/// The blocks of the databases, counted and checked.
 #[derive(Default)]
 struct BlockCheck {
     whole: u64,

@@ -1,4 +1,4 @@
-//! What one worker does to its database and its journal.
+//! One worker's reads and writes of its database and its journal.
 
 use super::super::buffer::PageBuffer;
 use super::super::io_error;
@@ -89,7 +89,7 @@ struct Worker<'j> {
     journal: File,
     writers: [RecordWriter; 2],
     block: PageBuffer,
-    /// What is read, so that what is written need not be filled anew.
+    /// The block that was read last, apart so that the written one need not be filled anew.
     found: PageBuffer,
     record: PageBuffer,
     /// By block, how often it has been written.

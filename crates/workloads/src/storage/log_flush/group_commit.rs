@@ -55,7 +55,7 @@ impl GroupCommit {
     /// Appends a record, and returns when it is durable.
     ///
     /// # Errors
-    /// What the operating system said to whoever wrote it.
+    /// The operating system's, to the worker that wrote the record.
     pub(super) fn commit(
         &self,
         record_writer: &RecordWriter,

@@ -1,4 +1,4 @@
-//! What the log of any engine could do here: write a record, make it durable, repeat.
+//! The work of any engine's log on its own: write a record, make it durable, repeat.
 //!
 //! `docs/workloads/log-flush.md` says what is measured and why.
 
@@ -33,7 +33,7 @@ mod kinds {
 /// Commits where neither a number nor a duration is given: as many as in Berkeley DB's example.
 const DEFAULT_OPERATIONS: u64 = 1_000;
 
-/// What a file is used for before it is used again from its start, where the plan does not say.
+/// Bytes of a file before it is used again from its start, where the plan does not say.
 const LAID_OUT_BYTES: u64 = 64 << 20;
 const GROWING_BYTES: u64 = 1 << 30;
 
@@ -141,7 +141,7 @@ struct LogFlushJob {
     operations: u64,
     duration_s: Option<f64>,
     warm_up: bool,
-    /// What the threads of one process share, made by the first of them.
+    /// Shared by the threads of one process, made by the first of them.
     group: OnceLock<GroupCommit>,
     cursor: OnceLock<LogCursor>,
 }
@@ -161,12 +161,12 @@ impl LogFlushJob {
         if self.apart { 1 } else { workers }
     }
 
-    /// What a file is long before the workers start.
+    /// The length of a file before the workers start.
     fn laid_out_bytes(&self, workers: u32) -> u64 {
         self.log.file_bytes(self.writers(workers))
     }
 
-    /// What all files are long in the end.
+    /// The length of all files in the end.
     fn bytes_of_files(&self, workers: u32) -> u64 {
         let files = u64::from(self.files(workers));
         let whole = files.saturating_mul(self.laid_out_bytes(workers));

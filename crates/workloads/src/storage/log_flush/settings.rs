@@ -1,4 +1,4 @@
-//! What can be set about `log-flush`.
+//! The settings of `log-flush`.
 
 use super::super::file::FileLayout;
 use super::super::write_channel::FlushMethod;

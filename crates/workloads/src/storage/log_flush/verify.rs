@@ -88,7 +88,7 @@ fn results(
     }
 }
 
-/// What the meter counted is what the workers wrote, the warm-up's share excepted.
+/// Checks that the meter counted what the workers wrote, the warm-up excepted.
 fn check_counts(job: &LogFlushJob, ended: &ExecutionSummary, written: &[u64]) -> Check {
     let counted = ended.counts.first().copied().unwrap_or_default();
     let written: u64 = written.iter().sum();

@@ -1,4 +1,4 @@
-//! What one worker does: commits, together with others or each by itself.
+//! The commits of one worker, together with others or by itself.
 
 use super::super::buffer::PageBuffer;
 use super::super::io_error;

@@ -1,8 +1,8 @@
 //! The isolation tests 1 to 9 that TPC-C revision 5.11 lays down in clauses 3.4.2.1 to 3.4.2.9.
 //!
 //! In each, a transaction T1 stops half-way, a second one is begun beside it, and T1 goes on when
-//! that has ended or has been waited for. What stops, where, and what is verified is after the clause
-//! that each test names. Other than the clauses, which are written for engines that lock:
+//! that has ended or has been waited for. What stops, where, and what is verified is after the
+//! clause that each test names. Other than the clauses, which are written for engines that lock:
 //!
 //! - Neither order is asked for. Tests 1 to 6 have the second transaction wait; clause 3.4.2 leaves
 //!   it to other schemes to be tested in another way. Here one that does not wait may see what was
@@ -15,8 +15,8 @@
 //! Each check says which case was followed, as the comments of clauses 3.4.2.7 to 3.4.2.9 ask.
 
 use super::{
-    AcidSuite, CUSTOMER, CompletionMode, DISTRICT, WAREHOUSE, ended, is_raised_within, join_thread,
-    none_after_conflict, within,
+    AcidSuite, CUSTOMER, CompletionMode, DISTRICT, WAREHOUSE, end_transaction, is_raised_within,
+    join_thread, none_after_conflict, run_transaction,
 };
 use crate::Error;
 use crate::tpcc::input::{Delivery, Line, NewOrder, Payment};
@@ -36,7 +36,7 @@ const HALF_WAY_WITHIN: Duration = Duration::from_secs(60);
 /// The items x and y of test 7, and those that fill the orders up to five lines.
 const ITEMS: [u32; 2] = [1, 2];
 const LINES: [(u32, u8); 5] = [(1, 3), (2, 4), (1, 5), (3, 1), (4, 2)];
-/// What is paid in tests 5 and 6, cents.
+/// The amount that is paid in tests 5 and 6, cents.
 const PAID: i64 = 700;
 /// O_CARRIER_ID of the deliveries.
 const CARRIER: u8 = 7;
@@ -47,9 +47,9 @@ const WRITER: u32 = 2_000;
 
 type CaseResult<T> = std::result::Result<T, Error>;
 
-/// What two transactions came to.
+/// The results of two concurrent transactions.
 struct ConcurrentResults<R, S> {
-    /// What T1 came to; `None` where the engine rolled it back.
+    /// The result of T1; `None` where the engine rolled it back.
     first: Option<R>,
     second: S,
     /// Whether the second had ended before T1 went on.
@@ -79,7 +79,7 @@ impl<R, S> ConcurrentResults<R, S> {
     }
 }
 
-/// What an order-status shows of the customer's last order.
+/// The customer's last order, as an order-status shows it.
 #[derive(Debug, Clone, PartialEq)]
 struct LastOrder {
     order: Option<OrderRow>,
@@ -123,7 +123,7 @@ impl AcidSuite<'_> {
     }
 
     /// Begins T1 with `start`, has `second` done beside it, and goes on with `rest`.
-    fn beside<A, R, S: Send>(
+    fn run_concurrently<A, R, S: Send>(
         &self,
         (mode, stop): (Mode, CompletionMode),
         mut start: impl FnMut(&mut dyn Tables) -> Result<A>,
@@ -134,7 +134,7 @@ impl AcidSuite<'_> {
         let beside = || {
             let done = self.with("the second transaction", |tables| {
                 is_raised_within(&is_half_way, HALF_WAY_WITHIN);
-                again(|| second(tables))
+                retry_conflicts(|| second(tables))
             });
             is_over.store(true, Relaxed);
             done
@@ -142,11 +142,11 @@ impl AcidSuite<'_> {
         std::thread::scope(|scope| {
             let thread = scope.spawn(beside);
             let first = self.with("the first transaction", |tables| {
-                let started = again(|| begin_transaction(tables, mode, &mut start))?;
+                let started = retry_conflicts(|| begin_transaction(tables, mode, &mut start))?;
                 is_half_way.store(true, Relaxed);
                 let has_overtaken = is_raised_within(&is_over, PATIENCE);
                 let done = rest(tables, started);
-                let first = none_after_conflict(ended(tables, stop, done))?;
+                let first = none_after_conflict(end_transaction(tables, stop, done))?;
                 Ok((first, has_overtaken))
             });
             // Where it went wrong, the second must not wait for it.
@@ -163,7 +163,7 @@ impl AcidSuite<'_> {
 
     fn read<T>(&self, read: impl FnMut(&mut dyn Tables) -> Result<T>) -> CaseResult<T> {
         self.with("reading", |tables| {
-            within(tables, Mode::Read, CompletionMode::Commit, read)
+            run_transaction(tables, Mode::Read, CompletionMode::Commit, read)
         })
     }
 
@@ -182,9 +182,9 @@ impl AcidSuite<'_> {
         };
         let before = self.read(LastOrder::read)?;
         let status = |tables: &mut dyn Tables| {
-            within(tables, Mode::Read, CompletionMode::Commit, LastOrder::read)
+            run_transaction(tables, Mode::Read, CompletionMode::Commit, LastOrder::read)
         };
-        let run = self.beside((Mode::Write, stop), place, status, as_it_is)?;
+        let run = self.run_concurrently((Mode::Write, stop), place, status, as_it_is)?;
         let after = self.read(LastOrder::read)?;
         let left = match (stop, run.first) {
             (CompletionMode::Commit, Some(order)) => (Some(order), LINES.to_vec()),
@@ -214,7 +214,7 @@ impl AcidSuite<'_> {
             }
         };
         let next = self.next_order()?;
-        let run = self.beside((Mode::Write, stop), place, order, as_it_is)?;
+        let run = self.run_concurrently((Mode::Write, stop), place, order, as_it_is)?;
         let expected = match (stop, run.first) {
             (CompletionMode::Commit, Some(_)) => (Some(next), next + 1, next + 2),
             (CompletionMode::Abort, Some(_)) => (Some(next), next, next + 1),
@@ -230,9 +230,9 @@ impl AcidSuite<'_> {
         Ok(state.next_order)
     }
 
-    /// Clauses 3.4.2.5 and 3.4.2.6: T1 is a delivery that stops before its end, the second a payment
-    /// of a customer whose order is being delivered. C_BALANCE has both in it, or the payment alone
-    /// where T1 was rolled back.
+    /// Clauses 3.4.2.5 and 3.4.2.6: T1 is a delivery that stops before its end, the second a
+    /// payment of a customer whose order is being delivered. C_BALANCE has both in it, or the
+    /// payment alone where T1 was rolled back.
     fn a_payment_beside_a_delivery(&self, stop: CompletionMode) -> CaseResult<Check> {
         let (name, writer) = match stop {
             CompletionMode::Commit => (
@@ -245,7 +245,7 @@ impl AcidSuite<'_> {
             ),
         };
         // There is something to deliver.
-        self.with("ordering", |tables| again(|| order(tables)))?;
+        self.with("ordering", |tables| retry_conflicts(|| order(tables)))?;
         let customer = self.read(customer_of_oldest)?;
         let before = self.read(|tables| balance(tables, customer))?;
         let payment = Payment {
@@ -260,7 +260,7 @@ impl AcidSuite<'_> {
             let mut scratch = TransactionBuffers::default();
             transaction::payment(tables, &mut scratch, &payment, AT, (writer, 0))
         };
-        let run = self.beside((Mode::Write, stop), deliver, pay, as_it_is)?;
+        let run = self.run_concurrently((Mode::Write, stop), deliver, pay, as_it_is)?;
         let delivered = match (stop, run.first) {
             (CompletionMode::Commit, Some(amount)) => amount,
             _ => 0,
@@ -269,23 +269,24 @@ impl AcidSuite<'_> {
         Ok(run.check(name, &after, &[before + delivered - PAID]))
     }
 
-    /// Clause 3.4.2.7: a new-order stops when it has read the price of item x, prices of x and y are
-    /// raised by a tenth beside it, and it goes on to read x again, and y: every line has the price
-    /// that was there when it began, unless it is rolled back (the clause's case B). The prices are
-    /// the new ones afterwards (cases A, B and D; C does not come, as the change is tried again).
+    /// Clause 3.4.2.7: a new-order stops when it has read the price of item x, prices of x and y
+    /// are raised by a tenth beside it, and it goes on to read x again, and y: every line has the
+    /// price that was there when it began, unless it is rolled back (the clause's case B). The
+    /// prices are the new ones afterwards (cases A, B and D; C does not come, as the change is
+    /// tried again).
     fn prices_changed_under_a_new_order(&self) -> CaseResult<Check> {
         let name = "isolation test 7 (clause 3.4.2.7): prices changed under a new-order";
         let old = self.read(prices)?;
         let new = old.map(|price| price + price / 10);
         let change = |tables: &mut dyn Tables| {
-            within(tables, Mode::Write, CompletionMode::Commit, |tables| {
+            run_transaction(tables, Mode::Write, CompletionMode::Commit, |tables| {
                 let mut changes = ITEMS.into_iter().zip(new);
                 changes.try_for_each(|(item, price)| tables.set_price(item, price))
             })
         };
         let first_look = |tables: &mut dyn Tables| price(tables, ITEMS[0]);
         let rest = |tables: &mut dyn Tables, seen| Ok((seen, place(tables)?));
-        let run = self.beside(
+        let run = self.run_concurrently(
             (Mode::Write, CompletionMode::Commit),
             first_look,
             change,
@@ -307,13 +308,13 @@ impl AcidSuite<'_> {
         Ok(run.check(name, &found, &[vec![x, x, y, x]]))
     }
 
-    /// Clause 3.4.2.8: a delivery stops when it has found no row of NEW-ORDER, a new-order is placed
-    /// beside it, and the delivery looks again: there is still none.
+    /// Clause 3.4.2.8: a delivery stops when it has found no row of NEW-ORDER, a new-order is
+    /// placed beside it, and the delivery looks again: there is still none.
     fn a_new_order_under_a_delivery(&self) -> CaseResult<Check> {
         let name = "isolation test 8 (clause 3.4.2.8): a new-order under a delivery";
         while self.with("delivering", |tables| {
             let (mut scratch, input) = (TransactionBuffers::default(), DELIVERY);
-            again(|| transaction::delivery(tables, &mut scratch, &input, AT))
+            retry_conflicts(|| transaction::delivery(tables, &mut scratch, &input, AT))
         })? > 0
         {}
         let look = |tables: &mut dyn Tables| {
@@ -322,7 +323,7 @@ impl AcidSuite<'_> {
             Ok(due.len())
         };
         let look_again = |tables: &mut dyn Tables, found| Ok((found, new_orders(tables)?));
-        let run = self.beside(
+        let run = self.run_concurrently(
             (Mode::Write, CompletionMode::Commit),
             look,
             order,
@@ -335,13 +336,14 @@ impl AcidSuite<'_> {
         }
     }
 
-    /// Clause 3.4.2.9: an order-status stops when it has read the customer's last order, a new-order
-    /// of that customer is placed beside it, and the order-status looks again: it is the same order.
+    /// Clause 3.4.2.9: an order-status stops when it has read the customer's last order, a
+    /// new-order of that customer is placed beside it, and the order-status looks again: it is the
+    /// same order.
     fn a_new_order_under_an_order_status(&self) -> CaseResult<Check> {
         let name = "isolation test 9 (clause 3.4.2.9): a new-order under an order-status";
         let before = self.read(last_order)?;
         let look_again = |tables: &mut dyn Tables, seen| Ok((seen, last_order(tables)?));
-        let run = self.beside(
+        let run = self.run_concurrently(
             (Mode::Read, CompletionMode::Commit),
             last_order,
             order,
@@ -367,7 +369,7 @@ fn as_it_is<T>(_: &mut dyn Tables, value: T) -> Result<T> {
 }
 
 /// Tries until there is no conflict.
-fn again<T>(mut attempt: impl FnMut() -> Result<T>) -> Result<T> {
+fn retry_conflicts<T>(mut attempt: impl FnMut() -> Result<T>) -> Result<T> {
     loop {
         if let Some(value) = none_after_conflict(attempt())? {
             return Ok(value);

@@ -8,7 +8,7 @@ use super::super::rows::{
 };
 use super::super::text::FixedText;
 
-/// What stands for a moment that is not set.
+/// Stands for a moment that is not set.
 const NEVER: i64 = i64::MIN;
 
 /// Where C_BALANCE, C_YTD_PAYMENT, C_PAYMENT_CNT and C_DELIVERY_CNT stand.

@@ -39,22 +39,26 @@ pub(super) enum KeySpace {
 }
 
 /// Starts a key of a table that belongs to warehouses.
-pub(super) fn of_warehouse(key: &mut KeyBuffer, space: KeySpace, warehouse: u32) -> &mut KeyBuffer {
+pub(super) fn warehouse_key(
+    key: &mut KeyBuffer,
+    space: KeySpace,
+    warehouse: u32,
+) -> &mut KeyBuffer {
     key.clear().u8(space as u8).u32(warehouse)
 }
 
 /// Starts a key of a table that belongs to districts.
-pub(super) fn of_district(
+pub(super) fn district_key(
     key: &mut KeyBuffer,
     space: KeySpace,
     warehouse: u32,
     district: u8,
 ) -> &mut KeyBuffer {
-    of_warehouse(key, space, warehouse).u8(district)
+    warehouse_key(key, space, warehouse).u8(district)
 }
 
 /// Starts a key that is of no warehouse.
-pub(super) fn of_none(key: &mut KeyBuffer, space: KeySpace) -> &mut KeyBuffer {
+pub(super) fn global_key(key: &mut KeyBuffer, space: KeySpace) -> &mut KeyBuffer {
     key.clear().u8(space as u8)
 }
 
@@ -115,13 +119,13 @@ mod tests {
     #[test]
     fn a_prefix_covers_its_continuations_and_nothing_else() {
         let mut prefix = KeyPrefix::new();
-        of_district(prefix.write(), KeySpace::Order, u32::MAX, 255);
+        district_key(prefix.write(), KeySpace::Order, u32::MAX, 255);
         let mut key = KeyBuffer::new();
-        let inside = of_district(&mut key, KeySpace::Order, u32::MAX, 255)
+        let inside = district_key(&mut key, KeySpace::Order, u32::MAX, 255)
             .u32(9)
             .as_bytes()
             .to_vec();
-        let above = of_warehouse(&mut key, KeySpace::OrderCustomer, 0)
+        let above = warehouse_key(&mut key, KeySpace::OrderCustomer, 0)
             .as_bytes()
             .to_vec();
         let range = prefix.range();
@@ -133,11 +137,11 @@ mod tests {
     fn a_name_is_no_prefix_of_a_longer_one() {
         let mut prefix = KeyPrefix::new();
         name(
-            of_district(prefix.write(), KeySpace::CustomerName, 1, 1),
+            district_key(prefix.write(), KeySpace::CustomerName, 1, 1),
             b"BAR",
         );
         let mut key = KeyBuffer::new();
-        of_district(&mut key, KeySpace::CustomerName, 1, 1);
+        district_key(&mut key, KeySpace::CustomerName, 1, 1);
         let longer = name(&mut key, b"BARBAR").as_bytes().to_vec();
         let range = prefix.range();
         assert!(!(range.admits_from_below(&longer) && range.admits_from_above(&longer)));

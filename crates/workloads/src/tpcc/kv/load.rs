@@ -1,6 +1,6 @@
 //! Rows of the load, put as records.
 
-use super::keys::{KeySpace, name, of_district, of_none, of_warehouse};
+use super::keys::{KeySpace, district_key, global_key, name, warehouse_key};
 use super::{KeyValue, codec};
 use crate::tpcc::rows::{CustomerRow, DistrictRow, OrderRow, WarehouseRow};
 use crate::tpcc::tables::{Rows, Tables};
@@ -20,7 +20,7 @@ impl KeyValue<'_> {
                 self.count(&mut bytes)
             }),
             Rows::NewOrders(rows) => each(rows, |row| {
-                of_district(
+                district_key(
                     &mut self.key,
                     KeySpace::NewOrder,
                     row.warehouse,
@@ -34,11 +34,11 @@ impl KeyValue<'_> {
                 self.count(&mut bytes)
             }),
             Rows::Items(rows) => each(rows, |row| {
-                of_none(&mut self.key, KeySpace::Item).u32(row.id);
+                global_key(&mut self.key, KeySpace::Item).u32(row.id);
                 self.put_counted(|value| codec::put_item(row, value), &mut bytes)
             }),
             Rows::Stocks(rows) => each(rows, |row| {
-                of_warehouse(&mut self.key, KeySpace::Stock, row.warehouse).u32(row.item);
+                warehouse_key(&mut self.key, KeySpace::Stock, row.warehouse).u32(row.item);
                 self.put_counted(|value| codec::put_stock(row, value), &mut bytes)
             }),
         }?;
@@ -59,21 +59,21 @@ impl KeyValue<'_> {
     }
 
     fn put_warehouse(&mut self, row: &WarehouseRow, bytes: &mut u64) -> Result<()> {
-        of_warehouse(&mut self.key, KeySpace::Warehouse, row.id);
+        warehouse_key(&mut self.key, KeySpace::Warehouse, row.id);
         self.put_counted(|value| codec::put_warehouse(row, value), bytes)?;
-        of_warehouse(&mut self.key, KeySpace::WarehouseYtd, row.id);
+        warehouse_key(&mut self.key, KeySpace::WarehouseYtd, row.id);
         self.put_counted(|value| sum(row.ytd, value), bytes)
     }
 
     fn put_district(&mut self, row: &DistrictRow, bytes: &mut u64) -> Result<()> {
-        of_district(&mut self.key, KeySpace::District, row.warehouse, row.id);
+        district_key(&mut self.key, KeySpace::District, row.warehouse, row.id);
         self.put_counted(|value| codec::put_district(row, value), bytes)?;
-        of_district(&mut self.key, KeySpace::DistrictYtd, row.warehouse, row.id);
+        district_key(&mut self.key, KeySpace::DistrictYtd, row.warehouse, row.id);
         self.put_counted(|value| sum(row.ytd, value), bytes)
     }
 
     fn put_customer(&mut self, row: &CustomerRow, bytes: &mut u64) -> Result<()> {
-        of_district(
+        district_key(
             &mut self.key,
             KeySpace::Customer,
             row.warehouse,
@@ -81,7 +81,7 @@ impl KeyValue<'_> {
         )
         .u32(row.id);
         self.put_counted(|value| codec::put_customer(row, value), bytes)?;
-        of_district(
+        district_key(
             &mut self.key,
             KeySpace::CustomerName,
             row.warehouse,
@@ -93,9 +93,9 @@ impl KeyValue<'_> {
     }
 
     fn put_order(&mut self, row: &OrderRow, bytes: &mut u64) -> Result<()> {
-        of_district(&mut self.key, KeySpace::Order, row.warehouse, row.district).u32(row.id);
+        district_key(&mut self.key, KeySpace::Order, row.warehouse, row.district).u32(row.id);
         self.put_counted(|value| codec::put_order(row, value), bytes)?;
-        of_district(
+        district_key(
             &mut self.key,
             KeySpace::OrderCustomer,
             row.warehouse,

@@ -13,7 +13,7 @@ use super::tables::{
     HistoryState, Item, LineState, OrderNumber, OrderState, Place, ReadIntent, Rows, Stock,
     StockChange, StockKey, Tables, UndeliveredOrder,
 };
-use keys::{KeyPrefix, KeySpace, of_district, of_none, of_warehouse};
+use keys::{KeyPrefix, KeySpace, district_key, global_key, warehouse_key};
 use trueput_engine::key::KeyBuffer;
 use trueput_engine::{Error, Mode, Result, Session};
 
@@ -158,12 +158,12 @@ impl Tables for KeyValue<'_> {
 
     fn insert_order(&mut self, order: &OrderRow) -> Result<()> {
         let (warehouse, district) = (order.warehouse, order.district);
-        of_district(&mut self.key, KeySpace::Order, warehouse, district).u32(order.id);
+        district_key(&mut self.key, KeySpace::Order, warehouse, district).u32(order.id);
         codec::put_order(order, &mut self.value);
         self.store()?;
-        of_district(&mut self.key, KeySpace::NewOrder, warehouse, district).u32(order.id);
+        district_key(&mut self.key, KeySpace::NewOrder, warehouse, district).u32(order.id);
         self.session.put(self.key.as_bytes(), &[])?;
-        of_district(&mut self.key, KeySpace::OrderCustomer, warehouse, district)
+        district_key(&mut self.key, KeySpace::OrderCustomer, warehouse, district)
             .u32(order.customer)
             .u32(order.id);
         self.session.put(self.key.as_bytes(), &[])
@@ -172,7 +172,7 @@ impl Tables for KeyValue<'_> {
     fn items(&mut self, ids: &[u32], out: &mut Vec<Option<Item>>) -> Result<()> {
         out.clear();
         for &id in ids {
-            of_none(&mut self.key, KeySpace::Item).u32(id);
+            global_key(&mut self.key, KeySpace::Item).u32(id);
             let item = self.read("ITEM", codec::item)?;
             out.push(item.map(|item| Item {
                 price: item.price,
@@ -193,7 +193,7 @@ impl Tables for KeyValue<'_> {
 
     fn insert_order_lines(&mut self, lines: &[OrderLineRow]) -> Result<()> {
         for line in lines {
-            of_district(
+            district_key(
                 &mut self.key,
                 KeySpace::OrderLine,
                 line.warehouse,
@@ -208,9 +208,9 @@ impl Tables for KeyValue<'_> {
     }
 
     fn pay_warehouse(&mut self, warehouse: u32, amount: i64) -> Result<Place> {
-        of_warehouse(&mut self.key, KeySpace::WarehouseYtd, warehouse);
+        warehouse_key(&mut self.key, KeySpace::WarehouseYtd, warehouse);
         self.add_to_sum("W_YTD", amount)?;
-        of_warehouse(&mut self.key, KeySpace::Warehouse, warehouse);
+        warehouse_key(&mut self.key, KeySpace::Warehouse, warehouse);
         let row = self.read("WAREHOUSE", |value| codec::warehouse(warehouse, value))?;
         let row = row.ok_or_else(|| missing("the row", warehouse, 0, 0))?;
         Ok(Place {
@@ -220,9 +220,9 @@ impl Tables for KeyValue<'_> {
     }
 
     fn pay_district(&mut self, warehouse: u32, district: u8, amount: i64) -> Result<Place> {
-        of_district(&mut self.key, KeySpace::DistrictYtd, warehouse, district);
+        district_key(&mut self.key, KeySpace::DistrictYtd, warehouse, district);
         self.add_to_sum("D_YTD", amount)?;
-        of_district(&mut self.key, KeySpace::District, warehouse, district);
+        district_key(&mut self.key, KeySpace::District, warehouse, district);
         let decode = |value: &[u8]| codec::district(warehouse, district, value);
         let row = self.read("DISTRICT", decode)?;
         let row = row.ok_or_else(|| missing("the row", warehouse, district, 0))?;
@@ -248,7 +248,7 @@ impl Tables for KeyValue<'_> {
     }
 
     fn insert_history(&mut self, row: &HistoryRow) -> Result<()> {
-        of_none(&mut self.key, KeySpace::History)
+        global_key(&mut self.key, KeySpace::History)
             .u32(row.writer)
             .u64(row.number);
         codec::put_history(row, &mut self.value);
@@ -308,7 +308,7 @@ impl Tables for KeyValue<'_> {
     }
 
     fn set_price(&mut self, item: u32, price: i64) -> Result<()> {
-        of_none(&mut self.key, KeySpace::Item).u32(item);
+        global_key(&mut self.key, KeySpace::Item).u32(item);
         let row = self.read("ITEM", codec::item)?;
         let row = row.ok_or_else(|| missing("item", 0, 0, item))?;
         codec::put_item(&ItemRow { price, ..row }, &mut self.value);
@@ -330,7 +330,7 @@ impl Tables for KeyValue<'_> {
     }
 
     fn warehouse_ytd(&mut self, warehouse: u32) -> Result<i64> {
-        of_warehouse(&mut self.key, KeySpace::WarehouseYtd, warehouse);
+        warehouse_key(&mut self.key, KeySpace::WarehouseYtd, warehouse);
         let ytd = self.read("W_YTD", |value| {
             codec::peek(value, 0).map(i64::from_le_bytes)
         })?;
@@ -338,11 +338,11 @@ impl Tables for KeyValue<'_> {
     }
 
     fn district_state(&mut self, warehouse: u32, district: u8) -> Result<DistrictState> {
-        of_district(&mut self.key, KeySpace::DistrictYtd, warehouse, district);
+        district_key(&mut self.key, KeySpace::DistrictYtd, warehouse, district);
         let ytd = self.read("D_YTD", |value| {
             codec::peek(value, 0).map(i64::from_le_bytes)
         })?;
-        of_district(&mut self.key, KeySpace::District, warehouse, district);
+        district_key(&mut self.key, KeySpace::District, warehouse, district);
         let order = self.read("DISTRICT", codec::district_order)?;
         let (ytd, (next_order, _)) = ytd
             .zip(order)
@@ -356,7 +356,7 @@ impl Tables for KeyValue<'_> {
         district: u8,
         visitor: &mut dyn FnMut(CustomerState),
     ) -> Result<()> {
-        of_district(self.prefix.write(), KeySpace::Customer, warehouse, district);
+        district_key(self.prefix.write(), KeySpace::Customer, warehouse, district);
         self.each("CUSTOMER", visitor, |key, value| {
             let (balance, ytd_payment) = codec::customer_money(value)?;
             Some(CustomerState {
@@ -368,7 +368,7 @@ impl Tables for KeyValue<'_> {
     }
 
     fn each_history(&mut self, visitor: &mut dyn FnMut(HistoryState)) -> Result<()> {
-        of_none(self.prefix.write(), KeySpace::History);
+        global_key(self.prefix.write(), KeySpace::History);
         self.each("HISTORY", visitor, |_, value| {
             let row = codec::history(value)?;
             Some(HistoryState {
@@ -388,7 +388,7 @@ impl Tables for KeyValue<'_> {
         district: u8,
         visitor: &mut dyn FnMut(OrderState),
     ) -> Result<()> {
-        of_district(self.prefix.write(), KeySpace::Order, warehouse, district);
+        district_key(self.prefix.write(), KeySpace::Order, warehouse, district);
         self.each("ORDER", visitor, |key, value| {
             let row = codec::order(warehouse, district, keys::last_u32(key)?, value)?;
             Some(OrderState {
@@ -406,7 +406,7 @@ impl Tables for KeyValue<'_> {
         district: u8,
         visitor: &mut dyn FnMut(u32),
     ) -> Result<()> {
-        of_district(self.prefix.write(), KeySpace::NewOrder, warehouse, district);
+        district_key(self.prefix.write(), KeySpace::NewOrder, warehouse, district);
         self.each("NEW-ORDER", visitor, |key, _| keys::last_u32(key))
     }
 
@@ -416,7 +416,7 @@ impl Tables for KeyValue<'_> {
         district: u8,
         visitor: &mut dyn FnMut(LineState),
     ) -> Result<()> {
-        of_district(
+        district_key(
             self.prefix.write(),
             KeySpace::OrderLine,
             warehouse,

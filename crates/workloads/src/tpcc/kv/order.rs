@@ -1,6 +1,6 @@
-//! What new-order, order-status and stock-level do with records.
+//! Records of new-order, order-status and stock-level.
 
-use super::keys::{self, KeySpace, of_district, of_warehouse};
+use super::keys::{self, KeySpace, district_key, warehouse_key};
 use super::{KeyValue, codec, damaged, missing};
 use crate::tpcc::rows::{OrderLineRow, OrderRow};
 use crate::tpcc::tables::{BuyerState, OrderNumber, Stock, StockChange, StockKey};
@@ -17,10 +17,10 @@ impl KeyValue<'_> {
         district: u8,
         customer: u32,
     ) -> Result<BuyerState> {
-        of_warehouse(&mut self.key, KeySpace::Warehouse, warehouse);
+        warehouse_key(&mut self.key, KeySpace::Warehouse, warehouse);
         let tax = self.read("WAREHOUSE", codec::warehouse_tax)?;
         let warehouse_tax = tax.ok_or_else(|| missing("the row", warehouse, 0, 0))?;
-        of_district(&mut self.key, KeySpace::Customer, warehouse, district).u32(customer);
+        district_key(&mut self.key, KeySpace::Customer, warehouse, district).u32(customer);
         let found = self.read("CUSTOMER", codec::buyer)?;
         let (discount, credit, last) =
             found.ok_or_else(|| missing("customer", warehouse, district, customer))?;
@@ -37,7 +37,7 @@ impl KeyValue<'_> {
         warehouse: u32,
         district: u8,
     ) -> Result<OrderNumber> {
-        of_district(&mut self.key, KeySpace::District, warehouse, district);
+        district_key(&mut self.key, KeySpace::District, warehouse, district);
         if !self.fetch()? {
             return Err(missing("the row", warehouse, district, 0));
         }
@@ -62,7 +62,7 @@ impl KeyValue<'_> {
         out.clear();
         self.stocks.clear();
         for stock in keys {
-            of_warehouse(&mut self.key, KeySpace::Stock, stock.warehouse).u32(stock.item);
+            warehouse_key(&mut self.key, KeySpace::Stock, stock.warehouse).u32(stock.item);
             let (kept, mut seen) = (&mut self.stocks, None);
             let found = self.session.get(self.key.as_bytes(), &mut |value| {
                 kept.keep(0, value);
@@ -87,7 +87,7 @@ impl KeyValue<'_> {
                 .and_then(|()| codec::patch(value, REMOTE_COUNT, change.remote_count.to_le_bytes()))
                 .ok_or_else(|| damaged("STOCK"))?;
             let StockKey { warehouse, item } = change.key;
-            of_warehouse(&mut self.key, KeySpace::Stock, warehouse).u32(item);
+            warehouse_key(&mut self.key, KeySpace::Stock, warehouse).u32(item);
             self.session.put(self.key.as_bytes(), value)?;
         }
         Ok(())
@@ -100,7 +100,7 @@ impl KeyValue<'_> {
         district: u8,
         customer: u32,
     ) -> Result<Option<OrderRow>> {
-        of_district(
+        district_key(
             self.prefix.write(),
             KeySpace::OrderCustomer,
             warehouse,
@@ -117,7 +117,7 @@ impl KeyValue<'_> {
         let Some(id) = newest else {
             return Ok(None);
         };
-        of_district(&mut self.key, KeySpace::Order, warehouse, district).u32(id);
+        district_key(&mut self.key, KeySpace::Order, warehouse, district).u32(id);
         let found = self.read("ORDER", |value| {
             codec::order(warehouse, district, id, value)
         })?;
@@ -134,7 +134,7 @@ impl KeyValue<'_> {
         out: &mut Vec<OrderLineRow>,
     ) -> Result<()> {
         out.clear();
-        of_district(
+        district_key(
             self.prefix.write(),
             KeySpace::OrderLine,
             warehouse,
@@ -159,12 +159,12 @@ impl KeyValue<'_> {
         district: u8,
         threshold: i32,
     ) -> Result<u64> {
-        of_district(&mut self.key, KeySpace::District, warehouse, district);
+        district_key(&mut self.key, KeySpace::District, warehouse, district);
         let found = self.read("DISTRICT", codec::district_order)?;
         let (next, _) = found.ok_or_else(|| missing("the row", warehouse, district, 0))?;
         let first = next.saturating_sub(ORDERS_LOOKED_AT);
-        of_district(&mut self.key, KeySpace::OrderLine, warehouse, district).u32(first);
-        let upper = of_district(
+        district_key(&mut self.key, KeySpace::OrderLine, warehouse, district).u32(first);
+        let upper = district_key(
             self.prefix.write(),
             KeySpace::OrderLine,
             warehouse,
@@ -189,7 +189,7 @@ impl KeyValue<'_> {
         let mut low = 0;
         for index in 0..self.numbers.len() {
             let item = self.numbers[index];
-            of_warehouse(&mut self.key, KeySpace::Stock, warehouse).u32(item);
+            warehouse_key(&mut self.key, KeySpace::Stock, warehouse).u32(item);
             let quantity = self.read("STOCK", codec::stock_quantity)?;
             let quantity =
                 quantity.ok_or_else(|| missing("the stock of item", warehouse, 0, item))?;

@@ -1,6 +1,6 @@
-//! What payment and delivery do with records.
+//! Records of payment and delivery.
 
-use super::keys::{self, KeySpace, name, of_district};
+use super::keys::{self, KeySpace, district_key, name};
 use super::{KeyValue, codec, damaged, missing};
 use crate::tpcc::rows::CustomerRow;
 use crate::tpcc::scale::DISTRICTS;
@@ -23,7 +23,7 @@ impl KeyValue<'_> {
             CustomerSelector::LastName(last) => self.middle_of_name(warehouse, district, last)?,
         };
         let (key, kept) = &mut self.customer;
-        of_district(key, KeySpace::Customer, warehouse, district).u32(id);
+        district_key(key, KeySpace::Customer, warehouse, district).u32(id);
         let found = self.session.get(key.as_bytes(), &mut |value| {
             kept.clear();
             kept.extend_from_slice(value);
@@ -42,7 +42,7 @@ impl KeyValue<'_> {
         district: u8,
         last: &FixedText<16>,
     ) -> Result<u32> {
-        of_district(
+        district_key(
             self.prefix.write(),
             KeySpace::CustomerName,
             warehouse,
@@ -85,7 +85,7 @@ impl KeyValue<'_> {
     ) -> Result<()> {
         out.clear();
         for district in 1..=DISTRICTS {
-            of_district(self.prefix.write(), KeySpace::NewOrder, warehouse, district);
+            district_key(self.prefix.write(), KeySpace::NewOrder, warehouse, district);
             let mut oldest = None;
             let range = self.prefix.range();
             self.session
@@ -96,7 +96,7 @@ impl KeyValue<'_> {
             let Some(order) = oldest else {
                 continue;
             };
-            of_district(&mut self.key, KeySpace::NewOrder, warehouse, district).u32(order);
+            district_key(&mut self.key, KeySpace::NewOrder, warehouse, district).u32(order);
             // Engines that lock what is read and not what is scanned take the lock here, and then
             // see whether another delivery has been faster.
             if !self.session.get(self.key.as_bytes(), &mut |_| {})? {
@@ -118,7 +118,7 @@ impl KeyValue<'_> {
         at: i64,
     ) -> Result<DeliveredOrder> {
         let UndeliveredOrder { district, order } = due;
-        of_district(&mut self.key, KeySpace::Order, warehouse, district).u32(order);
+        district_key(&mut self.key, KeySpace::Order, warehouse, district).u32(order);
         if !self.fetch()? {
             return Err(missing("order", warehouse, district, order));
         }
@@ -138,7 +138,7 @@ impl KeyValue<'_> {
     /// Sets OL_DELIVERY_D of an order's lines; the sum of their amounts.
     fn deliver_lines(&mut self, warehouse: u32, due: UndeliveredOrder, at: i64) -> Result<i64> {
         let UndeliveredOrder { district, order } = due;
-        of_district(
+        district_key(
             self.prefix.write(),
             KeySpace::OrderLine,
             warehouse,
@@ -164,7 +164,7 @@ impl KeyValue<'_> {
                 break;
             };
             whole &= codec::patch(value, codec::DELIVERED_AT, at.to_le_bytes()).is_some();
-            of_district(&mut self.key, KeySpace::OrderLine, warehouse, district)
+            district_key(&mut self.key, KeySpace::OrderLine, warehouse, district)
                 .u32(order)
                 .u8(number);
             self.session.put(self.key.as_bytes(), value)?;
@@ -183,7 +183,7 @@ impl KeyValue<'_> {
             customer,
             amount,
         } = *delivered;
-        of_district(&mut self.key, KeySpace::Customer, warehouse, district).u32(customer);
+        district_key(&mut self.key, KeySpace::Customer, warehouse, district).u32(customer);
         if !self.fetch()? {
             return Err(missing("customer", warehouse, district, customer));
         }

@@ -1,6 +1,6 @@
 //! Ordered passes over the records of a table.
 
-use super::keys::{KeySpace, of_none, of_warehouse};
+use super::keys::{KeySpace, global_key, warehouse_key};
 use super::{KeyValue, damaged};
 use crate::tpcc::rows::Table;
 use std::ops::ControlFlow;
@@ -49,8 +49,8 @@ impl KeyValue<'_> {
         let mut rows = None;
         for &space in spaces {
             match table {
-                Table::History | Table::Item => of_none(self.prefix.write(), space),
-                _ => of_warehouse(self.prefix.write(), space, warehouse),
+                Table::History | Table::Item => global_key(self.prefix.write(), space),
+                _ => warehouse_key(self.prefix.write(), space, warehouse),
             };
             let mut sum = 0_u64;
             let range = self.prefix.range();

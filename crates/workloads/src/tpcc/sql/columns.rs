@@ -50,7 +50,7 @@ impl<'r> ColumnReader<'r> {
     fn units(&mut self, wanted: u8) -> Result<i64> {
         match self.take()? {
             Datum::Integer(number) => Ok(number),
-            Datum::Decimal { units, scale } => rescaled(units, scale, wanted),
+            Datum::Decimal { units, scale } => rescale(units, scale, wanted),
             other => Err(wrong("a number", Some(other))),
         }
     }
@@ -62,7 +62,7 @@ impl<'r> ColumnReader<'r> {
     }
 
     /// A whole number, or nothing.
-    pub(super) fn maybe_whole<T: TryFrom<i64>>(&mut self) -> Result<Option<T>> {
+    pub(super) fn optional_integer<T: TryFrom<i64>>(&mut self) -> Result<Option<T>> {
         if let Some((Datum::Null, rest)) = self.0.split_first() {
             self.0 = rest;
             return Ok(None);
@@ -91,7 +91,7 @@ impl<'r> ColumnReader<'r> {
     }
 
     /// A moment, or nothing.
-    pub(super) fn maybe_moment(&mut self) -> Result<Option<i64>> {
+    pub(super) fn optional_moment(&mut self) -> Result<Option<i64>> {
         match self.take()? {
             Datum::Null => Ok(None),
             Datum::Integer(moment) | Datum::Timestamp(moment) => Ok(Some(moment)),
@@ -101,7 +101,7 @@ impl<'r> ColumnReader<'r> {
 
     /// A moment.
     pub(super) fn moment(&mut self) -> Result<i64> {
-        self.maybe_moment()?
+        self.optional_moment()?
             .ok_or_else(|| wrong("a moment", Some(Datum::Null)))
     }
 
@@ -117,7 +117,7 @@ impl<'r> ColumnReader<'r> {
     }
 }
 
-fn rescaled(units: i64, scale: u8, wanted: u8) -> Result<i64> {
+fn rescale(units: i64, scale: u8, wanted: u8) -> Result<i64> {
     let power = |digits: u8| 10_i64.checked_pow(u32::from(digits));
     let found = || {
         wrong(
@@ -360,6 +360,9 @@ mod tests {
         assert!(columns.cents().is_err(), "there is none left");
         assert!(ColumnReader(&[decimal(1234, 3)]).cents().is_err());
         assert!(ColumnReader(&[Datum::Integer(300)]).whole::<u8>().is_err());
-        assert_eq!(ColumnReader(&[Datum::Null]).maybe_whole::<u8>(), Ok(None));
+        assert_eq!(
+            ColumnReader(&[Datum::Null]).optional_integer::<u8>(),
+            Ok(None)
+        );
     }
 }

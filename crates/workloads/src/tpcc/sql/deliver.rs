@@ -38,7 +38,7 @@ impl SqlTables<'_> {
         let statement = self.statement(StatementKind::Oldest, 0, |_| OLDEST.to_owned())?;
         self.rows(statement, &[number(warehouse)], |mut columns| {
             let district = columns.whole()?;
-            if let Some(order) = columns.maybe_whole()? {
+            if let Some(order) = columns.optional_integer()? {
                 out.push(UndeliveredOrder { district, order });
             }
             Ok(())

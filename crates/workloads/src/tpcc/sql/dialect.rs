@@ -1,4 +1,4 @@
-//! What differs between the dialects of SQL, each in a file of its own.
+//! The differences between the dialects of SQL, each dialect in a file of its own.
 
 mod informix;
 mod iris;
@@ -26,10 +26,10 @@ pub(super) struct DialectSyntax {
     pub(super) is_numbered: bool,
     /// The type of a column.
     pub(super) column_type: fn(ColumnType) -> String,
-    /// What stands behind a table's closing parenthesis; the argument is whether it has a primary
+    /// The text behind a table's closing parenthesis; the argument is whether it has a primary
     /// key.
     pub(super) table_end: fn(bool) -> &'static str,
-    /// What stands at a query's end to lock the rows that it reads.
+    /// The text at a query's end that locks the rows that it reads.
     pub(super) lock: &'static str,
     /// A query cannot lock its rows, and the server locks no whole database: rows that are read to
     /// be written are first updated to what they are.

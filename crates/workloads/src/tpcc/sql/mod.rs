@@ -27,7 +27,7 @@ use std::ops::ControlFlow;
 use trueput_engine::sql::Statement;
 use trueput_engine::{Datum, Error, Mode, Result, Session, Sql};
 
-/// Which statement is meant; some are written anew for each number of rows.
+/// The kind of a statement; some are written anew for each number of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum StatementKind {
     Buyer,
@@ -174,7 +174,7 @@ impl<'s> SqlTables<'s> {
     }
 
     /// Reads the one row of a query; `None` where there is none.
-    fn maybe_row<T>(
+    fn optional_row<T>(
         &mut self,
         statement: Statement,
         parameters: &[Datum<'_>],
@@ -196,7 +196,7 @@ impl<'s> SqlTables<'s> {
         parameters: &[Datum<'_>],
         read: impl FnMut(ColumnReader<'_>) -> Result<T>,
     ) -> Result<T> {
-        let found = self.maybe_row(statement, parameters, read)?;
+        let found = self.optional_row(statement, parameters, read)?;
         found.ok_or_else(|| Error::engine(format!("{what} is not there")))
     }
 }

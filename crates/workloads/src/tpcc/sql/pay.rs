@@ -224,14 +224,14 @@ impl SqlTables<'_> {
             writing.first(ORDER, LAST_ORDER)
         })?;
         let parameters = [number(warehouse), number(district), number(customer)];
-        self.maybe_row(statement, &parameters, |mut columns| {
+        self.optional_row(statement, &parameters, |mut columns| {
             Ok(OrderRow {
                 warehouse: columns.whole()?,
                 district: columns.whole()?,
                 id: columns.whole()?,
                 customer: columns.whole()?,
                 at: columns.moment()?,
-                carrier: columns.maybe_whole()?,
+                carrier: columns.optional_integer()?,
                 lines: columns.whole()?,
                 all_local: columns.whole::<u8>()? != 0,
             })
@@ -256,7 +256,7 @@ impl SqlTables<'_> {
                 number: columns.whole()?,
                 item: columns.whole()?,
                 supplier: columns.whole()?,
-                delivered_at: columns.maybe_moment()?,
+                delivered_at: columns.optional_moment()?,
                 quantity: columns.whole()?,
                 amount: columns.cents()?,
                 district_info: columns.text()?,

@@ -7,12 +7,12 @@ use std::ops::ControlFlow;
 use trueput_engine::sql::Statement;
 use trueput_engine::{Datum, Dialect, Result};
 
-/// What is sent first, within the transaction, for the reading to fill the cache.
+/// The statement that is sent first, within the transaction, so that reading fills the cache.
 ///
 /// PostgreSQL reads a table that is larger than a quarter of `shared_buffers` in sequence through a
 /// ring of 256 KiB, which is all that stays (src/backend/storage/buffer/README, "Buffer Ring
 /// Replacement Strategy"). What is found by an index goes the usual way.
-fn preparing(dialect: Dialect) -> Option<&'static str> {
+fn preparation_statement(dialect: Dialect) -> Option<&'static str> {
     match dialect {
         Dialect::Postgresql => Some("SET LOCAL enable_seqscan = off"),
         _ => None,
@@ -46,7 +46,7 @@ fn of(table: Table) -> String {
 impl SqlTables<'_> {
     pub(super) fn prime_by_key(&mut self, table: Table, warehouse: u32) -> Result<()> {
         let dialect = self.sql()?.dialect();
-        if let Some(first) = preparing(dialect) {
+        if let Some(first) = preparation_statement(dialect) {
             self.sql()?.batch(first)?;
         }
         let statement = self.statement(StatementKind::Prime(table), 0, |_| by_key(table))?;

@@ -10,7 +10,8 @@ use crate::tpcc::transaction::{self, NewOrderOutcome};
 use std::hint::black_box;
 use trueput_engine::{Datum, Error, Result};
 
-/// What the functions raise where an item is not there (clause 2.4.2.3), as drivers show it.
+/// The error that the functions raise where an item is not there (clause 2.4.2.3), as drivers show
+/// it.
 const ITEM_IS_NOT_THERE: &str = "SQLSTATE TPC01";
 
 /// A customer's number and name as parameters, one of them empty.
@@ -21,7 +22,7 @@ fn who(who: &CustomerSelector) -> [Datum<'_>; 2] {
     }
 }
 
-/// What a row of a new-order says: the order's head, and a line.
+/// One row of a new-order's result: the order's head, and a line.
 struct OrderAnswer {
     order: u32,
     discount: i64,
@@ -118,7 +119,7 @@ impl Procedures for SqlTables<'_> {
         self.rows(statement, &parameters, |mut columns| {
             let (customer, names): (u32, FixedText<40>) = (columns.whole()?, columns.text()?);
             black_box((customer, names, columns.cents()?));
-            if columns.maybe_whole::<u32>()?.is_some() {
+            if columns.optional_integer::<u32>()?.is_some() {
                 lines = Some(lines.unwrap_or(0) + 1);
             }
             Ok(())

@@ -5,7 +5,7 @@ use super::dialect::DialectSyntax;
 use crate::tpcc::rows::Table;
 use ColumnType::{Fixed, Large, Moment, Money, Number, Rate, Small, Text};
 
-/// What a column holds.
+/// The type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ColumnType {
     /// A whole number in four bytes.

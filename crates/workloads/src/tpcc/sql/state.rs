@@ -1,4 +1,4 @@
-//! What the consistency conditions are checked by (clause 3.3.2), and whole tables read.
+//! Reads the rows that the consistency conditions are checked by (clause 3.3.2), and whole tables.
 
 use super::columns::number;
 use super::{SqlTables, StatementKind, schema};
@@ -95,7 +95,7 @@ impl SqlTables<'_> {
                 visitor(OrderState {
                     id: columns.whole()?,
                     customer: columns.whole()?,
-                    has_carrier: columns.maybe_whole::<u8>()?.is_some(),
+                    has_carrier: columns.optional_integer::<u8>()?.is_some(),
                     lines: columns.whole()?,
                 });
                 Ok(())
@@ -140,7 +140,7 @@ impl SqlTables<'_> {
             |mut columns| {
                 visitor(LineState {
                     order: columns.whole()?,
-                    is_delivered: columns.maybe_moment()?.is_some(),
+                    is_delivered: columns.optional_moment()?.is_some(),
                     amount: columns.cents()?,
                 });
                 Ok(())

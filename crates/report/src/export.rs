@@ -1,6 +1,6 @@
 //! A run's trials for other programs: JSON Lines, OpenMetrics.
 
-use crate::tpcc;
+use crate::sections::tpcc;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt::Write;

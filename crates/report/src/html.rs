@@ -7,8 +7,6 @@
 mod appendix;
 mod bars;
 mod blocks;
-mod bottlenecks;
-mod chart;
 mod draw;
 mod figures;
 mod first_screen;
@@ -20,11 +18,13 @@ mod room;
 mod summary;
 
 use crate::answer::subject::short;
+use crate::chart::Chart;
+use crate::charts::Charts;
 use crate::document::{Block, Table};
-use crate::{narrate, ranking_title, sections};
+use crate::sections::header::ReportHeader;
+use crate::sections::{Findings, Part, parts};
 use base64::Engine;
 use blocks::{block, escaped};
-use chart::Chart;
 use draw::looks::Looks;
 use multi_run::Of;
 use naming::Names;
@@ -112,39 +112,35 @@ pub(crate) fn render(report: &Run) -> String {
     page.assembled(&report.manifest.name)
 }
 
-/// Blocks by the headings of the second level; those before the first have an empty title.
-fn parts(blocks: Vec<Block>) -> Vec<(String, Vec<Block>)> {
-    let mut parts = vec![(String::new(), Vec::new())];
-    for block in blocks {
-        match block {
-            Block::Heading(2, title) => parts.push((title, Vec::new())),
-            Block::Heading(1, _) => {}
-            other => {
-                if let Some((_, last)) = parts.last_mut() {
-                    last.push(other);
-                }
-            }
+/// The parts under headings, each with what belongs to it, and what stands before the first.
+fn with_remarks(all: impl Iterator<Item = Part>) -> (Vec<Block>, Vec<Part>) {
+    let (mut remarks, mut parts) = (Vec::new(), Vec::<Part>::new());
+    for part in all {
+        match parts.last_mut() {
+            _ if !part.title.is_empty() => parts.push(part),
+            Some(last) => last.blocks.extend(part.blocks),
+            None => remarks.extend(part.blocks),
         }
     }
-    parts
+    (remarks, parts)
 }
 
 impl Page {
     /// Everything of a run; with `many` rankings on the page, most of their charts are folded.
     fn add_run(&mut self, report: &Run, rankings: &[Ranking], many: bool) {
-        let mut parts = parts(narrate::body(report)).into_iter();
-        let (_, opening) = parts.next().unwrap_or_default();
         let labels = summary::labels(rankings);
         let noise = disturbance::of_run(report);
         let answer = Answer::from_rankings(report, rankings, noise.as_ref());
+        let findings = Findings {
+            is_page: true,
+            ..Findings::new(report, rankings, &answer, Charts::Off)
+        };
+        let (remarks, parts) = with_remarks(parts(&findings));
         let first = first_screen::first_ranking(&answer);
-        self.add_first_screen(report, rankings, &answer, opening);
+        self.add_first_screen(report, rankings, &answer, remarks);
         let first = first.map(|subject| subject.index);
-        let mut left = (0..rankings.len()).peekable();
-        for (title, blocks) in parts {
-            let is_next =
-                |index: &usize| ranking_title::ranking_heading(&rankings[*index]) == title;
-            match left.next_if(is_next) {
+        for part in parts {
+            match part.ranking {
                 Some(index) => {
                     let told = Told {
                         ranking: &rankings[index],
@@ -154,9 +150,9 @@ impl Page {
                         is_alone: rankings.len() == 1,
                         many,
                     };
-                    self.add_ranking(report, &told, blocks);
+                    self.add_ranking(report, &told, part.blocks);
                 }
-                None => self.add_section(report, rankings, &title, blocks),
+                None => self.add_section(part),
             }
         }
         let mut trials = appendix::trials(report);
@@ -181,7 +177,7 @@ impl Page {
         report: &Run,
         rankings: &[Ranking],
         answer: &Answer,
-        opening: Vec<Block>,
+        remarks: Vec<Block>,
     ) {
         let title = self.titled("In short");
         let caption = self.names.unique(&title);
@@ -193,7 +189,7 @@ impl Page {
             Some(Chart { title, ..chart })
         });
         let chart = self.put(chart, &title);
-        let told = summary::blocks(report, rankings, opening);
+        let told = summary::blocks(report, rankings, &ReportHeader::of(report, answer), remarks);
         let told = appendix::about(report) + &self.written(&told, &title).concat();
         let facts = appendix::facts(report);
         let html = format!(
@@ -295,24 +291,12 @@ impl Page {
     }
 
     /// A section that is no ranking, with its charts first.
-    fn add_section(&mut self, report: &Run, all: &[Ranking], title: &str, mut content: Vec<Block>) {
-        let mut folded = String::new();
-        let charts = match title {
-            sections::SCALING => figures::scaling(all),
-            sections::KNOBS => {
-                let effects = crate::knobs::effects(report, all);
-                figures::knobs(&effects).into_iter().collect()
-            }
-            sections::BOTTLENECK => {
-                let evidence = content.pop_if(|last| matches!(last, Block::List(_)));
-                let title = self.titled(title);
-                folded = evidence.map_or_else(String::new, |it| blocks::evidence(&it, &title));
-                bottlenecks::shares(report)
-            }
-            _ => Vec::new(),
-        };
-        let drawn = self.put(charts, &self.titled(title));
-        self.add(title, &content);
+    fn add_section(&mut self, part: Part) {
+        let title = self.titled(&part.title);
+        let evidence = part.evidence.as_ref();
+        let folded = evidence.map_or_else(String::new, |it| blocks::evidence(it, &title));
+        let drawn = self.put(part.charts, &title);
+        self.add(&part.title, &part.blocks);
         if let Some(section) = self.sections.last_mut() {
             section.html.insert_str(0, &drawn);
             section.html += &folded;

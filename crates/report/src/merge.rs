@@ -4,7 +4,7 @@ use crate::answer::Layout;
 use crate::charts::Charts;
 use crate::document::{Block, Column, Table};
 use crate::format::{Format, Style};
-use crate::{csv, html, json, markdown, narrate, terminal};
+use crate::{csv, html, json, markdown, sections, terminal};
 use std::collections::BTreeMap;
 use trueput_findings::Run;
 use trueput_findings::compare::{Selector, Side};
@@ -111,7 +111,7 @@ fn document(reports: &[Run], charts: Charts) -> Vec<Block> {
     let mut blocks = vec![Block::Heading(1, format!("trueput: {}", title(reports)))];
     blocks.extend(opening(reports));
     for report in reports {
-        blocks.extend(narrate::document(report, charts));
+        blocks.extend(sections::document(report, charts));
     }
     blocks
 }

@@ -2,7 +2,7 @@
 
 use crate::charts::Charts;
 use crate::format::{Format, Style};
-use crate::{csv, html, json, markdown, narrate, terminal};
+use crate::{csv, html, json, markdown, sections, terminal};
 use std::path::PathBuf;
 use trueput_findings::Run;
 
@@ -33,15 +33,15 @@ pub trait RunReport {
 impl RunReport for Run {
     fn render(&self, format: Format, style: Style) -> String {
         match format {
-            Format::Terminal => terminal::render(&narrate::document(self, style.charts), style),
-            Format::Markdown => markdown::render(&narrate::document(self, Charts::Off)),
+            Format::Terminal => terminal::render(&sections::document(self, style.charts), style),
+            Format::Markdown => markdown::render(&sections::document(self, Charts::Off)),
             Format::Csv => csv::render(std::slice::from_ref(self)),
             Format::Json => json::render(self),
         }
     }
 
     fn render_ledger(&self, style: Style) -> String {
-        terminal::render(&narrate::ledger_document(self), style)
+        terminal::render(&sections::ablation_document(self), style)
     }
 
     fn page(&self) -> String {

@@ -1,8 +1,8 @@
 //! What a comparison says, in blocks.
 
 use crate::document::{Block, Column, Table};
+use crate::sections::tpcc;
 use crate::significance::levels;
-use crate::tpcc;
 use std::collections::BTreeSet;
 use trueput_findings::compare::Responses;
 use trueput_findings::compare::{Beside, CellResult, Change, Compared, KNOB, SideFacts};

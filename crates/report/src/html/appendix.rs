@@ -2,7 +2,7 @@
 
 use super::blocks::escaped;
 use crate::document::{Block, Column, Table};
-use crate::narrate;
+use crate::sections::header::host_lines;
 use std::collections::BTreeSet;
 use trueput_findings::cells::context_switches;
 use trueput_findings::shell::quoted;
@@ -23,7 +23,7 @@ pub(crate) fn about(report: &Run) -> String {
 
 /// The machine and the program, a line each.
 pub(crate) fn facts(report: &Run) -> String {
-    let facts = narrate::host_lines(report);
+    let facts = host_lines(report);
     let facts = facts
         .iter()
         .map(|fact| format!("<li>{}</li>\n", escaped(fact)));

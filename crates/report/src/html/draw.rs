@@ -10,7 +10,7 @@ mod legend;
 mod lines;
 pub(crate) mod looks;
 
-use super::chart::{Chart, Kind};
+use crate::chart::{Chart, Kind};
 use looks::Looks;
 
 /// How many groups of a chart are drawn; its data has all.

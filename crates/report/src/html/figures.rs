@@ -1,15 +1,12 @@
 //! The charts of a ranking below its table: rates over time, resources, and what held each trial.
 
-use super::chart::{Chart, Column, Group, Kind, Mark, Unit, Word, short};
 use super::representative::Representative;
-use crate::significance::levels;
-use std::collections::BTreeSet;
+use crate::chart::{Chart, Column, Group, Kind, Mark, Unit, Word, short};
 use trueput_findings::bottleneck;
 use trueput_findings::rankings::Ranking;
-use trueput_findings::scaling::{Series, series};
 use trueput_findings::units::plural;
+use trueput_record::Measurement;
 use trueput_record::recovery::EventRecord;
-use trueput_record::{Durability, Measurement};
 
 /// A part of the timeline shorter than this has too few samples for a rate, seconds.
 const SHORTEST_S: f64 = 0.25;
@@ -198,51 +195,6 @@ pub(crate) fn stretches(chosen: &[Representative<'_>], cores: f64) -> Option<Cha
     })
 }
 
-/// The scaling curves with the fitted law, a chart per level; none where nothing ran with several
-/// numbers of workers.
-pub(crate) fn scaling(rankings: &[Ranking]) -> Vec<Chart> {
-    let levels: BTreeSet<_> = rankings.iter().map(|ranking| ranking.durability).collect();
-    let of_level = |level: Durability| {
-        let rankings = rankings.iter().filter(|one| one.durability == level);
-        let rankings: Vec<_> = rankings.cloned().collect();
-        let groups: Vec<_> = series(&rankings).iter().map(curve).collect();
-        (!groups.is_empty()).then(|| Chart {
-            title: format!("Rate by number of workers, {level}"),
-            says: format!(
-                "Rates by number of workers at {level}: {} series.",
-                groups.len()
-            ),
-            note: "Points: measured medians. Curves: the Universal Scalability Law, where it \
-                   describes them."
-                .to_owned(),
-            columns: vec![
-                Column::new("workers", Unit::Number),
-                Column::new("measured per second", Unit::PerSecond),
-                Column::new("law per second", Unit::PerSecond),
-            ],
-            groups,
-            ..Chart::new(Kind::Scaling, "series")
-        })
-    };
-    levels.into_iter().filter_map(of_level).collect()
-}
-
-fn curve(series: &Series) -> Group {
-    let measured = series
-        .points
-        .iter()
-        .map(|point| vec![Some(point.workers), Some(point.per_s), None]);
-    let law = series
-        .curve
-        .iter()
-        .map(|point| vec![Some(short(point.workers)), None, Some(short(point.per_s))]);
-    Group {
-        name: series.name.clone(),
-        rows: measured.chain(law).collect(),
-        marks: Vec::new(),
-    }
-}
-
 /// A word with a capital.
 pub(crate) fn capital(word: &str) -> String {
     let mut characters = word.chars();
@@ -250,46 +202,4 @@ pub(crate) fn capital(word: &str) -> String {
         .next()
         .map(|first| first.to_uppercase().collect::<String>());
     first.unwrap_or_default() + characters.as_str()
-}
-
-/// What the knobs did to the rates; `None` where nothing can be told.
-pub(crate) fn knobs(effects: &[crate::knobs::Effect]) -> Option<Chart> {
-    let group = |effect: &crate::knobs::Effect| {
-        let interval = effect.rate.ratio;
-        let mut name = format!(
-            "{} {}={} from {}; {}",
-            effect.engine, effect.knob, effect.value, effect.base, effect.ranking
-        );
-        if !effect.besides.is_empty() {
-            name += &format!("; {}", effect.besides);
-        }
-        let row = vec![
-            Some(effect.rate_ratio),
-            interval.map(|ratio| ratio.low),
-            interval.map(|ratio| ratio.high),
-        ];
-        let rows = vec![row];
-        let marks = Vec::new();
-        Group { name, rows, marks }
-    };
-    let finite = effects
-        .iter()
-        .filter(|effect| effect.rate_ratio.is_finite());
-    let groups: Vec<_> = finite.map(group).collect();
-    let column = |title: &str| Column::new(title, Unit::Number);
-    let level = levels(effects.iter().map(|effect| &effect.rate));
-    let intervals = level.map_or_else(String::new, |level| {
-        format!(" Lines: intervals of {level}.")
-    });
-    (!groups.is_empty()).then(|| Chart {
-        title: "Rate after a knob was turned, over the rate before".to_owned(),
-        says: format!(
-            "The ratio of rates for each of {} turns of a knob.",
-            groups.len()
-        ),
-        note: format!("Right of 1 is faster.{intervals}"),
-        columns: vec![column("ratio"), column("lower end"), column("upper end")],
-        groups,
-        ..Chart::new(Kind::Ratios, "knob")
-    })
 }

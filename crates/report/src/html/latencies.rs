@@ -1,8 +1,8 @@
 //! Charts of times by percentile: how long operations took, and how long users of an open loop waited.
 
-use super::chart::{Chart, Column, Group, Kind, Unit};
 use super::figures::MEDIAN_REPEAT;
 use super::representative::Representative;
+use crate::chart::{Chart, Column, Group, Kind, Unit};
 use trueput_findings::units::number;
 
 /// How long operations of a kind took; `None` where none was timed.

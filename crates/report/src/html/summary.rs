@@ -1,7 +1,8 @@
 //! What became of a run's trials, and what each ranking is called.
 
 use crate::document::Block;
-use crate::{narrate, ranking_title};
+use crate::ranking_title;
+use crate::sections::header::ReportHeader;
 use trueput_findings::Run;
 use trueput_findings::rankings::{Ranking, Unranked};
 use trueput_findings::units::{counted, thousands};
@@ -10,18 +11,22 @@ use trueput_record::{Outcome, Value};
 /// How many lines are told: a list that is longer would be folded.
 const MOST_LINES: usize = 12;
 
-/// What stands after the first chart: what became of the trials, and whatever else the report says
-/// before its first heading, the machine's facts aside.
-pub(crate) fn blocks(report: &Run, rankings: &[Ranking], opening: Vec<Block>) -> Vec<Block> {
-    let facts = Block::List(narrate::host_lines(report));
-    let about = Block::Text(report.manifest.about.clone());
-    let (warnings, others): (Vec<_>, Vec<_>) = opening
+/// What stands after the first chart: what became of the trials, what must not be overlooked, how to
+/// read the figures, and what else stands before the first section.
+pub(crate) fn blocks(
+    report: &Run,
+    rankings: &[Ranking],
+    header: &ReportHeader,
+    remarks: Vec<Block>,
+) -> Vec<Block> {
+    let (warnings, others): (Vec<_>, Vec<_>) = remarks
         .into_iter()
-        .filter(|block| *block != facts && *block != about)
         .partition(|block| matches!(block, Block::Warnings(_)));
     let mut blocks = vec![Block::Text(counts(report))];
     blocks.extend(failures(report, rankings));
+    blocks.extend(header.warnings());
     blocks.extend(warnings);
+    blocks.push(header.how_to_read.clone());
     blocks.extend(others);
     blocks
 }

@@ -1,7 +1,7 @@
 //! Axes: round figures, where they stand, and how they are written.
 
 use super::percent;
-use crate::html::chart::Unit;
+use crate::chart::Unit;
 
 /// Powers of 1,024 with their names.
 const SIZES: [(f64, &str); 5] = [

@@ -4,8 +4,8 @@ use super::axis::{self, Tick};
 use super::legend::paint;
 use super::looks::Looks;
 use super::{MOST_DRAWN, percent};
+use crate::chart::{Chart, Group, Unit};
 use crate::html::blocks::escaped;
-use crate::html::chart::{Chart, Group, Unit};
 use trueput_findings::units::{bytes, nanoseconds, number, per_cent, seconds, whole};
 
 /// The height of a row, pixels: its name and figure, and what is drawn below them.

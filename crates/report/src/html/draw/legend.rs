@@ -2,8 +2,8 @@
 
 use super::MOST_DRAWN;
 use super::looks::{COLORS, Looks};
+use crate::chart::{Chart, Kind};
 use crate::html::blocks::escaped;
-use crate::html::chart::{Chart, Kind};
 
 /// A legend; empty where the drawing names everything itself.
 pub(super) fn of(chart: &Chart, looks: &Looks) -> String {
@@ -11,21 +11,20 @@ pub(super) fn of(chart: &Chart, looks: &Looks) -> String {
         Kind::Bars | Kind::Ratios => Vec::new(),
         Kind::Stack if chart.columns.len() < 2 => Vec::new(),
         Kind::Stack => {
-            let part = |(index, column): (usize, &crate::html::chart::Column)| {
+            let part = |(index, column): (usize, &crate::chart::Column)| {
                 let title = column.title.split(',').next().unwrap_or_default();
                 patch(title, &format!("var(--c{index})"))
             };
             chart.columns.iter().enumerate().map(part).collect()
         }
         Kind::Shares | Kind::Stretches => {
-            let word = |word: &crate::html::chart::Word| patch(word.text, &paint(word.color));
+            let word = |word: &crate::chart::Word| patch(word.text, &paint(word.color));
             chart.words.iter().map(word).collect()
         }
         Kind::Timeline | Kind::Percentiles | Kind::Scaling => {
             let groups = chart.groups.iter().take(MOST_DRAWN).enumerate();
-            let entry = |(index, group): (usize, &crate::html::chart::Group)| {
-                line(index, &group.name, looks)
-            };
+            let entry =
+                |(index, group): (usize, &crate::chart::Group)| line(index, &group.name, looks);
             groups.map(entry).collect()
         }
     };

@@ -3,8 +3,8 @@
 use super::axis::{self, Tick};
 use super::looks::Looks;
 use super::{MOST_DRAWN, percent};
+use crate::chart::{Chart, Group, Unit};
 use crate::html::blocks::escaped;
-use crate::html::chart::{Chart, Group, Unit};
 use trueput_findings::units::seconds;
 
 /// The height of the area that lines are drawn in, pixels.
@@ -98,7 +98,7 @@ fn frame(chart: &Chart, looks: &Looks, lines: &[Line], bottom: &[Tick], side: &S
 }
 
 fn bottom_label(chart: &Chart) -> &'static str {
-    use crate::html::chart::Kind;
+    use crate::chart::Kind;
     match chart.kind {
         Kind::Percentiles => "percentile",
         Kind::Scaling => "workers",
@@ -170,7 +170,7 @@ pub(super) fn timeline(chart: &Chart, looks: &Looks) -> String {
     let end = rates.last().copied().unwrap_or(1.0);
     let place = |(x, y): &Point| (x / longest, 1.0 - y / end);
     let line = |(points, group): (&Vec<Point>, &&Group)| {
-        let event = |mark: &crate::html::chart::Mark| {
+        let event = |mark: &crate::chart::Mark| {
             let (x, y) = place(&(mark.at_s, height_at(points, mark.at_s)));
             let title = format!("{}: {} at {}", group.name, mark.text, seconds(mark.at_s));
             format!(

@@ -1,7 +1,7 @@
 //! How contenders are told apart: each has one color, shape and dashing in all charts of the page.
 
 use super::MOST_DRAWN;
-use crate::html::chart::{Chart, Kind};
+use crate::chart::{Chart, Kind};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The page's style has as many colors.

@@ -1,11 +1,21 @@
 //! What the `tpcc` trials of a run came to, under the names that their rates may have.
 
+use super::{Findings, Part, Section};
 use crate::document::{Block, Column, Table};
 use trueput_findings::marks::{marked, marks};
 use trueput_findings::statistics::median;
 use trueput_findings::units::number;
 use trueput_record::measurement::Measurement;
 use trueput_record::{TrialRecord, Value};
+
+/// The trials of the workload `tpcc`.
+pub(crate) struct OrdersPerMinute;
+
+impl Section for OrdersPerMinute {
+    fn parts(&self, findings: &Findings<'_>) -> Vec<Part> {
+        part(&findings.run.trials).into_iter().collect()
+    }
+}
 
 /// What stands in every output (the TPC's fair-use policy).
 const NOTICE: &str = "tpcc workload, not an audited TPC-C result.";
@@ -43,7 +53,7 @@ pub(crate) fn notice_block<'a>(workloads: impl IntoIterator<Item = &'a str>) -> 
 
 /// A heading, the notice and the table; the notice alone where no such trial counts; nothing where
 /// there is none.
-pub(crate) fn blocks(trials: &[TrialRecord]) -> Vec<Block> {
+fn part(trials: &[TrialRecord]) -> Option<Part> {
     let mut rows: Vec<Row<'_>> = Vec::new();
     let of_workload = |trial: &&TrialRecord| trial.spec.workload == "tpcc";
     for trial in trials.iter().filter(of_workload) {
@@ -61,13 +71,13 @@ pub(crate) fn blocks(trials: &[TrialRecord]) -> Vec<Block> {
     }
     if rows.is_empty() {
         let workloads = trials.iter().map(|trial| trial.spec.workload.as_str());
-        return notice_block(workloads).into_iter().collect();
+        return Part::without_title(notice_block(workloads).into_iter().collect());
     }
-    vec![
-        Block::Heading(2, "Orders per minute".to_owned()),
-        Block::Text(format!("{NOTICE} {COUNTED}")),
-        Block::Table(table(&rows)),
-    ]
+    Part::with_text(
+        "Orders per minute",
+        &format!("{NOTICE} {COUNTED}"),
+        vec![Block::Table(table(&rows))],
+    )
 }
 
 impl Row<'_> {

@@ -1,9 +1,32 @@
 //! The tables: ours and theirs in pairs, and the ratios inside each.
 
+use super::{Findings, Part, Section};
 use crate::document::{Block, Column, Table};
 use trueput_findings::symas::{BASE, SymasRow, counterpart, published_rows};
+use trueput_findings::symas::{differences, rows};
 use trueput_findings::units::{number, thousands};
 use trueput_record::published::Error;
+
+/// Symas's tables of 2014, with ours in their layout.
+pub(crate) struct SymasTables;
+
+impl Section for SymasTables {
+    fn parts(&self, findings: &Findings<'_>) -> Vec<Part> {
+        let rows = rows(&findings.run.trials);
+        if rows.is_empty() {
+            return Vec::new();
+        }
+        let blocks =
+            differences(findings.run, &rows).and_then(|differences| document(&rows, differences));
+        let part = match blocks {
+            Ok(blocks) => Part::unless_empty(TITLE, blocks),
+            Err(error) => Part::without_title(vec![Block::Warnings(vec![error.to_string()])]),
+        };
+        part.into_iter().collect()
+    }
+}
+
+const TITLE: &str = "Compared with Symas's microbenchmark of 2014";
 
 /// How a figure is written.
 #[derive(Clone, Copy)]
@@ -210,7 +233,6 @@ const READ_MORE: &str = "The document has each load twice, with local memory (on
 pub fn document(ours: &[SymasRow], differs: Vec<String>) -> Result<Vec<Block>, Error> {
     let published = published_rows()?;
     let mut blocks = vec![
-        Block::Heading(2, "Compared with Symas's microbenchmark of 2014".to_owned()),
         Block::Text(ANOTHER_MACHINE.to_owned()),
         Block::List(differs),
         Block::Text(READ_MORE.to_owned()),
@@ -289,7 +311,7 @@ fn column(title: &str, figures: bool, dispensable: u8) -> Column {
 
 #[cfg(test)]
 mod tests {
-    use crate::symas::clock;
+    use crate::sections::symas::clock;
 
     #[test]
     fn times_are_written_as_in_the_document() {

@@ -1,9 +1,35 @@
 //! The law in words and figures for a report.
 
+use super::{Findings, Part, Section};
+use crate::chart::{Chart, Column as ChartColumn, Group, Kind, Unit, short as short_figure};
+use crate::document::Block;
 use crate::document::{Column, Table};
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use trueput_findings::rankings::Ranking;
 use trueput_findings::scaling::{Coefficient, Fit, Peak, Unfit};
+use trueput_findings::scaling::{Series, fits, series};
 use trueput_findings::units::{number, per_cent};
+use trueput_record::Durability;
+
+/// The Universal Scalability Law, fitted to rates by workers.
+pub(crate) struct ScalingLaws;
+
+impl Section for ScalingLaws {
+    fn parts(&self, findings: &Findings<'_>) -> Vec<Part> {
+        let blocks = blocks(findings.rankings, findings.run.manifest.host.cores);
+        let part = Part::with_text("Scaling", SCALING_TEXT, blocks);
+        let charts = || charts(findings.rankings);
+        let charts = if findings.is_page {
+            charts()
+        } else {
+            Vec::new()
+        };
+        part.map(|part| Part { charts, ..part })
+            .into_iter()
+            .collect()
+    }
+}
 
 /// A row per series (an engine's reads over its readers, say): the coefficients with their
 /// intervals, how well the law fits, and where it peaks. A series without a fit has none, and one
@@ -159,5 +185,84 @@ fn workers_of(workers: f64) -> String {
     match workers.fract() == 0.0 {
         true => format!("{workers}"),
         false => number(workers),
+    }
+}
+
+const SCALING_TEXT: &str = "The Universal Scalability Law, fitted to the median rates by number \
+    of workers. σ (contention) is the share of work that only one worker can do at a time; κ \
+    (coherency) is the cost of keeping workers consistent. Where the law does not fit (rule in \
+    docs/METHOD.md), no coefficients are shown.";
+
+fn blocks(rankings: &[Ranking], cores: u32) -> Vec<Block> {
+    let fits = fits(rankings);
+    let points = fits.iter().flat_map(|(_, points, _)| points);
+    let most = points.map(|point| point.workers).fold(0.0, f64::max);
+    let fits: Vec<_> = fits.into_iter().map(|(name, _, fit)| (name, fit)).collect();
+    if fits.is_empty() {
+        return Vec::new();
+    }
+    // Where nothing was fitted the law says nothing that cores could bend.
+    let fitted = fits.iter().any(|(_, fit)| fit.is_ok());
+    let mut said: Vec<_> = beyond_cores(most, cores)
+        .filter(|_| fitted)
+        .into_iter()
+        .collect();
+    for (name, fit) in &fits {
+        said.extend(sentences(name, fit));
+    }
+    said.extend(unfitted(&fits));
+    let mut blocks = vec![Block::List(said)];
+    let table = table(&fits);
+    if !table.rows.is_empty() {
+        blocks.insert(0, Block::Table(table));
+    }
+    blocks
+}
+
+/// The scaling curves with the fitted law, a chart per level; none where nothing ran with several
+/// numbers of workers.
+fn charts(rankings: &[Ranking]) -> Vec<Chart> {
+    let levels: BTreeSet<_> = rankings.iter().map(|ranking| ranking.durability).collect();
+    let of_level = |level: Durability| {
+        let rankings = rankings.iter().filter(|one| one.durability == level);
+        let rankings: Vec<_> = rankings.cloned().collect();
+        let groups: Vec<_> = series(&rankings).iter().map(curve).collect();
+        (!groups.is_empty()).then(|| Chart {
+            title: format!("Rate by number of workers, {level}"),
+            says: format!(
+                "Rates by number of workers at {level}: {} series.",
+                groups.len()
+            ),
+            note: "Points: measured medians. Curves: the Universal Scalability Law, where it \
+                   describes them."
+                .to_owned(),
+            columns: vec![
+                ChartColumn::new("workers", Unit::Number),
+                ChartColumn::new("measured per second", Unit::PerSecond),
+                ChartColumn::new("law per second", Unit::PerSecond),
+            ],
+            groups,
+            ..Chart::new(Kind::Scaling, "series")
+        })
+    };
+    levels.into_iter().filter_map(of_level).collect()
+}
+
+fn curve(series: &Series) -> Group {
+    let measured = series
+        .points
+        .iter()
+        .map(|point| vec![Some(point.workers), Some(point.per_s), None]);
+    let law = series.curve.iter().map(|point| {
+        vec![
+            Some(short_figure(point.workers)),
+            None,
+            Some(short_figure(point.per_s)),
+        ]
+    });
+    Group {
+        name: series.name.clone(),
+        rows: measured.chain(law).collect(),
+        marks: Vec::new(),
     }
 }

@@ -1,5 +1,6 @@
 //! Rates beside what the machine could do without an engine, and why a rate exceeds that.
 
+use super::{Findings, Part, Section};
 use crate::document::{Block, Column, Table};
 use trueput_findings::cells::flushes_per_commit;
 use trueput_findings::trial_names::TrialNames;
@@ -7,6 +8,24 @@ use trueput_findings::units::{bytes, number, per_cent};
 use trueput_record::hardware_limits::{FlushLimit, HardwareLimits, share_of};
 use trueput_record::measurement::Measurement;
 use trueput_record::{Durability, TrialRecord};
+
+/// Rates as shares of what the hardware allows.
+pub(crate) struct HardwareLimitShares;
+
+impl Section for HardwareLimitShares {
+    fn parts(&self, findings: &Findings<'_>) -> Vec<Part> {
+        let blocks = blocks(&findings.first_of_each_cell(), &findings.names);
+        let title = "Compared with raw storage and memory";
+        Part::with_text(title, CEILINGS, blocks)
+            .into_iter()
+            .collect()
+    }
+}
+
+const CEILINGS: &str = "Hardware limits, measured in this run without an engine, on the same file \
+    system, with as many threads as the trial has workers. Commits are compared with durable \
+    appends (a flush for each, or a flush for all that wait), reads with dependent reads of \
+    memory.";
 
 /// A table of these trials, and a sentence for each rate that exceeds its ceiling.
 pub(crate) fn blocks(measured: &[(&TrialRecord, &Measurement)], names: &TrialNames) -> Vec<Block> {
@@ -197,7 +216,7 @@ mod tests {
     /// A trial of a second at sync, with as many commits and reads, on a device that completed so
     /// many flushes.
     fn trial(engine: &str, commits: u64, reads: u64, flushes: Option<u64>) -> TrialRecord {
-        let planted = include_str!("../../findings/fixtures/planted.jsonl")
+        let planted = include_str!("../../../findings/fixtures/planted.jsonl")
             .lines()
             .next();
         let planted: serde_json::Value = serde_json::from_str(planted.unwrap()).unwrap();

@@ -1,49 +1,39 @@
-//! What a report says, from top to bottom: the run, the machine, a ranking each, what is missing.
+//! The section of a ranking: its order, its table, and what must be known of it.
 
+use super::{Findings, Part, Section};
 use crate::answer::words;
-use crate::charts::Charts;
 use crate::document::Block;
 use crate::ranking_title::{only_harness, ranking_heading};
-use crate::sections::sections;
-use crate::{
-    ablation, columns, fixed_rate, in_memory, isolation, log_flush, over_time, published,
-    significance, steadiness, tpcc,
-};
+use crate::{columns, fixed_rate, isolation, significance};
 use trueput_findings::ablation::lost;
-use trueput_findings::answer::{Answer, RankingAnswer, RankingVerdict};
+use trueput_findings::answer::{RankingAnswer, RankingVerdict};
 use trueput_findings::builds::EngineBuild;
 use trueput_findings::cells::Cell;
 use trueput_findings::marks::explanations;
-use trueput_findings::rankings::{Ranking, Unranked, rankings};
-use trueput_findings::shell::quoted;
+use trueput_findings::rankings::{Ranking, Unranked};
 use trueput_findings::statistics::FEWEST_REPEATS;
-use trueput_findings::units::{bytes, number, per_cent, plural, separate};
-use trueput_findings::{Run, disturbance};
-use trueput_record::folder::DamagedLine;
-use trueput_record::host::FileSystemFacts;
+use trueput_findings::units::{number, per_cent, plural, separate};
 use trueput_record::trial::Settings;
-use trueput_record::{Durability, HostFacts, Promise, Value, VerifyLevel};
+use trueput_record::{Durability, Promise, Value, VerifyLevel};
+
+/// The rankings, a part each.
+pub(crate) struct Rankings;
+
+impl Section for Rankings {
+    fn parts(&self, findings: &Findings<'_>) -> Vec<Part> {
+        let rankings = findings.rankings.iter().enumerate();
+        let part = |(index, ranking)| Part {
+            title: ranking_heading(ranking),
+            blocks: blocks(findings, ranking, findings.answer.ranking(index)),
+            ranking: Some(index),
+            ..Part::default()
+        };
+        rankings.map(part).collect()
+    }
+}
 
 /// A cell whose repeats lie further apart than this part of their median is named.
 const NOTABLE_SPREAD: f64 = 0.25;
-
-const NOTHING_ENDED: &str = "No trial of this run has finished. There is nothing to rank.";
-
-const HOW_TO_READ: &str = "Contenders are ranked by their median rate, and only against \
-    contenders with the same settings, workers and durability level.";
-
-const CLOSED_LOOP: &str = "Latencies are service times of a closed loop. They do not show how \
-    long users wait at a fixed request rate.";
-
-const OPEN_LOOP: &str = "Requests arrived at a fixed rate (open loop). Latencies in rankings are \
-    service times, measured from when a worker starts a request. 'At a fixed rate' lists \
-    response times, which include the time in the queue. If all contenders of a ranking had the \
-    same rate, response time decides the order.";
-
-const BOTH_LOOPS: &str = "Some trials had a fixed request rate (open loop), others did not \
-    (closed loop). Latencies in rankings are service times. For open loops, 'At a fixed rate' \
-    lists response times, which include the time in the queue. If all contenders of a ranking \
-    had the same rate, response time decides the order.";
 
 const NOT_COMPARABLE: &str = "Measured but not ranked, for the reason in brackets. To rank builds \
     with assertions, use trueput report --include-assertions.";
@@ -51,190 +41,13 @@ const NOT_COMPARABLE: &str = "Measured but not ranked, for the reason in bracket
 /// A workload's result that is a sentence about it, and no answer.
 const NOTICE: &str = "notice";
 
-/// The whole report.
-pub fn document(report: &Run, charts: Charts) -> Vec<Block> {
-    let mut blocks = body_with(report, charts, Single::Folded);
-    blocks.push(Block::Text("Command of this run:".to_owned()));
-    let command = &report.manifest.host.program.command;
-    blocks.push(Block::Command(
-        command.iter().map(|word| quoted(word)).collect(),
-    ));
-    blocks
-}
-
-/// The ledger, and what belongs to it.
-pub(crate) fn ledger_document(report: &Run) -> Vec<Block> {
-    let mut blocks = vec![Block::Heading(
-        1,
-        format!("trueput: {}", report.manifest.name),
-    )];
-    blocks.push(Block::List(host_lines(report)));
-    blocks.extend(tpcc::blocks(&report.trials));
-    blocks.extend(ablation::blocks(report));
-    blocks.extend(over_time::blocks(report));
-    blocks.extend(published::blocks(report));
-    blocks.extend(unfinished(report));
-    blocks
-}
-
-/// The report without its last words and without charts of characters.
-pub(crate) fn body(report: &Run) -> Vec<Block> {
-    body_with(report, Charts::Off, Single::Table)
-}
-
-/// How a ranking of a single contender is written.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Single {
-    /// In one line.
-    Folded,
-    /// In a table, which the page folds by itself.
-    Table,
-}
-
-fn body_with(report: &Run, charts: Charts, single: Single) -> Vec<Block> {
-    let manifest = &report.manifest;
-    let mut blocks = vec![Block::Heading(1, format!("trueput: {}", manifest.name))];
-    if !manifest.about.is_empty() {
-        blocks.push(Block::Text(manifest.about.clone()));
-    }
-    blocks.push(Block::List(host_lines(report)));
-    blocks.extend(damage(report));
-    blocks.push(Block::Text(how_to_read(report)));
-    blocks.extend(in_memory::warning(report));
-    let rankings = rankings(manifest, &report.trials);
-    let noise = disturbance::of_run(report);
-    let answer = Answer::from_rankings(report, &rankings, noise.as_ref());
-    let disturbed = words::disturbed(&answer);
-    blocks.extend(disturbed.map(|text| Block::Warnings(vec![text])));
-    for (index, ranking) in rankings.iter().enumerate() {
-        let told = answer.ranking(index);
-        blocks.extend(ranking_blocks(ranking, told, charts, single));
-    }
-    blocks.extend(steadiness::section(report, charts));
-    blocks.extend(log_flush::blocks(&report.trials));
-    blocks.extend(tpcc::blocks(&report.trials));
-    blocks.extend(ablation::blocks(report));
-    blocks.extend(over_time::blocks(report));
-    blocks.extend(sections(report, &rankings));
-    blocks.extend(published::blocks(report));
-    if !manifest.left_out.is_empty() {
-        blocks.push(Block::Heading(2, "Skipped".to_owned()));
-        blocks.push(Block::List(manifest.left_out.clone()));
-    }
-    blocks.extend(enough(report));
-    blocks.extend(more_repeats(&answer));
-    blocks.extend(unfinished(report));
-    blocks
-}
-
-/// What would tell contenders apart that are not.
-fn more_repeats(answer: &Answer) -> Vec<Block> {
-    let Some((option, command)) = answer.more_repeats() else {
-        return Vec::new();
-    };
-    let text = format!("Some contenders are not told apart. To tell them apart: {option}.");
-    vec![
-        Block::Heading(2, "More repeats".to_owned()),
-        Block::Text(text),
-        Block::Command(command.to_vec()),
-    ]
-}
-
-/// How contenders are ranked, and what their latencies are.
-fn how_to_read(report: &Run) -> String {
-    if report.trials.is_empty() {
-        return NOTHING_ENDED.to_owned();
-    }
-    let measured = report
-        .trials
-        .iter()
-        .filter_map(|it| it.measurement.as_ref());
-    let (open, closed): (Vec<_>, Vec<_>) = measured.partition(|it| it.open_loop.is_some());
-    let latencies = match (open.is_empty(), closed.is_empty()) {
-        (true, _) => CLOSED_LOOP,
-        (false, true) => OPEN_LOOP,
-        (false, false) => BOTH_LOOPS,
-    };
-    format!("{HOW_TO_READ} {latencies}")
-}
-
-/// The machine and the program, a line each.
-pub(crate) fn host_lines(report: &Run) -> Vec<String> {
-    let host = &report.manifest.host;
-    let mut processor = format!(
-        "{}, {} cores, {} of memory; {}",
-        known(&host.cpu_model),
-        host.cores,
-        bytes(host.memory_bytes as f64),
-        virtualisation(host)
-    );
-    if let Some(governor) = &host.governor {
-        processor += &format!("; governor {governor}");
-    }
-    let load = |load: [f64; 3]| load.map(|average| format!("{average:.2}")).join(" ");
-    let mut loads = format!("load {} at the start", load(host.load_at_start));
-    if let Some(end) = &report.end {
-        loads += &format!(", {} at the end", load(end.load_at_end));
-    }
-    let program = &host.program;
-    vec![
-        processor,
-        file_system(&host.file_system),
-        format!("{}; {}", known(&host.operating_system), known(&host.kernel)),
-        format!("{loads}; latencies from {}", known(&host.clock)),
-        format!(
-            "trueput {} (commit {}, {} build), started {}",
-            known(&program.version),
-            known(&program.commit),
-            known(&program.profile),
-            report.manifest.started_at
-        ),
-    ]
-}
-
-fn known(fact: &str) -> &str {
-    if fact.is_empty() { "unknown" } else { fact }
-}
-
-fn virtualisation(host: &HostFacts) -> String {
-    match host.virtualisation.as_str() {
-        "" => "virtualization unknown".to_owned(),
-        "none" => "no virtualization detected".to_owned(),
-        other => format!("virtualized ({other})"),
-    }
-}
-
-fn file_system(facts: &FileSystemFacts) -> String {
-    format!(
-        "databases on {} ({}, {}; {}), {} free of {}",
-        known(&facts.kind),
-        known(&facts.source),
-        known(&facts.mount_point),
-        known(&facts.options),
-        bytes(facts.free_bytes as f64),
-        bytes(facts.size_bytes as f64)
-    )
-}
-
-fn damage(report: &Run) -> Option<Block> {
-    let line = |damaged: &DamagedLine| {
-        let (line, message) = (damaged.line, &damaged.message);
-        format!("trials.jsonl, line {line}: unreadable, skipped: {message}")
-    };
-    let unchecked = report.unchecked.iter().cloned();
-    let lines: Vec<_> = report.damaged.iter().map(line).chain(unchecked).collect();
-    (!lines.is_empty()).then_some(Block::Warnings(lines))
-}
-
-fn ranking_blocks(
+fn blocks(
+    findings: &Findings<'_>,
     ranking: &Ranking,
     answer: Option<&RankingAnswer>,
-    charts: Charts,
-    single: Single,
 ) -> Vec<Block> {
     let mut blocks = Vec::new();
     let only_harness = only_harness(ranking);
-    blocks.push(Block::Heading(2, ranking_heading(ranking)));
     blocks.push(Block::Text(settings(&ranking.settings)));
     blocks.extend(
         ranking
@@ -248,10 +61,10 @@ fn ranking_blocks(
     if !ranking.cells.is_empty() {
         let in_order = answer.is_none_or(|answer| answer.verdict != RankingVerdict::NoOrder);
         blocks.extend(verdicts(ranking, answer).into_iter().map(Block::Text));
-        let folded = columns::only_contender(ranking).filter(|_| single == Single::Folded);
+        let folded = columns::only_contender(ranking).filter(|_| !findings.is_page);
         blocks.push(match folded {
             Some(line) => Block::Text(line),
-            None => Block::Table(columns::ranked(ranking, in_order, charts)),
+            None => Block::Table(columns::ranked(ranking, in_order, findings.charts)),
         });
         blocks.push(Block::List(footnotes(ranking, in_order)));
     } else if !only_harness && ranking.not_comparable.is_empty() {
@@ -515,53 +328,6 @@ fn unranked(ranking: &Ranking) -> Vec<Block> {
     blocks.extend((!bad.is_empty()).then_some(Block::Warnings(bad)));
     blocks.extend((!left_out.is_empty()).then_some(Block::List(left_out)));
     blocks
-}
-
-/// Why a run that was to go on until it knew enough stopped.
-fn enough(report: &Run) -> Option<Block> {
-    let enough = report.end.as_ref()?.enough?;
-    let repeats = report.trials.iter().map(|trial| trial.spec.repeat).max()?;
-    let times = if repeats == 1 { "time" } else { "times" };
-    Some(Block::Text(format!(
-        "Each cell was run up to {repeats} {times}: {}.",
-        enough.words()
-    )))
-}
-
-fn unfinished(report: &Run) -> Vec<Block> {
-    let missing = report.missing().len();
-    if report.end.as_ref().is_some_and(|end| end.complete) && missing == 0 {
-        return Vec::new();
-    }
-    let of = report.manifest.trials.len();
-    let state = match &report.end {
-        None => "The run has not finished (it is running or was interrupted)".to_owned(),
-        Some(end) => format!("The run was stopped at {}", end.ended_at),
-    };
-    let interrupted = report.tally().interrupted;
-    let mut text = format!(
-        "{state}: {} of its {of} trials are missing",
-        missing.saturating_sub(interrupted)
-    );
-    text += &match interrupted {
-        0 => ".".to_owned(),
-        1 => " and 1 is interrupted.".to_owned(),
-        several => format!(" and {several} are interrupted."),
-    };
-    // A bundle is a copy: the run goes on in its own folder.
-    if report.shown_as != report.folder {
-        return vec![Block::Warnings(vec![text])];
-    }
-    text += " To continue it:";
-    let folder = quoted(&report.shown_as.to_string_lossy());
-    let command = ["trueput", "run", "--resume"]
-        .map(str::to_owned)
-        .into_iter()
-        .chain([folder]);
-    vec![
-        Block::Warnings(vec![text]),
-        Block::Command(command.collect()),
-    ]
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The sections of a report that set published tables beside ours.
 
+use super::{Findings, Part, Section};
 use crate::document::{Block, Column, Table};
 use trueput_findings::Run;
 use trueput_findings::published::RatioTable;
@@ -8,26 +9,33 @@ use trueput_findings::published::{ComparedRow, Comparison, Role, comparisons};
 use trueput_findings::units::number;
 use trueput_record::published::Cell;
 
+/// What others published, beside the trials that match it.
+pub(crate) struct PublishedTables;
+
+impl Section for PublishedTables {
+    fn parts(&self, findings: &Findings<'_>) -> Vec<Part> {
+        parts(findings.run)
+    }
+}
+
 /// What marks a row or a ratio of ours.
 const HERE: &str = "here";
 
 /// A section for each document that the run matches a table of; nothing where it matches none.
-pub(crate) fn blocks(report: &Run) -> Vec<Block> {
+fn parts(report: &Run) -> Vec<Part> {
     let found = match comparisons(report) {
         Ok(found) => found,
-        Err(error) => return vec![Block::Warnings(vec![error.to_string()])],
+        Err(error) => {
+            let warning = Block::Warnings(vec![error.to_string()]);
+            return Part::without_title(vec![warning]).into_iter().collect();
+        }
     };
-    let mut blocks = Vec::new();
-    for of_document in found.chunk_by(|one, other| one.document == other.document) {
-        blocks.extend(document(of_document));
-    }
-    blocks
+    let documents = found.chunk_by(|one, other| one.document == other.document);
+    documents.filter_map(document).collect()
 }
 
-fn document(comparisons: &[Comparison]) -> Vec<Block> {
-    let Some(first) = comparisons.first() else {
-        return Vec::new();
-    };
+fn document(comparisons: &[Comparison]) -> Option<Part> {
+    let first = comparisons.first()?;
     let heading = format!("Compared with \"{}\" ({})", first.document, first.year);
     let advice = match comparisons.iter().any(|one| !one.ratios.is_empty()) {
         true => "compare ratios within a set, not absolute rates",
@@ -43,11 +51,7 @@ fn document(comparisons: &[Comparison]) -> Vec<Block> {
             differs.push(point.clone());
         }
     }
-    let mut blocks = vec![
-        Block::Heading(2, heading),
-        Block::Text(text),
-        Block::List(differs),
-    ];
+    let mut blocks = vec![Block::Text(text), Block::List(differs)];
     for comparison in comparisons {
         blocks.push(Block::Heading(3, comparison.title.clone()));
         for ratios in &comparison.ratios {
@@ -66,7 +70,7 @@ fn document(comparisons: &[Comparison]) -> Vec<Block> {
             comparison.id
         )));
     }
-    blocks
+    Part::unless_empty(&heading, blocks)
 }
 
 /// The figures: in one table where both sets are of one size. Else each set has a table of its own,

@@ -1,5 +1,6 @@
 //! What happened within a trial and from repeat to repeat: warm-up, cliffs, drift, outliers.
 
+use super::{Findings, Part, Section};
 use crate::charts::{Charts, sparkline};
 use crate::document::{Block, Column, Table};
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,6 +11,18 @@ use trueput_findings::trial_names::TrialNames;
 use trueput_findings::units::{number, per_cent};
 use trueput_record::TrialRecord;
 use trueput_record::measurement::Measurement;
+
+/// How steady rates were, within a trial and from repeat to repeat.
+pub(crate) struct Steadiness;
+
+impl Section for Steadiness {
+    fn parts(&self, findings: &Findings<'_>) -> Vec<Part> {
+        let blocks = blocks(findings.run, findings.charts);
+        Part::unless_empty("Stability of the repeats", blocks)
+            .into_iter()
+            .collect()
+    }
+}
 
 /// Drift over the repeats of a cell that is told, as a part of their mean.
 const NOTABLE_DRIFT: f64 = 0.05;
@@ -40,7 +53,7 @@ struct Repeats<'a> {
 }
 
 /// The section, where there is something to say or to draw.
-pub(crate) fn section(report: &Run, charts: Charts) -> Vec<Block> {
+fn blocks(report: &Run, charts: Charts) -> Vec<Block> {
     let cells = cells(report);
     let elsewhere: BTreeSet<&str> = trueput_findings::over_time::told(report)
         .into_iter()
@@ -62,8 +75,7 @@ pub(crate) fn section(report: &Run, charts: Charts) -> Vec<Block> {
     if lines.is_empty() && drawn.is_none() {
         return Vec::new();
     }
-    let mut blocks = vec![Block::Heading(2, "Stability of the repeats".to_owned())];
-    blocks.extend(drawn.map(Block::Table));
+    let mut blocks: Vec<_> = drawn.map(Block::Table).into_iter().collect();
     if !lines.is_empty() {
         blocks.push(Block::List(lines));
     }

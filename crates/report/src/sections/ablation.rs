@@ -1,12 +1,24 @@
 //! Ledgers as blocks of a report.
 
+use super::{Findings, Part, Section};
 use crate::document::{Block, Column, Table};
-use crate::over_time::events_in_words;
+use crate::sections::over_time::events_in_words;
 use trueput_findings::Run;
 use trueput_findings::ablation::{Figures, Gain, Ledger, Row, State, ledgers};
 use trueput_findings::statistics::Verdict;
 use trueput_findings::units::{bytes, hit_ratio, number, seconds, thousands};
 use trueput_record::ablation::AblationKind;
+
+/// What each step of an ablation gains and costs.
+pub(crate) struct Ablation;
+
+impl Section for Ablation {
+    fn parts(&self, findings: &Findings<'_>) -> Vec<Part> {
+        Part::unless_empty(HEADING, blocks(findings.run))
+            .into_iter()
+            .collect()
+    }
+}
 
 /// The section's heading.
 const HEADING: &str = "Ledger";
@@ -26,10 +38,7 @@ fn blocks_of(ledgers: &[Ledger]) -> Vec<Block> {
     if ledgers.is_empty() {
         return Vec::new();
     }
-    let mut blocks = vec![
-        Block::Heading(2, HEADING.to_owned()),
-        Block::Text(TEXT.to_owned()),
-    ];
+    let mut blocks = vec![Block::Text(TEXT.to_owned())];
     for ledger in ledgers {
         blocks.push(Block::Heading(3, heading(ledger)));
         blocks.push(Block::Table(table(ledger)));

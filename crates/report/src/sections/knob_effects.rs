@@ -1,6 +1,9 @@
 //! What each knob did where trials differ by it: the rate, what it cost, and what it gives up.
 
+use super::{Findings, Part, Section};
+use crate::chart::{Chart, Column as ChartColumn, Group, Kind, Unit};
 use crate::document::{Block, Column, Table};
+use crate::significance::levels;
 use std::collections::{BTreeMap, BTreeSet};
 use trueput_findings::Run;
 use trueput_findings::cells::Cell;
@@ -9,6 +12,25 @@ use trueput_findings::significance::{between, counting};
 use trueput_findings::statistics::{Comparison, compare_together};
 use trueput_findings::units::number;
 use trueput_record::Value;
+
+/// What turning one knob did, everything else being equal.
+pub(crate) struct KnobEffects;
+
+impl Section for KnobEffects {
+    fn parts(&self, findings: &Findings<'_>) -> Vec<Part> {
+        let effects = effects(findings.run, findings.rankings);
+        let part = Part::with_text("Effect of each knob", KNOBS_TEXT, blocks(&effects));
+        let chart = || chart(&effects).into_iter().collect();
+        let charts = if findings.is_page {
+            chart()
+        } else {
+            Vec::new()
+        };
+        part.map(|part| Part { charts, ..part })
+            .into_iter()
+            .collect()
+    }
+}
 
 /// The place of the column that tells turns apart which look the same.
 const BESIDES: usize = 4;
@@ -237,4 +259,49 @@ pub(crate) fn blocks(effects: &[Effect]) -> Vec<Block> {
     };
     let rows = effects.iter().map(row).collect();
     vec![Block::Table(Table { columns, rows })]
+}
+
+const KNOBS_TEXT: &str = "Cells that differ in one knob only: rate, peak memory and database size \
+    relative to the first value in the plan, and the cost that the driver states.";
+
+/// What the knobs did to the rates; `None` where nothing can be told.
+fn chart(effects: &[Effect]) -> Option<Chart> {
+    let group = |effect: &Effect| {
+        let interval = effect.rate.ratio;
+        let mut name = format!(
+            "{} {}={} from {}; {}",
+            effect.engine, effect.knob, effect.value, effect.base, effect.ranking
+        );
+        if !effect.besides.is_empty() {
+            name += &format!("; {}", effect.besides);
+        }
+        let row = vec![
+            Some(effect.rate_ratio),
+            interval.map(|ratio| ratio.low),
+            interval.map(|ratio| ratio.high),
+        ];
+        let rows = vec![row];
+        let marks = Vec::new();
+        Group { name, rows, marks }
+    };
+    let finite = effects
+        .iter()
+        .filter(|effect| effect.rate_ratio.is_finite());
+    let groups: Vec<_> = finite.map(group).collect();
+    let column = |title: &str| ChartColumn::new(title, Unit::Number);
+    let level = levels(effects.iter().map(|effect| &effect.rate));
+    let intervals = level.map_or_else(String::new, |level| {
+        format!(" Lines: intervals of {level}.")
+    });
+    (!groups.is_empty()).then(|| Chart {
+        title: "Rate after a knob was turned, over the rate before".to_owned(),
+        says: format!(
+            "The ratio of rates for each of {} turns of a knob.",
+            groups.len()
+        ),
+        note: format!("Right of 1 is faster.{intervals}"),
+        columns: vec![column("ratio"), column("lower end"), column("upper end")],
+        groups,
+        ..Chart::new(Kind::Ratios, "knob")
+    })
 }

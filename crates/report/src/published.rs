@@ -1,10 +1,6 @@
 //! A table that others published, as a report: the table, its source, its caveats, and what comes
 //! nearest to it here.
 
-mod section;
-
-pub(crate) use section::blocks;
-
 use crate::document::{Block, Column, Table};
 use crate::format::{Format, Style};
 use crate::{csv, markdown, terminal};

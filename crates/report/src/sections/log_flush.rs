@@ -1,11 +1,24 @@
 //! What the `log-flush` trials of a run came to, side by side, and whether the block device saw the
 //! flushes that were acknowledged.
 
+use super::{Findings, Part, Section};
 use crate::document::{Block, Column, Table};
 use trueput_findings::statistics::median;
 use trueput_findings::units::{counted, nanoseconds, number};
 use trueput_record::measurement::Measurement;
 use trueput_record::{Durability, TrialRecord};
+
+/// The trials of the workload `log-flush`.
+pub(crate) struct LogFlushes;
+
+impl Section for LogFlushes {
+    fn parts(&self, findings: &Findings<'_>) -> Vec<Part> {
+        let blocks = blocks(&findings.run.trials);
+        Part::unless_empty("Log flushes, side by side", blocks)
+            .into_iter()
+            .collect()
+    }
+}
 
 /// Fewer flushes at the device than this part of those that were asked for mean that most were
 /// acknowledged without one.
@@ -41,10 +54,7 @@ pub(crate) fn blocks(trials: &[TrialRecord]) -> Vec<Block> {
     if rows.is_empty() {
         return Vec::new();
     }
-    let mut blocks = vec![
-        Block::Heading(2, "Log flushes, side by side".to_owned()),
-        Block::Table(table(&rows)),
-    ];
+    let mut blocks = vec![Block::Table(table(&rows))];
     let warnings: Vec<_> = rows.iter().filter_map(Row::warning).collect();
     if !warnings.is_empty() {
         blocks.push(Block::Warnings(warnings));

@@ -1,5 +1,6 @@
 //! The section on rates over time.
 
+use super::{Findings, Part, Section};
 use crate::document::{Block, Column, Table};
 use std::collections::BTreeMap;
 use trueput_findings::Run;
@@ -7,6 +8,17 @@ use trueput_findings::eligibility::headline;
 use trueput_findings::over_time::{Cliff, over_time, told};
 use trueput_findings::trial_names::TrialNames;
 use trueput_findings::units::{number, per_cent};
+
+/// Rates second by second, and their cliffs.
+pub(crate) struct RatesOverTime;
+
+impl Section for RatesOverTime {
+    fn parts(&self, findings: &Findings<'_>) -> Vec<Part> {
+        Part::unless_empty("Over time", blocks(findings.run))
+            .into_iter()
+            .collect()
+    }
+}
 
 const TEXT: &str = "The first trial of each cell, second by second. A cliff is a drop to a lower \
     level, or one or two seconds below half of the median. Engine events come from the engine's \
@@ -48,7 +60,6 @@ pub(crate) fn blocks(report: &Run) -> Vec<Block> {
         column("engine events", false),
     ];
     let mut blocks = vec![
-        Block::Heading(2, "Over time".to_owned()),
         Block::Text(TEXT.to_owned()),
         Block::Table(Table { columns, rows }),
     ];

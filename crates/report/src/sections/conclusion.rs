@@ -1,0 +1,116 @@
+//! How a report ends: what was skipped or is missing, and what to do next.
+
+use super::{Findings, Part, Section};
+use crate::document::Block;
+use trueput_findings::Run;
+use trueput_findings::answer::Answer;
+use trueput_findings::shell::quoted;
+
+/// What the plan names and this machine cannot run.
+pub(crate) struct SkippedTrials;
+
+impl Section for SkippedTrials {
+    fn parts(&self, findings: &Findings<'_>) -> Vec<Part> {
+        let skipped = &findings.run.manifest.left_out;
+        let list = (!skipped.is_empty()).then(|| Block::List(skipped.clone()));
+        let blocks = list.into_iter().collect();
+        Part::unless_empty("Skipped", blocks).into_iter().collect()
+    }
+}
+
+/// Why a run that was to go on until it knew enough stopped.
+pub(crate) struct RepeatLimit;
+
+impl Section for RepeatLimit {
+    fn parts(&self, findings: &Findings<'_>) -> Vec<Part> {
+        let blocks = enough(findings.run).into_iter().collect();
+        Part::without_title(blocks).into_iter().collect()
+    }
+}
+
+/// More repeats, where they would tell contenders apart.
+pub(crate) struct RepeatSuggestion;
+
+impl Section for RepeatSuggestion {
+    fn parts(&self, findings: &Findings<'_>) -> Vec<Part> {
+        let blocks = more_repeats(findings.answer);
+        Part::unless_empty("More repeats", blocks)
+            .into_iter()
+            .collect()
+    }
+}
+
+/// What is missing of a run that has not ended.
+pub(crate) struct MissingTrials;
+
+impl Section for MissingTrials {
+    fn parts(&self, findings: &Findings<'_>) -> Vec<Part> {
+        let blocks = unfinished(findings.run);
+        Part::without_title(blocks).into_iter().collect()
+    }
+}
+
+/// The command of the run.
+pub(crate) fn command(run: &Run) -> [Block; 2] {
+    let words = run.manifest.host.program.command.iter();
+    [
+        Block::Text("Command of this run:".to_owned()),
+        Block::Command(words.map(|word| quoted(word)).collect()),
+    ]
+}
+
+/// What would tell contenders apart that are not.
+fn more_repeats(answer: &Answer) -> Vec<Block> {
+    let Some((option, command)) = answer.more_repeats() else {
+        return Vec::new();
+    };
+    let text = format!("Some contenders are not told apart. To tell them apart: {option}.");
+    vec![Block::Text(text), Block::Command(command.to_vec())]
+}
+
+/// Why a run that was to go on until it knew enough stopped.
+fn enough(report: &Run) -> Option<Block> {
+    let enough = report.end.as_ref()?.enough?;
+    let repeats = report.trials.iter().map(|trial| trial.spec.repeat).max()?;
+    let times = if repeats == 1 { "time" } else { "times" };
+    Some(Block::Text(format!(
+        "Each cell was run up to {repeats} {times}: {}.",
+        enough.words()
+    )))
+}
+
+fn unfinished(report: &Run) -> Vec<Block> {
+    let missing = report.missing().len();
+    if report.end.as_ref().is_some_and(|end| end.complete) && missing == 0 {
+        return Vec::new();
+    }
+    let of = report.manifest.trials.len();
+    let state = match &report.end {
+        None => "The run has not finished (it is running or was interrupted)".to_owned(),
+        Some(end) => format!("The run was stopped at {}", end.ended_at),
+    };
+    let interrupted = report.tally().interrupted;
+    let mut text = format!(
+        "{state}: {} of its {of} trials are missing",
+        missing.saturating_sub(interrupted)
+    );
+    text += &match interrupted {
+        0 => ".".to_owned(),
+        1 => " and 1 is interrupted.".to_owned(),
+        several => format!(" and {several} are interrupted."),
+    };
+    // A bundle is a copy: the run goes on in its own folder.
+    if report.shown_as != report.folder {
+        return vec![Block::Warnings(vec![text])];
+    }
+    text += " To continue it:";
+    let folder = quoted(&report.shown_as.to_string_lossy());
+    let command = ["trueput", "run", "--resume"]
+        .map(str::to_owned)
+        .into_iter()
+        .chain([folder]);
+    vec![
+        Block::Warnings(vec![text]),
+        Block::Command(command.collect()),
+    ]
+}

@@ -1,0 +1,172 @@
+//! How a report begins: the run, the machine, and what must not be overlooked.
+
+use crate::answer::words;
+use crate::document::Block;
+use crate::in_memory;
+use trueput_findings::Run;
+use trueput_findings::answer::Answer;
+use trueput_findings::units::bytes;
+use trueput_record::HostFacts;
+use trueput_record::folder::DamagedLine;
+use trueput_record::host::FileSystemFacts;
+
+/// What stands before the first section.
+pub(crate) struct ReportHeader {
+    title: Block,
+    about: Option<Block>,
+    host: Block,
+    damage: Option<Block>,
+    /// How to read the figures.
+    pub how_to_read: Block,
+    in_memory: Option<Block>,
+    disturbances: Option<Block>,
+}
+
+impl ReportHeader {
+    pub(crate) fn of(run: &Run, answer: &Answer) -> Self {
+        let about = &run.manifest.about;
+        let disturbed = words::disturbed(answer);
+        Self {
+            title: title(run),
+            about: (!about.is_empty()).then(|| Block::Text(about.clone())),
+            host: host_list(run),
+            damage: damage(run),
+            how_to_read: Block::Text(how_to_read(run)),
+            in_memory: in_memory::warning(run),
+            disturbances: disturbed.map(|text| Block::Warnings(vec![text])),
+        }
+    }
+
+    /// What must not be overlooked.
+    pub(crate) fn warnings(&self) -> impl Iterator<Item = Block> {
+        let warnings = [&self.damage, &self.in_memory, &self.disturbances];
+        warnings.into_iter().flatten().cloned()
+    }
+
+    pub(crate) fn into_blocks(self) -> Vec<Block> {
+        let blocks = [
+            Some(self.title),
+            self.about,
+            Some(self.host),
+            self.damage,
+            Some(self.how_to_read),
+            self.in_memory,
+            self.disturbances,
+        ];
+        blocks.into_iter().flatten().collect()
+    }
+}
+
+/// The report's heading.
+pub(crate) fn title(run: &Run) -> Block {
+    Block::Heading(1, format!("trueput: {}", run.manifest.name))
+}
+
+/// The machine and the program.
+pub(crate) fn host_list(run: &Run) -> Block {
+    Block::List(host_lines(run))
+}
+
+const NOTHING_ENDED: &str = "No trial of this run has finished. There is nothing to rank.";
+
+const HOW_TO_READ: &str = "Contenders are ranked by their median rate, and only against \
+    contenders with the same settings, workers and durability level.";
+
+const CLOSED_LOOP: &str = "Latencies are service times of a closed loop. They do not show how \
+    long users wait at a fixed request rate.";
+
+const OPEN_LOOP: &str = "Requests arrived at a fixed rate (open loop). Latencies in rankings are \
+    service times, measured from when a worker starts a request. 'At a fixed rate' lists \
+    response times, which include the time in the queue. If all contenders of a ranking had the \
+    same rate, response time decides the order.";
+
+const BOTH_LOOPS: &str = "Some trials had a fixed request rate (open loop), others did not \
+    (closed loop). Latencies in rankings are service times. For open loops, 'At a fixed rate' \
+    lists response times, which include the time in the queue. If all contenders of a ranking \
+    had the same rate, response time decides the order.";
+
+/// How contenders are ranked, and what their latencies are.
+fn how_to_read(report: &Run) -> String {
+    if report.trials.is_empty() {
+        return NOTHING_ENDED.to_owned();
+    }
+    let measured = report
+        .trials
+        .iter()
+        .filter_map(|it| it.measurement.as_ref());
+    let (open, closed): (Vec<_>, Vec<_>) = measured.partition(|it| it.open_loop.is_some());
+    let latencies = match (open.is_empty(), closed.is_empty()) {
+        (true, _) => CLOSED_LOOP,
+        (false, true) => OPEN_LOOP,
+        (false, false) => BOTH_LOOPS,
+    };
+    format!("{HOW_TO_READ} {latencies}")
+}
+
+/// The machine and the program, a line each.
+pub(crate) fn host_lines(report: &Run) -> Vec<String> {
+    let host = &report.manifest.host;
+    let mut processor = format!(
+        "{}, {} cores, {} of memory; {}",
+        known(&host.cpu_model),
+        host.cores,
+        bytes(host.memory_bytes as f64),
+        virtualisation(host)
+    );
+    if let Some(governor) = &host.governor {
+        processor += &format!("; governor {governor}");
+    }
+    let load = |load: [f64; 3]| load.map(|average| format!("{average:.2}")).join(" ");
+    let mut loads = format!("load {} at the start", load(host.load_at_start));
+    if let Some(end) = &report.end {
+        loads += &format!(", {} at the end", load(end.load_at_end));
+    }
+    let program = &host.program;
+    vec![
+        processor,
+        file_system(&host.file_system),
+        format!("{}; {}", known(&host.operating_system), known(&host.kernel)),
+        format!("{loads}; latencies from {}", known(&host.clock)),
+        format!(
+            "trueput {} (commit {}, {} build), started {}",
+            known(&program.version),
+            known(&program.commit),
+            known(&program.profile),
+            report.manifest.started_at
+        ),
+    ]
+}
+
+fn known(fact: &str) -> &str {
+    if fact.is_empty() { "unknown" } else { fact }
+}
+
+fn virtualisation(host: &HostFacts) -> String {
+    match host.virtualisation.as_str() {
+        "" => "virtualization unknown".to_owned(),
+        "none" => "no virtualization detected".to_owned(),
+        other => format!("virtualized ({other})"),
+    }
+}
+
+fn file_system(facts: &FileSystemFacts) -> String {
+    format!(
+        "databases on {} ({}, {}; {}), {} free of {}",
+        known(&facts.kind),
+        known(&facts.source),
+        known(&facts.mount_point),
+        known(&facts.options),
+        bytes(facts.free_bytes as f64),
+        bytes(facts.size_bytes as f64)
+    )
+}
+
+fn damage(report: &Run) -> Option<Block> {
+    let line = |damaged: &DamagedLine| {
+        let (line, message) = (damaged.line, &damaged.message);
+        format!("trials.jsonl, line {line}: unreadable, skipped: {message}")
+    };
+    let unchecked = report.unchecked.iter().cloned();
+    let lines: Vec<_> = report.damaged.iter().map(line).chain(unchecked).collect();
+    (!lines.is_empty()).then_some(Block::Warnings(lines))
+}

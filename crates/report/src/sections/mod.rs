@@ -1,0 +1,189 @@
+//! The sections of a report: each is a file with its text, table and charts, and a row of
+//! [`SECTIONS`]. Every format goes through the same rows.
+
+pub mod ablation;
+mod bottlenecks;
+mod conclusion;
+mod hardware_limits;
+pub(crate) mod header;
+mod knob_effects;
+pub mod log_flush;
+mod open_loops;
+mod over_time;
+mod published;
+mod rankings;
+pub mod scaling;
+mod steadiness;
+pub mod symas;
+pub(crate) mod tpcc;
+
+use crate::chart::Chart;
+use crate::charts::Charts;
+use crate::document::Block;
+use trueput_findings::Run;
+use trueput_findings::answer::Answer;
+use trueput_findings::disturbance;
+use trueput_findings::rankings::Ranking;
+use trueput_findings::trial_names::TrialNames;
+use trueput_record::measurement::Measurement;
+use trueput_record::{Outcome, TrialRecord};
+
+/// The sections, in the order in which a reader wants them. To add one, write its file and its row.
+const SECTIONS: [&dyn Section; 17] = [
+    &rankings::Rankings,
+    &steadiness::Steadiness,
+    &log_flush::LogFlushes,
+    &tpcc::OrdersPerMinute,
+    &ablation::Ablation,
+    &over_time::RatesOverTime,
+    &open_loops::OpenLoops,
+    &hardware_limits::HardwareLimitShares,
+    &bottlenecks::Bottlenecks,
+    &scaling::ScalingLaws,
+    &knob_effects::KnobEffects,
+    &symas::SymasTables,
+    &published::PublishedTables,
+    &conclusion::SkippedTrials,
+    &conclusion::RepeatLimit,
+    &conclusion::RepeatSuggestion,
+    &conclusion::MissingTrials,
+];
+
+/// Those of an ablation, without rankings.
+const SECTIONS_OF_ABLATION: [&dyn Section; 5] = [
+    &tpcc::OrdersPerMinute,
+    &ablation::Ablation,
+    &over_time::RatesOverTime,
+    &published::PublishedTables,
+    &conclusion::MissingTrials,
+];
+
+/// A section of a report.
+pub(crate) trait Section: Sync {
+    /// Its parts, each under a heading of its own; none where it has nothing to say.
+    fn parts(&self, findings: &Findings<'_>) -> Vec<Part>;
+}
+
+/// What stands under one heading.
+#[derive(Default)]
+pub(crate) struct Part {
+    /// The heading; empty where the part ends what stands before it.
+    pub title: String,
+    /// Text and tables.
+    pub blocks: Vec<Block>,
+    /// What the page folds, and the other formats show after the blocks.
+    pub evidence: Option<Block>,
+    /// What the page draws before the blocks.
+    pub charts: Vec<Chart>,
+    /// The ranking that it is of, by its place among the run's.
+    pub ranking: Option<usize>,
+}
+
+/// What sections are made from, computed once.
+pub(crate) struct Findings<'a> {
+    /// The run.
+    pub run: &'a Run,
+    /// Its rankings.
+    pub rankings: &'a [Ranking],
+    /// Their answer.
+    pub answer: &'a Answer,
+    /// What its trials are called.
+    pub names: TrialNames,
+    /// The trials that were measured and not interrupted.
+    pub measured: Vec<(&'a TrialRecord, &'a Measurement)>,
+    /// Charts of characters.
+    pub charts: Charts,
+    /// Whether it is for the page, which draws charts and folds by itself.
+    pub is_page: bool,
+}
+
+impl<'a> Findings<'a> {
+    pub(crate) fn new(
+        run: &'a Run,
+        rankings: &'a [Ranking],
+        answer: &'a Answer,
+        charts: Charts,
+    ) -> Self {
+        // What was interrupted was measured up to then, and says nothing of the rest.
+        let ended = run.trials.iter();
+        let ended = ended.filter(|trial| trial.outcome != Outcome::Interrupted);
+        Self {
+            run,
+            rankings,
+            answer,
+            names: TrialNames::of(run),
+            measured: ended
+                .filter_map(|trial| Some((trial, trial.measurement.as_ref()?)))
+                .collect(),
+            charts,
+            is_page: false,
+        }
+    }
+
+    /// The first trial of each cell: its repeats would say the same again. JSON has all.
+    fn first_of_each_cell(&self) -> Vec<(&'a TrialRecord, &'a Measurement)> {
+        let mut seen = std::collections::BTreeSet::new();
+        let measured = self.measured.iter();
+        let first = measured.filter(|(trial, _)| seen.insert(trial.spec.cell));
+        first.copied().collect()
+    }
+}
+
+impl Part {
+    /// A part with a heading; none where there is nothing under it.
+    pub(crate) fn unless_empty(title: &str, blocks: Vec<Block>) -> Option<Self> {
+        (!blocks.is_empty()).then(|| Self {
+            title: title.to_owned(),
+            blocks,
+            ..Self::default()
+        })
+    }
+
+    /// A part that begins with a text; none where nothing follows it.
+    pub(crate) fn with_text(title: &str, text: &str, content: Vec<Block>) -> Option<Self> {
+        let mut part = Self::unless_empty(title, content)?;
+        part.blocks.insert(0, Block::Text(text.to_owned()));
+        Some(part)
+    }
+
+    /// What belongs to the part before it.
+    pub(crate) fn without_title(blocks: Vec<Block>) -> Option<Self> {
+        Self::unless_empty("", blocks)
+    }
+
+    /// The part with its heading, as blocks.
+    fn into_blocks(self) -> Vec<Block> {
+        let heading = (!self.title.is_empty()).then_some(Block::Heading(2, self.title));
+        let blocks = heading.into_iter().chain(self.blocks);
+        blocks.chain(self.evidence).collect()
+    }
+}
+
+/// The parts of all sections, in their order.
+pub(crate) fn parts(findings: &Findings<'_>) -> impl Iterator<Item = Part> {
+    let sections = SECTIONS.iter();
+    sections.flat_map(|section| section.parts(findings))
+}
+
+/// A run's report as blocks.
+pub(crate) fn document(run: &Run, charts: Charts) -> Vec<Block> {
+    let rankings = trueput_findings::rankings::rankings(&run.manifest, &run.trials);
+    let noise = disturbance::of_run(run);
+    let answer = Answer::from_rankings(run, &rankings, noise.as_ref());
+    let findings = Findings::new(run, &rankings, &answer, charts);
+    let mut blocks = header::ReportHeader::of(run, &answer).into_blocks();
+    blocks.extend(parts(&findings).flat_map(Part::into_blocks));
+    blocks.extend(conclusion::command(run));
+    blocks
+}
+
+/// The ablation of a run, and what belongs to it, as blocks.
+pub(crate) fn ablation_document(run: &Run) -> Vec<Block> {
+    let answer = Answer::from_rankings(run, &[], None);
+    let findings = Findings::new(run, &[], &answer, Charts::Off);
+    let mut blocks = vec![header::title(run), header::host_list(run)];
+    let parts = SECTIONS_OF_ABLATION.iter();
+    let parts = parts.flat_map(|section| section.parts(&findings));
+    blocks.extend(parts.flat_map(Part::into_blocks));
+    blocks
+}

@@ -10,7 +10,7 @@ use crate::common_errors;
 use crate::library::{self, LibraryOrigin, LibrarySearch};
 use api::{MdbxBuild, TITLE, value};
 use environment::{Environment, OpenOptions};
-use knobs::{AsyncBy, MdbxKnobs};
+use knobs::{AsyncMethod, MdbxKnobs};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use trueput_engine::{
@@ -81,7 +81,7 @@ impl Engine for Mdbx {
     }
 
     fn promise(&self, durability: Durability) -> Option<Promise> {
-        let flags = durability_flags(durability, AsyncBy::SafeNosync).ok()?;
+        let flags = durability_flags(durability, AsyncMethod::SafeNosync).ok()?;
         Some(Promise {
             durability,
             mapped_to: mapped_to(flags),
@@ -100,8 +100,8 @@ impl Engine for Mdbx {
         promise.mapped_to = mapped_to(durability_flags(durability, async_by)? | map);
         if let Some(window) = &mut promise.window {
             *window = match async_by {
-                AsyncBy::SafeNosync => unflushed(knobs.sync_bytes, knobs.sync_period),
-                AsyncBy::NoMetaSync => Window {
+                AsyncMethod::SafeNosync => unflushed(knobs.sync_bytes, knobs.sync_period),
+                AsyncMethod::NoMetaSync => Window {
                     time_s: None,
                     bytes: None,
                     commits: Some(1),
@@ -156,11 +156,11 @@ fn unflushed(sync_bytes: u64, sync_period_ms: u64) -> Window {
 
 /// Returns libmdbx's flags for a level. A session's reader slot belongs to its transaction, and may
 /// be read from while the same thread writes, so `MDBX_NOSTICKYTHREADS` is always on.
-fn durability_flags(durability: Durability, async_by: AsyncBy) -> Result<u32> {
+fn durability_flags(durability: Durability, async_by: AsyncMethod) -> Result<u32> {
     let flags = match durability {
         Durability::Sync => 0,
         // libmdbx adds MDBX_NOMETASYNC to both of its levels without flushes.
-        Durability::Async if async_by == AsyncBy::SafeNosync => {
+        Durability::Async if async_by == AsyncMethod::SafeNosync => {
             value::MDBX_SAFE_NOSYNC | value::MDBX_NOMETASYNC
         }
         Durability::Async => value::MDBX_NOMETASYNC,

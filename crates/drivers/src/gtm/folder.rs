@@ -1,7 +1,7 @@
 //! The folder of a database: made, or recovered where a crash has left it, by whoever comes first.
 
 use super::install::{Installation, files};
-use super::knobs::{DatabaseLayout, Journaling};
+use super::knobs::{DatabaseLayout, JournalMode};
 use crate::library::FileCache;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError, read_to_string, remove_file};
@@ -170,7 +170,7 @@ impl DatabaseFolder<'_> {
             return Ok(());
         };
         self.mupip(&["set", &journal, "-file", files::DATABASE])?;
-        if self.layout.journaling == Journaling::NoBefore {
+        if self.layout.journaling == JournalMode::NoBefore {
             self.copy_flushed(files::DATABASE, BASE)?;
         }
         Ok(())
@@ -218,11 +218,11 @@ impl DatabaseFolder<'_> {
 
     fn recover(&self) -> Result<()> {
         match self.layout.journaling {
-            Journaling::Before => {
+            JournalMode::Before => {
                 self.mupip(&["journal", "-recover", "-backward", self.layout.journal()])?;
             }
-            Journaling::NoBefore => self.rebuild()?,
-            Journaling::Off => {
+            JournalMode::NoBefore => self.rebuild()?,
+            JournalMode::Off => {
                 self.mupip(&["rundown", "-file", files::DATABASE])?;
             }
         }

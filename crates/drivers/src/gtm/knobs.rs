@@ -80,7 +80,7 @@ choices! {
 
 /// The journaling of a database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Journaling {
+pub(super) enum JournalMode {
     /// Blocks before their change, and writes.
     Before,
     /// Writes alone.
@@ -92,7 +92,7 @@ pub(super) enum Journaling {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct DatabaseLayout {
     knobs: GtmKnobs,
-    pub(super) journaling: Journaling,
+    pub(super) journaling: JournalMode,
 }
 
 impl DatabaseLayout {
@@ -108,7 +108,7 @@ impl DatabaseLayout {
         }
         let level_keeps_nothing = durability == Durability::None;
         let journaling = match (knobs.journaling, knobs.access_method) {
-            (JournalContent::Auto, _) if level_keeps_nothing => Journaling::Off,
+            (JournalContent::Auto, _) if level_keeps_nothing => JournalMode::Off,
             (JournalContent::BeforeImage, AccessMethod::Mm) => {
                 return refuse(
                     "gtm.journaling: access_method=MM takes no before-image; it takes no-before"
@@ -116,12 +116,12 @@ impl DatabaseLayout {
                 );
             }
             (JournalContent::Auto, AccessMethod::Bg) | (JournalContent::BeforeImage, _) => {
-                Journaling::Before
+                JournalMode::Before
             }
-            (JournalContent::Auto | JournalContent::NoBefore, _) => Journaling::NoBefore,
-            (JournalContent::Off, _) => Journaling::Off,
+            (JournalContent::Auto | JournalContent::NoBefore, _) => JournalMode::NoBefore,
+            (JournalContent::Off, _) => JournalMode::Off,
         };
-        if (journaling == Journaling::Off) != level_keeps_nothing {
+        if (journaling == JournalMode::Off) != level_keeps_nothing {
             let given = knobs.journaling.word();
             return refuse(format!(
                 "gtm.journaling: {given} does not keep the promise of '{durability}'; auto does"
@@ -146,9 +146,9 @@ impl DatabaseLayout {
     /// Returns the settings of journaling, on which the promise rests.
     pub(super) fn journal_settings(&self) -> String {
         let kind = match self.journaling {
-            Journaling::Before => "before-image",
-            Journaling::NoBefore => "no-before",
-            Journaling::Off => return "journaling=off".to_owned(),
+            JournalMode::Before => "before-image",
+            JournalMode::NoBefore => "no-before",
+            JournalMode::Off => return "journaling=off".to_owned(),
         };
         let sync_io = if self.knobs.sync_io {
             ", sync_io=on"
@@ -179,9 +179,9 @@ impl DatabaseLayout {
     /// The argument of `mupip set` that turns journaling on.
     pub(super) fn journal_argument(&self) -> Option<String> {
         let kind = match self.journaling {
-            Journaling::Before => "before",
-            Journaling::NoBefore => "nobefore",
-            Journaling::Off => return None,
+            JournalMode::Before => "before",
+            JournalMode::NoBefore => "nobefore",
+            JournalMode::Off => return None,
         };
         let sync = if self.knobs.sync_io {
             "sync_io"
@@ -207,7 +207,10 @@ mod tests {
     use super::*;
     use trueput_engine::{Value, parameter};
 
-    fn layout(level: Durability, given: &[(&str, &str)]) -> std::result::Result<Journaling, Error> {
+    fn layout(
+        level: Durability,
+        given: &[(&str, &str)],
+    ) -> std::result::Result<JournalMode, Error> {
         let given = given
             .iter()
             .map(|(name, value)| ((*name).to_owned(), Value::from(*value)))
@@ -219,9 +222,9 @@ mod tests {
     #[test]
     fn journaling_follows_the_access_method_and_the_level() {
         let mm = [("access_method", "MM")];
-        assert_eq!(layout(Durability::Sync, &[]), Ok(Journaling::Before));
-        assert_eq!(layout(Durability::Buffered, &mm), Ok(Journaling::NoBefore));
-        assert_eq!(layout(Durability::None, &mm), Ok(Journaling::Off));
+        assert_eq!(layout(Durability::Sync, &[]), Ok(JournalMode::Before));
+        assert_eq!(layout(Durability::Buffered, &mm), Ok(JournalMode::NoBefore));
+        assert_eq!(layout(Durability::None, &mm), Ok(JournalMode::Off));
     }
 
     #[test]

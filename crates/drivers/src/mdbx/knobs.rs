@@ -25,7 +25,7 @@ parameters! {
         /// What async is: safe-nosync flushes nothing and keeps the last flushed state
         /// (MDBX_SAFE_NOSYNC); no-meta-sync flushes data, and the meta page with the next commit
         /// (MDBX_NOMETASYNC).
-        async_by: Choice<AsyncBy> = SafeNosync,
+        async_by: Choice<AsyncMethod> = SafeNosync,
             cost "no-meta-sync: a flush at each commit. safe-nosync: pages freed since the last \
                 flushed state are not used again, so the file grows",
         /// Flushes after this many bytes are written, at process and at async with safe-nosync; 0:
@@ -57,7 +57,7 @@ parameters! {
 
 choices! {
     /// The setting that `async` maps to.
-    pub(super) enum AsyncBy {
+    pub(super) enum AsyncMethod {
         SafeNosync = "safe-nosync",
         NoMetaSync = "no-meta-sync",
     }

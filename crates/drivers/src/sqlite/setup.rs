@@ -24,7 +24,7 @@ pub(super) struct ConnectionSetup {
     api: &'static Api,
     file: PathBuf,
     journal_mode: &'static str,
-    synchronous: Synchronous,
+    synchronous: SynchronousMode,
     page_bytes: &'static str,
     cache_kib: u64,
     mmap_bytes: u64,
@@ -36,7 +36,7 @@ pub(super) struct ConnectionSetup {
 
 /// `PRAGMA synchronous`, by SQLite's own numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Synchronous {
+pub(super) enum SynchronousMode {
     Off = 0,
     Normal = 1,
     Full = 2,
@@ -54,18 +54,18 @@ fn usual_journal_mode(durability: Durability) -> &'static str {
 
 /// Returns the value of `PRAGMA synchronous` for a level under a journal mode; `None` where the two
 /// do not go together.
-pub(super) fn synchronous(durability: Durability, journal_mode: &str) -> Option<Synchronous> {
+pub(super) fn synchronous(durability: Durability, journal_mode: &str) -> Option<SynchronousMode> {
     let is_log = journal_mode == "wal";
     let is_file = matches!(journal_mode, "delete" | "truncate" | "persist");
     match durability {
-        Durability::Sync if is_log => Some(Synchronous::Full),
+        Durability::Sync if is_log => Some(SynchronousMode::Full),
         // EXTRA flushes the folder after the journal is gone: without it the last commit can be
         // undone by a journal that comes back.
-        Durability::Sync if is_file => Some(Synchronous::Extra),
+        Durability::Sync if is_file => Some(SynchronousMode::Extra),
         // With a rollback journal NORMAL can leave a corrupt database, so only the log qualifies.
-        Durability::Async if is_log => Some(Synchronous::Normal),
-        Durability::Process if is_log || is_file => Some(Synchronous::Off),
-        Durability::None if !is_log && !is_file => Some(Synchronous::Off),
+        Durability::Async if is_log => Some(SynchronousMode::Normal),
+        Durability::Process if is_log || is_file => Some(SynchronousMode::Off),
+        Durability::None if !is_log && !is_file => Some(SynchronousMode::Off),
         _ => None,
     }
 }
@@ -77,7 +77,7 @@ pub(super) fn synchronous(durability: Durability, journal_mode: &str) -> Option<
 pub(super) fn journal(
     durability: Durability,
     asked: JournalMode,
-) -> Result<(&'static str, Synchronous)> {
+) -> Result<(&'static str, SynchronousMode)> {
     if durability == Durability::Buffered {
         return Err(common_errors::no_durability("sqlite", durability));
     }
@@ -93,7 +93,7 @@ pub(super) fn journal(
     Ok((journal_mode, synchronous))
 }
 
-impl Synchronous {
+impl SynchronousMode {
     /// As SQLite's documentation writes it.
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -242,11 +242,11 @@ mod tests {
     fn a_journal_mode_that_breaks_the_promise_has_no_setting() {
         assert_eq!(
             synchronous(Durability::Sync, "wal"),
-            Some(Synchronous::Full)
+            Some(SynchronousMode::Full)
         );
         assert_eq!(
             synchronous(Durability::Sync, "delete"),
-            Some(Synchronous::Extra)
+            Some(SynchronousMode::Extra)
         );
         assert_eq!(synchronous(Durability::Sync, "memory"), None);
         assert_eq!(synchronous(Durability::Async, "delete"), None);

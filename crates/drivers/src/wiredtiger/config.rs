@@ -1,6 +1,6 @@
 //! What WiredTiger is told: its configuration strings, made of a level and the knobs.
 
-use super::knobs::{BufferedBy, Table, WiredTigerKnobs};
+use super::knobs::{BufferedMethod, Table, WiredTigerKnobs};
 use std::ffi::{CStr, CString};
 use std::fmt::Display;
 use std::path::Path;
@@ -19,7 +19,7 @@ const NO_LOG: &str = "log=(enabled=false)";
 
 /// Whether a crash returns to the last checkpoint, there being no log.
 pub(super) fn is_by_checkpoint(durability: Durability, knobs: &WiredTigerKnobs) -> bool {
-    durability == Durability::Buffered && knobs.buffered_by == BufferedBy::Checkpoint
+    durability == Durability::Buffered && knobs.buffered_by == BufferedMethod::Checkpoint
 }
 
 /// The settings of a level, in WiredTiger's words.

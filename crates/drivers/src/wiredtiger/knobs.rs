@@ -17,7 +17,7 @@ parameters! {
         transaction_sync: Choice<LogFlush> = Fsync,
         /// What 'buffered' returns to after a crash: the end of the log as far as it was written,
         /// or, without a log, the last checkpoint. Without effect at other levels.
-        buffered_by: Choice<BufferedBy> = Log,
+        buffered_by: Choice<BufferedMethod> = Log,
             cost "checkpoint: every commit since the last checkpoint; not with table=lsm",
         /// Seconds from the end of one checkpoint to the next; 0: no checkpoints by time.
         /// WiredTiger's own default is 0: the log grows until the database is closed. MongoDB's is
@@ -82,7 +82,7 @@ choices! {
 
 choices! {
     /// The state that `buffered` returns to after a crash.
-    pub(super) enum BufferedBy {
+    pub(super) enum BufferedMethod {
         Log = "log",
         Checkpoint = "checkpoint",
     }

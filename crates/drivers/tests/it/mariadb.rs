@@ -1,7 +1,7 @@
 //! The MariaDB driver does what it promises, on servers of its own and on a user's.
 
 use crate::support::{
-    self, Place, deadlock, observe, open, read, settings,
+    self, TestDirectory, deadlock, observe, open, read, settings,
     sql::{self, Sample},
     write,
 };
@@ -67,7 +67,7 @@ fn the_contract_is_kept_at_every_isolation_that_is_offered() {
 
 /// Two sessions look up a key that is not there and put it, one after the other.
 fn second_to_put_what_both_missed(given: &[(&str, Value)]) -> trueput_engine::Result<()> {
-    let place = Place::of(&MARIADB, Durability::Async, given);
+    let place = TestDirectory::of(&MARIADB, Durability::Async, given);
     let database = open(&MARIADB, place.path(), Durability::Async, given).unwrap();
     let (mut first, mut second) = (database.session().unwrap(), database.session().unwrap());
     for session in [&mut first, &mut second] {
@@ -115,7 +115,7 @@ fn both_storage_engines_speak_sql() {
     }
     assert_eq!(MARIADB.dialect(), Some(Dialect::Mariadb));
     for given in [vec![], vec![rocksdb()]] {
-        let place = Place::of(&MARIADB, Durability::Async, &given);
+        let place = TestDirectory::of(&MARIADB, Durability::Async, &given);
         let database = open(&MARIADB, place.path(), Durability::Async, &given).unwrap();
         sql::speaks_sql(&*database, &SAMPLE);
     }
@@ -124,7 +124,7 @@ fn both_storage_engines_speak_sql() {
 /// How many of so many commits a server finds that was killed.
 fn left_after_a_kill(durability: Durability, given: &[(&str, Value)]) -> u64 {
     const COMMITS: u64 = 200;
-    let place = Place::of(&MARIADB, durability, given);
+    let place = TestDirectory::of(&MARIADB, durability, given);
     let database = open(&MARIADB, place.path(), durability, given).unwrap();
     let mut session = database.session().unwrap();
     for number in 0..COMMITS {
@@ -188,7 +188,7 @@ fn what_was_stopped_in_good_order_is_there_again() {
         return;
     }
     let level = Durability::Buffered;
-    let mut place = Place::of(&MARIADB, level, &[]);
+    let mut place = TestDirectory::of(&MARIADB, level, &[]);
     let database = open(&MARIADB, place.path(), level, &[]).unwrap();
     write(&*database, b"key", b"value");
     database.checkpoint().unwrap();
@@ -220,7 +220,7 @@ fn knobs_reach_the_server_and_are_read_back() {
         ("innodb_flush_method", "fsync".into()),
         ("log_directory", "log".into()),
     ];
-    let place = Place::of(&MARIADB, Durability::Process, &given);
+    let place = TestDirectory::of(&MARIADB, Durability::Process, &given);
     let database = open(&MARIADB, place.path(), Durability::Process, &given).unwrap();
     let found = database.settings().unwrap();
     let expected = [
@@ -249,7 +249,7 @@ fn no_other_user_reaches_the_socket_or_the_log_of_a_private_server() {
         return;
     }
     let given = [("log_directory", "log".into())];
-    let place = Place::of(&MARIADB, Durability::Sync, &given);
+    let place = TestDirectory::of(&MARIADB, Durability::Sync, &given);
     assert!(place.path().join("data/server.sock").exists());
     support::are_closed_to_others(place.path(), &["data", "log"]);
 }
@@ -310,7 +310,7 @@ fn a_users_server_is_used_in_a_schema_of_ours_alone() {
     if is_missing() {
         return;
     }
-    let place = Place::of(&MARIADB, Durability::Sync, &[]);
+    let place = TestDirectory::of(&MARIADB, Durability::Sync, &[]);
     prepare_users_server(place.path());
     let socket = place.path().join("data/server.sock");
     let at = |who: &str, schema: &str| {
@@ -373,7 +373,7 @@ fn a_user_with_rights_on_one_database_alone_is_served_and_nobody_elses_tables_ar
     if is_missing() {
         return;
     }
-    let place = Place::of(&MARIADB, Durability::Sync, &[]);
+    let place = TestDirectory::of(&MARIADB, Durability::Sync, &[]);
     let owner = open(&MARIADB, place.path(), Durability::Sync, &[]).unwrap();
     let as_owner = |statements: &str| {
         let mut session = owner.session().unwrap();
@@ -444,7 +444,7 @@ fn myrocks_tells_of_its_flushes_in_its_log_and_innodb_of_nothing() {
         return;
     }
     for (given, is_told) in [(vec![rocksdb()], true), (vec![], false)] {
-        let place = Place::of(&MARIADB, Durability::Async, &given);
+        let place = TestDirectory::of(&MARIADB, Durability::Async, &given);
         let knobs = parameter::resolve("mariadb", MARIADB.knobs(), &settings(&given)).unwrap();
         let spec = OpenSpec {
             directory: place.path(),
@@ -473,10 +473,10 @@ fn a_deadlock_is_told_from_a_lock_that_was_waited_for_too_long() {
     if is_missing() {
         return;
     }
-    let place = Place::of(&MARIADB, Durability::Sync, &[]);
+    let place = TestDirectory::of(&MARIADB, Durability::Sync, &[]);
     deadlock::is_told_apart(&MARIADB, place.path(), &[]);
     // MyRocks looks for no deadlock: both wait until the time is up.
-    let place = Place::of(&MARIADB, Durability::Sync, &[rocksdb()]);
+    let place = TestDirectory::of(&MARIADB, Durability::Sync, &[rocksdb()]);
     let error = deadlock::waited_too_long(&MARIADB, place.path(), &[rocksdb()]);
     deadlock::another_conflict_is_none(&error);
 }

@@ -1,7 +1,7 @@
 //! The PostgreSQL driver does what it promises, on a private server and on a user's.
 
 use crate::support::{
-    self, Place, deadlock, get, keeps_the_contract, open, read, scans_keep_to_their_bounds,
+    self, TestDirectory, deadlock, get, keeps_the_contract, open, read, scans_keep_to_their_bounds,
     sql::{self, Sample},
     write,
 };
@@ -77,7 +77,7 @@ fn who_finds_nothing_at_read_committed_makes_others_wait_for_what_it_stores() {
         return;
     }
     let knobs = [("isolation", Value::from("read-committed"))];
-    let place = Place::of(&ENGINE, Durability::Process, &knobs);
+    let place = TestDirectory::of(&ENGINE, Durability::Process, &knobs);
     let database = open(&ENGINE, place.path(), Durability::Process, &knobs).unwrap();
     let mut first = database.session().unwrap();
     first.begin(Mode::Write).unwrap();
@@ -105,7 +105,7 @@ fn no_other_user_reaches_the_socket_or_the_log_of_a_private_server() {
         return;
     }
     let given = [("log_directory", Value::from("log"))];
-    let place = Place::of(&ENGINE, Durability::Process, &given);
+    let place = TestDirectory::of(&ENGINE, Durability::Process, &given);
     assert!(place.path().join("data/.s.PGSQL.5432").exists());
     support::are_closed_to_others(place.path(), &["data", "log/wal"]);
 }
@@ -115,7 +115,7 @@ fn its_sessions_speak_sql() {
     if !is_here() {
         return;
     }
-    let place = Place::of(&ENGINE, Durability::Process, &[]);
+    let place = TestDirectory::of(&ENGINE, Durability::Process, &[]);
     let database = open(&ENGINE, place.path(), Durability::Process, &[]).unwrap();
     assert_eq!(ENGINE.dialect(), Some(Dialect::Postgresql));
     sql::speaks_sql(&*database, &SAMPLE);
@@ -126,7 +126,7 @@ fn a_statement_takes_an_array_and_a_small_number() {
     if !is_here() {
         return;
     }
-    let place = Place::of(&ENGINE, Durability::Process, &[]);
+    let place = TestDirectory::of(&ENGINE, Durability::Process, &[]);
     let database = open(&ENGINE, place.path(), Durability::Process, &[]).unwrap();
     let mut session = database.session().unwrap();
     let speaker = session.sql().unwrap();
@@ -138,7 +138,7 @@ fn a_statement_takes_an_array_and_a_small_number() {
         "SELECT i, s, b FROM t WHERE i = ANY($1) ORDER BY i",
         &[Datum::Integers(&[1, 7, 9])],
     );
-    use sql::Owned::{Integer, Null};
+    use sql::OwnedDatum::{Integer, Null};
     let expected = [
         vec![Integer(1), Integer(2), Integer(1)],
         vec![Integer(7), Integer(8), Null],
@@ -156,7 +156,7 @@ fn scans_keep_to_their_bounds_in_batches_too() {
     if !is_here() {
         return;
     }
-    let place = Place::of(&ENGINE, Durability::Process, &[]);
+    let place = TestDirectory::of(&ENGINE, Durability::Process, &[]);
     let database = open(&ENGINE, place.path(), Durability::Process, &[]).unwrap();
     scans_keep_to_their_bounds(database.as_ref());
     let mut session = database.session().unwrap();
@@ -181,7 +181,7 @@ fn a_key_of_the_greatest_length_that_cannot_be_compressed_is_kept() {
     if !is_here() {
         return;
     }
-    let place = Place::of(&ENGINE, Durability::Process, &[]);
+    let place = TestDirectory::of(&ENGINE, Durability::Process, &[]);
     let database = open(&ENGINE, place.path(), Durability::Process, &[]).unwrap();
     let mut state = 1_u64;
     let mut random = || {
@@ -225,7 +225,7 @@ fn what_was_committed_is_there_when_the_server_comes_back() {
         return;
     }
     let given = [("log_directory", Value::from("log"))];
-    let mut place = Place::of(&ENGINE, Durability::Sync, &given);
+    let mut place = TestDirectory::of(&ENGINE, Durability::Sync, &given);
     assert!(place.path().join("log/wal").is_dir());
     let database = open(&ENGINE, place.path(), Durability::Sync, &given).unwrap();
     write(database.as_ref(), b"key", b"value");
@@ -251,7 +251,7 @@ fn settings_and_counters_are_the_server_s_own() {
         ("wal_compression", Value::from("on")),
         ("checkpoint_timeout", Value::Integer(600)),
     ];
-    let place = Place::of(&ENGINE, Durability::Sync, &given);
+    let place = TestDirectory::of(&ENGINE, Durability::Sync, &given);
     let database = open(&ENGINE, place.path(), Durability::Sync, &given).unwrap();
     let settings = database.settings().unwrap();
     for (name, value) in [
@@ -280,7 +280,7 @@ fn a_transaction_in_the_way_is_a_conflict_and_the_session_goes_on() {
     if !is_here() {
         return;
     }
-    let place = Place::of(&ENGINE, Durability::Process, &[]);
+    let place = TestDirectory::of(&ENGINE, Durability::Process, &[]);
     let database = open(&ENGINE, place.path(), Durability::Process, &[]).unwrap();
     write(database.as_ref(), b"key", b"one");
     let mut session = database.session().unwrap();
@@ -303,7 +303,7 @@ fn a_transaction_in_the_way_is_a_conflict_and_the_session_goes_on() {
 }
 
 /// A user's own database on the server of `place`: the connection that made it, and the engine on it.
-fn shop(place: &Place) -> (Box<dyn Database>, Box<dyn Engine>) {
+fn shop(place: &TestDirectory) -> (Box<dyn Database>, Box<dyn Engine>) {
     let owner = open(&ENGINE, place.path(), Durability::Sync, &[]).unwrap();
     as_owner(&*owner, "CREATE DATABASE shop");
     let users = ENGINE
@@ -317,7 +317,7 @@ fn a_users_server_is_used_in_a_schema_of_ours_and_nowhere_else() {
     if !is_here() {
         return;
     }
-    let place = Place::of(&ENGINE, Durability::Sync, &[]);
+    let place = TestDirectory::of(&ENGINE, Durability::Sync, &[]);
     let (_owner, users) = shop(&place);
     assert!(users.service().is_none() && users.build().is_ok());
     let folder = tempfile::tempdir().unwrap();
@@ -354,7 +354,7 @@ fn a_schema_whose_making_is_cut_off_before_its_mark_is_not_there() {
     if !is_here() {
         return;
     }
-    let place = Place::of(&ENGINE, Durability::Sync, &[]);
+    let place = TestDirectory::of(&ENGINE, Durability::Sync, &[]);
     let (_owner, users) = shop(&place);
     let folders = [(); 2].map(|()| tempfile::tempdir().unwrap());
     let database = open(&*users, folders[0].path(), Durability::Sync, &[]).unwrap();
@@ -377,7 +377,7 @@ fn a_user_with_rights_on_his_database_alone_is_served() {
     if !is_here() {
         return;
     }
-    let place = Place::of(&ENGINE, Durability::Sync, &[]);
+    let place = TestDirectory::of(&ENGINE, Durability::Sync, &[]);
     let owner = open(&ENGINE, place.path(), Durability::Sync, &[]).unwrap();
     as_owner(&*owner, "CREATE ROLE clerk LOGIN");
     as_owner(&*owner, "CREATE DATABASE shop OWNER clerk");
@@ -397,7 +397,7 @@ fn a_schema_that_is_not_ours_is_refused_and_left_alone() {
     if !is_here() {
         return;
     }
-    let place = Place::of(&ENGINE, Durability::Sync, &[]);
+    let place = TestDirectory::of(&ENGINE, Durability::Sync, &[]);
     let owner = open(&ENGINE, place.path(), Durability::Sync, &[]).unwrap();
     as_owner(&*owner, "CREATE TABLE thesis (years int)");
     // The private server's own schema has the name, and not the mark.
@@ -424,7 +424,7 @@ fn a_wrong_password_and_a_wrong_address_are_one_clear_line_without_the_password(
     if !is_here() {
         return;
     }
-    let place = Place::of(&ENGINE, Durability::Sync, &[]);
+    let place = TestDirectory::of(&ENGINE, Durability::Sync, &[]);
     let owner = open(&ENGINE, place.path(), Durability::Sync, &[]).unwrap();
     as_owner(
         &*owner,
@@ -493,7 +493,7 @@ fn a_deadlock_is_told_as_one_at_every_isolation() {
     if !is_here() {
         return;
     }
-    let place = Place::of(&ENGINE, Durability::Sync, &[]);
+    let place = TestDirectory::of(&ENGINE, Durability::Sync, &[]);
     for isolation in ["read-committed", "repeatable-read", "serializable"] {
         let given = [("isolation", isolation.into())];
         deadlock::is_told_apart(&ENGINE, place.path(), &given);

@@ -43,12 +43,12 @@ pub fn open(
 
 /// A folder for databases, with the server that the engine needs for them, where it needs one. It
 /// runs for as long as this lives.
-pub struct Place {
+pub struct TestDirectory {
     server: Option<Server>,
     folder: TempDir,
 }
 
-impl Place {
+impl TestDirectory {
     /// Starts the server, as the runner would.
     pub fn of(engine: &dyn Engine, durability: Durability, given: &[(&str, Value)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
@@ -111,7 +111,7 @@ pub fn are_closed_to_others(place: &Path, folders: &[&str]) {
 
 /// The engine keeps the contract at `durability` with settings other than its defaults.
 pub fn keeps_the_contract(engine: &dyn Engine, durability: Durability, given: &[(&str, Value)]) {
-    let place = Place::of(engine, durability, given);
+    let place = TestDirectory::of(engine, durability, given);
     let knobs = parameter::resolve(engine.info().name, engine.knobs(), &settings(given)).unwrap();
     let checks = conformance::run(engine, place.path(), durability, &knobs);
     let failed: Vec<_> = checks.iter().filter(|check| !check.passed).collect();
@@ -120,7 +120,7 @@ pub fn keeps_the_contract(engine: &dyn Engine, durability: Durability, given: &[
 
 /// No anomaly occurs that the isolation which the engine states proscribes, with its default knobs.
 pub fn is_isolated_as_stated(engine: &dyn Engine, durability: Durability) {
-    let place = Place::of(engine, durability, &[]);
+    let place = TestDirectory::of(engine, durability, &[]);
     let knobs = parameter::resolve(engine.info().name, engine.knobs(), &settings(&[])).unwrap();
     let report = isolation::observe(engine, place.path(), durability, &knobs);
     let checks = report.checks();
@@ -237,7 +237,7 @@ pub fn is_isolated_as_stated_with_every_setting(engine: &dyn Engine) {
             continue;
         };
         let pairs: Vec<_> = given.iter().map(|(k, v)| (k.as_str(), v.clone())).collect();
-        let place = Place::of(engine, level, &pairs);
+        let place = TestDirectory::of(engine, level, &pairs);
         let report = isolation::observe(engine, place.path(), level, &knobs);
         let stated = report.stated.map(|stated| stated.name());
         let strongest = report.strongest().map(|level| level.name());

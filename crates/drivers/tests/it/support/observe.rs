@@ -1,6 +1,6 @@
 //! What an engine does by itself is seen from outside, and nothing where it does nothing.
 
-use crate::support::{Place, settings, write};
+use crate::support::{TestDirectory, settings, write};
 use trueput_engine::{Durability, Engine, EngineEvent, OpenSpec, Value, parameter};
 
 /// Bytes of each record that is written.
@@ -14,7 +14,7 @@ pub fn seen(
     given: &[(&str, Value)],
     records: u32,
 ) -> [Vec<&'static str>; 3] {
-    let place = Place::of(engine, level, given);
+    let place = TestDirectory::of(engine, level, given);
     let knobs = parameter::resolve("engine", engine.knobs(), &settings(given)).unwrap();
     let spec = OpenSpec {
         directory: place.path(),

@@ -1,6 +1,6 @@
 //! Data sources for the tests: private servers and a file, by the ODBC drivers of this machine.
 
-use crate::support::{Place, open};
+use crate::support::{TestDirectory, open};
 use trueput_drivers::{MariaDb, Odbc, Postgresql};
 use trueput_engine::{Durability, Engine};
 
@@ -11,7 +11,7 @@ static ODBC: Odbc = Odbc::new();
 /// A data source, which is there for as long as this lives.
 pub struct Origin {
     source: String,
-    place: Option<Place>,
+    place: Option<TestDirectory>,
     folder: tempfile::TempDir,
     engine: Option<&'static dyn Engine>,
 }
@@ -39,9 +39,9 @@ fn found(source: String, origin: impl FnOnce(String) -> Origin) -> Option<Origin
 }
 
 /// A private server, unless there is none on this machine.
-fn place(engine: &'static dyn Engine) -> Option<Place> {
+fn place(engine: &'static dyn Engine) -> Option<TestDirectory> {
     match engine.build() {
-        Ok(_) => Some(Place::of(engine, Durability::Sync, &[])),
+        Ok(_) => Some(TestDirectory::of(engine, Durability::Sync, &[])),
         Err(why) => {
             eprintln!("skipped: {why}");
             None

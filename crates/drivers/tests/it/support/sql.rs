@@ -25,7 +25,7 @@ pub const MOMENT: i64 = 1_000_000_000_123_456;
 
 /// A value that outlives its row.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Owned {
+pub enum OwnedDatum {
     Null,
     Integer(i64),
     Decimal(i64, u8),
@@ -34,7 +34,7 @@ pub enum Owned {
     Timestamp(i64),
 }
 
-impl From<Datum<'_>> for Owned {
+impl From<Datum<'_>> for OwnedDatum {
     fn from(datum: Datum<'_>) -> Self {
         match datum {
             Datum::Null => Self::Null,
@@ -53,7 +53,7 @@ pub fn rows(
     session: &mut dyn Session,
     statement: &str,
     parameters: &[Datum<'_>],
-) -> Vec<Vec<Owned>> {
+) -> Vec<Vec<OwnedDatum>> {
     let sql = session.sql().unwrap();
     let prepared = sql.prepare(statement).unwrap();
     query(session, prepared, parameters)
@@ -64,13 +64,13 @@ pub fn query(
     session: &mut dyn Session,
     prepared: Statement,
     parameters: &[Datum<'_>],
-) -> Vec<Vec<Owned>> {
+) -> Vec<Vec<OwnedDatum>> {
     let mut rows = Vec::new();
     let shown = session
         .sql()
         .unwrap()
         .query(prepared, parameters, &mut |row| {
-            rows.push(row.iter().map(|datum| Owned::from(*datum)).collect());
+            rows.push(row.iter().map(|datum| OwnedDatum::from(*datum)).collect());
             ControlFlow::Continue(())
         });
     assert_eq!(shown, Ok(rows.len() as u64));
@@ -105,8 +105,8 @@ fn bare(id: i64) -> [Datum<'static>; 5] {
 
 fn ids(session: &mut dyn Session) -> Vec<i64> {
     let rows = rows(session, "SELECT id FROM sample ORDER BY id", &[]);
-    let id = |row: &Vec<Owned>| match row[..] {
-        [Owned::Integer(id)] => id,
+    let id = |row: &Vec<OwnedDatum>| match row[..] {
+        [OwnedDatum::Integer(id)] => id,
         ref other => panic!("{other:?}"),
     };
     rows.iter().map(id).collect()
@@ -145,22 +145,26 @@ pub fn types_round_trip(database: &dyn Database, sample: &Sample) {
     session.sql().unwrap().execute(put, &other).unwrap();
     session.sql().unwrap().execute(put, &bare(8)).unwrap();
     let found = rows(session, "SELECT * FROM sample ORDER BY id", &[]);
-    let mut expected: Vec<Owned> = given.iter().map(|datum| Owned::from(*datum)).collect();
+    let mut expected: Vec<OwnedDatum> =
+        given.iter().map(|datum| OwnedDatum::from(*datum)).collect();
     expected[1] = sample.amount.into();
     expected[4] = sample.moment.into();
     assert_eq!(found[0], expected);
     let small = match sample.amount {
-        Datum::Decimal { .. } => Owned::Decimal(-5, 2),
-        _ => Owned::Integer(-5),
+        Datum::Decimal { .. } => OwnedDatum::Decimal(-5, 2),
+        _ => OwnedDatum::Integer(-5),
     };
     let empty = [
-        Owned::Text(String::new()),
-        Owned::Bytes(vec![]),
-        Owned::Null,
+        OwnedDatum::Text(String::new()),
+        OwnedDatum::Bytes(vec![]),
+        OwnedDatum::Null,
     ];
     assert_eq!(found[1][1], small);
     assert_eq!(found[1][2..], empty);
-    let expected: Vec<Owned> = bare(8).iter().map(|datum| Owned::from(*datum)).collect();
+    let expected: Vec<OwnedDatum> = bare(8)
+        .iter()
+        .map(|datum| OwnedDatum::from(*datum))
+        .collect();
     assert_eq!(found[2], expected);
 }
 

@@ -16,21 +16,21 @@ use trueput_workloads::tpcc::transaction::{
 };
 
 /// A session of SQLite's that is written to in another dialect and remembers what it was sent.
-struct Spoken<'d> {
+struct DialectSession<'d> {
     inner: Box<dyn Session + 'd>,
     dialect: Dialect,
     prepared: Vec<(Statement, String)>,
     sent: Vec<String>,
 }
 
-impl Spoken<'_> {
+impl DialectSession<'_> {
     fn note(&mut self, statement: Statement) {
         let known = self.prepared.iter().find(|(known, _)| *known == statement);
         self.sent.push(known.unwrap().1.clone());
     }
 }
 
-impl Sql for Spoken<'_> {
+impl Sql for DialectSession<'_> {
     fn dialect(&self) -> Dialect {
         self.dialect
     }
@@ -62,7 +62,7 @@ impl Sql for Spoken<'_> {
     }
 }
 
-impl Session for Spoken<'_> {
+impl Session for DialectSession<'_> {
     fn begin(&mut self, mode: Mode) -> Result<()> {
         self.inner.begin(mode)
     }
@@ -105,7 +105,7 @@ impl Session for Spoken<'_> {
 /// the statements, and the number that the order was given.
 fn sent_in(bench: &Bench, dialect: Dialect) -> ([Vec<String>; 3], u32) {
     bench.target(|target| {
-        let mut session = Spoken {
+        let mut session = DialectSession {
             inner: target.database.session().unwrap(),
             dialect,
             prepared: Vec::new(),

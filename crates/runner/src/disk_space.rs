@@ -148,7 +148,7 @@ impl RunSpace {
             self.total = self.total.plus(space);
             return;
         }
-        // The databases of a round are there at once.
+        // The databases of a group exist at once.
         let together = match group_key(spec) {
             Some(key) => {
                 let sum = self.of_rounds.entry(key).or_default();

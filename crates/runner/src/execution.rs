@@ -3,7 +3,7 @@
 
 use crate::context::{RunContext, TrialError};
 use crate::engine_events::EventCollector;
-use crate::flush_evidence::{FlushCounter, FlushCounting};
+use crate::flush_evidence::{FlushCounter, FlushCountsResult};
 use crate::log_directory::log_folder;
 use crate::protocol::{
     Assignment, Instruction, OperationCounts, ProcessResult, Report, WorkerTask,
@@ -67,7 +67,7 @@ pub(crate) struct ExecutionPlan<'a> {
     /// The resolved trial.
     pub resolved: &'a ResolvedTrial,
     /// The counters of the storage below; `None` where they prove nothing.
-    pub flush_counting: Option<&'a FlushCounting>,
+    pub flush_counting: Option<&'a FlushCountsResult>,
 }
 
 /// A trial's workers that have the database open.
@@ -161,7 +161,7 @@ impl<'a> WorkerGroup<'a> {
     /// Runs the workers for a time slice, the first time after their warm-up, and pauses them.
     ///
     /// # Errors
-    /// As [`WorkerGroup::follow`]; where they do not come to rest.
+    /// As [`WorkerGroup::follow`]; where they do not pause.
     pub fn run_slice(
         &mut self,
         context: &mut RunContext<'_>,

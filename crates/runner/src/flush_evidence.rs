@@ -13,7 +13,7 @@ use trueput_record::measurement::Measurement;
 use trueput_record::{Durability, TrialSpec};
 
 /// The counters of writes and flushes below a trial; why there are none otherwise.
-pub(crate) type FlushCounting = Result<FlushCounts, String>;
+pub(crate) type FlushCountsResult = Result<FlushCounts, String>;
 
 /// Finds what can be counted below a trial whose database is to be made in `directory`, or lies
 /// there closed; `None` where its level waits for no flush, or the engine keeps nothing.
@@ -21,7 +21,7 @@ pub(crate) fn flush_counting(
     spec: &TrialSpec,
     resolved: &ResolvedTrial,
     directory: &Path,
-) -> Option<FlushCounting> {
+) -> Option<FlushCountsResult> {
     if spec.durability != Durability::Sync || !resolved.engine.capabilities().retains_data {
         return None;
     }
@@ -50,7 +50,7 @@ pub(crate) struct FlushCounter<'a> {
 
 impl<'a> FlushCounter<'a> {
     /// Creates a counter that has counted nothing.
-    pub fn new(flush_counting: Option<&'a FlushCounting>) -> Self {
+    pub fn new(flush_counting: Option<&'a FlushCountsResult>) -> Self {
         Self {
             counts: flush_counting.and_then(|flush_counting| flush_counting.as_ref().ok()),
             before: None,
@@ -93,7 +93,7 @@ pub(crate) fn evidence(
     spec: &TrialSpec,
     resolved: &ResolvedTrial,
     measurement: &Measurement,
-    flush_counting: Option<&FlushCounting>,
+    flush_counting: Option<&FlushCountsResult>,
     completed: Option<CompletedRequests>,
 ) -> Option<FlushEvidence> {
     let flush_counting = flush_counting?;

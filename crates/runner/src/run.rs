@@ -316,7 +316,7 @@ pub fn run(
 /// Returns the outcomes of trials that are not run again, by id.
 fn ended_trials(stored: Vec<TrialRecord>, options: &Options) -> HashMap<String, Outcome> {
     let has_ended = |record: &TrialRecord| {
-        // One that took turns cannot take them alone.
+        // A trial with time slices cannot run alone.
         let redo = options.resume_databases
             && group_key(&record.spec).is_none()
             && matches!(record.outcome, Outcome::Failed { .. });
@@ -392,18 +392,18 @@ fn run_trials(
     ended: &mut HashMap<String, Outcome>,
 ) -> Result<Option<StopReason>, Error> {
     let mut progress = context.options.until.clone().map(RepeatRule::begin);
-    let group_trials = group_trials(to_do);
+    let groups = group_trials(to_do);
     let mut begun = 0;
-    for (index, round) in group_trials.iter().enumerate() {
+    for (index, group) in groups.iter().enumerate() {
         if context.stopped() {
             return Ok(Some(StopReason::ByUser));
         }
-        if let (Some(progress), Some(first)) = (&mut progress, round.first())
+        if let (Some(progress), Some(first)) = (&mut progress, group.first())
             && let Some(enough) = progress.enough_before(first, folder, manifest)?
         {
             return Ok(Some(StopReason::Spared(enough)));
         }
-        for spec in round {
+        for spec in group {
             begun += 1;
             context.tell(&Event::TrialStarted {
                 number: begun,
@@ -411,9 +411,9 @@ fn run_trials(
                 spec: Box::new((*spec).clone()),
             });
         }
-        let next = group_trials.get(index + 1).and_then(|round| round.first());
-        let mut trials = run_checked_group(context, round);
-        settle_group_outcomes(&mut trials, round, manifest);
+        let next = groups.get(index + 1).and_then(|group| group.first());
+        let mut trials = run_checked_group(context, group);
+        settle_group_outcomes(&mut trials, group, manifest);
         let interrupted = trials.iter().any(is_interrupted);
         for trial in trials {
             let stored = store(folder, &trial);
@@ -441,13 +441,13 @@ fn is_interrupted(trial: &TrialResult) -> bool {
 
 /// Makes the outcomes of trials that shared time slices consistent: if one was interrupted, all are
 /// run again.
-fn settle_group_outcomes(trials: &mut [TrialResult], round: &[&TrialSpec], manifest: &RunManifest) {
-    let Some(key) = round.first().and_then(|spec| group_key(spec)) else {
+fn settle_group_outcomes(trials: &mut [TrialResult], group: &[&TrialSpec], manifest: &RunManifest) {
+    let Some(key) = group.first().and_then(|spec| group_key(spec)) else {
         return;
     };
-    let rivals = manifest.trials.iter();
-    let rivals = rivals.filter(|spec| group_key(spec).as_ref() == Some(&key));
-    let is_whole = rivals.count() == round.len();
+    let contenders = manifest.trials.iter();
+    let contenders = contenders.filter(|spec| group_key(spec).as_ref() == Some(&key));
+    let is_whole = contenders.count() == group.len();
     let interrupted = trials.iter().any(is_interrupted);
     for trial in trials {
         let outcome = &mut trial.record.outcome;
@@ -464,11 +464,11 @@ fn settle_group_outcomes(trials: &mut [TrialResult], round: &[&TrialSpec], manif
 }
 
 /// Runs the trials of a group whose engines pass the conformance suite.
-fn run_checked_group(context: &mut RunContext<'_>, round: &[&TrialSpec]) -> Vec<TrialResult> {
+fn run_checked_group(context: &mut RunContext<'_>, group: &[&TrialSpec]) -> Vec<TrialResult> {
     let mut trials = Vec::new();
     let mut fit = Vec::new();
     let mut passed = HashMap::new();
-    for &spec in round {
+    for &spec in group {
         match conformance::check(context, spec) {
             Ok(ConformanceResult::Passed(found)) => {
                 passed.insert(spec.id.as_str(), found);
@@ -536,7 +536,7 @@ fn keep_or_remove_database(
     trial: &TrialResult,
     next: Option<&TrialSpec>,
 ) {
-    // Contenders that take turns have each a database of their own.
+    // Contenders that share time slices have each a database of their own.
     let spec = Some(&trial.record.spec).filter(|spec| group_key(spec).is_none());
     let key = spec.and_then(|spec| load_key(context, spec));
     let next_key = next.and_then(|next| load_key(context, next));

@@ -173,7 +173,7 @@ fn time_s(trial: &TrialRecord, next: Option<&TrialRecord>) -> Option<f64> {
     let at = |trial: &TrialRecord| trial.started_at.parse::<jiff::Timestamp>().ok();
     let gap = next.and_then(|next| Some(at(next)?.duration_since(at(trial)?).as_secs_f64()));
     Some(match gap {
-        // Contenders that take turns are released together.
+        // Contenders that share time slices are released together.
         Some(gap) if gap > own && gap - own < LONGEST_GAP_S => gap,
         _ => own,
     })

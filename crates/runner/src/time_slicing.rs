@@ -114,7 +114,7 @@ fn check_total_disk_space(
     match free.filter(|&free| free < needed) {
         None => Ok(()),
         Some(free) => Err(format!(
-            "too little disk space for all contenders that take turns: {} needed, {} free",
+            "too little disk space for all contenders that share time slices: {} needed, {} free",
             format_bytes(needed),
             format_bytes(free)
         )),
@@ -320,14 +320,14 @@ mod tests {
     fn nobody_has_two_turns_in_a_row_and_everybody_follows_everybody() {
         for contenders in [2, 3, 5] {
             let mut order = SliceOrder::new(7);
-            let turns: Vec<usize> = (0..1_000)
+            let slices: Vec<usize> = (0..1_000)
                 .flat_map(|_| order.shuffle((0..contenders).collect()))
                 .collect();
-            assert_eq!(turns.len(), 1_000 * contenders);
+            assert_eq!(slices.len(), 1_000 * contenders);
             for (before, after) in
                 (0..contenders).flat_map(|a| (0..contenders).map(move |b| (a, b)))
             {
-                let follows = turns
+                let follows = slices
                     .windows(2)
                     .filter(|two| **two == [before, after])
                     .count();

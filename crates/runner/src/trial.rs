@@ -6,7 +6,7 @@ use crate::context::{RunContext, TrialError};
 use crate::engine_events;
 use crate::environment::{self, EnvironmentReport, run_workers};
 use crate::execution::{ExecutionPlan, ExecutionResult};
-use crate::flush_evidence::{self, FlushCounting};
+use crate::flush_evidence::{self, FlushCountsResult};
 use crate::log_directory::log_folder;
 use crate::protocol::{
     Assignment, EngineState, ExecutionTotals, Report, VerificationResult, WorkerTask,
@@ -96,7 +96,7 @@ pub(crate) struct TrialSetup {
     /// The database that is in it.
     existing: ExistingDatabase,
     /// The counters of the storage below; `None` where they prove nothing.
-    flush_counting: Option<FlushCounting>,
+    flush_counting: Option<FlushCountsResult>,
     /// Bytes that must be free where its database is made.
     needed_bytes: u64,
 }

@@ -22,7 +22,7 @@ mod tools;
 
 pub use leftovers::{Leftover, LeftoverKind, clean, find, find_everywhere};
 pub use tools::why_unavailable;
-pub use tools::{Unavailable, check};
+pub use tools::{FileSystemError, check};
 
 use super::file_system::{file_system, free_bytes};
 use crate::work_folder::WorkFolder;
@@ -115,9 +115,9 @@ pub fn create(
     }
     for (_, wanted) in &wanted {
         check(wanted).map_err(|lacking| match lacking {
-            Unavailable::Invalid(why) | Unavailable::Missing(why) | Unavailable::NeedsRoot(why) => {
-                why
-            }
+            FileSystemError::Invalid(why)
+            | FileSystemError::Missing(why)
+            | FileSystemError::NeedsRoot(why) => why,
         })?;
     }
     let parts = wanted

@@ -49,7 +49,7 @@ const fn known(
 
 /// Why a trial cannot have its file system.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unavailable {
+pub enum FileSystemError {
     /// The kind does not exist: the plan is wrong.
     Invalid(String),
     /// This machine or user lacks it; other trials can run.
@@ -68,12 +68,12 @@ pub fn why_unavailable(wanted: &[FileSystem]) -> String {
     summarize(unavailable.map(|(one, unavailable)| (name(one), unavailable)))
 }
 
-fn summarize(unavailable: impl Iterator<Item = (String, Unavailable)>) -> String {
+fn summarize(unavailable: impl Iterator<Item = (String, FileSystemError)>) -> String {
     let (mut need_root, mut others) = (Vec::new(), Vec::new());
     for (name, unavailable) in unavailable {
         let (known, said) = match unavailable {
-            Unavailable::NeedsRoot(_) => (&mut need_root, name),
-            Unavailable::Invalid(why) | Unavailable::Missing(why) => (&mut others, why),
+            FileSystemError::NeedsRoot(_) => (&mut need_root, name),
+            FileSystemError::Invalid(why) | FileSystemError::Missing(why) => (&mut others, why),
         };
         if !known.contains(&said) {
             known.push(said);
@@ -100,19 +100,21 @@ fn name(file_system: &FileSystem) -> String {
 /// Checks that this machine and this user can have that file system.
 ///
 /// # Errors
-/// [`Unavailable`], one sentence.
-pub fn check(wanted: &FileSystem) -> Result<(), Unavailable> {
+/// [`FileSystemError`], one sentence.
+pub fn check(wanted: &FileSystem) -> Result<(), FileSystemError> {
     let may_mount = || {
         let why = format!(
             "{wanted} needs root (CAP_SYS_ADMIN) to be mounted: run trueput as root, or mount it \
              yourself and use folder:/its/path"
         );
-        may_mount().then_some(()).ok_or(Unavailable::NeedsRoot(why))
+        may_mount()
+            .then_some(())
+            .ok_or(FileSystemError::NeedsRoot(why))
     };
     match &wanted.kind {
         FileSystemKind::Here => Ok(()),
         FileSystemKind::Folder(folder) if folder.is_dir() => Ok(()),
-        FileSystemKind::Folder(folder) => Err(Unavailable::Invalid(format!(
+        FileSystemKind::Folder(folder) => Err(FileSystemError::Invalid(format!(
             "{} is not a directory: create it, or name another",
             folder.display()
         ))),
@@ -123,7 +125,7 @@ pub fn check(wanted: &FileSystem) -> Result<(), Unavailable> {
             may_mount()?;
             match Path::new(CONTROL).exists() {
                 true => Ok(()),
-                false => Err(Unavailable::Missing(format!(
+                false => Err(FileSystemError::Missing(format!(
                     "{wanted} needs a loop device, but {CONTROL} is missing: load the kernel \
                      module 'loop', or give the container its devices"
                 ))),
@@ -132,7 +134,7 @@ pub fn check(wanted: &FileSystem) -> Result<(), Unavailable> {
     }
 }
 
-fn check_kind(kind: &str) -> Result<(), Unavailable> {
+fn check_kind(kind: &str) -> Result<(), FileSystemError> {
     let known = TOOLS.iter().find(|known| known.name == kind);
     let mkfs = mkfs_program(kind);
     match (known, mkfs.is_some(), kernel_has(kind)) {
@@ -140,13 +142,13 @@ fn check_kind(kind: &str) -> Result<(), Unavailable> {
         (None, false, false) => {
             let names = TOOLS.map(|known| known.name);
             let hint = did_you_mean(kind, names);
-            Err(Unavailable::Invalid(format!(
+            Err(FileSystemError::Invalid(format!(
                 "unknown file system '{kind}'{hint}: neither the kernel nor mkfs.{kind} supports \
                  it; known: here, folder:/mnt/x, tmpfs, {}",
                 names.join(", ")
             )))
         }
-        (_, _, false) => Err(Unavailable::Missing(format!(
+        (_, _, false) => Err(FileSystemError::Missing(format!(
             "{kind} is skipped: this kernel has no driver for it"
         ))),
         (known, false, true) => {
@@ -154,17 +156,17 @@ fn check_kind(kind: &str) -> Result<(), Unavailable> {
                 || "install its package".to_owned(),
                 |known| format!("install {}", known.package),
             );
-            Err(Unavailable::Missing(format!(
+            Err(FileSystemError::Missing(format!(
                 "{kind} is skipped: mkfs.{kind} is not installed; {install}"
             )))
         }
     }
 }
 
-fn check_journal(wanted: &FileSystem, kind: &str) -> Result<(), Unavailable> {
+fn check_journal(wanted: &FileSystem, kind: &str) -> Result<(), FileSystemError> {
     if wanted.external_journal && !["ext3", "ext4", "xfs"].contains(&kind) {
         let why = format!("{kind} does not support an external journal; ext3, ext4 and xfs do");
-        return Err(Unavailable::Invalid(why));
+        return Err(FileSystemError::Invalid(why));
     }
     Ok(())
 }
@@ -270,31 +272,39 @@ mod tests {
 
     #[test]
     fn file_systems_that_need_root_are_named_together() {
-        let root = |name: &str| (name.to_owned(), Unavailable::NeedsRoot("long".to_owned()));
-        let told = |unavailable: &[(String, Unavailable)]| summarize(unavailable.iter().cloned());
+        let root = |name: &str| {
+            (
+                name.to_owned(),
+                FileSystemError::NeedsRoot("long".to_owned()),
+            )
+        };
+        let told =
+            |unavailable: &[(String, FileSystemError)]| summarize(unavailable.iter().cloned());
         assert_eq!(told(&[root("ext4")]), "ext4 needs root");
         let twice = [root("ext4"), root("jfs"), root("ext4")];
         assert_eq!(told(&twice), "ext4 and jfs need root");
-        let why = Unavailable::Missing("jfs is skipped: no driver".to_owned());
+        let why = FileSystemError::Missing("jfs is skipped: no driver".to_owned());
         let both = [("jfs".to_owned(), why), root("ext4")];
         assert_eq!(told(&both), "ext4 needs root; jfs is skipped: no driver");
         assert_eq!(told(&[]), "");
     }
 
-    fn of(text: &str) -> Result<(), Unavailable> {
+    fn of(text: &str) -> Result<(), FileSystemError> {
         check(&text.parse().unwrap())
     }
 
     #[test]
     fn a_misspelled_kind_is_wrong_and_a_known_one_without_a_driver_is_missing() {
         match of("ext5") {
-            Err(Unavailable::Invalid(why)) => assert!(why.contains("did you mean 'ext"), "{why}"),
+            Err(FileSystemError::Invalid(why)) => {
+                assert!(why.contains("did you mean 'ext"), "{why}");
+            }
             other => assert!(other.is_err(), "ext5 is no file system"),
         }
         // Whichever kernel this runs on: a known kind is never a mistake of the plan's.
         for known in TOOLS {
             assert!(
-                !matches!(of(known.name), Err(Unavailable::Invalid(_))),
+                !matches!(of(known.name), Err(FileSystemError::Invalid(_))),
                 "{}",
                 known.name
             );
@@ -307,7 +317,7 @@ mod tests {
         assert_eq!(of("folder:/"), Ok(()));
         assert!(matches!(
             of("folder:/nowhere/at/all"),
-            Err(Unavailable::Invalid(_))
+            Err(FileSystemError::Invalid(_))
         ));
     }
 

@@ -24,8 +24,8 @@ pub(super) fn measure(threads: u32) -> f64 {
         |_| Ok(()),
         |(), stop| {
             let failed = |error: trueput_engine::Error| std::io::Error::other(error.to_string());
-            let (lane, stage) = (WorkerCounters::default(), Stage::measured());
-            let mut meter = ClockMeter::new(1, &lane, &stage);
+            let (counters, stage) = (WorkerCounters::default(), Stage::measured());
+            let mut meter = ClockMeter::new(1, &counters, &stage);
             let mut session = database.session().map_err(failed)?;
             session.begin(Mode::Read).map_err(failed)?;
             let mut done = 0;

@@ -6,7 +6,7 @@ use crate::time_slicing::group_trials;
 use trueput_engine::Engine;
 use trueput_engine::parameter::resolve;
 use trueput_host::placement;
-use trueput_host::trial_file_system::{self, Unavailable};
+use trueput_host::trial_file_system::{self, FileSystemError};
 use trueput_record::conditions::Arrival;
 use trueput_record::trial::Settings;
 use trueput_record::value::format_bytes;
@@ -30,8 +30,8 @@ impl Expansion<'_> {
             for (key, wanted) in wanted {
                 match wanted.as_ref().map_or(Ok(()), trial_file_system::check) {
                     Ok(()) => {}
-                    Err(Unavailable::Invalid(why)) => return Err(self.plan_error(key, why)),
-                    Err(Unavailable::Missing(why) | Unavailable::NeedsRoot(why)) => {
+                    Err(FileSystemError::Invalid(why)) => return Err(self.plan_error(key, why)),
+                    Err(FileSystemError::Missing(why) | FileSystemError::NeedsRoot(why)) => {
                         missing = true;
                         if !left_out.contains(&why) {
                             left_out.push(why);

@@ -5,7 +5,7 @@ use crate::resolution::{check_fit, error_text};
 use trueput_engine::parameter::resolve;
 use trueput_engine::{Durability, Engine};
 use trueput_host::placement;
-use trueput_host::trial_file_system::{self, Unavailable};
+use trueput_host::trial_file_system::{self, FileSystemError};
 use trueput_record::TrialSpec;
 use trueput_record::ablation::{AblationKind, AblationStep, BASE, Step};
 use trueput_record::plan::Unsupported;
@@ -33,8 +33,8 @@ impl Expansion<'_> {
         Ok(())
     }
 
-    /// Turns the cells from `first` on, all of one contender, into bases of ledgers, each followed
-    /// by its steps. A step that changes nothing for the contender is left out.
+    /// Turns the cells from `first` on, all of one contender, into bases of ablations, each
+    /// followed by its steps. A step that changes nothing for the contender is left out.
     pub(super) fn add_steps(
         &self,
         engine: &dyn Engine,
@@ -181,10 +181,10 @@ impl Expansion<'_> {
         for wanted in wanted.into_iter().flatten() {
             match trial_file_system::check(wanted) {
                 Ok(()) => {}
-                Err(Unavailable::Invalid(why)) => {
+                Err(FileSystemError::Invalid(why)) => {
                     return Err(self.step_wrong(index, &step.name, &why));
                 }
-                Err(Unavailable::Missing(why) | Unavailable::NeedsRoot(why)) => {
+                Err(FileSystemError::Missing(why) | FileSystemError::NeedsRoot(why)) => {
                     return Ok(Some(why));
                 }
             }

@@ -104,9 +104,9 @@ parameters! {
 }
 
 /// A workload with a range, which refuses a reversed one.
-struct Ranged;
+struct RangeWorkload;
 
-impl Workload for Ranged {
+impl Workload for RangeWorkload {
     fn info(&self) -> WorkloadInfo {
         WorkloadInfo {
             name: "ranged",
@@ -123,16 +123,16 @@ impl Workload for Ranged {
     fn job(&self, settings: &ParameterValues, _: &Conditions) -> Result<Box<dyn Job>, String> {
         let Range { start, finish } = settings.into();
         if start <= finish {
-            Ok(Box::new(Unrun))
+            Ok(Box::new(IdleJob))
         } else {
             Err(format!("the range {start} to {finish} is reversed"))
         }
     }
 }
 
-struct Unrun;
+struct IdleJob;
 
-impl Job for Unrun {
+impl Job for IdleJob {
     fn kinds(&self) -> &'static [&'static str] {
         &["update"]
     }
@@ -201,7 +201,7 @@ const ABSENT: DescribedEngine = DescribedEngine {
 fn registry() -> Registry {
     Registry {
         engines: &[&NULL, &SHARED, &SINGLE, &ABSENT],
-        workloads: &[&Ranged],
+        workloads: &[&RangeWorkload],
     }
 }
 

@@ -16,9 +16,9 @@ pub(super) fn clear_unpaired(cells: &mut [TrialSpec]) {
 
 /// Whether two contenders that would share time name the same server of the user's.
 pub(super) fn share_a_server(cells: &[TrialSpec]) -> bool {
-    let group_trials = group_trials(&cells.iter().collect::<Vec<_>>());
-    group_trials.iter().any(|round| {
-        let servers = round.iter().filter_map(|spec| spec.build.as_deref());
+    let groups = group_trials(&cells.iter().collect::<Vec<_>>());
+    groups.iter().any(|group| {
+        let servers = group.iter().filter_map(|spec| spec.build.as_deref());
         let servers: Vec<_> = servers
             .filter(|build| credentials::is_address(build))
             .collect();

@@ -61,7 +61,7 @@ fn a_rest_lasts_its_time_and_ends_at_once_when_the_time_is_up() {
     let mark = meter.timestamp();
     assert!(meter.wait_since(mark, 3_000_000));
     let passed_ns = meter.clock.delta_as_nanos(mark, meter.clock.raw());
-    assert!(passed_ns >= 3_000_000, "rested {passed_ns} ns of 3,000,000");
+    assert!(passed_ns >= 3_000_000, "waited {passed_ns} ns of 3,000,000");
     assert!(meter.wait_since(mark, 1), "that has passed already");
     stage.end();
     assert!(!meter.wait_since(mark, u64::MAX));
@@ -115,7 +115,7 @@ fn a_rest_is_nobodys_time_and_begins_only_where_it_may() {
     let mark = meter.timestamp();
     stage.begin_pause();
     meter.finish(0);
-    assert_eq!(pauses.get(), 0, "within a unit nobody rests");
+    assert_eq!(pauses.get(), 0, "within a unit nobody pauses");
     std::thread::scope(|scope| {
         scope.spawn(|| {
             std::thread::sleep(Duration::from_millis(200));
@@ -157,7 +157,7 @@ fn a_rest_that_begins_before_one_has_woken_from_the_last_is_told_of_too() {
 fn within_a_transaction_nobody_rests() {
     let (counters, stage) = (WorkerCounters::default(), Stage::measured());
     let mut meter =
-        ClockMeter::new(1, &counters, &stage).with_pause_callback(|| panic!("it rests"));
+        ClockMeter::new(1, &counters, &stage).with_pause_callback(|| panic!("it pauses"));
     stage.begin_pause();
     assert!(meter.next_unit_in_transaction());
 }

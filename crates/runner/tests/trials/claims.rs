@@ -1,7 +1,7 @@
 //! What the runner must do.
 
 use crate::support::{
-    Bench, Made, doubts, failure, is_empty_or_absent, lives, on, spec, threads, with,
+    Bench, CreatedRun, doubts, failure, is_empty_or_absent, lives, on, spec, threads, with,
 };
 use crate::toy::{LOG, STORES};
 use std::path::Path;
@@ -288,7 +288,7 @@ fn only_conformance_that_was_passed_is_remembered() {
 }
 
 /// Runs until a trial has run for a second, then stops as a user would.
-fn run_and_stop(bench: &Bench, made: &Made) -> (trueput_runner::RunSummary, Vec<String>) {
+fn run_and_stop(bench: &Bench, made: &CreatedRun) -> (trueput_runner::RunSummary, Vec<String>) {
     let mut started = Vec::new();
     bench.options.stop.store(false, Relaxed);
     let summary = bench.run(made, |event| match event {

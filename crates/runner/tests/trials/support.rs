@@ -85,7 +85,7 @@ pub struct Bench {
 }
 
 /// A run that was made.
-pub struct Made {
+pub struct CreatedRun {
     pub folder: RunFolder,
     pub manifest: RunManifest,
 }
@@ -116,7 +116,7 @@ impl Bench {
         self.folder.path().join("results")
     }
 
-    pub fn create(&self, trials: Vec<TrialSpec>) -> Result<Made, Error> {
+    pub fn create(&self, trials: Vec<TrialSpec>) -> Result<CreatedRun, Error> {
         let results = self.results();
         let command = vec!["test".to_owned()];
         create_run(
@@ -129,10 +129,10 @@ impl Bench {
             &REGISTRY,
             command,
         )
-        .map(|(folder, manifest)| Made { folder, manifest })
+        .map(|(folder, manifest)| CreatedRun { folder, manifest })
     }
 
-    pub fn run(&self, made: &Made, mut observer: impl FnMut(&Event)) -> RunSummary {
+    pub fn run(&self, made: &CreatedRun, mut observer: impl FnMut(&Event)) -> RunSummary {
         run(
             &made.folder,
             &made.manifest,
@@ -151,7 +151,7 @@ impl Bench {
     }
 }
 
-impl Made {
+impl CreatedRun {
     pub fn records(&self) -> Vec<TrialRecord> {
         let stored = self.folder.trials().unwrap();
         assert!(stored.damaged.is_empty());

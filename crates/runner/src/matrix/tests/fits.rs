@@ -26,7 +26,7 @@ impl Workload for Reading {
     fn info(&self) -> WorkloadInfo {
         WorkloadInfo {
             name: "reading",
-            ..Ranged.info()
+            ..RangeWorkload.info()
         }
     }
 
@@ -47,11 +47,11 @@ struct ReadingJob {
 
 impl Job for ReadingJob {
     fn kinds(&self) -> &'static [&'static str] {
-        Unrun.kinds()
+        IdleJob.kinds()
     }
 
     fn total_units(&self) -> u64 {
-        Unrun.total_units()
+        IdleJob.total_units()
     }
 
     fn check_dialect(&self, dialect: Option<Dialect>) -> Result<(), String> {
@@ -66,7 +66,7 @@ impl Job for ReadingJob {
     }
 
     fn expected_bytes(&self) -> u64 {
-        Unrun.expected_bytes()
+        IdleJob.expected_bytes()
     }
 
     fn prepare(
@@ -74,11 +74,11 @@ impl Job for ReadingJob {
         target: &JobDatabase<'_>,
         remains: ExistingDatabase,
     ) -> Result<Option<LoadSummary>, WorkloadError> {
-        Unrun.prepare(target, remains)
+        IdleJob.prepare(target, remains)
     }
 
     fn execute(&self, task: &mut JobTask<'_>) -> Result<WorkerFindings, WorkloadError> {
-        Unrun.execute(task)
+        IdleJob.execute(task)
     }
 
     fn verify(
@@ -86,7 +86,7 @@ impl Job for ReadingJob {
         target: &JobDatabase<'_>,
         ended: &ExecutionSummary,
     ) -> Result<JobResults, WorkloadError> {
-        Unrun.verify(target, ended)
+        IdleJob.verify(target, ended)
     }
 }
 

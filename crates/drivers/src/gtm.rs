@@ -19,8 +19,8 @@ use install::Installation;
 use knobs::{AccessMethod, DatabaseLayout, GtmKnobs, HostLanguage};
 use std::path::{Path, PathBuf};
 use trueput_engine::{
-    Build, CacheKnob, Capabilities, Database, Durability, Engine, Error, Info, Isolation, Native,
-    OpenSpec, Parameter, ParameterValues, Promise, Result, Window,
+    Build, CacheKnob, Capabilities, Database, Durability, Engine, Error, Info, Isolation,
+    NativeProgram, OpenSpec, Parameter, ParameterValues, Promise, Result, Window,
 };
 
 const TITLE: &str = "GT.M";
@@ -183,7 +183,7 @@ impl Engine for Gtm {
         knobs: &ParameterValues,
         workload: &str,
         settings: &ParameterValues,
-    ) -> Result<Option<Box<dyn Native>>> {
+    ) -> Result<Option<Box<dyn NativeProgram>>> {
         if GtmKnobs::from(knobs).host_language == HostLanguage::Rust {
             return Ok(None);
         }

@@ -16,7 +16,7 @@ use std::ffi::{CString, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use trueput_engine::{
-    Build, CacheKnob, Capabilities, Database, Durability, Engine, Error, Info, Installable,
+    Build, CacheKnob, Capabilities, Database, Durability, Engine, Error, Info, InstallableBuild,
     Isolation, OpenSpec, Parameter, ParameterValues, Promise, Result, Session, Value, Window,
 };
 
@@ -25,18 +25,18 @@ const SEARCH: LibrarySearch = LibrarySearch {
     installed: &["leveldb", "hyperleveldb", "basho-leveldb"],
     system: "libleveldb.so",
 };
-const INSTALLABLE: &[Installable] = &[
-    Installable {
+const INSTALLABLE: &[InstallableBuild] = &[
+    InstallableBuild {
         title: TITLE,
         path: "/libleveldb.so",
         install: "make engines",
     },
-    Installable {
+    InstallableBuild {
         title: "HyperLevelDB",
         path: "/hyperleveldb-",
         install: "make engines-all",
     },
-    Installable {
+    InstallableBuild {
         title: "Basho's LevelDB",
         path: "/basho-leveldb-",
         install: "make engines-all",
@@ -124,7 +124,7 @@ impl Engine for LevelDb {
         })
     }
 
-    fn installable(&self) -> &'static [Installable] {
+    fn installable(&self) -> &'static [InstallableBuild] {
         INSTALLABLE
     }
 

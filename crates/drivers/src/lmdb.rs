@@ -14,13 +14,13 @@ use lmdb_master_sys as ffi;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use trueput_engine::{
-    Build, CacheKnob, Capabilities, Database, Durability, Engine, Error, Info, Installable,
+    Build, CacheKnob, Capabilities, Database, Durability, Engine, Error, Info, InstallableBuild,
     Isolation, OpenSpec, Parameter, ParameterValues, Promise, Result, Session, Value, Window,
     parameters,
 };
 
 /// The system's own LMDB, which can be named; the one that is compiled in is the default.
-const INSTALLABLE: &[Installable] = &[Installable {
+const INSTALLABLE: &[InstallableBuild] = &[InstallableBuild {
     title: "LMDB of the distribution",
     path: "/liblmdb.so",
     install: "make engines",
@@ -100,7 +100,7 @@ impl Engine for Lmdb {
         })
     }
 
-    fn installable(&self) -> &'static [Installable] {
+    fn installable(&self) -> &'static [InstallableBuild] {
         INSTALLABLE
     }
 

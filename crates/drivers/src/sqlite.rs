@@ -22,12 +22,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use trueput_engine::event_watcher::EventProgress;
 use trueput_engine::{
     Build, CacheCount, CacheKnob, CacheScope, Capabilities, Database, Dialect, Durability, Engine,
-    EventWatcher, Info, Installable, Isolation, OpenSpec, Parameter, ParameterValues, Promise,
+    EventWatcher, Info, InstallableBuild, Isolation, OpenSpec, Parameter, ParameterValues, Promise,
     Result, Session, Value, Window, choices, parameters,
 };
 
 /// The system's own SQLite, which can be named; the one that is compiled in is the default.
-const INSTALLABLE: &[Installable] = &[Installable {
+const INSTALLABLE: &[InstallableBuild] = &[InstallableBuild {
     title: "SQLite of the distribution",
     path: "/libsqlite3.so",
     install: "make engines",
@@ -148,7 +148,7 @@ impl Engine for Sqlite {
         })
     }
 
-    fn installable(&self) -> &'static [Installable] {
+    fn installable(&self) -> &'static [InstallableBuild] {
         INSTALLABLE
     }
 

@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use trueput_engine::event_watcher::EventProgress;
 use trueput_engine::{
     Build, CacheKnob, Capabilities, Database, Durability, Engine, Error, EventWatcher, Info,
-    Installable, Isolation, OpenSpec, Parameter, ParameterValues, Promise, Result, Window,
+    InstallableBuild, Isolation, OpenSpec, Parameter, ParameterValues, Promise, Result, Window,
 };
 
 const TITLE: &str = "WiredTiger";
@@ -27,13 +27,13 @@ const SEARCH: LibrarySearch = LibrarySearch {
     installed: &["wiredtiger"],
     system: "libwiredtiger.so",
 };
-const INSTALLABLE: &[Installable] = &[
-    Installable {
+const INSTALLABLE: &[InstallableBuild] = &[
+    InstallableBuild {
         title: "WiredTiger 3.2",
         path: "/libwiredtiger.so.0",
         install: "make engines",
     },
-    Installable {
+    InstallableBuild {
         title: "WiredTiger 11.3",
         path: "/wiredtiger-11.",
         install: "make engines-all",
@@ -80,7 +80,7 @@ impl Engine for WiredTiger {
         })
     }
 
-    fn installable(&self) -> &'static [Installable] {
+    fn installable(&self) -> &'static [InstallableBuild] {
         INSTALLABLE
     }
 

@@ -30,7 +30,7 @@ pub use cache_knob::CacheKnob;
 pub use engine_event::EngineEvent;
 pub use error::{Error, Result};
 pub use event_watcher::EventWatcher;
-pub use native::Native;
+pub use native::NativeProgram;
 pub use null::Null;
 pub use service::Service;
 pub use sql::{Datum, Dialect, Sql};
@@ -65,7 +65,7 @@ pub trait Engine: Send + Sync {
 
     /// The builds of this engine that this program installs, where they are several: those that are
     /// not here are listed with what installs them.
-    fn installable(&self) -> &'static [Installable] {
+    fn installable(&self) -> &'static [InstallableBuild] {
         &[]
     }
 
@@ -174,7 +174,7 @@ pub trait Engine: Send + Sync {
         _knobs: &ParameterValues,
         _workload: &str,
         _settings: &ParameterValues,
-    ) -> Result<Option<Box<dyn Native>>> {
+    ) -> Result<Option<Box<dyn NativeProgram>>> {
         Ok(None)
     }
 
@@ -257,7 +257,7 @@ pub struct Info {
 
 /// A build of an engine that can be installed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Installable {
+pub struct InstallableBuild {
     /// Its name for people: `HyperLevelDB`.
     pub title: &'static str,
     /// What the path of its library has in it.

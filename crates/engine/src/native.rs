@@ -12,7 +12,7 @@ use crate::{OpenSpec, Result};
 use std::process::Command;
 
 /// A program in an engine's own language for one workload.
-pub trait Native: Send + Sync {
+pub trait NativeProgram: Send + Sync {
     /// How to start it for a worker of so many, counted from 0, on a database that is there.
     ///
     /// # Errors

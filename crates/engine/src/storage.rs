@@ -96,7 +96,7 @@ struct Folder;
 
 impl Database for Folder {
     fn session(&self) -> Result<Box<dyn Session + '_>> {
-        Ok(Box::new(Refusing))
+        Ok(Box::new(UnsupportedSession))
     }
 
     fn counters(&self) -> Result<BTreeMap<String, Value>> {
@@ -113,7 +113,7 @@ impl Database for Folder {
 }
 
 /// A session that has nothing to say.
-struct Refusing;
+struct UnsupportedSession;
 
 fn refusal<T>() -> Result<T> {
     Err(Error::Unsupported(format!(
@@ -121,7 +121,7 @@ fn refusal<T>() -> Result<T> {
     )))
 }
 
-impl Session for Refusing {
+impl Session for UnsupportedSession {
     fn begin(&mut self, _mode: Mode) -> Result<()> {
         refusal()
     }

@@ -17,7 +17,7 @@ use crate::{cells, fixed_rate, in_memory, isolation, writers};
 use serde::Serialize;
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet};
-use trueput_record::folder::{RunManifest, SplitBy};
+use trueput_record::folder::{RankingSplit, RunManifest};
 use trueput_record::trial::Settings;
 use trueput_record::{Durability, Isolation, TrialRecord, TrialSpec};
 
@@ -109,7 +109,7 @@ pub fn groups<'a>(manifest: &RunManifest, trials: &'a [TrialRecord]) -> Vec<Vec<
     let usual = &manifest.host.file_system;
     let in_memory = |trial: &TrialRecord| in_memory::breaks_its_level(trial, usual);
     let isolation = |trial: &TrialRecord| match manifest.split_by {
-        Some(SplitBy::Isolation) => isolation::of_trial(trial, trials),
+        Some(RankingSplit::Isolation) => isolation::of_trial(trial, trials),
         None => None,
     };
     let same = |one: &TrialRecord, other: &TrialRecord| {

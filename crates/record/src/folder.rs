@@ -76,24 +76,24 @@ pub struct RunManifest {
     pub work: Option<PathBuf>,
     /// When repeats are enough; absent where every trial of the plan is to be run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub until: Option<Until>,
+    pub until: Option<PrecisionTarget>,
     /// Whether builds with assertions are ranked with the others, as the user asked.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub include_assertions: bool,
     /// What else the contenders of one ranking must have in common, as the user asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub split_by: Option<SplitBy>,
+    pub split_by: Option<RankingSplit>,
 }
 
 /// What else the contenders of one ranking must have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum SplitBy {
+pub enum RankingSplit {
     /// The isolation that they state.
     Isolation,
 }
 
-impl FromStr for SplitBy {
+impl FromStr for RankingSplit {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -107,7 +107,7 @@ impl FromStr for SplitBy {
 /// When repeats are enough: the run's plan then has as many as there may be, and those that turn out not
 /// to be needed are spared.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct Until {
+pub struct PrecisionTarget {
     /// Every contender's rate is known to this part: half of its 95 % interval over its mean.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub half_width: Option<f64>,

@@ -96,7 +96,7 @@ pub struct PlanFile {
     /// What surrounds the trials.
     pub conditions: ConditionLists,
     /// What becomes of a level or a kind of worker that an engine has not.
-    pub unsupported: Unsupported,
+    pub unsupported: UnsupportedPolicy,
     /// The workload's settings.
     pub settings: Dimensions,
     /// Knobs by engine.
@@ -164,14 +164,14 @@ impl Levels {
 
 /// What becomes of a level or a kind of worker that an engine has not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unsupported {
+pub enum UnsupportedPolicy {
     /// The plan is refused.
     Refuse,
     /// The cell is left out, and the report says so.
     LeaveOut,
 }
 
-impl Unsupported {
+impl UnsupportedPolicy {
     /// Both choices.
     pub const ALL: [Self; 2] = [Self::Refuse, Self::LeaveOut];
 
@@ -276,7 +276,7 @@ impl PlanFile {
             verify: VerifyLevel::Full,
             seed: 1,
             conditions: ConditionLists::default(),
-            unsupported: Unsupported::Refuse,
+            unsupported: UnsupportedPolicy::Refuse,
             settings: Dimensions::new(),
             knobs: BTreeMap::new(),
             when: Vec::new(),

@@ -4,9 +4,9 @@
 //! machine cannot be ranked against one of ours; the ratios inside one table survive a change of
 //! machine, and can be set beside ours.
 
-mod beside;
+mod side_by_side;
 
-pub use beside::{Beside, ColumnsByDimension, Ratio, Share};
+pub use side_by_side::{ColumnsByDimension, Ratio, Share, SideBySide};
 
 use crate::Value;
 use crate::suggest::did_you_mean;
@@ -64,7 +64,7 @@ pub enum Error {
 
 /// A table that others published.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Published {
+pub struct PublishedTable {
     /// The name on the command line, and of the file.
     pub id: String,
     /// What was measured, in a line.
@@ -84,7 +84,7 @@ pub struct Published {
     /// How a report sets ours beside it; `None` where the report has a layout of its own for it, or
     /// no trial can stand beside it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub beside: Option<Beside>,
+    pub beside: Option<SideBySide>,
     /// The columns, from the left.
     pub columns: Vec<Column>,
     /// The rows, from the top: a cell per column.
@@ -148,7 +148,7 @@ pub struct Column {
     pub kind: ColumnKind,
     /// What it means.
     pub meaning: String,
-    /// The dimension or the figure of ours that stands in it, as [`Beside`] has them; `None`: ours
+    /// The dimension or the figure of ours that stands in it, as [`SideBySide`] has them; `None`: ours
     /// have nothing of the kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ours: Option<String>,
@@ -264,7 +264,7 @@ impl<'a> Row<'a> {
     }
 }
 
-impl Published {
+impl PublishedTable {
     /// The year of publication.
     #[must_use]
     pub fn year(&self) -> Option<u16> {
@@ -382,10 +382,10 @@ pub fn ids() -> Vec<&'static str> {
 ///
 /// # Errors
 /// [`Error::Invalid`] where a file is at fault; none is in a program that passed its tests.
-pub fn all() -> Result<Vec<Published>, Error> {
+pub fn all() -> Result<Vec<PublishedTable>, Error> {
     FILES
         .iter()
-        .map(|(id, text)| Published::parse(id, text))
+        .map(|(id, text)| PublishedTable::parse(id, text))
         .collect()
 }
 
@@ -401,9 +401,9 @@ pub fn all() -> Result<Vec<Published>, Error> {
 /// assert_eq!(largest.and_then(|row| row.figure("ext2_s")), Some(35_989.0));
 /// # Ok::<(), published::Error>(())
 /// ```
-pub fn named(id: &str) -> Result<Published, Error> {
+pub fn named(id: &str) -> Result<PublishedTable, Error> {
     match FILES.iter().find(|(known, _)| *known == id) {
-        Some((id, text)) => Published::parse(id, text),
+        Some((id, text)) => PublishedTable::parse(id, text),
         None => Err(Error::Unknown {
             given: id.to_owned(),
             hint: did_you_mean(id, ids()),
@@ -438,7 +438,7 @@ struct File {
     caveats: Vec<String>,
     source: Source,
     experiment: Experiment,
-    beside: Option<Beside>,
+    beside: Option<SideBySide>,
     table: Table,
 }
 

@@ -5,12 +5,17 @@ use crate::document::{Block, Column, Table};
 use crate::format::{Format, Style};
 use crate::{csv, markdown, terminal};
 use trueput_findings::published::shown;
-use trueput_record::published::{Cell, ColumnKind, Experiment, Published};
+use trueput_record::published::{Cell, ColumnKind, Experiment, PublishedTable};
 
 /// Writes a published table in a format. It ends with a newline. `workloads` are the names of those
 /// that this program has.
 #[must_use]
-pub fn render(published: &Published, workloads: &[&str], format: Format, style: Style) -> String {
+pub fn render(
+    published: &PublishedTable,
+    workloads: &[&str],
+    format: Format,
+    style: Style,
+) -> String {
     match format {
         Format::Terminal => terminal::render(&document(published, workloads), style),
         Format::Markdown => markdown::render(&document(published, workloads)),
@@ -21,7 +26,7 @@ pub fn render(published: &Published, workloads: &[&str], format: Format, style: 
 
 /// The table as the blocks of a report.
 #[must_use]
-pub fn document(published: &Published, workloads: &[&str]) -> Vec<Block> {
+pub fn document(published: &PublishedTable, workloads: &[&str]) -> Vec<Block> {
     let source = &published.source;
     let mut blocks = vec![
         Block::Heading(1, published.title.clone()),
@@ -56,7 +61,7 @@ pub fn document(published: &Published, workloads: &[&str]) -> Vec<Block> {
 
 /// The command that runs the nearest experiment here, at a scale for a small machine.
 #[must_use]
-pub fn command(published: &Published) -> Vec<String> {
+pub fn command(published: &PublishedTable) -> Vec<String> {
     let mut words = vec!["trueput".to_owned(), "run".to_owned()];
     words.push(format!("published/{}", published.id));
     words.push("--scale".to_owned());
@@ -92,7 +97,7 @@ fn experiment(experiment: &Experiment, workloads: &[&str]) -> Vec<Block> {
 /// The table for people: thousands separated. Its first two and last two columns are kept where
 /// there is little room.
 #[must_use]
-pub fn table(published: &Published) -> Table {
+pub fn table(published: &PublishedTable) -> Table {
     let last = published.columns.len().saturating_sub(2);
     let columns = published.columns.iter().enumerate();
     let columns = columns.map(|(index, column)| Column {
@@ -108,7 +113,7 @@ pub fn table(published: &Published) -> Table {
 }
 
 /// The table as CSV (RFC 4180): plain numbers, repeats with `;` between.
-fn plain(published: &Published) -> String {
+fn plain(published: &PublishedTable) -> String {
     let names = published.columns.iter().map(|column| column.name.clone());
     let mut text = line(names);
     for row in &published.rows {

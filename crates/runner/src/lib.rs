@@ -48,7 +48,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use trueput_engine::Engine;
 use trueput_engine::credentials::redact_word;
-use trueput_record::folder::SplitBy;
+use trueput_record::folder::RankingSplit;
 use trueput_record::suggest::did_you_mean;
 use trueput_workloads::Workload;
 
@@ -145,7 +145,7 @@ pub struct Options {
     /// Rank builds with assertions with the others: the run's reports do so.
     pub include_assertions: bool,
     /// The parameter by which the run's reports split their rankings.
-    pub split_by: Option<SplitBy>,
+    pub split_by: Option<RankingSplit>,
     /// Set by the caller's signal handler when the user stops the run: workers are stopped, what
     /// was measured is kept.
     pub stop: Arc<AtomicBool>,

@@ -20,7 +20,7 @@ use trueput_record::address::is_address_for;
 pub use trueput_record::folder::MAX_TRIALS;
 use trueput_record::plan::{
     Contender, Dimensions, Levels, MAX_REPEAT, MAX_WORKERS, PRESENT_ENGINES, PlanFile, PlanLine,
-    Unsupported, check_count, check_name,
+    UnsupportedPolicy, check_count, check_name,
 };
 use trueput_record::suggest::did_you_mean;
 use trueput_record::trial::Settings;
@@ -580,11 +580,11 @@ impl<'a> Expansion<'a> {
         left_out: &mut Vec<String>,
     ) -> Result<(), Error> {
         match self.plan.unsupported {
-            Unsupported::LeaveOut => {
+            UnsupportedPolicy::LeaveOut => {
                 left_out.push(message);
                 Ok(())
             }
-            Unsupported::Refuse => Err(self.plan_error(key, format!("{message}{SKIP_HINT}"))),
+            UnsupportedPolicy::Refuse => Err(self.plan_error(key, format!("{message}{SKIP_HINT}"))),
         }
     }
 

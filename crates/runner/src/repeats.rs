@@ -4,7 +4,7 @@ use crate::Error;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use trueput_record::folder::{SufficiencyReason, Until};
+use trueput_record::folder::{PrecisionTarget, SufficiencyReason};
 use trueput_record::{RunFolder, RunManifest, TrialRecord, TrialSpec};
 
 /// The repeats of each cell before its interval is considered: with fewer it means nothing.
@@ -35,8 +35,8 @@ impl fmt::Debug for RepeatRule {
 
 impl RepeatRule {
     /// Returns the rule as the manifest states it.
-    pub(crate) fn as_stated(&self) -> Until {
-        Until {
+    pub(crate) fn as_stated(&self) -> PrecisionTarget {
+        PrecisionTarget {
             half_width: self.half_width,
             budget_s: self.budget.map(|budget| budget.as_secs_f64()),
         }

@@ -2,7 +2,7 @@
 
 use crate::Registry;
 use crate::disk_space::DiskSpace;
-use trueput_engine::{Engine, Native, ParameterValues, Storage, parameter, storage};
+use trueput_engine::{Engine, NativeProgram, ParameterValues, Storage, parameter, storage};
 use trueput_host::placement;
 use trueput_record::address::is_address_for;
 use trueput_record::plan::{MAX_WORKERS, check_count};
@@ -41,7 +41,7 @@ pub(crate) struct ResolvedTrial {
     /// The workload with its settings.
     pub job: Box<dyn Job>,
     /// The engine's native program that does the workers' work, if the knobs ask for it.
-    pub native: Option<Box<dyn Native>>,
+    pub native: Option<Box<dyn NativeProgram>>,
 }
 
 impl ResolvedTrial {

@@ -5,9 +5,9 @@ use crate::failure::Failure;
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 use trueput_engine::credentials;
-use trueput_record::folder::SplitBy;
+use trueput_record::folder::RankingSplit;
 use trueput_record::plan::{
-    Contender, MAX_REPEAT, MAX_WORKERS, PlanFile, Unsupported, check_count, check_name,
+    Contender, MAX_REPEAT, MAX_WORKERS, PlanFile, UnsupportedPolicy, check_count, check_name,
 };
 use trueput_record::value::count_hint;
 use trueput_record::{Durability, Value, VerifyLevel, WorkerKind, list};
@@ -225,7 +225,7 @@ pub struct Choices {
     pub include_assertions: bool,
     /// Make a separate ranking for each isolation level
     #[arg(long, value_name = "isolation", help_heading = "Ranking")]
-    pub split_by: Option<SplitBy>,
+    pub split_by: Option<RankingSplit>,
     /// The run conditions.
     #[command(flatten)]
     pub conditions: ConditionOptions,
@@ -256,7 +256,7 @@ impl Choices {
             plan.origin.forget("workers");
         }
         if self.skip_unsupported {
-            plan.unsupported = Unsupported::LeaveOut;
+            plan.unsupported = UnsupportedPolicy::LeaveOut;
         }
         if let Some(kind) = self.worker_kind {
             plan.worker_kind = Some(kind.into());

@@ -6,8 +6,8 @@ use crate::output;
 use crate::ready_plans::{self, plan_or_workload};
 use trueput_findings::units::counted;
 use trueput_host::trial_file_system::why_unavailable;
-use trueput_record::plan::{Condition, Contender, PlanFile, Unsupported};
-use trueput_record::published::{Published, Setting, named};
+use trueput_record::plan::{Condition, Contender, PlanFile, UnsupportedPolicy};
+use trueput_record::published::{PublishedTable, Setting, named};
 use trueput_record::value::parse_bytes;
 use trueput_record::{Value, WorkerKind};
 use trueput_runner::matrix::BuildAccess;
@@ -108,7 +108,11 @@ pub fn plan(
 }
 
 /// What the experiment of a table needs and this machine has not; `None` where nothing is missing.
-pub fn missing(published: &Published, registry: &Registry, builds: BuildAccess) -> Option<String> {
+pub fn missing(
+    published: &PublishedTable,
+    registry: &Registry,
+    builds: BuildAccess,
+) -> Option<String> {
     let experiment = &published.experiment;
     if registry.workload(&experiment.workload).is_err() {
         return Some(format!(
@@ -190,7 +194,7 @@ fn nearest(
     })
 }
 
-fn engines(published: &Published) -> impl Iterator<Item = String> + '_ {
+fn engines(published: &PublishedTable) -> impl Iterator<Item = String> + '_ {
     let settings = published.experiment.settings.iter();
     let names = settings.filter(|setting| setting.name == "engines");
     names.flat_map(|setting| setting.values.iter().map(ToString::to_string))
@@ -209,13 +213,13 @@ fn absent(name: &str, registry: &Registry, builds: BuildAccess) -> Option<String
     ))
 }
 
-fn begun(published: &Published) -> Result<PlanFile, Failure> {
+fn begun(published: &PublishedTable) -> Result<PlanFile, Failure> {
     let experiment = &published.experiment;
     let mut plan = match ready_plans::named(&experiment.plan) {
         Some(ready) => ready.plan()?,
         None => PlanFile::for_workload(&experiment.workload),
     };
-    plan.unsupported = Unsupported::LeaveOut;
+    plan.unsupported = UnsupportedPolicy::LeaveOut;
     Ok(plan)
 }
 

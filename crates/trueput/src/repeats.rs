@@ -8,7 +8,7 @@ use std::time::Duration;
 use trueput_findings::Run;
 use trueput_findings::repeats::widest;
 use trueput_record::conditions::parse_seconds;
-use trueput_record::folder::{RunManifest, Until};
+use trueput_record::folder::{PrecisionTarget, RunManifest};
 use trueput_record::plan::{MAX_REPEAT, PlanFile};
 use trueput_record::{RunFolder, TrialRecord};
 use trueput_runner::matrix::{self, BuildAccess};
@@ -102,7 +102,7 @@ impl Repeats {
 
     /// What the runner goes by.
     pub fn rule(self) -> Option<RepeatRule> {
-        let until = Until {
+        let until = PrecisionTarget {
             half_width: self.until,
             budget_s: self.budget,
         };
@@ -115,7 +115,7 @@ pub fn stated(manifest: &RunManifest) -> Option<RepeatRule> {
     manifest.until.map(rule)
 }
 
-fn rule(until: Until) -> RepeatRule {
+fn rule(until: PrecisionTarget) -> RepeatRule {
     let look = |manifest: &RunManifest, trials: &[TrialRecord]| {
         widest(manifest, trials).map(|(width, _)| width)
     };

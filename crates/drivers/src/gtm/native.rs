@@ -5,7 +5,7 @@ use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
-use trueput_engine::{Error, Native, OpenSpec, ParameterValues, Result};
+use trueput_engine::{Error, NativeProgram, OpenSpec, ParameterValues, Result};
 
 /// The settings that the program has in one way only.
 const FIXED: [(&str, &str); 2] = [("commit", "per-store"), ("snapshot", "get")];
@@ -51,7 +51,7 @@ impl MumpsProgram {
     }
 }
 
-impl Native for MumpsProgram {
+impl NativeProgram for MumpsProgram {
     fn command(&self, spec: &OpenSpec<'_>, worker: u32, workers: u32) -> Result<Command> {
         // GT.M knows the database by its full path, as the driver does.
         let folder = spec.directory.canonicalize().map_err(Error::engine)?;

@@ -1,14 +1,14 @@
 //! The columns of a published table that are computed from other rows of the same set.
 
 use super::side_by_side::{ComparedColumn, ComparedRow, Role};
-use trueput_record::published::{Beside, Cell, Published, Ratio};
+use trueput_record::published::{Cell, PublishedTable, Ratio, SideBySide};
 
 /// Fills them in our rows: the gain of a step over the one before, or over the first where each
 /// stands on the base alone, and the speed in per cent of the row that the table's first ratio is
 /// taken over.
 pub(super) fn fill(
-    published: &Published,
-    beside: &Beside,
+    published: &PublishedTable,
+    beside: &SideBySide,
     columns: &[ComparedColumn],
     ours: &mut [ComparedRow],
     on_base_alone: bool,

@@ -4,10 +4,10 @@ use super::trial::Trials;
 use crate::Run;
 use crate::units::bytes;
 use std::collections::BTreeMap;
-use trueput_record::published::{Column, Published, Setting};
+use trueput_record::published::{Column, PublishedTable, Setting};
 
 /// As [`differs`], of the trials of a report that were given one of the values of each of `only`.
-pub fn of_report(published: &Published, report: &Run, only: &[Setting]) -> Vec<String> {
+pub fn of_report(published: &PublishedTable, report: &Run, only: &[Setting]) -> Vec<String> {
     let here = &report.manifest.host.file_system.kind;
     let workload = &published.experiment.workload;
     let trials = Trials::of(&report.trials, workload, only, here);
@@ -17,7 +17,7 @@ pub fn of_report(published: &Published, report: &Run, only: &[Setting]) -> Vec<S
 /// The machine, the versions, and everything that the published experiment set and ours set
 /// otherwise, a point each. Of the dimensions in `scaled` that says what stands beside what.
 pub(super) fn differs(
-    published: &Published,
+    published: &PublishedTable,
     report: &Run,
     trials: &Trials<'_>,
     scaled: &BTreeMap<String, String>,

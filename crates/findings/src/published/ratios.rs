@@ -4,7 +4,7 @@ use super::derived::alike;
 use super::scale;
 use super::side_by_side::{ComparedColumn, ComparedRow, Role, same_keys};
 use serde::Serialize;
-use trueput_record::published::{Beside, Cell, ColumnsByDimension, Ratio, Share};
+use trueput_record::published::{Cell, ColumnsByDimension, Ratio, Share, SideBySide};
 
 /// Ratios of one kind.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -35,7 +35,7 @@ pub struct RatioRow {
 
 /// Every ratio that a published table asks for, of which ours has any.
 pub(super) fn tables(
-    beside: &Beside,
+    beside: &SideBySide,
     columns: &[ComparedColumn],
     ours: &[ComparedRow],
     theirs: &[ComparedRow],

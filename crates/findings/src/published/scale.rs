@@ -4,7 +4,7 @@
 use super::side_by_side::{ComparedColumn, ComparedRow, Role, distinct};
 use super::trial::Trials;
 use serde::Serialize;
-use trueput_record::published::{Cell, Published};
+use trueput_record::published::{Cell, PublishedTable};
 
 /// Fewest sizes that must agree on a scale that nothing else tells.
 const FEWEST: usize = 2;
@@ -15,7 +15,7 @@ const FEWEST: usize = 2;
 /// A scale is one that takes sizes of theirs to two of ours, or to one where another setting that
 /// grows with the scale agrees. Of several, that which takes most of them, then the largest.
 pub(super) fn found(
-    published: &Published,
+    published: &PublishedTable,
     dimension: &str,
     ours: &[f64],
     theirs: &[f64],
@@ -51,7 +51,7 @@ pub struct Sizes {
 /// The sizes of ours and theirs; `None` where both are the same, or each of
 /// ours is one of theirs, by which the rows stand together.
 pub(super) fn sizes(
-    published: &Published,
+    published: &PublishedTable,
     columns: &[ComparedColumn],
     ours: &[ComparedRow],
     theirs: &[ComparedRow],
@@ -113,7 +113,7 @@ fn reaches(theirs: f64, scale: f64, ours: f64) -> bool {
 }
 
 /// Whether another setting that grows with the scale has come to what it would at this one.
-fn agrees(published: &Published, dimension: &str, scale: f64, trials: &Trials<'_>) -> bool {
+fn agrees(published: &PublishedTable, dimension: &str, scale: f64, trials: &Trials<'_>) -> bool {
     let experiment = &published.experiment;
     let others = experiment.scales.iter().filter(|name| *name != dimension);
     let mut settings = others.filter_map(|name| {

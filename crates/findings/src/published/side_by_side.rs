@@ -12,7 +12,9 @@ use crate::Run;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use trueput_record::TrialRecord;
-use trueput_record::published::{Beside, Cell, Column, ColumnsByDimension, Error, Published, all};
+use trueput_record::published::{
+    Cell, Column, ColumnsByDimension, Error, PublishedTable, SideBySide, all,
+};
 
 /// A published table with our rows beside its own.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -91,7 +93,7 @@ pub fn comparisons(report: &Run) -> Result<Vec<Comparison>, Error> {
 
 /// Our trials beside one published table; `None` where none of them matches it.
 #[must_use]
-pub fn comparison(published: &Published, report: &Run) -> Option<Comparison> {
+pub fn comparison(published: &PublishedTable, report: &Run) -> Option<Comparison> {
     let beside = published.beside.as_ref()?;
     let here = &report.manifest.host.file_system.kind;
     let trials = Trials::of(
@@ -138,7 +140,7 @@ pub fn comparison(published: &Published, report: &Run) -> Option<Comparison> {
 }
 
 /// Whether there is something to compare: the kind of contender, and a dimension that varies.
-fn matches(beside: &Beside, trials: &Trials<'_>) -> bool {
+fn matches(beside: &SideBySide, trials: &Trials<'_>) -> bool {
     let of_kind = |trial: &&TrialRecord| {
         beside.engines.is_empty() || beside.engines.contains(&trial.spec.engine)
     };
@@ -152,7 +154,11 @@ fn matches(beside: &Beside, trials: &Trials<'_>) -> bool {
 }
 
 /// The published columns, and one for each of our values that has none there.
-fn columns(published: &Published, beside: &Beside, trials: &Trials<'_>) -> Vec<ComparedColumn> {
+fn columns(
+    published: &PublishedTable,
+    beside: &SideBySide,
+    trials: &Trials<'_>,
+) -> Vec<ComparedColumn> {
     let mut columns: Vec<_> = published
         .columns
         .iter()
@@ -187,7 +193,7 @@ fn columns(published: &Published, beside: &Beside, trials: &Trials<'_>) -> Vec<C
 /// Finds at what scale ours ran, for each key that grows with it. By dimension, which of our sizes
 /// stands beside which of theirs, in words.
 fn set_scales(
-    published: &Published,
+    published: &PublishedTable,
     columns: &mut [ComparedColumn],
     ours: &[ComparedRow],
     theirs: &[ComparedRow],
@@ -226,7 +232,7 @@ pub(super) fn distinct(rows: &[ComparedRow], place: usize) -> Vec<Cell> {
     cells
 }
 
-fn role(published: &Published, column: &Column) -> Role {
+fn role(published: &PublishedTable, column: &Column) -> Role {
     let Some(dimension) = column.ours.as_ref().filter(|ours| is_dimension(ours)) else {
         return Role::Figure;
     };
@@ -249,7 +255,7 @@ fn is_dimension(name: &str) -> bool {
     plain.contains(&name) || name.starts_with("settings.") || name.starts_with("knobs.")
 }
 
-fn their_rows(published: &Published, width: usize) -> Vec<ComparedRow> {
+fn their_rows(published: &PublishedTable, width: usize) -> Vec<ComparedRow> {
     let filled = |row: &Vec<Cell>| {
         let mut cells = row.clone();
         cells.resize(width, Cell::Missing);
@@ -274,8 +280,8 @@ struct Group<'a> {
 }
 
 fn our_rows(
-    published: &Published,
-    beside: &Beside,
+    published: &PublishedTable,
+    beside: &SideBySide,
     columns: &[ComparedColumn],
     trials: &Trials<'_>,
 ) -> Vec<ComparedRow> {
@@ -323,7 +329,7 @@ fn our_rows(
 }
 
 fn cell(
-    published: &Published,
+    published: &PublishedTable,
     across: Option<&ColumnsByDimension>,
     column: &ComparedColumn,
     place: usize,

@@ -4,7 +4,7 @@ mod steps;
 
 use super::{
     AblationKind, CONDITIONS, Condition, ConditionLists, Contender, Dimensions, Levels, MAX_REPEAT,
-    MAX_WORKERS, Origin, PlanException, PlanFile, Unsupported, check_count, check_name,
+    MAX_WORKERS, Origin, PlanException, PlanFile, UnsupportedPolicy, check_count, check_name,
 };
 use crate::conditions::Form;
 use crate::suggest::did_you_mean;
@@ -114,7 +114,8 @@ impl Reader<'_> {
                     .map_err(|_| self.wrong(item.span(), "seed must be 0 or more"))?;
             }
             "unsupported" => {
-                plan.unsupported = self.one_of(item, key, Unsupported::ALL, Unsupported::name)?;
+                plan.unsupported =
+                    self.one_of(item, key, UnsupportedPolicy::ALL, UnsupportedPolicy::name)?;
             }
             "settings" => {
                 plan.settings = self.dimensions(item, "settings", &mut plan.origin)?;
@@ -451,7 +452,7 @@ note = "shorter"
         );
         assert_eq!(plan.levels, Levels::First);
         assert_eq!(plan.worker_kind, Some(WorkerKind::Threads));
-        assert_eq!(plan.unsupported, Unsupported::LeaveOut);
+        assert_eq!(plan.unsupported, UnsupportedPolicy::LeaveOut);
         assert_eq!(plan.settings["finish"], [Value::Integer(100_000)]);
         assert_eq!(plan.settings["commit"].len(), 2);
         assert_eq!(plan.knobs["sqlite"]["cache"], [Value::from("1MiB")]);

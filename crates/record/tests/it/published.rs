@@ -1,6 +1,6 @@
 //! The published tables that come with the program.
 
-use trueput_record::published::{Cell, ColumnKind, Error, Published, all, ids, named};
+use trueput_record::published::{Cell, ColumnKind, Error, PublishedTable, all, ids, named};
 
 /// Each table, with as many rows as the document that it was taken from.
 const ROWS: [(&str, usize); 13] = [
@@ -131,7 +131,7 @@ fn the_sizes_of_the_2014_tables_add_up() {
 
 #[test]
 fn repeats_have_a_median_and_gaps_no_figure() {
-    let table = Published::parse("x", MINIMAL).unwrap();
+    let table = PublishedTable::parse("x", MINIMAL).unwrap();
     let figures: Vec<_> = table.records().map(|row| row.figure("elapsed_s")).collect();
     assert_eq!(figures, [Some(1.5), None, Some(2.0)]);
     assert_eq!(table.rows[2][1].to_string(), "3;1;2");
@@ -192,7 +192,7 @@ fn a_table_that_does_not_fit_its_columns_is_refused() {
     ];
     for (right, wrong, expected) in faults {
         assert!(MINIMAL.contains(right), "{right}");
-        let error = Published::parse("x", &MINIMAL.replace(right, wrong)).unwrap_err();
+        let error = PublishedTable::parse("x", &MINIMAL.replace(right, wrong)).unwrap_err();
         assert!(error.to_string().contains(expected), "{wrong}: {error}");
     }
 }

@@ -9,7 +9,7 @@ use trueput_findings::rankings::{Ranking, rankings};
 use trueput_findings::scaling::series;
 use trueput_record::conditions::{Allocator, Arrival, NumaPolicy, Rate, Start};
 use trueput_record::filesystem::{FileSystem, FileSystemKind, MountedFileSystem};
-use trueput_record::folder::SplitBy;
+use trueput_record::folder::RankingSplit;
 use trueput_record::measurement::{Check, LatencySummary, Verification};
 use trueput_record::{
     Conditions, Durability, Isolation, Outcome, RunFolder, TrialRecord, Value, VerifyLevel,
@@ -585,7 +585,7 @@ fn rankings_can_be_split_by_isolation_the_strongest_first() {
     failing.engine = None;
     split.trials.push(failing);
     assert_eq!(rankings(&split.manifest, &split.trials).len(), 1);
-    split.manifest.split_by = Some(SplitBy::Isolation);
+    split.manifest.split_by = Some(RankingSplit::Isolation);
     let rankings = rankings(&split.manifest, &split.trials);
     let told: Vec<_> = rankings
         .iter()

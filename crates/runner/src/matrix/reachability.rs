@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use trueput_host as host;
 use trueput_record::TrialSpec;
-use trueput_record::plan::{PlanFile, Unsupported};
+use trueput_record::plan::{PlanFile, UnsupportedPolicy};
 
 impl Matrix {
     /// Leaves out the trials of servers whose user could not pass the folders down to `place`,
@@ -23,7 +23,7 @@ impl Matrix {
         place: &Path,
         registry: &Registry,
     ) -> Result<(), Error> {
-        if plan.unsupported != Unsupported::LeaveOut {
+        if plan.unsupported != UnsupportedPolicy::LeaveOut {
             return Ok(());
         }
         let place = host::nearest_existing(place);

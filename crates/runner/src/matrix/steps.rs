@@ -8,7 +8,7 @@ use trueput_host::placement;
 use trueput_host::trial_file_system::{self, FileSystemError};
 use trueput_record::TrialSpec;
 use trueput_record::ablation::{AblationKind, AblationStep, BASE, Step};
-use trueput_record::plan::Unsupported;
+use trueput_record::plan::UnsupportedPolicy;
 use trueput_record::trial::Settings;
 
 impl Expansion<'_> {
@@ -81,7 +81,7 @@ impl Expansion<'_> {
     ) -> Result<(), Error> {
         let number_of = |spec: &TrialSpec| spec.step.as_ref().map(|step| step.index as usize);
         let some_are_taken = cells.iter().any(|spec| number_of(spec) > Some(0));
-        if some_are_taken && self.plan.unsupported == Unsupported::LeaveOut {
+        if some_are_taken && self.plan.unsupported == UnsupportedPolicy::LeaveOut {
             return Ok(());
         }
         for (index, step) in self.plan.steps.iter().enumerate() {
@@ -304,7 +304,7 @@ mod tests {
         let said = "single: step 'u': single does not support durability 'process'; it supports \
             sync, async";
         assert_eq!(refused(&plan), format!("{said}{SKIP_HINT}"));
-        plan.unsupported = Unsupported::LeaveOut;
+        plan.unsupported = UnsupportedPolicy::LeaveOut;
         let matrix = expanded(&plan);
         assert_eq!(
             (matrix.trials.len(), matrix.left_out),
@@ -336,7 +336,7 @@ mod tests {
         let steps = vec![with_map("same", GIB), with_map("wide", 2 * GIB)];
         let mut plan = ledger(AblationKind::OneAtATime, &["shared"], steps);
         assert!(refused(&plan).contains("step 'same'"));
-        plan.unsupported = Unsupported::LeaveOut;
+        plan.unsupported = UnsupportedPolicy::LeaveOut;
         let matrix = expanded(&plan);
         assert_eq!(matrix.trials.len(), 2);
         assert!(matrix.left_out[0].contains("step 'same': it changes nothing"));

@@ -304,7 +304,7 @@ fn what_an_engine_has_not_is_refused_or_left_out_as_the_plan_says() {
     let message = refused(&plan);
     let said = "shared does not support durability 'async'; it supports sync, process";
     assert_eq!(message, format!("{said}{SKIP_HINT}"));
-    plan.unsupported = Unsupported::LeaveOut;
+    plan.unsupported = UnsupportedPolicy::LeaveOut;
     let matrix = expanded(&plan);
     assert_eq!(matrix.trials.len(), 3);
     assert_eq!(matrix.left_out, [said]);
@@ -316,7 +316,7 @@ fn what_an_engine_has_not_is_refused_or_left_out_as_the_plan_says() {
         "{:?}",
         matrix.left_out
     );
-    plan.unsupported = Unsupported::Refuse;
+    plan.unsupported = UnsupportedPolicy::Refuse;
     plan.durability = vec![Sync];
     assert!(refused(&plan).contains("single allows only one process"));
 }

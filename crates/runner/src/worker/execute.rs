@@ -13,7 +13,7 @@ use std::cell::Cell;
 use std::ops::Range;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
-use trueput_engine::{CacheCount, CacheScope, Database, Native, Session, panics};
+use trueput_engine::{CacheCount, CacheScope, Database, NativeProgram, Session, panics};
 use trueput_host::process::{self, MemoryUsage};
 use trueput_host::usage::{ResourceUsage, own_usage};
 use trueput_host::{allocator_in_use, placement};
@@ -298,7 +298,7 @@ impl WorkerContext<'_> {
     /// latencies.
     fn run_native(
         &self,
-        program: &dyn Native,
+        program: &dyn NativeProgram,
         index: u32,
         counters: &WorkerCounters,
         messages: &Sender<WorkerMessage>,

@@ -8,7 +8,7 @@ use crate::table::{self, Entry, paragraph_lines};
 use clap::Args;
 use serde_json::json;
 use std::process::ExitCode;
-use trueput_record::published::{Published, all, named};
+use trueput_record::published::{PublishedTable, all, named};
 use trueput_report::{Format, published};
 use trueput_runner::Registry;
 use trueput_runner::matrix::BuildAccess;
@@ -94,7 +94,7 @@ fn list(as_json: bool, registry: &Registry) -> Result<(), Failure> {
     output::write(&commands.collect::<String>())
 }
 
-fn entry(table: &Published) -> Entry<3> {
+fn entry(table: &PublishedTable) -> Entry<3> {
     let year = table.year().map(|year| year.to_string());
     Entry {
         cells: [

@@ -11,7 +11,7 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use trueput_findings::Run;
-use trueput_record::folder::SplitBy;
+use trueput_record::folder::RankingSplit;
 use trueput_record::regular_file::{self, OpenMode};
 use trueput_report::{Format, RunReport, merge};
 
@@ -52,7 +52,7 @@ pub struct Arguments {
     size: SizeLimit,
     /// Make a separate ranking for each isolation level
     #[arg(long, value_name = "isolation")]
-    split_by: Option<SplitBy>,
+    split_by: Option<RankingSplit>,
     /// When --full draws charts of characters: auto (on a terminal), always, never
     #[arg(
         long,

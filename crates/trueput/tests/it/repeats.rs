@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::Stdio;
-use trueput_record::folder::{RunEnd, SufficiencyReason, Until};
+use trueput_record::folder::{PrecisionTarget, RunEnd, SufficiencyReason};
 use trueput_record::measurement::Outcome;
 use trueput_record::{RunFolder, TrialRecord};
 
@@ -35,7 +35,7 @@ fn cut_short(bench: &Bench, factors: [f64; ENDED as usize]) -> String {
     run(bench, "lmdb", "process", &short);
     let (folder, mut manifest) = RunFolder::open(bench.run_folder().path()).unwrap();
     manifest.name = "cut-short".to_owned();
-    manifest.until = Some(Until {
+    manifest.until = Some(PrecisionTarget {
         half_width: Some(0.02),
         budget_s: None,
     });

@@ -102,12 +102,12 @@ pub fn manifest() -> RunManifest {
         headlines: [("threen1".to_owned(), "update".to_owned())].into(),
         gives_up: [("lmdb.map_size".to_owned(), "address space".to_owned())].into(),
         work: Some("/fast/work".into()),
-        until: Some(trueput_record::folder::Until {
+        until: Some(trueput_record::folder::PrecisionTarget {
             half_width: Some(0.02),
             budget_s: Some(600.0),
         }),
         include_assertions: true,
-        split_by: Some(trueput_record::folder::SplitBy::Isolation),
+        split_by: Some(trueput_record::folder::RankingSplit::Isolation),
     }
 }
 

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// `flushes_alone_per_s` of the device's ceilings, `results.NAME`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Beside {
+pub struct SideBySide {
     /// The engines that the table is of: a run without one of them has nothing to set beside it.
     /// Other engines of such a run stand there too. Empty: whichever.
     pub engines: Vec<String>,
@@ -75,7 +75,7 @@ pub struct Share {
     pub arithmetic: String,
 }
 
-impl Beside {
+impl SideBySide {
     /// Refuses what the table's columns do not have.
     ///
     /// # Errors

@@ -2,8 +2,8 @@
 //! loops over the engines' own APIs. `make bench` runs it.
 //!
 //! Each figure comes from a fresh process, contenders taking turns (bare, harness, harness, bare,
-//! …), so that drift of the machine falls on both; the ratio is taken pair by pair. CPU time is that
-//! of the thread that loops, user and system, around the loop alone.
+//! …), so that drift of the machine falls on both; the ratio is taken pair by pair. CPU time is
+//! that of the thread that loops, user and system, around the loop alone.
 
 mod bare;
 mod compare;

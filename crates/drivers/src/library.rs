@@ -241,8 +241,8 @@ impl Library {
 }
 
 /// Declares a struct of function pointers, named as the functions are without their prefix, and how
-/// to fill it from a library. With `linked from` and a module, also how to fill it with functions of
-/// that module, which are compiled into this program and called exactly as the fields are.
+/// to fill it from a library. With `linked from` and a module, also how to fill it with functions
+/// of that module, which are compiled into this program and called exactly as the fields are.
 macro_rules! symbols {
     ($(#[$meta:meta])* $name:ident, linked from $linked:ident {
         $($field:ident: fn($($argument:ty),*) $(-> $result:ty)?),* $(,)?

@@ -1,6 +1,6 @@
-//! Any data source of ODBC's that speaks one of the known dialects of SQL, by its connection string:
-//! PostgreSQL, MariaDB and SQLite through their drivers, and Informix and InterSystems IRIS, which
-//! are written to their manuals and were not run.
+//! Any data source of ODBC's that speaks one of the known dialects of SQL, by its connection
+//! string: PostgreSQL, MariaDB and SQLite through their drivers, and Informix and InterSystems
+//! IRIS, which are written to their manuals and were not run.
 //!
 //! The data source is the user's. Nothing is made, changed or dropped in it outside a schema named
 //! `trueput`; see `schema`.

@@ -1,5 +1,5 @@
-//! The GT.M driver does what it promises. A program of its own: GT.M takes over its process's signals,
-//! is one to a process, and leaves a database only when the process ends.
+//! The GT.M driver does what it promises. A program of its own: GT.M takes over its process's
+//! signals, is one to a process, and leaves a database only when the process ends.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 

@@ -81,16 +81,16 @@ pub fn register(build: &Path) -> PathBuf {
     PathBuf::from(shown)
 }
 
-/// The password of an address that was given without it, as its address had it: with `%` escapes, or
-/// with the names of its attributes.
+/// The password of an address that was given without it, as its address had it: with `%` escapes,
+/// or with the names of its attributes.
 #[must_use]
 pub fn password_of(address: &str) -> Option<String> {
     let password = known(address)?.password;
     (!password.is_empty()).then_some(password)
 }
 
-/// The secret options of a URL that was given without them, `NAME=VALUE` each, with `&` between them
-/// and with `%` escapes; `None` where it had none.
+/// The secret options of a URL that was given without them, `NAME=VALUE` each, with `&` between
+/// them and with `%` escapes; `None` where it had none.
 #[must_use]
 pub fn secret_options_of(address: &str) -> Option<String> {
     let options = known(address)?.options;
@@ -108,9 +108,9 @@ pub fn import(handed: &str) {
     known.extend(handed.lines().map(read_line));
 }
 
-/// What worker processes are to [`import`]: a line for each address, a tab, its password as the address
-/// had it and, where there are any, a tab and its options that are secret. `None` where there is
-/// nothing to know.
+/// What worker processes are to [`import`]: a line for each address, a tab, its password as the
+/// address had it and, where there are any, a tab and its options that are secret. `None` where
+/// there is nothing to know.
 #[must_use]
 pub fn export() -> Option<String> {
     let known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -175,7 +175,8 @@ pub fn redact_message(message: &str, words: &[String]) -> String {
     let mut pairs = Vec::new();
     for word in words.iter().filter(|word| redact(word) != **word) {
         pairs.push((word.as_str(), redact(word)));
-        // A message may have a part of the word: that between commas, behind an equals sign or an @.
+        // A message may have a part of the word: that between commas, behind an equals sign or an
+        // @.
         for part in split_list(word) {
             let value = &part[behind(part, '=')..];
             let builds = [&part[behind(part, '@')..], &value[behind(value, '@')..]];
@@ -211,7 +212,8 @@ pub fn redact(word: &str) -> String {
             false => split_attributes(address).map(|(shown, _)| format!("{name}{shown}")),
         };
         let shown = shown.unwrap_or_else(|| part.to_owned());
-        // What is no address, but has something before an @ or behind a secret's name, was to be one.
+        // What is no address, but has something before an @ or behind a secret's name, was to be
+        // one.
         let (name, address) = shown.split_at(start.min(shown.len()));
         let was_meant = address.contains('@') || address.contains("://");
         let scheme = address.split_once(':').map(|(scheme, _)| scheme);
@@ -350,8 +352,8 @@ fn torn(text: &str) -> Option<String> {
 /// What schemes of addresses are called.
 const SCHEMES: [&str; 5] = ["postgres", "postgresql", "mysql", "mariadb", "odbc"];
 
-/// Whether what stands before `://` ends with the name of a scheme; it may begin with an option's name
-/// and an engine's.
+/// Whether what stands before `://` ends with the name of a scheme; it may begin with an option's
+/// name and an engine's.
 fn is_scheme(text: &str) -> bool {
     !text.contains(':') && SCHEMES.iter().any(|known| text.ends_with(known))
 }
@@ -374,8 +376,8 @@ fn secret_name(text: &str) -> Option<usize> {
     None
 }
 
-/// A text that was to be an address, without whatever in it could be a password; `None` where nothing
-/// could. It hides too much rather than too little.
+/// A text that was to be an address, without whatever in it could be a password; `None` where
+/// nothing could. It hides too much rather than too little.
 fn masked(text: &str) -> Option<String> {
     match secret_name(text) {
         Some(value) => {

@@ -49,8 +49,8 @@ impl Error {
         }
     }
 
-    /// What a driver's author should know of an engine's error whose words say that it is a conflict
-    /// between transactions, in words that follow it; empty for any other.
+    /// What a driver's author should know of an engine's error whose words say that it is a
+    /// conflict between transactions, in words that follow it; empty for any other.
     #[must_use]
     pub fn conflict_hint(&self) -> &'static str {
         const SIGNS: [&str; 6] = [

@@ -1,5 +1,5 @@
-//! Watches an engine's files during a measurement for checkpoints and log switches, for engines that
-//! keep no record of them that could be read afterwards.
+//! Watches an engine's files during a measurement for checkpoints and log switches, for engines
+//! that keep no record of them that could be read afterwards.
 
 use crate::EngineEvent;
 use std::path::Path;
@@ -19,12 +19,13 @@ pub trait EventWatcher: Send {
 pub struct Progress {
     /// A number that changes with each checkpoint.
     pub checkpoint: u64,
-    /// A number that grows by one when the log continues in another file or starts again; 0 if unknown.
+    /// A number that grows by one when the log continues in another file or starts again; 0 if
+    /// unknown.
     pub log: u64,
 }
 
-/// Turns changes of [`Progress`] between polls into events. A checkpoint that several polls in a row
-/// see is one event; it ends at the first poll that sees none.
+/// Turns changes of [`Progress`] between polls into events. A checkpoint that several polls in a
+/// row see is one event; it ends at the first poll that sees none.
 #[derive(Debug)]
 pub struct EventProgress<R> {
     read: R,
@@ -33,8 +34,8 @@ pub struct EventProgress<R> {
 }
 
 impl<R: FnMut() -> Option<Progress> + Send> EventProgress<R> {
-    /// Looks for the first time, by `read`, which says how far the engine has come; `None` where its
-    /// files do not tell at the moment.
+    /// Looks for the first time, by `read`, which says how far the engine has come; `None` where
+    /// its files do not tell at the moment.
     pub fn new(mut read: R) -> Self {
         let last = read();
         Self {
@@ -78,8 +79,8 @@ impl<R: FnMut() -> Option<Progress> + Send> EventWatcher for EventProgress<R> {
     }
 }
 
-/// The highest number of the files in a folder whose names are `prefix` and a decimal number; `None`
-/// where there is none.
+/// The highest number of the files in a folder whose names are `prefix` and a decimal number;
+/// `None` where there is none.
 #[must_use]
 pub fn highest(folder: &Path, prefix: &str) -> Option<u64> {
     let entries = std::fs::read_dir(folder).ok()?;

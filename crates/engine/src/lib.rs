@@ -57,8 +57,8 @@ pub trait Engine: Send + Sync {
     /// [`Error::Engine`] where a library cannot be loaded or does not say its version.
     fn build(&self) -> Result<Build>;
 
-    /// Whether it works only on what the user names behind its name, as a data source of his: then it
-    /// is never among the engines that are present by themselves.
+    /// Whether it works only on what the user names behind its name, as a data source of his: then
+    /// it is never among the engines that are present by themselves.
     fn requires_address(&self) -> bool {
         false
     }
@@ -85,8 +85,8 @@ pub trait Engine: Send + Sync {
     }
 
     /// This engine as the named library, program or server would have it, as far as the name alone
-    /// tells: nothing is loaded, run or connected to. It serves to expand a plan that is not trusted,
-    /// and is never opened.
+    /// tells: nothing is loaded, run or connected to. It serves to expand a plan that is not
+    /// trusted, and is never opened.
     ///
     /// # Errors
     /// As [`Engine::with_library`], for what a name and a file's presence tell.
@@ -94,8 +94,8 @@ pub trait Engine: Send + Sync {
         Err(takes_no_library(self.info().name, library))
     }
 
-    /// What is to be said of its default build, in a line: that it is a lesser one, because a better
-    /// one was not found.
+    /// What is to be said of its default build, in a line: that it is a lesser one, because a
+    /// better one was not found.
     fn caution(&self) -> Option<String> {
         None
     }
@@ -140,8 +140,8 @@ pub trait Engine: Send + Sync {
         self.isolation(knobs)
     }
 
-    /// The knobs that decide how transactions are kept apart, by their names. Each has words or is on
-    /// or off; the anomaly suite tries all that they can be set to.
+    /// The knobs that decide how transactions are kept apart, by their names. Each has words or is
+    /// on or off; the anomaly suite tries all that they can be set to.
     fn isolation_knobs(&self) -> &'static [&'static str] {
         &[]
     }
@@ -187,18 +187,18 @@ pub trait Engine: Send + Sync {
         Ok(())
     }
 
-    /// What the driver does with these knobs that the engine's own users may not need and that shapes
-    /// its rates: what and why, and what it costs, as a clause without a full stop that can follow
-    /// the engine's name and a colon. `None` where it does nothing of the kind. Every trial's record
-    /// has it, and every ranking shows it as a mark.
+    /// What the driver does with these knobs that the engine's own users may not need and that
+    /// shapes its rates: what and why, and what it costs, as a clause without a full stop that can
+    /// follow the engine's name and a colon. `None` where it does nothing of the kind. Every
+    /// trial's record has it, and every ranking shows it as a mark.
     fn workaround(&self, _knobs: &ParameterValues) -> Option<String> {
         None
     }
 
-    /// The fault of the engine that can lose records or make it answer wrongly with these knobs, and
-    /// that the driver does not work around: a clause without a full stop that can follow the
-    /// engine's name and a colon. `None` where none is known. Every trial's record has it, and a row
-    /// that has one stands apart from rankings.
+    /// The fault of the engine that can lose records or make it answer wrongly with these knobs,
+    /// and that the driver does not work around: a clause without a full stop that can follow the
+    /// engine's name and a colon. `None` where none is known. Every trial's record has it, and a
+    /// row that has one stands apart from rankings.
     fn known_defect(&self, _knobs: &ParameterValues) -> Option<String> {
         None
     }
@@ -210,8 +210,8 @@ pub trait Engine: Send + Sync {
     }
 
     /// What it has done by itself since `since` in the database of that folder, from its log or its
-    /// counters: checkpoints, flushes, compactions. `None` where it does not tell. It is asked after
-    /// the measured time, and costs nothing within it.
+    /// counters: checkpoints, flushes, compactions. `None` where it does not tell. It is asked
+    /// after the measured time, and costs nothing within it.
     fn events(&self, _spec: &OpenSpec<'_>, _since: SystemTime) -> Option<Vec<EngineEvent>> {
         None
     }
@@ -273,8 +273,8 @@ pub struct Build {
     pub version: String,
     /// The library's file; `None` where the engine is compiled into this program.
     pub library: Option<PathBuf>,
-    /// Whether the library was compiled with its assertions, which cost speed, so that it is no fair
-    /// baseline; `None` where that cannot be told.
+    /// Whether the library was compiled with its assertions, which cost speed, so that it is no
+    /// fair baseline; `None` where that cannot be told.
     pub assertions: Option<bool>,
 }
 
@@ -477,8 +477,8 @@ pub trait Session {
     /// [`Error::Conflict`] where the engine gives the transaction up.
     fn get(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool>;
 
-    /// Does what a read transaction of this one [`Session::get`] does, while no transaction is open.
-    /// An engine that answers a single look-up from its latest state without a transaction's
+    /// Does what a read transaction of this one [`Session::get`] does, while no transaction is
+    /// open. An engine that answers a single look-up from its latest state without a transaction's
     /// snapshot overrides it, so that a look-up is paid for as its users pay for it.
     ///
     /// # Errors

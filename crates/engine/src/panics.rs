@@ -12,11 +12,11 @@ thread_local! {
     static UNDERWAY: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Runs `work`. A panic in it is not written to standard error: it becomes an error of one line, such as
-/// `panicked at src/toy.rs:12:5: no such page`.
+/// Runs `work`. A panic in it is not written to standard error: it becomes an error of one line,
+/// such as `panicked at src/toy.rs:12:5: no such page`.
 ///
-/// Other panics of the process are written as ever: those of an engine's own threads, and those that
-/// cannot come here because a function that C calls lies between.
+/// Other panics of the process are written as ever: those of an engine's own threads, and those
+/// that cannot come here because a function that C calls lies between.
 ///
 /// # Errors
 /// The panic's place and message.
@@ -32,8 +32,8 @@ pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     done.map_err(|payload| UNDERWAY.take().unwrap_or_else(|| text(None, &*payload)))
 }
 
-/// Keeps a panic that will be caught. A second one before that ends the process: both are written, a
-/// line each, since a backtrace would leave nothing else of what a worker wrote last.
+/// Keeps a panic that will be caught. A second one before that ends the process: both are written,
+/// a line each, since a backtrace would leave nothing else of what a worker wrote last.
 fn keep_or_write(panic: &PanicHookInfo<'_>, write: &dyn Fn(&PanicHookInfo<'_>)) {
     // A thread that ends has none of this any more.
     let is_caught = DEPTH.try_with(Cell::get).is_ok_and(|depth| depth > 0);

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use std::process::Command;
 
 /// How a server of an engine is run in a folder of its own. The instance lies in
-/// [`OpenSpec::directory`], listens where nobody else can reach it (a Unix socket in that folder, or
-/// 127.0.0.1 with a password), and [`crate::Engine::open`] with the same folder connects to it; with
-/// a subfolder of it, it opens another database in the same instance.
+/// [`OpenSpec::directory`], listens where nobody else can reach it (a Unix socket in that folder,
+/// or 127.0.0.1 with a password), and [`crate::Engine::open`] with the same folder connects to it;
+/// with a subfolder of it, it opens another database in the same instance.
 ///
 /// The runner executes the commands, as [`Service::user`] where it is root itself, with the folder
 /// made that user's; it puts the processes into the trial's memory group, onto its CPUs and NUMA
@@ -22,8 +22,8 @@ pub trait Service: Send + Sync {
     /// executed only where [`Service::is_made`] says no.
     ///
     /// # Errors
-    /// [`crate::Error::Unsupported`] for a level or a knob that it has not; whatever keeps its files
-    /// from being written.
+    /// [`crate::Error::Unsupported`] for a level or a knob that it has not; whatever keeps its
+    /// files from being written.
     fn make(&self, spec: &OpenSpec<'_>) -> Result<Vec<Command>>;
 
     /// Whether the folder holds an instance that was made whole.
@@ -45,8 +45,8 @@ pub trait Service: Send + Sync {
     /// The signal that makes it stop in good order without waiting for its clients.
     fn stop_signal(&self) -> Signal;
 
-    /// The signal that it is sent where the runner has died: as that of a server that must go at once
-    /// and leave nothing behind.
+    /// The signal that it is sent where the runner has died: as that of a server that must go at
+    /// once and leave nothing behind.
     fn death_signal(&self) -> Signal {
         Signal::Kill
     }

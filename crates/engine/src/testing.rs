@@ -35,7 +35,8 @@ pub enum Fault {
     ConflictsAtCall(u64),
     /// A call is a conflict after so many calls, then after one call more, and so on.
     ConflictsLaterEachTime(u64),
-    /// The put with this number, from 0, and each after it fails, as if the process had been killed.
+    /// The put with this number, from 0, and each after it fails, as if the process had been
+    /// killed.
     DiesAtPut(u64),
 }
 

@@ -51,8 +51,8 @@ pub struct Cell {
     /// The median rate of the headline operation, over that of the ranking's best cell; `None` for
     /// the harness.
     pub relative_to_best: Option<f64>,
-    /// Its repeats compared with those of the ranking's best cell, with the evidence; `None` for that
-    /// cell itself and for the harness.
+    /// Its repeats compared with those of the ranking's best cell, with the evidence; `None` for
+    /// that cell itself and for the harness.
     pub against_best: Option<Comparison>,
     /// What it made of the rate that all of its ranking were asked for; `None` in other rankings.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -74,8 +74,8 @@ impl Cell {
 pub struct Figures {
     /// Rate of the headline operation, per second.
     pub headline_per_s: Summary,
-    /// Where the median of that rate may lie: its 95 % bootstrap interval; `None` for fewer than six
-    /// repeats.
+    /// Where the median of that rate may lie: its 95 % bootstrap interval; `None` for fewer than
+    /// six repeats.
     pub headline_interval: Option<Interval>,
     /// Elapsed time, seconds.
     pub elapsed_s: Summary,
@@ -97,8 +97,8 @@ pub struct Figures {
     /// Flushes that the device completed, for whomever, per commit; `None` where one of both is not
     /// counted.
     pub flushes_per_commit: Option<f64>,
-    /// Asks of the engine's own cache that found what they wanted, of all asks, 0 to 1; `None` where
-    /// the engine does not tell.
+    /// Asks of the engine's own cache that found what they wanted, of all asks, 0 to 1; `None`
+    /// where the engine does not tell.
     pub cache_hit_ratio: Option<f64>,
     /// Voluntary and involuntary context switches.
     pub context_switches: f64,
@@ -128,8 +128,9 @@ pub struct OperationFigures {
     pub max_ns: Option<f64>,
 }
 
-/// Fewest repeats whose median has an interval: of fewer it would be the least and the greatest, and
-/// those hold the true median less often than in 95 % of cases (in 93.75 % of five, 75 % of three).
+/// Fewest repeats whose median has an interval: of fewer it would be the least and the greatest,
+/// and those hold the true median less often than in 95 % of cases (in 93.75 % of five, 75 % of
+/// three).
 const FEWEST_FOR_INTERVAL: usize = 6;
 
 /// Samples from which the interval of a median is drawn.
@@ -270,8 +271,8 @@ pub fn flushes_per_commit(measurement: &Measurement) -> Option<f64> {
     Some(flushes as f64 / commits as f64)
 }
 
-/// Hits of the engine's own cache over all asks of it, 0 to 1; `None` where the engine does not tell,
-/// or was not asked.
+/// Hits of the engine's own cache over all asks of it, 0 to 1; `None` where the engine does not
+/// tell, or was not asked.
 #[must_use]
 pub fn cache_hit_ratio(measurement: &Measurement) -> Option<f64> {
     measurement.cache?.hit_ratio()

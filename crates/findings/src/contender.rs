@@ -110,8 +110,8 @@ fn differing<'a>(all: impl Iterator<Item = &'a Conditions>) -> BTreeSet<&'static
 }
 
 /// By contender, the shortest name that tells the builds of its engine apart: the engine, else its
-/// version too, else the library's file name too, else the folder by which files of one name differ,
-/// else what the plan said.
+/// version too, else the library's file name too, else the folder by which files of one name
+/// differ, else what the plan said.
 fn build_names(trials: &[&TrialRecord]) -> BTreeMap<String, String> {
     let mut engines: BTreeMap<&str, Builds<'_>> = BTreeMap::new();
     for trial in trials {
@@ -163,8 +163,8 @@ fn told_apart(engine: &str, builds: &Builds<'_>) -> BTreeMap<String, String> {
     ways.find(unique).unwrap_or(as_given)
 }
 
-/// By build, the folder nearest to its file that is not the same for all: `old` of `/a/old/lib/x.so`,
-/// where another is `/a/new/lib/x.so`.
+/// By build, the folder nearest to its file that is not the same for all: `old` of
+/// `/a/old/lib/x.so`, where another is `/a/new/lib/x.so`.
 fn telling_folders(builds: &Builds<'_>) -> BTreeMap<String, String> {
     let paths = builds.iter().filter_map(|(key, report)| {
         let path = Path::new(&(*report)?.origin);

@@ -10,7 +10,8 @@ use trueput_record::TrialRecord;
 /// The kernel counts the time of others in ticks of 10 ms, which say nothing of a shorter trial.
 const SHORTEST_S: f64 = 0.1;
 
-/// The noise of a run; `None` where no cell was repeated often enough and nothing else disturbed it.
+/// The noise of a run; `None` where no cell was repeated often enough and nothing else disturbed
+/// it.
 pub fn of_run(report: &Run) -> Option<Noise> {
     let mut cells: BTreeMap<(&str, u32), Vec<f64>> = BTreeMap::new();
     let mut headlines: BTreeMap<&str, String> = BTreeMap::new();
@@ -35,8 +36,9 @@ pub fn of_run(report: &Run) -> Option<Noise> {
     noise(&spreads, shares(&report.trials, cores))
 }
 
-/// The parts that other programs used and that the hypervisor withheld, of the time of the processors
-/// that each trial could use, on a machine of so many: neighbours are counted over those alone.
+/// The parts that other programs used and that the hypervisor withheld, of the time of the
+/// processors that each trial could use, on a machine of so many: neighbours are counted over those
+/// alone.
 fn shares(trials: &[TrialRecord], cores: f64) -> Shares {
     let (mut others_s, mut steal_s, mut all_s) = (0.0, 0.0, 0.0);
     let mut with_kernel = false;

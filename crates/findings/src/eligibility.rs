@@ -20,7 +20,8 @@ impl<'a> LastAttempts<'a> {
         Self(ended.map(|trial| (&*trial.spec.id, trial)).collect())
     }
 
-    /// Whether a trial did not run to its end and was run again later: the later line speaks for it.
+    /// Whether a trial did not run to its end and was run again later: the later line speaks for
+    /// it.
     pub fn supersede(&self, trial: &TrialRecord) -> bool {
         let last = self.0.get(&*trial.spec.id);
         match trial.outcome {

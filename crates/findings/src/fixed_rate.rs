@@ -24,9 +24,9 @@ pub struct AtRate {
     pub responses: Vec<KindResponse>,
     /// What was due and not begun at the end, of the repeat with the most of it.
     pub backlog: u64,
-    /// That percentile compared with the first cell's, repeat by repeat: the ratio is this one's over
-    /// that, and slower is who has users wait longer. `None` for the first cell, and where one of
-    /// both did not keep the rate.
+    /// That percentile compared with the first cell's, repeat by repeat: the ratio is this one's
+    /// over that, and slower is who has users wait longer. `None` for the first cell, and where one
+    /// of both did not keep the rate.
     pub against_best: Option<Comparison>,
 }
 
@@ -53,9 +53,10 @@ fn open_loop(trial: &TrialRecord) -> Option<&OpenLoop> {
     trial.measurement.as_ref()?.open_loop.as_ref()
 }
 
-/// The units of a kind in a repeat, on average over all repeats that are read together, that let it be
-/// the worst: the 99th percentile of fewer is their maximum. Contenders of one ranking had the same
-/// work, so that they are judged by the same kinds. Where no kind has as many, all are considered.
+/// The units of a kind in a repeat, on average over all repeats that are read together, that let it
+/// be the worst: the 99th percentile of fewer is their maximum. Contenders of one ranking had the
+/// same work, so that they are judged by the same kinds. Where no kind has as many, all are
+/// considered.
 const FEWEST_OF_WORST: u64 = 100;
 
 /// The units of a kind that a repeat had.
@@ -96,7 +97,8 @@ fn responses(repeats: &[&TrialRecord]) -> Vec<KindResponse> {
     kinds.into_iter().filter_map(of_kind).collect()
 }
 
-/// The kind that users waited longest for, of those with units enough in `among`; of equals the first.
+/// The kind that users waited longest for, of those with units enough in `among`; of equals the
+/// first.
 fn worst<'a>(among: &[&TrialRecord], responses: &'a [KindResponse]) -> Option<&'a KindResponse> {
     let median = |one: &KindResponse| one.p99_ns.median;
     let enough = u128::from(FEWEST_OF_WORST) * among.len() as u128;

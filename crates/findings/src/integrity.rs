@@ -8,8 +8,8 @@ use trueput_record::{Outcome, RunFolder, RunManifest, TrialRecord, TrialSpec};
 /// What the reasons of such a trial begin with.
 const DISAGREE: &str = "parts of the record disagree";
 
-/// Makes each trial whose parts disagree invalid, with what disagrees; its rates are then what count
-/// and elapsed time make them. Returns what could not be checked, one sentence each.
+/// Makes each trial whose parts disagree invalid, with what disagrees; its rates are then what
+/// count and elapsed time make them. Returns what could not be checked, one sentence each.
 pub fn mark(folder: &RunFolder, manifest: &RunManifest, trials: &mut [TrialRecord]) -> Vec<String> {
     let planned: BTreeMap<&str, &TrialSpec> = manifest
         .trials
@@ -113,8 +113,8 @@ fn unreadable(error: &trueput_record::Error) -> String {
     format!("{} cannot be read: {why}", name.to_string_lossy())
 }
 
-/// Adds reasons for which a trial's numbers must not be believed. A trial that failed or was stopped
-/// is not ranked anyhow, and keeps its own reason.
+/// Adds reasons for which a trial's numbers must not be believed. A trial that failed or was
+/// stopped is not ranked anyhow, and keeps its own reason.
 fn doubt(trial: &mut TrialRecord, found: impl IntoIterator<Item = String>) {
     let found = found
         .into_iter()

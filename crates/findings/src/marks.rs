@@ -1,7 +1,7 @@
 //! EventProgress: what a reader must know of a contender wherever it is named.
 //!
-//! A mark has a label, which stands in brackets after the contender's name in every table, chart and
-//! sentence (`leveldb [assertions]`), and an explanation, which stands once below the ranking.
+//! A mark has a label, which stands in brackets after the contender's name in every table, chart
+//! and sentence (`leveldb [assertions]`), and an explanation, which stands once below the ranking.
 //! JSON has both at every cell, CSV has the labels in its column `marks`.
 //!
 //! To add one, write a function that reads the trial's record and returns `Option<Mark>`, and name
@@ -135,7 +135,8 @@ pub fn labels(marks: &[Mark], between: &str) -> String {
     labels.join(between)
 }
 
-/// What the marks of these contenders mean, a sentence for each mark that names everyone who has it.
+/// What the marks of these contenders mean, a sentence for each mark that names everyone who has
+/// it.
 pub fn explanations<'a>(
     contenders: impl IntoIterator<Item = (&'a str, &'a [Mark])>,
 ) -> Vec<String> {

@@ -64,8 +64,8 @@ struct Second {
 }
 
 /// The rates of a trial's whole seconds: of all transactions of the workload `tpcc`, else of the
-/// operation that contenders are ranked by. Shorter ones are left out, so that the next one need not
-/// begin where the one before it ended.
+/// operation that contenders are ranked by. Shorter ones are left out, so that the next one need
+/// not begin where the one before it ended.
 fn rates(measured: &Measurement, headline: &str) -> Vec<Second> {
     let kinds = &measured.operations;
     let of_tpcc = kinds

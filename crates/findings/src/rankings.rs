@@ -1,10 +1,10 @@
 //! Cells grouped into rankings.
 //!
 //! A ranking holds only what may be compared: one workload with one set of settings, one number of
-//! workers, one durability level; what lay in memory while its level speaks of lost power stands apart.
-//! What its marks make incomparable (a build with assertions) stands apart, unless the run includes it.
-//! It is ordered by rate, and by response time where all were asked for one rate ([`crate::at_rate`]).
-//! Conditions that differ in it are in the contenders' names.
+//! workers, one durability level; what lay in memory while its level speaks of lost power stands
+//! apart. What its marks make incomparable (a build with assertions) stands apart, unless the run
+//! includes it. It is ordered by rate, and by response time where all were asked for one rate
+//! ([`crate::at_rate`]). Conditions that differ in it are in the contenders' names.
 
 use crate::builds::{EngineBuild, builds};
 use crate::cells::Cell;
@@ -54,8 +54,8 @@ pub struct Ranking {
     pub rate_per_s: Option<f64>,
     /// The cells with at least one trial that counts, best first.
     pub cells: Vec<Cell>,
-    /// The cells whose marks keep them out of the order, best first: they have figures, and no place
-    /// ([`crate::marks`]).
+    /// The cells whose marks keep them out of the order, best first: they have figures, and no
+    /// place ([`crate::marks`]).
     pub not_comparable: Vec<Cell>,
     /// The null engine's cells: the harness's own cost.
     pub harness: Vec<Cell>,
@@ -293,8 +293,8 @@ fn hold_against_best(rankings: &mut [Ranking], groups: &[Vec<&TrialRecord>]) {
     }
 }
 
-/// A cell of a ranking compared with the best, one of `comparisons`; at one rate by response time, if
-/// both kept it.
+/// A cell of a ranking compared with the best, one of `comparisons`; at one rate by response time,
+/// if both kept it.
 fn against_best(
     ranking: &Ranking,
     trials: &[&TrialRecord],

@@ -37,8 +37,8 @@ pub fn widest(manifest: &RunManifest, trials: &[TrialRecord]) -> Option<(f64, St
     widest
 }
 
-/// The response times of each repeat that an open loop is ranked by, where it kept its rate; all rates
-/// are alike then and are known at once.
+/// The response times of each repeat that an open loop is ranked by, where it kept its rate; all
+/// rates are alike then and are known at once.
 fn response_times(repeats: &[&TrialRecord]) -> Option<Vec<f64>> {
     fixed_rate::common(repeats.iter().copied())?;
     let times =

@@ -53,7 +53,8 @@ impl Run {
     }
 
     /// Reads a folder that may come from anybody, none of whose files may have more than
-    /// `most_bytes`, and calls it by a name of its own: what a bundle was unpacked to by the bundle's.
+    /// `most_bytes`, and calls it by a name of its own: what a bundle was unpacked to by the
+    /// bundle's.
     ///
     /// # Errors
     /// As [`Run::load`].
@@ -97,8 +98,8 @@ impl Run {
         tally
     }
 
-    /// The trials of the plan that have no line yet, interrupted ones included; none where the repeats
-    /// were enough, so that the others were spared.
+    /// The trials of the plan that have no line yet, interrupted ones included; none where the
+    /// repeats were enough, so that the others were spared.
     #[must_use]
     pub fn missing(&self) -> Vec<&TrialSpec> {
         if self.end.as_ref().is_some_and(|end| end.enough.is_some()) {

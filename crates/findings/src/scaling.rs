@@ -226,8 +226,8 @@ impl Fit {
         )
     }
 
-    /// Why the law does not describe its points though it was fitted to them, in words; `None` where
-    /// it does. Nothing is to be read from its coefficients then, nor from its peak.
+    /// Why the law does not describe its points though it was fitted to them, in words; `None`
+    /// where it does. Nothing is to be read from its coefficients then, nor from its peak.
     #[must_use]
     pub fn misfit(&self) -> Option<String> {
         let mut why = Vec::new();

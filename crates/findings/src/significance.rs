@@ -16,8 +16,8 @@ pub fn counting<'a>(
     trials.into_iter().filter(counts).collect()
 }
 
-/// The comparison of two cells' repeats, one of `comparisons` that are read together: in pairs where
-/// both have the same repeats, since a plan runs them by turns.
+/// The comparison of two cells' repeats, one of `comparisons` that are read together: in pairs
+/// where both have the same repeats, since a plan runs them by turns.
 pub fn between(
     first: &[&TrialRecord],
     second: &[&TrialRecord],

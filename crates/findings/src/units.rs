@@ -134,8 +134,8 @@ pub fn per_cent(part: f64) -> String {
     format!("{} %", number(part * 100.0))
 }
 
-/// A cache's hits of all asks, as per cent, with so many digits that the misses show in two of them:
-/// `100 %` where there were none, `97.1 %`, `99.972 %`.
+/// A cache's hits of all asks, as per cent, with so many digits that the misses show in two of
+/// them: `100 %` where there were none, `97.1 %`, `99.972 %`.
 #[must_use]
 pub fn hit_ratio(part: f64) -> String {
     let missed = (1.0 - part) * 100.0;

@@ -1,4 +1,5 @@
-//! Failures that only several writers meet: most are conflicts that a driver does not report as such.
+//! Failures that only several writers meet: most are conflicts that a driver does not report as
+//! such.
 
 use trueput_record::{Outcome, TrialRecord, TrialSpec};
 

@@ -52,8 +52,8 @@ pub struct Conditions {
     /// with the database.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log_file_system: Option<FileSystem>,
-    /// Whether the workers, and the engine's server, are killed once they have handed over what they
-    /// measured, and the database is opened again, timed, and verified.
+    /// Whether the workers, and the engine's server, are killed once they have handed over what
+    /// they measured, and the database is opened again, timed, and verified.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub crash_and_recover: bool,
     /// How long the workers run at once before those of the other contenders of the repeat take

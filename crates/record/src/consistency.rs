@@ -1,8 +1,9 @@
 //! Whether the parts of a record say the same: a trial's line, its histograms and the plan.
 //!
-//! A run states most of what it counted more than once: per operation, per worker, per second and in
-//! the histograms. Where a record comes from anybody, or storage has damaged it, that shows whether
-//! one of them was changed alone. It is no proof of who wrote it: all may have been changed alike.
+//! A run states most of what it counted more than once: per operation, per worker, per second and
+//! in the histograms. Where a record comes from anybody, or storage has damaged it, that shows
+//! whether one of them was changed alone. It is no proof of who wrote it: all may have been changed
+//! alike.
 
 use crate::flush_evidence::{FlushEvidence, FlushVerdict};
 use crate::histogram::LoggedHistogram;

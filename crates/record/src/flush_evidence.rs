@@ -37,7 +37,8 @@ pub struct FlushEvidence {
 pub enum FlushBasis {
     /// A write: the device keeps what is written, or writes some of it through its cache.
     Writes,
-    /// A write, and after it a flush: the device has a volatile cache, and no write goes through it.
+    /// A write, and after it a flush: the device has a volatile cache, and no write goes through
+    /// it.
     WritesAndFlushes,
 }
 

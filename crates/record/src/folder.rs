@@ -55,7 +55,8 @@ pub struct RunManifest {
     pub host: HostFacts,
     /// Every trial of the plan, in the order in which they run: interleaved over the repeats.
     pub trials: Vec<TrialSpec>,
-    /// What the plan asked for and does not run, one sentence each (a level that an engine has not).
+    /// What the plan asked for and does not run, one sentence each (a level that an engine has
+    /// not).
     #[serde(default)]
     pub left_out: Vec<String>,
     /// By workload, the kind of operation whose rate contenders are ranked by. Where a workload is
@@ -104,8 +105,8 @@ impl FromStr for RankingSplit {
     }
 }
 
-/// When repeats are enough: the run's plan then has as many as there may be, and those that turn out not
-/// to be needed are spared.
+/// When repeats are enough: the run's plan then has as many as there may be, and those that turn
+/// out not to be needed are spared.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct PrecisionTarget {
     /// Every contender's rate is known to this part: half of its 95 % interval over its mean.
@@ -225,8 +226,8 @@ impl RunFolder {
     ///
     /// # Errors
     /// [`Error::NewerFormat`] where a later trueput wrote it, [`Error::Invalid`] where it is no run
-    /// folder, [`Error::TooLarge`] where its manifest is too long or has too many values, [`Error::Io`] where it cannot be
-    /// read.
+    /// folder, [`Error::TooLarge`] where its manifest is too long or has too many values,
+    /// [`Error::Io`] where it cannot be read.
     pub fn open_limited(path: &Path, most_bytes: u64) -> Result<(Self, RunManifest), Error> {
         let file = path.join(MANIFEST);
         let read = regular_file::read(path, Path::new(MANIFEST), most_bytes);
@@ -320,13 +321,13 @@ impl RunFolder {
         file.sync_data().map_err(io)
     }
 
-    /// Reads every line that can be read; damaged ones are named. Where the file is not there no trial
-    /// has ended.
+    /// Reads every line that can be read; damaged ones are named. Where the file is not there no
+    /// trial has ended.
     ///
     /// # Errors
-    /// [`Error::Io`] where the file cannot be read, [`Error::TooLarge`] where it or a line of it is too
-    /// long or it has too many values, [`Error::Invalid`] where it has too many lines or damaged ones, [`Error::NewerFormat`] where a
-    /// line is newer than this program.
+    /// [`Error::Io`] where the file cannot be read, [`Error::TooLarge`] where it or a line of it is
+    /// too long or it has too many values, [`Error::Invalid`] where it has too many lines or
+    /// damaged ones, [`Error::NewerFormat`] where a line is newer than this program.
     pub fn trials(&self) -> Result<StoredTrials, Error> {
         let path = self.path.join(TRIALS);
         let file = match regular_file::open(&self.path, Path::new(TRIALS), OpenMode::Read) {

@@ -24,7 +24,8 @@ pub struct HardwareLimits {
     pub elapsed_s: f64,
 }
 
-/// Commits per second that append `commit_bytes` and are acknowledged when `fdatasync` has returned.
+/// Commits per second that append `commit_bytes` and are acknowledged when `fdatasync` has
+/// returned.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct FlushLimit {
     /// Each committer flushes a log of its own for each commit.

@@ -24,8 +24,8 @@ const V2_DEFLATE_COOKIE: u32 = 0x1c84_9314;
 /// Bytes before the counts of a histogram in the V2 encoding.
 const HEADER_BYTES: usize = 40;
 
-/// More counts than a histogram of ours has: 2,048 of the lowest latencies, 1,024 for each of the 31
-/// doublings up to an hour.
+/// More counts than a histogram of ours has: 2,048 of the lowest latencies, 1,024 for each of the
+/// 31 doublings up to an hour.
 const MAX_COUNTS: usize = 40_000;
 
 /// Bytes that a count takes at most.
@@ -209,12 +209,12 @@ pub fn tag(kind: &str) -> String {
     kind.replace([' ', ',', '\n', '\r'], "-")
 }
 
-/// Reads back what [`write_log`] wrote, in order. The log lies in a folder that may come from anybody:
-/// see [`crate::regular_file`].
+/// Reads back what [`write_log`] wrote, in order. The log lies in a folder that may come from
+/// anybody: see [`crate::regular_file`].
 ///
 /// # Errors
-/// [`Error::Io`] where the file cannot be read, [`Error::TooLarge`] where it is longer than any log of
-/// ours, [`Error::Invalid`] where it is no such log.
+/// [`Error::Io`] where the file cannot be read, [`Error::TooLarge`] where it is longer than any log
+/// of ours, [`Error::Invalid`] where it is no such log.
 pub fn read_log(folder: &Path, within: &Path) -> Result<Vec<LoggedHistogram>, Error> {
     let bytes = regular_file::read(folder, within, MAX_LOG_BYTES)?;
     let path = || folder.join(within);

@@ -1,8 +1,8 @@
 //! Isolation levels, each defined by the phenomena that it proscribes.
 //!
 //! The levels and phenomena are those of A. Adya, "Weak Consistency: A Generalized Theory and
-//! Optimistic Implementations for Distributed Transactions", MIT, 1999, chapters 3 and 4. Lost update
-//! is P4 of H. Berenson et al., "A Critique of ANSI SQL Isolation Levels", SIGMOD 1995.
+//! Optimistic Implementations for Distributed Transactions", MIT, 1999, chapters 3 and 4. Lost
+//! update is P4 of H. Berenson et al., "A Critique of ANSI SQL Isolation Levels", SIGMOD 1995.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

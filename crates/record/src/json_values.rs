@@ -4,8 +4,8 @@
 use crate::Error;
 use std::path::Path;
 
-/// A file may have a value for so many of the bytes that it may have. Records of real trials have one
-/// in 20 bytes, and files are far shorter than they may be.
+/// A file may have a value for so many of the bytes that it may have. Records of real trials have
+/// one in 20 bytes, and files are far shorter than they may be.
 const BYTES_PER_VALUE: u64 = 128;
 
 /// Counts the values of a file, and refuses more than it may have.
@@ -40,8 +40,8 @@ impl ValueLimit {
     }
 }
 
-/// The values of a JSON text, those of nested lists and objects included; one too many for each that
-/// is empty. Of what is no JSON, at least as many as a parser finds before it gives up.
+/// The values of a JSON text, those of nested lists and objects included; one too many for each
+/// that is empty. Of what is no JSON, at least as many as a parser finds before it gives up.
 fn count(text: &[u8]) -> u64 {
     let mut values = 1;
     let mut is_in_string = false;

@@ -112,25 +112,25 @@ pub struct EngineReport {
     pub version: String,
     /// Where the code came from: `compiled in`, or the library's path.
     pub origin: String,
-    /// SHA-256 of the library or server file, or of this program where the engine is compiled in; hex.
-    /// Empty for a user's server.
+    /// SHA-256 of the library or server file, or of this program where the engine is compiled in;
+    /// hex. Empty for a user's server.
     pub sha256: String,
     /// Whether the library was compiled with its assertions, which cost speed, so that it is no
     /// fair baseline; absent where that cannot be told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assertions: Option<bool>,
-    /// What trueput's driver does with these knobs that the engine's own users may not need and that
-    /// shapes its rates, as a clause; absent where it does nothing of the kind.
+    /// What trueput's driver does with these knobs that the engine's own users may not need and
+    /// that shapes its rates, as a clause; absent where it does nothing of the kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workaround: Option<String>,
-    /// The fault of the engine that can lose records or make it answer wrongly with these knobs, as a
-    /// clause; absent where none is known, and in older records.
+    /// The fault of the engine that can lose records or make it answer wrongly with these knobs, as
+    /// a clause; absent where none is known, and in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known_defect: Option<String>,
     /// What each commit promised.
     pub promise: Promise,
-    /// What its transactions never showed each other, as the driver states it for these knobs; absent
-    /// where nothing is stated.
+    /// What its transactions never showed each other, as the driver states it for these knobs;
+    /// absent where nothing is stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
     /// Settings as the engine reports them back, not as we asked.
@@ -162,12 +162,12 @@ pub struct Measurement {
     pub elapsed_s: f64,
     /// Per kind of operation, in the workload's order.
     pub operations: Vec<OperationSummary>,
-    /// Whether the histograms that its latencies were drawn from are gone, so that nothing is checked
-    /// against them. It is found where a run folder is read, and never written.
+    /// Whether the histograms that its latencies were drawn from are gone, so that nothing is
+    /// checked against them. It is found where a run folder is read, and never written.
     #[serde(skip)]
     pub lacks_histograms: bool,
-    /// Commits that the workload made, each of which the level of durability speaks of; absent where
-    /// the workload does not know.
+    /// Commits that the workload made, each of which the level of durability speaks of; absent
+    /// where the workload does not know.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commits: Option<u64>,
     /// How an open loop kept its rate; absent for a closed loop.
@@ -211,8 +211,8 @@ pub struct Measurement {
     /// is on none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<Device>,
-    /// What the block device of the engine's log did meanwhile; absent where that is the database's.
-    /// Of a log on no device, as on a tmpfs, all is 0 and flushes are absent.
+    /// What the block device of the engine's log did meanwhile; absent where that is the
+    /// database's. Of a log on no device, as on a tmpfs, all is 0 and flushes are absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_device: Option<Device>,
     /// Whether flushes and writes explain the commits; absent at levels whose commits wait for no
@@ -228,8 +228,8 @@ pub struct Measurement {
     /// How the trial got along with its memory limit; absent where it had none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryUse>,
-    /// What the engine's own cache was asked; absent where it has none or does not tell, and in older
-    /// records.
+    /// What the engine's own cache was asked; absent where it has none or does not tell, and in
+    /// older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache: Option<CacheUse>,
     /// How cold it started; absent where it started warm.
@@ -257,8 +257,8 @@ impl Measurement {
             .find(|operation| operation.kind == kind)
     }
 
-    /// Flushes that the device completed that a commit waits for: the log's, where it has one of its
-    /// own; `None` where they are not counted.
+    /// Flushes that the device completed that a commit waits for: the log's, where it has one of
+    /// its own; `None` where they are not counted.
     #[must_use]
     pub fn log_flushes(&self) -> Option<u64> {
         self.log_device.or(self.device)?.flushes
@@ -274,8 +274,8 @@ pub struct OperationSummary {
     pub count: u64,
     /// `count` over the trial's elapsed time.
     pub per_s: f64,
-    /// Service time: from the worker's start of the operation to its end. It says nothing of the wait
-    /// that users at a fixed rate would see; [`OpenLoop`] does.
+    /// Service time: from the worker's start of the operation to its end. It says nothing of the
+    /// wait that users at a fixed rate would see; [`OpenLoop`] does.
     pub latency: LatencySummary,
 }
 
@@ -325,8 +325,8 @@ pub struct LatencySummary {
 }
 
 impl LatencySummary {
-    /// What a histogram of nanoseconds says. A percentile is the smallest latency that at least that
-    /// part of all is no longer than.
+    /// What a histogram of nanoseconds says. A percentile is the smallest latency that at least
+    /// that part of all is no longer than.
     #[must_use]
     pub fn of(latencies: &Histogram<u64>) -> Self {
         if latencies.is_empty() {
@@ -465,8 +465,8 @@ pub struct TimelineSecond {
     /// What others used of the machine's processors in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub neighbours: Option<OtherPrograms>,
-    /// The part of the looks at the workers in it (up to 25) that found at least one thread of theirs
-    /// waiting for I/O; absent where nobody looked.
+    /// The part of the looks at the workers in it (up to 25) that found at least one thread of
+    /// theirs waiting for I/O; absent where nobody looked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io_wait_share: Option<f64>,
     /// Time in it that the workers' threads could have run and waited for a processor, seconds over

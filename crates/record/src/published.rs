@@ -111,7 +111,8 @@ pub struct Source {
 pub struct Experiment {
     /// The workload.
     pub workload: String,
-    /// The plan that it begins with, by the name of its file in `plans/`; empty: the workload alone.
+    /// The plan that it begins with, by the name of its file in `plans/`; empty: the workload
+    /// alone.
     #[serde(default)]
     pub plan: String,
     /// The part of the document's size that suits a small machine: what it runs at where no other
@@ -148,8 +149,8 @@ pub struct Column {
     pub kind: ColumnKind,
     /// What it means.
     pub meaning: String,
-    /// The dimension or the figure of ours that stands in it, as [`SideBySide`] has them; `None`: ours
-    /// have nothing of the kind.
+    /// The dimension or the figure of ours that stands in it, as [`SideBySide`] has them; `None`:
+    /// ours have nothing of the kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ours: Option<String>,
     /// The value of [`ColumnsByDimension::dimension`] whose figures stand in it.

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 pub struct Recovery {
     /// Processes that were killed with SIGKILL: workers, and those of the engine's server.
     pub killed: u32,
-    /// Until the database was open again, in a process that had not opened it before, seconds. Where
-    /// the engine has a server, from its start.
+    /// Until the database was open again, in a process that had not opened it before, seconds.
+    /// Where the engine has a server, from its start.
     pub recovery_s: f64,
     /// The part of it until the engine's server answered, seconds; absent where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,7 +1,7 @@
 //! Opening files of a folder that may come from anybody: regular files only, no links followed.
 //!
-//! What is opened is what is checked: each part of a path is opened below the one before it, and the
-//! open file is asked what it is, so that nobody can put another in its place in between.
+//! What is opened is what is checked: each part of a path is opened below the one before it, and
+//! the open file is asked what it is, so that nobody can put another in its place in between.
 
 use crate::Error;
 use crate::value::format_bytes;

@@ -10,7 +10,8 @@ pub const LONGEST_QUOTE: usize = 200;
 const LONGEST_MESSAGE: usize = 4_000;
 
 /// Whether a character does something other than to be seen: control characters, which a terminal
-/// obeys, and those that turn the direction of the text around them, break its lines or take no room.
+/// obeys, and those that turn the direction of the text around them, break its lines or take no
+/// room.
 ///
 /// The joiners that Indic and Persian words are written with are seen in their words and are not
 /// among these: see [`visible`].

@@ -64,8 +64,8 @@ pub fn ranked(ranking: &Ranking, in_order: bool, charts: Charts) -> Table {
     }
 }
 
-/// The figures of the only contender of a ranking in one line, for which a table is too much; `None`
-/// for any other ranking.
+/// The figures of the only contender of a ranking in one line, for which a table is too much;
+/// `None` for any other ranking.
 pub fn only_contender(ranking: &Ranking) -> Option<String> {
     let [cell] = ranking.cells.as_slice() else {
         return None;
@@ -81,8 +81,8 @@ pub fn only_contender(ranking: &Ranking) -> Option<String> {
     ))
 }
 
-/// The table of the cells that are not ranked: as that of the ranked ones, without places and shares
-/// of the best.
+/// The table of the cells that are not ranked: as that of the ranked ones, without places and
+/// shares of the best.
 pub fn not_comparable(ranking: &Ranking) -> Table {
     let mut columns = identity();
     columns.extend(responses(ranking));
@@ -230,7 +230,8 @@ fn rates(ranking: &Ranking) -> Vec<Filled<'_>> {
     columns
 }
 
-/// Whether a ranking has so many kinds of operation that only the headline's latencies have columns.
+/// Whether a ranking has so many kinds of operation that only the headline's latencies have
+/// columns.
 pub fn times_headline_only(ranking: &Ranking) -> bool {
     kinds(ranking).len() > MOST_TIMED
 }

@@ -1,8 +1,9 @@
 //! A report as one page that needs nothing else: no network, no server, no folder beside it.
 //!
 //! Words, figures and charts are HTML and SVG, written here from the same blocks as the other
-//! formats. The charts' data lies beside them as JSON. The page's script lets tables sort and search
-//! and charts be selected from, pointed at and exported; without it nothing is missing but that.
+//! formats. The charts' data lies beside them as JSON. The page's script lets tables sort and
+//! search and charts be selected from, pointed at and exported; without it nothing is missing but
+//! that.
 
 mod appendix;
 mod bars;
@@ -170,8 +171,8 @@ impl Page {
         }
     }
 
-    /// The answer as a small table and the first chart; then what the run is about, what must not be
-    /// overlooked, and the machine.
+    /// The answer as a small table and the first chart; then what the run is about, what must not
+    /// be overlooked, and the machine.
     fn add_first_screen(
         &mut self,
         report: &Run,
@@ -234,8 +235,8 @@ impl Page {
         html.collect()
     }
 
-    /// A ranking: the rates drawn before its table, the other charts after it. One that has a single
-    /// contender, or only the harness, is folded.
+    /// A ranking: the rates drawn before its table, the other charts after it. One that has a
+    /// single contender, or only the harness, is folded.
     fn add_ranking(&mut self, report: &Run, told: &Told<'_>, mut content: Vec<Block>) {
         let (ranking, title) = (told.ranking, &self.titled(told.label));
         for block in &mut content {
@@ -409,8 +410,8 @@ impl Section {
     }
 }
 
-/// Has the columns that answer a reader's first questions stay in sight: place, name, what the order
-/// goes by, how far behind the leader, the longest waits, and the cost in processor time.
+/// Has the columns that answer a reader's first questions stay in sight: place, name, what the
+/// order goes by, how far behind the leader, the longest waits, and the cost in processor time.
 fn put_first(table: &mut Table, ranking: &Ranking) {
     let p99 = format!("{} p99", ranking.headline);
     let first = ["of best", "of best from–to", p99.as_str(), "CPU/operation"];

@@ -16,8 +16,8 @@ pub(crate) fn differs(cells: &[Cell]) -> bool {
         .any(|pair| pair[0].isolation != pair[1].isolation)
 }
 
-/// What all contenders of a ranking state, in a sentence; `None` where they differ, each row says it
-/// then, and where what is measured is the storage, which has no transactions.
+/// What all contenders of a ranking state, in a sentence; `None` where they differ, each row says
+/// it then, and where what is measured is the storage, which has no transactions.
 pub(crate) fn common(cells: &[Cell]) -> Option<String> {
     let isolation = cells.first()?.isolation;
     let has_transactions = cells.iter().any(|cell| cell.engine != STORAGE);

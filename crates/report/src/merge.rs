@@ -17,8 +17,8 @@ const SIDE_BY_SIDE: &str = "Geometric mean rate of each contender in each run, a
     the first run. Runs of different machines are not ranked against each other; trueput compare \
     tests for differences.";
 
-/// Writes several runs as one report. It ends with a newline. JSON is an array of the runs' documents,
-/// CSV has the trials of all.
+/// Writes several runs as one report. It ends with a newline. JSON is an array of the runs'
+/// documents, CSV has the trials of all.
 #[must_use]
 pub fn render(reports: &[Run], format: Format, style: Style) -> String {
     match format {
@@ -33,12 +33,12 @@ pub fn render(reports: &[Run], format: Format, style: Style) -> String {
     }
 }
 
-/// Fewer lines than these are left to the runs' list and to their contenders, however many the other
-/// has.
+/// Fewer lines than these are left to the runs' list and to their contenders, however many the
+/// other has.
 const FEWEST_LINES: usize = 10;
 
-/// Several runs side by side on one screen: the runs, what each contender came to in them, and how to
-/// see everything. It ends with a newline.
+/// Several runs side by side on one screen: the runs, what each contender came to in them, and how
+/// to see everything. It ends with a newline.
 #[must_use]
 pub fn answer(reports: &[Run], layout: Layout) -> String {
     let runs: Vec<_> = (1..)

@@ -15,8 +15,8 @@ pub trait RunReport {
     #[must_use]
     fn render(&self, format: Format, style: Style) -> String;
 
-    /// Writes the ledger for a terminal, with what its engines did over time and the published steps
-    /// beside. It ends with a newline.
+    /// Writes the ledger for a terminal, with what its engines did over time and the published
+    /// steps beside. It ends with a newline.
     #[must_use]
     fn render_ledger(&self, style: Style) -> String;
 

@@ -21,16 +21,16 @@ const COLUMNS: [(&str, usize); 12] = [
     ("CPU", 8),
 ];
 
-/// What each figure of [`threen1_line`] is, in its order and above it; `None` where a line of so many
-/// characters has no room for it.
+/// What each figure of [`threen1_line`] is, in its order and above it; `None` where a line of so
+/// many characters has no room for it.
 #[must_use]
 pub fn threen1_header(width: usize) -> Option<String> {
     let header = aligned(&COLUMNS.map(|(name, _)| name.to_owned()));
     (header.chars().count() <= width).then_some(header)
 }
 
-/// The original's line for people: thousands separated, in columns. Where so many characters have no
-/// room for that, the same figures in lines of words. `None` as [`Threen1Line::of`].
+/// The original's line for people: thousands separated, in columns. Where so many characters have
+/// no room for that, the same figures in lines of words. `None` as [`Threen1Line::of`].
 #[must_use]
 pub fn threen1_line(record: &TrialRecord, width: usize) -> Option<String> {
     let line = Threen1Line::of(record)?;

@@ -51,9 +51,9 @@ const REPLACEMENTS: &[(char, &str)] = &[
     ('▏', "#"),
 ];
 
-/// The text with every character of [`REPLACEMENTS`] replaced. Names that a user chose keep theirs: a
-/// changed path would name no file. Where a replacement is longer, the gap to the next column pays
-/// for it.
+/// The text with every character of [`REPLACEMENTS`] replaced. Names that a user chose keep theirs:
+/// a changed path would name no file. Where a replacement is longer, the gap to the next column
+/// pays for it.
 pub fn transliterated(text: &str) -> Cow<'_, str> {
     match text.is_ascii() {
         true => Cow::Borrowed(text),
@@ -61,8 +61,8 @@ pub fn transliterated(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The words of the command line and the folders that paths begin with, as far as they are not ASCII:
-/// what this program prints of a user's names comes from there.
+/// The words of the command line and the folders that paths begin with, as far as they are not
+/// ASCII: what this program prints of a user's names comes from there.
 fn chosen_names() -> &'static [String] {
     static NAMES: OnceLock<Vec<String>> = OnceLock::new();
     NAMES.get_or_init(|| {
@@ -160,8 +160,8 @@ mod tests {
         assert_eq!(replaced("a – b/other…", &names), "a - b/other...");
     }
 
-    /// The characters beyond ASCII in the string literals of a source file that is read by people on a
-    /// terminal.
+    /// The characters beyond ASCII in the string literals of a source file that is read by people
+    /// on a terminal.
     fn foreign(source: &str) -> Vec<(char, String)> {
         let code = source.split("#[cfg(test)]").next().unwrap_or_default();
         let is_code = |line: &&str| !line.trim_start().starts_with("//");

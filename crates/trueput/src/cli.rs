@@ -109,8 +109,8 @@ pub fn refuse(error: &clap::Error, registry: &Registry) -> ExitCode {
     }
 }
 
-/// What clap says before its usage lines, joined. Of an argument that it does not know it says how to
-/// pass that as a value, which is never what was meant: the help is.
+/// What clap says before its usage lines, joined. Of an argument that it does not know it says how
+/// to pass that as a value, which is never what was meant: the help is.
 fn in_one_line(rendered: &str) -> String {
     let mut message = String::new();
     let mut needs_help = false;

@@ -9,7 +9,8 @@ use trueput_record::plan::Contender;
 use trueput_record::published;
 use trueput_runner::Registry;
 
-/// The words of every `trueput …` command in the fenced blocks of a Markdown text, or in a help text.
+/// The words of every `trueput …` command in the fenced blocks of a Markdown text, or in a help
+/// text.
 fn commands(text: &str, is_markdown: bool) -> Vec<Vec<String>> {
     let mut lines = Vec::new();
     let (mut is_code, mut whole) = (!is_markdown, String::new());

@@ -16,8 +16,8 @@
 //! }
 //! ```
 //!
-//! Workers are processes of the calling program, started as `PROGRAM worker`: `main_with` serves them,
-//! too, so it must be all that `main` does.
+//! Workers are processes of the calling program, started as `PROGRAM worker`: `main_with` serves
+//! them, too, so it must be all that `main` does.
 
 mod ascii;
 mod bundle;
@@ -55,8 +55,9 @@ pub fn registry() -> Registry {
     }
 }
 
-/// Runs the command of the process's command line on these engines and workloads, and returns its exit
-/// code: 0, every trial is valid; 1, a trial is invalid or failed; 2, bad input; 130, interrupted.
+/// Runs the command of the process's command line on these engines and workloads, and returns its
+/// exit code: 0, every trial is valid; 1, a trial is invalid or failed; 2, bad input; 130,
+/// interrupted.
 #[must_use]
 pub fn main_with(registry: Registry) -> ExitCode {
     let parsed = match cli::Cli::try_parse() {

@@ -1,5 +1,5 @@
-//! The plans of the repository's `plans/`, which are part of the program: a name is enough to run one
-//! from any folder.
+//! The plans of the repository's `plans/`, which are part of the program: a name is enough to run
+//! one from any folder.
 
 use crate::failure::Failure;
 use crate::output;

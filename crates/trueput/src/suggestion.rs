@@ -6,8 +6,8 @@ use trueput_record::suggest::same_setting;
 use trueput_runner::Registry;
 use trueput_workloads::Workload;
 
-/// What clap says of an option that it does not know, where that is the name of a workload's setting:
-/// `pacing is a setting of tpcc: --set pacing=tpc`. `words` are those of the command line.
+/// What clap says of an option that it does not know, where that is the name of a workload's
+/// setting: `pacing is a setting of tpcc: --set pacing=tpc`. `words` are those of the command line.
 pub fn of_setting(error: &clap::Error, words: &[String], registry: &Registry) -> Option<String> {
     let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
         return None;

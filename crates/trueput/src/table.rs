@@ -4,8 +4,8 @@ use trueput_record::text::visible;
 use trueput_report::text_width::{self, padded};
 use trueput_report::wrap;
 
-/// The widest that a column is made, characters: what is longer stands as it is. Formatting itself has a
-/// limit, which a name of somebody else's can exceed.
+/// The widest that a column is made, characters: what is longer stands as it is. Formatting itself
+/// has a limit, which a name of somebody else's can exceed.
 const WIDEST: usize = 1_000;
 
 /// Aligns rows in columns, two spaces apart. The last column is not padded.
@@ -44,9 +44,9 @@ pub struct Entry<const N: usize> {
     pub below: Vec<String>,
 }
 
-/// Writes entries in at most so many columns of characters. A column that has no room goes below its
-/// entry's line, under its title; paragraphs are wrapped. Only a word that is longer than a line is
-/// cut.
+/// Writes entries in at most so many columns of characters. A column that has no room goes below
+/// its entry's line, under its title; paragraphs are wrapped. Only a word that is longer than a
+/// line is cut.
 pub fn entries<const N: usize>(header: [&str; N], entries: &[Entry<N>], width: usize) -> String {
     let shown = |entry: &Entry<N>| {
         entry

@@ -176,8 +176,8 @@ fn agrees() -> bool {
         && ["y", "yes"].contains(&answer.trim().to_ascii_lowercase().as_str())
 }
 
-/// Every file of a password that an address names, as it was given; the address is shown without it.
-/// Which of several is read is the driver's affair.
+/// Every file of a password that an address names, as it was given; the address is shown without
+/// it. Which of several is read is the driver's affair.
 fn password_files(shown: &str) -> Vec<String> {
     let options = credentials::secret_options_of(shown).unwrap_or_default();
     let files = options
@@ -186,8 +186,8 @@ fn password_files(shown: &str) -> Vec<String> {
     files.map(str::to_owned).collect()
 }
 
-/// Options of one family's mkfs that neither name a file or a device nor take more words than stated:
-/// mke2fs(8), mkfs.xfs(8) and mkfs.btrfs(8).
+/// Options of one family's mkfs that neither name a file or a device nor take more words than
+/// stated: mke2fs(8), mkfs.xfs(8) and mkfs.btrfs(8).
 struct SafeMkfsOptions {
     kinds: &'static [&'static str],
     /// Those that stand alone.
@@ -214,8 +214,8 @@ const PLAIN_MKFS: [SafeMkfsOptions; 3] = [
     },
 ];
 
-/// Whether options could name a file or a device: mkfs and mount take some that do, by path, label or
-/// number, and write to what they name.
+/// Whether options could name a file or a device: mkfs and mount take some that do, by path, label
+/// or number, and write to what they name.
 fn names_files_or_devices(file_system: &FileSystem) -> bool {
     let is_plain = |word: &str| {
         word.bytes()

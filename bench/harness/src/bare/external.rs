@@ -1,5 +1,5 @@
-//! Bare loops in C: `bench/bare/ENGINE.c`, compiled against the engine's header and the library that
-//! its driver loads.
+//! Bare loops in C: `bench/bare/ENGINE.c`, compiled against the engine's header and the library
+//! that its driver loads.
 
 use anyhow::{Context, Result, bail, ensure};
 use std::ffi::OsString;

@@ -1,6 +1,6 @@
-//! The loops as a C programmer would write them over an engine's own API: no clock, no histogram, no
-//! contract. Those over a library that is loaded at run time are in C, see [`external`]; the rest
-//! are here, and have the same form as `bench/bare/bare.h`.
+//! The loops as a C programmer would write them over an engine's own API: no clock, no histogram,
+//! no contract. Those over a library that is loaded at run time are in C, see [`external`]; the
+//! rest are here, and have the same form as `bench/bare/bare.h`.
 
 pub mod external;
 mod lmdb;

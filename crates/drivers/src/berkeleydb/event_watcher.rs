@@ -1,8 +1,8 @@
 //! How far checkpoints and the log have come, from the log's files: they are numbered, and a
 //! checkpoint is a record in them.
 //!
-//! A record begins with the offset of the one before it, its length and a checksum, four bytes each;
-//! its type follows (Berkeley DB's source, `dbinc/log.h`, `HDR`; the type of a checkpoint is
+//! A record begins with the offset of the one before it, its length and a checksum, four bytes
+//! each; its type follows (Berkeley DB's source, `dbinc/log.h`, `HDR`; the type of a checkpoint is
 //! `DB___txn_ckp`).
 
 use std::fs::File;
@@ -84,8 +84,8 @@ impl LogReader {
         }
     }
 
-    /// Passes the records that begin in these bytes; how many bytes those take, the last one's beyond
-    /// the end included.
+    /// Passes the records that begin in these bytes; how many bytes those take, the last one's
+    /// beyond the end included.
     fn pass(&mut self, bytes: &[u8]) -> u64 {
         let mut at = 0;
         while let Some(record) = bytes.get(at..at + HEADER + 4) {

@@ -87,8 +87,8 @@ symbols! {
 }
 
 symbols! {
-    /// What takes the shim, since it is called through the handles, and is alike in every library of
-    /// this API.
+    /// What takes the shim, since it is called through the handles, and is alike in every library
+    /// of this API.
     ShimFunctions {
         header_version: fn(*mut c_int, *mut c_int),
         take_message: fn() -> *const c_char,

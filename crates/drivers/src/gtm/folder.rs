@@ -143,8 +143,8 @@ impl DatabaseFolder<'_> {
         Ok(())
     }
 
-    /// Makes the global directory. GDE waits half a second for one that is not there, so each process
-    /// has it make one with GDE's defaults once, and lays that down for it to change.
+    /// Makes the global directory. GDE waits half a second for one that is not there, so each
+    /// process has it make one with GDE's defaults once, and lays that down for it to change.
     fn make_directory(&self) -> Result<()> {
         static DEFAULTS: FileCache<Vec<u8>> = FileCache::new();
         let path = self.file(files::DIRECTORY);

@@ -6,8 +6,8 @@ use std::env::{consts::ARCH, split_paths, var_os};
 use std::fs::read_dir;
 use std::path::{Path, PathBuf};
 
-/// Of which `make engines` installs a build of its own, without assertions; of the others it installs
-/// the system's, and there is no better one to miss.
+/// Of which `make engines` installs a build of its own, without assertions; of the others it
+/// installs the system's, and there is no better one to miss.
 const BUILT_WITHOUT_ASSERTIONS: [&str; 2] = ["rocksdb", "leveldb"];
 
 /// The names and folders of an engine's libraries.
@@ -48,8 +48,8 @@ impl LibrarySearch {
         found
     }
 
-    /// What is said where a build of the system's is used that is no fair baseline, and the one that
-    /// `make engines` installs was not found.
+    /// What is said where a build of the system's is used that is no fair baseline, and the one
+    /// that `make engines` installs was not found.
     pub(crate) fn caution(&self) -> Option<String> {
         let first = self.installed.first()?;
         let preferred = BUILT_WITHOUT_ASSERTIONS

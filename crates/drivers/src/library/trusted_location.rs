@@ -37,9 +37,10 @@ const GROUP: u32 = 0o020;
 const OTHERS: u32 = 0o002;
 const STICKY: u32 = 0o1000;
 
-/// Whether a library or a server's program lies in one of the known places, by its name as well as by
-/// its real one, and nobody else can have written it: neither the file, nor a link to it, nor a folder
-/// on the way. A link elsewhere that leads to a known place can be turned when it has been judged.
+/// Whether a library or a server's program lies in one of the known places, by its name as well as
+/// by its real one, and nobody else can have written it: neither the file, nor a link to it, nor a
+/// folder on the way. A link elsewhere that leads to a known place can be turned when it has been
+/// judged.
 #[must_use]
 pub fn is_in_trusted_location(file: &Path) -> bool {
     let (Ok(real), Ok(named)) = (file.canonicalize(), std::path::absolute(file)) else {

@@ -41,7 +41,8 @@ impl<'db> SessionReader<'db> {
     /// Holds on to the current state.
     pub(crate) fn take_snapshot(&mut self) {
         self.release_snapshot();
-        // SAFETY: the database is open; the options do not outlive the snapshot, see `release_snapshot`.
+        // SAFETY: the database is open; the options do not outlive the snapshot, see
+        // `release_snapshot`.
         unsafe {
             self.snapshot = (self.store.reads.create_snapshot)(self.store.database);
             (self.store.api.readoptions_set_snapshot)(self.snapshot_options, self.snapshot);

@@ -117,7 +117,8 @@ impl ExternalServer {
     /// Returns the options of a connection, with the password.
     ///
     /// # Errors
-    /// One line, where a file that is to hold the password cannot be read, or others can read it, too.
+    /// One line, where a file that is to hold the password cannot be read, or others can read it,
+    /// too.
     fn with_password(&self) -> Result<OptsBuilder> {
         let options = OptsBuilder::from_opts(self.options.clone());
         Ok(match &self.password_file {
@@ -292,8 +293,8 @@ mod tests {
         body
     }
 
-    /// Logs in at a peer that asks for authentication by this plugin: how it ended, and all that the
-    /// peer was sent.
+    /// Logs in at a peer that asks for authentication by this plugin: how it ended, and all that
+    /// the peer was sent.
     fn log_in_by(plugin: &str) -> (String, Vec<u8>) {
         let peer = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let port = peer.local_addr().unwrap().port();

@@ -75,8 +75,8 @@ pub(super) fn levels(
     }
 }
 
-/// Whether pages are written twice. Without it a power cut can tear one, so that nothing is promised
-/// for that.
+/// Whether pages are written twice. Without it a power cut can tear one, so that nothing is
+/// promised for that.
 fn doublewrite(durability: Durability, asked: Doublewrite) -> Result<&'static str> {
     let is_process = durability == Durability::Process;
     match (asked, is_process) {
@@ -200,8 +200,8 @@ pub(super) fn options(spec: &OpenSpec<'_>) -> Result<Vec<String>> {
     Ok(options)
 }
 
-/// Options of InnoDB, which the instance is made with too: some cannot be changed later. It is there
-/// under MyRocks as well, for the server's own tables.
+/// Options of InnoDB, which the instance is made with too: some cannot be changed later. It is
+/// there under MyRocks as well, for the server's own tables.
 pub(super) fn innodb(knobs: &MariaDbKnobs) -> Vec<String> {
     let given: [(&str, &dyn Display); 8] = [
         ("innodb_buffer_pool_size", &knobs.innodb_buffer_pool_size),

@@ -106,8 +106,9 @@ impl Column {
         })
     }
 
-    /// Fetches it by `get`, unless it is bound; whether that succeeded. `get` is `SQLGetData`: it is
-    /// told the type of C, the buffer and its length, and where to put the length of what is left.
+    /// Fetches it by `get`, unless it is bound; whether that succeeded. `get` is `SQLGetData`: it
+    /// is told the type of C, the buffer and its length, and where to put the length of what is
+    /// left.
     pub(super) fn get(
         &mut self,
         mut get: impl FnMut(i16, Handle, Length, *mut Length) -> ReturnCode,

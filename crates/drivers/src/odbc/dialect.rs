@@ -45,8 +45,8 @@ pub(super) struct DialectProfile {
     pub(super) keys: Keys,
     /// The settings of a level; `None` where the data source does not have it.
     pub(super) durability_settings: fn(Durability) -> Option<DurabilitySettings>,
-    /// Brings what is committed to storage, where a statement can that acts on the database which is
-    /// ours and no other: those of servers write out what all their users have.
+    /// Brings what is committed to storage, where a statement can that acts on the database which
+    /// is ours and no other: those of servers write out what all their users have.
     pub(super) checkpoint: Option<&'static str>,
     pub(super) schema: Schema,
 }

@@ -89,8 +89,8 @@ pub(super) fn isolation(
     info: &SourceInfo,
 ) -> Result<u32> {
     let bit = bit(knobs, profile);
-    // At a weaker one than its own, locks on rows do not make up for it: a key that is not there has
-    // none, so that two transactions that find it missing would both put it.
+    // At a weaker one than its own, locks on rows do not make up for it: a key that is not there
+    // has none, so that two transactions that find it missing would both put it.
     if bit >= profile.isolation && info.isolations & bit != 0 {
         return Ok(bit);
     }

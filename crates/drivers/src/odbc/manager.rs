@@ -79,7 +79,8 @@ pub(super) struct Manager {
     _library: Library,
 }
 
-// SAFETY: an environment may be used by several threads; ODBC asks drivers and the manager for that.
+// SAFETY: an environment may be used by several threads; ODBC asks drivers and the manager for
+// that.
 unsafe impl Send for Manager {}
 // SAFETY: as above.
 unsafe impl Sync for Manager {}

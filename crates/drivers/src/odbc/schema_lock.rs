@@ -4,7 +4,8 @@
 //! On PostgreSQL who has the schema open shares an advisory lock, and who empties it holds it
 //! alone. On MariaDB a transaction that has read the table with the mark shares that table's
 //! metadata lock, and an alteration of the table needs that lock alone; who looks at the schema
-//! waits for a turn. SQLite, Informix and IRIS have no lock that outlives a transaction and ends with a connection.
+//! waits for a turn. SQLite, Informix and IRIS have no lock that outlives a transaction and ends
+//! with a connection.
 
 use super::connection::Connection;
 use super::dialect::{DialectProfile, MARKER};

@@ -232,7 +232,8 @@ impl PreparedStatement {
     /// Executes it; whether there is anything to fetch.
     fn run(&mut self, connection: &Connection, given: &[Datum<'_>]) -> Result<bool> {
         self.bind(connection, given)?;
-        // SAFETY: the statement is prepared, and every parameter is bound to a buffer that is there.
+        // SAFETY: the statement is prepared, and every parameter is bound to a buffer that is
+        // there.
         let code = unsafe { (self.manager.functions.Execute)(self.handle) };
         self.check(connection, code).inspect_err(|_| self.close())?;
         Ok(code != NO_DATA)

@@ -192,8 +192,8 @@ impl Database for PostgresqlDatabase {
     }
 
     /// By the counters of the database, which a session hands over when it is told to, and within a
-    /// second otherwise. What others do in a user's database is in them. Before version 15 they came
-    /// late by themselves, so they are not asked there.
+    /// second otherwise. What others do in a user's database is in them. Before version 15 they
+    /// came late by themselves, so they are not asked there.
     fn count_cache(&self) -> Result<Option<CacheCount<'_>>> {
         CacheCount::of_counters(CacheScope::Database, || {
             self.with_own(|connection| match can_flush_counters(connection) {
@@ -227,7 +227,8 @@ impl Database for PostgresqlDatabase {
         })
     }
 
-    /// A user's server checkpoints as its owner has set it: that is his, and takes a right over all.
+    /// A user's server checkpoints as its owner has set it: that is his, and takes a right over
+    /// all.
     fn checkpoint(&self) -> Result<()> {
         if self.is_external {
             return Ok(());

@@ -140,8 +140,8 @@ fn encode_numeric(out: &mut Vec<u8>, units: i64, scale: u8) {
 /// Reads a column of the type `of_type`. Whole numbers of an array are put into `numbers`.
 ///
 /// # Errors
-/// [`Error::Unsupported`] for a type that is none of [`Datum`]'s, [`Error::Engine`] for a number that
-/// has no room in it.
+/// [`Error::Unsupported`] for a type that is none of [`Datum`]'s, [`Error::Engine`] for a number
+/// that has no room in it.
 pub(super) fn decode<'a>(
     bytes: Option<&'a [u8]>,
     of_type: u32,

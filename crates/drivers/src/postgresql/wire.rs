@@ -50,7 +50,8 @@ impl Stream {
         }
     }
 
-    /// Whether what it carries can be read on the way: it goes over a network, and nothing hides it.
+    /// Whether what it carries can be read on the way: it goes over a network, and nothing hides
+    /// it.
     fn is_exposed(&self) -> std::io::Result<bool> {
         match self {
             Self::Unix(_) => Ok(false),
@@ -267,7 +268,8 @@ impl Connection {
         self.receive(&mut |_| Ok(ControlFlow::Continue(())), on_description)
     }
 
-    /// Executes statements without parameters, and shows the rows' columns as text with their names.
+    /// Executes statements without parameters, and shows the rows' columns as text with their
+    /// names.
     ///
     /// # Errors
     /// As [`Connection::finish`].

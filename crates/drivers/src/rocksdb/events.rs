@@ -7,8 +7,8 @@ use trueput_engine::EngineEvent;
 /// The text before the JSON of an event.
 const MARK: &str = "EVENT_LOG_v1 ";
 
-/// Flushes and compactions of a database in this folder since then, from `LOG` and from the `LOG.old.…`
-/// that each opening leaves; `None` where there is no such file.
+/// Flushes and compactions of a database in this folder since then, from `LOG` and from the
+/// `LOG.old.…` that each opening leaves; `None` where there is no such file.
 pub(crate) fn since(directory: &Path, since: SystemTime) -> Option<Vec<EngineEvent>> {
     let entries = std::fs::read_dir(directory).ok()?;
     let logs = entries.flatten().filter(|entry| {

@@ -188,8 +188,8 @@ impl Connection {
     /// second time would drop SQLite's locks.
     fn flush_file(&self) -> Result<()> {
         let mut file: *mut ffi::sqlite3_file = ptr::null_mut();
-        // SAFETY: the connection is open, and SQLITE_FCNTL_FILE_POINTER writes a pointer to the file
-        // object, which belongs to the connection and is open as long as it has methods.
+        // SAFETY: the connection is open, and SQLITE_FCNTL_FILE_POINTER writes a pointer to the
+        // file object, which belongs to the connection and is open as long as it has methods.
         let code = unsafe {
             let operation = ffi::SQLITE_FCNTL_FILE_POINTER;
             let wanted = (&raw mut file).cast();
@@ -214,8 +214,8 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        // SAFETY: the handle is closed once, and may be null. Were a statement still to be finalized,
-        // SQLite would refuse and leave the connection as it is.
+        // SAFETY: the handle is closed once, and may be null. Were a statement still to be
+        // finalized, SQLite would refuse and leave the connection as it is.
         unsafe { (self.api.sqlite3_close)(self.handle) };
     }
 }
@@ -231,7 +231,8 @@ impl Statement {
     /// them to SQLite only within [`Statement::step`].
     ///
     /// # Safety
-    /// `bytes` stay where they are until the last step before the statement is bound anew or dropped.
+    /// `bytes` stay where they are until the last step before the statement is bound anew or
+    /// dropped.
     #[inline]
     pub(super) unsafe fn bind(&self, index: c_int, bytes: &[u8]) -> c_int {
         let Ok(length) = c_int::try_from(bytes.len()) else {
@@ -346,8 +347,8 @@ impl Statement {
     /// As [`Statement::blob`].
     #[inline]
     pub(super) unsafe fn datum<'v>(&self, column: c_int) -> Result<Datum<'v>> {
-        // SAFETY: the statement stands on a row; the rest is the caller's promise. A blob's bytes are
-        // also a text's: the database is in UTF-8.
+        // SAFETY: the statement stands on a row; the rest is the caller's promise. A blob's bytes
+        // are also a text's: the database is in UTF-8.
         unsafe {
             match (self.api.sqlite3_column_type)(self.handle, column) {
                 ffi::SQLITE_INTEGER => {

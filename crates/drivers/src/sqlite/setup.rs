@@ -158,7 +158,8 @@ impl ConnectionSetup {
         if !self.waits_shortly {
             return connection.set_busy_timeout(self.busy_timeout_ms);
         }
-        // SAFETY: `wait_shortly` takes the timeout out of the pointer itself and follows no pointer.
+        // SAFETY: `wait_shortly` takes the timeout out of the pointer itself and follows no
+        // pointer.
         unsafe {
             let timeout = usize::try_from(self.busy_timeout_ms).unwrap_or(0);
             connection.set_busy_handler(wait_shortly, std::ptr::without_provenance_mut(timeout))

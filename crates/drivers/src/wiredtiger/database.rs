@@ -101,7 +101,8 @@ impl WiredTigerDatabase {
 }
 
 unsafe extern "C" fn keep_number(context: *mut c_void, name: *const c_char, number: i64) {
-    // SAFETY: `context` is what `WiredTigerDatabase::statistics` gave, and the name ends in a zero byte.
+    // SAFETY: `context` is what `WiredTigerDatabase::statistics` gave, and the name ends in a zero
+    // byte.
     let (found, name) = unsafe {
         (
             &mut *context.cast::<BTreeMap<String, Value>>(),
@@ -112,7 +113,8 @@ unsafe extern "C" fn keep_number(context: *mut c_void, name: *const c_char, numb
 }
 
 unsafe extern "C" fn keep_text(context: *mut c_void, text: *const c_char) {
-    // SAFETY: `context` is what `WiredTigerDatabase::metadata` gave, and the text ends in a zero byte.
+    // SAFETY: `context` is what `WiredTigerDatabase::metadata` gave, and the text ends in a zero
+    // byte.
     let (found, text) = unsafe { (&mut *context.cast::<String>(), CStr::from_ptr(text)) };
     *found = text.to_string_lossy().into_owned();
 }

@@ -47,8 +47,8 @@ fn die_in_child() {
     std::process::abort();
 }
 
-/// Runs this program's [`die_in_child`] with the same build and knobs, then counts what a new process
-/// finds. What it finds is a prefix of the commits, and the database takes new ones.
+/// Runs this program's [`die_in_child`] with the same build and knobs, then counts what a new
+/// process finds. What it finds is a prefix of the commits, and the database takes new ones.
 pub fn crash(engine: &dyn Engine, durability: Durability, given: &[(&str, Value)]) -> u64 {
     let folder = tempfile::tempdir().unwrap();
     let directory = folder.path().join("database");

@@ -103,8 +103,8 @@ fn the_levels_survive_what_the_table_says() {
 
 const ISOLATION: &str = include_str!("../../../../docs/ISOLATION.md");
 
-/// The beginnings of the rows that the table of docs/ISOLATION.md must have for an engine, but for its
-/// version: settings, and what is stated with them.
+/// The beginnings of the rows that the table of docs/ISOLATION.md must have for an engine, but for
+/// its version: settings, and what is stated with them.
 fn isolation_rows(engine: &dyn Engine) -> Vec<[String; 3]> {
     let name = engine.info().name;
     let first = Durability::ALL

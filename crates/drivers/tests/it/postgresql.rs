@@ -302,7 +302,8 @@ fn a_transaction_in_the_way_is_a_conflict_and_the_session_goes_on() {
     session.commit().unwrap();
 }
 
-/// A user's own database on the server of `place`: the connection that made it, and the engine on it.
+/// A user's own database on the server of `place`: the connection that made it, and the engine on
+/// it.
 fn shop(place: &TestDirectory) -> (Box<dyn Database>, Box<dyn Engine>) {
     let owner = open(&ENGINE, place.path(), Durability::Sync, &[]).unwrap();
     as_owner(&*owner, "CREATE DATABASE shop");

@@ -1,6 +1,6 @@
-//! The schedules, and how the anomaly that each invites is told from what its transactions read, how
-//! they ended and what they left. When a step was done plays no part, so that a slow machine may hide
-//! an anomaly but never makes one up.
+//! The schedules, and how the anomaly that each invites is told from what its transactions read,
+//! how they ended and what they left. When a step was done plays no part, so that a slow machine
+//! may hide an anomaly but never makes one up.
 
 use super::schedule::{History, Key, ReadMethod, Step};
 use crate::Mode;
@@ -241,8 +241,8 @@ fn write_skew(by: ReadMethod, variant: &'static str) -> Anomaly {
     }
 }
 
-/// A. Fekete et al., "A Read-Only Transaction Anomaly under Snapshot Isolation", SIGMOD Record 2004:
-/// the third sees the second's write and not the first's, which did not see the second's.
+/// A. Fekete et al., "A Read-Only Transaction Anomaly under Snapshot Isolation", SIGMOD Record
+/// 2004: the third sees the second's write and not the first's, which did not see the second's.
 fn read_only_anomaly() -> Anomaly {
     Anomaly {
         phenomenon: Phenomenon::WriteSkew,

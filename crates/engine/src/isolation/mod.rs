@@ -1,10 +1,10 @@
 //! The anomaly suite: whether an engine shows what the isolation that its driver states proscribes.
 //!
 //! For each phenomenon there are schedules of two or three transactions that invite it. An engine
-//! prevents an anomaly by making a transaction wait, by refusing one with a conflict, or by what each
-//! is shown; where none of this happens, the anomaly occurs. One that occurs refutes every level that
-//! proscribes it. One that does not occur proves nothing: schedules are few, and the transactions of
-//! one process.
+//! prevents an anomaly by making a transaction wait, by refusing one with a conflict, or by what
+//! each is shown; where none of this happens, the anomaly occurs. One that occurs refutes every
+//! level that proscribes it. One that does not occur proves nothing: schedules are few, and the
+//! transactions of one process.
 
 mod anomalies;
 mod schedule;
@@ -257,8 +257,8 @@ fn run_one(
     })
 }
 
-/// Puts x and y of every schedule, and between the letters so many records that the keys of a schedule
-/// lie on four pages: an engine that locks pages must not seem to lock records or ranges.
+/// Puts x and y of every schedule, and between the letters so many records that the keys of a
+/// schedule lie on four pages: an engine that locks pages must not seem to lock records or ranges.
 fn fill(database: &dyn Database, schedules: usize, longest: usize) -> Outcome<()> {
     const FILLERS: u8 = 100;
     let mut session = database.session().at("session")?;

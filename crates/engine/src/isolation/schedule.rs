@@ -1,9 +1,9 @@
-//! Runs a schedule: the steps of several transactions in a fixed order, each transaction in a session
-//! on a thread of its own.
+//! Runs a schedule: the steps of several transactions in a fixed order, each transaction in a
+//! session on a thread of its own.
 //!
 //! A step that an engine makes wait is left waiting, and the schedule goes on with the others; what
-//! the waiting transaction would do next is done when it is let through. So an engine that locks and
-//! one that takes its writers in turn come to an end like any other.
+//! the waiting transaction would do next is done when it is let through. So an engine that locks
+//! and one that takes its writers in turn come to an end like any other.
 
 use crate::conformance::support::{Fault, Outcome, StepContext, get, guarded, scan};
 use crate::{Database, Direction, Error, KeyRange, Mode, Session};
@@ -51,8 +51,8 @@ impl Key {
         format!("{letter}{schedule:03}{last}").into_bytes()
     }
 
-    /// The ends of a range that holds this key of the schedule and no other. No record lies in it that
-    /// transactions could both lock.
+    /// The ends of a range that holds this key of the schedule and no other. No record lies in it
+    /// that transactions could both lock.
     fn surroundings(self, schedule: usize) -> (Vec<u8>, Vec<u8>) {
         let key = self.bytes(schedule);
         let prefix = &key[..key.len() - 1];
@@ -265,8 +265,8 @@ impl Scheduler {
 }
 
 impl Drop for Scheduler {
-    /// Has the threads end, since they have the database open. One that an engine does not return to
-    /// is left behind.
+    /// Has the threads end, since they have the database open. One that an engine does not return
+    /// to is left behind.
     fn drop(&mut self) {
         for worker in &mut self.workers {
             worker.steps = None;

@@ -96,8 +96,8 @@ pub struct Figures {
     pub peak_memory_bytes: f64,
     /// The database on disk, bytes.
     pub database_bytes: f64,
-    /// Asks of the engine's own cache that found what they wanted, of all asks in the interval, 0 to 1;
-    /// `None` where the engine does not tell.
+    /// Asks of the engine's own cache that found what they wanted, of all asks in the interval, 0
+    /// to 1; `None` where the engine does not tell.
     pub cache_hit_ratio: Option<f64>,
     /// By kind, what the engine did by itself in the interval of the first trial; `None` where it
     /// does not tell.

@@ -148,8 +148,8 @@ fn slowest_kind(ranking: &Ranking) -> &str {
     slowest.map_or(&ranking.headline, |(_, kind)| kind)
 }
 
-/// The response time of an open loop; else the latency of commits, of the headline operation, or, of
-/// a mix, of its slowest kind.
+/// The response time of an open loop; else the latency of commits, of the headline operation, or,
+/// of a mix, of its slowest kind.
 fn latency(ranking: &Ranking, cell: &Cell) -> Option<LatencyFigure> {
     if let (Some(_), Some(at_rate)) = (ranking.rate_per_s, &cell.at_rate) {
         return Some(LatencyFigure {

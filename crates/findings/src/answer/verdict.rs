@@ -138,8 +138,8 @@ pub(super) fn ranking_verdict(
     }
 }
 
-/// Why nothing is claimed of the best and this cell; `None` where something is, or where nothing was
-/// compared.
+/// Why nothing is claimed of the best and this cell; `None` where something is, or where nothing
+/// was compared.
 pub fn why(best: &Cell, cell: &Cell, noise: Option<&Noise>) -> Option<Tie> {
     let (one, other) = (best.figures.headline_per_s, cell.figures.headline_per_s);
     let floor = noise.map_or(0.0, |noise| noise.floor);

@@ -1,5 +1,5 @@
-//! What held a trial, second by second, with the evidence: rules over what was sampled, in the order
-//! in which they stand in [`judge`]. `docs/METHOD.md` says why each threshold is where it is.
+//! What held a trial, second by second, with the evidence: rules over what was sampled, in the
+//! order in which they stand in [`judge`]. `docs/METHOD.md` says why each threshold is where it is.
 
 mod trial;
 mod words;
@@ -116,7 +116,8 @@ pub struct Evidence {
     pub reads_per_s: f64,
     /// Bytes written by the device per second.
     pub written_bytes_per_s: f64,
-    /// The part of the looks at the workers that found one waiting for I/O; `None` in older records.
+    /// The part of the looks at the workers that found one waiting for I/O; `None` in older
+    /// records.
     pub io_wait_share: Option<f64>,
     /// The part of the time in which some task of the machine waited for I/O.
     pub io_pressure_share: f64,
@@ -299,7 +300,8 @@ pub fn judge(seen: &Evidence, setting: &Setting) -> Bottleneck {
     if seen.cpu_share >= 0.8 {
         return match (seen.harness_share >= 0.5, seen.kernel_share >= 0.5) {
             (true, _) => Bottleneck::Harness,
-            // A worker that flushes burns kernel time and waits; one that only burns it is CPU-bound.
+            // A worker that flushes burns kernel time and waits; one that only burns it is
+            // CPU-bound.
             (false, true) => Bottleneck::CpuInKernel,
             (false, false) => Bottleneck::CpuInEngine,
         };

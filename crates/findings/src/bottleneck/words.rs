@@ -62,8 +62,8 @@ impl Evidence {
         format!("waits {:.0}/s", self.voluntary_switches_per_s)
     }
 
-    /// Whether the workers waited for I/O; in older records, whether the device and the machine were
-    /// busy with it.
+    /// Whether the workers waited for I/O; in older records, whether the device and the machine
+    /// were busy with it.
     fn waiting(&self) -> Vec<String> {
         let seen = self
             .io_wait_share

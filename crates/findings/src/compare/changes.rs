@@ -94,8 +94,8 @@ pub fn between_runs(first: &Side, second: &Side) -> Vec<Change> {
     changes
 }
 
-/// HardwareLimits of the machine that differ by more than their probes scatter: where a disk or the memory
-/// is not as fast as it was, a slower engine is no wonder.
+/// HardwareLimits of the machine that differ by more than their probes scatter: where a disk or the
+/// memory is not as fast as it was, a slower engine is no wonder.
 fn of_ceilings(first: &[TrialRecord], second: &[TrialRecord]) -> Vec<Change> {
     let limits = alike::limits(first, second).into_iter();
     let differing = limits.filter(|limit| limit.rise().abs() > CEILING_SCATTER);
@@ -141,8 +141,8 @@ pub fn between_cells(first: &SideCell<'_>, second: &SideCell<'_>) -> Vec<Change>
     changes
 }
 
-/// Adds what the engine reports to the knobs that were asked for. Where it confirms a knob, that one
-/// is told alone, with the value that the engine had where none was asked for.
+/// Adds what the engine reports to the knobs that were asked for. Where it confirms a knob, that
+/// one is told alone, with the value that the engine had where none was asked for.
 fn told_once(changes: &mut Vec<Change>, reported: Vec<Change>) {
     let confirms = |asked: &str, had: &str| asked == NOT_STATED || asked == had;
     for report in reported {

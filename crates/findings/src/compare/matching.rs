@@ -22,10 +22,11 @@ pub(super) struct Matched<'a> {
     pub incomparable: Vec<String>,
 }
 
-/// Finds for each cell of the first side the one of the second that it is compared with: of the same
-/// workload, level, settings, workers and conditions, but for what a side's selector names (except the
-/// workload and the level, which are never crossed); and of these the one of the same build and
-/// knobs, else of the same build, else of the same engine, else the only one that there is.
+/// Finds for each cell of the first side the one of the second that it is compared with: of the
+/// same workload, level, settings, workers and conditions, but for what a side's selector names
+/// (except the workload and the level, which are never crossed); and of these the one of the same
+/// build and knobs, else of the same build, else of the same engine, else the only one that there
+/// is.
 ///
 /// # Errors
 /// [`Error::NotComparable`] where that leaves nothing, with what differs.

@@ -156,8 +156,8 @@ pub struct CellResult {
     pub second_marks: Vec<Mark>,
     /// The kind of operation whose rate is compared.
     pub headline: String,
-    /// Where both sides are open loops that kept one rate: the response times that are compared, and
-    /// not the rates, which tell nothing apart then.
+    /// Where both sides are open loops that kept one rate: the response times that are compared,
+    /// and not the rates, which tell nothing apart then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub responses: Option<Responses>,
     /// The first side's rates, per second.
@@ -169,8 +169,8 @@ pub struct CellResult {
     pub comparison: Comparison,
     /// Why no difference is claimed; `None` where one is, or where fewer than three repeats count.
     pub tie: Option<Tie>,
-    /// The repeats of each that would probably show the difference that is seen, where these are too
-    /// few and a thousand would be enough.
+    /// The repeats of each that would probably show the difference that is seen, where these are
+    /// too few and a thousand would be enough.
     pub repeats_needed: Option<usize>,
     /// Trials of the second side that failed or are invalid, one phrase each.
     pub second_broken: Vec<String>,
@@ -272,8 +272,8 @@ impl CellResult {
     }
 
     /// How much slower the second may be, as a part of the first's rate or response time, where the
-    /// interval holds more than `part` and lies not wholly beyond it: the repeats cannot tell. `None`
-    /// where they can, or where there is no interval.
+    /// interval holds more than `part` and lies not wholly beyond it: the repeats cannot tell.
+    /// `None` where they can, or where there is no interval.
     #[must_use]
     pub fn cannot_tell(&self, part: f64) -> Option<f64> {
         let ratio = self.comparison.ratio?;
@@ -511,8 +511,8 @@ fn result(
 /// What each repeat came to.
 type ByRepeat = BTreeMap<u32, f64>;
 
-/// The response times of two open loops that kept one rate, and whether they are in pairs; `None` of
-/// any others.
+/// The response times of two open loops that kept one rate, and whether they are in pairs; `None`
+/// of any others.
 fn responses(
     first: &SideCell<'_>,
     second: &SideCell<'_>,

@@ -158,8 +158,9 @@ impl Selector {
         named.map(|(name, _)| name.as_str()).collect()
     }
 
-    /// As it is to be read for a run: `sqlite` is the contender of that name where there is one, and
-    /// else any build of the engine; else what a report calls so, or a build by the end of its path.
+    /// As it is to be read for a run: `sqlite` is the contender of that name where there is one,
+    /// and else any build of the engine; else what a report calls so, or a build by the end of its
+    /// path.
     pub(super) fn within(mut self, report: &Run) -> Self {
         let (Some(word), Some(whole)) = (self.contender.clone(), self.whole.clone()) else {
             return self;

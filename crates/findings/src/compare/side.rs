@@ -63,8 +63,8 @@ impl SideCell<'_> {
 }
 
 impl Side {
-    /// The run and the selector in `RUN` or `RUN:WORDS`. A path that has a colon of its own is taken as
-    /// it stands.
+    /// The run and the selector in `RUN` or `RUN:WORDS`. A path that has a colon of its own is
+    /// taken as it stands.
     ///
     /// # Errors
     /// As [`Selector::parse`].

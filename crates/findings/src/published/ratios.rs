@@ -56,8 +56,8 @@ pub(super) fn tables(
         .collect()
 }
 
-/// Each column over the base's, row by row, ours beside theirs with the same keys. Rows that have no
-/// counterpart are named by their own.
+/// Each column over the base's, row by row, ours beside theirs with the same keys. Rows that have
+/// no counterpart are named by their own.
 fn across_columns(
     across: &ColumnsByDimension,
     columns: &[ComparedColumn],
@@ -103,8 +103,8 @@ fn across_columns(
     })
 }
 
-/// A ratio of each row of ours with that of the row of theirs that has the same keys, and after them
-/// those of theirs that stand beside none of ours.
+/// A ratio of each row of ours with that of the row of theirs that has the same keys, and after
+/// them those of theirs that stand beside none of ours.
 fn paired(
     columns: &[ComparedColumn],
     ours: &[ComparedRow],

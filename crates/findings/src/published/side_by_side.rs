@@ -50,8 +50,8 @@ pub struct ComparedColumn {
     /// The value whose figures stand in it, in a table with a column for each value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
-    /// Of a key that grows with the scale: our size over theirs at the same place of it. Rows match by
-    /// that place, and not by the size.
+    /// Of a key that grows with the scale: our size over theirs at the same place of it. Rows match
+    /// by that place, and not by the size.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scale: Option<f64>,
 }

@@ -34,8 +34,8 @@ pub enum Shape {
 
 /// Where the mean of a series changes: the indexes at which a new stretch begins, by binary
 /// segmentation (Scott and Knott, 1974) of the sum of squares, with a penalty of Bayes' criterion
-/// for each change. Among the hundreds of seconds of a trial, what scatters without a pattern has no
-/// change; for the few runs of a history, [`super::level_changes`] asks for more.
+/// for each change. Among the hundreds of seconds of a trial, what scatters without a pattern has
+/// no change; for the few runs of a history, [`super::level_changes`] asks for more.
 #[must_use]
 pub fn change_points(values: &[f64]) -> Vec<usize> {
     let Some(noise) = noise_variance(values) else {

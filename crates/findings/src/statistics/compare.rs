@@ -55,8 +55,8 @@ pub struct Comparison {
     /// The smallest ratio above 1 that as many repeats, scattering so, would have shown four times
     /// in five.
     pub smallest_ratio: Option<f64>,
-    /// What Holm's order goes by: the chance of such a ratio if there were no difference, and 1 where
-    /// ranks and signs do not agree or it is too near to 1 to be claimed at any level.
+    /// What Holm's order goes by: the chance of such a ratio if there were no difference, and 1
+    /// where ranks and signs do not agree or it is too near to 1 to be claimed at any level.
     #[serde(skip)]
     pub chance: f64,
 }
@@ -102,12 +102,12 @@ pub fn compare(first: &[f64], second: &[f64], paired: bool) -> Comparison {
 }
 
 /// As [`compare`], for one of several comparisons that are read together: the more there are, the
-/// wider the interval that must leave out 1, so that all of them together claim a difference between
-/// equals no more than once in twenty.
+/// wider the interval that must leave out 1, so that all of them together claim a difference
+/// between equals no more than once in twenty.
 ///
 /// A difference is claimed where three things agree: the interval of the ratio does not hold 1; the
-/// ranks, or the signs of the pairs, speak for it as strongly, or as strongly as so few repeats can;
-/// and the ratio is away from 1 by more than what equals differ by on account of their turns.
+/// ranks, or the signs of the pairs, speak for it as strongly, or as strongly as so few repeats
+/// can; and the ratio is away from 1 by more than what equals differ by on account of their turns.
 #[must_use]
 pub fn compare_among(
     first: &[f64],
@@ -167,8 +167,8 @@ pub fn suspicion_level(comparisons: usize) -> f64 {
 }
 
 /// Whether the second looks slower by more than `part`, though a claim may ask for more: the ratio
-/// lies beyond, every pair says so (without pairs: each value of one against each of the other), and
-/// Student's interval at `level` leaves out 1.
+/// lies beyond, every pair says so (without pairs: each value of one against each of the other),
+/// and Student's interval at `level` leaves out 1.
 #[must_use]
 pub fn looks_slower(first: &[f64], second: &[f64], paired: bool, part: f64, level: f64) -> bool {
     let (ratio, agreed) = match paired {
@@ -187,8 +187,8 @@ pub fn looks_slower(first: &[f64], second: &[f64], paired: bool, part: f64, leve
     agreed && ratio.is_some_and(beyond)
 }
 
-/// How the logarithms of repeats scatter: what a difference of two of them does, corrected for that a
-/// deviation of few values is below the true one more often than above it.
+/// How the logarithms of repeats scatter: what a difference of two of them does, corrected for that
+/// a deviation of few values is below the true one more often than above it.
 struct Scatter {
     variance: f64,
     paired: bool,
@@ -231,8 +231,8 @@ impl Scatter {
 }
 
 /// The smallest ratio above 1 that as many repeats would have shown with a chance of 80 %, if the
-/// second scattered as both do: from the power of Student's test of logarithms at that level. `None`
-/// for fewer than three repeats on a side, or where a rate is not above 0.
+/// second scattered as both do: from the power of Student's test of logarithms at that level.
+/// `None` for fewer than three repeats on a side, or where a rate is not above 0.
 #[must_use]
 pub fn smallest_ratio(first: &[f64], second: &[f64], paired: bool, level: f64) -> Option<f64> {
     let scatter = Scatter::of(first, second, paired)?;

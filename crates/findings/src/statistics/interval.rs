@@ -72,8 +72,8 @@ pub(super) fn below(state: &mut u64, limit: usize) -> usize {
 }
 
 /// The chance of a mean of logarithms so far from 0, or further, if the true one were 0: of `after`
-/// over `before`, by Student's test of the pairs, or by Welch's without pairs; two-sided. `None` where
-/// there is no interval.
+/// over `before`, by Student's test of the pairs, or by Welch's without pairs; two-sided. `None`
+/// where there is no interval.
 #[must_use]
 pub(super) fn log_ratio_chance(before: &[f64], after: &[f64], paired: bool) -> Option<f64> {
     let (mean, error, freedom) = match paired {
@@ -87,8 +87,8 @@ pub(super) fn log_ratio_chance(before: &[f64], after: &[f64], paired: bool) -> O
     Some(2.0 * student.cdf(-(mean / error).abs()))
 }
 
-/// The geometric mean of `values` with Student's interval of their logarithms. `None` for fewer than
-/// three values, or where one is not above 0.
+/// The geometric mean of `values` with Student's interval of their logarithms. `None` for fewer
+/// than three values, or where one is not above 0.
 #[must_use]
 pub fn geometric_mean(values: &[f64], level: f64) -> Option<Interval> {
     let (mean, variance) = moments(&logarithms(values)?)?;

@@ -112,8 +112,8 @@ mod tests {
     #[test]
     fn the_test_of_one_place_is_students() {
         // t² is 10 with 4 degrees of freedom, whose distribution has a closed form: p is
-        // 1 - 3/4 sqrt(10/3.5) (1 - 10/3.5/12). scipy 1.17.1: ttest_ind([1, 2, 3], [4, 5, 7]).pvalue
-        // is 0.03410942316740962.
+        // 1 - 3/4 sqrt(10/3.5) (1 - 10/3.5/12). scipy 1.17.1: ttest_ind([1, 2, 3], [4, 5,
+        // 7]).pvalue is 0.03410942316740962.
         let clearest = clearest_step(&[1.0, 2.0, 3.0, 4.0, 5.0, 7.0]);
         assert!((clearest * 4.0 - 10.0).abs() < 1e-9, "{clearest}");
         assert!((student(clearest, 6) - 0.034_109_423_167).abs() < 1e-9);

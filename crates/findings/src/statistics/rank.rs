@@ -22,8 +22,8 @@ pub struct RankTest {
 /// approximated with a correction for continuity. `None` where a sample is empty or has what is no
 /// number.
 ///
-/// The exact distribution is counted here: that of `statrs` 0.19.1 does not agree with `SciPy` where
-/// the samples do not overlap.
+/// The exact distribution is counted here: that of `statrs` 0.19.1 does not agree with `SciPy`
+/// where the samples do not overlap.
 #[must_use]
 pub fn rank_test(first: &[f64], second: &[f64]) -> Option<RankTest> {
     if first.iter().chain(second).any(|value| !value.is_finite()) {
@@ -111,8 +111,8 @@ pub(super) struct SignTest {
     pub least_p_value: f64,
 }
 
-/// The sign test (Arbuthnott, 1710): in how many pairs the second is ahead. Pairs of equals count for
-/// neither side.
+/// The sign test (Arbuthnott, 1710): in how many pairs the second is ahead. Pairs of equals count
+/// for neither side.
 pub(super) fn sign_test(first: &[f64], second: &[f64]) -> SignTest {
     let pairs = || first.iter().zip(second);
     let won = pairs().filter(|(a, b)| b > a).count();
@@ -172,8 +172,8 @@ mod tests {
 
     #[test]
     fn tied_ranks_agree_with_scipy() {
-        // scipy 1.17.1: mannwhitneyu(method='asymptotic'), and mannwhitneyu(second, first).statistic
-        // over the 42 pairs.
+        // scipy 1.17.1: mannwhitneyu(method='asymptotic'), and mannwhitneyu(second,
+        // first).statistic over the 42 pairs.
         let first = [1.0, 2.0, 2.0, 3.0, 5.0, 7.0];
         let second = [2.0, 3.0, 4.0, 4.0, 8.0, 9.0, 9.0];
         let test = rank_test(&first, &second).unwrap();

@@ -28,8 +28,9 @@ impl Tie {
     }
 }
 
-/// Why nothing is claimed of two whose repeats are summed up so; `None` where something is, or where
-/// nothing was compared. `floor` is how far apart repeats of their runs typically lie, as a share.
+/// Why nothing is claimed of two whose repeats are summed up so; `None` where something is, or
+/// where nothing was compared. `floor` is how far apart repeats of their runs typically lie, as a
+/// share.
 #[must_use]
 pub fn tie(comparison: &Comparison, one: &Summary, other: &Summary, floor: f64) -> Option<Tie> {
     let ratio = comparison.ratio?;

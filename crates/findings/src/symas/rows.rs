@@ -99,8 +99,8 @@ fn row(trial: &TrialRecord, readers: Option<u32>, used: &Used<'_>) -> SymasRow {
     }
 }
 
-/// Engines whose processes map the database, so that its pages count as theirs already: the document
-/// takes the larger of both there.
+/// Engines whose processes map the database, so that its pages count as theirs already: the
+/// document takes the larger of both there.
 fn maps_its_database(engine: &str) -> bool {
     matches!(engine, "lmdb" | "mdbx")
 }

@@ -233,8 +233,9 @@ macro_rules! condition {
 
 /// Declares the conditions, a row each:
 ///
-/// `NAME [or FORMER_NAME] VALUE_NAME FORM: LIST = READ, trial FIELD = MAKE, as WRITE`: the plan's values are read
-/// into the list; a value of it makes the field of a trial, which is written for people.
+/// `NAME [or FORMER_NAME] VALUE_NAME FORM: LIST = READ, trial FIELD = MAKE, as WRITE`: the plan's
+/// values are read into the list; a value of it makes the field of a trial, which is written for
+/// people.
 macro_rules! conditions {
     ($(
         $(#[doc = $help:literal])+

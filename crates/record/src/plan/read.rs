@@ -387,7 +387,8 @@ impl Reader<'_> {
     }
 }
 
-/// Names with commas between them as a plan's list; `None` for one name, and for a path or an address.
+/// Names with commas between them as a plan's list; `None` for one name, and for a path or an
+/// address.
 fn as_list(names: &str) -> Option<String> {
     let parts: Vec<_> = names.split(',').map(str::trim).collect();
     let is_name = |part: &&str| part.bytes().all(|byte| byte.is_ascii_alphanumeric());

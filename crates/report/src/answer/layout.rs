@@ -60,8 +60,8 @@ impl Layout {
         lines
     }
 
-    /// Rows in columns, the first of which is as wide as the others let it be; so many from the left
-    /// are set to the left, the others to the right.
+    /// Rows in columns, the first of which is as wide as the others let it be; so many from the
+    /// left are set to the left, the others to the right.
     pub(crate) fn aligned<const N: usize>(self, rows: &[[String; N]], left: usize) -> Vec<String> {
         let rows: Vec<_> = rows
             .iter()

@@ -9,7 +9,8 @@ use trueput_findings::units::{nanoseconds, number};
 /// More rankings than these are counted.
 const MOST_RANKINGS: usize = 8;
 
-/// A contender with the figure that orders its ranking: the rate, and at one rate the response time.
+/// A contender with the figure that orders its ranking: the rate, and at one rate the response
+/// time.
 fn figure(row: &AnswerRow) -> String {
     let response = row.latency.as_ref().filter(|latency| latency.is_response);
     match (row.verdict, response) {

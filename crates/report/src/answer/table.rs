@@ -1,4 +1,5 @@
-//! The columns of an answer's rows: the same widths for all rankings, so that they can be read down.
+//! The columns of an answer's rows: the same widths for all rankings, so that they can be read
+//! down.
 
 use crate::answer::layout::{cut_middle, shown, width};
 use crate::text_width::{padded, set_right};

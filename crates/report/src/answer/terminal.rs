@@ -37,9 +37,9 @@ type Line = (Paint, String);
 /// What writes an answer for a terminal.
 pub trait AnswerText {
     /// The answer as text that fits the layout: never more lines, none wider. `closing` comes last,
-    /// where the eye is when a command ends: commands and paths. It is never cut: what else there is
-    /// makes room for it, and only where it alone has more lines than the layout there are more. It
-    /// ends with a newline.
+    /// where the eye is when a command ends: commands and paths. It is never cut: what else there
+    /// is makes room for it, and only where it alone has more lines than the layout there are more.
+    /// It ends with a newline.
     #[must_use]
     fn render(&self, layout: Layout, closing: &[String]) -> String;
 

@@ -81,8 +81,8 @@ pub(super) fn certainty(ranking: &RankingAnswer) -> String {
     }
 }
 
-/// The same as [`certainty`] with every name, a sentence for each reason why contenders are not told
-/// apart.
+/// The same as [`certainty`] with every name, a sentence for each reason why contenders are not
+/// told apart.
 pub(crate) fn findings(ranking: &RankingAnswer) -> Vec<String> {
     if matches!(
         ranking.verdict,

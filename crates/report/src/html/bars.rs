@@ -1,5 +1,5 @@
-//! The chart that a ranking goes by: a bar for each contender, with its repeats and the interval that its
-//! verdict used.
+//! The chart that a ranking goes by: a bar for each contender, with its repeats and the interval
+//! that its verdict used.
 
 use super::figures::capital;
 use crate::chart::{Chart, Column, Group, Kind, Unit};
@@ -120,9 +120,9 @@ fn responses(report: &Run, ranking: &Ranking, rate_per_s: f64) -> Option<Chart> 
     })
 }
 
-/// The median of a cell, the ends of its interval, and its repeats. The interval is that of the ratio
-/// to the leader, times the leader's figure: where it holds the leader's figure, no difference is
-/// claimed.
+/// The median of a cell, the ends of its interval, and its repeats. The interval is that of the
+/// ratio to the leader, times the leader's figure: where it holds the leader's figure, no
+/// difference is claimed.
 fn row(
     median: f64,
     compared: Option<Comparison>,

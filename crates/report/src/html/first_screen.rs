@@ -1,4 +1,5 @@
-//! The first table of the page: who leads at each promise, by how much, and whether that is certain.
+//! The first table of the page: who leads at each promise, by how much, and whether that is
+//! certain.
 
 use super::blocks::escaped;
 use crate::answer::subject;
@@ -23,8 +24,8 @@ pub(crate) fn first_ranking(answer: &Answer) -> Option<&Subject> {
     ranked.or_else(figures)
 }
 
-/// The line to which a ranking of a single contender, or of the harness alone, is folded; `None` for
-/// any other.
+/// The line to which a ranking of a single contender, or of the harness alone, is folded; `None`
+/// for any other.
 pub(crate) fn folded(ranking: &Ranking) -> Option<String> {
     let mut contenders = ranking.contenders();
     let (what, one) = match (contenders.next(), contenders.next()) {

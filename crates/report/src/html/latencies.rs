@@ -1,4 +1,5 @@
-//! Charts of times by percentile: how long operations took, and how long users of an open loop waited.
+//! Charts of times by percentile: how long operations took, and how long users of an open loop
+//! waited.
 
 use super::figures::MEDIAN_REPEAT;
 use super::representative::Representative;

@@ -1,5 +1,5 @@
-//! Names of tables and charts that nothing else on the page has: labels, captions and file names are
-//! made of them.
+//! Names of tables and charts that nothing else on the page has: labels, captions and file names
+//! are made of them.
 
 use crate::document::Block;
 use std::collections::BTreeMap;
@@ -29,8 +29,8 @@ impl Names {
     }
 }
 
-/// What to call each block of a section, where it is a table: the first by the section's title, others
-/// by the nearest heading, or the text since the table before.
+/// What to call each block of a section, where it is a table: the first by the section's title,
+/// others by the nearest heading, or the text since the table before.
 pub(crate) fn captions(section: &str, blocks: &[Block]) -> Vec<String> {
     let (mut heading, mut text) = (None, None);
     let mut tables = 0;
@@ -63,7 +63,8 @@ pub(crate) fn captions(section: &str, blocks: &[Block]) -> Vec<String> {
     captions
 }
 
-/// As much of a text as may name something: all of it, its first sentence, or up to its first colon.
+/// As much of a text as may name something: all of it, its first sentence, or up to its first
+/// colon.
 fn beginning(text: &str) -> Option<&str> {
     let ends = [Some(text.len()), text.find(". "), text.find(": ")];
     let mut parts = ends.into_iter().flatten().map(|end| &text[..end]);

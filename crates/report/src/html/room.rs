@@ -39,8 +39,8 @@ const NARROW: Screen = Screen {
     breaks: true,
 };
 
-/// The least width of a name and of words that are broken into lines, and the widths of words and of a
-/// name that take several lines on a wide page, pixels: as in the style sheet.
+/// The least width of a name and of words that are broken into lines, and the widths of words and
+/// of a name that take several lines on a wide page, pixels: as in the style sheet.
 const NAME: usize = 112;
 const WORDS: usize = 80;
 const LONG_WORDS: usize = 288;
@@ -49,8 +49,8 @@ const LONG_NAME: usize = 352;
 /// A name or words with no more characters than this stay on one line on a wide page.
 pub(super) const SHORT: usize = 32;
 
-/// The class of each column that is out of sight until it is asked for: `spare` everywhere, `narrow`
-/// on a narrow page only.
+/// The class of each column that is out of sight until it is asked for: `spare` everywhere,
+/// `narrow` on a narrow page only.
 pub(super) fn classes(table: &Table) -> Vec<Option<&'static str>> {
     let mut order: Vec<usize> = (0..table.columns.len()).collect();
     order.sort_by_key(|index| table.columns[*index].dispensable);

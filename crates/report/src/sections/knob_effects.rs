@@ -50,15 +50,15 @@ pub(crate) struct Effect {
     pub base: Value,
     /// The rate over that at the base value, with its evidence.
     pub rate: Comparison,
-    /// The rate over the base's: of the geometric means over the repeats, as the evidence has it; of
-    /// the medians where fewer than three repeats count.
+    /// The rate over the base's: of the geometric means over the repeats, as the evidence has it;
+    /// of the medians where fewer than three repeats count.
     pub rate_ratio: f64,
     /// Peak memory over the base's.
     pub memory_ratio: f64,
     /// The database's size over the base's.
     pub database_ratio: f64,
-    /// At what else it stood, where the same turn was made elsewhere too: `journal_buffers=128`. Empty
-    /// where it was not.
+    /// At what else it stood, where the same turn was made elsewhere too: `journal_buffers=128`.
+    /// Empty where it was not.
     pub besides: String,
     /// What turning it away from its default gives up, in the driver's words; may be empty.
     pub gives_up: String,

@@ -126,8 +126,8 @@ pub(crate) fn seconds(measurement: &Measurement, kind: &str) -> Vec<f64> {
     rates
 }
 
-/// Which trials of a cell warm up, and for how long; which fall, and which have no level. The falls of
-/// those in `elsewhere` are told by the section on cliffs.
+/// Which trials of a cell warm up, and for how long; which fall, and which have no level. The falls
+/// of those in `elsewhere` are told by the section on cliffs.
 fn within(cell: &Repeats<'_>, elsewhere: &BTreeSet<&str>) -> Option<String> {
     let told = cell.trials.iter().filter_map(|trial| {
         let rates = seconds(trial.measurement.as_ref()?, &cell.headline);

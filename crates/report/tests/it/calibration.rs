@@ -154,8 +154,8 @@ fn a_slowdown_of_a_twentieth_is_found_nine_times_in_ten_where_repeats_scatter_by
     }
 }
 
-/// How often a gate of so many results fails where that many contenders run at `factor` of the first's
-/// rate.
+/// How often a gate of so many results fails where that many contenders run at `factor` of the
+/// first's rate.
 fn gate_fails(noise: Noise, count: usize, repeats: usize, part: f64, factor: f64) -> [f64; 2] {
     const ROUNDS: usize = 4_000;
     let level = suspicion_level(count);

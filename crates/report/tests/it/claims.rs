@@ -1,4 +1,5 @@
-//! That a report claims no more than the rule for differences allows, however much is read together.
+//! That a report claims no more than the rule for differences allows, however much is read
+//! together.
 
 use crate::support::{report, spec, terminal, valid};
 use trueput_findings::Run;

@@ -121,8 +121,8 @@ fn between<'a>(text: &'a str, before: &str, after: &str) -> &'a str {
     rest.split_once(after).unwrap().0
 }
 
-/// The rows of the chart of shares: the name, what is written out, and of each bar where it begins, how
-/// wide it is and what it says.
+/// The rows of the chart of shares: the name, what is written out, and of each bar where it begins,
+/// how wide it is and what it says.
 fn shares(page: &str) -> Vec<(&str, &str, Vec<[&str; 3]>)> {
     let figure = between(page, "<figure class=\"chart Shares\"", "</figure>");
     let rows = figure.split("<svg class=\"row\"").skip(1);

@@ -95,8 +95,8 @@ fn trials_that_differ_in_their_workers_alone_are_told_apart() {
 fn a_cliff_behind_short_seconds_lies_where_the_clock_says_and_has_the_events_of_that_time() {
     let mut trial = told(0, 1);
     let measured = trial.measurement.as_mut().unwrap();
-    // Three half seconds at first, which are too short to say a rate; then the rate falls at 11.5 s,
-    // and is back at 16.6 s.
+    // Three half seconds at first, which are too short to say a rate; then the rate falls at 11.5
+    // s, and is back at 16.6 s.
     let mut ends = vec![0.5, 1.0];
     ends.extend((1..=11).map(|second| f64::from(second) + 0.5));
     ends.extend((12..=26).map(|second| f64::from(second) + 0.6));

@@ -1,4 +1,5 @@
-//! Pictures of the page of a run, at two widths: the ones in the repository's documents are made here.
+//! Pictures of the page of a run, at two widths: the ones in the repository's documents are made
+//! here.
 //!
 //! With the environment's `TRUEPUT_PICTURES_OF=RUN` they are of that run, and go to `docs/images`
 //! (`scripts/page-pictures RUN`); without, of a run made up here, and they are only looked at.

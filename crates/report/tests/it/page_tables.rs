@@ -1,4 +1,5 @@
-//! The page's tables as a reader uses them: with a keyboard, with a screen reader, sorted, searched.
+//! The page's tables as a reader uses them: with a keyboard, with a screen reader, sorted,
+//! searched.
 
 use crate::support::{
     browser::Browser,

@@ -5,7 +5,8 @@ use crate::support::{browser::Browser, pages::hundreds};
 use serde_json::{Value, json};
 use trueput_report::RunReport;
 
-/// Looks at the page when it is loaded, and when everything is unfolded, as for printing. Times are the page's own, milliseconds since its navigation began.
+/// Looks at the page when it is loaded, and when everything is unfolded, as for printing. Times are
+/// the page's own, milliseconds since its navigation began.
 const WATCH: &str = "addEventListener('load', () => {
   const frames = () => new Promise((done) => {
     requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)));

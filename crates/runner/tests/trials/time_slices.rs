@@ -53,8 +53,8 @@ fn those_who_rest_count_no_time() {
             assert!(doubts(record).is_empty(), "{record:?}");
             counts_add_up(record);
             let measurement = record.measurement.as_ref().unwrap();
-            // Until a worker has woken for its turn is no time of its own either: on a busy machine a
-            // part of each turn.
+            // Until a worker has woken for its turn is no time of its own either: on a busy machine
+            // a part of each turn.
             assert!(measurement.elapsed_s >= 0.6, "{}", measurement.elapsed_s);
             // What the machine's counters say is everybody's.
             assert!(measurement.device.is_none() && measurement.neighbours.is_none());

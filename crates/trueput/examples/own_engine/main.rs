@@ -1,5 +1,5 @@
-//! trueput with one more engine, from a crate of your own: `cargo run -p trueput --example own_engine --
-//! check toy`. See docs/ADDING_AN_ENGINE.md.
+//! trueput with one more engine, from a crate of your own: `cargo run -p trueput --example
+//! own_engine -- check toy`. See docs/ADDING_AN_ENGINE.md.
 
 mod toy;
 

@@ -32,8 +32,8 @@ pub fn part(path: &Path) -> Option<EntryRole> {
     }
 }
 
-/// A path as an archive has it, without `.` in it: archives that were made by hand may begin each with
-/// `./`. `None` where it leads out of the archive.
+/// A path as an archive has it, without `.` in it: archives that were made by hand may begin each
+/// with `./`. `None` where it leads out of the archive.
 pub fn plain(path: &Path) -> Option<PathBuf> {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -46,8 +46,8 @@ pub fn plain(path: &Path) -> Option<PathBuf> {
     Some(plain)
 }
 
-/// Splits a plain path of an archive's file into its run folder's path, which may be under others, and
-/// its own in that; `None` for what no run folder has.
+/// Splits a plain path of an archive's file into its run folder's path, which may be under others,
+/// and its own in that; `None` for what no run folder has.
 pub fn split(path: &Path) -> Option<(PathBuf, PathBuf, EntryRole)> {
     let mut ancestors = path.ancestors().skip(1);
     let parent = ancestors.next()?;

@@ -16,8 +16,8 @@ type Archive = tar::Builder<GzEncoder<File>>;
 /// Writes a run's record to `output`, or to a file here that is named after the folder.
 ///
 /// # Errors
-/// A usage error where the folder is no run folder, no trial of it has ended, a file of its record is
-/// no regular one, or the bundle is there already or cannot be made.
+/// A usage error where the folder is no run folder, no trial of it has ended, a file of its record
+/// is no regular one, or the bundle is there already or cannot be made.
 pub fn pack(run: &Path, output: Option<&Path>, most_bytes: u64) -> Result<PathBuf, Failure> {
     let real = run.canonicalize().unwrap_or_else(|_| run.to_owned());
     let (folder, _) = RunFolder::open_limited(run, most_bytes).map_err(explained)?;

@@ -14,7 +14,8 @@ use tar::EntryType;
 use trueput_record::folder::MAX_TRIALS;
 use trueput_record::value::format_bytes;
 
-/// The most entries of a bundle: a log of histograms for each trial, and what else a run folder has.
+/// The most entries of a bundle: a log of histograms for each trial, and what else a run folder
+/// has.
 const MOST_ENTRIES: usize = MAX_TRIALS + 100;
 
 /// Reads no more than a limit of an archive, which may hold endless zeros in a few bytes.
@@ -56,12 +57,12 @@ struct BundleContents {
     folders: BTreeSet<PathBuf>,
 }
 
-/// Unpacks the one run folder of a bundle to `place`, and says whether its files were checked against
-/// the sums that it states.
+/// Unpacks the one run folder of a bundle to `place`, and says whether its files were checked
+/// against the sums that it states.
 ///
 /// # Errors
-/// A sentence that says what is wrong with it: it is damaged, holds what no run folder has, more than
-/// one run or none, or more than `most_bytes`.
+/// A sentence that says what is wrong with it: it is damaged, holds what no run folder has, more
+/// than one run or none, or more than `most_bytes`.
 pub fn unpack(bundle: &Path, place: &Path, most_bytes: u64) -> Result<bool, String> {
     let is_over = Rc::new(Cell::new(false));
     let unpacked = unpack_limited(bundle, place, most_bytes, &is_over);

@@ -35,8 +35,8 @@ pub struct Arguments {
 /// Makes the file and says where it is.
 ///
 /// # Errors
-/// A usage error where the folder is no run folder or has no results, or the file is there or cannot
-/// be made.
+/// A usage error where the folder is no run folder or has no results, or the file is there or
+/// cannot be made.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let file = bundle::pack(
         &arguments.run,

@@ -97,8 +97,8 @@ fn check_subject(
     Ok(failed)
 }
 
-/// Runs the conformance suite and says how many checks failed; `None` where the engine's server does
-/// not start.
+/// Runs the conformance suite and says how many checks failed; `None` where the engine's server
+/// does not start.
 fn conform(
     arguments: &Arguments,
     parent: &Path,

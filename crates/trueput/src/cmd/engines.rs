@@ -127,7 +127,8 @@ impl EngineListing {
 }
 
 impl EngineListing {
-    /// The builds that are not here, and what installs each: of an engine that comes in one, itself.
+    /// The builds that are not here, and what installs each: of an engine that comes in one,
+    /// itself.
     fn to_install(&self) -> Vec<(&'static str, &'static str)> {
         let info = self.engine.info();
         let known = self.engine.installable();

@@ -22,8 +22,8 @@ use trueput_record::{RunFolder, RunManifest};
 use trueput_report::{Format, RunReport};
 use trueput_runner::{Options, Registry, matrix};
 
-/// How often each step is run where neither the plan nor the command line says so: an interval needs
-/// as many repeats.
+/// How often each step is run where neither the plan nor the command line says so: an interval
+/// needs as many repeats.
 const USUAL_REPEAT: u32 = 3;
 
 const EXAMPLES: &str = "\

@@ -121,8 +121,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes the report's page to its run folder, which may come from anybody: not to where a link in it
-/// leads. Returns its path.
+/// Writes the report's page to its run folder, which may come from anybody: not to where a link in
+/// it leads. Returns its path.
 ///
 /// # Errors
 /// A usage error where the file cannot be written.

@@ -28,8 +28,8 @@ Examples:
   trueput run --resume results/20261121T204500Z-first-look";
 
 /// What `trueput run` is given.
-/// What a run that goes on has from its first part. The group `Choices` has no members for clap, since
-/// it holds another group.
+/// What a run that goes on has from its first part. The group `Choices` has no members for clap,
+/// since it holds another group.
 const OF_A_NEW_RUN: [&str; 13] = [
     "what",
     "engine",

@@ -97,9 +97,9 @@ impl ArrivalSpec {
         Some(passed.mul_f64((1.0 - self.fraction) / self.fraction))
     }
 
-    /// What is left of the run: each cell as long as when it was last run, once all were; before, if
-    /// the trials to come take as long as those that ended, conformance included. `None` before the
-    /// first has ended.
+    /// What is left of the run: each cell as long as when it was last run, once all were; before,
+    /// if the trials to come take as long as those that ended, conformance included. `None` before
+    /// the first has ended.
     pub fn run_left(&self, now: Instant) -> Option<Duration> {
         let to_come = self.trials.saturating_sub(self.begun);
         let ended = u32::try_from(self.ended).ok().filter(|&ended| ended > 0)?;

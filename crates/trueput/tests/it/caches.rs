@@ -1,5 +1,5 @@
-//! Caches: what engines tell of theirs, with and without priming, in the record and in the ledger; and
-//! this program's own, of conformance.
+//! Caches: what engines tell of theirs, with and without priming, in the record and in the ledger;
+//! and this program's own, of conformance.
 
 use crate::support::{ALL_WELL, Bench, ended_well, stderr, stdout};
 use trueput_record::TrialRecord;
@@ -71,7 +71,8 @@ fn postgresqls_buffers_answer_more_when_primed() {
     primed_is_warmer("postgresql", &["--durability", "process"]);
 }
 
-/// A table that is read in sequence and is larger than a quarter of the buffers stays in none of them.
+/// A table that is read in sequence and is larger than a quarter of the buffers stays in none of
+/// them.
 #[test]
 fn postgresqls_buffers_keep_primed_tables_that_are_larger_than_a_quarter_of_them() {
     if !has("postgresql") {

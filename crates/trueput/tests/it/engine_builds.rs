@@ -308,7 +308,8 @@ impl Trap {
         library.to_str().unwrap().to_owned()
     }
 
-    /// A script that passes for a server's program, and leaves the file when it is asked its version.
+    /// A script that passes for a server's program, and leaves the file when it is asked its
+    /// version.
     fn server(&self, name: &str, version: &str) -> String {
         use std::os::unix::fs::PermissionsExt;
         let text = format!(
@@ -641,8 +642,8 @@ fn a_build_that_is_named_is_checked() {
     }
 }
 
-/// A program of one's own that adds an engine and calls the library is trueput with that engine, and
-/// starts its own workers.
+/// A program of one's own that adds an engine and calls the library is trueput with that engine,
+/// and starts its own workers.
 #[test]
 fn a_program_with_an_engine_of_its_own_checks_it_and_verifies_its_trials() {
     let bench = Bench::new();

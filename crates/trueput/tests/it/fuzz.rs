@@ -1,9 +1,9 @@
-//! Plans, run folders, bundles and histogram logs that were changed at random: whatever they say, the
-//! program ends by itself with 0, 1 or 2, in little memory.
+//! Plans, run folders, bundles and histogram logs that were changed at random: whatever they say,
+//! the program ends by itself with 0, 1 or 2, in little memory.
 //!
-//! Seconds by default. `TRUEPUT_FUZZ_SECONDS=600 cargo test -p trueput --test it fuzz -- --nocapture`
-//! goes on for as long as that; `TRUEPUT_FUZZ_SEED` begins with another case. A case that fails is
-//! named by its seed, and its input is kept.
+//! Seconds by default. `TRUEPUT_FUZZ_SECONDS=600 cargo test -p trueput --test it fuzz --
+//! --nocapture` goes on for as long as that; `TRUEPUT_FUZZ_SEED` begins with another case. A case
+//! that fails is named by its seed, and its input is kept.
 
 use crate::support::{Bench, stderr};
 use base64::Engine as _;
@@ -280,8 +280,8 @@ fn corpus(bench: &Bench) -> Corpus {
     }
 }
 
-/// Makes a run's trials valid, which in a debug build they are not: what ranks and compares them is to
-/// be reached.
+/// Makes a run's trials valid, which in a debug build they are not: what ranks and compares them is
+/// to be reached.
 fn make_valid(run: &Path) {
     let (folder, _) = RunFolder::open(run).unwrap();
     let mut trials = folder.trials().unwrap().trials;

@@ -27,8 +27,8 @@ fn run(bench: &Bench, engine: &str, durability: &str, more: &[&str]) -> std::pro
     bench.run(&[&what[..], &how, more].concat())
 }
 
-/// A run of lmdb that was to go on until its rate was known to 2 %, cut short after three repeats with
-/// rates of those factors. Its trials count, as they would not of a debug build.
+/// A run of lmdb that was to go on until its rate was known to 2 %, cut short after three repeats
+/// with rates of those factors. Its trials count, as they would not of a debug build.
 fn cut_short(bench: &Bench, factors: [f64; ENDED as usize]) -> String {
     let repeats = PLANNED.to_string();
     let short = ["--set", "finish=20", "--repeat", &repeats];

@@ -1,5 +1,5 @@
-//! Passwords of users' servers do not come into the environment or the arguments of any process that
-//! the program starts.
+//! Passwords of users' servers do not come into the environment or the arguments of any process
+//! that the program starts.
 
 use crate::support::{Bench, ended_well};
 use std::process::Child;
@@ -32,8 +32,8 @@ fn children(parent: u32) -> Vec<u32> {
     pids.map(|pid| pid.parse().unwrap()).collect()
 }
 
-/// Watches a run's workers to its end: how many there were, and whether one of them had the password
-/// where others can read it.
+/// Watches a run's workers to its end: how many there were, and whether one of them had the
+/// password where others can read it.
 fn watch(child: &mut Child) -> (usize, bool) {
     let (mut seen, mut told) = (std::collections::BTreeSet::new(), false);
     let limit = Instant::now() + Duration::from_secs(120);

@@ -101,8 +101,8 @@ fn assert_nothing_is_left(bench: &Bench) {
     assert!(!work.exists(), "something is left");
 }
 
-/// A long trial on a private server that is at work, the process of `trueput` and the server's; `None`,
-/// and said, where no server is here.
+/// A long trial on a private server that is at work, the process of `trueput` and the server's;
+/// `None`, and said, where no server is here.
 fn trial_at_work(kind: &Kind) -> Option<(Bench, Child, i32)> {
     if !is_here(kind) {
         return None;

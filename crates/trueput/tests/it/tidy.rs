@@ -2,8 +2,8 @@
 //! that use only the crates above them.
 //!
 //! `tidy/known.txt` lists the findings of the day on which a rule came, with their number. A number
-//! may only fall. `TRUEPUT_TIDY=shrink cargo test -p trueput --test it tidy` lowers the numbers that
-//! are too high; nothing raises one.
+//! may only fall. `TRUEPUT_TIDY=shrink cargo test -p trueput --test it tidy` lowers the numbers
+//! that are too high; nothing raises one.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

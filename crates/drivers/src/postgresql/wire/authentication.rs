@@ -112,8 +112,8 @@ mod tests {
     use std::path::Path;
     use trueput_engine::credentials;
 
-    /// Logs in at a peer that asks for the password in plain text and then lets anybody in. What came
-    /// of it, and what the peer was sent after the beginning.
+    /// Logs in at a peer that asks for the password in plain text and then lets anybody in. What
+    /// came of it, and what the peer was sent after the beginning.
     fn log_in_where_plain_text_is_asked_for(is_exposed: bool) -> (Result<()>, Vec<u8>) {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         let peer = std::thread::spawn(move || {

@@ -168,8 +168,8 @@ pub fn types_round_trip(database: &dyn Database, sample: &Sample) {
     assert_eq!(found[2], expected);
 }
 
-/// What a transaction changed by SQL is gone after an abort and there after a commit, and nothing is
-/// changed by SQL in a read transaction.
+/// What a transaction changed by SQL is gone after an abort and there after a commit, and nothing
+/// is changed by SQL in a read transaction.
 pub fn transactions_hold_sql(database: &dyn Database, sample: &Sample) {
     let mut session = database.session().unwrap();
     let session = session.as_mut();

@@ -160,8 +160,8 @@ fn in_full(unit: Unit, value: f64) -> String {
     }
 }
 
-/// The largest figure that the axis of rates must reach. An interval of few repeats may be many times
-/// as wide as all bars: of that only the beginning is drawn.
+/// The largest figure that the axis of rates must reach. An interval of few repeats may be many
+/// times as wide as all bars: of that only the beginning is drawn.
 fn longest(chart: &Chart) -> f64 {
     const MOST_BEYOND: f64 = 1.3;
     let rows = || chart.groups.iter().flat_map(|group| &group.rows);

@@ -127,7 +127,8 @@ fn rates_side(figures: &[f64]) -> Side {
     }
 }
 
-/// A timeline's line: its first rate from the start on, its last until the last thing that happened.
+/// A timeline's line: its first rate from the start on, its last until the last thing that
+/// happened.
 fn whole(rows: &[Point], group: &Group) -> Vec<Point> {
     let (Some(first), Some(last)) = (rows.first(), rows.last()) else {
         return Vec::new();

@@ -121,7 +121,8 @@ impl Browser {
         self.call("Emulation.setScriptExecutionDisabled", off);
     }
 
-    /// Presses a key and lets it go, where the focus is: its name, its number, the text that it makes.
+    /// Presses a key and lets it go, where the focus is: its name, its number, the text that it
+    /// makes.
     #[allow(dead_code, reason = "each test program uses its own part")]
     pub fn press(&mut self, key: &str, number: u32, text: &str) {
         for kind in ["keyDown", "keyUp"] {

@@ -45,8 +45,8 @@ impl Subject {
         resolve(self.engine.info().name, self.engine.knobs(), settings).map_err(Failure::Other)
     }
 
-    /// Makes a folder in `parent` and starts the server that the engine needs there. The inner error
-    /// is why that does not start.
+    /// Makes a folder in `parent` and starts the server that the engine needs there. The inner
+    /// error is why that does not start.
     ///
     /// # Errors
     /// [`Failure::Usage`] where there can be no such folder.

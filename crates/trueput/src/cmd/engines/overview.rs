@@ -7,8 +7,8 @@ use trueput_report::document::{Block, Column, Table};
 /// A version that is longer ends at its first hyphen: what follows is the distribution's.
 const LONGEST_VERSION: usize = 12;
 
-/// The builds that are here in a table, those that cannot be used, and the names of those that could
-/// be installed.
+/// The builds that are here in a table, those that cannot be used, and the names of those that
+/// could be installed.
 pub(super) fn overview(listed: &[EngineListing]) -> Vec<Block> {
     let column = |title: &str, dispensable| Column {
         title: title.to_owned(),

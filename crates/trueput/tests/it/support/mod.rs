@@ -11,8 +11,8 @@ use trueput_record::{Outcome, RunFolder, TrialRecord, Value};
 /// The exit code of a run in which all went well. A debug build marks every trial as invalid.
 pub const ALL_WELL: i32 = if cfg!(debug_assertions) { 1 } else { 0 };
 
-/// Where the conformance that this build of the program has passed is remembered for all tests. That
-/// it is checked without a cache is for `caches.rs` to show.
+/// Where the conformance that this build of the program has passed is remembered for all tests.
+/// That it is checked without a cache is for `caches.rs` to show.
 const SHARED_CACHE: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/cache");
 
 /// An empty folder in which the program runs.

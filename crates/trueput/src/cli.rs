@@ -76,7 +76,7 @@ pub enum Command {
     /// Export trials as CSV, JSON Lines or OpenMetrics
     Export(cmd::export::Arguments),
     /// List published tables, or show one with its source and caveats
-    PublishedTable(cmd::published::Arguments),
+    Published(cmd::published::Arguments),
     /// Write shell completions
     Completions(cmd::completions::Arguments),
     /// Write the manual page (roff) to standard output

@@ -46,7 +46,7 @@ pub fn dispatch(command: Command, registry: &Registry) -> Result<ExitCode, Failu
         Command::Bundle(arguments) => bundle::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
-        Command::PublishedTable(arguments) => published::run(&arguments, registry),
+        Command::Published(arguments) => published::run(&arguments, registry),
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Man(arguments) => man::run(&arguments),
         Command::Worker => Ok(trueput_runner::worker::main(registry)),

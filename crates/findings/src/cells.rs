@@ -1,7 +1,7 @@
 //! Trials grouped into cells: the repeats of one contender with one set of knobs and conditions.
 
 use crate::contender::ContenderNames;
-use crate::fixed_rate::AtRate;
+use crate::fixed_rate::FixedRateResult;
 use crate::marks::{Mark, marked, marks_of};
 use crate::statistics::{Comparison, Interval, Summary, bootstrap_median, maximum, median};
 use serde::Serialize;
@@ -56,7 +56,7 @@ pub struct Cell {
     pub against_best: Option<Comparison>,
     /// What it made of the rate that all of its ranking were asked for; `None` in other rankings.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub at_rate: Option<AtRate>,
+    pub at_rate: Option<FixedRateResult>,
     /// The figures.
     pub figures: Figures,
 }

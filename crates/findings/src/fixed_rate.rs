@@ -11,7 +11,7 @@ use trueput_record::measurement::OpenLoop;
 
 /// What a cell made of the rate that it was asked for.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct AtRate {
+pub struct FixedRateResult {
     /// Whether each of its repeats began what was due.
     pub kept: bool,
     /// The kind of unit that users waited longest for: that with the highest 99th percentile of
@@ -140,11 +140,11 @@ pub fn all_kept(repeats: &[&TrialRecord]) -> bool {
 
 /// What the repeats of a cell made of their rate, in a ranking of all of `among`; `None` where none
 /// has a response time.
-pub fn of(repeats: &[&TrialRecord], among: &[&TrialRecord]) -> Option<AtRate> {
+pub fn of(repeats: &[&TrialRecord], among: &[&TrialRecord]) -> Option<FixedRateResult> {
     let open = repeats.iter().filter_map(|trial| open_loop(trial));
     let responses = responses(repeats);
     let worst = worst(among, &responses)?;
-    Some(AtRate {
+    Some(FixedRateResult {
         kept: all_kept(repeats),
         worst_kind: worst.kind.clone(),
         response_p99_ns: worst.p99_ns,
@@ -157,11 +157,12 @@ pub fn of(repeats: &[&TrialRecord], among: &[&TrialRecord]) -> Option<AtRate> {
 /// Compares the response times of two cells' repeats, each of its worst kind, one of `comparisons`
 /// that are read together.
 pub fn between(
-    best: (&[&TrialRecord], &AtRate),
-    other: (&[&TrialRecord], &AtRate),
+    best: (&[&TrialRecord], &FixedRateResult),
+    other: (&[&TrialRecord], &FixedRateResult),
     comparisons: usize,
 ) -> Comparison {
-    let times = |(trials, at_rate): (&[&TrialRecord], &AtRate)| times(trials, &at_rate.worst_kind);
+    let times =
+        |(trials, at_rate): (&[&TrialRecord], &FixedRateResult)| times(trials, &at_rate.worst_kind);
     let (best, other) = (times(best), times(other));
     let paired = best.keys().eq(other.keys());
     let alone = |times: BTreeMap<u32, f64>| times.into_values().collect::<Vec<_>>();

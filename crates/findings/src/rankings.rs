@@ -62,7 +62,7 @@ pub struct Ranking {
     /// The builds of the engines that were opened.
     pub builds: Vec<EngineBuild>,
     /// Trials that do not count, with the reason.
-    pub unranked: Vec<Unranked>,
+    pub unranked: Vec<UnrankedTrial>,
 }
 
 impl Ranking {
@@ -74,7 +74,7 @@ impl Ranking {
 
 /// A trial that does not count, and why.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Unranked {
+pub struct UnrankedTrial {
     /// The trial.
     pub id: String,
     /// The contender.
@@ -90,7 +90,7 @@ pub struct Unranked {
     pub headline_per_s: Option<f64>,
 }
 
-impl Unranked {
+impl UnrankedTrial {
     /// The contender's name with the labels of its marks.
     #[must_use]
     pub fn name(&self) -> String {
@@ -319,10 +319,10 @@ fn unranked_trial(
     headline: &str,
     status: &'static str,
     reason: String,
-) -> Unranked {
+) -> UnrankedTrial {
     let believable = matches!(status, "resumed" | "unverified");
     let measured = trial.measurement.as_ref().filter(|_| believable);
-    Unranked {
+    UnrankedTrial {
         id: trial.spec.id.clone(),
         contender: names.name(&trial.spec),
         marks: marks(trial),

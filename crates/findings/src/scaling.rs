@@ -95,7 +95,7 @@ pub struct Fit {
 
 /// Why the law was not fitted.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum Unfit {
+pub enum FitError {
     /// There are too few different numbers of workers.
     #[error(
         "too few points: {distinct} different numbers of workers, and the law has three \
@@ -129,7 +129,7 @@ pub enum Unfit {
 /// as equally large at every number of workers.
 ///
 /// # Errors
-/// [`Unfit`] says why there is no fit.
+/// [`FitError`] says why there is no fit.
 ///
 /// ```
 /// use trueput_findings::scaling::{Peak, Point, fit};
@@ -138,11 +138,11 @@ pub enum Unfit {
 /// let Ok(Peak::At { workers, .. }) = fit(&points).map(|fit| fit.peak) else { panic!() };
 /// assert!((workers - 9.75).abs() < 0.01);
 /// ```
-pub fn fit(points: &[Point]) -> Result<Fit, Unfit> {
+pub fn fit(points: &[Point]) -> Result<Fit, FitError> {
     for &Point { workers, per_s } in points {
         let plausible = workers.is_finite() && workers >= 1.0 && per_s.is_finite() && per_s > 0.0;
         if !plausible {
-            return Err(Unfit::NoPoint { workers, per_s });
+            return Err(FitError::NoPoint { workers, per_s });
         }
     }
     let mut points = points.to_vec();
@@ -153,10 +153,10 @@ pub fn fit(points: &[Point]) -> Result<Fit, Unfit> {
         .count();
     if points.is_empty() || distinct < FEWEST_POINTS {
         let distinct = distinct.min(points.len());
-        return Err(Unfit::TooFewPoints { distinct });
+        return Err(FitError::TooFewPoints { distinct });
     }
-    let solution = solve::best(&points).ok_or(Unfit::Undetermined)?;
-    described(points, &solution).ok_or(Unfit::Undetermined)
+    let solution = solve::best(&points).ok_or(FitError::Undetermined)?;
+    described(points, &solution).ok_or(FitError::Undetermined)
 }
 
 fn described(points: Vec<Point>, solution: &Solution) -> Option<Fit> {

@@ -5,7 +5,7 @@ use crate::document::{Column, Table};
 use crate::{fixed_rate, isolation};
 use trueput_findings::cells::{Cell, OperationFigures, SEVERAL_VERSIONS};
 use trueput_findings::contender::version_number;
-use trueput_findings::fixed_rate::AtRate;
+use trueput_findings::fixed_rate::FixedRateResult;
 use trueput_findings::rankings::Ranking;
 use trueput_findings::units::plural;
 use trueput_findings::units::{
@@ -31,7 +31,7 @@ const BAR: usize = 16;
 type Value<'a> = Box<dyn Fn(usize, &Cell) -> String + 'a>;
 
 /// A column with the way to fill it.
-struct Filled<'a> {
+struct ColumnSource<'a> {
     column: Column,
     value: Value<'a>,
 }
@@ -111,7 +111,7 @@ pub fn harness(ranking: &Ranking) -> Table {
 }
 
 /// A column in which no cell has anything is left out.
-fn fill(columns: Vec<Filled<'_>>, cells: &[Cell]) -> Table {
+fn fill(columns: Vec<ColumnSource<'_>>, cells: &[Cell]) -> Table {
     let filled = columns.into_iter().filter_map(|column| {
         let values = cells.iter().enumerate();
         let values = values.map(|(index, cell)| (column.value)(index + 1, cell));
@@ -127,7 +127,7 @@ fn fill(columns: Vec<Filled<'_>>, cells: &[Cell]) -> Table {
     }
 }
 
-fn identity<'a>() -> Vec<Filled<'a>> {
+fn identity<'a>() -> Vec<ColumnSource<'a>> {
     vec![
         text(CONTENDER, 0, |_, cell| cell.name()),
         text("version", 4, |_, cell| {
@@ -138,18 +138,18 @@ fn identity<'a>() -> Vec<Filled<'a>> {
 }
 
 /// What each states, where they differ: nowhere is it left out for want of room.
-fn isolation<'a>(cells: &[Cell]) -> Option<Filled<'a>> {
+fn isolation<'a>(cells: &[Cell]) -> Option<ColumnSource<'a>> {
     let stated = |_, cell: &Cell| trueput_findings::isolation::word(cell.isolation).to_owned();
     isolation::differs(cells).then(|| text(ISOLATION, 0, stated))
 }
 
 /// What orders a ranking at one rate: nothing in any other.
-fn responses(ranking: &Ranking) -> Vec<Filled<'_>> {
-    let told = |value: fn(&AtRate) -> String| {
+fn responses(ranking: &Ranking) -> Vec<ColumnSource<'_>> {
+    let told = |value: fn(&FixedRateResult) -> String| {
         move |_: usize, cell: &Cell| cell.at_rate.as_ref().map_or_else(String::new, value)
     };
-    let p99 = |one: &AtRate| nanoseconds(one.response_p99_ns.median);
-    let kept = |one: &AtRate| match one.kept {
+    let p99 = |one: &FixedRateResult| nanoseconds(one.response_p99_ns.median);
+    let kept = |one: &FixedRateResult| match one.kept {
         true => "yes".to_owned(),
         false => format!("no: backlog {}", separate(&one.backlog.to_string())),
     };
@@ -183,7 +183,7 @@ fn short_version(version: &str) -> &str {
 }
 
 /// The rates as bars, where charts are drawn.
-fn bars<'a>(charts: Charts) -> Option<Filled<'a>> {
+fn bars<'a>(charts: Charts) -> Option<ColumnSource<'a>> {
     let drawn = move |_, cell: &Cell| {
         let part = cell.relative_to_best.unwrap_or_default();
         bar(part, BAR, charts)
@@ -191,7 +191,7 @@ fn bars<'a>(charts: Charts) -> Option<Filled<'a>> {
     (charts != Charts::Off).then(|| text("rate", 2, drawn))
 }
 
-fn rates(ranking: &Ranking) -> Vec<Filled<'_>> {
+fn rates(ranking: &Ranking) -> Vec<ColumnSource<'_>> {
     let headline = plural(&ranking.headline);
     // Where all had the same rate, how far it scatters tells nothing.
     let scatters = ranking.rate_per_s.is_none();
@@ -236,7 +236,7 @@ pub fn times_headline_only(ranking: &Ranking) -> bool {
     kinds(ranking).len() > MOST_TIMED
 }
 
-fn latencies(ranking: &Ranking) -> Vec<Filled<'_>> {
+fn latencies(ranking: &Ranking) -> Vec<ColumnSource<'_>> {
     let mut columns = Vec::new();
     let mut timed = kinds(ranking);
     if times_headline_only(ranking) {
@@ -263,7 +263,7 @@ fn latency(latency_ns: Option<f64>) -> String {
     latency_ns.map_or_else(|| "–".to_owned(), nanoseconds)
 }
 
-fn processor<'a>(dispensable: u8) -> Vec<Filled<'a>> {
+fn processor<'a>(dispensable: u8) -> Vec<ColumnSource<'a>> {
     vec![
         figure("CPU", 9, |_, cell| seconds(cell.figures.cpu_s)),
         figure("CPU/operation", dispensable, |_, cell| {
@@ -274,7 +274,7 @@ fn processor<'a>(dispensable: u8) -> Vec<Filled<'a>> {
     ]
 }
 
-fn storage<'a>() -> Vec<Filled<'a>> {
+fn storage<'a>() -> Vec<ColumnSource<'a>> {
     vec![
         figure("peak PSS", 11, |_, cell| bytes(cell.figures.peak_pss_bytes)),
         figure("database", 6, |_, cell| {
@@ -336,7 +336,7 @@ fn of_operation<'a>(
     dispensable: u8,
     kind: &'a str,
     value: impl Fn(&OperationFigures) -> String + 'a,
-) -> Filled<'a> {
+) -> ColumnSource<'a> {
     figure(title, dispensable, move |_, cell: &Cell| {
         let mut operations = cell.figures.operations.iter();
         operations
@@ -349,13 +349,13 @@ fn text<'a>(
     title: &str,
     dispensable: u8,
     value: impl Fn(usize, &Cell) -> String + 'a,
-) -> Filled<'a> {
+) -> ColumnSource<'a> {
     let column = Column {
         title: title.to_owned(),
         figures: false,
         dispensable,
     };
-    Filled {
+    ColumnSource {
         column,
         value: Box::new(value),
     }
@@ -365,13 +365,13 @@ fn figure<'a>(
     title: &str,
     dispensable: u8,
     value: impl Fn(usize, &Cell) -> String + 'a,
-) -> Filled<'a> {
+) -> ColumnSource<'a> {
     let column = Column {
         title: title.to_owned(),
         figures: true,
         dispensable,
     };
-    Filled {
+    ColumnSource {
         column,
         value: Box::new(value),
     }

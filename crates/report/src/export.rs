@@ -42,7 +42,7 @@ pub fn json_lines(reports: &[Run]) -> String {
 }
 
 /// A trial of which samples are written.
-struct Sampled<'a> {
+struct TrialSample<'a> {
     trial: &'a TrialRecord,
     labels: String,
     /// Whether it counts by the rule of the rankings.
@@ -57,7 +57,7 @@ type Family = (
     &'static str,
     &'static str,
     &'static str,
-    fn(&Sampled<'_>) -> Samples,
+    fn(&TrialSample<'_>) -> Samples,
 );
 
 /// Every family. Units are those of OpenMetrics: seconds and bytes.
@@ -130,7 +130,7 @@ pub fn open_metrics(reports: &[Run]) -> String {
 
 /// The trials of which samples are written: a set of labels may stand but once in a family, so an
 /// interrupted trial that ran again is left out, and a run that is named twice counts once.
-fn sampled(reports: &[Run]) -> Vec<Sampled<'_>> {
+fn sampled(reports: &[Run]) -> Vec<TrialSample<'_>> {
     let mut seen = BTreeSet::new();
     let mut sampled = Vec::new();
     for report in reports {
@@ -148,7 +148,7 @@ fn sampled(reports: &[Run]) -> Vec<Sampled<'_>> {
             let mut of_workload = last.clone();
             of_workload.retain(|other| other.spec.workload == trial.spec.workload);
             let headline = headline(&report.manifest, &of_workload);
-            sampled.push(Sampled {
+            sampled.push(TrialSample {
                 trial,
                 labels,
                 counts: why_unranked(trial, &headline).is_none(),
@@ -181,7 +181,7 @@ fn escaped(value: &str) -> String {
         .replace('\n', r"\n")
 }
 
-fn measured(sampled: &Sampled<'_>, figure: fn(&trueput_record::Measurement) -> f64) -> Samples {
+fn measured(sampled: &TrialSample<'_>, figure: fn(&trueput_record::Measurement) -> f64) -> Samples {
     let measurement = sampled.trial.measurement.iter();
     measurement
         .map(|measured| (sampled.labels.clone(), figure(measured)))
@@ -189,7 +189,7 @@ fn measured(sampled: &Sampled<'_>, figure: fn(&trueput_record::Measurement) -> f
 }
 
 fn per_kind(
-    sampled: &Sampled<'_>,
+    sampled: &TrialSample<'_>,
     figure: fn(&trueput_record::measurement::OperationSummary) -> Option<f64>,
 ) -> Samples {
     let kinds = sampled
@@ -204,7 +204,7 @@ fn per_kind(
     kinds.filter_map(sample).collect()
 }
 
-fn latencies(sampled: &Sampled<'_>) -> Samples {
+fn latencies(sampled: &TrialSample<'_>) -> Samples {
     let labels = &sampled.labels;
     let kinds = sampled
         .trial

@@ -27,7 +27,7 @@ use crate::sections::{Findings, Part, parts};
 use base64::Engine;
 use blocks::{block, escaped};
 use draw::looks::Looks;
-use multi_run::Of;
+use multi_run::RunLabel;
 use naming::Names;
 use sha2::{Digest, Sha256};
 use trueput_findings::answer::{Answer, refuses};
@@ -87,11 +87,11 @@ struct Page {
     charts: Vec<Chart>,
     names: Names,
     /// The run whose sections are being added, where there are several.
-    of: Option<Of>,
+    of: Option<RunLabel>,
 }
 
 /// What the page says of a ranking beside its blocks.
-struct Told<'a> {
+struct RankingContext<'a> {
     ranking: &'a Ranking,
     /// What it is called.
     label: &'a str,
@@ -143,7 +143,7 @@ impl Page {
         for part in parts {
             match part.ranking {
                 Some(index) => {
-                    let told = Told {
+                    let told = RankingContext {
                         ranking: &rankings[index],
                         label: &labels[index],
                         index,
@@ -207,7 +207,7 @@ impl Page {
 
     /// What links to a ranking lead to.
     fn anchor(&self, index: usize) -> String {
-        let run = self.of.as_ref().map_or_else(String::new, Of::anchor);
+        let run = self.of.as_ref().map_or_else(String::new, RunLabel::anchor);
         format!("{run}ranking-{}", index + 1)
     }
 
@@ -237,7 +237,7 @@ impl Page {
 
     /// A ranking: the rates drawn before its table, the other charts after it. One that has a
     /// single contender, or only the harness, is folded.
-    fn add_ranking(&mut self, report: &Run, told: &Told<'_>, mut content: Vec<Block>) {
+    fn add_ranking(&mut self, report: &Run, told: &RankingContext<'_>, mut content: Vec<Block>) {
         let (ranking, title) = (told.ranking, &self.titled(told.label));
         for block in &mut content {
             if let Block::Table(table) = block {
@@ -271,7 +271,7 @@ impl Page {
     }
 
     /// The charts that stand after a ranking's table.
-    fn other_charts(&mut self, report: &Run, told: &Told<'_>, title: &str) -> String {
+    fn other_charts(&mut self, report: &Run, told: &RankingContext<'_>, title: &str) -> String {
         let ranking = told.ranking;
         let chosen = representative::representatives(report, ranking);
         let cores = f64::from(report.manifest.host.cores);

@@ -1,9 +1,9 @@
 //! A report as one JSON document, for programs.
 
 use serde::Serialize;
-use trueput_findings::ablation::{Ledger, ledgers};
+use trueput_findings::ablation::{Ablation, ablations};
 use trueput_findings::answer::{Answer, NextStep};
-use trueput_findings::bottleneck::{Held, held};
+use trueput_findings::bottleneck::{TrialBottleneck, trial_bottleneck};
 use trueput_findings::over_time::OverTime;
 use trueput_findings::published::{Comparison, comparisons};
 use trueput_findings::rankings::{Ranking, rankings};
@@ -25,10 +25,10 @@ struct Document<'a> {
     left_out: &'a [String],
     rankings: Vec<Ranking>,
     scaling: Vec<Series>,
-    held: Vec<Held<'a>>,
+    held: Vec<TrialBottleneck<'a>>,
     threen1: Vec<Threen1Trial<'a>>,
     published: Vec<Comparison>,
-    ledger: Vec<Ledger>,
+    ledger: Vec<Ablation>,
     over_time: Vec<OverTime>,
     trials: &'a [TrialRecord],
     missing: Vec<&'a str>,
@@ -77,10 +77,10 @@ pub fn render(report: &Run) -> String {
         next_steps: Answer::from_rankings(report, &rankings, noise.as_ref()).next_steps,
         rankings,
         held: measured
-            .filter_map(|(trial, measurement)| held(trial, measurement, cores))
+            .filter_map(|(trial, measurement)| trial_bottleneck(trial, measurement, cores))
             .collect(),
         published: comparisons(report).unwrap_or_default(),
-        ledger: ledgers(report),
+        ledger: ablations(report),
         over_time: trueput_findings::over_time::all(report),
         threen1: report.trials.iter().filter_map(threen1).collect(),
         trials: &report.trials,

@@ -8,7 +8,7 @@ use crate::{csv, html, json, markdown, sections, terminal};
 use std::collections::BTreeMap;
 use trueput_findings::Run;
 use trueput_findings::compare::{Selector, Side};
-use trueput_findings::history::{Point, Tracked, tracked};
+use trueput_findings::history::{HistoryCell, Point, history_cells};
 use trueput_findings::marks::marked;
 use trueput_findings::shell::quoted;
 use trueput_findings::units::{counted, number, per_cent};
@@ -132,13 +132,13 @@ fn described(report: &Run) -> String {
 }
 
 /// The cells of all runs, each with the place of its run.
-fn cells(reports: &[Run]) -> Vec<(usize, Tracked)> {
+fn cells(reports: &[Run]) -> Vec<(usize, HistoryCell)> {
     let mut cells = Vec::new();
     for (index, report) in reports.iter().enumerate() {
         let label = report.shown_as.display().to_string();
         // A run without a trial says so in its own report.
         if let Ok(side) = Side::new(&label, report.clone(), Selector::default()) {
-            cells.extend(tracked(&side).into_iter().map(|cell| (index, cell)));
+            cells.extend(history_cells(&side).into_iter().map(|cell| (index, cell)));
         }
     }
     cells
@@ -146,13 +146,13 @@ fn cells(reports: &[Run]) -> Vec<(usize, Tracked)> {
 
 /// What a cell is called so that no two series have one name: with the settings and conditions that
 /// are not the same in all cells of its workload.
-fn name(cell: &Tracked, all: &[(usize, Tracked)]) -> String {
+fn name(cell: &HistoryCell, all: &[(usize, HistoryCell)]) -> String {
     let series = &cell.series;
     let contender = marked(&series.contender, &cell.point.marks);
     let workers = counted(u64::from(series.workers), "worker");
     let (workload, level) = (&series.workload, series.durability);
     let mut name = format!("{contender}, {workload}, {level}, {workers}");
-    let same_workload = |other: &&Tracked| other.series.workload == *workload;
+    let same_workload = |other: &&HistoryCell| other.series.workload == *workload;
     for (key, value) in &series.circumstances {
         let mut others = all.iter().map(|(_, other)| other).filter(same_workload);
         let tells = others.any(|other| other.series.circumstances.get(key) != Some(value));

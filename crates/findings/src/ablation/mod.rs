@@ -23,7 +23,7 @@ use trueput_record::{Durability, Survival, TrialRecord, TrialSpec};
 
 /// The steps of one base.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Ledger {
+pub struct Ablation {
     /// The contender.
     pub contender: String,
     /// The workload.
@@ -115,7 +115,7 @@ pub struct Gain {
 
 /// Every ledger of a report, in the plan's order.
 #[must_use]
-pub fn ledgers(report: &Run) -> Vec<Ledger> {
+pub fn ablations(report: &Run) -> Vec<Ablation> {
     let mut bases: Vec<(&TrialSpec, &AblationStep)> = Vec::new();
     for spec in &report.manifest.trials {
         let Some(step) = &spec.step else { continue };
@@ -171,7 +171,7 @@ struct Builder<'a> {
 }
 
 /// A row that was measured: what the next one is held against.
-struct Ground<'a> {
+struct StepTrials<'a> {
     spec: &'a TrialSpec,
     trials: Vec<&'a TrialRecord>,
     rates: BTreeMap<u32, f64>,
@@ -180,17 +180,17 @@ struct Ground<'a> {
 /// What a row is held against; nothing for the base.
 struct Over<'a> {
     /// What the plan stands it on.
-    stands_on: Option<&'a Ground<'a>>,
+    stands_on: Option<&'a StepTrials<'a>>,
     /// The row before it of which trials count.
-    before: Option<&'a Ground<'a>>,
-    base: Option<&'a Ground<'a>>,
+    before: Option<&'a StepTrials<'a>>,
+    base: Option<&'a StepTrials<'a>>,
 }
 
 impl<'a> Builder<'a> {
-    fn ledger(&self, base: &'a TrialSpec, step: &AblationStep) -> Ledger {
+    fn ledger(&self, base: &'a TrialSpec, step: &AblationStep) -> Ablation {
         let headline = self.headline(base);
         let mut rows: Vec<Row> = Vec::new();
-        let mut grounds: Vec<Ground<'a>> = Vec::new();
+        let mut grounds: Vec<StepTrials<'a>> = Vec::new();
         for (index, name) in &self.steps {
             let spec = cells(self.report)
                 .find(|(_, other)| other.base == step.base && other.index == *index);
@@ -204,7 +204,7 @@ impl<'a> Builder<'a> {
             // count; its gain needs something that does.
             let (stands_on, before) = match step.ledger {
                 AblationKind::Cumulative => {
-                    let counted = |ground: &&Ground<'_>| !ground.rates.is_empty();
+                    let counted = |ground: &&StepTrials<'_>| !ground.rates.is_empty();
                     (grounds.last(), grounds.iter().rev().find(counted))
                 }
                 AblationKind::OneAtATime => (base, base),
@@ -218,7 +218,7 @@ impl<'a> Builder<'a> {
             grounds.push(ground);
         }
         let trials: Vec<_> = self.report.trials.iter().collect();
-        Ledger {
+        Ablation {
             contender: ContenderNames::of(&trials).build(base),
             workload: base.workload.clone(),
             workers: base.workers,
@@ -244,7 +244,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn ground(&self, spec: &'a TrialSpec, headline: &str) -> Ground<'a> {
+    fn ground(&self, spec: &'a TrialSpec, headline: &str) -> StepTrials<'a> {
         let trials = self.report.trials.iter();
         let of_cell = trials.filter(|trial| trial.spec.cell == spec.cell);
         let attempts = LastAttempts::of(&self.report.trials);
@@ -257,7 +257,7 @@ impl<'a> Builder<'a> {
             let rate = rate(trial.measurement.as_ref()?, &trial.spec, headline)?;
             Some((trial.spec.repeat, rate))
         });
-        Ground {
+        StepTrials {
             rates: rates.collect(),
             spec,
             trials,
@@ -266,13 +266,13 @@ impl<'a> Builder<'a> {
 
     fn row(
         &self,
-        ground: &Ground<'_>,
+        ground: &StepTrials<'_>,
         name: &str,
         index: u32,
         over: &Over<'_>,
         headline: &str,
     ) -> Row {
-        let gain = |over: Option<&Ground<'_>>| self.gain(over?, ground);
+        let gain = |over: Option<&StepTrials<'_>>| self.gain(over?, ground);
         let figures = figures(ground, headline);
         Row {
             index,
@@ -318,8 +318,8 @@ impl<'a> Builder<'a> {
     }
 
     /// The gain of a row over another, by the repeats that both have; `None` where one has none.
-    fn gain(&self, before: &Ground<'_>, after: &Ground<'_>) -> Option<Gain> {
-        let middle = |ground: &Ground<'_>| median(ground.rates.values().copied());
+    fn gain(&self, before: &StepTrials<'_>, after: &StepTrials<'_>) -> Option<Gain> {
+        let middle = |ground: &StepTrials<'_>| median(ground.rates.values().copied());
         let ratio = middle(after)? / middle(before)?;
         let pairs = before.rates.iter();
         let pairs = pairs.filter_map(|(repeat, rate)| Some((*rate, *after.rates.get(repeat)?)));
@@ -353,7 +353,7 @@ fn why_not(trial: &TrialRecord, headline: &str) -> Option<String> {
     }
 }
 
-fn uncounted(ground: &Ground<'_>, headline: &str) -> String {
+fn uncounted(ground: &StepTrials<'_>, headline: &str) -> String {
     let last = ground.trials.last();
     let why = last.map(|trial| match &trial.measurement {
         None => why_unranked(trial, headline).map_or_else(String::new, |(status, reason)| {
@@ -366,7 +366,7 @@ fn uncounted(ground: &Ground<'_>, headline: &str) -> String {
     why.unwrap_or_else(|| "not run yet".to_owned())
 }
 
-fn figures(ground: &Ground<'_>, headline: &str) -> Option<Figures> {
+fn figures(ground: &StepTrials<'_>, headline: &str) -> Option<Figures> {
     let counting: Vec<&Measurement> = ground
         .trials
         .iter()

@@ -20,7 +20,7 @@ pub use subject::Subject;
 pub use verdict::{RankingVerdict, RowVerdict, refuses};
 
 use crate::eligibility::HARNESS_ENGINE;
-use crate::rankings::{Ranking, Unranked, rankings};
+use crate::rankings::{Ranking, UnrankedTrial, rankings};
 use crate::statistics::{Interval, Noise};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -40,7 +40,7 @@ pub struct Answer {
     /// One for each ranking that has at least two contenders, in the plan's order.
     pub rankings: Vec<RankingAnswer>,
     /// Figures that are in no ranking.
-    pub not_ranked: Vec<NotRanked>,
+    pub not_ranked: Vec<UnrankedContender>,
     /// Trials that failed, are invalid or may not be ranked, one for each reason.
     pub failures: Vec<FailureKind>,
     /// What the plan names and this machine cannot run, one sentence each.
@@ -134,7 +134,7 @@ impl Share {
 /// Why figures are in no ranking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum NotRankedReason {
+pub enum UnrankedReason {
     /// No other contender ran with these settings.
     OnlyContender,
     /// Its marks say why it may not be ranked with others.
@@ -145,13 +145,13 @@ pub enum NotRankedReason {
 
 /// A contender whose figures are in no ranking.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct NotRanked {
+pub struct UnrankedContender {
     /// What was run, at which promise.
     pub subject: Subject,
     /// Its figures.
     pub row: AnswerRow,
     /// Why it is in no ranking.
-    pub reason: NotRankedReason,
+    pub reason: UnrankedReason,
 }
 
 /// Trials that do not count for one reason.
@@ -233,10 +233,10 @@ fn ranking_answer(
             row.rank = None;
         }
     }
-    let tied = rows.iter().filter(|row| row.verdict.is_tie());
+    let tied = rows.iter().filter(|row| row.verdict.is_inconclusive());
     let compared = ranking.cells.iter().zip(&verdicts);
     let smallest = compared
-        .filter(|(_, verdict)| verdict.is_tie())
+        .filter(|(_, verdict)| verdict.is_inconclusive())
         .filter_map(|(cell, _)| verdict::comparison(ranking, cell)?.smallest_ratio)
         .reduce(f64::max);
     let ratio = ranking
@@ -258,10 +258,10 @@ fn ranking_answer(
     })
 }
 
-fn not_ranked((ranking, subject): (&Ranking, &Subject)) -> Vec<NotRanked> {
+fn not_ranked((ranking, subject): (&Ranking, &Subject)) -> Vec<UnrankedContender> {
     let of = |cells, reason| {
         let rows = rows::unplaced(ranking, cells).into_iter();
-        rows.map(move |row| NotRanked {
+        rows.map(move |row| UnrankedContender {
             subject: subject.clone(),
             row,
             reason,
@@ -269,10 +269,10 @@ fn not_ranked((ranking, subject): (&Ranking, &Subject)) -> Vec<NotRanked> {
     };
     let mut found = Vec::new();
     if ranking.cells.len() < FEWEST_RANKED {
-        found.extend(of(&ranking.cells, NotRankedReason::OnlyContender));
-        found.extend(of(&ranking.not_comparable, NotRankedReason::NotComparable));
+        found.extend(of(&ranking.cells, UnrankedReason::OnlyContender));
+        found.extend(of(&ranking.not_comparable, UnrankedReason::NotComparable));
     }
-    found.extend(of(&ranking.harness, NotRankedReason::Harness));
+    found.extend(of(&ranking.harness, UnrankedReason::Harness));
     found
 }
 
@@ -296,7 +296,7 @@ fn failures(rankings: &[Ranking]) -> Vec<FailureKind> {
     kinds
 }
 
-fn failure_kind(trial: &Unranked, name: String) -> FailureKind {
+fn failure_kind(trial: &UnrankedTrial, name: String) -> FailureKind {
     FailureKind {
         status: trial.status,
         reason: trial.reason.clone(),

@@ -68,7 +68,10 @@ fn resume(report: &Run) -> Vec<String> {
 /// About how many repeats would show the differences that are seen: what shows shrinks with the
 /// root of their number.
 fn repeats_needed(ranking: &RankingAnswer) -> f64 {
-    let ties = ranking.rows.iter().filter(|row| row.verdict.is_tie());
+    let ties = ranking
+        .rows
+        .iter()
+        .filter(|row| row.verdict.is_inconclusive());
     let needed = ties.map(|row| {
         let seen = row.of_leader.map_or(0.0, |share| share.estimate.ln().abs());
         match ranking.smallest_ratio {

@@ -2,7 +2,7 @@
 
 use crate::cells::Cell;
 use crate::rankings::Ranking;
-use crate::statistics::{Comparison, Noise, Tie, Verdict, tie};
+use crate::statistics::{Comparison, InconclusiveReason, Noise, Verdict, inconclusive_reason};
 use serde::Serialize;
 
 /// How certain it is that the leader of a ranking leads.
@@ -46,7 +46,8 @@ pub enum RowVerdict {
     /// It is slower.
     Slower,
     /// It is not shown to differ, for this reason.
-    Tied(Tie),
+    #[serde(rename = "tied")]
+    Inconclusive(InconclusiveReason),
     /// It did not keep the offered rate.
     RateNotKept,
     /// It has no place, so that it is compared with nothing.
@@ -56,8 +57,8 @@ pub enum RowVerdict {
 impl RowVerdict {
     /// Whether it is not shown to differ from the leader.
     #[must_use]
-    pub fn is_tie(self) -> bool {
-        matches!(self, Self::Tied(_))
+    pub fn is_inconclusive(self) -> bool {
+        matches!(self, Self::Inconclusive(_))
     }
 }
 
@@ -80,24 +81,31 @@ pub(super) fn row_verdicts(ranking: &Ranking, noise: Option<&Noise>) -> Vec<RowV
             return RowVerdict::RateNotKept;
         }
         let Some(compared) = comparison(ranking, cell) else {
-            return RowVerdict::Tied(Tie::TooFewRepeats);
+            return RowVerdict::Inconclusive(InconclusiveReason::TooFewRepeats);
         };
         match compared.verdict {
             Verdict::Slower => RowVerdict::Slower,
-            Verdict::TooFew => RowVerdict::Tied(Tie::TooFewRepeats),
+            Verdict::TooFew => RowVerdict::Inconclusive(InconclusiveReason::TooFewRepeats),
             // The medians and the pairs point in opposite directions.
-            Verdict::Faster => RowVerdict::Tied(Tie::Noise),
+            Verdict::Faster => RowVerdict::Inconclusive(InconclusiveReason::Noise),
             Verdict::NoDifference => {
                 let why = match (&leader.at_rate, &cell.at_rate) {
                     (Some(one), Some(other)) if ranking.rate_per_s.is_some() => {
-                        tie(&compared, &one.response_p99_ns, &other.response_p99_ns, 0.0)
+                        inconclusive_reason(
+                            &compared,
+                            &one.response_p99_ns,
+                            &other.response_p99_ns,
+                            0.0,
+                        )
                     }
                     _ => why(leader, cell, noise),
                 };
-                RowVerdict::Tied(match why.unwrap_or(Tie::Noise) {
+                RowVerdict::Inconclusive(match why.unwrap_or(InconclusiveReason::Noise) {
                     // Repeats that a factor of two would not move show no tie.
-                    Tie::Noise if compared.smallest_ratio.is_some_and(|it| it > 2.0) => {
-                        Tie::TooFewRepeats
+                    InconclusiveReason::Noise
+                        if compared.smallest_ratio.is_some_and(|it| it > 2.0) =>
+                    {
+                        InconclusiveReason::TooFewRepeats
                     }
                     why => why,
                 })
@@ -119,20 +127,20 @@ pub(super) fn ranking_verdict(
     rows: &[RowVerdict],
     noise: Option<&Noise>,
 ) -> RankingVerdict {
-    let any = |tie| rows.contains(&RowVerdict::Tied(tie));
+    let any = |tie| rows.contains(&RowVerdict::Inconclusive(tie));
     if rows.first() == Some(&RowVerdict::RateNotKept) {
         return RankingVerdict::RateNotKept;
     }
     if refuses(ranking, noise) {
         return RankingVerdict::NoOrder;
     }
-    if any(Tie::TooFewRepeats) {
+    if any(InconclusiveReason::TooFewRepeats) {
         return RankingVerdict::TooFewRepeats;
     }
-    if any(Tie::Noise) {
+    if any(InconclusiveReason::Noise) {
         return RankingVerdict::TooNoisy;
     }
-    match any(Tie::Same) {
+    match any(InconclusiveReason::Same) {
         true => RankingVerdict::SameWithin,
         false => RankingVerdict::Leader,
     }
@@ -140,10 +148,10 @@ pub(super) fn ranking_verdict(
 
 /// Why nothing is claimed of the best and this cell; `None` where something is, or where nothing
 /// was compared.
-pub fn why(best: &Cell, cell: &Cell, noise: Option<&Noise>) -> Option<Tie> {
+pub fn why(best: &Cell, cell: &Cell, noise: Option<&Noise>) -> Option<InconclusiveReason> {
     let (one, other) = (best.figures.headline_per_s, cell.figures.headline_per_s);
     let floor = noise.map_or(0.0, |noise| noise.floor);
-    tie(&cell.against_best?, &one, &other, floor)
+    inconclusive_reason(&cell.against_best?, &one, &other, floor)
 }
 
 /// Whether a run was so disturbed that a ranking has no order: all of its contenders lie closer to
@@ -155,7 +163,8 @@ pub fn refuses(ranking: &Ranking, noise: Option<&Noise>) -> bool {
     };
     let rate = |cell: &Cell| cell.figures.headline_per_s.median;
     let drowned = |cell: &Cell| {
-        why(best, cell, Some(noise)) == Some(Tie::Noise) && noise.drowns(rate(best), rate(cell))
+        why(best, cell, Some(noise)) == Some(InconclusiveReason::Noise)
+            && noise.drowns(rate(best), rate(cell))
     };
     !others.is_empty() && others.iter().all(drowned)
 }

@@ -4,7 +4,7 @@
 mod trial;
 mod words;
 
-pub use trial::{Held, allowed_processors, held, keeps_rate};
+pub use trial::{TrialBottleneck, allowed_processors, keeps_rate, trial_bottleneck};
 
 use serde::Serialize;
 use trueput_record::accounting::Device;
@@ -127,7 +127,7 @@ pub struct Evidence {
 
 /// A stretch of a trial that one thing held.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Stretch {
+pub struct BottleneckInterval {
     /// Where it began, seconds since the release.
     pub from_s: f64,
     /// Where it ended.
@@ -141,8 +141,8 @@ pub struct Stretch {
 /// What held each stretch of a trial, and the means of what was seen in it. Seconds shorter than a
 /// quarter are left out: their samples are too coarse.
 #[must_use]
-pub fn stretches(timeline: &[TimelineSecond], setting: &Setting) -> Vec<Stretch> {
-    let mut found: Vec<(Stretch, Vec<Evidence>)> = Vec::new();
+pub fn stretches(timeline: &[TimelineSecond], setting: &Setting) -> Vec<BottleneckInterval> {
+    let mut found: Vec<(BottleneckInterval, Vec<Evidence>)> = Vec::new();
     let mut from_s = 0.0;
     for second in timeline {
         let span_s = second.at_s - from_s;
@@ -155,7 +155,7 @@ pub fn stretches(timeline: &[TimelineSecond], setting: &Setting) -> Vec<Stretch>
                     seen.push(evidence);
                 }
                 _ => {
-                    let stretch = Stretch {
+                    let stretch = BottleneckInterval {
                         from_s,
                         to_s: second.at_s,
                         bottleneck,
@@ -176,7 +176,7 @@ pub fn stretches(timeline: &[TimelineSecond], setting: &Setting) -> Vec<Stretch>
 
 /// What held the longest part of a trial, and for which share of it.
 #[must_use]
-pub fn verdict(stretches: &[Stretch]) -> Option<(Bottleneck, f64)> {
+pub fn verdict(stretches: &[BottleneckInterval]) -> Option<(Bottleneck, f64)> {
     let total: f64 = stretches
         .iter()
         .map(|stretch| stretch.to_s - stretch.from_s)
@@ -194,7 +194,7 @@ pub fn verdict(stretches: &[Stretch]) -> Option<(Bottleneck, f64)> {
 /// When the processors ceased to set the pace and the device began to, seconds: the end of the last
 /// second that the processors held, where at least a tenth of the trial was held by each.
 #[must_use]
-pub fn turns_io_bound(stretches: &[Stretch]) -> Option<f64> {
+pub fn turns_io_bound(stretches: &[BottleneckInterval]) -> Option<f64> {
     let span = |of: fn(Bottleneck) -> bool| -> f64 {
         let held = stretches.iter().filter(|stretch| of(stretch.bottleneck));
         held.map(|stretch| stretch.to_s - stretch.from_s).sum()

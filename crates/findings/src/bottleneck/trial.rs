@@ -1,6 +1,6 @@
 //! What held a trial: the rules of [`super`] over its record.
 
-use super::{Bottleneck, Setting, Stretch};
+use super::{Bottleneck, BottleneckInterval, Setting};
 use serde::Serialize;
 use trueput_record::TrialRecord;
 use trueput_record::address::is_address;
@@ -12,7 +12,7 @@ const SHORTEST_S: f64 = 2.0;
 
 /// What held a trial.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Held<'a> {
+pub struct TrialBottleneck<'a> {
     /// The trial.
     pub trial: &'a str,
     /// What held its longest part.
@@ -22,12 +22,16 @@ pub struct Held<'a> {
     /// When it turned from CPU-bound to I/O-bound, seconds.
     pub turns_io_bound_s: Option<f64>,
     /// Every stretch, with what was seen.
-    pub stretches: Vec<Stretch>,
+    pub stretches: Vec<BottleneckInterval>,
 }
 
 /// Judges a trial on a machine of so many processors, of which it may have been given fewer; `None`
 /// where too little was seen.
-pub fn held<'a>(trial: &'a TrialRecord, measurement: &Measurement, cores: f64) -> Option<Held<'a>> {
+pub fn trial_bottleneck<'a>(
+    trial: &'a TrialRecord,
+    measurement: &Measurement,
+    cores: f64,
+) -> Option<TrialBottleneck<'a>> {
     // In turns nobody counts devices and pressure for one trial, and rests look like waits.
     let in_turns = trial.spec.conditions.turn_s.is_some();
     if in_turns || measurement.elapsed_s < SHORTEST_S || measurement.workers.is_empty() {
@@ -51,7 +55,7 @@ pub fn held<'a>(trial: &'a TrialRecord, measurement: &Measurement, cores: f64) -
     };
     let stretches = super::stretches(&measurement.timeline, &setting);
     let (verdict, share) = super::verdict(&stretches)?;
-    Some(Held {
+    Some(TrialBottleneck {
         trial: &trial.spec.id,
         verdict,
         share,
@@ -100,7 +104,7 @@ mod tests {
 
     fn verdict(record: &TrialRecord) -> String {
         let measurement = record.measurement.as_ref().unwrap();
-        let verdict = held(record, measurement, 2.0).unwrap().verdict;
+        let verdict = trial_bottleneck(record, measurement, 2.0).unwrap().verdict;
         serde_json::to_value(verdict)
             .unwrap()
             .as_str()

@@ -1,9 +1,9 @@
 //! A stretch in words: what held it, and the figures that the rule for that looked at.
 
-use super::{Bottleneck, Evidence, Stretch};
+use super::{Bottleneck, BottleneckInterval, Evidence};
 use std::fmt;
 
-impl fmt::Display for Stretch {
+impl fmt::Display for BottleneckInterval {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (from_s, to_s, held_by) = (self.from_s, self.to_s, self.bottleneck.words());
         let evidence = self.evidence.told(self.bottleneck).join(", ");
@@ -130,7 +130,7 @@ mod tests {
             io_pressure_share: 0.5,
             voluntary_switches_per_s: 1_624.0,
         };
-        let stretch = Stretch {
+        let stretch = BottleneckInterval {
             from_s: 3.0,
             to_s: 8.0,
             bottleneck,

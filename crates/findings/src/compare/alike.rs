@@ -1,7 +1,7 @@
 //! What puts a comparison in another light: the same library on both sides, or another machine.
 
 use super::side::{Side, SideCell};
-use super::{Compared, SideFacts};
+use super::{SideComparison, SideFacts};
 use crate::statistics::median;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -121,7 +121,7 @@ pub(super) fn same_library(first: &SideCell<'_>, second: &SideCell<'_>) -> bool 
         && a.conditions == b.conditions
 }
 
-impl Compared {
+impl SideComparison {
     /// What to know before the verdicts: that both sides ran the same library.
     #[must_use]
     pub fn same_library(&self) -> Option<String> {

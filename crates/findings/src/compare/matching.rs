@@ -11,7 +11,7 @@ use trueput_record::TrialSpec;
 pub type Key = BTreeMap<String, String>;
 
 /// Cells of two sides, sorted out.
-pub(super) struct Matched<'a> {
+pub(super) struct CellPairs<'a> {
     /// What is compared.
     pub pairs: Vec<(SideCell<'a>, SideCell<'a>)>,
     /// What only the first side has.
@@ -30,7 +30,7 @@ pub(super) struct Matched<'a> {
 ///
 /// # Errors
 /// [`Error::NotComparable`] where that leaves nothing, with what differs.
-pub(super) fn matched<'a>(first: &'a Side, second: &'a Side) -> Result<Matched<'a>, Error> {
+pub(super) fn matched<'a>(first: &'a Side, second: &'a Side) -> Result<CellPairs<'a>, Error> {
     let mut freed = first.selector.names();
     freed.extend(second.selector.names());
     freed.retain(|name| !matches!(*name, "workload" | "level"));
@@ -50,7 +50,7 @@ pub(super) fn matched<'a>(first: &'a Side, second: &'a Side) -> Result<Matched<'
         return Err(side.nothing_counts());
     }
     let why = refusal(&firsts, &seconds);
-    let mut matched = Matched {
+    let mut matched = CellPairs {
         pairs: Vec::new(),
         only_first: Vec::new(),
         only_second: Vec::new(),
@@ -112,7 +112,11 @@ fn unlike_words(one: &SideCell<'_>, other: &SideCell<'_>) -> String {
 }
 
 /// Pairs cells that agree in all that must be the same.
-fn within<'a>(mut ours: Vec<SideCell<'a>>, mut theirs: Vec<SideCell<'a>>, into: &mut Matched<'a>) {
+fn within<'a>(
+    mut ours: Vec<SideCell<'a>>,
+    mut theirs: Vec<SideCell<'a>>,
+    into: &mut CellPairs<'a>,
+) {
     type Same = fn(&TrialSpec, &TrialSpec) -> bool;
     let alone = ours.len() == 1 && theirs.len() == 1;
     let degrees: [Same; 4] = [

@@ -18,11 +18,11 @@ pub use side::{Side, SideCell};
 
 use crate::marks::{Mark, marked};
 use crate::statistics::{
-    Comparison, Noise, Summary, Tie, claim_level, compare_among, compare_together, looks_slower,
-    median, repeats_needed, suspicion_level, tie,
+    Comparison, InconclusiveReason, Noise, Summary, claim_level, compare_among, compare_together,
+    inconclusive_reason, looks_slower, median, repeats_needed, suspicion_level,
 };
 use crate::units::{counted, number};
-use matching::{Matched, matched};
+use matching::{CellPairs, matched};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -91,7 +91,7 @@ pub enum Error {
 
 /// Two sides, compared.
 #[derive(Debug, Clone, Serialize)]
-pub struct Compared {
+pub struct SideComparison {
     /// The first side, which ratios are to.
     pub first: SideFacts,
     /// The second side.
@@ -168,7 +168,7 @@ pub struct CellResult {
     /// response times are compared.
     pub comparison: Comparison,
     /// Why no difference is claimed; `None` where one is, or where fewer than three repeats count.
-    pub tie: Option<Tie>,
+    pub tie: Option<InconclusiveReason>,
     /// The repeats of each that would probably show the difference that is seen, where these are
     /// too few and a thousand would be enough.
     pub repeats_needed: Option<usize>,
@@ -180,10 +180,10 @@ pub struct CellResult {
     /// What differs of engine, version, knobs and circumstances.
     pub changes: Vec<Change>,
     /// Medians of other figures, without a verdict.
-    pub besides: Vec<Beside>,
+    pub besides: Vec<SideFigure>,
 }
 
-impl Compared {
+impl SideComparison {
     /// How far apart repeats typically lie, of the side that scatters more, as a share.
     fn floor(&self) -> f64 {
         let floor = |facts: &SideFacts| facts.noise.as_ref().map_or(0.0, |noise| noise.floor);
@@ -208,10 +208,11 @@ impl CellResult {
         let summary = |values: &[f64]| Summary::of(values.iter().copied());
         let (first, second) = self.compared();
         let summaries = summary(first).zip(summary(second));
-        self.tie = summaries.and_then(|(one, other)| tie(&comparison, &one, &other, floor));
+        self.tie = summaries
+            .and_then(|(one, other)| inconclusive_reason(&comparison, &one, &other, floor));
         self.comparison = comparison;
         self.repeats_needed = comparison.ratio.and_then(|ratio| {
-            let few = self.tie == Some(Tie::TooFewRepeats);
+            let few = self.tie == Some(InconclusiveReason::TooFewRepeats);
             let (first, second) = self.compared();
             let needed = || repeats_needed(first, second, comparison.paired, ratio.level);
             few.then(needed).flatten()
@@ -303,7 +304,7 @@ pub struct Responses {
 
 /// A figure that is shown beside the rates.
 #[derive(Debug, Clone, Serialize)]
-pub struct Beside {
+pub struct SideFigure {
     /// What it is.
     pub what: &'static str,
     /// What it is counted in: `ns` or `bytes`.
@@ -320,14 +321,14 @@ pub struct Beside {
 /// [`Error::NotComparable`] where no cell of one may stand against one of the other,
 /// [`Error::NoSuchTrial`] where no trial of a side counts, [`Error::Ambiguous`] where a word could
 /// mean several contenders of one run, [`Error::Itself`] where two sides are the same.
-pub fn compare_sides(first: &Side, others: &[Side]) -> Result<Vec<Compared>, Error> {
+pub fn compare_sides(first: &Side, others: &[Side]) -> Result<Vec<SideComparison>, Error> {
     require_different(first, others)?;
     let mut count = 0;
     for other in others {
         count += matched(first, other)?.pairs.len();
     }
     let compared = others.iter().map(|other| two_sides(first, other, count));
-    let mut compared: Vec<Compared> = compared.collect::<Result<_, _>>()?;
+    let mut compared: Vec<SideComparison> = compared.collect::<Result<_, _>>()?;
     let results: Vec<_> = compared.iter().flat_map(|it| &it.results).collect();
     let comparisons = compare_together(count, |place, left| {
         Some(results.get(place)?.comparison_among(left))
@@ -371,8 +372,8 @@ fn itself(first: &Side, second: &Side, contender: String) -> Error {
 }
 
 /// Sets two sides against each other; `comparisons` results will be read together.
-fn two_sides(first: &Side, second: &Side, comparisons: usize) -> Result<Compared, Error> {
-    let Matched {
+fn two_sides(first: &Side, second: &Side, comparisons: usize) -> Result<SideComparison, Error> {
+    let CellPairs {
         pairs,
         only_first,
         only_second,
@@ -400,7 +401,7 @@ fn two_sides(first: &Side, second: &Side, comparisons: usize) -> Result<Compared
         .filter(|line| !uncounted.contains(line))
         .collect::<Vec<_>>();
     uncounted.extend(others);
-    Ok(Compared {
+    Ok(SideComparison {
         first: facts(first),
         second: facts(second),
         one_run,
@@ -561,7 +562,7 @@ fn pairs(
     (both.len() >= 3).then(|| both.into_iter().unzip())
 }
 
-fn besides(first: &SideCell<'_>, second: &SideCell<'_>) -> Vec<Beside> {
+fn besides(first: &SideCell<'_>, second: &SideCell<'_>) -> Vec<SideFigure> {
     type Figure = (
         &'static str,
         &'static str,
@@ -593,7 +594,7 @@ fn besides(first: &SideCell<'_>, second: &SideCell<'_>) -> Vec<Beside> {
         median(measured).filter(|value| *value > 0.0)
     };
     let both = figures.into_iter().filter_map(|(what, unit, figure)| {
-        Some(Beside {
+        Some(SideFigure {
             what,
             unit,
             first: of(first, figure)?,

@@ -3,7 +3,7 @@
 use crate::{Run, integrity};
 mod track;
 
-pub use track::{Tracked, tracked};
+pub use track::{HistoryCell, history_cells};
 
 use crate::compare::{Change, Selector, Side};
 use crate::marks::Mark;
@@ -170,7 +170,7 @@ pub fn history(runs: Vec<Result<Run, String>>, selector: &Selector) -> History {
             integrity::disagreeing(&side.report.trials)
                 .map(|(id, why)| format!("{label}: {id} is skipped: {why}")),
         );
-        let cells = tracked(side);
+        let cells = history_cells(side);
         if cells.is_empty() {
             left_out.push(format!("{label}: it has no valid trial"));
         }

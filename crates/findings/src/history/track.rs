@@ -5,7 +5,7 @@ use crate::compare::{Change, Side, SideCell, between_cells, between_runs, circum
 use std::collections::BTreeSet;
 
 /// A cell of a run, with the series that it belongs to.
-pub struct Tracked {
+pub struct HistoryCell {
     /// Tells the series apart.
     pub key: String,
     /// The series without points.
@@ -15,7 +15,7 @@ pub struct Tracked {
 }
 
 /// Every cell of a side in which a trial counts.
-pub fn tracked(side: &Side) -> Vec<Tracked> {
+pub fn history_cells(side: &Side) -> Vec<HistoryCell> {
     let cells = side.cells();
     let named = cells.iter().zip(contenders(&cells));
     named
@@ -66,7 +66,7 @@ fn contenders(cells: &[SideCell<'_>]) -> Vec<String> {
     all.collect()
 }
 
-fn of(side: &Side, cell: &SideCell<'_>, contender: String) -> Tracked {
+fn of(side: &Side, cell: &SideCell<'_>, contender: String) -> HistoryCell {
     let rates = cell.rates();
     let (per_s, interval) = rate_of(&rates);
     let engine = cell.trials.iter().find_map(|trial| trial.engine.as_ref());
@@ -76,7 +76,7 @@ fn of(side: &Side, cell: &SideCell<'_>, contender: String) -> Tracked {
     for name in ["workload", "level", "workers"] {
         circumstances.remove(name);
     }
-    Tracked {
+    HistoryCell {
         key,
         point: Point {
             run: side.report.shown_as.display().to_string(),

@@ -1,6 +1,6 @@
 //! The columns of a published table that are computed from other rows of the same set.
 
-use super::side_by_side::{ComparedColumn, ComparedRow, Role};
+use super::rows::{ComparedColumn, ComparedRow, Role};
 use trueput_record::published::{Cell, PublishedTable, Ratio, SideBySide};
 
 /// Fills them in our rows: the gain of a step over the one before, or over the first where each

@@ -4,6 +4,7 @@ mod derived;
 mod differences;
 mod names;
 mod ratios;
+mod rows;
 mod scale;
 mod side_by_side;
 mod steps;
@@ -11,8 +12,9 @@ mod trial;
 
 pub use differences::of_report as what_differs;
 pub use ratios::{RatioRow, RatioTable};
+pub use rows::{ComparedColumn, ComparedRow, Role};
 pub use scale::Sizes;
-pub use side_by_side::{ComparedColumn, ComparedRow, Comparison, Role, comparison, comparisons};
+pub use side_by_side::{Comparison, comparison, comparisons};
 pub use steps::{changes, given_up};
 pub use trial::{is_transaction, transactions_per_minute};
 

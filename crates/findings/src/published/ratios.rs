@@ -1,8 +1,8 @@
 //! The ratios inside each set, ours and theirs side by side: they survive a change of machine.
 
 use super::derived::alike;
-use super::scale;
-use super::side_by_side::{ComparedColumn, ComparedRow, Role, same_keys};
+use super::rows::{ComparedColumn, ComparedRow, Role};
+use super::scale::{self, same_keys};
 use serde::Serialize;
 use trueput_record::published::{Cell, ColumnsByDimension, Ratio, Share, SideBySide};
 

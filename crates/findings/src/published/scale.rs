@@ -1,7 +1,7 @@
 //! At what part of a document's size ours ran, so that what stands at the same place of its scale
 //! stands side by side.
 
-use super::side_by_side::{ComparedColumn, ComparedRow, Role, distinct};
+use super::rows::{ComparedColumn, ComparedRow, Role, distinct};
 use super::trial::Trials;
 use serde::Serialize;
 use trueput_record::published::{Cell, PublishedTable};
@@ -161,4 +161,16 @@ pub(super) fn in_words(column: &ComparedColumn, ours: &[Cell], theirs: &[Cell]) 
         (scale * 1e6).round() / 1e6,
         pairs.join("; ")
     ))
+}
+
+/// Whether a row of ours and one of theirs were given the same, whatever their size.
+pub(super) fn same_keys(
+    columns: &[ComparedColumn],
+    ours: &ComparedRow,
+    theirs: &ComparedRow,
+) -> bool {
+    let mut keys = columns.iter().zip(ours.cells.iter().zip(&theirs.cells));
+    keys.all(|(column, (ours, theirs))| {
+        column.role != Role::Key || same_place(column, ours, theirs)
+    })
 }

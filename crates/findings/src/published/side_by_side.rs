@@ -5,7 +5,8 @@
 
 use super::derived;
 use super::ratios::{self, RatioTable};
-use super::scale::{self, Sizes};
+use super::rows::{ComparedColumn, ComparedRow, Role, distinct};
+use super::scale::{self, Sizes, same_keys};
 use super::steps::{Steps, is_one_at_a_time};
 use super::trial::{Trials, written, yielded};
 use crate::Run;
@@ -38,45 +39,6 @@ pub struct Comparison {
     pub ratios: Vec<RatioTable>,
     /// What is not the same here and there, a point each.
     pub differs: Vec<String>,
-}
-
-/// A column of a [`Comparison`].
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ComparedColumn {
-    /// Its name, which ends in its unit where it has one.
-    pub name: String,
-    /// What it holds.
-    pub role: Role,
-    /// The value whose figures stand in it, in a table with a column for each value.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub at: Option<String>,
-    /// Of a key that grows with the scale: our size over theirs at the same place of it. Rows match
-    /// by that place, and not by the size.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub scale: Option<f64>,
-}
-
-/// What a column of a [`Comparison`] holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Role {
-    /// What a row was given, by which rows are matched.
-    Key,
-    /// How large the problem was: rows of another size match, and the report says so.
-    Size,
-    /// What a row yielded.
-    Figure,
-}
-
-/// A row of a [`Comparison`].
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ComparedRow {
-    /// Whether it is ours.
-    pub ours: bool,
-    /// The contender, with what tells it from others; of a published row, nothing.
-    pub who: String,
-    /// A cell per column.
-    pub cells: Vec<Cell>,
 }
 
 /// Our trials beside every published table that they match.
@@ -221,17 +183,6 @@ fn set_scales(
     told
 }
 
-/// What rows have in a column, each once.
-pub(super) fn distinct(rows: &[ComparedRow], place: usize) -> Vec<Cell> {
-    let mut cells: Vec<Cell> = Vec::new();
-    for cell in rows.iter().map(|row| &row.cells[place]) {
-        if !cells.contains(cell) {
-            cells.push(cell.clone());
-        }
-    }
-    cells
-}
-
 fn role(published: &PublishedTable, column: &Column) -> Role {
     let Some(dimension) = column.ours.as_ref().filter(|ours| is_dimension(ours)) else {
         return Role::Figure;
@@ -358,18 +309,6 @@ fn cell(
         Some(figure) => yielded(&group.trials, figure),
         None => Cell::Missing,
     }
-}
-
-/// Whether a row of ours and one of theirs were given the same, whatever their size.
-pub(super) fn same_keys(
-    columns: &[ComparedColumn],
-    ours: &ComparedRow,
-    theirs: &ComparedRow,
-) -> bool {
-    let mut keys = columns.iter().zip(ours.cells.iter().zip(&theirs.cells));
-    keys.all(|(column, (ours, theirs))| {
-        column.role != Role::Key || scale::same_place(column, ours, theirs)
-    })
 }
 
 /// Each of theirs under ours with its keys; ours that have none come first.

@@ -1,6 +1,6 @@
 //! The series of a report: one contender's rates over its workers.
 
-use super::{Fit, Point, Unfit, fit};
+use super::{Fit, FitError, Point, fit};
 use crate::cells::Cell;
 use crate::rankings::Ranking;
 use serde::Serialize;
@@ -29,7 +29,7 @@ pub struct Series {
 
 /// Every contender that ran with several numbers of workers, with its points and the law.
 #[must_use]
-pub fn fits(rankings: &[Ranking]) -> Vec<(String, Vec<Point>, Result<Fit, Unfit>)> {
+pub fn fits(rankings: &[Ranking]) -> Vec<(String, Vec<Point>, Result<Fit, FitError>)> {
     let mut series: BTreeMap<String, Vec<Point>> = BTreeMap::new();
     for ranking in rankings {
         for cell in ranking.contenders() {

@@ -9,18 +9,19 @@
 
 mod change;
 mod compare;
+mod inconclusive;
 mod interval;
 mod level;
 mod noise;
 mod rank;
 mod summary;
-mod tie;
 
 pub use change::{Shape, change_points, drift, shape};
 pub use compare::{
     Comparison, MOST_REPEATS, Verdict, claim_level, compare, compare_among, compare_together,
     looks_slower, repeats_needed, smallest_ratio, suspicion_level,
 };
+pub use inconclusive::{InconclusiveReason, inconclusive_reason};
 pub use interval::{
     Interval, bootstrap_median, geometric_mean, log_ratio_paired, log_ratio_unpaired,
 };
@@ -28,7 +29,6 @@ pub use level::level_changes;
 pub use noise::{Noise, Shares, noise};
 pub use rank::{RankTest, outliers, rank_test};
 pub use summary::{FEWEST_REPEATS, Summary, apart, maximum, median, quantile};
-pub use tie::{Tie, tie};
 
 /// The chance that any of the comparisons that are read together claims a difference where there is
 /// none.

@@ -8,7 +8,9 @@ use crate::answer::table::{Grid, interval_text, share_text};
 use crate::answer::words;
 use crate::terminal::wrap;
 use crate::text_width::{padded, set_right};
-use trueput_findings::answer::{Answer, NotRanked, NotRankedReason, RankingAnswer, RankingVerdict};
+use trueput_findings::answer::{
+    Answer, RankingAnswer, RankingVerdict, UnrankedContender, UnrankedReason,
+};
 use trueput_findings::units::{nanoseconds, number};
 
 const BOLD: &str = "\x1b[1m";
@@ -193,9 +195,9 @@ impl Screen<'_> {
     fn not_ranked_lines(&self, columns: usize, room: usize) -> Vec<Line> {
         let mut lines = Vec::new();
         for reason in [
-            NotRankedReason::OnlyContender,
-            NotRankedReason::NotComparable,
-            NotRankedReason::Harness,
+            UnrankedReason::OnlyContender,
+            UnrankedReason::NotComparable,
+            UnrankedReason::Harness,
         ] {
             let of = self.0.not_ranked.iter().filter(|one| one.reason == reason);
             let of: Vec<_> = of.collect();
@@ -389,15 +391,15 @@ fn result(ranking: &RankingAnswer) -> String {
 
 /// Figures that are in no ranking, under a heading that says why.
 fn not_ranked_block(
-    reason: NotRankedReason,
-    figures: &[&NotRanked],
+    reason: UnrankedReason,
+    figures: &[&UnrankedContender],
     columns: usize,
     room: usize,
 ) -> Vec<Line> {
     let heading = match reason {
-        NotRankedReason::OnlyContender => "Not ranked: only contender at these settings",
-        NotRankedReason::NotComparable => "Not ranked: not comparable with others",
-        NotRankedReason::Harness => "Not ranked: the null engine, the harness's own cost",
+        UnrankedReason::OnlyContender => "Not ranked: only contender at these settings",
+        UnrankedReason::NotComparable => "Not ranked: not comparable with others",
+        UnrankedReason::Harness => "Not ranked: the null engine, the harness's own cost",
     };
     let mut lines = vec![
         (Paint::Plain, String::new()),
@@ -468,7 +470,7 @@ fn not_ranked_rows(cells: &[[String; 5]], columns: usize) -> Vec<String> {
 }
 
 /// Contender, subject, rate, latency and CPU.
-fn not_ranked_cells(one: &NotRanked) -> [String; 5] {
+fn not_ranked_cells(one: &UnrankedContender) -> [String; 5] {
     let row = &one.row;
     let latency = row.latency.as_ref().map(|latency| {
         let kind = if latency.is_response {

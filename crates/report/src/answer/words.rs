@@ -2,10 +2,9 @@
 
 use crate::answer::table::{interval_text, share_text};
 use trueput_findings::answer::{
-    Answer, FailureKind, NextStep, NotRankedReason, RankingAnswer, RankingVerdict, RowVerdict,
-    Share,
+    Answer, FailureKind, NextStep, RankingAnswer, RankingVerdict, RowVerdict, Share, UnrankedReason,
 };
-use trueput_findings::statistics::Tie;
+use trueput_findings::statistics::InconclusiveReason;
 use trueput_findings::units::{counted, number};
 use trueput_record::VerifyLevel;
 
@@ -66,13 +65,13 @@ pub(super) fn certainty(ranking: &RankingAnswer) -> String {
     let tied: Vec<_> = ranking.tied.iter().map(String::as_str).collect();
     let in_short = |reason| {
         let slower = others_slower(ranking);
-        format!("{}{slower}.", tie(ranking, reason, &tied, listed))
+        format!("{}{slower}.", inconclusive(ranking, reason, &tied, listed))
     };
     match ranking.verdict {
         RankingVerdict::Leader => leads(ranking),
-        RankingVerdict::SameWithin => in_short(Tie::Same),
-        RankingVerdict::TooNoisy => in_short(Tie::Noise),
-        RankingVerdict::TooFewRepeats => in_short(Tie::TooFewRepeats),
+        RankingVerdict::SameWithin => in_short(InconclusiveReason::Same),
+        RankingVerdict::TooNoisy => in_short(InconclusiveReason::Noise),
+        RankingVerdict::TooFewRepeats => in_short(InconclusiveReason::TooFewRepeats),
         RankingVerdict::NoOrder => {
             "No order: the contenders differ by less than this disturbed machine's noise."
                 .to_owned()
@@ -91,13 +90,18 @@ pub(crate) fn findings(ranking: &RankingAnswer) -> Vec<String> {
         return vec![certainty(ranking)];
     }
     let leader = ranking.leader().contender.as_str();
-    let of_reason = |reason: Tie| {
+    let of_reason = |reason: InconclusiveReason| {
         let tied = ranking.rows.iter();
-        let tied = tied.filter(|row| row.verdict == RowVerdict::Tied(reason));
+        let tied = tied.filter(|row| row.verdict == RowVerdict::Inconclusive(reason));
         let tied: Vec<_> = tied.map(|row| row.contender.as_str()).collect();
-        (!tied.is_empty()).then(|| format!("{}.", tie(ranking, reason, &tied, all_listed)))
+        (!tied.is_empty()).then(|| format!("{}.", inconclusive(ranking, reason, &tied, all_listed)))
     };
-    let reasons = [Tie::Noise, Tie::TooFewRepeats, Tie::Same].into_iter();
+    let reasons = [
+        InconclusiveReason::Noise,
+        InconclusiveReason::TooFewRepeats,
+        InconclusiveReason::Same,
+    ]
+    .into_iter();
     let mut sentences: Vec<_> = reasons.filter_map(of_reason).collect();
     let slower = ranking
         .rows
@@ -115,9 +119,9 @@ pub(crate) fn findings(ranking: &RankingAnswer) -> Vec<String> {
 }
 
 /// Why nothing is claimed of the leader and these contenders.
-fn tie(
+fn inconclusive(
     ranking: &RankingAnswer,
-    reason: Tie,
+    reason: InconclusiveReason,
     tied: &[&str],
     listed: fn(&[&str]) -> String,
 ) -> String {
@@ -127,12 +131,12 @@ fn tie(
         .collect();
     let (repeats, would_show) = (repeats(ranking), would_show(ranking));
     match reason {
-        Tie::Same => format!("{} are the same within 1 %", listed(&all)),
-        Tie::Noise => format!(
+        InconclusiveReason::Same => format!("{} are the same within 1 %", listed(&all)),
+        InconclusiveReason::Noise => format!(
             "Tie: {repeats} show no difference between {}{would_show}",
             listed(&all)
         ),
-        Tie::TooFewRepeats => format!(
+        InconclusiveReason::TooFewRepeats => format!(
             "Not certain: {repeats} cannot tell {leader} from {}{would_show}",
             listed(tied)
         ),
@@ -181,7 +185,10 @@ fn confidence(share: Share, at_rate: bool) -> String {
 
 /// How often the tied contenders ran: `5 repeats`.
 fn repeats(ranking: &RankingAnswer) -> String {
-    let tied = ranking.rows.iter().filter(|row| row.verdict.is_tie());
+    let tied = ranking
+        .rows
+        .iter()
+        .filter(|row| row.verdict.is_inconclusive());
     let fewest = tied.map(|row| row.repeats).min();
     let fewest = fewest.unwrap_or_default().min(ranking.leader().repeats);
     counted(fewest as u64, "repeat")
@@ -276,7 +283,7 @@ fn verified(answer: &Answer) -> String {
     let ranked = answer.rankings.iter().flat_map(|ranking| &ranking.rows);
     let others = answer.not_ranked.iter();
     // The null engine keeps nothing that could be verified.
-    let others = others.filter(|other| other.reason != NotRankedReason::Harness);
+    let others = others.filter(|other| other.reason != UnrankedReason::Harness);
     let others = others.map(|other| &other.row);
     let levels: Vec<_> = ranked.chain(others).map(|row| row.verified).collect();
     let full = |level: &&Option<VerifyLevel>| **level == Some(VerifyLevel::Full);

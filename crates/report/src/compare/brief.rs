@@ -1,12 +1,14 @@
 //! A comparison on one screen: verdicts, what changed, the table of results.
 
 use crate::answer::Layout;
-use crate::compare::narrate::{Told, disturbed, results, sentence, side_named, told, warnings};
+use crate::compare::narrate::{
+    ChangeSubjects, disturbed, results, sentence, side_named, told, warnings,
+};
 use crate::document::{Block, Table};
 use crate::format::Style;
 use crate::sections::tpcc;
 use crate::terminal::{self, render_with};
-use trueput_findings::compare::Compared;
+use trueput_findings::compare::SideComparison;
 use trueput_findings::statistics::Verdict;
 use trueput_record::text::visible;
 
@@ -24,7 +26,7 @@ fn wrap(text: &str, width: usize, indent: &str) -> Vec<String> {
 }
 
 /// As much of the comparisons as the layout has lines for.
-pub(super) fn screen(compared: &[Compared], layout: Layout) -> String {
+pub(super) fn screen(compared: &[SideComparison], layout: Layout) -> String {
     let mut text = String::new();
     for shown in (1..=compared.len()).rev() {
         for most in (1..=MOST).rev() {
@@ -48,7 +50,7 @@ pub(super) fn screen(compared: &[Compared], layout: Layout) -> String {
 }
 
 /// One comparison, with at most so many lines of each kind.
-fn lines_of(compared: &Compared, layout: Layout, most: usize) -> Vec<String> {
+fn lines_of(compared: &SideComparison, layout: Layout, most: usize) -> Vec<String> {
     let wrapped = |text: &str| wrap(text, layout.width, "  ");
     let mut lines = Vec::new();
     for (letter, facts) in [("A", &compared.first), ("B", &compared.second)] {
@@ -106,7 +108,7 @@ fn some(lines: &mut Vec<String>, sentences: Vec<String>, most: usize, width: usi
 }
 
 /// What changed, in at most so many lines besides the heading and the count of what is left out.
-fn changed(compared: &Compared, width: usize, most: usize) -> Vec<String> {
+fn changed(compared: &SideComparison, width: usize, most: usize) -> Vec<String> {
     let (told, notes) = told(compared, false);
     if told.is_empty() && notes.is_empty() {
         return vec![super::narrate::NOTHING_CHANGED.to_owned()];
@@ -134,7 +136,7 @@ fn changed(compared: &Compared, width: usize, most: usize) -> Vec<String> {
 }
 
 /// One change; whose it is is told only where it is not everyone's.
-fn changed_line(told: &Told<'_>, compared: &Compared) -> String {
+fn changed_line(told: &ChangeSubjects<'_>, compared: &SideComparison) -> String {
     let of_all = |it: &trueput_findings::compare::CellResult| {
         told.subjects.contains(&super::narrate::both(it))
     };
@@ -150,7 +152,7 @@ fn changed_line(told: &Told<'_>, compared: &Compared) -> String {
 }
 
 /// The table of results, as far as the rows and columns have room.
-fn table(compared: &Compared, layout: Layout, most: usize) -> Vec<String> {
+fn table(compared: &SideComparison, layout: Layout, most: usize) -> Vec<String> {
     let Block::Table(Table {
         mut columns,
         mut rows,

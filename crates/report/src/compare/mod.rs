@@ -9,13 +9,13 @@ use crate::answer::Layout;
 use crate::format::{Format, Style};
 use crate::{markdown, terminal};
 use narrate::document_with;
-use trueput_findings::compare::Compared;
+use trueput_findings::compare::SideComparison;
 
 /// Writes comparisons in full, one after the other: `Format::Json` as one document,
 /// `Format::Markdown` for a comment on a change, anything else for a terminal. It ends with a
 /// newline.
 #[must_use]
-pub fn render(compared: &[Compared], format: Format, style: Style) -> String {
+pub fn render(compared: &[SideComparison], format: Format, style: Style) -> String {
     let blocks = || compared.iter().flat_map(document).collect::<Vec<_>>();
     match format {
         Format::Json => {
@@ -30,7 +30,7 @@ pub fn render(compared: &[Compared], format: Format, style: Style) -> String {
 /// As [`render`], without what few need: one screen for a terminal, and in Markdown no knobs of
 /// different engines.
 #[must_use]
-pub fn render_usual(compared: &[Compared], format: Format, layout: Layout) -> String {
+pub fn render_usual(compared: &[SideComparison], format: Format, layout: Layout) -> String {
     match format {
         Format::Json => render(compared, format, Style::default()),
         Format::Markdown => {

@@ -5,10 +5,12 @@ use crate::sections::tpcc;
 use crate::significance::levels;
 use std::collections::BTreeSet;
 use trueput_findings::compare::Responses;
-use trueput_findings::compare::{Beside, CellResult, Change, Compared, KNOB, SideFacts};
+use trueput_findings::compare::{CellResult, Change, KNOB, SideComparison, SideFacts, SideFigure};
 use trueput_findings::history::rate_of;
 use trueput_findings::marks::{Mark, WITH_ASSERTIONS, explanations};
-use trueput_findings::statistics::{Comparison, Interval, LEAST_CLAIM, Tie, Verdict};
+use trueput_findings::statistics::{
+    Comparison, InconclusiveReason, Interval, LEAST_CLAIM, Verdict,
+};
 use trueput_findings::units::{bytes, counted, nanoseconds, number, per_cent, plural};
 
 pub(super) const NOTHING_CHANGED: &str = "No recorded change: same machine, same program.";
@@ -25,12 +27,12 @@ const APART: &str = "A and B are separate runs, so changes of the machine betwee
 
 /// The whole comparison.
 #[must_use]
-pub fn document(compared: &Compared) -> Vec<Block> {
+pub fn document(compared: &SideComparison) -> Vec<Block> {
     document_with(compared, true)
 }
 
 /// The comparison, with the knobs of different engines or without.
-pub(super) fn document_with(compared: &Compared, with_knobs: bool) -> Vec<Block> {
+pub(super) fn document_with(compared: &SideComparison, with_knobs: bool) -> Vec<Block> {
     let mut blocks = vec![
         Block::Heading(1, "trueput compare".to_owned()),
         Block::List(vec![
@@ -78,7 +80,7 @@ pub(super) fn document_with(compared: &Compared, with_knobs: bool) -> Vec<Block>
 }
 
 /// What disturbed the runs, a sentence each.
-pub(super) fn disturbed(compared: &Compared) -> Vec<String> {
+pub(super) fn disturbed(compared: &SideComparison) -> Vec<String> {
     let clauses = compared.disturbances().into_iter();
     let sentence = |clause: String| {
         let mut letters = clause.chars();
@@ -90,7 +92,7 @@ pub(super) fn disturbed(compared: &Compared) -> Vec<String> {
 }
 
 /// What marks mean, what is not compared, and which trials do not count.
-pub(super) fn warnings(compared: &Compared) -> Vec<String> {
+pub(super) fn warnings(compared: &SideComparison) -> Vec<String> {
     let mut warnings = explained(compared);
     let refused = compared.incomparable.iter();
     warnings.extend(refused.map(|pair| format!("Not compared: {pair}.")));
@@ -100,7 +102,7 @@ pub(super) fn warnings(compared: &Compared) -> Vec<String> {
 
 /// What the marks of the contenders mean. Two builds that both have assertions are compared with
 /// each other, and with no build without.
-fn explained(compared: &Compared) -> Vec<String> {
+fn explained(compared: &SideComparison) -> Vec<String> {
     let has_them = |marks: &[Mark]| marks.iter().any(|mark| mark.explanation == WITH_ASSERTIONS);
     let mut marked: Vec<(&str, Vec<Mark>)> = Vec::new();
     let mut alike = BTreeSet::new();
@@ -174,9 +176,9 @@ pub(super) fn sentence(result: &CellResult) -> String {
 /// Why no difference is claimed, and what may be there all the same.
 fn unclaimed(result: &CellResult, ratio: Interval) -> String {
     let comparison = &result.comparison;
-    let words = result.tie.unwrap_or(Tie::Noise).words();
+    let words = result.tie.unwrap_or(InconclusiveReason::Noise).words();
     match result.tie {
-        Some(Tie::TooFewRepeats) => format!(
+        Some(InconclusiveReason::TooFewRepeats) => format!(
             "{words}: B looks {} by {}{}; use {}",
             match result.seems_slower_by() {
                 Some(part) if part > 0.0 => "slower",
@@ -189,7 +191,7 @@ fn unclaimed(result: &CellResult, ratio: Interval) -> String {
                 None => "more repeats".to_owned(),
             }
         ),
-        Some(Tie::Same) => words.to_owned(),
+        Some(InconclusiveReason::Same) => words.to_owned(),
         _ => format!(
             "{words}; these repeats can detect {}",
             could_have_shown(comparison)
@@ -221,7 +223,7 @@ fn agreement(result: &CellResult) -> String {
 /// What a result came to, in a few words.
 fn verdict(result: &CellResult) -> &'static str {
     let words = result.comparison.verdict.words();
-    result.tie.map_or(words, Tie::words)
+    result.tie.map_or(words, InconclusiveReason::words)
 }
 
 /// The contenders of a result: one name where they are called the same.
@@ -234,15 +236,18 @@ pub(super) fn both(result: &CellResult) -> String {
 }
 
 /// A change with the contenders that it is of: none where it is of the runs.
-pub(super) struct Told<'a> {
+pub(super) struct ChangeSubjects<'a> {
     pub change: &'a Change,
     pub subjects: Vec<String>,
 }
 
 /// What changed, each line once, and notes on what is left out: knobs of different engines have
 /// nothing to do with each other.
-pub(super) fn told(compared: &Compared, with_knobs: bool) -> (Vec<Told<'_>>, Vec<String>) {
-    let of_runs = compared.changes.iter().map(|change| Told {
+pub(super) fn told(
+    compared: &SideComparison,
+    with_knobs: bool,
+) -> (Vec<ChangeSubjects<'_>>, Vec<String>) {
+    let of_runs = compared.changes.iter().map(|change| ChangeSubjects {
         change,
         subjects: Vec::new(),
     });
@@ -277,7 +282,7 @@ pub(super) fn told(compared: &Compared, with_knobs: bool) -> (Vec<Told<'_>>, Vec
             match told[from..].iter_mut().find(|known| known.change == change) {
                 Some(known) if known.subjects.contains(&subject) => {}
                 Some(known) => known.subjects.push(subject.clone()),
-                None => told.push(Told {
+                None => told.push(ChangeSubjects {
                     change,
                     subjects: vec![subject.clone()],
                 }),
@@ -287,7 +292,7 @@ pub(super) fn told(compared: &Compared, with_knobs: bool) -> (Vec<Told<'_>>, Vec
     (told, notes)
 }
 
-fn what_changed(compared: &Compared, with_knobs: bool) -> Vec<Block> {
+fn what_changed(compared: &SideComparison, with_knobs: bool) -> Vec<Block> {
     let (told, notes) = told(compared, with_knobs);
     if told.is_empty() {
         return vec![Block::Text(NOTHING_CHANGED.to_owned())];
@@ -318,7 +323,7 @@ fn column(title: &str, figures: bool, dispensable: u8) -> Column {
     }
 }
 
-pub(super) fn results(compared: &Compared) -> Block {
+pub(super) fn results(compared: &SideComparison) -> Block {
     let level = levels(compared.results.iter().map(|result| &result.comparison));
     let interval = format!(
         "{} interval",
@@ -402,8 +407,8 @@ fn could_have_shown(comparison: &Comparison) -> String {
     }
 }
 
-fn besides(compared: &Compared) -> Table {
-    let figure = |beside: &Beside, value: f64| match beside.unit {
+fn besides(compared: &SideComparison) -> Table {
+    let figure = |beside: &SideFigure, value: f64| match beside.unit {
         "bytes" => bytes(value),
         _ => nanoseconds(value),
     };
@@ -432,7 +437,7 @@ fn besides(compared: &Compared) -> Table {
     }
 }
 
-fn noise(compared: &Compared) -> Vec<String> {
+fn noise(compared: &SideComparison) -> Vec<String> {
     let mut sides = vec![("A", &compared.first)];
     if compared.one_run {
         sides[0].0 = "The run";

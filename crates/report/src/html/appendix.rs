@@ -92,7 +92,8 @@ fn row(report: &Run, trial: &TrialRecord, names: &TrialNames) -> Vec<String> {
         let timed = operation.filter(|operation| operation.latency.is_measured());
         let latency = |ns: Option<u64>| ns.map_or_else(String::new, |ns| nanoseconds(ns as f64));
         let used = &measured.resources;
-        let held = bottleneck::held(trial, measured, f64::from(report.manifest.host.cores));
+        let held =
+            bottleneck::trial_bottleneck(trial, measured, f64::from(report.manifest.host.cores));
         let held = held.map(|held| format!("{} ({})", held.verdict.words(), per_cent(held.share)));
         [
             latency(timed.map(|operation| operation.latency.p50_ns)),

@@ -78,7 +78,7 @@ fn responses(report: &Run, ranking: &Ranking, rate_per_s: f64) -> Option<Chart> 
     let told: Vec<_> = ranking.cells.iter().filter_map(told).collect();
     let (first, at_first) = told.first()?;
     let leader = at_first.response_p99_ns.median;
-    let group = |(cell, at_rate): &(Cell, trueput_findings::fixed_rate::AtRate)| {
+    let group = |(cell, at_rate): &(Cell, trueput_findings::fixed_rate::FixedRateResult)| {
         let repeats = counting(&report.trials, cell.cell, &ranking.headline);
         let times = trueput_findings::fixed_rate::times(&repeats, &at_rate.worst_kind);
         let median = at_rate.response_p99_ns.median;

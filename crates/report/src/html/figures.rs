@@ -161,7 +161,7 @@ pub(crate) fn stretches(chosen: &[Representative<'_>], cores: f64) -> Option<Cha
     let mut words: Vec<Word> = Vec::new();
     let mut groups = Vec::new();
     for one in chosen {
-        let Some(held) = bottleneck::held(one.trial, one.measurement, cores) else {
+        let Some(held) = bottleneck::trial_bottleneck(one.trial, one.measurement, cores) else {
             continue;
         };
         let rows = held.stretches.iter().map(|stretch| {

@@ -4,7 +4,7 @@
 use super::blocks::escaped;
 use crate::answer::subject;
 use trueput_findings::answer::{
-    Answer, NotRankedReason, RankingAnswer, RankingVerdict, Share, Subject,
+    Answer, RankingAnswer, RankingVerdict, Share, Subject, UnrankedReason,
 };
 use trueput_findings::rankings::Ranking;
 use trueput_findings::units::{nanoseconds, number, plural};
@@ -18,7 +18,7 @@ pub(crate) fn first_ranking(answer: &Answer) -> Option<&Subject> {
     let ranked = answer.rankings.first().map(|one| &one.subject);
     let figures = || {
         let others = answer.not_ranked.iter();
-        let others = others.filter(|one| one.reason == NotRankedReason::OnlyContender);
+        let others = others.filter(|one| one.reason == UnrankedReason::OnlyContender);
         others.map(|one| &one.subject).next()
     };
     ranked.or_else(figures)
@@ -58,7 +58,7 @@ struct Row<'a> {
 pub(crate) fn table(answer: &Answer, anchor: impl Fn(usize) -> String, caption: &str) -> String {
     let ranked = answer.rankings.iter().map(ranked);
     let alone = answer.not_ranked.iter();
-    let alone = alone.filter(|one| one.reason == NotRankedReason::OnlyContender);
+    let alone = alone.filter(|one| one.reason == UnrankedReason::OnlyContender);
     let alone = alone.map(|one| Row {
         subject: &one.subject,
         leader: one.row.contender.clone(),

@@ -6,14 +6,14 @@ use trueput_findings::Run;
 use trueput_findings::rankings::rankings;
 
 /// Which of several runs something is of.
-pub(crate) struct Of {
+pub(crate) struct RunLabel {
     /// Its place among the runs, from 1.
     number: usize,
     /// The machine that it ran on.
     host: String,
 }
 
-impl Of {
+impl RunLabel {
     /// A section's title with the run before it, so that nothing of two runs has one name.
     pub(crate) fn titled(&self, title: &str) -> String {
         let Self { number, host } = self;
@@ -61,7 +61,7 @@ pub(crate) fn render(reports: &[Run], title: &str, beside: &[Block]) -> String {
         .collect();
     let many = all.iter().map(Vec::len).sum::<usize>() > MANY_RANKINGS;
     for (index, (report, rankings)) in reports.iter().zip(&all).enumerate() {
-        page.of = Some(Of {
+        page.of = Some(RunLabel {
             number: index + 1,
             host: report.manifest.host.host_name.clone(),
         });

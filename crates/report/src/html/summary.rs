@@ -4,7 +4,7 @@ use crate::document::Block;
 use crate::ranking_title;
 use crate::sections::header::ReportHeader;
 use trueput_findings::Run;
-use trueput_findings::rankings::{Ranking, Unranked};
+use trueput_findings::rankings::{Ranking, UnrankedTrial};
 use trueput_findings::units::{counted, thousands};
 use trueput_record::{Outcome, Value};
 
@@ -84,7 +84,7 @@ fn counts(report: &Run) -> String {
 
 /// What went wrong, a line for each contender with its first reason.
 fn failures(report: &Run, rankings: &[Ranking]) -> Option<Block> {
-    let mut contenders: Vec<(String, Vec<&Unranked>)> = Vec::new();
+    let mut contenders: Vec<(String, Vec<&UnrankedTrial>)> = Vec::new();
     let bad = rankings.iter().flat_map(|ranking| &ranking.unranked);
     for trial in bad.filter(|trial| trial.is_bad()) {
         let name = trial.name();
@@ -93,7 +93,7 @@ fn failures(report: &Run, rankings: &[Ranking]) -> Option<Block> {
             None => contenders.push((name, vec![trial])),
         }
     }
-    let line = |(name, trials): &(String, Vec<&Unranked>)| {
+    let line = |(name, trials): &(String, Vec<&UnrankedTrial>)| {
         let of = |status: &str, one: &str, several: &str| {
             let count = trials.iter().filter(|trial| trial.status == status).count();
             match count {
@@ -121,7 +121,7 @@ fn failures(report: &Run, rankings: &[Ranking]) -> Option<Block> {
 }
 
 /// The first of the reasons why a trial does not count.
-fn first_reason<'a>(report: &'a Run, trial: &'a Unranked) -> &'a str {
+fn first_reason<'a>(report: &'a Run, trial: &'a UnrankedTrial) -> &'a str {
     let mut records = report.trials.iter();
     let record = records.find(|record| record.spec.id == trial.id);
     match record.map(|record| &record.outcome) {

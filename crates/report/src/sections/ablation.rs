@@ -4,15 +4,15 @@ use super::{Findings, Part, Section};
 use crate::document::{Block, Column, Table};
 use crate::sections::over_time::events_in_words;
 use trueput_findings::Run;
-use trueput_findings::ablation::{Figures, Gain, Ledger, Row, State, ledgers};
+use trueput_findings::ablation::{Ablation, Figures, Gain, Row, State, ablations};
 use trueput_findings::statistics::Verdict;
 use trueput_findings::units::{bytes, hit_ratio, number, seconds, thousands};
 use trueput_record::ablation::AblationKind;
 
 /// What each step of an ablation gains and costs.
-pub(crate) struct Ablation;
+pub(crate) struct AblationSteps;
 
-impl Section for Ablation {
+impl Section for AblationSteps {
     fn parts(&self, findings: &Findings<'_>) -> Vec<Part> {
         Part::unless_empty(HEADING, blocks(findings.run))
             .into_iter()
@@ -30,11 +30,11 @@ const TEXT: &str = "What each step gains, and what it costs. This is not a ranki
 
 /// The section; nothing where the run has no steps.
 pub(crate) fn blocks(report: &Run) -> Vec<Block> {
-    blocks_of(&ledgers(report))
+    blocks_of(&ablations(report))
 }
 
 /// The section of these ledgers.
-fn blocks_of(ledgers: &[Ledger]) -> Vec<Block> {
+fn blocks_of(ledgers: &[Ablation]) -> Vec<Block> {
     if ledgers.is_empty() {
         return Vec::new();
     }
@@ -50,7 +50,7 @@ fn blocks_of(ledgers: &[Ledger]) -> Vec<Block> {
     blocks
 }
 
-fn heading(ledger: &Ledger) -> String {
+fn heading(ledger: &Ablation) -> String {
     let stands = match ledger.kind {
         AblationKind::Cumulative => "each step added to the previous one",
         AblationKind::OneAtATime => "each step alone on the base",
@@ -79,7 +79,7 @@ fn figure(of: fn(&Figures) -> Option<String>) -> Cell {
 }
 
 /// The columns, each with what fills it.
-fn columns(ledger: &Ledger) -> Vec<(Column, Cell)> {
+fn columns(ledger: &Ablation) -> Vec<(Column, Cell)> {
     let mut columns: Vec<(Column, Cell)> = vec![
         (
             column("step", false, 0),
@@ -146,7 +146,7 @@ fn columns(ledger: &Ledger) -> Vec<(Column, Cell)> {
     columns
 }
 
-fn table(ledger: &Ledger) -> Table {
+fn table(ledger: &Ablation) -> Table {
     let told = |cell: &Cell| ledger.rows.iter().any(|row| cell(row) != dash());
     let columns: Vec<_> = columns(ledger)
         .into_iter()

@@ -4,7 +4,7 @@ use super::{Findings, Part, Section};
 use crate::chart::{Chart, Column, Group, Kind, Unit, Word};
 use crate::document::Block;
 use std::collections::BTreeMap;
-use trueput_findings::bottleneck::{Stretch, held};
+use trueput_findings::bottleneck::{BottleneckInterval, trial_bottleneck};
 use trueput_findings::trial_names::TrialNames;
 use trueput_findings::units::{counted, per_cent};
 use trueput_record::TrialRecord;
@@ -40,7 +40,7 @@ fn shares(findings: &Findings<'_>) -> Vec<Chart> {
     let mut words: BTreeMap<usize, &'static str> = BTreeMap::new();
     let mut trials = Vec::new();
     for (trial, measurement) in findings.first_of_each_cell() {
-        let Some(held) = held(trial, measurement, cores) else {
+        let Some(held) = trial_bottleneck(trial, measurement, cores) else {
             continue;
         };
         let mut spans: BTreeMap<usize, f64> = BTreeMap::new();
@@ -88,7 +88,7 @@ const BOTTLENECKS: &str = "Judged for each second from CPU, device, waits and ot
 fn lines(measured: &[(&TrialRecord, &Measurement)], names: &TrialNames, cores: f64) -> Vec<String> {
     let mut lines = Vec::new();
     for (trial, measurement) in measured {
-        let Some(held) = held(trial, measurement, cores) else {
+        let Some(held) = trial_bottleneck(trial, measurement, cores) else {
             continue;
         };
         let label = names.trial(trial);
@@ -116,8 +116,8 @@ fn lines(measured: &[(&TrialRecord, &Measurement)], names: &TrialNames, cores: f
 const MOST_STRETCHES: usize = 2;
 
 /// The longest stretches, of those alike the first, in the order in which they were.
-fn longest(stretches: &[Stretch]) -> Vec<&Stretch> {
-    let span = |stretch: &Stretch| stretch.to_s - stretch.from_s;
+fn longest(stretches: &[BottleneckInterval]) -> Vec<&BottleneckInterval> {
+    let span = |stretch: &BottleneckInterval| stretch.to_s - stretch.from_s;
     let mut told: Vec<_> = stretches.iter().collect();
     told.sort_by(|one, other| span(other).total_cmp(&span(one)));
     told.truncate(MOST_STRETCHES);

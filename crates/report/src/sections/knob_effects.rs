@@ -37,7 +37,7 @@ const BESIDES: usize = 4;
 
 /// What turning one knob did, everything else being equal.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Effect {
+pub(crate) struct KnobEffect {
     /// Where: workload, level, workers.
     pub ranking: String,
     /// The contender's engine.
@@ -65,7 +65,7 @@ pub(crate) struct Effect {
 }
 
 /// Two cells of a ranking that differ in one knob alone, the base first.
-struct Turn<'a> {
+struct KnobChange<'a> {
     ranking: &'a Ranking,
     base: &'a Cell,
     cell: &'a Cell,
@@ -73,17 +73,18 @@ struct Turn<'a> {
 }
 
 /// Every effect that the run can tell, by ranking and knob.
-pub(crate) fn effects(report: &Run, rankings: &[Ranking]) -> Vec<Effect> {
+pub(crate) fn effects(report: &Run, rankings: &[Ranking]) -> Vec<KnobEffect> {
     let turns: Vec<_> = rankings.iter().flat_map(turns).collect();
     let rates = compare_together(turns.len(), |place, comparisons| {
         Some(turns[place].rate(report, comparisons))
     });
     let rated = turns.iter().zip(rates);
-    let effect = |(turn, rate): (&Turn<'_>, _)| effect(report, turn, rate?, besides(turn, &turns));
+    let effect =
+        |(turn, rate): (&KnobChange<'_>, _)| effect(report, turn, rate?, besides(turn, &turns));
     rated.filter_map(effect).collect()
 }
 
-impl Turn<'_> {
+impl KnobChange<'_> {
     /// Its rate over that at the base value, one of `comparisons` that are read together.
     fn rate(&self, report: &Run, comparisons: usize) -> Comparison {
         let headline = &self.ranking.headline;
@@ -126,9 +127,9 @@ impl Turn<'_> {
 }
 
 /// What tells a turn from those that look the same.
-fn besides(turn: &Turn<'_>, turns: &[Turn<'_>]) -> String {
+fn besides(turn: &KnobChange<'_>, turns: &[KnobChange<'_>]) -> String {
     let namesakes = turns.iter().filter(|other| other.seen() == turn.seen());
-    let others: Vec<_> = namesakes.map(Turn::surroundings).collect();
+    let others: Vec<_> = namesakes.map(KnobChange::surroundings).collect();
     let differs = |(name, value): &(String, String)| {
         others
             .iter()
@@ -139,7 +140,7 @@ fn besides(turn: &Turn<'_>, turns: &[Turn<'_>]) -> String {
     told.join(", ")
 }
 
-fn turns(ranking: &Ranking) -> Vec<Turn<'_>> {
+fn turns(ranking: &Ranking) -> Vec<KnobChange<'_>> {
     let mut turns = Vec::new();
     let mut cells: Vec<&Cell> = ranking.contenders().collect();
     cells.sort_by_key(|cell| cell.cell);
@@ -151,7 +152,7 @@ fn turns(ranking: &Ranking) -> Vec<Turn<'_>> {
                 continue;
             };
             if seen.insert(knob.clone()) {
-                turns.push(Turn {
+                turns.push(KnobChange {
                     ranking,
                     base,
                     cell,
@@ -179,8 +180,13 @@ fn only_difference(one: &Cell, other: &Cell) -> Option<String> {
 }
 
 /// What a turn did whose rates compare so.
-fn effect(report: &Run, turn: &Turn<'_>, rate: Comparison, besides: String) -> Option<Effect> {
-    let Turn {
+fn effect(
+    report: &Run,
+    turn: &KnobChange<'_>,
+    rate: Comparison,
+    besides: String,
+) -> Option<KnobEffect> {
+    let KnobChange {
         ranking,
         base,
         cell,
@@ -193,7 +199,7 @@ fn effect(report: &Run, turn: &Turn<'_>, rate: Comparison, besides: String) -> O
         .gives_up
         .get(&format!("{}.{knob}", cell.engine));
     let of_medians = over(|cell| cell.figures.headline_per_s.median);
-    Some(Effect {
+    Some(KnobEffect {
         ranking: crate::ranking_title::ranking_heading(ranking),
         engine: cell.engine.clone(),
         value: turned.clone(),
@@ -209,7 +215,7 @@ fn effect(report: &Run, turn: &Turn<'_>, rate: Comparison, besides: String) -> O
 }
 
 /// The effects as a table; nothing where no trials differ by a knob alone.
-pub(crate) fn blocks(effects: &[Effect]) -> Vec<Block> {
+pub(crate) fn blocks(effects: &[KnobEffect]) -> Vec<Block> {
     if effects.is_empty() {
         return Vec::new();
     }
@@ -237,7 +243,7 @@ pub(crate) fn blocks(effects: &[Effect]) -> Vec<Block> {
         true => format!("{} ×", number(ratio)),
         false => "–".to_owned(),
     };
-    let row = |effect: &Effect| {
+    let row = |effect: &KnobEffect| {
         let mut row = vec![
             format!("{} {}", effect.engine, effect.knob),
             effect.ranking.clone(),
@@ -265,8 +271,8 @@ const KNOBS_TEXT: &str = "Cells that differ in one knob only: rate, peak memory 
     relative to the first value in the plan, and the cost that the driver states.";
 
 /// What the knobs did to the rates; `None` where nothing can be told.
-fn chart(effects: &[Effect]) -> Option<Chart> {
-    let group = |effect: &Effect| {
+fn chart(effects: &[KnobEffect]) -> Option<Chart> {
+    let group = |effect: &KnobEffect| {
         let interval = effect.rate.ratio;
         let mut name = format!(
             "{} {}={} from {}; {}",

@@ -34,7 +34,7 @@ const SECTIONS: [&dyn Section; 17] = [
     &steadiness::Steadiness,
     &log_flush::LogFlushes,
     &tpcc::OrdersPerMinute,
-    &ablation::Ablation,
+    &ablation::AblationSteps,
     &over_time::RatesOverTime,
     &open_loops::OpenLoops,
     &hardware_limits::HardwareLimitShares,
@@ -52,7 +52,7 @@ const SECTIONS: [&dyn Section; 17] = [
 /// Those of an ablation, without rankings.
 const SECTIONS_OF_ABLATION: [&dyn Section; 5] = [
     &tpcc::OrdersPerMinute,
-    &ablation::Ablation,
+    &ablation::AblationSteps,
     &over_time::RatesOverTime,
     &published::PublishedTables,
     &conclusion::MissingTrials,

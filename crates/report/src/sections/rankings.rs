@@ -10,7 +10,7 @@ use trueput_findings::answer::{RankingAnswer, RankingVerdict};
 use trueput_findings::builds::EngineBuild;
 use trueput_findings::cells::Cell;
 use trueput_findings::marks::explanations;
-use trueput_findings::rankings::{Ranking, Unranked};
+use trueput_findings::rankings::{Ranking, UnrankedTrial};
 use trueput_findings::statistics::FEWEST_REPEATS;
 use trueput_findings::units::{number, per_cent, plural, separate};
 use trueput_record::trial::Settings;
@@ -299,13 +299,13 @@ fn names(cells: &[Cell], chosen: impl Fn(&Cell) -> bool) -> Vec<String> {
 
 /// The trials that do not count. Those with one reason in common share a line.
 fn unranked(ranking: &Ranking) -> Vec<Block> {
-    let mut reasons: Vec<(&Unranked, Vec<String>)> = Vec::new();
+    let mut reasons: Vec<(&UnrankedTrial, Vec<String>)> = Vec::new();
     for trial in &ranking.unranked {
         let mut name = trial.id.clone();
         if let Some(rate) = trial.headline_per_s {
             name += &format!(" ({} {}/s)", number(rate), plural(&ranking.headline));
         }
-        let same = |(other, _): &&mut (&Unranked, Vec<String>)| {
+        let same = |(other, _): &&mut (&UnrankedTrial, Vec<String>)| {
             other.status == trial.status && other.reason == trial.reason
         };
         match reasons.iter_mut().find(same) {
@@ -313,7 +313,7 @@ fn unranked(ranking: &Ranking) -> Vec<Block> {
             None => reasons.push((trial, vec![name])),
         }
     }
-    let line = |(trial, names): &(&Unranked, Vec<String>)| {
+    let line = |(trial, names): &(&UnrankedTrial, Vec<String>)| {
         format!("{} {}: {}", trial.status, names.join(", "), trial.reason)
     };
     let (bad, left_out): (Vec<_>, Vec<_>) = reasons.iter().partition(|(trial, _)| trial.is_bad());

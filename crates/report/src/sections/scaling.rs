@@ -7,7 +7,7 @@ use crate::document::{Column, Table};
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use trueput_findings::rankings::Ranking;
-use trueput_findings::scaling::{Coefficient, Fit, Peak, Unfit};
+use trueput_findings::scaling::{Coefficient, Fit, FitError, Peak};
 use trueput_findings::scaling::{Series, fits, series};
 use trueput_findings::units::{number, per_cent};
 use trueput_record::Durability;
@@ -35,13 +35,13 @@ impl Section for ScalingLaws {
 /// intervals, how well the law fits, and where it peaks. A series without a fit has none, and one
 /// that the law does not describe has no coefficients.
 #[must_use]
-pub fn table(series: &[(String, Result<Fit, Unfit>)]) -> Table {
+pub fn table(series: &[(String, Result<Fit, FitError>)]) -> Table {
     let column = |title: &str, figures: bool, dispensable: u8| Column {
         title: title.to_owned(),
         figures,
         dispensable,
     };
-    let row = |(name, fit): &(String, Result<Fit, Unfit>)| {
+    let row = |(name, fit): &(String, Result<Fit, FitError>)| {
         let fit = fit.as_ref().ok()?;
         let described = fit.misfit().is_none();
         let told = |coefficient: &Coefficient| match described {
@@ -75,7 +75,7 @@ pub fn table(series: &[(String, Result<Fit, Unfit>)]) -> Table {
 
 /// Why no law was fitted to some series, one sentence for each reason.
 #[must_use]
-pub fn unfitted(series: &[(String, Result<Fit, Unfit>)]) -> Vec<String> {
+pub fn unfitted(series: &[(String, Result<Fit, FitError>)]) -> Vec<String> {
     let mut names = BTreeMap::<String, Vec<&str>>::new();
     for (name, fit) in series {
         if let Err(why) = fit {
@@ -105,7 +105,7 @@ pub fn beyond_cores(most: f64, cores: u32) -> Option<String> {
 /// What the law says about a series, a sentence each; nothing where it was not fitted, and of one
 /// that it does not describe no more than that.
 #[must_use]
-pub fn sentences(name: &str, fit: &Result<Fit, Unfit>) -> Vec<String> {
+pub fn sentences(name: &str, fit: &Result<Fit, FitError>) -> Vec<String> {
     let Ok(fit) = fit else {
         return Vec::new();
     };

@@ -30,7 +30,7 @@ const TITLE: &str = "Compared with Symas's microbenchmark of 2014";
 
 /// How a figure is written.
 #[derive(Clone, Copy)]
-enum Written {
+enum FigureFormat {
     /// As the document writes times: minutes and seconds, with hours where there are any.
     Clock,
     /// A whole number.
@@ -41,14 +41,14 @@ enum Written {
 struct Figure {
     title: &'static str,
     dispensable: u8,
-    written: Written,
+    written: FigureFormat,
     of: fn(&SymasRow) -> Option<f64>,
 }
 
 const fn figure(
     title: &'static str,
     dispensable: u8,
-    written: Written,
+    written: FigureFormat,
     of: fn(&SymasRow) -> Option<f64>,
 ) -> Figure {
     Figure {
@@ -61,27 +61,27 @@ const fn figure(
 
 /// The document's columns, in its order. A load has no rates.
 const FIGURES: [Figure; 11] = [
-    figure("wall", 0, Written::Clock, |row| Some(row.wall_s)),
-    figure("user", 3, Written::Clock, |row| Some(row.user_s)),
-    figure("system", 3, Written::Clock, |row| Some(row.system_s)),
-    figure("CPU %", 0, Written::Whole, |row| Some(row.cpu_percent)),
-    figure("DB KiB", 2, Written::Whole, |row| {
+    figure("wall", 0, FigureFormat::Clock, |row| Some(row.wall_s)),
+    figure("user", 3, FigureFormat::Clock, |row| Some(row.user_s)),
+    figure("system", 3, FigureFormat::Clock, |row| Some(row.system_s)),
+    figure("CPU %", 0, FigureFormat::Whole, |row| Some(row.cpu_percent)),
+    figure("DB KiB", 2, FigureFormat::Whole, |row| {
         Some(row.db_size_kib as f64)
     }),
-    figure("process KiB", 2, Written::Whole, |row| {
+    figure("process KiB", 2, FigureFormat::Whole, |row| {
         Some(row.process_size_kib as f64)
     }),
-    figure("total KiB", 1, Written::Whole, |row| {
+    figure("total KiB", 1, FigureFormat::Whole, |row| {
         Some(row.total_size_kib as f64)
     }),
-    figure("switches, voluntary", 4, Written::Whole, |row| {
+    figure("switches, voluntary", 4, FigureFormat::Whole, |row| {
         Some(row.voluntary_context_switches as f64)
     }),
-    figure("switches, involuntary", 4, Written::Whole, |row| {
+    figure("switches, involuntary", 4, FigureFormat::Whole, |row| {
         Some(row.involuntary_context_switches as f64)
     }),
-    figure("writes/s", 0, Written::Whole, |row| row.writes_per_s),
-    figure("reads/s", 0, Written::Whole, |row| row.reads_per_s),
+    figure("writes/s", 0, FigureFormat::Whole, |row| row.writes_per_s),
+    figure("reads/s", 0, FigureFormat::Whole, |row| row.reads_per_s),
 ];
 
 /// How many of [`FIGURES`] a load has.
@@ -271,8 +271,8 @@ impl Figure {
     fn text(&self, row: &SymasRow) -> String {
         match ((self.of)(row), self.written) {
             (None, _) => "-".to_owned(),
-            (Some(value), Written::Clock) => clock(value),
-            (Some(value), Written::Whole) => thousands(value.round() as u64),
+            (Some(value), FigureFormat::Clock) => clock(value),
+            (Some(value), FigureFormat::Whole) => thousands(value.round() as u64),
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::support::{report, spec, terminal, valid};
 use trueput_findings::Run;
 use trueput_findings::answer::{Answer, RankingVerdict, RowVerdict};
-use trueput_findings::compare::{Compared, Selector, Side, compare_sides};
+use trueput_findings::compare::{Selector, Side, SideComparison, compare_sides};
 use trueput_findings::rankings::rankings;
 use trueput_findings::repeats::widest;
 use trueput_record::measurement::{LatencySummary, OpenLoop, ResponseSummary};
@@ -304,7 +304,7 @@ fn a_repeat_with_a_few_units_less_does_not_excuse_one_contender_from_slow_commit
 }
 
 /// That contender of a report beside another of another one.
-fn beside(first: (&Run, &str), second: (&Run, &str)) -> Vec<Compared> {
+fn beside(first: (&Run, &str), second: (&Run, &str)) -> Vec<SideComparison> {
     let side = |label: &str, (report, words): (&Run, &str)| {
         let mut report = report.clone();
         report.shown_as = label.into();

@@ -1,7 +1,7 @@
 //! What a comparison says of results, and what a narrow terminal keeps of them.
 
 use crate::support::{report, spec, valid};
-use trueput_findings::compare::{Compared, Selector, Side, compare_sides};
+use trueput_findings::compare::{Selector, Side, SideComparison, compare_sides};
 use trueput_record::{Durability, TrialRecord};
 use trueput_report::answer::Layout;
 use trueput_report::compare::{render, render_usual};
@@ -25,11 +25,11 @@ fn cell(cell: u32, level: Durability, workers: u32, rates: [f64; 3]) -> Vec<Tria
 }
 
 /// Two runs of wild repeats, the second of them at a factor of the first's rates.
-fn compared(levels: &[Durability], workers: u32, factor: f64) -> Vec<Compared> {
+fn compared(levels: &[Durability], workers: u32, factor: f64) -> Vec<SideComparison> {
     of(levels, workers, [1_000.0, 2_000.0, 8_000.0], factor)
 }
 
-fn of(levels: &[Durability], workers: u32, rates: [f64; 3], factor: f64) -> Vec<Compared> {
+fn of(levels: &[Durability], workers: u32, rates: [f64; 3], factor: f64) -> Vec<SideComparison> {
     let side = |label: &str, factor: f64| {
         let cells = (0..).zip(levels);
         let trials = cells.flat_map(|(number, level)| {
@@ -42,7 +42,7 @@ fn of(levels: &[Durability], workers: u32, rates: [f64; 3], factor: f64) -> Vec<
     compare_sides(&side("a", 1.0), &[side("b", factor)]).unwrap()
 }
 
-fn at(compared: &[Compared], width: u16) -> String {
+fn at(compared: &[SideComparison], width: u16) -> String {
     let style = Style {
         width: Some(width),
         ..Style::default()
@@ -113,7 +113,7 @@ fn why_nothing_is_claimed_is_told_reason_by_reason() {
 }
 
 /// Two runs of one build of rocksdb, as `change` leaves each: the first run is 0, the second 1.
-fn runs_of(change: impl Fn(usize, &mut TrialRecord)) -> Vec<Compared> {
+fn runs_of(change: impl Fn(usize, &mut TrialRecord)) -> Vec<SideComparison> {
     let side = |number: usize| {
         let mut trials = cell(0, Durability::Sync, 4, [1_000.0, 1_010.0, 990.0]);
         for trial in &mut trials {

@@ -2,7 +2,7 @@
 
 use crate::support::{self, report, spec, terminal, valid};
 use trueput_findings::Run;
-use trueput_findings::ablation::{Ledger, State, ledgers};
+use trueput_findings::ablation::{Ablation, State, ablations};
 use trueput_findings::statistics::{Verdict, claim_level};
 use trueput_record::ablation::{AblationKind, AblationStep, BASE};
 use trueput_record::accounting::CacheUse;
@@ -66,8 +66,8 @@ fn run() -> Run {
     report
 }
 
-fn only(report: &Run) -> Ledger {
-    let mut all = ledgers(report);
+fn only(report: &Run) -> Ablation {
+    let mut all = ablations(report);
     assert_eq!(all.len(), 1);
     all.remove(0)
 }
@@ -200,7 +200,7 @@ fn where_no_engine_tells_of_its_cache_nothing_is_shown_of_one() {
         trial.measurement.as_mut().unwrap().cache = None;
     }
     assert!(!terminal(&report, 400).contains("cache hits"));
-    let figures = ledgers(&report).remove(0).rows.remove(1).figures;
+    let figures = ablations(&report).remove(0).rows.remove(1).figures;
     assert_eq!(figures.unwrap().cache_hit_ratio, None);
 }
 
@@ -235,6 +235,6 @@ fn a_step_that_was_not_measured_says_why() {
 #[test]
 fn a_run_without_steps_has_no_ledger() {
     let report = report(support::everything());
-    assert!(ledgers(&report).is_empty());
+    assert!(ablations(&report).is_empty());
     assert!(!terminal(&report, 300).contains("Ledger"));
 }

@@ -96,7 +96,7 @@ fn what_is_invalid_or_failed_is_never_ranked_and_its_reason_is_kept() {
     assert!(
         unranked
             .iter()
-            .all(trueput_findings::rankings::Unranked::is_bad)
+            .all(trueput_findings::rankings::UnrankedTrial::is_bad)
     );
 }
 

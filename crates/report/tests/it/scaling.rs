@@ -1,7 +1,7 @@
 //! The Universal Scalability Law against fits that others published, and against data whose
 //! coefficients are known.
 
-use trueput_findings::scaling::{Fit, Peak, Point, Unfit, fit};
+use trueput_findings::scaling::{Fit, FitError, Peak, Point, fit};
 use trueput_record::published;
 use trueput_report::scaling::{beyond_cores, sentences, table, unfitted};
 
@@ -241,13 +241,16 @@ fn three_numbers_of_workers_are_too_few_however_often_repeated() {
         (1.0, 11.0),
     ]);
     let why = fit(&three).unwrap_err();
-    assert_eq!(why, Unfit::TooFewPoints { distinct: 3 });
+    assert_eq!(why, FitError::TooFewPoints { distinct: 3 });
     let said = why.to_string();
     assert!(
         said.contains("3 different") && said.contains("three coefficients"),
         "{said}"
     );
-    assert_eq!(fit(&[]).unwrap_err(), Unfit::TooFewPoints { distinct: 0 });
+    assert_eq!(
+        fit(&[]).unwrap_err(),
+        FitError::TooFewPoints { distinct: 0 }
+    );
     // The control: a fourth makes it a series.
     let mut four = three;
     four.push(Point {
@@ -270,7 +273,7 @@ fn what_is_no_point_is_refused() {
         let mut wrong = sound.clone();
         wrong.push(Point { workers, per_s });
         assert!(
-            matches!(fit(&wrong), Err(Unfit::NoPoint { .. })),
+            matches!(fit(&wrong), Err(FitError::NoPoint { .. })),
             "{workers} {per_s}"
         );
     }

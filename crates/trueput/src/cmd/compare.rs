@@ -10,7 +10,7 @@ use crate::size_limit::SizeLimit;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use trueput_findings::compare::{Compared, Side, compare_sides, words};
+use trueput_findings::compare::{Side, SideComparison, compare_sides, words};
 use trueput_report::Format;
 use trueput_report::compare::{render, render_usual};
 
@@ -114,7 +114,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 }
 
 /// The comparison for people: one screen, or everything.
-fn text(arguments: &Arguments, compared: &[Compared], format: Format) -> String {
+fn text(arguments: &Arguments, compared: &[SideComparison], format: Format) -> String {
     let screen = arguments.screen;
     match screen.full {
         true => render(compared, format, screen.style(ChartsWhen::Auto)),

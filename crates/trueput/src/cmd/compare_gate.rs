@@ -3,7 +3,7 @@
 use crate::failure::{FAILED, Failure};
 use crate::output;
 use std::process::ExitCode;
-use trueput_findings::compare::{CellResult, Compared};
+use trueput_findings::compare::{CellResult, SideComparison};
 use trueput_findings::units::per_cent;
 
 /// What `--fail-if-slower` came to.
@@ -19,7 +19,7 @@ pub struct Gate {
 
 impl Gate {
     /// Judges comparisons by the largest fall that passes.
-    pub fn of(compared: &[Compared], part: f64, allow_unsure: bool) -> Self {
+    pub fn of(compared: &[SideComparison], part: f64, allow_unsure: bool) -> Self {
         let mut gate = Self {
             limit: part,
             failed: false,
@@ -55,7 +55,7 @@ impl Gate {
     }
 
     /// Adds to each reason what disturbed the runs: a fall may be the machine's.
-    fn add_disturbances(&mut self, compared: &[Compared]) {
+    fn add_disturbances(&mut self, compared: &[SideComparison]) {
         let mut all: Vec<String> = Vec::new();
         for one in compared {
             let of = match compared {
@@ -77,7 +77,7 @@ impl Gate {
         }
     }
 
-    fn judge(&mut self, compared: &[Compared], part: f64, allow_unsure: bool) {
+    fn judge(&mut self, compared: &[SideComparison], part: f64, allow_unsure: bool) {
         // As it was given: 3 %, not 3.00 %.
         let limit = format!("{} %", (part * 1e5).round() / 1e3);
         let crashed = crashed(compared);
@@ -111,7 +111,13 @@ impl Gate {
     }
 
     /// What the repeats cannot tell.
-    fn judge_unsure(&mut self, compared: &[Compared], part: f64, limit: &str, allow_unsure: bool) {
+    fn judge_unsure(
+        &mut self,
+        compared: &[SideComparison],
+        part: f64,
+        limit: &str,
+        allow_unsure: bool,
+    ) {
         let count = results(compared).count();
         let unsure = results(compared)
             .filter(|one| !one.1.looks_slower_by(part, count))
@@ -138,13 +144,13 @@ impl Gate {
 }
 
 /// What looks slower though it is not certain, in a sentence.
-fn suspected(compared: &[Compared], part: f64, limit: &str) -> Option<String> {
+fn suspected(compared: &[SideComparison], part: f64, limit: &str) -> Option<String> {
     let count = results(compared).count();
     let suspected: Vec<_> = results(compared)
         .filter(|(_, result)| result.slower_by(part) != Some(true))
         .filter(|(_, result)| result.looks_slower_by(part, count))
         .collect();
-    let seen = |one: &(&Compared, &CellResult)| {
+    let seen = |one: &(&SideComparison, &CellResult)| {
         let part = one.1.seems_slower_by().unwrap_or_default();
         format!("{} by {}", named(*one), per_cent(part))
     };
@@ -164,21 +170,21 @@ fn suspected(compared: &[Compared], part: f64, limit: &str) -> Option<String> {
     ))
 }
 
-fn results(compared: &[Compared]) -> impl Iterator<Item = (&Compared, &CellResult)> {
+fn results(compared: &[SideComparison]) -> impl Iterator<Item = (&SideComparison, &CellResult)> {
     compared.iter().flat_map(|compared| {
         let results = compared.results.iter();
         results.map(move |result| (compared, result))
     })
 }
 
-fn named((compared, result): (&Compared, &CellResult)) -> String {
+fn named((compared, result): (&SideComparison, &CellResult)) -> String {
     let (name, label) = (result.second_name(), &compared.second.label);
     format!("{name} ({label}, {})", result.durability)
 }
 
 /// What the first side has and another has not, or not whole: a contender that crashed has no rate
 /// that could be slower.
-fn crashed(compared: &[Compared]) -> Vec<String> {
+fn crashed(compared: &[SideComparison]) -> Vec<String> {
     let missing = compared.iter().flat_map(|compared| {
         let names = compared.only_first.iter();
         names.map(move |name| format!("{} has no valid trial of {name}", compared.second.label))

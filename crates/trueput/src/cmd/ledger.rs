@@ -15,7 +15,7 @@ use crate::trust::Trust;
 use clap::Args;
 use std::process::ExitCode;
 use trueput_findings::Run;
-use trueput_findings::ablation::ledgers;
+use trueput_findings::ablation::ablations;
 use trueput_record::ablation::AblationKind;
 use trueput_record::plan::PlanFile;
 use trueput_record::{RunFolder, RunManifest};
@@ -90,7 +90,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     let report = Run::load(folder.path())?;
     match arguments.json {
         true => {
-            let document = serde_json::json!({ "ledger": ledgers(&report) });
+            let document = serde_json::json!({ "ledger": ablations(&report) });
             output::json_lines(&document.to_string())?;
         }
         false => {

@@ -3,7 +3,7 @@
 use crate::support::{failed, manifest, null, report, spec, valid};
 use std::collections::BTreeSet;
 use trueput_findings::Run;
-use trueput_findings::answer::{Answer, NextStep, NotRankedReason, RankingVerdict, Standings};
+use trueput_findings::answer::{Answer, NextStep, RankingVerdict, Standings, UnrankedReason};
 use trueput_record::folder::DamagedLine;
 use trueput_record::{Durability, Isolation, Outcome, TrialRecord, Value, WorkerKind};
 use trueput_report::answer::{AnswerText, Layout};
@@ -267,7 +267,7 @@ fn a_ranking_of_one_contender_is_none() {
     let trials = cell(0, "lmdb", Durability::Sync, 5_000.0, 3);
     let answer = Answer::of(&report(trials));
     assert!(answer.rankings.is_empty());
-    assert_eq!(answer.not_ranked[0].reason, NotRankedReason::OnlyContender);
+    assert_eq!(answer.not_ranked[0].reason, UnrankedReason::OnlyContender);
     let text = answer.render(Layout::default(), &[]);
     assert!(text.contains("only contender at these settings"), "{text}");
     assert!(text.contains("5,050 updates/s"), "{text}");

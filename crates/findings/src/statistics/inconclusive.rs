@@ -7,7 +7,7 @@ use serde::Serialize;
 /// Why two are not claimed to differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Tie {
+pub enum InconclusiveReason {
     /// They differ by less than what their repeats scatter by.
     Noise,
     /// They differ by more, but so few repeats cannot show that it is no chance.
@@ -16,7 +16,7 @@ pub enum Tie {
     Same,
 }
 
-impl Tie {
+impl InconclusiveReason {
     /// In words, as a verdict.
     #[must_use]
     pub fn words(self) -> &'static str {
@@ -32,14 +32,19 @@ impl Tie {
 /// where nothing was compared. `floor` is how far apart repeats of their runs typically lie, as a
 /// share.
 #[must_use]
-pub fn tie(comparison: &Comparison, one: &Summary, other: &Summary, floor: f64) -> Option<Tie> {
+pub fn inconclusive_reason(
+    comparison: &Comparison,
+    one: &Summary,
+    other: &Summary,
+    floor: f64,
+) -> Option<InconclusiveReason> {
     let ratio = comparison.ratio?;
     if comparison.verdict != Verdict::NoDifference {
         return None;
     }
     let away = (ratio.estimate - 1.0).abs();
     if !ratio.holds(1.0) && away < LEAST_CLAIM {
-        return Some(Tie::Same);
+        return Some(InconclusiveReason::Same);
     }
     let overlap = one.min <= other.max && other.min <= one.max;
     let scatter = Noise {
@@ -49,7 +54,7 @@ pub fn tie(comparison: &Comparison, one: &Summary, other: &Summary, floor: f64) 
     let within = overlap && scatter.drowns(one.median, other.median);
     let alike = one.median == other.median;
     match ratio.holds(1.0) && (within || alike) {
-        true => Some(Tie::Noise),
-        false => Some(Tie::TooFewRepeats),
+        true => Some(InconclusiveReason::Noise),
+        false => Some(InconclusiveReason::TooFewRepeats),
     }
 }

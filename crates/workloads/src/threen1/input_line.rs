@@ -52,7 +52,7 @@ pub struct InputLineError {
 /// let lines = parse_lines("# small\n1 100000 8 5000\n1 1000\n", 2)?;
 /// assert_eq!((lines[0].workers, lines[0].block), (8, 5_000));
 /// assert_eq!((lines[1].workers, lines[1].block), (4, 250));
-/// # Ok::<(), trueput_workloads::threen1::LineError>(())
+/// # Ok::<(), trueput_workloads::threen1::InputLineError>(())
 /// ```
 pub fn parse_lines(text: &str, cores: u32) -> Result<Vec<InputLine>, InputLineError> {
     let mut lines = Vec::new();

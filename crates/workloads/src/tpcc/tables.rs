@@ -30,7 +30,7 @@ pub enum CustomerSelector {
 pub enum ReadIntent {
     /// Order-status: the row is read only. C_DATA need not be filled in.
     Show,
-    /// Payment: [`Tables::pay_customer`] follows in the same transaction, so a store that locks
+    /// Payment: [`PaymentTables::pay_customer`] follows in the same transaction, so a store that locks
     /// takes the lock here.
     Pay,
 }
@@ -111,7 +111,7 @@ pub struct StockChange {
 
 /// Name and address of a warehouse or a district, as a payment shows them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct Payee {
     /// W_NAME or D_NAME.
     pub name: FixedText<10>,
     /// The address.
@@ -235,11 +235,19 @@ pub enum Rows<'r> {
 
 /// The nine tables in a database, through one session.
 ///
-/// Every operation but [`Tables::create`] and [`Tables::finish_load`] stands between a `begin` and
+/// Every operation but [`TableLoad::create`] and [`TableLoad::finish_load`] stands between a `begin` and
 /// a `commit` or `abort`, which have the meaning and the rules of [`trueput_engine::Session`]'s:
 /// write transactions are serialisable, or see one snapshot and lose to whoever wrote a row first.
 /// TPC-C's own mix is serialisable under either.
-pub trait Tables {
+pub trait Tables:
+    NewOrderTables
+    + PaymentTables
+    + OrderStatusTables
+    + DeliveryTables
+    + StockLevelTables
+    + TableLoad
+    + TableContents
+{
     /// Begins a transaction.
     ///
     /// # Errors
@@ -263,8 +271,24 @@ pub trait Tables {
         None
     }
 
-    // New-order, clause 2.4.2.2, in this order.
+    /// Sets I_PRICE of an item, cents.
+    ///
+    /// # Errors
+    /// The engine's; that the item is not there.
+    fn set_price(&mut self, item: u32, price: i64) -> Result<()>;
 
+    /// Reads the same rows by their keys, as transactions find them, and what the secondary indexes
+    /// have for them, so that both are in the engine's cache. It is called in a read transaction.
+    ///
+    /// # Errors
+    /// The engine's.
+    fn prime(&mut self, table: Table, warehouse: u32) -> Result<()> {
+        self.read_table(table, warehouse).map(drop)
+    }
+}
+
+/// The tables as new-order uses them, clause 2.4.2.2, in this order.
+pub trait NewOrderTables {
     /// The customer who orders, with the tax of the warehouse.
     ///
     /// # Errors
@@ -298,7 +322,7 @@ pub trait Tables {
     /// The engine's; that a stock is not there.
     fn stocks(&mut self, keys: &[StockKey], district: u8, out: &mut Vec<Stock>) -> Result<()>;
 
-    /// Writes the stocks that the last [`Tables::stocks`] of this transaction has read: the same
+    /// Writes the stocks that the last [`NewOrderTables::stocks`] of this transaction has read: the same
     /// keys in the same order.
     ///
     /// # Errors
@@ -310,20 +334,21 @@ pub trait Tables {
     /// # Errors
     /// The engine's.
     fn insert_order_lines(&mut self, lines: &[OrderLineRow]) -> Result<()>;
+}
 
-    // Payment, clause 2.5.2.2.
-
+/// The tables as payment uses them, clause 2.5.2.2.
+pub trait PaymentTables {
     /// Adds `amount` cents to W_YTD, and reads name and address.
     ///
     /// # Errors
     /// The engine's; that the warehouse is not there.
-    fn pay_warehouse(&mut self, warehouse: u32, amount: i64) -> Result<Place>;
+    fn pay_warehouse(&mut self, warehouse: u32, amount: i64) -> Result<Payee>;
 
     /// Adds `amount` cents to D_YTD, and reads name and address.
     ///
     /// # Errors
     /// The engine's; that the district is not there.
-    fn pay_district(&mut self, warehouse: u32, district: u8, amount: i64) -> Result<Place>;
+    fn pay_district(&mut self, warehouse: u32, district: u8, amount: i64) -> Result<Payee>;
 
     /// Reads a customer into `out`; also order-status, clause 2.6.2.2.
     ///
@@ -338,7 +363,7 @@ pub trait Tables {
         out: &mut CustomerRow,
     ) -> Result<()>;
 
-    /// Writes the customer that the last [`Tables::customer`] of this transaction has read with
+    /// Writes the customer that the last [`PaymentTables::customer`] of this transaction has read with
     /// [`ReadIntent::Pay`].
     ///
     /// # Errors
@@ -350,9 +375,10 @@ pub trait Tables {
     /// # Errors
     /// The engine's.
     fn insert_history(&mut self, row: &HistoryRow) -> Result<()>;
+}
 
-    // Order-status, clause 2.6.2.2.
-
+/// The tables as order-status uses them, clause 2.6.2.2, after [`PaymentTables::customer`].
+pub trait OrderStatusTables {
     /// The customer's order of the largest O_ID; `None` where there is none.
     ///
     /// # Errors
@@ -375,9 +401,11 @@ pub trait Tables {
         order: u32,
         out: &mut Vec<OrderLineRow>,
     ) -> Result<()>;
+}
 
-    // Delivery, clause 2.7.4.2, for all districts of a warehouse in one transaction.
-
+/// The tables as delivery uses them, clause 2.7.4.2, for all districts of a warehouse in one
+/// transaction.
+pub trait DeliveryTables {
     /// Takes out of NEW-ORDER, in each of the ten districts, the row of the smallest NO_O_ID; a
     /// district that has none is left out of `out`. A store whose engine lets two transactions read
     /// the same row must notice that another has taken it, and answer
@@ -410,26 +438,20 @@ pub trait Tables {
     /// # Errors
     /// The engine's; that a customer is not there.
     fn credit_deliveries(&mut self, warehouse: u32, delivered: &[DeliveredOrder]) -> Result<()>;
+}
 
-    // Stock-level, clause 2.8.2.2.
-
+/// The tables as stock-level uses them, clause 2.8.2.2.
+pub trait StockLevelTables {
     /// How many different items of the district's last 20 orders (from D_NEXT_O_ID less 20 to
     /// before D_NEXT_O_ID) have, in this warehouse's STOCK, an S_QUANTITY below `threshold`.
     ///
     /// # Errors
     /// The engine's; that the district is not there.
     fn low_stock(&mut self, warehouse: u32, district: u8, threshold: i32) -> Result<u64>;
+}
 
-    // Beside the five transactions: the price change of isolation test 7, clause 3.4.2.7.
-
-    /// Sets I_PRICE of an item, cents.
-    ///
-    /// # Errors
-    /// The engine's; that the item is not there.
-    fn set_price(&mut self, item: u32, price: i64) -> Result<()>;
-
-    // The load, clause 4.3.
-
+/// The load of the tables, clause 4.3.
+pub trait TableLoad {
     /// Makes the tables, empty, in a database that is new. No transaction is open.
     ///
     /// # Errors
@@ -450,9 +472,11 @@ pub trait Tables {
     /// # Errors
     /// The engine's.
     fn finish_load(&mut self) -> Result<()>;
+}
 
-    // The consistency conditions, clause 3.3.2. Each shows rows of one district or warehouse.
-
+/// What the tables hold, for the consistency conditions of clause 3.3.2. Each operation shows rows
+/// of one district or warehouse.
+pub trait TableContents {
     /// W_YTD, cents.
     ///
     /// # Errors
@@ -522,13 +546,4 @@ pub trait Tables {
     /// # Errors
     /// The engine's.
     fn read_table(&mut self, table: Table, warehouse: u32) -> Result<u64>;
-
-    /// Reads the same rows by their keys, as transactions find them, and what the secondary indexes
-    /// have for them, so that both are in the engine's cache. It is called in a read transaction.
-    ///
-    /// # Errors
-    /// The engine's.
-    fn prime(&mut self, table: Table, warehouse: u32) -> Result<()> {
-        self.read_table(table, warehouse).map(drop)
-    }
 }

@@ -353,7 +353,7 @@ pub(super) fn put_stock(row: &StockRow, out: &mut Vec<u8>) {
 }
 
 /// A stock with S_DIST_xx of one district, 1 to 10.
-pub(super) fn stock(district: u8, value: &[u8]) -> Option<super::Stock> {
+pub(super) fn stock(district: u8, value: &[u8]) -> Option<crate::tpcc::tables::Stock> {
     let mut reader = FieldReader(value);
     let quantity = i32::from_le_bytes(reader.array()?);
     let (ytd, order_count, remote_count) = (reader.i64()?, reader.u32()?, reader.u32()?);
@@ -361,7 +361,7 @@ pub(super) fn stock(district: u8, value: &[u8]) -> Option<super::Stock> {
     for _ in 1..district {
         reader.text_bytes(24)?;
     }
-    Some(super::Stock {
+    Some(crate::tpcc::tables::Stock {
         quantity,
         ytd,
         order_count,

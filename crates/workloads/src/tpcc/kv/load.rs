@@ -3,12 +3,16 @@
 use super::keys::{KeySpace, district_key, global_key, name, warehouse_key};
 use super::{KeyValue, codec};
 use crate::tpcc::rows::{CustomerRow, DistrictRow, OrderRow, WarehouseRow};
-use crate::tpcc::tables::{Rows, Tables};
+use crate::tpcc::tables::{NewOrderTables, PaymentTables, Rows, TableLoad};
 use trueput_engine::Result;
 
-impl KeyValue<'_> {
-    /// Puts rows with what their indexes need; the bytes of the keys and values.
-    pub(super) fn put_rows(&mut self, rows: Rows<'_>) -> Result<u64> {
+impl TableLoad for KeyValue<'_> {
+    fn create(&mut self) -> Result<()> {
+        // Key spaces need no making.
+        Ok(())
+    }
+
+    fn load(&mut self, rows: Rows<'_>) -> Result<u64> {
         let mut bytes = 0;
         match rows {
             Rows::Warehouses(rows) => each(rows, |row| self.put_warehouse(row, &mut bytes)),
@@ -45,6 +49,13 @@ impl KeyValue<'_> {
         Ok(bytes)
     }
 
+    fn finish_load(&mut self) -> Result<()> {
+        // Indexes are written with their rows.
+        Ok(())
+    }
+}
+
+impl KeyValue<'_> {
     /// Counts the record that was stored last.
     fn count(&self, bytes: &mut u64) -> Result<()> {
         *bytes += (self.key.as_bytes().len() + self.value.len()) as u64;

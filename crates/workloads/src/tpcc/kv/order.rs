@@ -1,22 +1,20 @@
 //! Records of new-order, order-status and stock-level.
 
-use super::keys::{self, KeySpace, district_key, warehouse_key};
+use super::keys::{self, KeySpace, district_key, global_key, warehouse_key};
 use super::{KeyValue, codec, damaged, missing};
 use crate::tpcc::rows::{OrderLineRow, OrderRow};
-use crate::tpcc::tables::{BuyerState, OrderNumber, Stock, StockChange, StockKey};
+use crate::tpcc::tables::{
+    BuyerState, Item, NewOrderTables, OrderNumber, OrderStatusTables, Stock, StockChange, StockKey,
+    StockLevelTables,
+};
 use std::ops::ControlFlow;
 use trueput_engine::{Direction, Error, KeyRange, Result};
 
 /// Orders that stock-level looks back at (clause 2.8.2.2).
 const ORDERS_LOOKED_AT: u32 = 20;
 
-impl KeyValue<'_> {
-    pub(super) fn read_buyer(
-        &mut self,
-        warehouse: u32,
-        district: u8,
-        customer: u32,
-    ) -> Result<BuyerState> {
+impl NewOrderTables for KeyValue<'_> {
+    fn buyer(&mut self, warehouse: u32, district: u8, customer: u32) -> Result<BuyerState> {
         warehouse_key(&mut self.key, KeySpace::Warehouse, warehouse);
         let tax = self.read("WAREHOUSE", codec::warehouse_tax)?;
         let warehouse_tax = tax.ok_or_else(|| missing("the row", warehouse, 0, 0))?;
@@ -32,11 +30,7 @@ impl KeyValue<'_> {
         })
     }
 
-    pub(super) fn raise_order_number(
-        &mut self,
-        warehouse: u32,
-        district: u8,
-    ) -> Result<OrderNumber> {
+    fn take_order_number(&mut self, warehouse: u32, district: u8) -> Result<OrderNumber> {
         district_key(&mut self.key, KeySpace::District, warehouse, district);
         if !self.fetch()? {
             return Err(missing("the row", warehouse, district, 0));
@@ -53,12 +47,34 @@ impl KeyValue<'_> {
         })
     }
 
-    pub(super) fn read_stocks(
-        &mut self,
-        keys: &[StockKey],
-        district: u8,
-        out: &mut Vec<Stock>,
-    ) -> Result<()> {
+    fn insert_order(&mut self, order: &OrderRow) -> Result<()> {
+        let (warehouse, district) = (order.warehouse, order.district);
+        district_key(&mut self.key, KeySpace::Order, warehouse, district).u32(order.id);
+        codec::put_order(order, &mut self.value);
+        self.store()?;
+        district_key(&mut self.key, KeySpace::NewOrder, warehouse, district).u32(order.id);
+        self.session.put(self.key.as_bytes(), &[])?;
+        district_key(&mut self.key, KeySpace::OrderCustomer, warehouse, district)
+            .u32(order.customer)
+            .u32(order.id);
+        self.session.put(self.key.as_bytes(), &[])
+    }
+
+    fn items(&mut self, ids: &[u32], out: &mut Vec<Option<Item>>) -> Result<()> {
+        out.clear();
+        for &id in ids {
+            global_key(&mut self.key, KeySpace::Item).u32(id);
+            let item = self.read("ITEM", codec::item)?;
+            out.push(item.map(|item| Item {
+                price: item.price,
+                name: item.name,
+                data: item.data,
+            }));
+        }
+        Ok(())
+    }
+
+    fn stocks(&mut self, keys: &[StockKey], district: u8, out: &mut Vec<Stock>) -> Result<()> {
         out.clear();
         self.stocks.clear();
         for stock in keys {
@@ -76,7 +92,7 @@ impl KeyValue<'_> {
         Ok(())
     }
 
-    pub(super) fn write_stocks(&mut self, changes: &[StockChange]) -> Result<()> {
+    fn update_stocks(&mut self, changes: &[StockChange]) -> Result<()> {
         use codec::stock_at::{ORDER_COUNT, QUANTITY, REMOTE_COUNT, YTD};
         for (index, change) in changes.iter().enumerate() {
             let unread = || Error::engine("a stock is to be changed that was not read");
@@ -93,8 +109,25 @@ impl KeyValue<'_> {
         Ok(())
     }
 
-    /// The largest O_ID of the customer's index, and its order.
-    pub(super) fn read_last_order(
+    fn insert_order_lines(&mut self, lines: &[OrderLineRow]) -> Result<()> {
+        for line in lines {
+            district_key(
+                &mut self.key,
+                KeySpace::OrderLine,
+                line.warehouse,
+                line.district,
+            )
+            .u32(line.order)
+            .u8(line.number);
+            codec::put_order_line(line, &mut self.value);
+            self.store()?;
+        }
+        Ok(())
+    }
+}
+
+impl OrderStatusTables for KeyValue<'_> {
+    fn last_order(
         &mut self,
         warehouse: u32,
         district: u8,
@@ -126,7 +159,7 @@ impl KeyValue<'_> {
             .ok_or_else(|| missing("order", warehouse, district, id))
     }
 
-    pub(super) fn read_order_lines(
+    fn order_lines(
         &mut self,
         warehouse: u32,
         district: u8,
@@ -152,13 +185,10 @@ impl KeyValue<'_> {
             })
         })
     }
+}
 
-    pub(super) fn count_low_stock(
-        &mut self,
-        warehouse: u32,
-        district: u8,
-        threshold: i32,
-    ) -> Result<u64> {
+impl StockLevelTables for KeyValue<'_> {
+    fn low_stock(&mut self, warehouse: u32, district: u8, threshold: i32) -> Result<u64> {
         district_key(&mut self.key, KeySpace::District, warehouse, district);
         let found = self.read("DISTRICT", codec::district_order)?;
         let (next, _) = found.ok_or_else(|| missing("the row", warehouse, district, 0))?;

@@ -1,21 +1,50 @@
 //! Records of payment and delivery.
 
-use super::keys::{self, KeySpace, district_key, name};
+use super::keys::{self, KeySpace, district_key, global_key, name, warehouse_key};
 use super::{KeyValue, codec, damaged, missing};
-use crate::tpcc::rows::CustomerRow;
+use crate::tpcc::rows::{CustomerRow, HistoryRow};
 use crate::tpcc::scale::DISTRICTS;
-use crate::tpcc::tables::{CustomerChange, CustomerSelector, DeliveredOrder, UndeliveredOrder};
+use crate::tpcc::tables::{
+    CustomerChange, CustomerSelector, DeliveredOrder, DeliveryTables, Payee, PaymentTables,
+    ReadIntent, UndeliveredOrder,
+};
 use crate::tpcc::text::FixedText;
 use codec::customer_at::{BALANCE, DELIVERY_COUNT, PAYMENT_COUNT, YTD_PAYMENT};
 use std::ops::ControlFlow;
 use trueput_engine::{Direction, Error, Result};
 
-impl KeyValue<'_> {
-    pub(super) fn read_customer(
+impl PaymentTables for KeyValue<'_> {
+    fn pay_warehouse(&mut self, warehouse: u32, amount: i64) -> Result<Payee> {
+        warehouse_key(&mut self.key, KeySpace::WarehouseYtd, warehouse);
+        self.add_to_sum("W_YTD", amount)?;
+        warehouse_key(&mut self.key, KeySpace::Warehouse, warehouse);
+        let row = self.read("WAREHOUSE", |value| codec::warehouse(warehouse, value))?;
+        let row = row.ok_or_else(|| missing("the row", warehouse, 0, 0))?;
+        Ok(Payee {
+            name: row.name,
+            address: row.address,
+        })
+    }
+
+    fn pay_district(&mut self, warehouse: u32, district: u8, amount: i64) -> Result<Payee> {
+        district_key(&mut self.key, KeySpace::DistrictYtd, warehouse, district);
+        self.add_to_sum("D_YTD", amount)?;
+        district_key(&mut self.key, KeySpace::District, warehouse, district);
+        let decode = |value: &[u8]| codec::district(warehouse, district, value);
+        let row = self.read("DISTRICT", decode)?;
+        let row = row.ok_or_else(|| missing("the row", warehouse, district, 0))?;
+        Ok(Payee {
+            name: row.name,
+            address: row.address,
+        })
+    }
+
+    fn customer(
         &mut self,
         warehouse: u32,
         district: u8,
         who: &CustomerSelector,
+        _intent: ReadIntent,
         out: &mut CustomerRow,
     ) -> Result<()> {
         let id = match who {
@@ -35,6 +64,82 @@ impl KeyValue<'_> {
         codec::customer(kept, out).ok_or_else(|| damaged("CUSTOMER"))
     }
 
+    fn pay_customer(&mut self, change: &CustomerChange<'_>) -> Result<()> {
+        let (key, kept) = &mut self.customer;
+        codec::patch(kept, BALANCE, change.balance.to_le_bytes())
+            .and_then(|()| codec::patch(kept, YTD_PAYMENT, change.ytd_payment.to_le_bytes()))
+            .and_then(|()| codec::patch(kept, PAYMENT_COUNT, change.payment_count.to_le_bytes()))
+            .ok_or_else(|| damaged("CUSTOMER"))?;
+        if let Some(data) = change.data {
+            codec::replace_customer_data(kept, data).ok_or_else(|| damaged("CUSTOMER"))?;
+        }
+        self.session.put(key.as_bytes(), kept)
+    }
+
+    fn insert_history(&mut self, row: &HistoryRow) -> Result<()> {
+        global_key(&mut self.key, KeySpace::History)
+            .u32(row.writer)
+            .u64(row.number);
+        codec::put_history(row, &mut self.value);
+        self.store()
+    }
+}
+
+impl DeliveryTables for KeyValue<'_> {
+    fn take_oldest_new_orders(
+        &mut self,
+        warehouse: u32,
+        out: &mut Vec<UndeliveredOrder>,
+    ) -> Result<()> {
+        out.clear();
+        for district in 1..=DISTRICTS {
+            district_key(self.prefix.write(), KeySpace::NewOrder, warehouse, district);
+            let mut oldest = None;
+            let range = self.prefix.range();
+            self.session
+                .scan(range, Direction::Forward, &mut |key, _| {
+                    oldest = keys::last_u32(key);
+                    ControlFlow::Break(())
+                })?;
+            let Some(order) = oldest else {
+                continue;
+            };
+            district_key(&mut self.key, KeySpace::NewOrder, warehouse, district).u32(order);
+            // Engines that lock what is read and not what is scanned take the lock here, and then
+            // see whether another delivery has been faster.
+            if !self.session.get(self.key.as_bytes(), &mut |_| {})? {
+                let why = "another delivery has taken the order";
+                return Err(Error::Conflict(why.to_owned()));
+            }
+            self.session.delete(self.key.as_bytes())?;
+            out.push(UndeliveredOrder { district, order });
+        }
+        Ok(())
+    }
+
+    fn deliver(
+        &mut self,
+        warehouse: u32,
+        due: &[UndeliveredOrder],
+        carrier: u8,
+        at: i64,
+        out: &mut Vec<DeliveredOrder>,
+    ) -> Result<()> {
+        out.clear();
+        for &due in due {
+            out.push(self.deliver_one(warehouse, due, carrier, at)?);
+        }
+        Ok(())
+    }
+
+    fn credit_deliveries(&mut self, warehouse: u32, delivered: &[DeliveredOrder]) -> Result<()> {
+        delivered
+            .iter()
+            .try_for_each(|one| self.credit(warehouse, one))
+    }
+}
+
+impl KeyValue<'_> {
     /// Of the customers of a name, in the order of C_FIRST, the one at n/2 rounded up.
     fn middle_of_name(
         &mut self,
@@ -64,49 +169,6 @@ impl KeyValue<'_> {
                     "no customer of district {district} of warehouse {warehouse} is called {last}"
                 ))
             })
-    }
-
-    pub(super) fn write_customer(&mut self, change: &CustomerChange<'_>) -> Result<()> {
-        let (key, kept) = &mut self.customer;
-        codec::patch(kept, BALANCE, change.balance.to_le_bytes())
-            .and_then(|()| codec::patch(kept, YTD_PAYMENT, change.ytd_payment.to_le_bytes()))
-            .and_then(|()| codec::patch(kept, PAYMENT_COUNT, change.payment_count.to_le_bytes()))
-            .ok_or_else(|| damaged("CUSTOMER"))?;
-        if let Some(data) = change.data {
-            codec::replace_customer_data(kept, data).ok_or_else(|| damaged("CUSTOMER"))?;
-        }
-        self.session.put(key.as_bytes(), kept)
-    }
-
-    pub(super) fn take_due(
-        &mut self,
-        warehouse: u32,
-        out: &mut Vec<UndeliveredOrder>,
-    ) -> Result<()> {
-        out.clear();
-        for district in 1..=DISTRICTS {
-            district_key(self.prefix.write(), KeySpace::NewOrder, warehouse, district);
-            let mut oldest = None;
-            let range = self.prefix.range();
-            self.session
-                .scan(range, Direction::Forward, &mut |key, _| {
-                    oldest = keys::last_u32(key);
-                    ControlFlow::Break(())
-                })?;
-            let Some(order) = oldest else {
-                continue;
-            };
-            district_key(&mut self.key, KeySpace::NewOrder, warehouse, district).u32(order);
-            // Engines that lock what is read and not what is scanned take the lock here, and then
-            // see whether another delivery has been faster.
-            if !self.session.get(self.key.as_bytes(), &mut |_| {})? {
-                let why = "another delivery has taken the order";
-                return Err(Error::Conflict(why.to_owned()));
-            }
-            self.session.delete(self.key.as_bytes())?;
-            out.push(UndeliveredOrder { district, order });
-        }
-        Ok(())
     }
 
     /// Marks one order as delivered.

@@ -2,7 +2,7 @@
 
 use super::columns::{money, number};
 use super::{SqlTables, StatementKind, one_of_pairs};
-use crate::tpcc::tables::{DeliveredOrder, UndeliveredOrder};
+use crate::tpcc::tables::{DeliveredOrder, DeliveryTables, UndeliveredOrder};
 use trueput_engine::{Datum, Error, Result};
 
 /// The smallest NO_O_ID of each district, by the primary key.
@@ -28,8 +28,8 @@ fn lines(count: usize) -> String {
     )
 }
 
-impl SqlTables<'_> {
-    pub(super) fn take_oldest(
+impl DeliveryTables for SqlTables<'_> {
+    fn take_oldest_new_orders(
         &mut self,
         warehouse: u32,
         out: &mut Vec<UndeliveredOrder>,
@@ -63,7 +63,7 @@ impl SqlTables<'_> {
         ))
     }
 
-    pub(super) fn deliver_orders(
+    fn deliver(
         &mut self,
         warehouse: u32,
         due: &[UndeliveredOrder],
@@ -119,12 +119,7 @@ impl SqlTables<'_> {
         })
     }
 
-    /// Adds to the balances of one customer of each district, in one statement.
-    pub(super) fn credit_customers(
-        &mut self,
-        warehouse: u32,
-        delivered: &[DeliveredOrder],
-    ) -> Result<()> {
+    fn credit_deliveries(&mut self, warehouse: u32, delivered: &[DeliveredOrder]) -> Result<()> {
         let count = delivered.len();
         if count == 0 {
             return Ok(());

@@ -3,7 +3,7 @@
 use super::columns::TableRow;
 use super::{SqlTables, StatementKind, schema};
 use crate::tpcc::rows::Table;
-use crate::tpcc::tables::Rows;
+use crate::tpcc::tables::{Rows, TableLoad};
 use trueput_engine::{Datum, Result};
 
 /// Bytes that a parameter makes of a value.
@@ -14,6 +14,44 @@ fn bytes(datum: &Datum<'_>) -> u64 {
         Datum::Text(text) => text.len() as u64,
         Datum::Bytes(bytes) => bytes.len() as u64,
         Datum::Integers(numbers) => numbers.len() as u64 * 8,
+    }
+}
+
+impl TableLoad for SqlTables<'_> {
+    fn create(&mut self) -> Result<()> {
+        for table in Table::ALL {
+            let create = schema::create(table, self.writing);
+            self.sql()?.batch(&create)?;
+        }
+        if let Some(functions) = self.writing.procedures.filter(|_| self.has_procedures) {
+            self.sql()?.batch(functions)?;
+        }
+        Ok(())
+    }
+
+    fn load(&mut self, rows: Rows<'_>) -> Result<u64> {
+        match rows {
+            Rows::Warehouses(rows) => self.insert(rows),
+            Rows::Districts(rows) => self.insert(rows),
+            Rows::Customers(rows) => self.insert(rows),
+            Rows::Histories(rows) => self.insert(rows),
+            Rows::NewOrders(rows) => self.insert(rows),
+            Rows::Orders(rows) => self.insert(rows),
+            Rows::OrderLines(rows) => self.insert(rows),
+            Rows::Items(rows) => self.insert(rows),
+            Rows::Stocks(rows) => self.insert(rows),
+        }
+    }
+
+    fn finish_load(&mut self) -> Result<()> {
+        for index in schema::INDEXES {
+            self.sql()?.batch(index)?;
+        }
+        let names = Table::ALL.map(Table::name);
+        for statement in (self.writing.analyze)(&names) {
+            self.sql()?.batch(&statement)?;
+        }
+        Ok(())
     }
 }
 
@@ -34,42 +72,5 @@ impl SqlTables<'_> {
             self.change(R::TABLE.name(), count, statement, &parameters)?;
         }
         Ok(sent)
-    }
-
-    pub(super) fn create_tables(&mut self) -> Result<()> {
-        for table in Table::ALL {
-            let create = schema::create(table, self.writing);
-            self.sql()?.batch(&create)?;
-        }
-        if let Some(functions) = self.writing.procedures.filter(|_| self.has_procedures) {
-            self.sql()?.batch(functions)?;
-        }
-        Ok(())
-    }
-
-    pub(super) fn load_rows(&mut self, rows: Rows<'_>) -> Result<u64> {
-        match rows {
-            Rows::Warehouses(rows) => self.insert(rows),
-            Rows::Districts(rows) => self.insert(rows),
-            Rows::Customers(rows) => self.insert(rows),
-            Rows::Histories(rows) => self.insert(rows),
-            Rows::NewOrders(rows) => self.insert(rows),
-            Rows::Orders(rows) => self.insert(rows),
-            Rows::OrderLines(rows) => self.insert(rows),
-            Rows::Items(rows) => self.insert(rows),
-            Rows::Stocks(rows) => self.insert(rows),
-        }
-    }
-
-    /// The secondary indexes, which are cheaper to make of all rows at once, and statistics.
-    pub(super) fn finish_tables(&mut self) -> Result<()> {
-        for index in schema::INDEXES {
-            self.sql()?.batch(index)?;
-        }
-        let names = Table::ALL.map(Table::name);
-        for statement in (self.writing.analyze)(&names) {
-            self.sql()?.batch(&statement)?;
-        }
-        Ok(())
     }
 }

@@ -13,12 +13,8 @@ mod schema;
 mod state;
 
 use super::procedures::Procedures;
-use super::rows::{CustomerRow, HistoryRow, OrderLineRow, OrderRow, Table};
-use super::tables::{
-    BuyerState, CustomerChange, CustomerSelector, CustomerState, DeliveredOrder, DistrictState,
-    HistoryState, Item, LineState, OrderNumber, OrderState, Place, ReadIntent, Rows, Stock,
-    StockChange, StockKey, Tables, UndeliveredOrder,
-};
+use super::rows::Table;
+use super::tables::Tables;
 use columns::ColumnReader;
 pub(super) use dialect::has_procedures;
 use dialect::{DialectSyntax, writing};
@@ -228,176 +224,11 @@ impl Tables for SqlTables<'_> {
         self.has_procedures.then_some(self as &mut dyn Procedures)
     }
 
-    fn buyer(&mut self, warehouse: u32, district: u8, customer: u32) -> Result<BuyerState> {
-        self.read_buyer(warehouse, district, customer)
-    }
-
-    fn take_order_number(&mut self, warehouse: u32, district: u8) -> Result<OrderNumber> {
-        self.raise_order_number(warehouse, district)
-    }
-
-    fn insert_order(&mut self, order: &OrderRow) -> Result<()> {
-        self.insert_order_rows(order)
-    }
-
-    fn items(&mut self, ids: &[u32], out: &mut Vec<Option<Item>>) -> Result<()> {
-        self.read_items(ids, out)
-    }
-
-    fn stocks(&mut self, keys: &[StockKey], district: u8, out: &mut Vec<Stock>) -> Result<()> {
-        self.read_stocks(keys, district, out)
-    }
-
-    fn update_stocks(&mut self, changes: &[StockChange]) -> Result<()> {
-        self.write_stocks(changes)
-    }
-
-    fn insert_order_lines(&mut self, lines: &[OrderLineRow]) -> Result<()> {
-        self.insert(lines).map(|_| ())
-    }
-
-    fn pay_warehouse(&mut self, warehouse: u32, amount: i64) -> Result<Place> {
-        self.add_to_warehouse(warehouse, amount)
-    }
-
-    fn pay_district(&mut self, warehouse: u32, district: u8, amount: i64) -> Result<Place> {
-        self.add_to_district(warehouse, district, amount)
-    }
-
-    fn customer(
-        &mut self,
-        warehouse: u32,
-        district: u8,
-        who: &CustomerSelector,
-        intent: ReadIntent,
-        out: &mut CustomerRow,
-    ) -> Result<()> {
-        self.read_customer(warehouse, district, who, intent, out)
-    }
-
-    fn pay_customer(&mut self, change: &CustomerChange<'_>) -> Result<()> {
-        self.write_customer(change)
-    }
-
-    fn insert_history(&mut self, row: &HistoryRow) -> Result<()> {
-        self.insert(std::slice::from_ref(row)).map(|_| ())
-    }
-
-    fn last_order(
-        &mut self,
-        warehouse: u32,
-        district: u8,
-        customer: u32,
-    ) -> Result<Option<OrderRow>> {
-        self.read_last_order(warehouse, district, customer)
-    }
-
-    fn order_lines(
-        &mut self,
-        warehouse: u32,
-        district: u8,
-        order: u32,
-        out: &mut Vec<OrderLineRow>,
-    ) -> Result<()> {
-        self.read_order_lines(warehouse, district, order, out)
-    }
-
-    fn take_oldest_new_orders(
-        &mut self,
-        warehouse: u32,
-        out: &mut Vec<UndeliveredOrder>,
-    ) -> Result<()> {
-        self.take_oldest(warehouse, out)
-    }
-
-    fn deliver(
-        &mut self,
-        warehouse: u32,
-        due: &[UndeliveredOrder],
-        carrier: u8,
-        at: i64,
-        out: &mut Vec<DeliveredOrder>,
-    ) -> Result<()> {
-        self.deliver_orders(warehouse, due, carrier, at, out)
-    }
-
-    fn credit_deliveries(&mut self, warehouse: u32, delivered: &[DeliveredOrder]) -> Result<()> {
-        self.credit_customers(warehouse, delivered)
-    }
-
-    fn low_stock(&mut self, warehouse: u32, district: u8, threshold: i32) -> Result<u64> {
-        self.count_low_stock(warehouse, district, threshold)
-    }
-
     fn set_price(&mut self, item: u32, price: i64) -> Result<()> {
         let text = "UPDATE item SET i_price = ? WHERE i_id = ?";
         let statement = self.statement(StatementKind::SetPrice, 0, |_| text.to_owned())?;
         let parameters = [columns::money(price), columns::number(item)];
         self.change("the item", 1, statement, &parameters)
-    }
-
-    fn create(&mut self) -> Result<()> {
-        self.create_tables()
-    }
-
-    fn load(&mut self, rows: Rows<'_>) -> Result<u64> {
-        self.load_rows(rows)
-    }
-
-    fn finish_load(&mut self) -> Result<()> {
-        self.finish_tables()
-    }
-
-    fn warehouse_ytd(&mut self, warehouse: u32) -> Result<i64> {
-        self.read_warehouse_ytd(warehouse)
-    }
-
-    fn district_state(&mut self, warehouse: u32, district: u8) -> Result<DistrictState> {
-        self.read_district_state(warehouse, district)
-    }
-
-    fn each_customer(
-        &mut self,
-        warehouse: u32,
-        district: u8,
-        visitor: &mut dyn FnMut(CustomerState),
-    ) -> Result<()> {
-        self.visit_customers(warehouse, district, visitor)
-    }
-
-    fn each_history(&mut self, visitor: &mut dyn FnMut(HistoryState)) -> Result<()> {
-        self.visit_histories(visitor)
-    }
-
-    fn each_order(
-        &mut self,
-        warehouse: u32,
-        district: u8,
-        visitor: &mut dyn FnMut(OrderState),
-    ) -> Result<()> {
-        self.visit_orders(warehouse, district, visitor)
-    }
-
-    fn each_new_order(
-        &mut self,
-        warehouse: u32,
-        district: u8,
-        visitor: &mut dyn FnMut(u32),
-    ) -> Result<()> {
-        self.visit_new_orders(warehouse, district, visitor)
-    }
-
-    fn each_order_line(
-        &mut self,
-        warehouse: u32,
-        district: u8,
-        visitor: &mut dyn FnMut(LineState),
-    ) -> Result<()> {
-        self.visit_order_lines(warehouse, district, visitor)
-    }
-
-    fn read_table(&mut self, table: Table, warehouse: u32) -> Result<u64> {
-        self.read_whole(table, warehouse)
     }
 
     fn prime(&mut self, table: Table, warehouse: u32) -> Result<()> {

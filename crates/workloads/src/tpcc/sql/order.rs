@@ -3,8 +3,10 @@
 use super::columns::{ColumnReader, number};
 use super::dialect::DialectSyntax;
 use super::{SqlTables, StatementKind};
-use crate::tpcc::rows::{NewOrderRow, OrderRow};
-use crate::tpcc::tables::{BuyerState, Item, OrderNumber, Stock, StockChange, StockKey};
+use crate::tpcc::rows::{NewOrderRow, OrderLineRow, OrderRow};
+use crate::tpcc::tables::{
+    BuyerState, Item, NewOrderTables, OrderNumber, Stock, StockChange, StockKey, StockLevelTables,
+};
 use trueput_engine::{Datum, Error, Result};
 
 const BUYER: &str = "SELECT c_discount, c_last, c_credit, w_tax FROM customer, warehouse \
@@ -69,13 +71,8 @@ fn stock(columns: &mut ColumnReader<'_>) -> Result<Stock> {
     })
 }
 
-impl SqlTables<'_> {
-    pub(super) fn read_buyer(
-        &mut self,
-        warehouse: u32,
-        district: u8,
-        customer: u32,
-    ) -> Result<BuyerState> {
+impl NewOrderTables for SqlTables<'_> {
+    fn buyer(&mut self, warehouse: u32, district: u8, customer: u32) -> Result<BuyerState> {
         let statement = self.statement(StatementKind::Buyer, 0, |_| BUYER.to_owned())?;
         let parameters = [number(warehouse), number(district), number(customer)];
         self.row(
@@ -93,11 +90,7 @@ impl SqlTables<'_> {
         )
     }
 
-    pub(super) fn raise_order_number(
-        &mut self,
-        warehouse: u32,
-        district: u8,
-    ) -> Result<OrderNumber> {
+    fn take_order_number(&mut self, warehouse: u32, district: u8) -> Result<OrderNumber> {
         let parameters = [number(warehouse), number(district)];
         let read = |mut columns: ColumnReader<'_>| {
             Ok(OrderNumber {
@@ -131,7 +124,7 @@ impl SqlTables<'_> {
         Ok(taken)
     }
 
-    pub(super) fn insert_order_rows(&mut self, order: &OrderRow) -> Result<()> {
+    fn insert_order(&mut self, order: &OrderRow) -> Result<()> {
         self.insert(std::slice::from_ref(order))?;
         let new = NewOrderRow {
             warehouse: order.warehouse,
@@ -141,7 +134,7 @@ impl SqlTables<'_> {
         self.insert(&[new]).map(|_| ())
     }
 
-    pub(super) fn read_items(&mut self, ids: &[u32], out: &mut Vec<Option<Item>>) -> Result<()> {
+    fn items(&mut self, ids: &[u32], out: &mut Vec<Option<Item>>) -> Result<()> {
         out.clear();
         out.resize(ids.len(), None);
         let numbers: Vec<i64> = ids.iter().map(|id| i64::from(*id)).collect();
@@ -167,25 +160,7 @@ impl SqlTables<'_> {
         })
     }
 
-    /// How many parameters a condition of [`DialectSyntax::one_of`] has.
-    fn count_of(&self, numbers: usize) -> usize {
-        if self.writing.has_arrays { 1 } else { numbers }
-    }
-
-    /// The parameters of a condition of [`DialectSyntax::one_of`].
-    fn push_numbers<'n>(&self, numbers: &'n [i64], parameters: &mut Vec<Datum<'n>>) {
-        match self.writing.has_arrays {
-            true => parameters.push(Datum::Integers(numbers)),
-            false => parameters.extend(numbers.iter().map(|number| Datum::Integer(*number))),
-        }
-    }
-
-    pub(super) fn read_stocks(
-        &mut self,
-        keys: &[StockKey],
-        district: u8,
-        out: &mut Vec<Stock>,
-    ) -> Result<()> {
+    fn stocks(&mut self, keys: &[StockKey], district: u8, out: &mut Vec<Stock>) -> Result<()> {
         out.clear();
         for of_warehouse in keys.chunk_by(|one, other| one.warehouse == other.warehouse) {
             let Some(first) = of_warehouse.first() else {
@@ -222,7 +197,7 @@ impl SqlTables<'_> {
         Ok(())
     }
 
-    pub(super) fn write_stocks(&mut self, changes: &[StockChange]) -> Result<()> {
+    fn update_stocks(&mut self, changes: &[StockChange]) -> Result<()> {
         for of_warehouse in changes.chunk_by(|one, other| one.key.warehouse == other.key.warehouse)
         {
             let Some(first) = of_warehouse.first() else {
@@ -251,17 +226,33 @@ impl SqlTables<'_> {
         Ok(())
     }
 
-    pub(super) fn count_low_stock(
-        &mut self,
-        warehouse: u32,
-        district: u8,
-        threshold: i32,
-    ) -> Result<u64> {
+    fn insert_order_lines(&mut self, lines: &[OrderLineRow]) -> Result<()> {
+        self.insert(lines).map(|_| ())
+    }
+}
+
+impl StockLevelTables for SqlTables<'_> {
+    fn low_stock(&mut self, warehouse: u32, district: u8, threshold: i32) -> Result<u64> {
         let statement = self.statement(StatementKind::LowStock, 0, |_| LOW_STOCK.to_owned())?;
         let parameters = [number(threshold), number(warehouse), number(district)];
         self.row("the district", statement, &parameters, |mut columns| {
             columns.whole()
         })
+    }
+}
+
+impl SqlTables<'_> {
+    /// How many parameters a condition of [`DialectSyntax::one_of`] has.
+    fn count_of(&self, numbers: usize) -> usize {
+        if self.writing.has_arrays { 1 } else { numbers }
+    }
+
+    /// The parameters of a condition of [`DialectSyntax::one_of`].
+    fn push_numbers<'n>(&self, numbers: &'n [i64], parameters: &mut Vec<Datum<'n>>) {
+        match self.writing.has_arrays {
+            true => parameters.push(Datum::Integers(numbers)),
+            false => parameters.extend(numbers.iter().map(|number| Datum::Integer(*number))),
+        }
     }
 }
 

@@ -2,8 +2,10 @@
 
 use super::columns::{ColumnReader, money, number};
 use super::{SqlTables, StatementKind};
-use crate::tpcc::rows::{CustomerRow, OrderLineRow, OrderRow};
-use crate::tpcc::tables::{CustomerChange, CustomerSelector, Place, ReadIntent};
+use crate::tpcc::rows::{CustomerRow, HistoryRow, OrderLineRow, OrderRow};
+use crate::tpcc::tables::{
+    CustomerChange, CustomerSelector, OrderStatusTables, Payee, PaymentTables, ReadIntent,
+};
 use trueput_engine::{Datum, Error, Result};
 
 const CUSTOMER: &str = "SELECT c_w_id, c_d_id, c_id, c_first, c_middle, c_last, c_street_1, \
@@ -52,8 +54,8 @@ const DISTRICT: PaidTable = PaidTable {
     condition: "d_w_id = ? AND d_id = ?",
 };
 
-fn place(mut columns: ColumnReader<'_>) -> Result<Place> {
-    Ok(Place {
+fn payee(mut columns: ColumnReader<'_>) -> Result<Payee> {
+    Ok(Payee {
         name: columns.text()?,
         address: columns.address()?,
     })
@@ -80,10 +82,129 @@ fn read_row(mut columns: ColumnReader<'_>, out: &mut CustomerRow) -> Result<()> 
     Ok(())
 }
 
+impl PaymentTables for SqlTables<'_> {
+    fn pay_warehouse(&mut self, warehouse: u32, amount: i64) -> Result<Payee> {
+        self.add(&WAREHOUSE, &[number(warehouse)], amount)
+    }
+
+    fn pay_district(&mut self, warehouse: u32, district: u8, amount: i64) -> Result<Payee> {
+        self.add(&DISTRICT, &[number(warehouse), number(district)], amount)
+    }
+
+    fn customer(
+        &mut self,
+        warehouse: u32,
+        district: u8,
+        who: &CustomerSelector,
+        intent: ReadIntent,
+        out: &mut CustomerRow,
+    ) -> Result<()> {
+        if intent == ReadIntent::Pay && self.writing.locks_by_update {
+            self.touch_customer(warehouse, district, who)?;
+        }
+        let id = match who {
+            CustomerSelector::Number(id) => *id,
+            CustomerSelector::LastName(last) => self.named(warehouse, district, last.as_str())?,
+        };
+        let statement = match intent {
+            ReadIntent::Show => self.statement(StatementKind::Customer, 0, |_| CUSTOMER.to_owned()),
+            ReadIntent::Pay => self.statement(StatementKind::CustomerToPay, 0, |writing| {
+                format!("{CUSTOMER}{}", writing.lock)
+            }),
+        }?;
+        let parameters = [number(warehouse), number(district), number(id)];
+        self.row("the customer", statement, &parameters, |columns| {
+            read_row(columns, out)
+        })
+    }
+
+    fn pay_customer(&mut self, change: &CustomerChange<'_>) -> Result<()> {
+        let which = match change.data {
+            Some(_) => StatementKind::PayBadCustomer,
+            None => StatementKind::PayCustomer,
+        };
+        let statement = self.statement(which, 0, |_| {
+            let data = if which == StatementKind::PayBadCustomer {
+                ", c_data = ?"
+            } else {
+                ""
+            };
+            format!(
+                "UPDATE customer SET c_balance = ?, c_ytd_payment = ?, c_payment_cnt = ?{data} \
+                 WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?"
+            )
+        })?;
+        let mut parameters = Vec::with_capacity(7);
+        parameters.extend([money(change.balance), money(change.ytd_payment)]);
+        parameters.push(number(change.payment_count));
+        parameters.extend(change.data.map(|data| Datum::Text(data.as_str())));
+        parameters.extend([number(change.warehouse), number(change.district)]);
+        parameters.push(number(change.customer));
+        self.change("the customer", 1, statement, &parameters)
+    }
+
+    fn insert_history(&mut self, row: &HistoryRow) -> Result<()> {
+        self.insert(std::slice::from_ref(row)).map(|_| ())
+    }
+}
+
+impl OrderStatusTables for SqlTables<'_> {
+    fn last_order(
+        &mut self,
+        warehouse: u32,
+        district: u8,
+        customer: u32,
+    ) -> Result<Option<OrderRow>> {
+        let statement = self.statement(StatementKind::LastOrder, 0, |writing| {
+            writing.first(ORDER, LAST_ORDER)
+        })?;
+        let parameters = [number(warehouse), number(district), number(customer)];
+        self.optional_row(statement, &parameters, |mut columns| {
+            Ok(OrderRow {
+                warehouse: columns.whole()?,
+                district: columns.whole()?,
+                id: columns.whole()?,
+                customer: columns.whole()?,
+                at: columns.moment()?,
+                carrier: columns.optional_integer()?,
+                lines: columns.whole()?,
+                all_local: columns.whole::<u8>()? != 0,
+            })
+        })
+    }
+
+    fn order_lines(
+        &mut self,
+        warehouse: u32,
+        district: u8,
+        order: u32,
+        out: &mut Vec<OrderLineRow>,
+    ) -> Result<()> {
+        out.clear();
+        let statement = self.statement(StatementKind::OrderLines, 0, |_| LINES.to_owned())?;
+        let parameters = [number(warehouse), number(district), number(order)];
+        self.rows(statement, &parameters, |mut columns| {
+            out.push(OrderLineRow {
+                warehouse: columns.whole()?,
+                district: columns.whole()?,
+                order: columns.whole()?,
+                number: columns.whole()?,
+                item: columns.whole()?,
+                supplier: columns.whole()?,
+                delivered_at: columns.optional_moment()?,
+                quantity: columns.whole()?,
+                amount: columns.cents()?,
+                district_info: columns.text()?,
+            });
+            Ok(())
+        })
+    }
+}
+
 impl SqlTables<'_> {
     /// Adds cents to a table's YTD, and reads name and address.
-    fn add(&mut self, payee: &PaidTable, key: &[Datum<'_>], amount: i64) -> Result<Place> {
-        let (table, prefix, condition) = (payee.table, payee.prefix, payee.condition);
+    fn add(&mut self, paid: &PaidTable, key: &[Datum<'_>], amount: i64) -> Result<Payee> {
+        let (table, prefix, condition) = (paid.table, paid.prefix, paid.condition);
         let columns = ["name", "street_1", "street_2", "city", "state", "zip"]
             .map(|column| format!("{prefix}{column}"))
             .join(", ");
@@ -91,7 +212,7 @@ impl SqlTables<'_> {
         parameters.push(money(amount));
         parameters.extend_from_slice(key);
         let has_returning = self.writing.has_returning;
-        let pay = self.statement(payee.pay, 0, |writing| {
+        let pay = self.statement(paid.pay, 0, |writing| {
             let amount = writing.money_parameter();
             let set = format!("UPDATE {table} SET {prefix}ytd = {prefix}ytd + {amount}");
             match has_returning {
@@ -100,26 +221,13 @@ impl SqlTables<'_> {
             }
         })?;
         if has_returning {
-            return self.row(payee.what, pay, &parameters, place);
+            return self.row(paid.what, pay, &parameters, payee);
         }
-        self.change(payee.what, 1, pay, &parameters)?;
-        let read = self.statement(payee.read, 0, |_| {
+        self.change(paid.what, 1, pay, &parameters)?;
+        let read = self.statement(paid.read, 0, |_| {
             format!("SELECT {columns} FROM {table} WHERE {condition}")
         })?;
-        self.row(payee.what, read, key, place)
-    }
-
-    pub(super) fn add_to_warehouse(&mut self, warehouse: u32, amount: i64) -> Result<Place> {
-        self.add(&WAREHOUSE, &[number(warehouse)], amount)
-    }
-
-    pub(super) fn add_to_district(
-        &mut self,
-        warehouse: u32,
-        district: u8,
-        amount: i64,
-    ) -> Result<Place> {
-        self.add(&DISTRICT, &[number(warehouse), number(district)], amount)
+        self.row(paid.what, read, key, payee)
     }
 
     /// The C_ID of the customer of that name in the middle of the order of C_FIRST.
@@ -160,108 +268,5 @@ impl SqlTables<'_> {
         })?;
         let parameters = [number(warehouse), number(district), value];
         self.execute(touch, &parameters).map(drop)
-    }
-
-    pub(super) fn read_customer(
-        &mut self,
-        warehouse: u32,
-        district: u8,
-        who: &CustomerSelector,
-        intent: ReadIntent,
-        out: &mut CustomerRow,
-    ) -> Result<()> {
-        if intent == ReadIntent::Pay && self.writing.locks_by_update {
-            self.touch_customer(warehouse, district, who)?;
-        }
-        let id = match who {
-            CustomerSelector::Number(id) => *id,
-            CustomerSelector::LastName(last) => self.named(warehouse, district, last.as_str())?,
-        };
-        let statement = match intent {
-            ReadIntent::Show => self.statement(StatementKind::Customer, 0, |_| CUSTOMER.to_owned()),
-            ReadIntent::Pay => self.statement(StatementKind::CustomerToPay, 0, |writing| {
-                format!("{CUSTOMER}{}", writing.lock)
-            }),
-        }?;
-        let parameters = [number(warehouse), number(district), number(id)];
-        self.row("the customer", statement, &parameters, |columns| {
-            read_row(columns, out)
-        })
-    }
-
-    pub(super) fn write_customer(&mut self, change: &CustomerChange<'_>) -> Result<()> {
-        let which = match change.data {
-            Some(_) => StatementKind::PayBadCustomer,
-            None => StatementKind::PayCustomer,
-        };
-        let statement = self.statement(which, 0, |_| {
-            let data = if which == StatementKind::PayBadCustomer {
-                ", c_data = ?"
-            } else {
-                ""
-            };
-            format!(
-                "UPDATE customer SET c_balance = ?, c_ytd_payment = ?, c_payment_cnt = ?{data} \
-                 WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?"
-            )
-        })?;
-        let mut parameters = Vec::with_capacity(7);
-        parameters.extend([money(change.balance), money(change.ytd_payment)]);
-        parameters.push(number(change.payment_count));
-        parameters.extend(change.data.map(|data| Datum::Text(data.as_str())));
-        parameters.extend([number(change.warehouse), number(change.district)]);
-        parameters.push(number(change.customer));
-        self.change("the customer", 1, statement, &parameters)
-    }
-
-    pub(super) fn read_last_order(
-        &mut self,
-        warehouse: u32,
-        district: u8,
-        customer: u32,
-    ) -> Result<Option<OrderRow>> {
-        let statement = self.statement(StatementKind::LastOrder, 0, |writing| {
-            writing.first(ORDER, LAST_ORDER)
-        })?;
-        let parameters = [number(warehouse), number(district), number(customer)];
-        self.optional_row(statement, &parameters, |mut columns| {
-            Ok(OrderRow {
-                warehouse: columns.whole()?,
-                district: columns.whole()?,
-                id: columns.whole()?,
-                customer: columns.whole()?,
-                at: columns.moment()?,
-                carrier: columns.optional_integer()?,
-                lines: columns.whole()?,
-                all_local: columns.whole::<u8>()? != 0,
-            })
-        })
-    }
-
-    pub(super) fn read_order_lines(
-        &mut self,
-        warehouse: u32,
-        district: u8,
-        order: u32,
-        out: &mut Vec<OrderLineRow>,
-    ) -> Result<()> {
-        out.clear();
-        let statement = self.statement(StatementKind::OrderLines, 0, |_| LINES.to_owned())?;
-        let parameters = [number(warehouse), number(district), number(order)];
-        self.rows(statement, &parameters, |mut columns| {
-            out.push(OrderLineRow {
-                warehouse: columns.whole()?,
-                district: columns.whole()?,
-                order: columns.whole()?,
-                number: columns.whole()?,
-                item: columns.whole()?,
-                supplier: columns.whole()?,
-                delivered_at: columns.optional_moment()?,
-                quantity: columns.whole()?,
-                amount: columns.cents()?,
-                district_info: columns.text()?,
-            });
-            Ok(())
-        })
     }
 }

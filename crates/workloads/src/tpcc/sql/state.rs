@@ -3,12 +3,14 @@
 use super::columns::number;
 use super::{SqlTables, StatementKind, schema};
 use crate::tpcc::rows::Table;
-use crate::tpcc::tables::{CustomerState, DistrictState, HistoryState, LineState, OrderState};
+use crate::tpcc::tables::{
+    CustomerState, DistrictState, HistoryState, LineState, OrderState, TableContents,
+};
 use std::ops::ControlFlow;
 use trueput_engine::Result;
 
-impl SqlTables<'_> {
-    pub(super) fn read_warehouse_ytd(&mut self, warehouse: u32) -> Result<i64> {
+impl TableContents for SqlTables<'_> {
+    fn warehouse_ytd(&mut self, warehouse: u32) -> Result<i64> {
         let statement = self.statement(StatementKind::WarehouseYtd, 0, |_| {
             "SELECT w_ytd FROM warehouse WHERE w_id = ?".to_owned()
         })?;
@@ -18,11 +20,7 @@ impl SqlTables<'_> {
         })
     }
 
-    pub(super) fn read_district_state(
-        &mut self,
-        warehouse: u32,
-        district: u8,
-    ) -> Result<DistrictState> {
+    fn district_state(&mut self, warehouse: u32, district: u8) -> Result<DistrictState> {
         let statement = self.statement(StatementKind::DistrictState, 0, |_| {
             "SELECT d_ytd, d_next_o_id FROM district WHERE d_w_id = ? AND d_id = ?".to_owned()
         })?;
@@ -35,7 +33,7 @@ impl SqlTables<'_> {
         })
     }
 
-    pub(super) fn visit_customers(
+    fn each_customer(
         &mut self,
         warehouse: u32,
         district: u8,
@@ -60,7 +58,7 @@ impl SqlTables<'_> {
         )
     }
 
-    pub(super) fn visit_histories(&mut self, visitor: &mut dyn FnMut(HistoryState)) -> Result<()> {
+    fn each_history(&mut self, visitor: &mut dyn FnMut(HistoryState)) -> Result<()> {
         let statement = self.statement(StatementKind::Histories, 0, |_| {
             "SELECT h_c_w_id, h_c_d_id, h_c_id, h_w_id, h_d_id, h_amount FROM history".to_owned()
         })?;
@@ -77,7 +75,7 @@ impl SqlTables<'_> {
         })
     }
 
-    pub(super) fn visit_orders(
+    fn each_order(
         &mut self,
         warehouse: u32,
         district: u8,
@@ -103,7 +101,7 @@ impl SqlTables<'_> {
         )
     }
 
-    pub(super) fn visit_new_orders(
+    fn each_new_order(
         &mut self,
         warehouse: u32,
         district: u8,
@@ -123,7 +121,7 @@ impl SqlTables<'_> {
         )
     }
 
-    pub(super) fn visit_order_lines(
+    fn each_order_line(
         &mut self,
         warehouse: u32,
         district: u8,
@@ -148,7 +146,7 @@ impl SqlTables<'_> {
         )
     }
 
-    pub(super) fn read_whole(&mut self, table: Table, warehouse: u32) -> Result<u64> {
+    fn read_table(&mut self, table: Table, warehouse: u32) -> Result<u64> {
         let column = schema::warehouse_column(table);
         let statement = self.statement(StatementKind::Read(table), 0, |_| {
             let name = table.name();

@@ -1,6 +1,6 @@
 //! The happy paths: every engine, both ways in, the report from the folder alone.
 
-use crate::support::{ALL_WELL, Bench, assert_answers, ended_well, stderr, stdout};
+use crate::support::{ALL_WELL, Bench, assert_answers, ended_well, stderr, stdout, words};
 use trueput_engine::Durability;
 use trueput_record::WorkerKind;
 
@@ -73,24 +73,11 @@ fn every_engine_of_the_registry_is_run() {
 #[test]
 fn words_and_integers_processes_and_threads_find_the_same_answers() {
     let bench = Bench::new();
-    let output = bench.run(&[
-        "run",
-        "threen1",
-        "--engine",
-        "lmdb",
-        "--durability",
-        "process",
-        "--set",
-        "finish=1000",
-        "--set",
-        "keys=integers,words",
-        "--set",
-        "commit=per-store,per-start,per-block",
-        "--workers",
-        "3",
-        "--set",
-        "block=70",
-    ]);
+    let output = bench.run(&words(
+        "run threen1 --engine lmdb --durability process --set finish=1000 \
+         --set keys=integers,words --set commit=per-store,per-start,per-block --workers 3 \
+         --set block=70",
+    ));
     assert_eq!(output.status.code(), Some(ALL_WELL), "{}", stderr(&output));
     let trials = bench.trials();
     assert_eq!(trials.len(), 6);
@@ -99,20 +86,10 @@ fn words_and_integers_processes_and_threads_find_the_same_answers() {
         assert_answers(record, 1, 1000);
     }
     let bench = Bench::new();
-    let output = bench.run(&[
-        "run",
-        "threen1",
-        "--engine",
-        "lmdb",
-        "--durability",
-        "process",
-        "--set",
-        "finish=1000",
-        "--worker-kind",
-        "threads",
-        "--verify",
-        "sample",
-    ]);
+    let output = bench.run(&words(
+        "run threen1 --engine lmdb --durability process --set finish=1000 --worker-kind threads \
+         --verify sample",
+    ));
     assert_eq!(output.status.code(), Some(ALL_WELL), "{}", stderr(&output));
     assert_eq!(bench.trials()[0].spec.worker_kind, WorkerKind::Threads);
     assert_answers(&bench.trials()[0], 1, 1000);
@@ -163,16 +140,9 @@ fn the_original_s_input_gives_the_original_s_lines() {
 #[test]
 fn the_report_is_made_again_from_the_folder_alone() {
     let bench = Bench::new();
-    bench.run(&[
-        "run",
-        "threen1",
-        "--engine",
-        "null,sqlite",
-        "--set",
-        "finish=100",
-        "--repeat",
-        "2",
-    ]);
+    bench.run(&words(
+        "run threen1 --engine null,sqlite --set finish=100 --repeat 2",
+    ));
     let elsewhere = Bench::new();
     std::fs::rename(bench.run_folder().path(), elsewhere.path().join("moved")).unwrap();
     let before = elsewhere.snapshot();
@@ -196,15 +166,7 @@ fn the_report_is_made_again_from_the_folder_alone() {
 #[test]
 fn json_events_are_the_only_thing_on_standard_output() {
     let bench = Bench::new();
-    let output = bench.run(&[
-        "run",
-        "threen1",
-        "--engine",
-        "lmdb",
-        "--set",
-        "finish=50",
-        "--json",
-    ]);
+    let output = bench.run(&words("run threen1 --engine lmdb --set finish=50 --json"));
     let text = stdout(&output);
     let events: Vec<serde_json::Value> = text
         .lines()
@@ -226,20 +188,10 @@ fn json_events_are_the_only_thing_on_standard_output() {
 #[test]
 fn repeats_are_interleaved_and_databases_are_removed() {
     let bench = Bench::new();
-    let output = bench.run(&[
-        "run",
-        "threen1",
-        "--engine",
-        "lmdb,sqlite",
-        "--set",
-        "finish=50",
-        "--repeat",
-        "2",
-        "--work",
-        "databases",
-        "--results",
-        "out",
-    ]);
+    let output = bench.run(&words(
+        "run threen1 --engine lmdb,sqlite --set finish=50 --repeat 2 --work databases \
+         --results out",
+    ));
     assert_eq!(output.status.code(), Some(ALL_WELL), "{}", stderr(&output));
     let folder = std::fs::read_dir(bench.path().join("out"))
         .unwrap()
@@ -259,17 +211,9 @@ fn repeats_are_interleaved_and_databases_are_removed() {
         !databases.exists(),
         "the work folder that was made is removed again"
     );
-    let kept = bench.run(&[
-        "run",
-        "threen1",
-        "--engine",
-        "lmdb",
-        "--set",
-        "finish=50",
-        "--work",
-        "kept",
-        "--keep-databases",
-    ]);
+    let kept = bench.run(&words(
+        "run threen1 --engine lmdb --set finish=50 --work kept --keep-databases",
+    ));
     assert_eq!(kept.status.code(), Some(ALL_WELL), "{}", stderr(&kept));
     let files = bench.snapshot().into_keys();
     let below: Vec<_> = files

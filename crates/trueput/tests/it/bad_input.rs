@@ -1,6 +1,6 @@
 //! Bad input: one clear line, exit code 2, and nothing that was measured earlier is touched.
 
-use crate::support::{Bench, refusal, stderr, stdout};
+use crate::support::{Bench, refusal, stderr, stdout, words};
 
 /// Asserts that each command line is refused in one line that says the given words.
 fn assert_refused(bench: &Bench, cases: &[(&[&str], &[&str])]) {
@@ -100,36 +100,15 @@ fn settings_are_suggested_by_meaning_and_unknown_options_lead_to_the_help() {
             ],
         ),
         (
-            &[
-                "run",
-                "micro",
-                "--engine",
-                "lmdb",
-                "--set",
-                "read_percent=95",
-            ],
+            &words("run micro --engine lmdb --set read_percent=95"),
             &["did you mean 'update_percent'? reads are what the other shares leave"],
         ),
         (
-            &[
-                "run",
-                "micro",
-                "--engine",
-                "lmdb",
-                "--set",
-                "value_size=512",
-            ],
+            &words("run micro --engine lmdb --set value_size=512"),
             &["did you mean 'value_bytes'?"],
         ),
         (
-            &[
-                "run",
-                "ycsb",
-                "--engine",
-                "lmdb",
-                "--set",
-                "read_percent=95",
-            ],
+            &words("run ycsb --engine lmdb --set read_percent=95"),
             &["did you mean 'readproportion'?"],
         ),
         (
@@ -156,15 +135,7 @@ fn what_cannot_stand_together_or_is_missing_leads_to_the_help() {
             ],
         ),
         (
-            &[
-                "run",
-                "--resume",
-                "x",
-                "--knob",
-                "lmdb.map_size=1GiB",
-                "--seed",
-                "1",
-            ],
+            &words("run --resume x --knob lmdb.map_size=1GiB --seed 1"),
             &[
                 "'--resume <RUN>' cannot be used with",
                 "--knob",
@@ -172,14 +143,7 @@ fn what_cannot_stand_together_or_is_missing_leads_to_the_help() {
             ],
         ),
         (
-            &[
-                "run",
-                "threen1",
-                "--engine",
-                "lmdb,redb",
-                "--durability",
-                "sync,process",
-            ],
+            &words("run threen1 --engine lmdb,redb --durability sync,process"),
             &[
                 "redb does not support durability 'process'",
                 "--skip-unsupported",
@@ -318,14 +282,7 @@ fn values_that_do_not_fit_are_refused_with_what_would_be_right() {
     for (arguments, words) in &cases {
         assert_refused(&bench, &[(arguments, &[words])]);
     }
-    let threads: &[&str] = &[
-        "run",
-        "threen1",
-        "--engine",
-        "redb",
-        "--worker-kind",
-        "processes",
-    ];
+    let threads = &words("run threen1 --engine redb --worker-kind processes");
     assert_refused(&bench, &[(threads, &["redb allows only one process"])]);
 }
 
@@ -452,15 +409,7 @@ fn knobs_of_engines_that_the_command_line_or_the_machine_leaves_out_are_no_mista
     check(&["plan.toml", "--engine", "lmdb"]);
     check(&["plan.toml"]);
     check(&["present.toml", "--knob", "rocksdb.write_buffer_size=1MiB"]);
-    check(&[
-        "micro",
-        "--engine",
-        "lmdb",
-        "--set",
-        "size=0",
-        "--set",
-        "records=10",
-    ]);
+    check(&words("micro --engine lmdb --set size=0 --set records=10"));
 }
 
 #[test]

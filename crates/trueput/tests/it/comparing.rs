@@ -4,7 +4,7 @@
 use crate::support::{
     Bench,
     copies::{copied, made, set_rate, two},
-    refusal, stderr, stdout,
+    refusal, stderr, stdout, words,
 };
 use std::path::Path;
 use trueput_record::TrialRecord;
@@ -379,13 +379,7 @@ fn what_is_made_from_a_bundle_names_the_bundle() {
     let side_by_side = stdout(&bench.run(&["report", "a.tar.gz", "b.tar.gz"]));
     assert!(side_by_side.contains("a.tar.gz: a on "), "{side_by_side}");
     // Two openings of one bundle are one run, whose contenders took turns.
-    let turns = bench.run(&[
-        "compare",
-        "a.tar.gz",
-        "--contenders",
-        "lmdb,sqlite",
-        "--json",
-    ]);
+    let turns = bench.run(&words("compare a.tar.gz --contenders lmdb,sqlite --json"));
     let turns: serde_json::Value = serde_json::from_slice(&turns.stdout).unwrap();
     assert_eq!(turns["comparisons"][0]["one_run"], true);
     assert_eq!(turns["comparisons"][0]["first"]["folder"], "a.tar.gz");
@@ -431,21 +425,10 @@ fn trials_are_exported_in_every_format() {
 #[test]
 fn a_budget_ends_a_run_that_would_repeat_for_long() {
     let bench = Bench::new();
-    let output = bench.run(&[
-        "run",
-        "threen1",
-        "--engine",
-        "lmdb",
-        "--durability",
-        "process",
-        "--set",
-        "finish=20",
-        "--repeat",
-        "1000",
-        "--budget",
-        "500ms",
-        "--full",
-    ]);
+    let output = bench.run(&words(
+        "run threen1 --engine lmdb --durability process --set finish=20 --repeat 1000 \
+         --budget 500ms --full",
+    ));
     assert!(stderr(&output).contains("repeats ended: the budget of time is spent"));
     let end = bench.run_folder().end().unwrap().unwrap();
     assert_eq!(

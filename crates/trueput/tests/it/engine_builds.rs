@@ -1,6 +1,6 @@
 //! Engines in libraries: several builds in one run, libraries that will not do, missing engines.
 
-use crate::support::{ALL_WELL, Bench, assert_answers, refusal, stderr, stdout};
+use crate::support::{ALL_WELL, Bench, assert_answers, refusal, stderr, stdout, words};
 use serde_json::Value;
 use std::path::PathBuf;
 use trueput_record::TrialRecord;
@@ -748,22 +748,10 @@ fn engines_in_a_folder_that_others_write_to_are_passed_over_and_that_is_told() {
 #[test]
 fn commits_that_may_have_changed_nothing_vouch_for_no_flushes() {
     let bench = Bench::new();
-    bench.run(&[
-        "run",
-        "micro",
-        "--engine",
-        "lmdb",
-        "--durability",
-        "sync",
-        "--set",
-        "test=mix",
-        "--set",
-        "delete_percent=50",
-        "--set",
-        "records=200",
-        "--set",
-        "operations=100",
-    ]);
+    bench.run(&words(
+        "run micro --engine lmdb --durability sync --set test=mix --set delete_percent=50 \
+         --set records=200 --set operations=100",
+    ));
     let trials = bench.trials();
     let measured = trials[0].measurement.as_ref().unwrap();
     let evidence = measured.flush_evidence.as_ref().unwrap();

@@ -1,7 +1,7 @@
 //! File systems made for trials, and what a killed run leaves: with the built program. What takes
 //! root is passed over, with a word, where the test does not run as root.
 
-use crate::support::{Bench, assert_answers, ended_well, stderr, stdout};
+use crate::support::{Bench, assert_answers, ended_well, stderr, stdout, words};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -240,22 +240,10 @@ impl Drop for Theirs {
 /// Starts a long run on ext4, kills it once it is mounted, and returns the mount point.
 fn killed_run(bench: &Bench) -> PathBuf {
     let mut child = bench
-        .command(&[
-            "run",
-            "threen1",
-            "--engine",
-            "lmdb",
-            "--durability",
-            "sync",
-            "--set",
-            "finish=200000",
-            "--filesystem",
-            "ext4",
-            "--image",
-            "384MiB",
-            "--verify",
-            "off",
-        ])
+        .command(&words(
+            "run threen1 --engine lmdb --durability sync --set finish=200000 --filesystem ext4 \
+             --image 384MiB --verify off",
+        ))
         .stdout(std::process::Stdio::null())
         .stderr(std::process::Stdio::null())
         .spawn()

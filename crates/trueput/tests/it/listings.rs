@@ -1,6 +1,6 @@
 //! The commands that only tell: engines, workloads, knobs, plans, completions, the man page.
 
-use crate::support::{Bench, stderr, stdout};
+use crate::support::{Bench, stderr, stdout, words};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -160,15 +160,7 @@ fn lists_fit_80_columns_in_a_pipe_and_lose_nothing() {
         &["workloads"],
         &["plan", "list"],
         &["plan", "check", "threen1", "--engine", "lmdb,redb"],
-        &[
-            "plan",
-            "check",
-            "micro",
-            "--engine",
-            "redb",
-            "--knob",
-            "redb.cache_size=64MiB",
-        ],
+        &words("plan check micro --engine redb --knob redb.cache_size=64MiB"),
     ];
     for arguments in registry {
         let text = told(arguments);

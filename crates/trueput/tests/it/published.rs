@@ -1,6 +1,6 @@
 //! The tables that others published, listed and shown.
 
-use crate::support::{ALL_WELL, Bench, ended_well, refusal, stderr, stdout};
+use crate::support::{ALL_WELL, Bench, ended_well, refusal, stderr, stdout, words};
 
 /// Runs `trueput published …`, which must succeed in silence on standard error.
 fn told(arguments: &[&str]) -> String {
@@ -147,13 +147,9 @@ fn the_nearest_experiments_use_settings_that_exist() {
 #[test]
 fn the_log_flush_example_runs_at_a_scale_and_says_which() {
     let bench = Bench::new();
-    let output = bench.run(&[
-        "run",
-        "published/berkeleydb-log-flush.toml",
-        "--scale",
-        "0.02",
-        "--full",
-    ]);
+    let output = bench.run(&words(
+        "run published/berkeleydb-log-flush.toml --scale 0.02 --full",
+    ));
     assert_eq!(output.status.code(), Some(ALL_WELL), "{}", stderr(&output));
     let said = stderr(&output);
     let note = "published/berkeleydb-log-flush at scale 0.02 (1 is the published size)";
@@ -289,12 +285,9 @@ fn what_an_experiment_needs_and_what_a_scale_is_are_told_in_one_line() {
     let refused = |arguments: &[&str]| refusal(&bench.run(arguments));
     let gtm = gtm_is_missing();
     if gtm {
-        let line = refused(&[
-            "run",
-            "published/fis-2011-threen1-gtm-tuning",
-            "--scale",
-            "0.001",
-        ]);
+        let line = refused(&words(
+            "run published/fis-2011-threen1-gtm-tuning --scale 0.001",
+        ));
         assert!(
             line.contains("needs gtm, which is not installed: gtm is not installed"),
             "{line}"

@@ -1,7 +1,7 @@
 //! An engine that is a server: the program runs a private one for each trial, and leaves none
 //! behind, however the trial ends.
 
-use crate::support::{Bench, ended_well, refusal, signal, stderr, stdout, wait_for_work};
+use crate::support::{Bench, ended_well, refusal, signal, stderr, stdout, wait_for_work, words};
 use nix::sys::signal::Signal::{SIGINT, SIGKILL};
 use std::path::{Path, PathBuf};
 use std::process::Child;
@@ -257,13 +257,9 @@ fn a_server_that_cannot_reach_its_folder_is_left_out_of_a_plan_and_refused_by_na
         alone.contains("nothing to run") && alone.contains(why),
         "{alone}"
     );
-    let named = refusal(&run(&[
-        "threen1",
-        "--engine",
-        "postgresql",
-        "--durability",
-        "process",
-    ]));
+    let named = refusal(&run(&words(
+        "threen1 --engine postgresql --durability process",
+    )));
     assert!(named.contains(why) && named.contains("--work"), "{named}");
 }
 

@@ -1,6 +1,6 @@
 //! Contenders that share time slices, on real engines.
 
-use crate::support::{ALL_WELL, Bench, assert_answers, ended_well, refusal, stderr};
+use crate::support::{ALL_WELL, Bench, assert_answers, ended_well, refusal, stderr, words};
 
 #[test]
 fn every_engine_present_shares_time_slices_and_finds_the_same_answers() {
@@ -26,42 +26,15 @@ fn every_engine_present_shares_time_slices_and_finds_the_same_answers() {
 #[test]
 fn every_kind_of_work_can_be_done_in_time_slices() {
     let works: [&[&str]; 6] = [
-        &[
-            "micro",
-            "--set",
-            "test=read-while-writing",
-            "--set",
-            "records=2000",
-            "--set",
-            "scanners=1",
-            "--knob",
-            "sqlite.journal_mode=delete",
-        ],
+        &words(
+            "micro --set test=read-while-writing --set records=2000 --set scanners=1 \
+             --knob sqlite.journal_mode=delete",
+        ),
         &["micro", "--set", "test=overwrite", "--set", "records=2000"],
-        &[
-            "micro",
-            "--set",
-            "test=read-while-writing",
-            "--set",
-            "records=2000",
-        ],
-        &[
-            "ycsb",
-            "--set",
-            "workload=a",
-            "--set",
-            "recordcount=500",
-            "--rate",
-            "500",
-        ],
+        &words("micro --set test=read-while-writing --set records=2000"),
+        &words("ycsb --set workload=a --set recordcount=500 --rate 500"),
         &["tpcc", "--set", "cardinality=hundredth"],
-        &[
-            "threen1",
-            "--set",
-            "finish=2000",
-            "--set",
-            "commit=per-block",
-        ],
+        &words("threen1 --set finish=2000 --set commit=per-block"),
     ];
     for work in works {
         let bench = Bench::new();

@@ -124,6 +124,7 @@ fn fill(columns: Vec<ColumnSource<'_>>, cells: &[Cell]) -> Table {
     Table {
         rows: (0..cells.len()).map(row).collect(),
         columns,
+        ..Table::default()
     }
 }
 

@@ -22,6 +22,8 @@ pub enum Block {
 /// A table: every row has a cell per column.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Table {
+    /// Its name among the tables of its section; empty where the section has only one.
+    pub caption: String,
     /// The columns, from the left.
     pub columns: Vec<Column>,
     /// The rows, from the top.
@@ -62,6 +64,7 @@ impl Block {
                 };
                 let rows = table.rows.iter();
                 Self::Table(Table {
+                    caption: cell(&table.caption),
                     columns: table.columns.iter().map(title).collect(),
                     rows: rows.map(|row| row.iter().map(cell).collect()).collect(),
                 })
@@ -71,6 +74,23 @@ impl Block {
 }
 
 impl Table {
+    /// A table that needs no caption but the title of its section.
+    #[must_use]
+    pub fn new(columns: Vec<Column>, rows: Vec<Vec<String>>) -> Self {
+        Self {
+            caption: String::new(),
+            columns,
+            rows,
+        }
+    }
+
+    /// The table with a caption.
+    #[must_use]
+    pub fn captioned(self, caption: impl Into<String>) -> Self {
+        let caption = caption.into();
+        Self { caption, ..self }
+    }
+
     /// The table without its most dispensable column, and that column's title; `None` where every
     /// column must stay.
     #[must_use]
@@ -98,6 +118,7 @@ impl Table {
         };
         let columns = self.columns.into_iter().zip(&kept);
         Self {
+            caption: self.caption,
             columns: columns
                 .filter_map(|(column, kept)| kept.then_some(column))
                 .collect(),

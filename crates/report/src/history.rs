@@ -103,6 +103,7 @@ fn table(series: &Series) -> Table {
             column("run", false, 6),
         ],
         rows: series.points.iter().enumerate().map(row).collect(),
+        ..Table::default()
     }
 }
 

@@ -13,7 +13,7 @@ mod figures;
 mod first_screen;
 mod latencies;
 pub(crate) mod multi_run;
-mod naming;
+mod names;
 mod representative;
 mod room;
 mod summary;
@@ -28,7 +28,7 @@ use base64::Engine;
 use blocks::{block, escaped};
 use draw::looks::Looks;
 use multi_run::RunLabel;
-use naming::Names;
+use names::Names;
 use sha2::{Digest, Sha256};
 use trueput_findings::answer::{Answer, refuses};
 use trueput_findings::rankings::{Ranking, rankings};
@@ -227,10 +227,15 @@ impl Page {
 
     /// Blocks of a section as HTML, each table with a name of its own.
     fn written(&mut self, content: &[Block], title: &str) -> Vec<String> {
-        let named = content.iter().zip(naming::captions(title, content));
-        let html = named.map(|(one, caption)| match one {
-            Block::Table(_) => block(one, &self.names.unique(&caption)),
-            _ => block(one, &caption),
+        let html = content.iter().map(|one| match one {
+            Block::Table(table) if table.caption.is_empty() => {
+                block(one, &self.names.unique(title))
+            }
+            Block::Table(table) => {
+                let caption = format!("{title}: {}", table.caption);
+                block(one, &self.names.unique(&caption))
+            }
+            _ => block(one, title),
         });
         html.collect()
     }
@@ -460,6 +465,19 @@ mod tests {
     fn what_is_put_into_the_page_is_not_read_as_its_template() {
         let filled = fill("<{{a}}|{{b}}>", &[("a", "{{b}}"), ("b", "x")]);
         assert_eq!(filled, "<{{b}}|x>");
+    }
+
+    #[test]
+    fn a_table_is_named_by_its_section_and_its_caption() {
+        let blocks = [
+            Block::Table(Table::default()),
+            Block::Table(Table::default().captioned("Null engine")),
+        ];
+        let written = Page::default().written(&blocks, "Rates").concat();
+        for caption in ["Rates", "Rates: Null engine"] {
+            let caption = format!("<caption>{caption}</caption>");
+            assert!(written.contains(&caption), "{written}");
+        }
     }
 
     #[test]

@@ -84,6 +84,7 @@ mod tests {
         let drawn = table(&Table {
             columns: vec![column],
             rows: vec![vec!["x|y\nz".to_owned()]],
+            ..Table::default()
         });
         assert_eq!(drawn, "| a |\n| ---: |\n| x\\|y z |");
     }

@@ -205,5 +205,6 @@ fn side_by_side(reports: &[Run]) -> Table {
             // Some engines tell a version with a date and a hash.
             column("version", false, 2),
         ],
+        ..Table::default()
     }
 }

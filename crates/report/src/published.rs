@@ -109,6 +109,7 @@ pub fn table(published: &PublishedTable) -> Table {
     Table {
         columns: columns.collect(),
         rows: published.rows.iter().map(row).collect(),
+        ..Table::default()
     }
 }
 

@@ -156,6 +156,7 @@ fn table(compared: &SideComparison, layout: Layout, most: usize) -> Vec<String> 
     let Block::Table(Table {
         mut columns,
         mut rows,
+        ..
     }) = results(compared)
     else {
         return Vec::new();
@@ -171,7 +172,7 @@ fn table(compared: &SideComparison, layout: Layout, most: usize) -> Vec<String> 
         colour: layout.colour,
         ..Style::default()
     };
-    let drawn = render_with(&[Block::Table(Table { columns, rows })], style, "--full");
+    let drawn = render_with(&[Block::Table(Table::new(columns, rows))], style, "--full");
     let mut lines: Vec<String> = drawn.lines().map(str::to_owned).collect();
     if left > 0 {
         lines.push(format!("… and {left} more rows; --full"));

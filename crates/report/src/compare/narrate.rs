@@ -310,7 +310,7 @@ fn what_changed(compared: &SideComparison, with_knobs: bool) -> Vec<Block> {
     let rows = rows.collect();
     let columns = ["of", "what", "A", "B"];
     let columns = columns.map(|title| column(title, false, 0)).into();
-    let table = Block::Table(Table { columns, rows });
+    let table = Block::Table(Table::new(columns, rows));
     let notes = notes.into_iter().map(Block::Text);
     std::iter::once(table).chain(notes).collect()
 }
@@ -356,7 +356,7 @@ pub(super) fn results(compared: &SideComparison) -> Block {
         column("detectable", true, 7),
     ];
     let rows = compared.results.iter().map(result_row).collect();
-    Block::Table(Table { columns, rows })
+    Block::Table(Table::new(columns, rows))
 }
 
 fn result_row(result: &CellResult) -> Vec<String> {
@@ -434,6 +434,7 @@ fn besides(compared: &SideComparison) -> Table {
             column("B", true, 0),
             column("B/A", true, 0),
         ],
+        ..Table::default()
     }
 }
 

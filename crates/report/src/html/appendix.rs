@@ -65,7 +65,7 @@ pub(crate) fn trials(report: &Run) -> Vec<Block> {
         .iter()
         .map(|trial| row(report, trial, &names))
         .collect();
-    let table = Table { columns, rows }.without_empty_columns();
+    let table = Table::new(columns, rows).without_empty_columns();
     let text = "In the order in which they ended. Plain figures with every setting: trueput report \
                 with --format csv.";
     vec![Block::Text(text.to_owned()), Block::Table(table)]
@@ -187,6 +187,7 @@ pub(crate) fn machine(report: &Run) -> Vec<Block> {
     vec![Block::Table(Table {
         columns: vec![column("fact"), column("as the system states it")],
         rows: rows.collect(),
+        ..Table::default()
     })]
 }
 
@@ -241,6 +242,7 @@ pub(crate) fn again(report: &Run) -> (Vec<Block>, Block) {
     let each = Block::Table(Table {
         columns: vec![column("first trial"), column("command")],
         rows: rows.collect(),
+        ..Table::default()
     });
     (blocks, each)
 }

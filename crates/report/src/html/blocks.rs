@@ -183,6 +183,7 @@ mod tests {
             &Table {
                 columns: vec![column(""), column("contender")],
                 rows: vec![vec!["1".to_owned(), "lmdb".to_owned()]],
+                ..Table::default()
             },
             "a table",
         );

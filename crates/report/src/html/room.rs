@@ -137,6 +137,7 @@ mod tests {
         Table {
             columns: columns.iter().map(column).collect(),
             rows: vec![columns.iter().map(|one| one.3.to_owned()).collect()],
+            ..Table::default()
         }
     }
 

@@ -40,8 +40,9 @@ fn blocks_of(ledgers: &[Ablation]) -> Vec<Block> {
     }
     let mut blocks = vec![Block::Text(TEXT.to_owned())];
     for ledger in ledgers {
-        blocks.push(Block::Heading(3, heading(ledger)));
-        blocks.push(Block::Table(table(ledger)));
+        let heading = heading(ledger);
+        blocks.push(Block::Heading(3, heading.clone()));
+        blocks.push(Block::Table(table(ledger).captioned(heading)));
         let notes: Vec<String> = ledger.rows.iter().flat_map(notes).collect();
         if !notes.is_empty() {
             blocks.push(Block::List(notes));
@@ -156,6 +157,7 @@ fn table(ledger: &Ablation) -> Table {
     Table {
         rows: ledger.rows.iter().map(row).collect(),
         columns: columns.into_iter().map(|(column, _)| column).collect(),
+        ..Table::default()
     }
 }
 

@@ -46,6 +46,7 @@ pub(crate) fn blocks(measured: &[(&TrialRecord, &Measurement)], names: &TrialNam
     let mut blocks = vec![Block::Table(Table {
         columns: columns(),
         rows,
+        ..Table::default()
     })];
     if !exceeded.is_empty() {
         blocks.push(Block::Text("Above 100 %:".to_owned()));

@@ -264,7 +264,7 @@ pub(crate) fn blocks(effects: &[KnobEffect]) -> Vec<Block> {
         row
     };
     let rows = effects.iter().map(row).collect();
-    vec![Block::Table(Table { columns, rows })]
+    vec![Block::Table(Table::new(columns, rows))]
 }
 
 const KNOBS_TEXT: &str = "Cells that differ in one knob only: rate, peak memory and database size \

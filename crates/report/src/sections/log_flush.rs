@@ -215,5 +215,6 @@ fn table(rows: &[Row<'_>]) -> Table {
     Table {
         columns,
         rows: rows.iter().map(row).collect(),
+        ..Table::default()
     }
 }

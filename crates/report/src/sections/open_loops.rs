@@ -93,6 +93,6 @@ fn open_loops(measured: &[(&TrialRecord, &Measurement)], names: &TrialNames) -> 
 fn table(columns: Vec<Column>, rows: Vec<Vec<String>>) -> Vec<Block> {
     match rows.is_empty() {
         true => Vec::new(),
-        false => vec![Block::Table(Table { columns, rows })],
+        false => vec![Block::Table(Table::new(columns, rows))],
     }
 }

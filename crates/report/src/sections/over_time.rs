@@ -61,7 +61,7 @@ pub(crate) fn blocks(report: &Run) -> Vec<Block> {
     ];
     let mut blocks = vec![
         Block::Text(TEXT.to_owned()),
-        Block::Table(Table { columns, rows }),
+        Block::Table(Table::new(columns, rows)),
     ];
     if !cliffs.is_empty() {
         blocks.push(Block::List(cliffs));

@@ -55,11 +55,11 @@ fn document(comparisons: &[Comparison]) -> Option<Part> {
     for comparison in comparisons {
         blocks.push(Block::Heading(3, comparison.title.clone()));
         for ratios in &comparison.ratios {
-            blocks.push(Block::Text(format!(
-                "{}, inside each set:",
-                capitalised(&ratios.title)
-            )));
-            blocks.push(Block::Table(ratio_table(ratios, comparison)));
+            let what = format!("{}, inside each set", capitalised(&ratios.title));
+            blocks.push(Block::Text(format!("{what}:")));
+            let caption = format!("{}: {what}", comparison.title);
+            let table = ratio_table(ratios, comparison).captioned(caption);
+            blocks.push(Block::Table(table));
             if !ratios.note.is_empty() {
                 blocks.push(Block::Text(ratios.note.clone()));
             }
@@ -78,14 +78,17 @@ fn document(comparisons: &[Comparison]) -> Option<Part> {
 fn figures(comparison: &Comparison) -> Vec<Block> {
     let Some(sizes) = &comparison.sizes else {
         let rows: Vec<_> = comparison.rows.iter().collect();
-        return vec![Block::Table(table(comparison, &rows, ""))];
+        let table = table(comparison, &rows, "");
+        return vec![Block::Table(table.captioned(&comparison.title))];
     };
     let set = |ours: bool, size: &str, whose: &str| {
         let rows = comparison.rows.iter().filter(|row| row.ours == ours);
         let rows: Vec<_> = rows.collect();
+        let what = format!("The figures of {whose}, at {size}");
+        let caption = format!("{}: {what}", comparison.title);
         [
-            Block::Text(format!("The figures of {whose}, at {size}:")),
-            Block::Table(table(comparison, &rows, size)),
+            Block::Text(format!("{what}:")),
+            Block::Table(table(comparison, &rows, size).captioned(caption)),
         ]
     };
     let here = set(true, &sizes.here, HERE);
@@ -127,6 +130,7 @@ fn table(comparison: &Comparison, rows: &[&ComparedRow], size: &str) -> Table {
     Table {
         columns,
         rows: rows.collect(),
+        ..Table::default()
     }
 }
 
@@ -156,6 +160,7 @@ fn ratio_table(ratios: &RatioTable, comparison: &Comparison) -> Table {
     Table {
         rows: rows.collect(),
         columns,
+        ..Table::default()
     }
 }
 

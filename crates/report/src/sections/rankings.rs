@@ -74,7 +74,9 @@ fn blocks(
         let text = "The null engine stores nothing. Its figures show the cost of the harness and \
             are not ranked.";
         blocks.push(Block::Text(text.to_owned()));
-        blocks.push(Block::Table(columns::harness(ranking)));
+        blocks.push(Block::Table(
+            columns::harness(ranking).captioned("Null engine"),
+        ));
     }
     blocks.extend(not_comparable(ranking));
     blocks.extend(explained(ranking));
@@ -87,10 +89,11 @@ fn not_comparable(ranking: &Ranking) -> Vec<Block> {
     if ranking.not_comparable.is_empty() {
         return Vec::new();
     }
+    let title = "Not comparable";
     let mut blocks = vec![
-        Block::Heading(3, "Not comparable".to_owned()),
+        Block::Heading(3, title.to_owned()),
         Block::Text(NOT_COMPARABLE.to_owned()),
-        Block::Table(columns::not_comparable(ranking)),
+        Block::Table(columns::not_comparable(ranking).captioned(title)),
     ];
     let cells = &ranking.not_comparable;
     let mut notes = promises(cells);

@@ -70,6 +70,7 @@ pub fn table(series: &[(String, Result<Fit, FitError>)]) -> Table {
             column("peak", false, 0),
         ],
         rows: series.iter().filter_map(row).collect(),
+        ..Table::default()
     }
 }
 

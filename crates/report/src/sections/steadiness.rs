@@ -239,5 +239,6 @@ fn drawn(cells: &[Repeats<'_>], charts: Charts) -> Option<Table> {
             column("per second", true, 1),
             column("of", true, 2),
         ],
+        ..Table::default()
     })
 }

@@ -239,8 +239,8 @@ pub fn document(ours: &[SymasRow], differs: Vec<String>) -> Result<Vec<Block>, E
     ];
     let mut section = |title: String, table: Table| {
         if !table.rows.is_empty() {
-            blocks.push(Block::Heading(3, title));
-            blocks.push(Block::Table(table));
+            blocks.push(Block::Heading(3, title.clone()));
+            blocks.push(Block::Table(table.captioned(title)));
         }
     };
     section("Load".to_owned(), load_table(ours, &published));
@@ -298,6 +298,7 @@ fn headed(first: &[&str], figures: &[Figure]) -> Table {
     Table {
         columns: first.chain(figures).collect(),
         rows: Vec::new(),
+        ..Table::default()
     }
 }
 

@@ -146,5 +146,6 @@ fn table(rows: &[Row<'_>]) -> Table {
             column("deadlocks, %", true, 3),
         ],
         rows: rows.iter().map(Row::cells).collect(),
+        ..Table::default()
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn overview(listed: &[EngineListing]) -> Vec<Block> {
         usable.filter_map(|found| row(engine, found))
     });
     let rows = rows.collect();
-    let mut blocks = vec![Block::Table(Table { columns, rows })];
+    let mut blocks = vec![Block::Table(Table::new(columns, rows))];
     let unusable: Vec<_> = listed.iter().flat_map(unusable).collect();
     if !unusable.is_empty() {
         blocks.push(Block::Warnings(unusable));

@@ -351,13 +351,8 @@ fn text<'a>(
     dispensable: u8,
     value: impl Fn(usize, &Cell) -> String + 'a,
 ) -> ColumnSource<'a> {
-    let column = Column {
-        title: title.to_owned(),
-        figures: false,
-        dispensable,
-    };
     ColumnSource {
-        column,
+        column: Column::text(title, dispensable),
         value: Box::new(value),
     }
 }
@@ -367,13 +362,8 @@ fn figure<'a>(
     dispensable: u8,
     value: impl Fn(usize, &Cell) -> String + 'a,
 ) -> ColumnSource<'a> {
-    let column = Column {
-        title: title.to_owned(),
-        figures: true,
-        dispensable,
-    };
     ColumnSource {
-        column,
+        column: Column::figures(title, dispensable),
         value: Box::new(value),
     }
 }

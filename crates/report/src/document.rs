@@ -42,6 +42,30 @@ pub struct Column {
     pub dispensable: u8,
 }
 
+impl Column {
+    /// A column; `dispensable` says how readily it is left out.
+    #[must_use]
+    pub fn new(title: impl Into<String>, figures: bool, dispensable: u8) -> Self {
+        Self {
+            title: title.into(),
+            figures,
+            dispensable,
+        }
+    }
+
+    /// A column of figures, set to the right.
+    #[must_use]
+    pub fn figures(title: impl Into<String>, dispensable: u8) -> Self {
+        Self::new(title, true, dispensable)
+    }
+
+    /// A column of words.
+    #[must_use]
+    pub fn text(title: impl Into<String>, dispensable: u8) -> Self {
+        Self::new(title, false, dispensable)
+    }
+}
+
 impl Block {
     /// The block with every hidden character of its texts shown by its number: what a record holds
     /// is written by others.

@@ -65,11 +65,6 @@ fn document(history: &History, charts: Charts) -> Vec<Block> {
 }
 
 fn table(series: &Series) -> Table {
-    let column = |title: &str, figures, dispensable| Column {
-        title: title.to_owned(),
-        figures,
-        dispensable,
-    };
     let row = |(index, point): (usize, &Point)| {
         let mark = if series.steps.iter().any(|step| step.at == index) {
             "changed"
@@ -93,14 +88,14 @@ fn table(series: &Series) -> Table {
     };
     Table {
         columns: vec![
-            column("started", false, 0),
-            column(&format!("mean {}/s", plural(&series.headline)), true, 0),
-            column("95 % interval", true, 2),
-            column("repeats", true, 3),
-            column("", false, 0),
-            column("version", false, 4),
-            column("host", false, 5),
-            column("run", false, 6),
+            Column::text("started", 0),
+            Column::figures(format!("mean {}/s", plural(&series.headline)), 0),
+            Column::figures("95 % interval", 2),
+            Column::figures("repeats", 3),
+            Column::text("", 0),
+            Column::text("version", 4),
+            Column::text("host", 5),
+            Column::text("run", 6),
         ],
         rows: series.points.iter().enumerate().map(row).collect(),
         ..Table::default()

@@ -76,11 +76,7 @@ mod tests {
 
     #[test]
     fn a_cell_cannot_break_out_of_its_table() {
-        let column = Column {
-            title: "a".to_owned(),
-            figures: true,
-            dispensable: 0,
-        };
+        let column = Column::figures("a", 0);
         let drawn = table(&Table {
             columns: vec![column],
             rows: vec![vec!["x|y\nz".to_owned()]],

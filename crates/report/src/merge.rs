@@ -172,11 +172,6 @@ fn side_by_side(reports: &[Run]) -> Table {
         let row = rows.entry(cell.key).or_insert((name, Vec::new()));
         row.1.push((index, cell.point));
     }
-    let column = |title: &str, figures, dispensable| Column {
-        title: title.to_owned(),
-        figures,
-        dispensable,
-    };
     let lines = rows.into_values().flat_map(|(name, points)| {
         let first = points.first().map_or(0.0, |(_, point)| point.per_s);
         let line = move |(index, point): (usize, Point)| {
@@ -198,12 +193,12 @@ fn side_by_side(reports: &[Run]) -> Table {
     Table {
         rows: lines.collect(),
         columns: vec![
-            column("contender", false, 0),
-            column("run", false, 0),
-            column("mean per second", true, 0),
-            column("of the first", true, 0),
+            Column::text("contender", 0),
+            Column::text("run", 0),
+            Column::figures("mean per second", 0),
+            Column::figures("of the first", 0),
             // Some engines tell a version with a date and a hash.
-            column("version", false, 2),
+            Column::text("version", 2),
         ],
         ..Table::default()
     }

@@ -309,18 +309,10 @@ fn what_changed(compared: &SideComparison, with_knobs: bool) -> Vec<Block> {
     });
     let rows = rows.collect();
     let columns = ["of", "what", "A", "B"];
-    let columns = columns.map(|title| column(title, false, 0)).into();
+    let columns = columns.map(|title| Column::text(title, 0)).into();
     let table = Block::Table(Table::new(columns, rows));
     let notes = notes.into_iter().map(Block::Text);
     std::iter::once(table).chain(notes).collect()
-}
-
-fn column(title: &str, figures: bool, dispensable: u8) -> Column {
-    Column {
-        title: title.to_owned(),
-        figures,
-        dispensable,
-    }
 }
 
 pub(super) fn results(compared: &SideComparison) -> Block {
@@ -341,19 +333,19 @@ pub(super) fn results(compared: &SideComparison) -> Block {
         if values.len() > 1 { 0 } else { 4 }
     };
     let columns = vec![
-        column("contender", false, 0),
-        column("workload", false, tells_apart(&|it| it.workload.clone())),
-        column("level", false, tells_apart(&|it| it.durability.to_string())),
-        column("workers", true, tells_apart(&|it| it.workers.to_string())),
-        column(&format!("A {measure}"), true, 1),
-        column(&format!("B {measure}"), true, 1),
-        column("B/A", true, 0),
-        column(&interval, true, 0),
-        column("verdict", false, 0),
-        column("repeats", true, 6),
-        column("rank p", true, 8),
-        column("effect", true, 9),
-        column("detectable", true, 7),
+        Column::text("contender", 0),
+        Column::text("workload", tells_apart(&|it| it.workload.clone())),
+        Column::text("level", tells_apart(&|it| it.durability.to_string())),
+        Column::figures("workers", tells_apart(&|it| it.workers.to_string())),
+        Column::figures(format!("A {measure}"), 1),
+        Column::figures(format!("B {measure}"), 1),
+        Column::figures("B/A", 0),
+        Column::figures(&interval, 0),
+        Column::text("verdict", 0),
+        Column::figures("repeats", 6),
+        Column::figures("rank p", 8),
+        Column::figures("effect", 9),
+        Column::figures("detectable", 7),
     ];
     let rows = compared.results.iter().map(result_row).collect();
     Block::Table(Table::new(columns, rows))
@@ -427,12 +419,12 @@ fn besides(compared: &SideComparison) -> Table {
     Table {
         rows: rows.collect(),
         columns: vec![
-            column("contender", false, 0),
-            column("level", false, 1),
-            column("figure", false, 0),
-            column("A", true, 0),
-            column("B", true, 0),
-            column("B/A", true, 0),
+            Column::text("contender", 0),
+            Column::text("level", 1),
+            Column::text("figure", 0),
+            Column::figures("A", 0),
+            Column::figures("B", 0),
+            Column::figures("B/A", 0),
         ],
         ..Table::default()
     }

@@ -35,29 +35,24 @@ pub(crate) fn trials(report: &Run) -> Vec<Block> {
     if report.trials.is_empty() {
         return vec![Block::Text("No trial has ended.".to_owned())];
     }
-    let column = |title: &str, figures: bool, dispensable: u8| Column {
-        title: title.to_owned(),
-        figures,
-        dispensable,
-    };
     let columns = vec![
-        column("trial", false, 0),
-        column("ended", false, 0),
-        column("per second", true, 0),
-        column("operation", false, 5),
-        column("contender", false, 1),
-        column("level", false, 2),
-        column("workers", true, 3),
-        column("p50", true, 5),
-        column("p99", true, 4),
-        column("elapsed", true, 5),
-        column("CPU", true, 6),
-        column("peak PSS", true, 6),
-        column("database", true, 6),
-        column("written", true, 6),
-        column("switches", true, 7),
-        column("bottleneck", false, 5),
-        column("why it is not valid", false, 1),
+        Column::text("trial", 0),
+        Column::text("ended", 0),
+        Column::figures("per second", 0),
+        Column::text("operation", 5),
+        Column::text("contender", 1),
+        Column::text("level", 2),
+        Column::figures("workers", 3),
+        Column::figures("p50", 5),
+        Column::figures("p99", 4),
+        Column::figures("elapsed", 5),
+        Column::figures("CPU", 6),
+        Column::figures("peak PSS", 6),
+        Column::figures("database", 6),
+        Column::figures("written", 6),
+        Column::figures("switches", 7),
+        Column::text("bottleneck", 5),
+        Column::text("why it is not valid", 1),
     ];
     let names = TrialNames::of(report);
     let rows: Vec<_> = report
@@ -179,13 +174,11 @@ pub(crate) fn machine(report: &Run) -> Vec<Block> {
         .into_iter()
         .filter(|(_, value)| !value.trim().is_empty());
     let rows = known.map(|(name, value)| vec![name.to_owned(), value]);
-    let column = |title: &str| Column {
-        title: title.to_owned(),
-        figures: false,
-        dispensable: 0,
-    };
     vec![Block::Table(Table {
-        columns: vec![column("fact"), column("as the system states it")],
+        columns: vec![
+            Column::text("fact", 0),
+            Column::text("as the system states it", 0),
+        ],
         rows: rows.collect(),
         ..Table::default()
     })]
@@ -226,11 +219,6 @@ pub(crate) fn again(report: &Run) -> (Vec<Block>, Block) {
         .trials
         .iter()
         .filter(|spec| seen.insert(spec.cell));
-    let column = |title: &str| Column {
-        title: title.to_owned(),
-        figures: false,
-        dispensable: 0,
-    };
     let rows = cells.map(|spec| {
         let repeats = report
             .manifest
@@ -240,7 +228,7 @@ pub(crate) fn again(report: &Run) -> (Vec<Block>, Block) {
         vec![spec.id.clone(), one_cell(spec, repeats.count())]
     });
     let each = Block::Table(Table {
-        columns: vec![column("first trial"), column("command")],
+        columns: vec![Column::text("first trial", 0), Column::text("command", 0)],
         rows: rows.collect(),
         ..Table::default()
     });

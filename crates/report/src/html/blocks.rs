@@ -174,14 +174,9 @@ mod tests {
 
     #[test]
     fn a_row_is_named_by_its_first_titled_column() {
-        let column = |title: &str| Column {
-            title: title.to_owned(),
-            figures: false,
-            dispensable: 0,
-        };
         let drawn = table(
             &Table {
-                columns: vec![column(""), column("contender")],
+                columns: vec![Column::text("", 0), Column::text("contender", 0)],
                 rows: vec![vec!["1".to_owned(), "lmdb".to_owned()]],
                 ..Table::default()
             },

@@ -31,18 +31,13 @@ impl RunLabel {
     /// Has each row of the trials' table say its run and its host: what leaves the page as CSV then
     /// says it too.
     pub(crate) fn told_in(&self, trials: &mut [Block]) {
-        let column = |title: &str, figures| Column {
-            title: title.to_owned(),
-            figures,
-            dispensable: 2,
-        };
         for block in trials {
             let Block::Table(table) = block else {
                 continue;
             };
             table
                 .columns
-                .splice(1..1, [column("run", true), column("host", false)]);
+                .splice(1..1, [Column::figures("run", 2), Column::text("host", 2)]);
             for row in &mut table.rows {
                 row.splice(1..1, [self.number.to_string(), self.host.clone()]);
             }

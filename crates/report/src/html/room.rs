@@ -129,10 +129,8 @@ mod tests {
     use super::*;
 
     fn table(columns: &[(&str, bool, u8, &str)]) -> Table {
-        let column = |(title, figures, dispensable, _): &(&str, bool, u8, &str)| Column {
-            title: (*title).to_owned(),
-            figures: *figures,
-            dispensable: *dispensable,
+        let column = |(title, figures, dispensable, _): &(&str, bool, u8, &str)| {
+            Column::new(*title, *figures, *dispensable)
         };
         Table {
             columns: columns.iter().map(column).collect(),

@@ -66,14 +66,6 @@ fn heading(ledger: &Ablation) -> String {
 
 type Cell = Box<dyn Fn(&Row) -> String>;
 
-fn column(title: &str, figures: bool, dispensable: u8) -> Column {
-    Column {
-        title: title.to_owned(),
-        figures,
-        dispensable,
-    }
-}
-
 /// What fills a column with a figure.
 fn figure(of: fn(&Figures) -> Option<String>) -> Cell {
     Box::new(move |row| row.figures.as_ref().and_then(of).unwrap_or_else(dash))
@@ -83,63 +75,59 @@ fn figure(of: fn(&Figures) -> Option<String>) -> Cell {
 fn columns(ledger: &Ablation) -> Vec<(Column, Cell)> {
     let mut columns: Vec<(Column, Cell)> = vec![
         (
-            column("step", false, 0),
+            Column::text("step", 0),
             Box::new(|row| format!("{}. {}", row.index, row.name)),
         ),
         (
-            column(&ledger.unit, true, 0),
+            Column::figures(&ledger.unit, 0),
             figure(|figures| Some(number(figures.rate.median))),
         ),
         (
-            column("new-orders/min", true, 2),
+            Column::figures("new-orders/min", 2),
             figure(|figures| figures.new_orders_per_minute.map(number)),
         ),
     ];
     if ledger.kind == AblationKind::Cumulative {
         columns.push((
-            column("vs previous step", true, 0),
+            Column::figures("vs previous step", 0),
             Box::new(|row| gain(row, row.over_before.as_ref())),
         ));
     }
     let rest: Vec<(Column, Cell)> = vec![
         (
-            column(
-                "vs base",
-                true,
-                u8::from(ledger.kind == AblationKind::Cumulative),
-            ),
+            Column::figures("vs base", u8::from(ledger.kind == AblationKind::Cumulative)),
             Box::new(|row| gain(row, row.over_base.as_ref())),
         ),
         (
-            column("level", false, 0),
+            Column::text("level", 0),
             Box::new(|row| row.durability.map_or_else(dash, |level| level.to_string())),
         ),
         (
-            column("recovery", true, 0),
+            Column::figures("recovery", 0),
             figure(|figures| figures.recovery_s.map(seconds)),
         ),
         (
-            column("cache hits", true, 2),
+            Column::figures("cache hits", 2),
             figure(|figures| figures.cache_hit_ratio.map(hit_ratio)),
         ),
         (
-            column("first commit", true, 6),
+            Column::figures("first commit", 6),
             figure(|figures| figures.first_commit_s.map(seconds)),
         ),
         (
-            column("acknowledged, lost", true, 3),
+            Column::figures("acknowledged, lost", 3),
             figure(|figures| figures.missing.map(|count| thousands(count as u64))),
         ),
         (
-            column("peak memory", true, 5),
+            Column::figures("peak memory", 5),
             figure(|figures| Some(bytes(figures.peak_memory_bytes))),
         ),
         (
-            column("database", true, 5),
+            Column::figures("database", 5),
             figure(|figures| Some(bytes(figures.database_bytes))),
         ),
         (
-            column("engine events", false, 4),
+            Column::text("engine events", 4),
             figure(|figures| Some(events_in_words(figures.events.as_ref()))),
         ),
     ];

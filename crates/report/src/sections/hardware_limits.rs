@@ -56,23 +56,18 @@ pub(crate) fn blocks(measured: &[(&TrialRecord, &Measurement)], names: &TrialNam
 }
 
 fn columns() -> Vec<Column> {
-    let column = |title: &str, figures, dispensable| Column {
-        title: title.to_owned(),
-        figures,
-        dispensable,
-    };
     vec![
-        column("trial", false, 0),
-        column("level", false, 6),
-        column("workers", true, 5),
-        column("commits/s", true, 0),
-        column("of single flushes", true, 0),
-        column("of grouped flushes", true, 0),
-        column("reads/s", true, 0),
-        column("of memory", true, 0),
-        column("single flushes/s", true, 3),
-        column("grouped flushes/s", true, 2),
-        column("memory reads/s", true, 4),
+        Column::text("trial", 0),
+        Column::text("level", 6),
+        Column::figures("workers", 5),
+        Column::figures("commits/s", 0),
+        Column::figures("of single flushes", 0),
+        Column::figures("of grouped flushes", 0),
+        Column::figures("reads/s", 0),
+        Column::figures("of memory", 0),
+        Column::figures("single flushes/s", 3),
+        Column::figures("grouped flushes/s", 2),
+        Column::figures("memory reads/s", 4),
     ]
 }
 

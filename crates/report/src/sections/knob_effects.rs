@@ -219,25 +219,20 @@ pub(crate) fn blocks(effects: &[KnobEffect]) -> Vec<Block> {
     if effects.is_empty() {
         return Vec::new();
     }
-    let column = |title: &str, figures: bool, dispensable: u8| Column {
-        title: title.to_owned(),
-        figures,
-        dispensable,
-    };
     let mut columns = vec![
-        column("knob", false, 0),
-        column("where", false, 2),
-        column("changed to", true, 0),
-        column("from", true, 0),
-        column("rate", true, 0),
-        column("told apart", false, 0),
-        column("memory", true, 4),
-        column("database", true, 4),
-        column("cost", false, 1),
+        Column::text("knob", 0),
+        Column::text("where", 2),
+        Column::figures("changed to", 0),
+        Column::figures("from", 0),
+        Column::figures("rate", 0),
+        Column::text("told apart", 0),
+        Column::figures("memory", 4),
+        Column::figures("database", 4),
+        Column::text("cost", 1),
     ];
     let several = effects.iter().any(|effect| !effect.besides.is_empty());
     if several {
-        columns.insert(BESIDES, column("beside", false, 0));
+        columns.insert(BESIDES, Column::text("beside", 0));
     }
     let times = |ratio: f64| match ratio.is_finite() {
         true => format!("{} ×", number(ratio)),

@@ -156,28 +156,23 @@ fn figures(value: f64) -> String {
 }
 
 fn table(rows: &[Row<'_>]) -> Table {
-    let column = |title: &str, figures: bool, dispensable: u8| Column {
-        title: title.to_owned(),
-        figures,
-        dispensable,
-    };
     let placed = |row: &Row<'_>| row.first.spec.conditions.file_system.clone();
     let several = rows.iter().any(|row| placed(row).is_some());
     let mut columns = vec![
-        column("flush", false, 0),
-        column("bytes", true, 0),
-        column("at", false, 3),
-        column("file", false, 2),
-        column("files", false, 4),
-        column("workers", true, 0),
-        column("commits/s", true, 0),
-        column("p50", true, 1),
-        column("p99", true, 1),
-        column("commits/flush", true, 1),
-        column("device flushes/commit", true, 0),
+        Column::text("flush", 0),
+        Column::figures("bytes", 0),
+        Column::text("at", 3),
+        Column::text("file", 2),
+        Column::text("files", 4),
+        Column::figures("workers", 0),
+        Column::figures("commits/s", 0),
+        Column::figures("p50", 1),
+        Column::figures("p99", 1),
+        Column::figures("commits/flush", 1),
+        Column::figures("device flushes/commit", 0),
     ];
     if several {
-        columns.insert(0, column("file system", false, 0));
+        columns.insert(0, Column::text("file system", 0));
     }
     let latency = |one: &Measurement, figure: fn(&Measurement) -> Option<u64>| {
         figure(one).map(|latency_ns| latency_ns as f64)

@@ -25,14 +25,6 @@ const AT_A_RATE: &str = "Requests arrive at this rate, however slow the engine i
     what a stall costs users. The backlog is the requests that were due but not started at the \
     end. Each counts as a response with the time it had waited.";
 
-fn column(title: &str, figures: bool, dispensable: u8) -> Column {
-    Column {
-        title: title.to_owned(),
-        figures,
-        dispensable,
-    }
-}
-
 fn open_loops(measured: &[(&TrialRecord, &Measurement)], names: &TrialNames) -> Vec<Block> {
     let (mut rows, mut late) = (Vec::new(), Vec::new());
     for (trial, measurement) in measured {
@@ -71,17 +63,17 @@ fn open_loops(measured: &[(&TrialRecord, &Measurement)], names: &TrialNames) -> 
         }
     }
     let columns = vec![
-        column("trial", false, 0),
-        column("unit", false, 0),
-        column("requested/s", true, 1),
-        column("started/s", true, 1),
-        column("service mean", true, 2),
-        column("service p99", true, 2),
-        column("response mean", true, 1),
-        column("response p99", true, 0),
-        column("response max", true, 3),
-        column("backlog", true, 1),
-        column("oldest wait", true, 4),
+        Column::text("trial", 0),
+        Column::text("unit", 0),
+        Column::figures("requested/s", 1),
+        Column::figures("started/s", 1),
+        Column::figures("service mean", 2),
+        Column::figures("service p99", 2),
+        Column::figures("response mean", 1),
+        Column::figures("response p99", 0),
+        Column::figures("response max", 3),
+        Column::figures("backlog", 1),
+        Column::figures("oldest wait", 4),
     ];
     let mut blocks = table(columns, rows);
     if !late.is_empty() {

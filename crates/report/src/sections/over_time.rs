@@ -47,17 +47,12 @@ pub(crate) fn blocks(report: &Run) -> Vec<Block> {
     if rows.is_empty() {
         return Vec::new();
     }
-    let column = |title: &str, figures: bool| Column {
-        title: title.to_owned(),
-        figures,
-        dispensable: 0,
-    };
     let columns = vec![
-        column("trial", false),
-        column("seconds", true),
-        column("median/s", true),
-        column("cliffs", true),
-        column("engine events", false),
+        Column::text("trial", 0),
+        Column::figures("seconds", 0),
+        Column::figures("median/s", 0),
+        Column::figures("cliffs", 0),
+        Column::text("engine events", 0),
     ];
     let mut blocks = vec![
         Block::Text(TEXT.to_owned()),

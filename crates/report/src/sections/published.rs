@@ -106,7 +106,7 @@ fn at_size(title: &str, size: &str) -> String {
 
 /// Rows in the document's layout, with whose each is before it.
 fn table(comparison: &Comparison, rows: &[&ComparedRow], size: &str) -> Table {
-    let mut columns = vec![column("from", false)];
+    let mut columns = vec![Column::text("from", 0)];
     let named = comparison.columns.iter().enumerate();
     columns.extend(named.map(|(place, one)| {
         let mut cells = comparison.rows.iter().map(|row| &row.cells[place]);
@@ -114,7 +114,7 @@ fn table(comparison: &Comparison, rows: &[&ComparedRow], size: &str) -> Table {
             Role::Figure => at_size(&one.name, size),
             Role::Key | Role::Size => one.name.clone(),
         };
-        column(&title, cells.all(|cell| !matches!(cell, Cell::Text(_))))
+        Column::new(&title, cells.all(|cell| !matches!(cell, Cell::Text(_))), 0)
     }));
     let rows = rows.iter().map(|row| {
         let mut cells = vec![match row.ours {
@@ -136,17 +136,17 @@ fn table(comparison: &Comparison, rows: &[&ComparedRow], size: &str) -> Table {
 
 fn ratio_table(ratios: &RatioTable, comparison: &Comparison) -> Table {
     let several = ratios.rows.iter().any(|row| row.who != ratios.rows[0].who);
-    let mut columns: Vec<_> = ratios.keys.iter().map(|key| column(key, false)).collect();
+    let mut columns: Vec<_> = ratios.keys.iter().map(|key| Column::text(key, 0)).collect();
     if several {
-        columns.insert(0, column("contender", false));
+        columns.insert(0, Column::text("contender", 0));
     }
     let (here, there) = match &comparison.sizes {
         None => ("", ""),
         Some(sizes) => (sizes.here.as_str(), sizes.there.as_str()),
     };
     columns.extend([
-        column(&at_size(HERE, here), true),
-        column(&at_size(&comparison.year, there), true),
+        Column::figures(at_size(HERE, here), 0),
+        Column::figures(at_size(&comparison.year, there), 0),
     ]);
     let told = |ratio: Option<f64>| ratio.map_or_else(|| "-".to_owned(), number);
     let rows = ratios.rows.iter().map(|row| {
@@ -170,12 +170,4 @@ fn capitalised(text: &str) -> String {
         .next()
         .map(|first| first.to_uppercase().collect::<String>());
     first.unwrap_or_default() + letters.as_str()
-}
-
-fn column(title: &str, figures: bool) -> Column {
-    Column {
-        title: title.to_owned(),
-        figures,
-        dispensable: 0,
-    }
 }

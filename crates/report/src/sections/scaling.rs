@@ -36,11 +36,6 @@ impl Section for ScalingLaws {
 /// that the law does not describe has no coefficients.
 #[must_use]
 pub fn table(series: &[(String, Result<Fit, FitError>)]) -> Table {
-    let column = |title: &str, figures: bool, dispensable: u8| Column {
-        title: title.to_owned(),
-        figures,
-        dispensable,
-    };
     let row = |(name, fit): &(String, Result<Fit, FitError>)| {
         let fit = fit.as_ref().ok()?;
         let described = fit.misfit().is_none();
@@ -62,12 +57,12 @@ pub fn table(series: &[(String, Result<Fit, FitError>)]) -> Table {
     };
     Table {
         columns: vec![
-            column("series", false, 0),
-            column("λ, one worker/s (95 %)", true, 1),
-            column("σ, contention (95 %)", true, 0),
-            column("κ, coherency (95 %)", true, 0),
-            column("R²", true, 2),
-            column("peak", false, 0),
+            Column::text("series", 0),
+            Column::figures("λ, one worker/s (95 %)", 1),
+            Column::figures("σ, contention (95 %)", 0),
+            Column::figures("κ, coherency (95 %)", 0),
+            Column::figures("R²", 2),
+            Column::text("peak", 0),
         ],
         rows: series.iter().filter_map(row).collect(),
         ..Table::default()

@@ -226,18 +226,13 @@ fn drawn(cells: &[Repeats<'_>], charts: Charts) -> Option<Table> {
         ])
     });
     let rows: Vec<_> = rows.collect();
-    let column = |title: &str, figures, dispensable| Column {
-        title: title.to_owned(),
-        figures,
-        dispensable,
-    };
     (!rows.is_empty()).then(|| Table {
         rows,
         columns: vec![
-            column("contender", false, 0),
-            column("rate, second by second", false, 0),
-            column("per second", true, 1),
-            column("of", true, 2),
+            Column::text("contender", 0),
+            Column::text("rate, second by second", 0),
+            Column::figures("per second", 1),
+            Column::figures("of", 2),
         ],
         ..Table::default()
     })

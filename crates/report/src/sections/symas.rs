@@ -154,7 +154,9 @@ pub fn load_ratios(ours: &[SymasRow], published: &[SymasRow]) -> Table {
 pub fn run_ratios(ours: &[SymasRow], published: &[SymasRow]) -> Table {
     let runs = ours.iter().filter(|row| row.readers.is_some());
     let mut table = headed(&["engine", "readers", "from"], &FIGURES);
-    table.columns.push(column("reads over 1 reader's", true, 0));
+    table
+        .columns
+        .push(Column::figures("reads over 1 reader's", 0));
     for row in runs {
         for (from, shown, set) in sides(row, ours, published) {
             let readers = row.readers.unwrap_or_default().to_string();
@@ -291,22 +293,14 @@ fn clock(seconds: f64) -> String {
 fn headed(first: &[&str], figures: &[Figure]) -> Table {
     let first = first
         .iter()
-        .map(|title| column(title, *title == "readers", 0));
+        .map(|title| Column::new(*title, *title == "readers", 0));
     let figures = figures
         .iter()
-        .map(|figure| column(figure.title, true, figure.dispensable));
+        .map(|figure| Column::figures(figure.title, figure.dispensable));
     Table {
         columns: first.chain(figures).collect(),
         rows: Vec::new(),
         ..Table::default()
-    }
-}
-
-fn column(title: &str, figures: bool, dispensable: u8) -> Column {
-    Column {
-        title: title.to_owned(),
-        figures,
-        dispensable,
     }
 }
 

@@ -125,25 +125,20 @@ impl Row<'_> {
 }
 
 fn table(rows: &[Row<'_>]) -> Table {
-    let column = |title: &str, figures: bool, dispensable: u8| Column {
-        title: title.to_owned(),
-        figures,
-        dispensable,
-    };
     Table {
         columns: vec![
-            column("engine", false, 0),
-            column("durability", false, 2),
-            column("store", false, 4),
-            column("warehouses", true, 0),
-            column("workers", true, 0),
-            column("transactions/min", true, 0),
-            column("rate", true, 0),
-            column("which is", false, 0),
-            column("new-order p90, ms", true, 1),
-            column("within limits", false, 3),
-            column("conflicts, %", true, 1),
-            column("deadlocks, %", true, 3),
+            Column::text("engine", 0),
+            Column::text("durability", 2),
+            Column::text("store", 4),
+            Column::figures("warehouses", 0),
+            Column::figures("workers", 0),
+            Column::figures("transactions/min", 0),
+            Column::figures("rate", 0),
+            Column::text("which is", 0),
+            Column::figures("new-order p90, ms", 1),
+            Column::text("within limits", 3),
+            Column::figures("conflicts, %", 1),
+            Column::figures("deadlocks, %", 3),
         ],
         rows: rows.iter().map(Row::cells).collect(),
         ..Table::default()

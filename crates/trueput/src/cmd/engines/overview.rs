@@ -10,18 +10,13 @@ const LONGEST_VERSION: usize = 12;
 /// The builds that are here in a table, those that cannot be used, and the names of those that
 /// could be installed.
 pub(super) fn overview(listed: &[EngineListing]) -> Vec<Block> {
-    let column = |title: &str, dispensable| Column {
-        title: title.to_owned(),
-        figures: false,
-        dispensable,
-    };
     let columns = vec![
-        column("engine", 0),
-        column("version", 0),
-        column("workers", 3),
-        column("durability", 1),
-        column("isolation", 2),
-        column("build", 4),
+        Column::text("engine", 0),
+        Column::text("version", 0),
+        Column::text("workers", 3),
+        Column::text("durability", 1),
+        Column::text("isolation", 2),
+        Column::text("build", 4),
     ];
     let rows = listed.iter().flat_map(|engine| {
         let usable = engine.builds.iter().filter(|found| found.build.is_ok());

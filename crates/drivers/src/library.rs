@@ -5,6 +5,7 @@
 
 mod assertions;
 mod folders;
+mod ownership;
 mod password_file;
 mod search;
 mod trusted_location;

@@ -10,6 +10,7 @@ mod server_access;
 mod session;
 mod settings;
 mod sql;
+mod statement;
 
 use crate::log_directory::LogDirectory;
 use crate::{library, promise};

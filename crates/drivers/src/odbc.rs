@@ -6,6 +6,7 @@
 //! `trueput`; see `schema`.
 
 mod batch;
+mod binding;
 mod column;
 mod connection;
 mod convert;

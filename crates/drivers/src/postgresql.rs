@@ -6,8 +6,11 @@ mod events;
 mod external_schema;
 mod install;
 mod instance;
+mod isolation;
 mod knobs;
+mod message;
 mod passfile;
+mod password;
 mod session;
 mod sql;
 mod value;
@@ -16,10 +19,10 @@ mod wire;
 use crate::library;
 use crate::promise;
 use address::Address;
-use database::Isolation as IsolationLevel;
 use database::PostgresqlDatabase;
 pub(crate) use external_schema::SCHEMA_LOCK;
 use instance::Instance;
+use isolation::Isolation as IsolationLevel;
 use knobs::{DurabilitySettings, PostgresqlKnobs};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -112,7 +115,7 @@ impl Engine for Postgresql {
             let version = connection.parameter("server_version").unwrap_or_default();
             let version = install::check_version(version, &address.to_string())?;
             external_schema::check(&mut connection, address)?;
-            let assertions = database::setting(&mut connection, "debug_assertions")? == "on";
+            let assertions = connection.setting("debug_assertions")? == "on";
             return Ok(Build {
                 version,
                 library: Some(PathBuf::from(address.to_string())),

@@ -6,13 +6,15 @@
 mod environment;
 mod folder;
 mod knobs;
+mod shim;
 
 use crate::berkeleydb::session::BerkeleySession;
 use crate::common_errors;
 use crate::library::{self, LibraryOrigin, LibrarySearch, assertions};
 use crate::promise;
-use environment::{Environment, TokuLibrary};
+use environment::Environment;
 use knobs::TokuKnobs;
+use shim::TokuLibrary;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use trueput_engine::{
@@ -75,7 +77,7 @@ impl Engine for TokuDb {
 
     fn missing(&self) -> Option<Error> {
         let library = self.origin.path().err();
-        library.or_else(|| environment::TOKUDB.missing())
+        library.or_else(|| shim::TOKUDB.missing())
     }
 
     fn capabilities(&self) -> Capabilities {

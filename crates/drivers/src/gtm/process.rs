@@ -18,6 +18,18 @@ use trueput_engine::{Error, Result};
 /// The longest string that GT.M has, bytes.
 pub(super) const LONGEST_STRING: usize = 1 << 20;
 
+/// Every subscript begins with it: a subscript that could be read as a number would sort among the
+/// numbers.
+const PREFIX: u8 = b'k';
+
+/// Makes the subscript of a key.
+pub(super) fn subscript<'s>(buffer: &'s mut Vec<u8>, key: &[u8]) -> &'s [u8] {
+    buffer.clear();
+    buffer.push(PREFIX);
+    buffer.extend_from_slice(key);
+    buffer
+}
+
 /// `gtm_string_t`.
 #[repr(C)]
 struct GtmString {

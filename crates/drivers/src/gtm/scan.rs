@@ -1,8 +1,7 @@
 //! Scans: records come from GT.M a page at a time, or each would cost a call.
 
 use super::LONGEST_KEY;
-use super::process::ProcessGuard;
-use super::session::subscript;
+use super::process::{ProcessGuard, subscript};
 use std::ops::{Bound, ControlFlow, Range};
 use trueput_engine::{Direction, Error, KeyRange, Result};
 

@@ -2,7 +2,7 @@
 //! which must not outlast a call, so writes wait in the session, and at commit one transaction of
 //! GT.M's compares what was read and writes them.
 
-use super::process::{DatabaseId, Process, ProcessGuard};
+use super::process::{DatabaseId, Process, ProcessGuard, subscript};
 use super::scan::{PageReader, ScanStep};
 use super::transaction_log::{LogOperation, TransactionLog};
 use super::{LONGEST_KEY, LONGEST_VALUE};
@@ -13,10 +13,6 @@ use std::ops::ControlFlow;
 use trueput_engine::{
     Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session, ValueVisitor,
 };
-
-/// Every subscript begins with it: a subscript that could be read as a number would sort among the
-/// numbers.
-pub(super) const PREFIX: u8 = b'k';
 
 const LIMITS: LengthLimits = LengthLimits {
     key_bytes: LONGEST_KEY,
@@ -40,14 +36,6 @@ struct OpenTransaction {
     writes: Overlay,
     count: usize,
     reads: TransactionLog,
-}
-
-/// Makes the subscript of a key.
-pub(super) fn subscript<'s>(buffer: &'s mut Vec<u8>, key: &[u8]) -> &'s [u8] {
-    buffer.clear();
-    buffer.push(PREFIX);
-    buffer.extend_from_slice(key);
-    buffer
 }
 
 impl GtmSession {

@@ -1,6 +1,6 @@
 //! The folders where `make engines` installs, found whatever `HOME` is.
 
-use super::trusted_location::{sudo_user, written_by};
+use super::ownership::{sudo_user, written_by};
 use nix::unistd::{User, geteuid};
 use std::env::var_os;
 use std::path::{Path, PathBuf};

@@ -5,7 +5,7 @@
 //! before the user has agreed.
 
 use super::folders::engine_folders;
-use nix::unistd::{Uid, geteuid};
+use super::ownership::{is_trusted, others_write, written_by};
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
@@ -30,12 +30,6 @@ const SYSTEM: [&str; 16] = [
     "/opt/fis-gtm",
     "/opt/yottadb",
 ];
-
-/// The bits of a mode that let the group and others write, and that which keeps them from replacing
-/// what is not theirs in a folder.
-const GROUP: u32 = 0o020;
-const OTHERS: u32 = 0o002;
-const STICKY: u32 = 0o1000;
 
 /// Whether a library or a server's program lies in one of the known places, by its name as well as
 /// by its real one, and nobody else can have written it: neither the file, nor a link to it, nor a
@@ -71,79 +65,9 @@ fn are_links_trusted(named: &Path) -> bool {
     })
 }
 
-/// Who else than those that are trusted could have written a file or folder, in a few words; `None`
-/// where nobody could.
-pub(super) fn written_by(path: &Path) -> Option<String> {
-    let Ok(real) = path.canonicalize() else {
-        return Some("it cannot be read".to_owned());
-    };
-    real.ancestors().find_map(|part| {
-        let shown = part.display();
-        match std::fs::metadata(part) {
-            Err(error) => Some(format!("{shown} cannot be read: {error}")),
-            Ok(metadata) if !is_trusted(metadata.uid()) => {
-                Some(format!("{shown} belongs to user {}", metadata.uid()))
-            }
-            Ok(metadata) if others_write(&metadata) => Some(format!("others may write to {shown}")),
-            Ok(_) => None,
-        }
-    })
-}
-
-/// Whether files of this user are as good as the program itself: the administrator's, those of the
-/// user who runs it or had `sudo` run it, and of whoever owns the program.
-fn is_trusted(owner: u32) -> bool {
-    let user = geteuid();
-    owner == 0
-        || owner == user.as_raw()
-        || (user.is_root() && sudo_user().is_some_and(|sudo| sudo.as_raw() == owner))
-        || std::fs::metadata("/proc/self/exe").is_ok_and(|program| program.uid() == owner)
-}
-
-/// Who had `sudo` run this program as root.
-pub(super) fn sudo_user() -> Option<Uid> {
-    let stated = std::env::var("SUDO_UID").ok()?.parse().ok()?;
-    geteuid().is_root().then(|| Uid::from_raw(stated))
-}
-
-fn others_write(metadata: &Metadata) -> bool {
-    let mode = metadata.mode();
-    // A group of the owner's number is the owner's alone, as most systems make it.
-    let group_is_owners = metadata.gid() == metadata.uid();
-    let by_group = mode & GROUP != 0 && !group_is_owners;
-    (by_group || mode & OTHERS != 0) && !(metadata.is_dir() && mode & STICKY != 0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt;
-
-    fn set_mode(path: &Path, mode: u32) {
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
-    }
-
-    #[test]
-    fn what_others_may_write_or_replace_is_told() {
-        let folder = tempfile::tempdir().unwrap();
-        let inner = folder.path().join("engines");
-        std::fs::create_dir(&inner).unwrap();
-        let file = inner.join("libx.so");
-        std::fs::write(&file, "").unwrap();
-        for (path, mode) in [(&inner, 0o755), (&file, 0o644)] {
-            set_mode(path, mode);
-        }
-        assert_eq!(written_by(&file), None);
-        set_mode(&file, 0o646);
-        assert!(written_by(&file).unwrap().contains("others may write"));
-        set_mode(&file, 0o644);
-        set_mode(&inner, 0o757);
-        assert!(written_by(&file).unwrap().contains("engines"));
-        // In a sticky folder nobody replaces what is another's.
-        set_mode(&inner, 0o1777);
-        assert_eq!(written_by(&file), None);
-        assert!(written_by(Path::new("/nowhere/at/all")).is_some());
-    }
 
     #[test]
     fn the_system_s_own_libraries_are_known_and_a_temporary_file_is_not() {

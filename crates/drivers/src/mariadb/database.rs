@@ -5,7 +5,7 @@ use super::knobs::{IsolationLevel, MariaDbKnobs, Storage};
 use super::server_access::ServerAccess;
 use super::session::MariaDbSession;
 use super::settings;
-use super::{schema, server, sql};
+use super::{schema, server, statement};
 use mysql::Conn;
 use mysql::prelude::Queryable;
 use std::collections::BTreeMap;
@@ -82,7 +82,7 @@ impl MariaDbDatabase {
             .map_err(client_error)?;
         server::check_version(&version.unwrap_or_default())?;
         check_level(&mut control, spec)?;
-        sql::batch(&mut control, &setup)?;
+        statement::batch(&mut control, &setup)?;
         schema::take(&mut control, &server_access, spec.directory, storage)?;
         Ok(Self {
             server_access,
@@ -222,7 +222,7 @@ impl Database for MariaDbDatabase {
     fn session(&self) -> Result<Box<dyn Session + '_>> {
         let schema = Some(self.server_access.schema());
         let mut connection = self.server_access.connect(schema).map_err(client_error)?;
-        sql::batch(&mut connection, &self.setup)?;
+        statement::batch(&mut connection, &self.setup)?;
         Ok(Box::new(MariaDbSession::new(self, connection)))
     }
 
@@ -260,10 +260,10 @@ impl Database for MariaDbDatabase {
             Storage::Innodb => "SET GLOBAL innodb_log_checkpoint_now=1",
             Storage::Rocksdb => "SET GLOBAL rocksdb_force_flush_memtable_now=1",
         };
-        match sql::batch(&mut self.control(), statement) {
+        match statement::batch(&mut self.control(), statement) {
             // Older servers flush the log, which is what the promise rests on.
             Err(Error::Engine { code, .. }) if code == UNKNOWN_VARIABLE => {
-                sql::batch(&mut self.control(), "FLUSH ENGINE LOGS")
+                statement::batch(&mut self.control(), "FLUSH ENGINE LOGS")
             }
             outcome => outcome,
         }

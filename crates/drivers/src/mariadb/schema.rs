@@ -4,7 +4,7 @@ use super::connection::{TOO_LONG_WAIT, client_error};
 use super::knobs::Storage;
 use super::server_access::ServerAccess;
 use super::session::MAX_KEY_BYTES;
-use super::sql;
+use super::statement;
 use mysql::Conn;
 use mysql::prelude::Queryable;
 use std::path::Path;
@@ -42,7 +42,7 @@ pub(super) fn take(
         return Err(in_use(name));
     }
     let ready = make_ready(connection, server_access, directory, storage);
-    let unlocked = sql::batch(connection, &format!("SELECT RELEASE_LOCK({lock})"));
+    let unlocked = statement::batch(connection, &format!("SELECT RELEASE_LOCK({lock})"));
     ready.and(unlocked)
 }
 
@@ -68,14 +68,14 @@ fn make_ready(
     let name = server_access.schema();
     let made = "CHARACTER SET utf8mb4 COLLATE utf8mb4_bin";
     let statement = format!("CREATE DATABASE IF NOT EXISTS {} {made}", quoted(name));
-    sql::batch(connection, &statement)?;
-    sql::batch(connection, &format!("USE {}", quoted(name)))?;
+    statement::batch(connection, &statement)?;
+    statement::batch(connection, &format!("USE {}", quoted(name)))?;
     let tables = tables(connection, name)?;
     let marker = format!("{}.{MARKER}", quoted(name));
     if !tables.iter().any(|table| table == MARKER) {
         // Of an engine without transactions: none stays open in the storage that is measured.
         let statement = format!("CREATE TABLE {marker} (made INT) ENGINE=Aria");
-        sql::batch(connection, &statement)?;
+        statement::batch(connection, &statement)?;
     }
     let begun = directory.join(BEGUN);
     if !begun.exists() {
@@ -88,7 +88,7 @@ fn make_ready(
         std::fs::write(&begun, name).map_err(Error::engine)?;
     }
     let (key, engine) = (MAX_KEY_BYTES, storage.name());
-    sql::batch(
+    statement::batch(
         connection,
         &format!(
             "CREATE TABLE IF NOT EXISTS record (k VARBINARY({key}) NOT NULL PRIMARY KEY, \
@@ -96,8 +96,8 @@ fn make_ready(
         ),
     )?;
     if server_access.is_external() {
-        sql::batch(connection, "START TRANSACTION")?;
-        sql::batch(connection, &format!("SELECT made FROM {marker}"))?;
+        statement::batch(connection, "START TRANSACTION")?;
+        statement::batch(connection, &format!("SELECT made FROM {marker}"))?;
     }
     Ok(())
 }
@@ -144,7 +144,7 @@ fn drop_all(connection: &mut Conn, mut tables: Vec<String>) -> Result<()> {
         let before = tables.len();
         let mut invalid_url = None;
         tables.retain(|table| {
-            let dropped = sql::batch(connection, &format!("DROP TABLE {table}"));
+            let dropped = statement::batch(connection, &format!("DROP TABLE {table}"));
             let stays = dropped.is_err();
             invalid_url = dropped.err().or_else(|| invalid_url.take());
             stays

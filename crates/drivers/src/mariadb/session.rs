@@ -1,7 +1,7 @@
 //! A session: one connection, keys and values in a table of two columns.
 
 use super::MariaDbDatabase;
-use super::sql::{PreparedStatement, batch};
+use super::statement::{PreparedStatement, batch};
 use crate::common_errors::{self, LengthLimits};
 use crate::scan_statement::{ScanShape, end_keys, scan_in_batches};
 use mysql::Conn;

@@ -2,11 +2,9 @@
 
 use super::manager::{self, Handle, Manager, NO_DATA, ReturnCode, is_success, until_nul};
 use super::source::{DataSource, LOGIN_TIMEOUT_S};
-use super::statement::PreparedStatement;
 use std::ffi::CString;
-use std::ops::ControlFlow;
 use std::ptr::null_mut;
-use trueput_engine::{Datum, Error, Result};
+use trueput_engine::{Error, Result};
 
 const AUTOCOMMIT: i32 = 102;
 const LOGIN_TIMEOUT: i32 = 103;
@@ -205,26 +203,6 @@ impl Connection {
         // SAFETY: the statement is used no more.
         unsafe { (functions.FreeHandle)(manager::STATEMENT, handle) };
         done
-    }
-
-    /// The first column of each row of a query, as text; an empty text where it has no value.
-    ///
-    /// # Errors
-    /// As [`Connection::end`].
-    pub(super) fn texts(&self, query: &str) -> Result<Vec<String>> {
-        let mut statement = PreparedStatement::new(self, query, false)?;
-        let mut texts = Vec::new();
-        statement.query(self, &[], &mut |row| {
-            texts.push(match row.first() {
-                Some(Datum::Text(text)) => (*text).to_owned(),
-                Some(Datum::Integer(number)) => number.to_string(),
-                Some(Datum::Bytes(bytes)) => String::from_utf8_lossy(bytes).into_owned(),
-                Some(Datum::Decimal { units, scale: 0 }) => units.to_string(),
-                _ => String::new(),
-            });
-            ControlFlow::Continue(())
-        })?;
-        Ok(texts)
     }
 
     fn check(&self, code: ReturnCode) -> Result<()> {

@@ -4,12 +4,13 @@ use super::connection::{Connection, SourceInfo};
 use super::dialect::{self, DialectProfile, DurabilitySettings, REPEATABLE_READ};
 use super::knobs::{NAME, OdbcKnobs, check_dialect, isolation, isolation_word};
 use super::schema;
-use super::session::OdbcSession;
+use super::session::{OdbcSession, TransactionIsolation};
 use super::source::DataSource;
+use super::statement;
 use crate::common_errors;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
-use trueput_engine::{Database, Error, Mode, OpenSpec, Result, Session, Value};
+use trueput_engine::{Database, Error, OpenSpec, Result, Session, Value};
 
 /// An open database.
 pub(super) struct OdbcDatabase {
@@ -17,8 +18,7 @@ pub(super) struct OdbcDatabase {
     profile: &'static DialectProfile,
     info: SourceInfo,
     durability_settings: DurabilitySettings,
-    /// The isolation of write transactions.
-    isolation: u32,
+    isolations: TransactionIsolation,
     /// For what is no session's.
     own: Mutex<Connection>,
 }
@@ -50,7 +50,10 @@ impl OdbcDatabase {
             own.execute(statement)?;
         }
         for (name, query, wanted) in durability_settings.asked {
-            let found = own.texts(query)?.into_iter().next().unwrap_or_default();
+            let found = statement::texts(&own, query)?
+                .into_iter()
+                .next()
+                .unwrap_or_default();
             if !wanted.contains(&found.as_str()) {
                 return Err(Error::Unsupported(format!(
                     "{} has {name} = {found}, durability '{}' needs {}",
@@ -66,22 +69,16 @@ impl OdbcDatabase {
             profile,
             info: info.clone(),
             durability_settings,
-            isolation,
+            isolations: TransactionIsolation {
+                write: isolation,
+                // One that reads sees one state where that can be had.
+                read: match profile.has_snapshots {
+                    true => isolation.max(REPEATABLE_READ),
+                    false => isolation,
+                },
+            },
             own: Mutex::new(own),
         })
-    }
-
-    pub(super) fn profile(&self) -> &'static DialectProfile {
-        self.profile
-    }
-
-    /// The isolation of a transaction. One that reads sees one state where that can be had.
-    pub(super) fn isolation(&self, mode: Mode) -> u32 {
-        match mode {
-            Mode::Write => self.isolation,
-            Mode::Read if self.profile.has_snapshots => self.isolation.max(REPEATABLE_READ),
-            Mode::Read => self.isolation,
-        }
     }
 
     /// A connection that is set as every session is.
@@ -106,7 +103,11 @@ impl OdbcDatabase {
 
 impl Database for OdbcDatabase {
     fn session(&self) -> Result<Box<dyn Session + '_>> {
-        Ok(Box::new(OdbcSession::new(self, self.connect()?)?))
+        Ok(Box::new(OdbcSession::new(
+            self.connect()?,
+            self.profile,
+            self.isolations,
+        )?))
     }
 
     /// None: ODBC has no call for them.
@@ -126,7 +127,10 @@ impl Database for OdbcDatabase {
             ("driver", self.info.driver.clone()),
             ("driver_version", self.info.driver_version.clone()),
             ("dialect", format!("{}{run}", dialect.name())),
-            ("isolation", isolation_word(self.isolation).to_owned()),
+            (
+                "isolation",
+                isolation_word(self.isolations.write).to_owned(),
+            ),
             (
                 "connection_added",
                 (self.profile.more)(&self.info).to_owned(),
@@ -137,7 +141,7 @@ impl Database for OdbcDatabase {
         .map(|(name, value)| (name.to_owned(), Value::from(value)))
         .collect();
         for (name, query, _) in self.durability_settings.asked {
-            let found = self.with_connection(|own| own.texts(query))?;
+            let found = self.with_connection(|own| statement::texts(own, query))?;
             let found = found.into_iter().next().unwrap_or_default();
             settings.insert((*name).to_owned(), Value::from(found));
         }

@@ -7,9 +7,10 @@ mod mariadb;
 mod postgresql;
 mod sqlite;
 
+use super::binding::BindingOptions;
 use super::connection::{NativeErrors, SourceInfo};
 use super::source::DIALECT;
-use super::statement::{BindingOptions, StatementText};
+use super::statement::StatementText;
 use crate::promise;
 use crate::scan_statement::ScanShape;
 use trueput_engine::{Dialect, Direction, Durability, Error, KeyRange, Result, Window};

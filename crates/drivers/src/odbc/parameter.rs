@@ -1,8 +1,8 @@
 //! A parameter's buffer.
 
+use super::binding::BindingOptions;
 use super::convert::{Timestamp, write_decimal, write_integer};
 use super::manager::{Handle, Length};
-use super::statement::BindingOptions;
 use trueput_engine::{Datum, Result};
 
 const NULL: Length = -1;

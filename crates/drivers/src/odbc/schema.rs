@@ -7,6 +7,7 @@ use super::connection::Connection;
 use super::dialect::{DialectProfile, MARKER, NameCheck};
 use super::schema_lock::SchemaLock;
 use super::source::DataSource;
+use super::statement;
 use std::hash::{BuildHasher, Hasher};
 use std::path::Path;
 use trueput_engine::{Dialect, Error, Result};
@@ -136,7 +137,9 @@ fn found(
     let shown = source.shown();
     all(connection, profile.schema.enter)?;
     if let Some(check) = &profile.schema.check {
-        let name = connection.texts(check.query)?.into_iter().next();
+        let name = statement::texts(connection, check.query)?
+            .into_iter()
+            .next();
         let name = name.unwrap_or_default();
         if !NameCheck::is_for_trueput(&name) {
             let (name, hint) = (name.trim(), check.hint);
@@ -168,7 +171,7 @@ fn found(
 fn by_comment(connection: &Connection) -> Result<SchemaState> {
     let query = "SELECT coalesce(obj_description(oid, 'pg_namespace'), '') FROM pg_namespace \
                  WHERE nspname = 'trueput'";
-    let comment = connection.texts(query)?.into_iter().next();
+    let comment = statement::texts(connection, query)?.into_iter().next();
     Ok(match comment {
         None => SchemaState::Nothing,
         Some(comment) => match comment.strip_prefix(COMMENT) {
@@ -179,7 +182,7 @@ fn by_comment(connection: &Connection) -> Result<SchemaState> {
 }
 
 fn by_table(connection: &Connection, profile: &DialectProfile) -> Result<SchemaState> {
-    let tables = connection.texts(profile.schema.tables)?;
+    let tables = statement::texts(connection, profile.schema.tables)?;
     if tables.is_empty() {
         return Ok(SchemaState::Nothing);
     }
@@ -188,14 +191,14 @@ fn by_table(connection: &Connection, profile: &DialectProfile) -> Result<SchemaS
         return Ok(SchemaState::Foreign);
     };
     let name = (profile.schema.quoted)(marker.trim());
-    let marks = connection.texts(&format!("SELECT made FROM {name}"))?;
+    let marks = statement::texts(connection, &format!("SELECT made FROM {name}"))?;
     let mark = marks.first().map(|mark| mark.trim().to_owned());
     Ok(SchemaState::Ours(mark.unwrap_or_default()))
 }
 
 /// Drops what is in the schema, and what says that it is ours last.
 fn empty(connection: &Connection, profile: &DialectProfile) -> Result<()> {
-    let mut tables = connection.texts(profile.schema.tables)?;
+    let mut tables = statement::texts(connection, profile.schema.tables)?;
     tables.sort_by_key(|table| table.trim().eq_ignore_ascii_case(MARKER));
     for table in tables {
         let name = (profile.schema.quoted)(table.trim());
@@ -206,7 +209,7 @@ fn empty(connection: &Connection, profile: &DialectProfile) -> Result<()> {
                         JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = 'trueput'";
         // Names that are not on the search path come with their schema.
         connection.execute("SET search_path TO pg_catalog")?;
-        for routine in connection.texts(routines)? {
+        for routine in statement::texts(connection, routines)? {
             connection.execute(&format!("DROP ROUTINE {routine} RESTRICT"))?;
         }
     }

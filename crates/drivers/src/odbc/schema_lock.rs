@@ -9,6 +9,7 @@
 
 use super::connection::Connection;
 use super::dialect::{DialectProfile, MARKER};
+use super::statement;
 use crate::{mariadb, postgresql};
 use std::time::{Duration, Instant};
 use trueput_engine::{Dialect, Error, Result};
@@ -59,7 +60,7 @@ impl SchemaLock<'_> {
             Dialect::Mariadb => {
                 self.connection.execute("START TRANSACTION")?;
                 let read = format!("SELECT made FROM {}", self.marker());
-                self.connection.texts(&read).map(drop)
+                statement::texts(self.connection, &read).map(drop)
             }
             _ => Ok(()),
         }
@@ -94,7 +95,7 @@ impl SchemaLock<'_> {
             return Ok(());
         }
         let unlock = format!("SELECT pg_advisory_unlock({})", postgresql::SCHEMA_LOCK);
-        self.connection.texts(&unlock).map(drop)
+        statement::texts(self.connection, &unlock).map(drop)
     }
 
     fn lock(&self, function: &str) -> Result<()> {
@@ -111,7 +112,7 @@ impl SchemaLock<'_> {
     }
 
     fn says(&self, query: &str, wanted: &str) -> Result<bool> {
-        let diagnostic = self.connection.texts(query)?;
+        let diagnostic = statement::texts(self.connection, query)?;
         Ok(diagnostic
             .first()
             .is_some_and(|diagnostic| diagnostic.trim() == wanted))

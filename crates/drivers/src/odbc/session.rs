@@ -1,7 +1,6 @@
 //! A session: a connection, a table of keys and values, and statements prepared over both.
 
 use super::connection::Connection;
-use super::database::OdbcDatabase;
 use super::dialect::{BATCHES, DialectProfile, PutMethod, ScanKind};
 use super::hex;
 use super::statement::{PreparedStatement, StatementText};
@@ -31,50 +30,72 @@ enum RecordStatement {
 /// The number of [`RecordStatement`]s.
 const OWN: usize = 7;
 
+/// The isolation of transactions, by ODBC's bits.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TransactionIsolation {
+    pub(super) write: u32,
+    pub(super) read: u32,
+}
+
+impl TransactionIsolation {
+    fn of(self, mode: Mode) -> u32 {
+        match mode {
+            Mode::Write => self.write,
+            Mode::Read => self.read,
+        }
+    }
+}
+
 /// One worker's session over a database. Its statements stand before the connection, so that they
 /// go first.
-pub(super) struct OdbcSession<'d> {
+pub(super) struct OdbcSession {
     pub(super) open: Option<Mode>,
     /// A call within the transaction has failed: it can only be aborted.
     has_failed: bool,
     /// The isolation that the connection is set to.
     isolation: u32,
+    isolations: TransactionIsolation,
     own: [Option<PreparedStatement>; OWN],
     scans: Box<[Option<PreparedStatement>]>,
     /// What [`Sql::prepare`] has prepared, in turn.
     pub(super) prepared: Vec<PreparedStatement>,
     pub(super) connection: Connection,
-    database: &'d OdbcDatabase,
+    profile: &'static DialectProfile,
     /// Keys and values in hexadecimal digits, where the table has them so.
     texts: [String; 2],
     bytes: [Vec<u8>; 2],
 }
 
-impl<'d> OdbcSession<'d> {
+impl OdbcSession {
     /// Takes over a connection.
     ///
     /// # Errors
     /// Whatever the driver says.
-    pub(super) fn new(database: &'d OdbcDatabase, connection: Connection) -> Result<Self> {
-        let isolation = database.isolation(Mode::Write);
+    pub(super) fn new(
+        connection: Connection,
+        profile: &'static DialectProfile,
+        isolations: TransactionIsolation,
+    ) -> Result<Self> {
+        let isolation = isolations.write;
         connection.set_isolation(isolation)?;
         connection.set_autocommit(false)?;
         Ok(Self {
             open: None,
             has_failed: false,
             isolation,
+            isolations,
             own: std::array::from_fn(|_| None),
             scans: (0..ScanKind::COUNT).map(|_| None).collect(),
             prepared: Vec::new(),
             connection,
-            database,
+            profile,
             texts: Default::default(),
             bytes: Default::default(),
         })
     }
 
     pub(super) fn profile(&self) -> &'static DialectProfile {
-        self.database.profile()
+        self.profile
     }
 
     /// Does `work` in the open transaction, or in one of its own where none is open.
@@ -110,7 +131,7 @@ impl<'d> OdbcSession<'d> {
 
     /// A statement of the key-value table, and the connection to execute it on.
     fn own(&mut self, which: RecordStatement) -> Result<(&mut PreparedStatement, &Connection)> {
-        let (profile, connection) = (self.database.profile(), &self.connection);
+        let (profile, connection) = (self.profile, &self.connection);
         let slot = &mut self.own[which as usize];
         let prepared = match slot {
             Some(prepared) => prepared,
@@ -287,10 +308,10 @@ fn bytes_of<'r>(datum: Option<&Datum<'r>>, room: &'r mut Vec<u8>) -> Result<&'r 
     }
 }
 
-impl Session for OdbcSession<'_> {
+impl Session for OdbcSession {
     fn begin(&mut self, mode: Mode) -> Result<()> {
         common_errors::require_closed(self.open)?;
-        let isolation = self.database.isolation(mode);
+        let isolation = self.isolations.of(mode);
         if isolation != self.isolation {
             self.connection.set_isolation(isolation)?;
             self.isolation = isolation;
@@ -389,7 +410,7 @@ impl Session for OdbcSession<'_> {
     }
 }
 
-impl Drop for OdbcSession<'_> {
+impl Drop for OdbcSession {
     fn drop(&mut self) {
         if self.open.is_some() {
             // Closing the connection rolls back what this could not.

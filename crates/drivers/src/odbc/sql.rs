@@ -7,7 +7,7 @@ use crate::common_errors;
 use trueput_engine::sql::{RowVisitor, Statement};
 use trueput_engine::{Datum, Dialect, Mode, Result, Sql};
 
-impl OdbcSession<'_> {
+impl OdbcSession {
     /// Whether a statement that changes rows may be sent.
     fn check_may_write(&self, statement: Statement) -> Result<()> {
         let prepared = self.prepared.get(statement.0);
@@ -25,7 +25,7 @@ impl OdbcSession<'_> {
     }
 }
 
-impl Sql for OdbcSession<'_> {
+impl Sql for OdbcSession {
     fn dialect(&self) -> Dialect {
         self.profile().dialect
     }

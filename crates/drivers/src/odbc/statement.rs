@@ -1,10 +1,12 @@
 //! A prepared statement with its parameters and columns in buffers that stay where they are.
 
+use super::binding::BindingOptions;
 use super::column::Column;
 use super::connection::{Connection, c_text};
 use super::manager::{self, Handle, Manager, NO_DATA, ReturnCode, is_success};
 use super::parameter::ParameterSlot;
 use crate::common_errors;
+use std::ops::ControlFlow;
 use std::ptr::null_mut;
 use trueput_engine::sql::RowVisitor;
 use trueput_engine::{Datum, Error, Result};
@@ -13,30 +15,6 @@ const NTS: i32 = -3;
 const CLOSE: u16 = 0;
 /// Rows of so many columns need no memory of their own.
 const COLUMNS: usize = 32;
-
-/// The rules by which a dialect's driver takes parameters and gives columns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct BindingOptions {
-    /// Decimals and moments have types; otherwise they are whole numbers.
-    pub(super) has_decimals: bool,
-    /// Columns are what they are described as before the statement is executed; otherwise they are
-    /// described anew after it, and fetched one by one.
-    pub(super) binds_columns: bool,
-    /// Text and bytes must be bound for each execution: the driver keeps their first length.
-    pub(super) binds_each_time: bool,
-    /// Digits behind a moment's second.
-    pub(super) fraction_digits: u8,
-}
-
-impl BindingOptions {
-    /// The rules of the standard.
-    pub(super) const STANDARD: Self = Self {
-        has_decimals: true,
-        binds_columns: true,
-        binds_each_time: false,
-        fraction_digits: 6,
-    };
-}
 
 /// A statement as a driver takes it: parameters are `?`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -338,6 +316,26 @@ impl Drop for PreparedStatement {
         // SAFETY: the statement is used no more. It goes before its connection does.
         unsafe { (self.manager.functions.FreeHandle)(manager::STATEMENT, self.handle) };
     }
+}
+
+/// The first column of each row of a query, as text; an empty text where it has no value.
+///
+/// # Errors
+/// As [`Connection::execute`].
+pub(super) fn texts(connection: &Connection, query: &str) -> Result<Vec<String>> {
+    let mut statement = PreparedStatement::new(connection, query, false)?;
+    let mut texts = Vec::new();
+    statement.query(connection, &[], &mut |row| {
+        texts.push(match row.first() {
+            Some(Datum::Text(text)) => (*text).to_owned(),
+            Some(Datum::Integer(number)) => number.to_string(),
+            Some(Datum::Bytes(bytes)) => String::from_utf8_lossy(bytes).into_owned(),
+            Some(Datum::Decimal { units, scale: 0 }) => units.to_string(),
+            _ => String::new(),
+        });
+        ControlFlow::Continue(())
+    })?;
+    Ok(texts)
 }
 
 /// The number of a parameter or column, from 1.

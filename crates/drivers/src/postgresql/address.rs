@@ -1,7 +1,5 @@
 //! Where a server is and who asks: the private instance's socket, or a user's URL.
 
-use super::passfile;
-use crate::library;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use trueput_engine::{Error, Result, credentials};
@@ -10,8 +8,6 @@ use trueput_engine::{Error, Result, credentials};
 const PORT: u16 = 5432;
 /// The folder of a socket where none is named: Debian's.
 const SOCKETS: &str = "/var/run/postgresql";
-/// The variable by which PostgreSQL's own clients are given a password.
-const PASSWORD: &str = "PGPASSWORD";
 /// The option that names a file whose first line is the password.
 const PASSWORD_FILE: &str = "password_file";
 
@@ -114,28 +110,21 @@ impl Address {
         })
     }
 
-    /// The password to answer with: the URL's, else that of the file that it names, else that of
-    /// the environment, else that of PostgreSQL's password file.
-    ///
-    /// # Errors
-    /// One line, where a file that is to hold it cannot be read, or others can read it, too.
-    pub fn password(&self) -> Result<Option<String>> {
+    /// The password that the URL has, in its user's part or as an option.
+    pub fn password(&self) -> Option<String> {
         let given = credentials::password_of(&self.shown).and_then(|password| unescape(&password));
-        let options = credentials::secret_options_of(&self.shown).unwrap_or_default();
-        let option = |name: &str| {
-            let mut options = options.split('&');
-            options.find_map(|option| unescape(option.strip_prefix(name)?.strip_prefix('=')?))
-        };
-        if let Some(password) = given.or_else(|| option("password")) {
-            return Ok(Some(password));
-        }
-        if let Some(file) = option(PASSWORD_FILE) {
-            return library::first_line(Path::new(&file)).map(Some);
-        }
-        match std::env::var(PASSWORD) {
-            Ok(password) => Ok(Some(password)),
-            Err(_) => passfile::password(self),
-        }
+        given.or_else(|| self.secret_option("password"))
+    }
+
+    /// The file that the URL names, whose first line is the password.
+    pub fn password_file(&self) -> Option<PathBuf> {
+        self.secret_option(PASSWORD_FILE).map(PathBuf::from)
+    }
+
+    fn secret_option(&self, name: &str) -> Option<String> {
+        let options = credentials::secret_options_of(&self.shown)?;
+        let mut options = options.split('&');
+        options.find_map(|option| unescape(option.strip_prefix(name)?.strip_prefix('=')?))
     }
 }
 
@@ -245,11 +234,11 @@ mod tests {
     fn the_password_of_an_address_is_found_again() {
         let shown = credentials::register(Path::new("postgres://it:s%20p@host/addressed"));
         let address = parsed(shown.to_str().unwrap());
-        assert_eq!(address.password().unwrap().as_deref(), Some("s p"));
+        assert_eq!(address.password().as_deref(), Some("s p"));
         assert_eq!(address.to_string(), "postgres://it@host/addressed");
         let shown = credentials::register(Path::new("postgres://it@host/option?password=hu%20sh"));
         let address = parsed(shown.to_str().unwrap());
-        assert_eq!(address.password().unwrap().as_deref(), Some("hu sh"));
+        assert_eq!(address.password().as_deref(), Some("hu sh"));
         assert_eq!(address.to_string(), "postgres://it@host/option");
         let shown = credentials::register(Path::new("postgres://it@host/unknown?sslpassword=hush"));
         let refused = Address::parse(shown.to_str().unwrap()).unwrap_err();

@@ -1,7 +1,9 @@
 //! A database: a schema of a private server, or of a user's.
 
 use super::address::Address;
+use super::external_schema::quoted;
 use super::instance;
+use super::isolation::Isolation;
 use super::knobs::{self, DurabilitySettings, PostgresqlKnobs};
 use super::session::PostgresqlSession;
 use super::wire::Connection;
@@ -9,7 +11,7 @@ use super::{SCHEMA, external_schema, install};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use trueput_engine::{
-    CacheCount, CacheScope, CacheUse, Database, Mode, OpenSpec, Result, Session, Value, choices,
+    CacheCount, CacheScope, CacheUse, Database, OpenSpec, Result, Session, Value,
 };
 
 /// The tables in which the server counts, one row each, newer versions' among them.
@@ -26,39 +28,6 @@ const COUNTERS: &[(&str, &str)] = &[
 /// Blocks that were found in the shared buffers, and those that were not.
 const CACHE: &str = "SELECT blks_hit AS hits, blks_read AS misses \
                      FROM pg_stat_database WHERE datname = current_database()";
-
-choices! {
-    /// The isolation of write transactions.
-    pub(super) enum Isolation {
-        ReadCommitted = "read-committed",
-        RepeatableRead = "repeatable-read",
-        Serializable = "serializable",
-    }
-}
-
-impl Isolation {
-    /// The statement that begins a transaction. One that reads sees one state at every level.
-    pub fn begin(self, mode: Mode) -> &'static str {
-        match (mode, self) {
-            (Mode::Write, Self::ReadCommitted) => "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
-            (Mode::Write, Self::RepeatableRead) => {
-                "BEGIN ISOLATION LEVEL REPEATABLE READ READ WRITE"
-            }
-            (Mode::Write, Self::Serializable) => "BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE",
-            (Mode::Read, Self::Serializable) => "BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY",
-            (Mode::Read, _) => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
-        }
-    }
-
-    /// The server's name for the level.
-    fn name(self) -> &'static str {
-        match self {
-            Self::ReadCommitted => "read committed",
-            Self::RepeatableRead => "repeatable read",
-            Self::Serializable => "serializable",
-        }
-    }
-}
 
 /// An open database.
 pub(super) struct PostgresqlDatabase {
@@ -158,11 +127,6 @@ fn connect(address: &Address, settings: &[(&'static str, String)]) -> Result<Con
     Connection::open(address, &settings)
 }
 
-/// A name as SQL quotes it.
-pub(super) fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
-}
-
 impl Database for PostgresqlDatabase {
     fn session(&self) -> Result<Box<dyn Session + '_>> {
         let connection = connect(&self.address, &self.settings)?;
@@ -196,7 +160,7 @@ impl Database for PostgresqlDatabase {
     /// came late by themselves, so they are not asked there.
     fn count_cache(&self) -> Result<Option<CacheCount<'_>>> {
         CacheCount::of_counters(CacheScope::Database, || {
-            self.with_own(|connection| match can_flush_counters(connection) {
+            self.with_own(|connection| match connection.can_flush_counters() {
                 true => cache_use(connection),
                 false => Ok(None),
             })
@@ -237,17 +201,6 @@ impl Database for PostgresqlDatabase {
     }
 }
 
-/// The first version whose sessions can be told to hand their counters over.
-const TELLS_COUNTS_FROM: u32 = 15;
-
-/// Whether the server's sessions can be told to hand their counters over.
-pub(super) fn can_flush_counters(connection: &Connection) -> bool {
-    let version = connection.parameter("server_version").unwrap_or_default();
-    let digits = version.split(|sign: char| !sign.is_ascii_digit()).next();
-    let major: Option<u32> = digits.and_then(|digits| digits.parse().ok());
-    major.is_some_and(|major| major >= TELLS_COUNTS_FROM)
-}
-
 /// Returns the use of the server's shared buffers so far for this database.
 fn cache_use(connection: &mut Connection) -> Result<Option<CacheUse>> {
     let (mut hits, mut misses) = (None, None);
@@ -265,13 +218,4 @@ fn is_there(connection: &mut Connection, table: &str) -> Result<bool> {
     let mut there = false;
     connection.simple(&statement, &mut |_, text| there = text == "t")?;
     Ok(there)
-}
-
-/// The value of one of the server's settings.
-pub(super) fn setting(connection: &mut Connection, name: &str) -> Result<String> {
-    let mut value = String::new();
-    connection.simple(&format!("SHOW {name}"), &mut |_, text| {
-        text.clone_into(&mut value);
-    })?;
-    Ok(value)
 }

@@ -5,7 +5,6 @@
 
 use super::SCHEMA;
 use super::address::Address;
-use super::database::{quoted, setting};
 use super::knobs::DurabilitySettings;
 use super::wire::Connection;
 use crate::common_errors;
@@ -50,8 +49,8 @@ pub(super) fn check_durability(
     durability: Durability,
 ) -> Result<()> {
     let wanted = durability_settings(durability)?;
-    let fsync = setting(connection, "fsync")? == "on";
-    let pages = setting(connection, "full_page_writes")? == "on";
+    let fsync = connection.setting("fsync")? == "on";
+    let pages = connection.setting("full_page_writes")? == "on";
     let levels = match (fsync, pages) {
         (true, true) => "sync and buffered",
         _ => "process",
@@ -184,6 +183,11 @@ fn drop_all(connection: &mut Connection, kind: &str, statement: &str) -> Result<
         )?;
     }
     run(connection, "RESET search_path")
+}
+
+/// A name as SQL quotes it.
+pub(super) fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 fn run(connection: &mut Connection, statement: &str) -> Result<()> {

@@ -1,6 +1,6 @@
 //! The settings of a private server that a plan may turn. A user's server is as its owner set it.
 
-use super::database::Isolation;
+use super::isolation::Isolation;
 use crate::common_errors;
 use crate::log_directory::LogDirectory;
 use trueput_engine::{Durability, Error, Parameter, Result, choices, parameters};

@@ -1,8 +1,8 @@
 //! A session: a connection, a table of keys and values, and statements prepared over both.
 
-use super::database::{Isolation, can_flush_counters};
-use super::value::RowColumns;
-use super::wire::{CommandResult, Connection, length};
+use super::isolation::Isolation;
+use super::message::{RowColumns, length};
+use super::wire::{CommandResult, Connection};
 use crate::common_errors::{self, LengthLimits};
 use crate::scan_statement::{ScanShape, end_keys, scan_in_batches};
 use std::ops::ControlFlow;
@@ -290,7 +290,7 @@ impl Session for PostgresqlSession {
     }
 
     fn flush_counters(&mut self) -> Result<()> {
-        if !can_flush_counters(&self.connection) {
+        if !self.connection.can_flush_counters() {
             return Ok(());
         }
         // It takes effect with the end of this statement, before the answer to it.

@@ -1,7 +1,8 @@
 //! The SQL of a session.
 
+use super::message::{self, RowColumns};
 use super::session::{PostgresqlSession, PreparedStatement, ignore};
-use super::value::{self, RowColumns};
+use super::value;
 use super::wire::CommandResult;
 use crate::common_errors;
 use std::ops::ControlFlow;
@@ -37,8 +38,8 @@ impl Sql for PostgresqlSession {
         self.connection.describe(&name)?;
         self.connection.finish_described(&mut |tag, body| {
             match tag {
-                b't' => parameters = value::parameter_types(body)?,
-                _ => columns = value::column_types(body)?,
+                b't' => parameters = message::parameter_types(body)?,
+                _ => columns = message::column_types(body)?,
             }
             Ok(())
         })?;

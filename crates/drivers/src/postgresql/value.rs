@@ -1,7 +1,7 @@
 //! Values as the protocol carries them in binary: of each type what its `send` and `recv` functions
 //! write and read (PostgreSQL's source, `src/backend/utils/adt`).
 
-use super::wire::{invalid_message, length};
+use super::message::{fixed, invalid_message, length};
 use trueput_engine::{Datum, Error, Result};
 
 /// Object ids of types (`pg_type.dat`).
@@ -180,10 +180,6 @@ pub(super) fn decode<'a>(
     })
 }
 
-fn fixed<const N: usize>(bytes: &[u8]) -> Result<[u8; N]> {
-    bytes.try_into().map_err(|_| invalid_message())
-}
-
 fn decode_numeric(bytes: &[u8]) -> Result<Datum<'static>> {
     let (head, digits) = bytes.split_first_chunk::<8>().ok_or_else(invalid_message)?;
     let part = |at: usize| i16::from_be_bytes([head[at], head[at + 1]]);
@@ -239,87 +235,6 @@ fn decode_array(bytes: &[u8], numbers: &mut Vec<i64>) -> Result<()> {
         rest = after;
     }
     Ok(())
-}
-
-/// The columns of a row, one after the other.
-pub(super) struct RowColumns<'a> {
-    rest: &'a [u8],
-}
-
-impl<'a> RowColumns<'a> {
-    /// Of the body of a row's message.
-    ///
-    /// # Errors
-    /// [`Error::Engine`], where it is none.
-    pub fn of(row: &'a [u8]) -> Result<Self> {
-        let (_count, rest) = row.split_first_chunk::<2>().ok_or_else(invalid_message)?;
-        Ok(Self { rest })
-    }
-
-    /// The bytes of the next column; `None` for NULL.
-    ///
-    /// # Errors
-    /// [`Error::Engine`], where there is none.
-    pub fn next_column(&mut self) -> Result<Option<&'a [u8]>> {
-        let (size, rest) = self
-            .rest
-            .split_first_chunk::<4>()
-            .ok_or_else(invalid_message)?;
-        let Ok(size) = usize::try_from(i32::from_be_bytes(*size)) else {
-            self.rest = rest;
-            return Ok(None);
-        };
-        let (column, rest) = rest.split_at_checked(size).ok_or_else(invalid_message)?;
-        self.rest = rest;
-        Ok(Some(column))
-    }
-}
-
-/// The types of parameters, of the body of a ParameterDescription.
-///
-/// # Errors
-/// [`Error::Engine`], where it is none.
-pub(super) fn parameter_types(body: &[u8]) -> Result<Vec<u32>> {
-    let (_count, rest) = body.split_first_chunk::<2>().ok_or_else(invalid_message)?;
-    let types = rest.chunks_exact(4);
-    Ok(types
-        .map(|id| u32::from_be_bytes([id[0], id[1], id[2], id[3]]))
-        .collect())
-}
-
-/// The types of columns, of the body of a RowDescription.
-///
-/// # Errors
-/// [`Error::Engine`], where it is none.
-pub(super) fn column_types(body: &[u8]) -> Result<Vec<u32>> {
-    Ok(described(body)?.into_iter().map(|(_, id)| id).collect())
-}
-
-/// The names of columns, likewise.
-///
-/// # Errors
-/// [`Error::Engine`], where it is none.
-pub(super) fn column_names(body: &[u8]) -> Result<Vec<String>> {
-    Ok(described(body)?.into_iter().map(|(name, _)| name).collect())
-}
-
-/// Of each column a name that ends in zero, then 18 bytes, of which 6 to 10 are the type's id.
-fn described(body: &[u8]) -> Result<Vec<(String, u32)>> {
-    let (_count, mut rest) = body.split_first_chunk::<2>().ok_or_else(invalid_message)?;
-    let mut columns = Vec::new();
-    while !rest.is_empty() {
-        let end = rest
-            .iter()
-            .position(|&byte| byte == 0)
-            .ok_or_else(invalid_message)?;
-        let name = String::from_utf8_lossy(&rest[..end]).into_owned();
-        let (facts, after) = rest[end + 1..]
-            .split_at_checked(18)
-            .ok_or_else(invalid_message)?;
-        columns.push((name, u32::from_be_bytes(fixed(&facts[6..10])?)));
-        rest = after;
-    }
-    Ok(columns)
 }
 
 #[cfg(test)]

@@ -6,6 +6,9 @@ mod authentication;
 mod connect;
 
 use super::address::{Address, Endpoint};
+use super::message::{
+    RowColumns, column_names, end_message, field, invalid_message, push_text, rows_of,
+};
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -24,6 +27,9 @@ const CHUNK_BYTES: usize = 16 << 10;
 const KEPT_BYTES: usize = 1 << 20;
 /// The time that a server may take to let a client in.
 const ADMISSION: Duration = Duration::from_secs(30);
+
+/// The first version whose sessions can be told to hand their counters over.
+const FLUSHES_COUNTERS_FROM: u32 = 15;
 
 /// The socket of a connection.
 enum Stream {
@@ -148,6 +154,26 @@ impl Connection {
     /// Returns a parameter that the server reports: `server_version` …
     pub fn parameter(&self, name: &str) -> Option<&str> {
         self.parameters.get(name).map(String::as_str)
+    }
+
+    /// Whether the server's sessions can be told to hand their counters over.
+    pub fn can_flush_counters(&self) -> bool {
+        let version = self.parameter("server_version").unwrap_or_default();
+        let digits = version.split(|sign: char| !sign.is_ascii_digit()).next();
+        let major: Option<u32> = digits.and_then(|digits| digits.parse().ok());
+        major.is_some_and(|major| major >= FLUSHES_COUNTERS_FROM)
+    }
+
+    /// Asks for the value of one of the server's settings.
+    ///
+    /// # Errors
+    /// As [`Connection::finish`].
+    pub fn setting(&mut self, name: &str) -> Result<String> {
+        let mut value = String::new();
+        self.simple(&format!("SHOW {name}"), &mut |_, text| {
+            text.clone_into(&mut value);
+        })?;
+        Ok(value)
     }
 
     /// Whether the server has a transaction open that has failed.
@@ -283,7 +309,7 @@ impl Connection {
         let names = std::cell::RefCell::new(Vec::<String>::new());
         self.receive(
             &mut |row| {
-                let mut columns = super::value::RowColumns::of(row)?;
+                let mut columns = RowColumns::of(row)?;
                 for name in names.borrow().iter() {
                     let text = columns.next_column()?.map(String::from_utf8_lossy);
                     text.iter().for_each(|text| on_column(name, text));
@@ -292,7 +318,7 @@ impl Connection {
             },
             &mut |tag, body| {
                 if tag == b'T' {
-                    *names.borrow_mut() = super::value::column_names(body)?;
+                    *names.borrow_mut() = column_names(body)?;
                 }
                 Ok(())
             },
@@ -429,34 +455,8 @@ impl Drop for Connection {
     }
 }
 
-/// Writes the length of a message, itself included, in the four bytes at `start`.
-fn end_message(out: &mut [u8], start: usize) -> Result<()> {
-    let bytes = length(out.len() - start)?.to_be_bytes();
-    out[start..start + 4].copy_from_slice(&bytes);
-    Ok(())
-}
-
-fn push_text(out: &mut Vec<u8>, text: &str) -> Result<()> {
-    if text.contains('\0') {
-        return Err(Error::Unsupported("a zero byte in a text".to_owned()));
-    }
-    out.extend_from_slice(text.as_bytes());
-    out.push(0);
-    Ok(())
-}
-
-/// A length as the protocol writes it.
-pub(super) fn length(bytes: usize) -> Result<i32> {
-    i32::try_from(bytes).map_err(|_| Error::Unsupported("a message of 2 GiB or more".to_owned()))
-}
-
 fn too_many() -> Error {
     Error::Unsupported("a statement takes 32,767 parameters at most".to_owned())
-}
-
-/// The error for bytes that are no message of the protocol.
-pub(super) fn invalid_message() -> Error {
-    Error::engine("the server sent what is not of its protocol")
 }
 
 fn connection_error(error: &std::io::Error) -> Error {
@@ -467,24 +467,6 @@ fn connection_error(error: &std::io::Error) -> Error {
         )),
         _ => Error::engine(format!("the connection to the server was lost: {error}")),
     }
-}
-
-/// The number at the end of a command's tag: `INSERT 0 1`, `UPDATE 3`.
-fn rows_of(tag: &[u8]) -> u64 {
-    let text = std::str::from_utf8(tag)
-        .unwrap_or_default()
-        .trim_end_matches('\0');
-    text.rsplit(' ')
-        .next()
-        .and_then(|word| word.parse().ok())
-        .unwrap_or_default()
-}
-
-/// A field of an error, by its letter.
-fn field(body: &[u8], letter: u8) -> Option<String> {
-    let mut fields = body.split(|&byte| byte == 0);
-    let found = fields.find(|field| field.first() == Some(&letter))?;
-    Some(String::from_utf8_lossy(&found[1..]).into_owned())
 }
 
 /// An error that the server reports (documentation, appendix "PostgreSQL Error Codes").
@@ -550,20 +532,5 @@ mod tests {
             Error::Full("no luck (SQLSTATE 53100)".to_owned())
         );
         assert_eq!(error("23505"), Error::engine("no luck (SQLSTATE 23505)"));
-    }
-
-    #[test]
-    fn the_rows_of_a_command_stand_at_the_end_of_its_tag() {
-        assert_eq!(rows_of(b"INSERT 0 12\0"), 12);
-        assert_eq!(rows_of(b"UPDATE 3\0"), 3);
-        assert_eq!(rows_of(b"BEGIN\0"), 0);
-    }
-
-    #[test]
-    fn a_text_with_a_zero_byte_is_refused() {
-        let mut out = Vec::new();
-        assert!(push_text(&mut out, "a\0b").is_err());
-        push_text(&mut out, "ab").unwrap();
-        assert_eq!(out, b"ab\0");
     }
 }

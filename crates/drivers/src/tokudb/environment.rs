@@ -2,12 +2,11 @@
 
 use super::folder::DatabaseFolder;
 use super::knobs::{self, TokuKnobs};
+use super::shim::{DictionaryLayout, TokuLibrary};
 use crate::berkeleydb::session::DatabaseContext;
-use crate::berkeleydb::shim::{Api, DatabaseHandles, Handle, LibraryKind, NONE};
-use crate::library::{FileCache, LibrarySearch, symbols};
-use std::ffi::{CStr, CString, c_char, c_int};
+use crate::berkeleydb::shim::{DatabaseHandles, Handle, NONE};
+use std::ffi::{CStr, CString};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 use trueput_engine::{Durability, Error, OpenSpec, Result};
 
 /// The dictionary's name; the library names its file.
@@ -15,69 +14,6 @@ const DICTIONARY: &CStr = c"records";
 
 /// `ENOENT`: what the library answers where the environment lacks one of its files.
 const MISSING_FILE: i64 = 2;
-
-pub(super) const TOKUDB: LibraryKind = LibraryKind {
-    title: super::TITLE,
-    shims: LibrarySearch {
-        installed: &["tokudb-shim"],
-        system: "libtrueput_tokudb.so",
-    },
-    prefix: "trueput_tokudb_",
-    room: "lock_memory",
-    // It has no words for it.
-    deadlock: "code: -30995",
-    installed_by: "make engines-all",
-};
-
-/// The settings of an environment: `struct trueput_tokudb_settings`.
-#[repr(C)]
-pub(super) struct EnvironmentSettings {
-    pub(super) cache_bytes: u64,
-    pub(super) lock_bytes: u64,
-    /// 0: never.
-    pub(super) checkpoint_period_s: u32,
-    /// 0: never.
-    pub(super) fsync_log_period_ms: u32,
-    pub(super) lock_timeout_ms: u32,
-    /// 1: a commit does not flush the log.
-    pub(super) is_nosync: u32,
-}
-
-/// The layout of a new dictionary: `struct trueput_tokudb_layout`.
-#[repr(C)]
-pub(super) struct DictionaryLayout {
-    pub(super) node_bytes: u32,
-    pub(super) basement_bytes: u32,
-    pub(super) fanout: u32,
-    /// `toku_compression_method`.
-    pub(super) compression: u32,
-}
-
-symbols! {
-    /// The functions that only TokuDB has.
-    TokuFunctions {
-        env_open: fn(Handle, *const c_char, *const EnvironmentSettings) -> c_int,
-        open: fn(Handle, *const c_char, *const DictionaryLayout) -> c_int,
-    }
-}
-
-/// The functions of one library.
-pub(super) struct TokuLibrary {
-    pub(super) api: Api,
-    own: TokuFunctions,
-}
-
-impl TokuLibrary {
-    /// Takes it from the library at `path` and the shim for its version, once.
-    pub(super) fn of(path: &Path) -> Result<&'static Self> {
-        static LIBRARIES_WITH_SHIMS: FileCache<TokuLibrary> = FileCache::new();
-        LIBRARIES_WITH_SHIMS.get(path, |path| {
-            let (api, shim) = Api::load(path, &TOKUDB)?;
-            let own = TokuFunctions::load(shim, TOKUDB.prefix)?;
-            Ok(Self { api, own })
-        })
-    }
-}
 
 /// An open environment and its dictionary.
 pub(super) struct Environment {

@@ -1,6 +1,6 @@
 //! TokuDB's settings that a plan may turn.
 
-use super::environment::{DictionaryLayout, EnvironmentSettings};
+use super::shim::{DictionaryLayout, EnvironmentSettings};
 use trueput_engine::{Durability, Value, choices, parameters};
 
 parameters! {

@@ -5,7 +5,7 @@ use super::{
     DialectProfile, DurabilitySettings, Keys, NameCheck, NativeErrors, Paging, PutMethod,
     REPEATABLE_READ, RowLock, Schema,
 };
-use crate::odbc::statement::BindingOptions;
+use crate::odbc::binding::BindingOptions;
 use trueput_engine::{Dialect, Durability};
 
 const SOURCE: &str = "IBM Informix Guide to SQL: Syntax (14.10), 'SET LOG statement'";

@@ -4,7 +4,7 @@ use super::{
     DialectProfile, DurabilitySettings, Keys, NameCheck, NativeErrors, Paging, PutMethod,
     READ_COMMITTED, RowLock, Schema,
 };
-use crate::odbc::statement::BindingOptions;
+use crate::odbc::binding::BindingOptions;
 use trueput_engine::{Dialect, Durability};
 
 pub(super) static PROFILE: DialectProfile = DialectProfile {

@@ -4,7 +4,7 @@ use super::{
     DialectProfile, DurabilitySettings, Keys, NativeErrors, Paging, PutMethod, REPEATABLE_READ,
     RowLock, Schema, SettingCheck,
 };
-use crate::odbc::statement::BindingOptions;
+use crate::odbc::binding::BindingOptions;
 use trueput_engine::{Dialect, Durability};
 
 const SOURCE: &str = "https://mariadb.com/kb/en/innodb-system-variables/\

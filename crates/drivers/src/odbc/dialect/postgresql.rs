@@ -4,7 +4,8 @@ use super::{
     DialectProfile, DurabilitySettings, Keys, NativeErrors, Paging, PutMethod, REPEATABLE_READ,
     RowLock, Schema, SettingCheck,
 };
-use crate::odbc::statement::{BindingOptions, StatementText};
+use crate::odbc::binding::BindingOptions;
+use crate::odbc::statement::StatementText;
 use trueput_engine::{Dialect, Durability};
 
 const SOURCE: &str = "PostgreSQL documentation, 'Asynchronous Commit' and 'Write Ahead Log'";

@@ -4,7 +4,8 @@ use super::{
     DialectProfile, DurabilitySettings, Keys, NativeErrors, Paging, PutMethod, RowLock,
     SERIALIZABLE, Schema,
 };
-use crate::odbc::statement::{BindingOptions, StatementText};
+use crate::odbc::binding::BindingOptions;
+use crate::odbc::statement::StatementText;
 use trueput_engine::{Dialect, Durability};
 
 pub(super) static PROFILE: DialectProfile = DialectProfile {

@@ -1,8 +1,10 @@
 //! How a connection proves who asks: by SCRAM or an MD5 hash anywhere, in plain text only where
 //! nobody else can read it.
 
-use super::{Connection, invalid_message, length, login_error, push_text};
+use super::{Connection, login_error};
 use crate::postgresql::address::Address;
+use crate::postgresql::message::{invalid_message, length, push_text};
+use crate::postgresql::password;
 use postgres_protocol::authentication::{md5_hash, sasl};
 use std::ops::Range;
 use trueput_engine::{Error, Result};
@@ -15,7 +17,7 @@ impl Connection {
             .first_chunk()
             .map_or(-1, |kind| i32::from_be_bytes(*kind));
         let password = || {
-            address.password()?.ok_or_else(|| {
+            password::of(address)?.ok_or_else(|| {
                 Error::engine(format!(
                     "{address} requires a password: set it in ~/.pgpass, in the environment \
                         variable PGPASSWORD, or as the option password_file=PATH"

@@ -4,6 +4,9 @@
 //! formats. The charts' data lies beside them as JSON. The page's script lets tables sort and
 //! search and charts be selected from, pointed at and exported; without it nothing is missing but
 //! that.
+//!
+//! All of it is written with [`maud::html`], which escapes every text. What is put in as it stands
+//! is in `template`: the page's own style and script, and the data.
 
 mod appendix;
 mod bars;
@@ -17,6 +20,7 @@ mod names;
 mod representative;
 mod room;
 mod summary;
+mod template;
 
 use crate::answer::subject::short;
 use crate::chart::Chart;
@@ -24,31 +28,19 @@ use crate::charts::Charts;
 use crate::document::{Block, Table};
 use crate::sections::header::ReportHeader;
 use crate::sections::{Findings, Part, parts};
-use base64::Engine;
-use blocks::{block, escaped};
+use blocks::{block, folded};
 use draw::looks::Looks;
+use maud::{Markup, html};
 use multi_run::RunLabel;
 use names::Names;
-use sha2::{Digest, Sha256};
+use std::ops::Range;
 use trueput_findings::answer::{Answer, refuses};
 use trueput_findings::rankings::{Ranking, rankings};
 use trueput_findings::{Run, disturbance};
-use trueput_record::text::visible_json;
 
 const EACH_ALONE: &str = "One contender alone, with all its repeats";
 
 const MORE: &str = "More charts: rates over time, latency, resources, bottlenecks";
-
-const PAGE: &str = include_str!("../assets/page.html");
-const STYLE: &str = include_str!("../assets/page.css");
-const SCRIPT: [&str; 6] = [
-    include_str!("../assets/format.js"),
-    include_str!("../assets/tables.js"),
-    include_str!("../assets/export.js"),
-    include_str!("../assets/charts.js"),
-    include_str!("../assets/select.js"),
-    include_str!("../assets/page.js"),
-];
 
 /// Of the kinds of operation in a ranking, how many have a chart of latencies.
 const MOST_KINDS: usize = 2;
@@ -56,10 +48,13 @@ const MOST_KINDS: usize = 2;
 /// With more rankings than this, only the rates of each are drawn until more is asked for.
 const MANY_RANKINGS: usize = 8;
 
+/// Writes what stands under a section's heading, once the page has all of its charts.
+type Content = Box<dyn Fn(&Figures<'_>) -> Markup>;
+
 /// A part of the page under a heading of the second level.
 struct Section {
     title: String,
-    html: String,
+    content: Content,
     /// What links lead to; empty where only the contents do.
     anchor: String,
     /// What stands in its one line where it is folded.
@@ -69,13 +64,77 @@ struct Section {
 }
 
 impl Section {
-    fn new(title: String, html: String) -> Self {
+    fn new(title: String, content: impl Fn(&Figures<'_>) -> Markup + 'static) -> Self {
         Self {
             title,
-            html,
+            content: Box::new(content),
             anchor: String::new(),
             folded: None,
             is_open: false,
+        }
+    }
+
+    fn written(&self, number: usize, figures: &Figures<'_>) -> Markup {
+        let id = format!("h{number}");
+        let heading = html! { h2 id=(id) { (self.title) } };
+        html! {
+            section id=(self.link(number)) aria-labelledby=(id) {
+                @if let Some(line) = &self.folded {
+                    details class="single" open[self.is_open] {
+                        summary { (heading) " " span { (line) } }
+                        ((self.content)(figures))
+                    }
+                } @else {
+                    (heading)
+                    ((self.content)(figures))
+                }
+            }
+        }
+    }
+
+    /// What leads to the section.
+    fn link(&self, number: usize) -> String {
+        match self.anchor.as_str() {
+            "" => format!("s{number}"),
+            anchor => anchor.to_owned(),
+        }
+    }
+}
+
+/// The charts of a page, and what each contender looks like in all of them.
+struct Figures<'a> {
+    charts: &'a [Chart],
+    looks: Looks,
+}
+
+impl<'a> Figures<'a> {
+    fn new(charts: &'a [Chart]) -> Self {
+        Self {
+            charts,
+            looks: Looks::of(charts),
+        }
+    }
+
+    /// These charts, drawn; nothing where there are none.
+    fn drawn(&self, numbers: &Range<usize>) -> Markup {
+        let charts = self.charts.iter().enumerate();
+        let charts = charts.skip(numbers.start).take(numbers.len());
+        html! {
+            @if !numbers.is_empty() {
+                div class="charts" {
+                    @for (number, chart) in charts { (self.figure(number, chart)) }
+                }
+            }
+        }
+    }
+
+    fn figure(&self, number: usize, chart: &Chart) -> Markup {
+        let kind = format!("chart {:?}", chart.kind);
+        html! {
+            figure class=(kind) data-chart=(number) {
+                figcaption { strong { (chart.title) } " " span { (chart.note) } }
+                (draw::chart(chart, &self.looks))
+            }
         }
     }
 }
@@ -163,12 +222,12 @@ impl Page {
         self.add("Every trial", &trials);
         self.add("The machine", &appendix::machine(report));
         let (commands, each) = appendix::again(report);
-        self.add("Run it again", &commands);
         let title = self.titled("Run it again");
-        let each = self.written(&[each], &title).concat();
-        if let Some(section) = self.sections.last_mut() {
-            section.html += &blocks::folded("more", EACH_ALONE, &each, &title);
-        }
+        let commands = self.written(&commands, &title);
+        let each = folded("more", EACH_ALONE, &self.written(&[each], &title), &title);
+        let content = html! { (commands) (each) };
+        self.sections
+            .push(Section::new(title, move |_| content.clone()));
     }
 
     /// The answer as a small table and the first chart; then what the run is about, what must not
@@ -191,12 +250,19 @@ impl Page {
         });
         let chart = self.put(chart, &title);
         let told = summary::blocks(report, rankings, &ReportHeader::of(report, answer), remarks);
-        let told = appendix::about(report) + &self.written(&told, &title).concat();
-        let facts = appendix::facts(report);
-        let html = format!(
-            "<div class=\"first\">\n{table}{chart}<div class=\"told\">\n{told}</div></div>\n{facts}"
-        );
-        self.sections.push(Section::new(title, html));
+        let told = self.written(&told, &title);
+        let (about, facts) = (appendix::about(report), appendix::facts(report));
+        let content = move |figures: &Figures<'_>| {
+            html! {
+                div class="first" {
+                    (table)
+                    (figures.drawn(&chart))
+                    div class="told" { (about) (told) }
+                }
+                (facts)
+            }
+        };
+        self.sections.push(Section::new(title, content));
     }
 
     /// The chart of what a ranking goes by.
@@ -221,13 +287,18 @@ impl Page {
 
     fn add(&mut self, title: &str, content: &[Block]) {
         let title = self.titled(title);
-        let html = self.written(content, &title).concat();
-        self.sections.push(Section::new(title, html));
+        let content = self.written(content, &title);
+        self.sections
+            .push(Section::new(title, move |_| content.clone()));
     }
 
     /// Blocks of a section as HTML, each table with a name of its own.
-    fn written(&mut self, content: &[Block], title: &str) -> Vec<String> {
-        let html = content.iter().map(|one| match one {
+    fn written(&mut self, content: &[Block], title: &str) -> Markup {
+        html! { @for one in content { (self.block(one, title)) } }
+    }
+
+    fn block(&mut self, one: &Block, title: &str) -> Markup {
+        match one {
             Block::Table(table) if table.caption.is_empty() => {
                 block(one, &self.names.unique(title))
             }
@@ -236,14 +307,13 @@ impl Page {
                 block(one, &self.names.unique(&caption))
             }
             _ => block(one, title),
-        });
-        html.collect()
+        }
     }
 
     /// A ranking: the rates drawn before its table, the other charts after it. One that has a
     /// single contender, or only the harness, is folded.
     fn add_ranking(&mut self, report: &Run, told: &RankingContext<'_>, mut content: Vec<Block>) {
-        let (ranking, title) = (told.ranking, &self.titled(told.label));
+        let (ranking, title) = (told.ranking, self.titled(told.label));
         for block in &mut content {
             if let Block::Table(table) = block {
                 put_first(table, ranking);
@@ -251,33 +321,33 @@ impl Page {
         }
         let is_table = |one: &Block| matches!(one, Block::Table(_));
         let at = content.iter().position(is_table).unwrap_or(content.len());
-        let html = self.written(&content, title);
-        let (before, after) = html.split_at(at);
+        let (before, after) = content.split_at(at);
         let (table, after) = after.split_at(after.len().min(1));
-        let rates = match told.is_first {
-            true => String::new(),
-            false => self.put(Self::ranked_by(report, ranking), title),
+        let [before, table, after] = [before, table, after].map(|it| self.written(it, &title));
+        let rates = Self::ranked_by(report, ranking).filter(|_| !told.is_first);
+        let rates = self.put(rates, &title);
+        let others = self.put(Self::other_charts(report, ranking), &title);
+        let (is_folded, of) = (told.many && !others.is_empty(), title.clone());
+        let content = move |figures: &Figures<'_>| {
+            let others = figures.drawn(&others);
+            html! {
+                (before)
+                (figures.drawn(&rates))
+                (table)
+                @if is_folded { (folded("more", MORE, &others, &of)) } @else { (others) }
+                (after)
+            }
         };
-        let others = self.other_charts(report, told, title);
-        let parts = [
-            before.concat(),
-            rates,
-            table.concat(),
-            others,
-            after.concat(),
-        ];
-        let section = Section {
+        self.sections.push(Section {
             anchor: self.anchor(told.index),
-            folded: first_screen::folded(ranking),
+            folded: first_screen::folded_line(ranking),
             is_open: told.is_alone,
-            ..Section::new(title.to_owned(), parts.concat())
-        };
-        self.sections.push(section);
+            ..Section::new(title, content)
+        });
     }
 
     /// The charts that stand after a ranking's table.
-    fn other_charts(&mut self, report: &Run, told: &RankingContext<'_>, title: &str) -> String {
-        let ranking = told.ranking;
+    fn other_charts(report: &Run, ranking: &Ranking) -> Vec<Chart> {
         let chosen = representative::representatives(report, ranking);
         let cores = f64::from(report.manifest.host.cores);
         let mut others: Vec<_> = figures::over_time(ranking, &chosen).into_iter().collect();
@@ -289,29 +359,28 @@ impl Page {
         others.extend(latencies::responses(&chosen, MOST_KINDS));
         others.extend(figures::resources(&chosen));
         others.extend(figures::stretches(&chosen, cores));
-        let others = self.put(others, title);
-        if !told.many || others.is_empty() {
-            return others;
-        }
-        blocks::folded("more", MORE, &others, title)
+        others
     }
 
     /// A section that is no ranking, with its charts first.
     fn add_section(&mut self, part: Part) {
         let title = self.titled(&part.title);
-        let evidence = part.evidence.as_ref();
-        let folded = evidence.map_or_else(String::new, |it| blocks::evidence(it, &title));
-        let drawn = self.put(part.charts, &title);
-        self.add(&part.title, &part.blocks);
-        if let Some(section) = self.sections.last_mut() {
-            section.html.insert_str(0, &drawn);
-            section.html += &folded;
-        }
+        let charts = self.put(part.charts, &title);
+        let blocks = self.written(&part.blocks, &title);
+        let evidence = part.evidence.map(|it| blocks::evidence(&it, &title));
+        let content = move |figures: &Figures<'_>| {
+            html! {
+                (figures.drawn(&charts))
+                (blocks)
+                @if let Some(evidence) = &evidence { (evidence) }
+            }
+        };
+        self.sections.push(Section::new(title, content));
     }
 
-    /// Charts of a section. They are drawn when the page has all of them.
-    fn put(&mut self, charts: impl IntoIterator<Item = Chart>, section: &str) -> String {
-        let mut html = String::new();
+    /// Puts charts of a section on the page, and returns their numbers.
+    fn put(&mut self, charts: impl IntoIterator<Item = Chart>, section: &str) -> Range<usize> {
+        let first = self.charts.len();
         for mut chart in charts {
             chart.name = self.names.unique(&format!("{section}: {}", chart.title));
             let groups = chart.groups.len();
@@ -320,98 +389,29 @@ impl Page {
                 chart.note +=
                     &format!(" The first {drawn} of {groups} are drawn; the data has all.");
             }
-            let (number, title) = (self.charts.len(), escaped(&chart.title));
-            let note = escaped(&chart.note);
-            // No text becomes a comment: each `<` of one is escaped.
-            html += &format!(
-                "<figure class=\"chart {:?}\" data-chart=\"{number}\">\
-                 <figcaption><strong>{title}</strong> <span>{note}</span></figcaption>\n\
-                 {CHART}{number}--></figure>\n",
-                chart.kind
-            );
             self.charts.push(chart);
         }
-        match html.is_empty() {
-            true => html,
-            false => format!("<div class=\"charts\">\n{html}</div>\n"),
-        }
+        first..self.charts.len()
     }
 
+    /// The whole page.
     fn assembled(&self, title: &str) -> String {
-        let (mut contents, mut sections) = (String::new(), Vec::new());
-        for (number, section) in self.sections.iter().enumerate() {
-            let anchor = match section.anchor.as_str() {
-                "" => format!("s{number}"),
-                anchor => anchor.to_owned(),
-            };
-            let title = escaped(&section.title);
-            contents += &format!("<li><a href=\"#{anchor}\">{title}</a></li>\n");
-            sections.push(section.written(number, &anchor));
-        }
-        let first = match sections.is_empty() {
-            true => String::new(),
-            false => sections.remove(0),
-        };
-        // In a script element only `</script` and `<!--` mean anything: no `<` is left.
-        let data = serde_json::to_string(&self.charts).unwrap_or_default();
-        let data = visible_json(&data).replace('<', "\\u003c");
-        let script = SCRIPT.concat();
-        let title = escaped(title);
-        let (first, sections) = (self.drawn(&first), self.drawn(&sections.concat()));
-        fill(
-            PAGE,
-            &[
-                ("title", &title),
-                ("style", STYLE),
-                ("shapes", &draw::shapes()),
-                ("first", &first),
-                ("contents", &contents),
-                ("sections", &sections),
-                ("data", &data),
-                ("script", &script),
-                ("script-hash", &integrity(&script)),
-                ("style-hash", &integrity(STYLE)),
-            ],
-        )
-    }
-
-    /// The page with its charts drawn in their places.
-    fn drawn(&self, html: &str) -> String {
-        let looks = Looks::of(&self.charts);
-        let mut parts = html.split(CHART);
-        let mut drawn = parts.next().unwrap_or_default().to_owned();
-        for part in parts {
-            let (number, rest) = part.split_once("-->").unwrap_or(("", part));
-            let chart = number
-                .parse()
-                .ok()
-                .and_then(|at: usize| self.charts.get(at));
-            drawn += &chart.map_or_else(String::new, |chart| draw::chart(chart, &looks));
-            drawn += rest;
-        }
-        drawn
-    }
-}
-
-/// Where a chart is to be drawn; its number follows.
-const CHART: &str = "<!--chart ";
-
-impl Section {
-    fn written(&self, number: usize, anchor: &str) -> String {
-        let (title, html) = (escaped(&self.title), &self.html);
-        let section = format!("<section id=\"{anchor}\" aria-labelledby=\"h{number}\">\n");
-        let heading = format!("<h2 id=\"h{number}\">{title}</h2>");
-        match &self.folded {
-            None => format!("{section}{heading}\n{html}</section>\n"),
-            Some(line) => {
-                let open = if self.is_open { " open" } else { "" };
-                let line = escaped(line);
-                format!(
-                    "{section}<details class=\"single\"{open}><summary>{heading} \
-                     <span>{line}</span></summary>\n{html}</details></section>\n"
-                )
+        let figures = Figures::new(&self.charts);
+        let sections = self.sections.iter().enumerate();
+        let written = |(number, section): (usize, &Section)| section.written(number, &figures);
+        let mut written = sections.clone().map(written);
+        let contents = html! {
+            @for (number, section) in sections {
+                li { a href={ "#" (section.link(number)) } { (section.title) } }
             }
-        }
+        };
+        template::page(&template::PageParts {
+            title,
+            first: written.next(),
+            contents,
+            sections: written.collect(),
+            charts: &self.charts,
+        })
     }
 }
 
@@ -427,13 +427,6 @@ fn put_first(table: &mut Table, ranking: &Ranking) {
     }
 }
 
-/// The hash by which the page's content security policy admits its script and its style, which what
-/// was smuggled into the page has not.
-fn integrity(script: &str) -> String {
-    let hash = base64::engine::general_purpose::STANDARD.encode(Sha256::digest(script));
-    format!("'sha256-{hash}'")
-}
-
 /// The kinds of operation whose latencies are drawn: the headline, then those that are not rare.
 fn kinds(ranking: &Ranking) -> Vec<&str> {
     let mut kinds = crate::columns::kinds(ranking);
@@ -441,31 +434,9 @@ fn kinds(ranking: &Ranking) -> Vec<&str> {
     kinds
 }
 
-/// Puts texts in the place of `{{name}}`; what was put is not looked at again.
-fn fill(template: &str, texts: &[(&str, &str)]) -> String {
-    let mut filled = String::new();
-    let mut rest = template;
-    while let Some((before, after)) = rest.split_once("{{") {
-        let Some((name, after)) = after.split_once("}}") else {
-            break;
-        };
-        filled.push_str(before);
-        let text = texts.iter().find(|(known, _)| *known == name);
-        filled.push_str(text.map_or("", |(_, text)| text));
-        rest = after;
-    }
-    filled + rest
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_is_put_into_the_page_is_not_read_as_its_template() {
-        let filled = fill("<{{a}}|{{b}}>", &[("a", "{{b}}"), ("b", "x")]);
-        assert_eq!(filled, "<{{b}}|x>");
-    }
 
     #[test]
     fn a_table_is_named_by_its_section_and_its_caption() {
@@ -473,19 +444,10 @@ mod tests {
             Block::Table(Table::default()),
             Block::Table(Table::default().captioned("Null engine")),
         ];
-        let written = Page::default().written(&blocks, "Rates").concat();
+        let written = Page::default().written(&blocks, "Rates").into_string();
         for caption in ["Rates", "Rates: Null engine"] {
             let caption = format!("<caption>{caption}</caption>");
             assert!(written.contains(&caption), "{written}");
         }
-    }
-
-    #[test]
-    fn nothing_embedded_ends_its_element() {
-        for script in SCRIPT {
-            let script = script.to_lowercase();
-            assert!(!script.contains("</script") && !script.contains("<!--"));
-        }
-        assert!(!STYLE.contains("</style"));
     }
 }

@@ -1,8 +1,8 @@
 //! What stands around the results: the page's head, every trial, the machine, the commands.
 
-use super::blocks::escaped;
 use crate::document::{Block, Column, Table};
 use crate::sections::header::host_lines;
+use maud::{Markup, html};
 use std::collections::BTreeSet;
 use trueput_findings::cells::context_switches;
 use trueput_findings::shell::quoted;
@@ -13,21 +13,14 @@ use trueput_record::conditions::Arrival;
 use trueput_record::{Conditions, Outcome, TrialRecord, TrialSpec};
 
 /// What the run is about.
-pub(crate) fn about(report: &Run) -> String {
+pub(crate) fn about(report: &Run) -> Markup {
     let about = &report.manifest.about;
-    match about.is_empty() {
-        true => String::new(),
-        false => format!("<p class=\"about\">{}</p>\n", escaped(about)),
-    }
+    html! { @if !about.is_empty() { p class="about" { (about) } } }
 }
 
 /// The machine and the program, a line each.
-pub(crate) fn facts(report: &Run) -> String {
-    let facts = host_lines(report);
-    let facts = facts
-        .iter()
-        .map(|fact| format!("<li>{}</li>\n", escaped(fact)));
-    format!("<ul class=\"facts\">\n{}</ul>\n", facts.collect::<String>())
+pub(crate) fn facts(report: &Run) -> Markup {
+    html! { ul class="facts" { @for fact in host_lines(report) { li { (fact) } } } }
 }
 
 /// A row per trial, in the order in which they ended.

@@ -2,7 +2,8 @@
 //!
 //! Every length along a chart's width is a percentage of it, so that one drawing fits a screen, a
 //! telephone and a sheet of paper, and no text is ever scaled. Heights are pixels. Colors are the
-//! page's custom properties, which light, dark and paper define.
+//! page's custom properties, which light, dark and paper define. Elements of SVG are always closed:
+//! one written as void would hold all that follows.
 
 mod axis;
 mod bars;
@@ -12,12 +13,13 @@ pub(crate) mod looks;
 
 use crate::chart::{Chart, Kind};
 use looks::Looks;
+use maud::{Markup, html};
 
 /// How many groups of a chart are drawn; its data has all.
 pub(crate) const MOST_DRAWN: usize = 40;
 
 /// A chart's legend, where it needs one, and its drawing.
-pub(crate) fn chart(chart: &Chart, looks: &Looks) -> String {
+pub(crate) fn chart(chart: &Chart, looks: &Looks) -> Markup {
     let drawing = match chart.kind {
         Kind::Bars => bars::rates(chart, looks),
         Kind::Stack => bars::stack(chart),
@@ -28,9 +30,10 @@ pub(crate) fn chart(chart: &Chart, looks: &Looks) -> String {
         Kind::Percentiles => lines::percentiles(chart, looks),
         Kind::Scaling => lines::scaling(chart, looks),
     };
-    let legend = legend::of(chart, looks);
-    let says = super::blocks::escaped(&chart.says);
-    format!("{legend}<div class=\"drawing\" role=\"img\" aria-label=\"{says}\">\n{drawing}</div>\n")
+    html! {
+        (legend::of(chart, looks))
+        div class="drawing" role="img" aria-label=(chart.says) { (drawing) }
+    }
 }
 
 /// A part of a whole as a percentage of its length, with no more digits than a screen shows.
@@ -43,10 +46,16 @@ fn percent(part: f64) -> String {
 }
 
 /// The shapes that charts use, in an element of their own at the head of the page.
-pub(crate) fn shapes() -> String {
-    let shape = |(index, path): (usize, &&str)| format!("<path id=\"k{index}\" d=\"{path}\"/>");
-    let shapes: String = looks::SHAPES.iter().enumerate().map(shape).collect();
-    format!("<svg class=\"shapes\" aria-hidden=\"true\"><defs>{shapes}</defs></svg>\n")
+pub(crate) fn shapes() -> Markup {
+    html! {
+        svg class="shapes" aria-hidden="true" {
+            defs {
+                @for (index, path) in looks::SHAPES.iter().enumerate() {
+                    path id={ "k" (index) } d=(path) {}
+                }
+            }
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! The first table of the page: who leads at each promise, by how much, and whether that is
 //! certain.
 
-use super::blocks::escaped;
+use super::blocks::folded;
 use crate::answer::subject;
+use maud::{Markup, html};
 use trueput_findings::answer::{
     Answer, RankingAnswer, RankingVerdict, Share, Subject, UnrankedReason,
 };
@@ -26,7 +27,7 @@ pub(crate) fn first_ranking(answer: &Answer) -> Option<&Subject> {
 
 /// The line to which a ranking of a single contender, or of the harness alone, is folded; `None`
 /// for any other.
-pub(crate) fn folded(ranking: &Ranking) -> Option<String> {
+pub(crate) fn folded_line(ranking: &Ranking) -> Option<String> {
     let mut contenders = ranking.contenders();
     let (what, one) = match (contenders.next(), contenders.next()) {
         (Some(one), None) => ("only contender", one),
@@ -55,7 +56,7 @@ struct Row<'a> {
 
 /// The table, with a link from each row to its ranking; what has only one contender is folded below
 /// it, if anything else is there. Nothing where nothing has figures.
-pub(crate) fn table(answer: &Answer, anchor: impl Fn(usize) -> String, caption: &str) -> String {
+pub(crate) fn table(answer: &Answer, anchor: impl Fn(usize) -> String, caption: &str) -> Markup {
     let ranked = answer.rankings.iter().map(ranked);
     let alone = answer.not_ranked.iter();
     let alone = alone.filter(|one| one.reason == UnrankedReason::OnlyContender);
@@ -75,69 +76,61 @@ pub(crate) fn table(answer: &Answer, anchor: impl Fn(usize) -> String, caption: 
         more.splice(0..0, first.split_off(MOST_ROWS));
     }
     if first.is_empty() {
-        return String::new();
+        return html! {};
     }
-    let written = |rows: &[Row<'_>]| -> String {
-        let row = |row: &Row<'_>| row.written(&anchor(row.subject.index));
-        rows.iter().map(row).collect()
-    };
-    let caption = escaped(caption);
-    let mut html = framed(&caption, &written(&first));
-    if !more.is_empty() {
-        let rest = framed(&format!("{caption}: the others"), &written(&more));
-        let alone = more.iter().all(|row| row.tile.1 == "alone");
-        let what = if alone {
-            " with only one contender"
-        } else {
-            ""
-        };
-        let count = more.len();
-        html += &format!(
-            "<details class=\"more\"><summary>{count} more{what}{}</summary>\n{rest}</details>\n",
-            super::blocks::unseen_of(&format!("the rankings, {caption}"))
-        );
+    html! {
+        div class="answers" {
+            (rows(caption, &first, &anchor))
+            @if !more.is_empty() {
+                @let rest = rows(&format!("{caption}: the others"), &more, &anchor);
+                (folded("more", &counted(&more), &rest, &format!("the rankings, {caption}")))
+            }
+        }
     }
-    format!("<div class=\"answers\">\n{html}</div>\n")
 }
 
-fn framed(caption: &str, rows: &str) -> String {
+/// The line to which further rows are folded.
+fn counted(more: &[Row<'_>]) -> String {
+    match more.iter().all(|row| row.tile.1 == "alone") {
+        true => format!("{} more with only one contender", more.len()),
+        false => format!("{} more", more.len()),
+    }
+}
+
+fn rows(caption: &str, rows: &[Row<'_>], anchor: impl Fn(usize) -> String) -> Markup {
     let titles = [
         "promise and workload",
         "leader",
         "ahead of the second",
         "verdict",
     ];
-    let titles = titles.map(|title| format!("<th scope=\"col\">{title}</th>"));
-    format!(
-        "<table class=\"answer\"><caption>{caption}</caption>\n<thead><tr>{}</tr></thead>\n\
-         <tbody>\n{rows}</tbody></table>\n",
-        titles.concat()
-    )
+    html! {
+        table class="answer" {
+            caption { (caption) }
+            thead { tr { @for title in titles { th scope="col" { (title) } } } }
+            tbody { @for row in rows { (row.written(&anchor(row.subject.index))) } }
+        }
+    }
 }
 
 impl Row<'_> {
-    fn written(&self, anchor: &str) -> String {
+    fn written(&self, anchor: &str) -> Markup {
         let (words, kind) = self.tile;
-        let promise = subject::promise(self.subject);
-        let [subject, promise, leader, rate, factor, tied] = [
-            &subject::short(self.subject),
-            promise,
-            &self.leader,
-            &self.rate,
-            &self.factor,
-            &self.tied,
-        ]
-        .map(escaped);
-        let tied = match tied.is_empty() {
-            true => tied,
-            false => format!(" <small>{tied}</small>"),
-        };
-        format!(
-            "<tr><th scope=\"row\"><a href=\"#{anchor}\">{subject}</a> \
-             <small class=\"promise\">{promise}</small></th>\
-             <td><strong>{leader}</strong> <small>{rate}</small></td><td>{factor}</td>\
-             <td><span class=\"tile {kind}\">{words}</span>{tied}</td></tr>\n"
-        )
+        html! {
+            tr {
+                th scope="row" {
+                    a href={ "#" (anchor) } { (subject::short(self.subject)) }
+                    " "
+                    small class="promise" { (subject::promise(self.subject)) }
+                }
+                td { strong { (self.leader) } " " small { (self.rate) } }
+                td { (self.factor) }
+                td {
+                    span class={ "tile " (kind) } { (words) }
+                    @if !self.tied.is_empty() { " " small { (self.tied) } }
+                }
+            }
+        }
     }
 }
 

@@ -74,9 +74,9 @@ fn blocks(
         let text = "The null engine stores nothing. Its figures show the cost of the harness and \
             are not ranked.";
         blocks.push(Block::Text(text.to_owned()));
-        blocks.push(Block::Table(
-            columns::harness(ranking).captioned("Null engine"),
-        ));
+        let caption = if only_harness { "" } else { "Null engine" };
+        let table = columns::harness(ranking).captioned(caption);
+        blocks.push(Block::Table(table));
     }
     blocks.extend(not_comparable(ranking));
     blocks.extend(explained(ranking));

@@ -140,7 +140,7 @@ fn the_page_says_in_words_what_was_found_and_what_went_wrong() {
         "worker 2 was killed by SIGKILL",
         "The run has not finished",
         "git checkout 0123abc",
-        "trueput run &#39;plans/first look.toml&#39;",
+        "trueput run 'plans/first look.toml'",
         "--knob lmdb.map_size=1073741824",
     ] {
         assert!(page.contains(words), "{words}");

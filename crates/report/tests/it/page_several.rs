@@ -142,11 +142,7 @@ fn it_says_what_the_terminal_says_of_the_same_runs() {
     let markdown = merge::render(&runs, Format::Markdown, Style::default());
     let tables = markdown.lines().filter(|line| line.starts_with("| "));
     let cells = tables.flat_map(|line| line.split('|').map(str::trim));
-    let escaped = |cell: &str| {
-        cell.replace('\\', "")
-            .replace('&', "&amp;")
-            .replace('\'', "&#39;")
-    };
+    let escaped = |cell: &str| cell.replace('\\', "").replace('&', "&amp;");
     let mut seen = 0;
     for cell in cells.filter(|cell| !cell.is_empty() && !cell.contains("--")) {
         assert!(page.contains(&escaped(cell)), "{cell}");

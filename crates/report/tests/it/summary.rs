@@ -14,7 +14,7 @@ fn summary(report: &Run) -> String {
     let start = page.find(">In short</h2>").unwrap();
     let section = &page[start..];
     let section = &section[..section.find("</section>").unwrap()];
-    section.replace("&#39;", "'").replace('\n', " ")
+    section.to_owned()
 }
 
 /// A trial of a contender, one cell each.

@@ -2,6 +2,7 @@
 
 use super::percent;
 use crate::chart::Unit;
+use maud::{Markup, html};
 
 /// Powers of 1,024 with their names.
 const SIZES: [(f64, &str); 5] = [
@@ -122,34 +123,34 @@ pub(super) fn even(unit: Unit, figures: &[f64], from: f64, to: f64) -> Vec<Tick>
 
 /// The texts of an axis along the bottom, and its label. Every second text is left out where the
 /// chart is narrow.
-pub(super) fn bottom(ticks: &[Tick], label: &str) -> String {
-    let text = |(index, tick): (usize, &Tick)| {
-        let anchor = match tick.at {
-            at if at < 0.02 => " text-anchor=\"start\"",
-            at if at > 0.98 => " text-anchor=\"end\"",
-            _ => "",
-        };
-        // From the end, whose text stands wholly before its tick: the first one's is short.
-        let from_end = ticks.len() - 1 - index;
-        let spare = if index > 0 && from_end % 2 == 1 {
-            " class=\"odd\""
-        } else {
-            ""
-        };
-        let (at, text) = (percent(tick.at), super::super::blocks::escaped(&tick.text));
-        format!("<text x=\"{at}\" y=\"14\"{anchor}{spare}>{text}</text>")
+pub(super) fn bottom(ticks: &[Tick], label: &str) -> Markup {
+    let anchor = |tick: &Tick| match tick.at {
+        at if at < 0.02 => Some("start"),
+        at if at > 0.98 => Some("end"),
+        _ => None,
     };
-    let texts: String = ticks.iter().enumerate().map(text).collect();
-    format!("{texts}<text x=\"50%\" y=\"31\" class=\"label\">{label}</text>")
+    // From the end, whose text stands wholly before its tick: the first one's is short.
+    let from_end = |index: usize| ticks.len() - 1 - index;
+    let odd = |index: usize| (index > 0 && from_end(index) % 2 == 1).then_some("odd");
+    html! {
+        @for (index, tick) in ticks.iter().enumerate() {
+            text x=(percent(tick.at)) y="14" text-anchor=[anchor(tick)] class=[odd(index)] {
+                (tick.text)
+            }
+        }
+        text x="50%" y="31" class="label" { (label) }
+    }
 }
 
 /// The lines of an axis along the bottom, from top to bottom of the figure that holds them.
-pub(super) fn upright(ticks: &[Tick]) -> String {
-    let line = |tick: &Tick| {
-        let at = percent(tick.at);
-        format!("<line x1=\"{at}\" x2=\"{at}\" y1=\"0\" y2=\"100%\"/>")
-    };
-    ticks.iter().map(line).collect()
+pub(super) fn upright(ticks: &[Tick]) -> Markup {
+    html! { @for tick in ticks { (upright_line(tick.at, None)) } }
+}
+
+/// A line from top to bottom of the figure that holds it.
+pub(super) fn upright_line(at: f64, class: Option<&str>) -> Markup {
+    let at = percent(at);
+    html! { line class=[class] x1=(at) x2=(at) y1="0" y2="100%" {} }
 }
 
 #[cfg(test)]
@@ -179,7 +180,7 @@ mod tests {
         for count in 2..8 {
             let figures: Vec<f64> = (0..count).map(f64::from).collect();
             let end = figures[figures.len() - 1];
-            let drawn = bottom(&even(Unit::Number, &figures, 0.0, end), "");
+            let drawn = bottom(&even(Unit::Number, &figures, 0.0, end), "").into_string();
             let texts: Vec<_> = drawn.split("<text ").skip(1).collect();
             let shown = (0..figures.len()).filter(|at| !texts[*at].contains("class=\"odd\""));
             let shown: Vec<_> = shown.collect();

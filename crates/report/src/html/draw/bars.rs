@@ -5,7 +5,7 @@ use super::legend::paint;
 use super::looks::Looks;
 use super::{MOST_DRAWN, percent};
 use crate::chart::{Chart, Group, Unit};
-use crate::html::blocks::escaped;
+use maud::{Markup, html};
 use trueput_findings::units::{bytes, nanoseconds, number, per_cent, seconds, whole};
 
 /// The height of a row, pixels: its name and figure, and what is drawn below them.
@@ -27,12 +27,12 @@ struct Row {
     group: usize,
     name: String,
     /// What stands before the name.
-    key: String,
+    key: Markup,
     /// The figure on the right, and a shorter one for narrow charts where it is long.
     told: String,
     told_short: Option<String>,
     /// What is drawn below.
-    body: String,
+    body: Markup,
 }
 
 /// A name that has no room keeps its beginning and its end: either may tell contenders apart.
@@ -48,94 +48,73 @@ fn shortened(name: &str, most: usize) -> String {
 }
 
 /// A text in a wide chart, and in a narrow one where that is another.
-fn by_width(attributes: &str, class: &str, wide: &str, narrow: &str) -> String {
-    let text = |class: &str, text: &str| {
-        let class = match class.trim() {
-            "" => String::new(),
-            class => format!(" class=\"{class}\""),
-        };
-        format!("<text {attributes}{class}>{}</text>", escaped(text))
+fn by_width(x: &str, class: Option<&str>, wide: &str, narrow: &str) -> Markup {
+    let classes = |width: &str| match class {
+        Some(class) => format!("{class} {width}"),
+        None => width.to_owned(),
     };
-    match wide == narrow {
-        true => text(class, wide),
-        false => text(&format!("{class} wide"), wide) + &text(&format!("{class} narrow"), narrow),
+    html! {
+        @if wide == narrow {
+            text x=(x) y="13" class=[class] { (wide) }
+        } @else {
+            text x=(x) y="13" class=(classes("wide")) { (wide) }
+            text x=(x) y="13" class=(classes("narrow")) { (narrow) }
+        }
     }
 }
 
 impl Row {
-    fn drawn(&self, place: usize) -> String {
-        let Row {
-            group, key, body, ..
-        } = self;
-        let x = if key.is_empty() { 0 } else { 14 };
-        let name = by_width(
-            &format!("x=\"{x}\" y=\"13\""),
-            "",
-            &shortened(&self.name, LONG),
-            &shortened(&self.name, SHORT),
-        );
+    fn drawn(&self, place: usize) -> Markup {
+        let x = if self.key.0.is_empty() { "0" } else { "14" };
+        let name = |most| shortened(&self.name, most);
         let short = self.told_short.as_ref().unwrap_or(&self.told);
-        let told = by_width("x=\"100%\" y=\"13\"", "told", &self.told, short);
-        let (title, y) = (escaped(&self.name), place * ROW);
-        format!(
-            "<svg class=\"row\" y=\"{y}\" height=\"{ROW}\" data-group=\"{group}\">\
-             <title>{title}</title>{key}{name}{told}{body}</svg>\n"
-        )
+        html! {
+            svg class="row" y=(place * ROW) height=(ROW) data-group=(self.group) {
+                title { (self.name) }
+                (self.key)
+                (by_width(x, None, &name(LONG), &name(SHORT)))
+                (by_width("100%", Some("told"), &self.told, short))
+                (self.body)
+            }
+        }
     }
 }
 
 /// Rows above an axis, with lines at its ticks; `reference` is marked through all rows.
-fn frame(rows: &[Row], ticks: &[Tick], label: &str, reference: Option<f64>) -> String {
+fn frame(rows: &[Row], ticks: &[Tick], label: &str, reference: Option<f64>) -> Markup {
     let height = rows.len() * ROW;
-    let whole = height + AXIS;
-    let mut lines = axis::upright(ticks);
-    if let Some(at) = reference {
-        let at = percent(at);
-        lines += &format!("<line class=\"leader\" x1=\"{at}\" x2=\"{at}\" y1=\"0\" y2=\"100%\"/>");
+    html! {
+        svg class="plot rows" width="100%" height=(height + AXIS) {
+            svg class="grid" height=(height) {
+                (axis::upright(ticks))
+                @if let Some(at) = reference { (axis::upright_line(at, Some("leader"))) }
+            }
+            @for (at, row) in rows.iter().enumerate() { (row.drawn(at)) }
+            svg class="axis" y=(height) height=(AXIS) { (axis::bottom(ticks, label)) }
+        }
     }
-    let drawn = rows.iter().enumerate().map(|(at, row)| row.drawn(at));
-    format!(
-        "<svg class=\"plot rows\" width=\"100%\" height=\"{whole}\">\n\
-         <svg class=\"grid\" height=\"{height}\">{lines}</svg>\n{}\
-         <svg class=\"axis\" y=\"{height}\" height=\"{AXIS}\">{}</svg>\n</svg>\n",
-        drawn.collect::<String>(),
-        axis::bottom(ticks, label)
-    )
 }
 
-fn bar(from: f64, to: f64, height: usize, paint: &str, title: &str) -> String {
+fn bar(from: f64, to: f64, height: usize, paint: &str, title: Option<&str>) -> Markup {
     let (x, width) = (percent(from), percent((to - from).max(0.0)));
-    let title = match title {
-        "" => String::new(),
-        title => format!("<title>{}</title>", escaped(title)),
-    };
-    match title.is_empty() {
-        true => format!(
-            "<rect class=\"bar\" x=\"{x}\" y=\"19\" width=\"{width}\" height=\"{height}\" fill=\"{paint}\"/>"
-        ),
-        false => format!(
-            "<rect class=\"bar\" x=\"{x}\" y=\"19\" width=\"{width}\" height=\"{height}\" \
-             fill=\"{paint}\">{title}</rect>"
-        ),
+    html! {
+        rect class="bar" x=(x) y="19" width=(width) height=(height) fill=(paint) {
+            @if let Some(title) = title { title { (title) } }
+        }
     }
 }
 
 /// An interval as a line with ends; one that goes on beyond the chart has no end there.
-fn interval(low: f64, high: f64, y: usize) -> String {
-    let (top, bottom) = (y - 3, y + 3);
-    let end = |at: f64| match (0.0..=1.0).contains(&at) {
-        true => {
-            let at = percent(at);
-            format!("<line x1=\"{at}\" x2=\"{at}\" y1=\"{top}\" y2=\"{bottom}\"/>")
-        }
-        false => String::new(),
-    };
+fn interval(low: f64, high: f64, y: usize) -> Markup {
     let (from, to) = (percent(low.clamp(0.0, 1.0)), percent(high.clamp(0.0, 1.0)));
-    format!(
-        "<g class=\"interval\"><line x1=\"{from}\" x2=\"{to}\" y1=\"{y}\" y2=\"{y}\"/>{}{}</g>",
-        end(low),
-        end(high)
-    )
+    let ends = [low, high].into_iter();
+    let ends = ends.filter(|at| (0.0..=1.0).contains(at)).map(percent);
+    html! {
+        g class="interval" {
+            line x1=(from) x2=(to) y1=(y) y2=(y) {}
+            @for at in ends { line x1=(at) x2=(at) y1=(y - 3) y2=(y + 3) {} }
+        }
+    }
 }
 
 fn drawn(chart: &Chart) -> impl Iterator<Item = (usize, &Group)> {
@@ -177,28 +156,28 @@ fn longest(chart: &Chart) -> f64 {
 }
 
 /// Median rates as bars; below each its repeats as points and the interval that its verdict used.
-pub(super) fn rates(chart: &Chart, looks: &Looks) -> String {
+pub(super) fn rates(chart: &Chart, looks: &Looks) -> Markup {
     let most = longest(chart);
     let unit = chart.columns.first().map_or(Unit::Number, |one| one.unit);
     let ticks = axis::from_zero(unit, most, TICKS);
     let end = ticks.last().copied().unwrap_or(1.0);
     let row = |(group, one): (usize, &Group)| {
         let look = looks.look(&one.name);
-        let (paint, shape) = (look.paint(), look.shape);
         let figures = one.rows.first().map(Vec::as_slice).unwrap_or_default();
         let median = figure(figures, 0).unwrap_or_default();
-        let mut body = bar(0.0, median / end, 9, &paint, "");
-        if let (Some(low), Some(high)) = (figure(figures, 1), figure(figures, 2)) {
-            body += &interval(low / end, high / end, 34);
-        }
-        for repeat in figures.iter().skip(3).flatten() {
-            let at = percent(repeat / end);
-            body += &format!("<circle class=\"repeat\" cx=\"{at}\" cy=\"34\" r=\"2.5\"/>");
-        }
+        let range = figure(figures, 1).zip(figure(figures, 2));
+        let repeats = figures.iter().skip(3).flatten();
+        let body = html! {
+            (bar(0.0, median / end, 9, &look.paint(), None))
+            @if let Some((low, high)) = range { (interval(low / end, high / end, 34)) }
+            @for repeat in repeats {
+                circle class="repeat" cx=(percent(repeat / end)) cy="34" r="2.5" {}
+            }
+        };
         Row {
             group,
             name: one.name.clone(),
-            key: format!("<use href=\"#k{shape}\" x=\"5\" y=\"9\" fill=\"{paint}\"/>"),
+            key: look.mark("5", "9", true),
             told: in_full(unit, median),
             told_short: None,
             body,
@@ -206,17 +185,12 @@ pub(super) fn rates(chart: &Chart, looks: &Looks) -> String {
     };
     let rows: Vec<_> = drawn(chart).map(row).collect();
     let reference = chart.reference.map(|leader| leader / end);
-    let label = escaped(&chart.label);
-    frame(
-        &rows,
-        &axis::even(unit, &ticks, 0.0, end),
-        &label,
-        reference,
-    )
+    let ticks = axis::even(unit, &ticks, 0.0, end);
+    frame(&rows, &ticks, &chart.label, reference)
 }
 
 /// A bar a group, of parts beside each other.
-pub(super) fn stack(chart: &Chart) -> String {
+pub(super) fn stack(chart: &Chart) -> Markup {
     let sum = |group: &Group| group.rows.iter().flatten().flatten().sum::<f64>();
     let unit = chart.columns.first().map_or(Unit::Number, |one| one.unit);
     let most = chart.groups.iter().map(sum).fold(0.0, f64::max);
@@ -224,23 +198,34 @@ pub(super) fn stack(chart: &Chart) -> String {
     let end = ticks.last().copied().unwrap_or(1.0);
     let row = |(group, one): (usize, &Group)| {
         let mut from = 0.0;
-        let mut body = String::new();
+        let mut bars = Vec::new();
         for (part, figure) in one.rows.iter().flatten().enumerate() {
             let to = from + figure.unwrap_or_default();
-            body += &bar(from / end, to / end, 14, &format!("var(--c{part})"), "");
+            bars.push(bar(
+                from / end,
+                to / end,
+                14,
+                &format!("var(--c{part})"),
+                None,
+            ));
             from = to;
         }
-        plain(group, one, in_full(unit, from), body)
+        plain(group, one, in_full(unit, from), together(&bars))
     };
     let rows: Vec<_> = drawn(chart).map(row).collect();
     frame(&rows, &axis::even(unit, &ticks, 0.0, end), "", None)
 }
 
-fn plain(group: usize, one: &Group, told: String, body: String) -> Row {
+/// The bars of a row.
+fn together(bars: &[Markup]) -> Markup {
+    html! { @for bar in bars { (bar) } }
+}
+
+fn plain(group: usize, one: &Group, told: String, body: Markup) -> Row {
     Row {
         group,
         name: one.name.clone(),
-        key: String::new(),
+        key: html! {},
         told,
         told_short: None,
         body,
@@ -248,10 +233,10 @@ fn plain(group: usize, one: &Group, told: String, body: String) -> Row {
 }
 
 /// A bar a trial, of the shares of its time that each word had; the largest is told.
-pub(super) fn shares(chart: &Chart) -> String {
+pub(super) fn shares(chart: &Chart) -> Markup {
     let row = |(group, one): (usize, &Group)| {
         let mut from = 0.0;
-        let mut body = String::new();
+        let mut bars = Vec::new();
         let mut largest = ("", 0.0);
         for (figure, word) in one.rows.iter().flatten().zip(&chart.words) {
             let share = figure.unwrap_or_default();
@@ -259,7 +244,13 @@ pub(super) fn shares(chart: &Chart) -> String {
                 continue;
             }
             let title = format!("{}: {}", word.text, per_cent(share));
-            body += &bar(from, from + share, 14, &paint(word.color), &title);
+            bars.push(bar(
+                from,
+                from + share,
+                14,
+                &paint(word.color),
+                Some(&title),
+            ));
             from += share;
             if share > largest.1 {
                 largest = (word.text, share);
@@ -268,7 +259,12 @@ pub(super) fn shares(chart: &Chart) -> String {
         let share = per_cent(largest.1);
         Row {
             told_short: Some(share.clone()),
-            ..plain(group, one, format!("{} {share}", largest.0), body)
+            ..plain(
+                group,
+                one,
+                format!("{} {share}", largest.0),
+                together(&bars),
+            )
         }
     };
     let rows: Vec<_> = drawn(chart).map(row).collect();
@@ -278,13 +274,13 @@ pub(super) fn shares(chart: &Chart) -> String {
 }
 
 /// A bar a group over its time, cut into stretches that each have a word.
-pub(super) fn stretches(chart: &Chart) -> String {
+pub(super) fn stretches(chart: &Chart) -> Markup {
     let ends = chart.groups.iter().flat_map(|group| &group.rows);
     let longest = ends.filter_map(|row| figure(row, 1)).fold(0.0, f64::max);
     let figures = axis::from_zero(Unit::Seconds, longest, TICKS);
     let end = figures.last().copied().unwrap_or(1.0);
     let row = |(group, one): (usize, &Group)| {
-        let mut body = String::new();
+        let mut bars = Vec::new();
         let mut last = 0.0_f64;
         for row in &one.rows {
             let at = |column| figure(row, column).unwrap_or_default();
@@ -293,10 +289,11 @@ pub(super) fn stretches(chart: &Chart) -> String {
                 continue;
             };
             let title = format!("{}, {} to {}", word.text, seconds(from), seconds(to));
-            body += &bar(from / end, to / end, 14, &paint(word.color), &title);
+            let paint = paint(word.color);
+            bars.push(bar(from / end, to / end, 14, &paint, Some(&title)));
             last = last.max(to);
         }
-        plain(group, one, seconds(last), body)
+        plain(group, one, seconds(last), together(&bars))
     };
     let rows: Vec<_> = drawn(chart).map(row).collect();
     let ticks = axis::even(Unit::Seconds, &figures, 0.0, end);
@@ -304,7 +301,7 @@ pub(super) fn stretches(chart: &Chart) -> String {
 }
 
 /// A point a group with its interval, on a log scale on which 1 is marked.
-pub(super) fn ratios(chart: &Chart) -> String {
+pub(super) fn ratios(chart: &Chart) -> Markup {
     let figures = chart.groups.iter().flat_map(|group| &group.rows);
     let figures: Vec<f64> = figures.flatten().flatten().copied().collect();
     let positive = || figures.iter().copied().filter(|figure| *figure > 0.0);
@@ -320,12 +317,11 @@ pub(super) fn ratios(chart: &Chart) -> String {
     let row = |(group, one): (usize, &Group)| {
         let figures = one.rows.first().map(Vec::as_slice).unwrap_or_default();
         let ratio = figure(figures, 0).unwrap_or_default();
-        let mut body = String::new();
-        if let (Some(low), Some(high)) = (figure(figures, 1), figure(figures, 2)) {
-            body += &interval(place(low), place(high), 27);
-        }
-        let at = percent(place(ratio));
-        body += &format!("<circle class=\"ratio\" cx=\"{at}\" cy=\"27\" r=\"5\"/>");
+        let range = figure(figures, 1).zip(figure(figures, 2));
+        let body = html! {
+            @if let Some((low, high)) = range { (interval(place(low), place(high), 27)) }
+            circle class="ratio" cx=(percent(place(ratio))) cy="27" r="5" {}
+        };
         plain(group, one, in_full(Unit::Times, ratio), body)
     };
     let rows: Vec<_> = drawn(chart).map(row).collect();

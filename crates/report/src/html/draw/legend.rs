@@ -2,35 +2,35 @@
 
 use super::MOST_DRAWN;
 use super::looks::{COLORS, Looks};
-use crate::chart::{Chart, Kind};
-use crate::html::blocks::escaped;
+use crate::chart::{Chart, Column, Group, Kind, Word};
+use maud::{Markup, html};
 
 /// A legend; empty where the drawing names everything itself.
-pub(super) fn of(chart: &Chart, looks: &Looks) -> String {
-    let entries: Vec<String> = match chart.kind {
+pub(super) fn of(chart: &Chart, looks: &Looks) -> Markup {
+    let entries: Vec<Markup> = match chart.kind {
         Kind::Bars | Kind::Ratios => Vec::new(),
         Kind::Stack if chart.columns.len() < 2 => Vec::new(),
         Kind::Stack => {
-            let part = |(index, column): (usize, &crate::chart::Column)| {
+            let part = |(index, column): (usize, &Column)| {
                 let title = column.title.split(',').next().unwrap_or_default();
                 patch(title, &format!("var(--c{index})"))
             };
             chart.columns.iter().enumerate().map(part).collect()
         }
         Kind::Shares | Kind::Stretches => {
-            let word = |word: &crate::chart::Word| patch(word.text, &paint(word.color));
+            let word = |word: &Word| patch(word.text, &paint(word.color));
             chart.words.iter().map(word).collect()
         }
         Kind::Timeline | Kind::Percentiles | Kind::Scaling => {
             let groups = chart.groups.iter().take(MOST_DRAWN).enumerate();
-            let entry =
-                |(index, group): (usize, &crate::chart::Group)| line(index, &group.name, looks);
+            let entry = |(index, group): (usize, &Group)| line(index, &group.name, looks);
             groups.map(entry).collect()
         }
     };
-    match entries.is_empty() {
-        true => String::new(),
-        false => format!("<ul class=\"legend\">\n{}</ul>\n", entries.concat()),
+    html! {
+        @if !entries.is_empty() {
+            ul class="legend" { @for entry in &entries { (entry) } }
+        }
     }
 }
 
@@ -42,21 +42,26 @@ pub(super) fn paint(color: usize) -> String {
     }
 }
 
-fn patch(name: &str, paint: &str) -> String {
-    let name = escaped(name);
-    format!(
-        "<li><svg class=\"key\" width=\"14\" height=\"12\" aria-hidden=\"true\">\
-         <rect y=\"1\" width=\"12\" height=\"10\" fill=\"{paint}\"/></svg>{name}</li>\n"
-    )
+fn patch(name: &str, paint: &str) -> Markup {
+    html! {
+        li {
+            svg class="key" width="14" height="12" aria-hidden="true" {
+                rect y="1" width="12" height="10" fill=(paint) {}
+            }
+            (name)
+        }
+    }
 }
 
-fn line(index: usize, name: &str, looks: &Looks) -> String {
+fn line(index: usize, name: &str, looks: &Looks) -> Markup {
     let look = looks.look(name);
-    let (paint, dashing, shape) = (look.paint(), look.dashing(), look.shape);
-    let name = escaped(name);
-    format!(
-        "<li data-group=\"{index}\"><svg class=\"key\" width=\"34\" height=\"12\" \
-         aria-hidden=\"true\"><path class=\"line\" d=\"M1 6h30\" stroke=\"{paint}\"{dashing}/>\
-         <use href=\"#k{shape}\" x=\"16\" y=\"6\" fill=\"{paint}\"/></svg>{name}</li>\n"
-    )
+    html! {
+        li data-group=(index) {
+            svg class="key" width="34" height="12" aria-hidden="true" {
+                path class="line" d="M1 6h30" stroke=(look.paint()) stroke-dasharray=[look.dash] {}
+                (look.mark("16", "6", true))
+            }
+            (name)
+        }
+    }
 }

@@ -1,10 +1,10 @@
 //! Charts of a line a group: rates over time, times by percentile, rates by workers.
 
 use super::axis::{self, Tick};
-use super::looks::Looks;
+use super::looks::{Look, Looks};
 use super::{MOST_DRAWN, percent};
-use crate::chart::{Chart, Group, Unit};
-use crate::html::blocks::escaped;
+use crate::chart::{Chart, Group, Kind, Mark, Unit};
+use maud::{Markup, html};
 use trueput_findings::units::seconds;
 
 /// The height of the area that lines are drawn in, pixels.
@@ -31,7 +31,7 @@ struct Line {
     line: Vec<Point>,
     marked: Vec<Point>,
     /// What else is drawn with it.
-    more: String,
+    more: Markup,
 }
 
 /// An axis on the left: its ticks as parts of the height from the bottom, and its label.
@@ -53,52 +53,64 @@ fn path(points: &[Point]) -> String {
     path
 }
 
-fn frame(chart: &Chart, looks: &Looks, lines: &[Line], bottom: &[Tick], side: &Side) -> String {
-    let whole = ABOVE + HEIGHT + BELOW;
-    let mut grid = String::new();
-    let mut texts = String::new();
-    for tick in &side.ticks {
-        let y = ABOVE as f64 + (1.0 - tick.at) * HEIGHT as f64;
-        let text = escaped(&tick.text);
-        grid += &format!("<line x1=\"0\" x2=\"100%\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>");
-        texts += &format!("<text x=\"0\" y=\"{:.1}\">{text}</text>", y - 4.0);
-    }
+fn frame(chart: &Chart, looks: &Looks, lines: &[Line], bottom: &[Tick], side: &Side) -> Markup {
     // The first line of a chart lies above the others.
-    let drawn = chart.groups.iter().take(MOST_DRAWN).zip(lines).enumerate();
-    let group = |(index, (group, line)): (usize, (&Group, &Line))| {
-        let look = looks.look(&group.name);
-        let (paint, dashing, shape) = (look.paint(), look.dashing(), look.shape);
-        let mark = |(x, y): &Point| {
-            let (x, y) = (percent(*x), percent(*y));
-            format!("<use href=\"#k{shape}\" x=\"{x}\" y=\"{y}\"/>")
-        };
-        let marks: String = line.marked.iter().map(mark).collect();
-        let (path, more) = (path(&line.line), &line.more);
-        format!(
-            "<g data-group=\"{index}\" fill=\"{paint}\" stroke=\"{paint}\">\
-             <svg viewBox=\"0 0 {STEPS} {STEPS}\" preserveAspectRatio=\"none\">\
-             <path class=\"line\" vector-effect=\"non-scaling-stroke\" d=\"{path}\"{dashing}/></svg>\
-             <g class=\"marks\">{marks}</g>{more}</g>\n"
-        )
-    };
-    let mut groups: Vec<_> = drawn.map(group).collect();
-    groups.reverse();
-    format!(
-        "<svg class=\"plot lines\" width=\"100%\" height=\"{whole}\">\n\
-         <g class=\"grid\">{grid}</g><g class=\"side\">{texts}\
-         <text x=\"0\" y=\"11\" class=\"label\">{}</text></g>\n\
-         <svg class=\"area\" x=\"44\" y=\"{ABOVE}\" width=\"87%\" height=\"{HEIGHT}\">\n{}</svg>\n\
-         <svg class=\"axis area\" x=\"44\" y=\"{}\" width=\"87%\" height=\"{BELOW}\">{}</svg>\n\
-         </svg>\n",
-        side.label,
-        groups.concat(),
-        ABOVE + HEIGHT + 2,
-        axis::bottom(bottom, &escaped(bottom_label(chart)))
-    )
+    let groups = chart.groups.iter().take(MOST_DRAWN).zip(lines).enumerate();
+    let groups: Vec<_> = groups.collect();
+    html! {
+        svg class="plot lines" width="100%" height=(ABOVE + HEIGHT + BELOW) {
+            (left(side))
+            svg class="area" x="44" y=(ABOVE) width="87%" height=(HEIGHT) {
+                @for (index, (group, line)) in groups.iter().rev() {
+                    (drawn(*index, line, looks.look(&group.name)))
+                }
+            }
+            svg class="axis area" x="44" y=(ABOVE + HEIGHT + 2) width="87%" height=(BELOW) {
+                (axis::bottom(bottom, bottom_label(chart)))
+            }
+        }
+    }
+}
+
+/// The lines at the ticks of the axis on the left, and what is written at them.
+fn left(side: &Side) -> Markup {
+    let place = |tick: &Tick| ABOVE as f64 + (1.0 - tick.at) * HEIGHT as f64;
+    html! {
+        g class="grid" {
+            @for tick in &side.ticks {
+                @let y = format!("{:.1}", place(tick));
+                line x1="0" x2="100%" y1=(y) y2=(y) {}
+            }
+        }
+        g class="side" {
+            @for tick in &side.ticks {
+                text x="0" y=(format_args!("{:.1}", place(tick) - 4.0)) { (tick.text) }
+            }
+            text x="0" y="11" class="label" { (side.label) }
+        }
+    }
+}
+
+/// A group's line, with its marks.
+fn drawn(index: usize, line: &Line, look: Look) -> Markup {
+    let paint = look.paint();
+    html! {
+        g data-group=(index) fill=(paint) stroke=(paint) {
+            svg viewBox=(format_args!("0 0 {STEPS} {STEPS}")) preserveAspectRatio="none" {
+                path class="line" vector-effect="non-scaling-stroke" d=(path(&line.line))
+                    stroke-dasharray=[look.dash] {}
+            }
+            g class="marks" {
+                @for (x, y) in &line.marked {
+                    (look.mark(&percent(*x), &percent(*y), false))
+                }
+            }
+            (line.more)
+        }
+    }
 }
 
 fn bottom_label(chart: &Chart) -> &'static str {
-    use crate::chart::Kind;
     match chart.kind {
         Kind::Percentiles => "percentile",
         Kind::Scaling => "workers",
@@ -160,7 +172,7 @@ fn height_at(line: &[Point], at: f64) -> f64 {
 }
 
 /// Rates over time, with what the engines did by themselves as dots on their lines.
-pub(super) fn timeline(chart: &Chart, looks: &Looks) -> String {
+pub(super) fn timeline(chart: &Chart, looks: &Looks) -> Markup {
     let groups: Vec<_> = chart.groups.iter().take(MOST_DRAWN).collect();
     let all: Vec<_> = groups
         .iter()
@@ -171,20 +183,17 @@ pub(super) fn timeline(chart: &Chart, looks: &Looks) -> String {
     let end = rates.last().copied().unwrap_or(1.0);
     let place = |(x, y): &Point| (x / longest, 1.0 - y / end);
     let line = |(points, group): (&Vec<Point>, &&Group)| {
-        let event = |mark: &crate::chart::Mark| {
+        let event = |mark: &Mark| {
             let (x, y) = place(&(mark.at_s, height_at(points, mark.at_s)));
             let title = format!("{}: {} at {}", group.name, mark.text, seconds(mark.at_s));
-            format!(
-                "<circle class=\"event\" cx=\"{}\" cy=\"{}\" r=\"3\"><title>{}</title></circle>",
-                percent(x),
-                percent(y),
-                escaped(&title)
-            )
+            html! {
+                circle class="event" cx=(percent(x)) cy=(percent(y)) r="3" { title { (title) } }
+            }
         };
         Line {
             line: points.iter().map(place).collect(),
             marked: points.last().map(place).into_iter().collect(),
-            more: group.marks.iter().map(event).collect(),
+            more: html! { @for mark in &group.marks { (event(mark)) } },
         }
     };
     let lines: Vec<_> = all.iter().zip(&groups).map(line).collect();
@@ -195,7 +204,7 @@ pub(super) fn timeline(chart: &Chart, looks: &Looks) -> String {
 
 /// Times by percentile: percentiles stand at the logarithm of what lies above them, the longest at
 /// the end.
-pub(super) fn percentiles(chart: &Chart, looks: &Looks) -> String {
+pub(super) fn percentiles(chart: &Chart, looks: &Looks) -> Markup {
     let groups = chart.groups.iter().take(MOST_DRAWN);
     let all: Vec<_> = groups.map(|group| pairs(group, 0, 1)).collect();
     let rows = || all.iter().flatten();
@@ -222,7 +231,7 @@ pub(super) fn percentiles(chart: &Chart, looks: &Looks) -> String {
         Line {
             marked: points.clone(),
             line: points,
-            more: String::new(),
+            more: html! {},
         }
     };
     let lines: Vec<_> = all.iter().map(line).collect();
@@ -249,7 +258,7 @@ pub(super) fn percentiles(chart: &Chart, looks: &Looks) -> String {
 }
 
 /// Rates by number of workers: what was measured as points, the law as a curve.
-pub(super) fn scaling(chart: &Chart, looks: &Looks) -> String {
+pub(super) fn scaling(chart: &Chart, looks: &Looks) -> Markup {
     let groups = || chart.groups.iter().take(MOST_DRAWN);
     let measured: Vec<_> = groups().map(|group| pairs(group, 0, 1)).collect();
     let law: Vec<_> = groups().map(|group| pairs(group, 0, 2)).collect();
@@ -265,7 +274,7 @@ pub(super) fn scaling(chart: &Chart, looks: &Looks) -> String {
     let line = |(points, curve): (&Vec<Point>, &Vec<Point>)| Line {
         line: curve.iter().map(place).collect(),
         marked: points.iter().map(place).collect(),
-        more: String::new(),
+        more: html! {},
     };
     let lines: Vec<_> = measured.iter().zip(&law).map(line).collect();
     let ticks: Vec<_> = axis::ticks(from, to, 6)

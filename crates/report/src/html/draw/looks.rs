@@ -2,6 +2,7 @@
 
 use super::MOST_DRAWN;
 use crate::chart::{Chart, Kind};
+use maud::{Markup, html};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The page's style has as many colors.
@@ -44,10 +45,10 @@ impl Look {
         format!("var(--c{})", self.color)
     }
 
-    /// The attribute of a dashed line; nothing for a solid one.
-    pub(super) fn dashing(self) -> String {
-        let attribute = |dash| format!(" stroke-dasharray=\"{dash}\"");
-        self.dash.map_or_else(String::new, attribute)
+    /// Its shape at a place; in its color where nothing around it has that.
+    pub(super) fn mark(self, x: &str, y: &str, is_painted: bool) -> Markup {
+        let paint = is_painted.then(|| self.paint());
+        html! { use href={ "#k" (self.shape) } x=(x) y=(y) fill=[paint] {} }
     }
 }
 

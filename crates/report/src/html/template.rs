@@ -1,0 +1,112 @@
+//! The frame of the page, and what stands in it without being escaped.
+
+use super::draw;
+use crate::chart::Chart;
+use base64::Engine;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use sha2::{Digest, Sha256};
+use trueput_record::text::{visible_json, visible_lines};
+
+const STYLE: &str = include_str!("../../assets/page.css");
+const SCRIPT: [&str; 6] = [
+    include_str!("../../assets/format.js"),
+    include_str!("../../assets/tables.js"),
+    include_str!("../../assets/export.js"),
+    include_str!("../../assets/charts.js"),
+    include_str!("../../assets/select.js"),
+    include_str!("../../assets/page.js"),
+];
+
+/// What stands in the frame.
+pub(super) struct PageParts<'a> {
+    pub title: &'a str,
+    /// The section before the table of contents.
+    pub first: Option<Markup>,
+    /// The points of the table of contents.
+    pub contents: Markup,
+    pub sections: Vec<Markup>,
+    pub charts: &'a [Chart],
+}
+
+/// The page, with every hidden character of its texts shown by its number: what a record holds is
+/// written by others.
+pub(super) fn page(parts: &PageParts<'_>) -> String {
+    let script = SCRIPT.concat();
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            (head(parts.title, &script))
+            body {
+                (body(parts))
+                script type="application/json" id="charts" { (PreEscaped(data(parts.charts))) }
+                script { (PreEscaped(&script)) }
+            }
+        }
+    };
+    visible_lines(&page.into_string()).into_owned() + "\n"
+}
+
+fn head(title: &str, script: &str) -> Markup {
+    let policy = format!(
+        "default-src 'none'; img-src data: blob:; base-uri 'none'; form-action 'none'; \
+         script-src {}; style-src {}",
+        integrity(script),
+        integrity(STYLE)
+    );
+    html! {
+        head {
+            meta charset="utf-8";
+            meta name="viewport" content="width=device-width, initial-scale=1";
+            meta name="color-scheme" content="light dark";
+            meta http-equiv="Content-Security-Policy" content=(policy);
+            title { "trueput: " (title) }
+            style { (PreEscaped(STYLE)) }
+        }
+    }
+}
+
+fn body(parts: &PageParts<'_>) -> Markup {
+    html! {
+        a class="skip" href="#main" { "To the results" }
+        (draw::shapes())
+        header { h1 { span class="program" { "trueput" } " " (parts.title) } }
+        main id="main" tabindex="-1" {
+            @if let Some(first) = &parts.first { (first) }
+            nav aria-label="Contents" {
+                details id="contents" open { summary { "Contents" } ol { (parts.contents) } }
+            }
+            @for section in &parts.sections { (section) }
+        }
+        footer { p { "Written by trueput." } }
+    }
+}
+
+/// The charts as JSON. In a script element only `</script` and `<!--` mean anything: no `<` is left.
+fn data(charts: &[Chart]) -> String {
+    let data = serde_json::to_string(charts).unwrap_or_default();
+    visible_json(&data).replace('<', "\\u003c")
+}
+
+/// The hash by which the page's content security policy admits its script and its style, which what
+/// was smuggled into the page has not.
+fn integrity(script: &str) -> String {
+    let hash = base64::engine::general_purpose::STANDARD.encode(Sha256::digest(script));
+    format!("'sha256-{hash}'")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_embedded_ends_its_element() {
+        for script in SCRIPT {
+            let script = script.to_lowercase();
+            assert!(!script.contains("</script") && !script.contains("<!--"));
+        }
+        // What shows hidden characters must leave both as their hashes say.
+        assert_eq!(visible_lines(&SCRIPT.concat()), SCRIPT.concat());
+        assert_eq!(visible_lines(STYLE), STYLE);
+        assert!(!STYLE.contains("</style"));
+    }
+}

@@ -42,9 +42,11 @@
 //! ```
 
 mod read;
+mod step;
 
-pub use crate::ablation::{AblationKind, Step};
+pub use crate::ablation::AblationKind;
 pub use crate::conditions::{CONDITIONS, Condition, ConditionLists, check_rate};
+pub use step::Step;
 
 use crate::trial::Settings;
 use crate::value::format_bytes;

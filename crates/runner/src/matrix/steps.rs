@@ -7,7 +7,8 @@ use trueput_engine::{Durability, Engine};
 use trueput_host::placement;
 use trueput_host::trial_file_system::{self, FileSystemError};
 use trueput_record::TrialSpec;
-use trueput_record::ablation::{AblationKind, AblationStep, BASE, Step};
+use trueput_record::ablation::{AblationKind, AblationStep, BASE};
+use trueput_record::plan::Step;
 use trueput_record::plan::UnsupportedPolicy;
 use trueput_record::trial::Settings;
 

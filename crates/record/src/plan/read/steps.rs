@@ -2,8 +2,8 @@
 
 use super::{Item, Reader};
 use crate::Error;
-use crate::ablation::{BASE, Step};
-use crate::plan::{CONDITIONS, ConditionLists, Origin, PlanFile};
+use crate::ablation::BASE;
+use crate::plan::{CONDITIONS, ConditionLists, Origin, PlanFile, Step};
 use crate::trial::Settings;
 use std::collections::BTreeMap;
 use toml::de::DeTable;

@@ -2,7 +2,7 @@
 
 use super::*;
 use trueput_engine::Dialect;
-use trueput_record::ablation::Step;
+use trueput_record::plan::Step;
 
 /// Has write batches alone.
 const BATCHES: DescribedEngine = DescribedEngine {

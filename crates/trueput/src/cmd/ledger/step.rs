@@ -1,7 +1,8 @@
 //! A step of a ledger as the command line gives it.
 
 use trueput_record::Value;
-use trueput_record::ablation::{BASE, Step};
+use trueput_record::ablation::BASE;
+use trueput_record::plan::Step;
 use trueput_record::plan::{Condition, ConditionLists, PRESENT_ENGINES, PlanFile};
 use trueput_record::suggest::did_you_mean;
 use trueput_runner::Registry;

@@ -15,6 +15,8 @@ pub mod placement;
 pub mod pressure;
 pub mod process;
 pub mod process_tree;
+pub mod run_marker;
+pub mod run_work_folder;
 pub mod service;
 mod topology;
 pub mod trial_file_system;

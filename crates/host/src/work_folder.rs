@@ -10,8 +10,6 @@
 //!
 //! Nothing outside `WORK/RUN` is ever removed but folders that trueput created and that are empty.
 
-use super::trial_file_system;
-use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -23,10 +21,6 @@ const MARKER_FIRST_LINE: &str =
 const FORMER_MARKER_FIRST_LINE: &str =
     "This is a work folder of trueput: it makes databases here and removes them.";
 const CREATED: &str = "created: ";
-const RUN_MARKER: &str = ".trueput-run";
-const RUN_MAGIC: &str = "The trueput run of this name creates databases here and removes them";
-/// The text that earlier versions wrote.
-const FORMER_RUN_MAGIC: &str = "trueput's run of this name makes databases here and removes them";
 
 /// Why a work folder cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -147,188 +141,8 @@ impl WorkFolder {
     }
 }
 
-/// The folder of one run in a work folder. What is left in it is removed when it is closed, unless
-/// it is to be kept.
-#[derive(Debug)]
-pub struct RunWorkFolder {
-    work: WorkFolder,
-    path: PathBuf,
-    /// Locked, so that no other run of that name works here.
-    _lock: fs::File,
-}
-
-impl RunWorkFolder {
-    /// Makes the folder of the run `name`, or takes up the one that an earlier part of the run
-    /// left.
-    ///
-    /// # Errors
-    /// A [`WorkFolderError`].
-    pub fn open(work: WorkFolder, name: impl AsRef<Path>) -> Result<Self, WorkFolderError> {
-        let path = work.path().join(name.as_ref());
-        match make_folder(&path)
-            .and_then(|()| lock(&path))
-            .and_then(|lock| {
-                RunMarker::write(&path)?;
-                Ok(lock)
-            }) {
-            Ok(lock) => Ok(Self {
-                work,
-                path,
-                _lock: lock,
-            }),
-            Err(message) => Err(WorkFolderError { path, message }),
-        }
-    }
-
-    /// Returns the type of its file system, such as `ext4`.
-    pub fn file_system(&self) -> String {
-        crate::file_system(&self.path).kind
-    }
-
-    /// Creates the folder of a trial's database, and says whether an earlier attempt left something
-    /// in it.
-    ///
-    /// # Errors
-    /// A sentence, where it cannot be made.
-    pub fn trial_folder(&self, id: &str) -> Result<(PathBuf, bool), String> {
-        let path = self.path.join(id);
-        make_folder(&path).map_err(|message| format!("{}: {message}", path.display()))?;
-        let empty = is_empty(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        Ok((path, !empty))
-    }
-
-    /// Removes a trial's folder and the file systems made in it.
-    ///
-    /// # Errors
-    /// A sentence, where something cannot be removed.
-    pub fn remove_trial(&self, id: &str) -> Result<(), String> {
-        let path = self.path.join(id);
-        trial_file_system::remove(&path)?;
-        match fs::remove_dir_all(&path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                Err(format!("cannot remove {}: {error}", path.display()))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Unmounts the file systems of a trial whose database is kept; the images stay.
-    ///
-    /// # Errors
-    /// A sentence, where something cannot be unmounted.
-    pub fn unmount_trial(&self, id: &str) -> Result<(), String> {
-        trial_file_system::unmount_all(&self.path.join(id))
-    }
-
-    /// Leaves the work folder as it was found, except for databases that are kept.
-    pub fn close(self) {
-        let _ = fs::remove_file(self.path.join(RUN_MARKER));
-        // Fails where a database is kept, as it should.
-        let _ = fs::remove_dir(&self.path);
-        self.work.release();
-    }
-}
-
-/// The marker of a run that is active or was killed. A run that ends removes its marker.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RunMarker {
-    magic: String,
-    /// The folder itself: a mark that was copied elsewhere is none.
-    folder: PathBuf,
-    /// The process of the run.
-    pub pid: u32,
-}
-
-impl RunMarker {
-    fn write(folder: &Path) -> Result<(), String> {
-        let mark = Self {
-            magic: RUN_MAGIC.to_owned(),
-            folder: folder.to_owned(),
-            pid: std::process::id(),
-        };
-        let text = serde_json::to_vec(&mark).map_err(|error| error.to_string())?;
-        fs::write(folder.join(RUN_MARKER), text).map_err(|error| format!("cannot be used: {error}"))
-    }
-
-    /// Reads the marker of a run's folder; `None` where it has none.
-    pub fn read(folder: &Path) -> Option<Self> {
-        let path = folder.join(RUN_MARKER);
-        let plain = fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_file());
-        let text = plain.then(|| fs::read(&path).ok())??;
-        let mark: Self = serde_json::from_slice(&text).ok()?;
-        let is_ours = [RUN_MAGIC, FORMER_RUN_MAGIC].contains(&mark.magic.as_str());
-        (is_ours && mark.folder == folder).then_some(mark)
-    }
-
-    /// Whether the run is still active in its folder.
-    pub fn is_active(&self, folder: &Path) -> bool {
-        self.lock(folder).is_err()
-    }
-
-    /// Locks the folder of a run that has ended.
-    ///
-    /// # Errors
-    /// A sentence, where the run is at work.
-    pub fn lock(&self, folder: &Path) -> Result<fs::File, String> {
-        let lock = fs::File::open(folder).map_err(|error| error.to_string())?;
-        let at_work = || {
-            format!(
-                "{}: the run is active (process {})",
-                folder.display(),
-                self.pid
-            )
-        };
-        match lock.try_lock() {
-            Ok(()) => Ok(lock),
-            Err(fs::TryLockError::WouldBlock) => Err(at_work()),
-            // Without locks, a process of that number is taken for the run.
-            Err(fs::TryLockError::Error(_)) => {
-                let is_alive = Path::new(&format!("/proc/{}", self.pid)).exists();
-                (!is_alive).then_some(lock).ok_or_else(at_work)
-            }
-        }
-    }
-
-    /// Removes the marker.
-    ///
-    /// # Errors
-    /// A sentence.
-    pub fn remove(&self, folder: &Path) -> Result<(), String> {
-        let path = folder.join(RUN_MARKER);
-        fs::remove_file(&path).map_err(|error| format!("cannot remove {}: {error}", path.display()))
-    }
-}
-
-/// Locks a folder for as long as the file lives.
-fn lock(path: &Path) -> Result<fs::File, String> {
-    let folder = fs::File::open(path).map_err(|error| format!("cannot be opened: {error}"))?;
-    match folder.try_lock() {
-        Err(fs::TryLockError::WouldBlock) => Err(
-            "another run of that name is active here: name another work directory, or wait until \
-             it has finished"
-                .to_owned(),
-        ),
-        // A file system that has no locks is no reason not to measure on it.
-        Ok(()) | Err(fs::TryLockError::Error(_)) => Ok(folder),
-    }
-}
-
-/// Makes a folder, or finds that it is one already; a link is none.
-fn make_folder(path: &Path) -> Result<(), String> {
-    match fs::create_dir(path) {
-        Ok(()) => Ok(()),
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            let metadata = fs::symlink_metadata(path).map_err(|error| error.to_string())?;
-            let folder = metadata.is_dir();
-            folder
-                .then_some(())
-                .ok_or_else(|| "exists and is not a directory".to_owned())
-        }
-        Err(error) => Err(format!("cannot be made: {error}")),
-    }
-}
-
-fn is_empty(path: &Path) -> std::io::Result<bool> {
+/// Whether a folder is empty.
+pub(crate) fn is_empty(path: &Path) -> std::io::Result<bool> {
     Ok(fs::read_dir(path)?.next().is_none())
 }
 
@@ -405,15 +219,6 @@ mod tests {
         let former = format!("{FORMER_MARKER_FIRST_LINE}\n");
         fs::write(folder.path().join(MARKER), former).unwrap();
         assert!(WorkFolder::claim(folder.path()).is_ok());
-        let run = folder.path().join("run");
-        fs::create_dir(&run).unwrap();
-        let mark = RunMarker {
-            magic: FORMER_RUN_MAGIC.to_owned(),
-            folder: run.clone(),
-            pid: 1,
-        };
-        fs::write(run.join(RUN_MARKER), serde_json::to_vec(&mark).unwrap()).unwrap();
-        assert!(RunMarker::read(&run).is_some());
     }
 
     #[test]
@@ -425,50 +230,5 @@ mod tests {
             let error = WorkFolder::claim(&path).unwrap_err();
             assert!(error.to_string().contains("is not a directory"), "{error}");
         }
-    }
-
-    #[test]
-    fn a_bystander_in_a_marked_folder_stays_when_a_run_is_closed() {
-        let parent = tempfile::tempdir().unwrap();
-        let path = parent.path().join("work");
-        let area = RunWorkFolder::open(WorkFolder::claim(&path).unwrap(), "run").unwrap();
-        let (trial_folder, left) = area.trial_folder("0001").unwrap();
-        assert!(!left);
-        fs::write(trial_folder.join("data"), "x").unwrap();
-        assert!(area.trial_folder("0001").unwrap().1);
-        fs::write(path.join("bystander"), "x").unwrap();
-        area.remove_trial("0001").unwrap();
-        area.close();
-        assert!(path.join("bystander").exists() && !path.join("run").exists());
-    }
-
-    #[test]
-    fn the_area_of_a_run_is_one_runs_at_a_time() {
-        let parent = tempfile::tempdir().unwrap();
-        let open = || {
-            RunWorkFolder::open(
-                WorkFolder::claim(&parent.path().join("work")).unwrap(),
-                "run",
-            )
-        };
-        let area = open().unwrap();
-        let error = open().unwrap_err();
-        assert!(error.to_string().contains("active here"), "{error}");
-        drop(area);
-        open().unwrap().close();
-    }
-
-    #[test]
-    fn a_link_in_place_of_a_trial_is_not_followed() {
-        let parent = tempfile::tempdir().unwrap();
-        let victim = tempfile::tempdir().unwrap();
-        fs::write(victim.path().join("precious"), "x").unwrap();
-        let work = WorkFolder::claim(&parent.path().join("work")).unwrap();
-        let area = RunWorkFolder::open(work, "run").unwrap();
-        std::os::unix::fs::symlink(victim.path(), area.path.join("0001")).unwrap();
-        assert!(area.trial_folder("0001").is_err());
-        // Whether or not the link itself goes, what it points to stays.
-        let _ = area.remove_trial("0001");
-        assert!(victim.path().join("precious").exists());
     }
 }

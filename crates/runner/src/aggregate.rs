@@ -5,9 +5,6 @@ use crate::protocol::{LoadResult, OperationCounts, ProcessResult, WorkerResult};
 use crate::sampler::{Sample, ServerUsage};
 use crate::timeline;
 use hdrhistogram::Histogram;
-use std::io::ErrorKind::NotFound;
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 use trueput_host::placement;
 use trueput_host::process::{ContextSwitches, CpuTime, MemoryUsage, PageFaults};
 use trueput_host::usage::ResourceUsage;
@@ -200,52 +197,6 @@ pub(crate) fn load(
     }
 }
 
-/// Returns the size of the files in a folder and its subfolders; links are not followed.
-///
-/// # Errors
-/// What the operating system says; a file that goes meanwhile is no error.
-pub(crate) fn database_size(directory: &Path) -> std::io::Result<DatabaseSize> {
-    Ok(database_size_within(directory, u64::MAX)?.unwrap_or_default())
-}
-
-/// As [`database_size`], but `None` for more than `files` files.
-///
-/// # Errors
-/// Likewise.
-pub(crate) fn database_size_within(
-    directory: &Path,
-    files: u64,
-) -> std::io::Result<Option<DatabaseSize>> {
-    let (mut size, mut seen) = (DatabaseSize::default(), 0);
-    let mut folders = vec![directory.to_owned()];
-    while let Some(folder) = folders.pop() {
-        let entries = match std::fs::read_dir(&folder) {
-            Err(error) if error.kind() == NotFound && folder != directory => continue,
-            entries => entries?,
-        };
-        for entry in entries {
-            let entry = entry?;
-            let metadata = match entry.metadata() {
-                Err(error) if error.kind() == NotFound => continue,
-                metadata => metadata?,
-            };
-            seen += 1;
-            if seen > files {
-                return Ok(None);
-            }
-            if metadata.is_dir() {
-                folders.push(entry.path());
-            } else {
-                // st_blocks counts units of 512 bytes whatever the file system's block is
-                // (stat(2)).
-                size.allocated_bytes += metadata.blocks() * 512;
-                size.apparent_bytes += metadata.len();
-            }
-        }
-    }
-    Ok(Some(size))
-}
-
 fn workers(result: &ExecutionResult) -> impl Iterator<Item = (u32, &WorkerResult)> {
     let processes = result.executions.iter().zip(&result.pids);
     processes.flat_map(|(execution, pid)| execution.workers.iter().map(|worker| (*pid, worker)))
@@ -402,31 +353,6 @@ mod tests {
             worker(1, 500_000_000, 1_500_000_000),
         ];
         assert_eq!(elapsed_s(workers.iter()), 1.5);
-    }
-
-    #[test]
-    fn a_hole_counts_in_the_apparent_size_only() {
-        let folder = tempfile::tempdir().unwrap();
-        let below = folder.path().join("below");
-        std::fs::create_dir(&below).unwrap();
-        std::fs::File::create(below.join("sparse"))
-            .unwrap()
-            .set_len(1 << 30)
-            .unwrap();
-        let size = database_size(folder.path()).unwrap();
-        assert_eq!(size.apparent_bytes, 1 << 30);
-        assert!(size.allocated_bytes < 1 << 20, "{size:?}");
-    }
-
-    #[test]
-    fn a_folder_of_too_many_files_has_no_size() {
-        let folder = tempfile::tempdir().unwrap();
-        for name in ["a", "b", "c"] {
-            std::fs::write(folder.path().join(name), name).unwrap();
-        }
-        let within = |files| database_size_within(folder.path(), files).unwrap();
-        assert_eq!(within(3).map(|size| size.apparent_bytes), Some(3));
-        assert_eq!(within(2), None);
     }
 
     #[test]

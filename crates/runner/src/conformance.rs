@@ -1,6 +1,7 @@
 //! Puts an engine through the conformance suite before anything of it is measured.
 
 use crate::conformance_cache::{ConformanceCache, ConformanceKey, FileState};
+use crate::conformance_result::ConformanceResult;
 use crate::context::{RunContext, TrialError};
 use crate::protocol::{Assignment, Report, WorkerTask};
 use crate::server_lifecycle::ServerLifecycle;
@@ -24,23 +25,6 @@ const LIMIT: Duration = Duration::from_secs(180);
 
 /// The prefix of a failure whose cause is the trial's own input.
 const BAD_INPUT: &str = "bad input: ";
-
-/// The result of a contender's conformance suite.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum ConformanceResult {
-    /// It passed every check; `None` where there is nothing to check.
-    Passed(Option<Conformance>),
-    /// It failed some.
-    Failed {
-        /// How many it passed.
-        passed: usize,
-        /// The failures, one sentence each.
-        reasons: Vec<String>,
-    },
-    /// It opens no database with the knobs that the trial gives, and does with others: in one
-    /// sentence, which begins with [`BAD_INPUT`].
-    KnobsRefused(String),
-}
 
 /// What the suite finds of a trial's engine at its level, with its knobs and its allocator. It runs
 /// once per run for each of them, in a process of its own: an engine that crashes has failed. It is

@@ -1,6 +1,6 @@
 //! The state of a run.
 
-use crate::conformance::ConformanceResult;
+use crate::conformance_result::ConformanceResult;
 use crate::resolution::{ResolvedTrial, resolve_trial};
 use crate::{Event, Options, Registry};
 use std::cell::RefCell;
@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
-use trueput_host::work_folder::RunWorkFolder;
+use trueput_host::run_work_folder::RunWorkFolder;
 use trueput_record::TrialSpec;
 use trueput_record::hardware_limits::HardwareLimits;
 

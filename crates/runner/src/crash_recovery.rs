@@ -2,8 +2,8 @@
 //! time until the database serves again is measured.
 
 use crate::Phase;
-use crate::aggregate;
 use crate::context::{RunContext, TrialError};
+use crate::database_size::measure_database;
 use crate::execution::ExecutionPlan;
 use crate::protocol::{Assignment, Report, WorkerTask};
 use crate::server_lifecycle::ServerLifecycle;
@@ -35,8 +35,7 @@ pub(crate) fn recover(
     killed: u32,
 ) -> Result<RecoveryReport, TrialError> {
     server.forget_killed();
-    let database = aggregate::database_size(plan.directory)
-        .map_err(|error| format!("{}: {error}", plan.directory.display()))?;
+    let database = measure_database(plan.directory)?;
     let began = Instant::now();
     server.start(context, None, Phase::Verify)?;
     let server_s = server.pid().map(|_| began.elapsed().as_secs_f64());

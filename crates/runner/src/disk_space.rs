@@ -1,7 +1,7 @@
 //! The disk space that trials need: one estimate by which plans are shown and runs are refused.
 
 use crate::Registry;
-use crate::time_slicing::group_key;
+use crate::time_slice_group::group_key;
 use std::collections::HashMap;
 use trueput_engine::Engine;
 use trueput_engine::parameter::resolve;

@@ -3,7 +3,7 @@
 use crate::Error;
 use std::fs;
 use std::path::Path;
-use trueput_host::work_folder::RunMarker;
+use trueput_host::run_marker::RunMarker;
 use trueput_record::RunFolder;
 
 /// Refuses a run folder in which a link stands where a run writes: it would write through it.

@@ -1,12 +1,13 @@
 //! A run: checks, the run folder, then the trials.
 
-use crate::conformance::ConformanceResult;
+use crate::conformance_result::ConformanceResult;
 use crate::context::{ReusableDatabase, RunContext};
 use crate::disk_space::{DiskSpace, RunSpace};
 use crate::program::program_facts;
 use crate::repeats::RepeatRule;
 use crate::resolution::resolve_trial;
-use crate::time_slicing::{group_key, group_trials, run_in_time_slices};
+use crate::time_slice_group::{group_key, group_trials};
+use crate::time_slicing::run_in_time_slices;
 use crate::trial::{TrialResult, load_key, outcome, run_trial};
 use crate::{Error, Event, Options, Registry, conformance};
 use std::cell::RefCell;
@@ -16,7 +17,8 @@ use std::time::{Duration, SystemTime};
 use trueput_engine::credentials::redact;
 use trueput_engine::parameter::resolve;
 use trueput_host as host;
-use trueput_host::work_folder::{RunWorkFolder, WorkFolder};
+use trueput_host::run_work_folder::RunWorkFolder;
+use trueput_host::work_folder::WorkFolder;
 use trueput_record::folder::{RunEnd, SufficiencyReason};
 use trueput_record::measurement::Outcome;
 use trueput_record::trial::Settings;

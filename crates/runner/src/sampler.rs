@@ -2,7 +2,7 @@
 //!
 //! A sample must stay cheap: the sampler competes with the workers for the processors.
 
-use crate::aggregate::database_size_within;
+use crate::database_size::measure_small_database;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use trueput_host::disk::Disk;
@@ -363,7 +363,7 @@ impl Sampler {
         let now = self.probes.counters();
         sample.host_activity = self.host_activity(&now, &sample.cpu);
         sample.gauges.runnable_tasks = now.processors.and_then(|all| all.runnable_tasks);
-        let size = database_size_within(&self.directory, MAX_FILES);
+        let size = measure_small_database(&self.directory, MAX_FILES);
         // Files come and go while an engine works: a folder that cannot be read has no size.
         let size = size.ok().flatten();
         sample.gauges.database_allocated_bytes = size.map(|size| size.allocated_bytes);

@@ -3,6 +3,7 @@
 use crate::Phase;
 use crate::aggregate::{self, NamedHistograms};
 use crate::context::{RunContext, TrialError};
+use crate::database_size::measure_database;
 use crate::engine_events;
 use crate::environment::{self, EnvironmentReport, run_workers};
 use crate::execution::{ExecutionPlan, ExecutionResult};
@@ -23,7 +24,7 @@ use trueput_record::Survival;
 use trueput_record::address::is_address_for;
 use trueput_record::flush_evidence::FlushEvidence;
 use trueput_record::hardware_limits::HardwareLimits;
-use trueput_record::measurement::{DatabaseSize, EngineReport, Outcome, Verification};
+use trueput_record::measurement::{EngineReport, Outcome, Verification};
 use trueput_record::value::format_bytes;
 use trueput_record::{Conditions, FORMAT_VERSION, TrialRecord, TrialSpec, VerifyLevel, WorkerKind};
 use trueput_workloads::ExistingDatabase;
@@ -376,7 +377,7 @@ fn describe_prepared(
         ));
     };
     if let Some(done) = load {
-        trial.record.load = Some(aggregate::load(&done, server, database_size(directory)?));
+        trial.record.load = Some(aggregate::load(&done, server, measure_database(directory)?));
     }
     let origin = library
         .as_deref()
@@ -401,10 +402,6 @@ fn describe_prepared(
         counters: engine.counters,
     });
     Ok(())
-}
-
-fn database_size(directory: &Path) -> Result<DatabaseSize, String> {
-    aggregate::database_size(directory).map_err(|error| format!("{}: {error}", directory.display()))
 }
 
 /// Returns the key of the load of a trial: trials with the same key that follow each other share
@@ -516,7 +513,7 @@ fn measure(
 ) -> Result<ExecutionTotals, String> {
     let conditions = &trial.record.spec.conditions;
     let (mut measurement, histograms) = aggregate::measurement(&*resolved.job, conditions, result)?;
-    measurement.database = database_size(directory)?;
+    measurement.database = measure_database(directory)?;
     let interval = (result.started_at.as_str(), measurement.elapsed_s);
     let (spec, seen) = (&trial.record.spec, result.engine_events.clone());
     // An engine that waits for its turn goes on by itself, at times that are not the trial's.

@@ -1,5 +1,6 @@
 //! A worker: this program again, started by the runner for one task of a trial.
 
+mod clock;
 mod execute;
 mod native;
 mod pipe;

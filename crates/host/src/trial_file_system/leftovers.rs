@@ -3,7 +3,8 @@
 use super::marker::{FileSystemPart, Marker};
 use super::{loop_device, mounting, remove as remove_file_systems};
 use crate::file_system::mounts;
-use crate::work_folder::{RunMarker, WorkFolder};
+use crate::run_marker::RunMarker;
+use crate::work_folder::WorkFolder;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -228,7 +229,7 @@ pub fn clean(left: &Leftover) -> Result<(), Vec<String>> {
         failures.extend(removed.err());
     }
     if failures.is_empty() {
-        failures.extend(mark.remove(&left.path).err());
+        failures.extend(RunMarker::remove(&left.path).err());
         let work = left.path.parent().and_then(WorkFolder::open_marked);
         if let (Ok(()), Some(work)) = (fs::remove_dir(&left.path), work) {
             work.release();

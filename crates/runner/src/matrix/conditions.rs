@@ -2,7 +2,7 @@
 
 use super::{Error, Expansion, time_slices};
 use crate::log_directory::{LOG, LOG_DIRECTORY};
-use crate::time_slicing::group_trials;
+use crate::time_slice_group::group_trials;
 use trueput_engine::Engine;
 use trueput_engine::parameter::resolve;
 use trueput_host::placement;

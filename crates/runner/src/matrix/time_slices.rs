@@ -1,6 +1,6 @@
 //! Which cells of a plan share time slices.
 
-use crate::time_slicing::{group_key, group_trials};
+use crate::time_slice_group::{group_key, group_trials};
 use trueput_engine::credentials;
 use trueput_record::TrialSpec;
 

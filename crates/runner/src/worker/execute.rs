@@ -1,5 +1,6 @@
 //! The measured part of a trial, in a worker process.
 
+use super::clock::monotonic_ns;
 use super::native;
 use super::pipe::{Gate, Reporter, WorkerControl};
 use crate::meter::{ArrivalSpec, ClockMeter, MAX_KINDS, ResponseTimes, WorkerCounters};
@@ -8,7 +9,6 @@ use crate::protocol::{
 };
 use crate::resolution::ResolvedTrial;
 use hdrhistogram::Histogram;
-use nix::sys::time::TimeValLike;
 use std::cell::Cell;
 use std::ops::Range;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -534,10 +534,4 @@ fn open_loop_result(
             .max()
             .unwrap_or_default(),
     }))
-}
-
-pub(super) fn monotonic_ns() -> Result<u64, String> {
-    let now = nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC);
-    let now = now.map_err(|error| format!("reading the monotonic clock: {error}"))?;
-    Ok(now.num_nanoseconds().unsigned_abs())
 }

@@ -1,0 +1,103 @@
+//! The marker of a run in its work folder: whose it is, while the run lasts.
+
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const RUN_MARKER: &str = ".trueput-run";
+const RUN_MAGIC: &str = "The trueput run of this name creates databases here and removes them";
+/// The text that earlier versions wrote.
+const FORMER_RUN_MAGIC: &str = "trueput's run of this name makes databases here and removes them";
+
+/// The marker of a run that is active or was killed. A run that ends removes its marker.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunMarker {
+    magic: String,
+    /// The folder itself: a mark that was copied elsewhere is none.
+    folder: PathBuf,
+    /// The process of the run.
+    pub pid: u32,
+}
+
+impl RunMarker {
+    /// Marks a folder as that of a run of this process.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub(crate) fn write(folder: &Path) -> Result<(), String> {
+        let mark = Self {
+            magic: RUN_MAGIC.to_owned(),
+            folder: folder.to_owned(),
+            pid: std::process::id(),
+        };
+        let text = serde_json::to_vec(&mark).map_err(|error| error.to_string())?;
+        fs::write(folder.join(RUN_MARKER), text).map_err(|error| format!("cannot be used: {error}"))
+    }
+
+    /// Reads the marker of a run's folder; `None` where it has none.
+    pub fn read(folder: &Path) -> Option<Self> {
+        let path = folder.join(RUN_MARKER);
+        let plain = fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_file());
+        let text = plain.then(|| fs::read(&path).ok())??;
+        let mark: Self = serde_json::from_slice(&text).ok()?;
+        let is_ours = [RUN_MAGIC, FORMER_RUN_MAGIC].contains(&mark.magic.as_str());
+        (is_ours && mark.folder == folder).then_some(mark)
+    }
+
+    /// Whether the run is still active in its folder.
+    pub fn is_active(&self, folder: &Path) -> bool {
+        self.lock(folder).is_err()
+    }
+
+    /// Locks the folder of a run that has ended.
+    ///
+    /// # Errors
+    /// A sentence, where the run is at work.
+    pub fn lock(&self, folder: &Path) -> Result<fs::File, String> {
+        let lock = fs::File::open(folder).map_err(|error| error.to_string())?;
+        let at_work = || {
+            format!(
+                "{}: the run is active (process {})",
+                folder.display(),
+                self.pid
+            )
+        };
+        match lock.try_lock() {
+            Ok(()) => Ok(lock),
+            Err(fs::TryLockError::WouldBlock) => Err(at_work()),
+            // Without locks, a process of that number is taken for the run.
+            Err(fs::TryLockError::Error(_)) => {
+                let is_alive = Path::new(&format!("/proc/{}", self.pid)).exists();
+                (!is_alive).then_some(lock).ok_or_else(at_work)
+            }
+        }
+    }
+
+    /// Removes the marker of a run's folder.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub fn remove(folder: &Path) -> Result<(), String> {
+        let path = folder.join(RUN_MARKER);
+        fs::remove_file(&path).map_err(|error| format!("cannot remove {}: {error}", path.display()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_earlier_version_marked_is_still_ours() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = folder.path().join("run");
+        fs::create_dir(&run).unwrap();
+        let mark = RunMarker {
+            magic: FORMER_RUN_MAGIC.to_owned(),
+            folder: run.clone(),
+            pid: 1,
+        };
+        fs::write(run.join(RUN_MARKER), serde_json::to_vec(&mark).unwrap()).unwrap();
+        assert!(RunMarker::read(&run).is_some());
+    }
+}

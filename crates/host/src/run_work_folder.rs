@@ -1,0 +1,169 @@
+//! The folder of one run in a work folder: a folder for the database of each trial.
+
+use crate::run_marker::RunMarker;
+use crate::trial_file_system;
+use crate::work_folder::{WorkFolder, WorkFolderError, is_empty};
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// The folder of one run in a work folder. What is left in it is removed when it is closed, unless
+/// it is to be kept.
+#[derive(Debug)]
+pub struct RunWorkFolder {
+    work: WorkFolder,
+    path: PathBuf,
+    /// Locked, so that no other run of that name works here.
+    _lock: fs::File,
+}
+
+impl RunWorkFolder {
+    /// Makes the folder of the run `name`, or takes up the one that an earlier part of the run
+    /// left.
+    ///
+    /// # Errors
+    /// A [`WorkFolderError`].
+    pub fn open(work: WorkFolder, name: impl AsRef<Path>) -> Result<Self, WorkFolderError> {
+        let path = work.path().join(name.as_ref());
+        match make_folder(&path)
+            .and_then(|()| lock(&path))
+            .and_then(|lock| {
+                RunMarker::write(&path)?;
+                Ok(lock)
+            }) {
+            Ok(lock) => Ok(Self {
+                work,
+                path,
+                _lock: lock,
+            }),
+            Err(message) => Err(WorkFolderError { path, message }),
+        }
+    }
+
+    /// Returns the type of its file system, such as `ext4`.
+    pub fn file_system(&self) -> String {
+        crate::file_system(&self.path).kind
+    }
+
+    /// Creates the folder of a trial's database, and says whether an earlier attempt left something
+    /// in it.
+    ///
+    /// # Errors
+    /// A sentence, where it cannot be made.
+    pub fn trial_folder(&self, id: &str) -> Result<(PathBuf, bool), String> {
+        let path = self.path.join(id);
+        make_folder(&path).map_err(|message| format!("{}: {message}", path.display()))?;
+        let empty = is_empty(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok((path, !empty))
+    }
+
+    /// Removes a trial's folder and the file systems made in it.
+    ///
+    /// # Errors
+    /// A sentence, where something cannot be removed.
+    pub fn remove_trial(&self, id: &str) -> Result<(), String> {
+        let path = self.path.join(id);
+        trial_file_system::remove(&path)?;
+        match fs::remove_dir_all(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(format!("cannot remove {}: {error}", path.display()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Unmounts the file systems of a trial whose database is kept; the images stay.
+    ///
+    /// # Errors
+    /// A sentence, where something cannot be unmounted.
+    pub fn unmount_trial(&self, id: &str) -> Result<(), String> {
+        trial_file_system::unmount_all(&self.path.join(id))
+    }
+
+    /// Leaves the work folder as it was found, except for databases that are kept.
+    pub fn close(self) {
+        let _ = RunMarker::remove(&self.path);
+        // Fails where a database is kept, as it should.
+        let _ = fs::remove_dir(&self.path);
+        self.work.release();
+    }
+}
+
+/// Locks a folder for as long as the file lives.
+fn lock(path: &Path) -> Result<fs::File, String> {
+    let folder = fs::File::open(path).map_err(|error| format!("cannot be opened: {error}"))?;
+    match folder.try_lock() {
+        Err(fs::TryLockError::WouldBlock) => Err(
+            "another run of that name is active here: name another work directory, or wait until \
+             it has finished"
+                .to_owned(),
+        ),
+        // A file system that has no locks is no reason not to measure on it.
+        Ok(()) | Err(fs::TryLockError::Error(_)) => Ok(folder),
+    }
+}
+
+/// Makes a folder, or finds that it is one already; a link is none.
+fn make_folder(path: &Path) -> Result<(), String> {
+    match fs::create_dir(path) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            let metadata = fs::symlink_metadata(path).map_err(|error| error.to_string())?;
+            let folder = metadata.is_dir();
+            folder
+                .then_some(())
+                .ok_or_else(|| "exists and is not a directory".to_owned())
+        }
+        Err(error) => Err(format!("cannot be made: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bystander_in_a_marked_folder_stays_when_a_run_is_closed() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = parent.path().join("work");
+        let area = RunWorkFolder::open(WorkFolder::claim(&path).unwrap(), "run").unwrap();
+        let (trial_folder, left) = area.trial_folder("0001").unwrap();
+        assert!(!left);
+        fs::write(trial_folder.join("data"), "x").unwrap();
+        assert!(area.trial_folder("0001").unwrap().1);
+        fs::write(path.join("bystander"), "x").unwrap();
+        area.remove_trial("0001").unwrap();
+        area.close();
+        assert!(path.join("bystander").exists() && !path.join("run").exists());
+    }
+
+    #[test]
+    fn the_area_of_a_run_is_one_runs_at_a_time() {
+        let parent = tempfile::tempdir().unwrap();
+        let open = || {
+            RunWorkFolder::open(
+                WorkFolder::claim(&parent.path().join("work")).unwrap(),
+                "run",
+            )
+        };
+        let area = open().unwrap();
+        let error = open().unwrap_err();
+        assert!(error.to_string().contains("active here"), "{error}");
+        drop(area);
+        open().unwrap().close();
+    }
+
+    #[test]
+    fn a_link_in_place_of_a_trial_is_not_followed() {
+        let parent = tempfile::tempdir().unwrap();
+        let victim = tempfile::tempdir().unwrap();
+        fs::write(victim.path().join("precious"), "x").unwrap();
+        let work = WorkFolder::claim(&parent.path().join("work")).unwrap();
+        let area = RunWorkFolder::open(work, "run").unwrap();
+        std::os::unix::fs::symlink(victim.path(), area.path.join("0001")).unwrap();
+        assert!(area.trial_folder("0001").is_err());
+        // Whether or not the link itself goes, what it points to stays.
+        let _ = area.remove_trial("0001");
+        assert!(victim.path().join("precious").exists());
+    }
+}

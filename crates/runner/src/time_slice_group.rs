@@ -1,0 +1,100 @@
+//! The trials that share time slices: those of one repeat that differ only in their contender.
+
+use trueput_record::{Conditions, TrialSpec};
+
+/// Returns the key that the trials of a group have in common; `None` for a trial without time
+/// slices.
+pub(crate) fn group_key(spec: &TrialSpec) -> Option<String> {
+    spec.conditions.turn_s?;
+    let TrialSpec {
+        repeat,
+        workload,
+        settings,
+        durability,
+        workers,
+        ..
+    } = spec;
+    let conditions = Conditions::named(&spec.conditions);
+    Some(format!(
+        "{repeat} {workload} {settings:?} {durability} {workers} {conditions:?}"
+    ))
+}
+
+/// Groups the trials, each group at the position of its first trial; a trial without time slices is
+/// a group of its own.
+pub(crate) fn group_trials<'a>(trials: &[&'a TrialSpec]) -> Vec<Vec<&'a TrialSpec>> {
+    let mut groups: Vec<(Option<String>, Vec<&TrialSpec>)> = Vec::new();
+    for &spec in trials {
+        let key = group_key(spec);
+        let known = groups
+            .iter_mut()
+            .find(|(of, _)| key.is_some() && *of == key);
+        match known {
+            Some((_, group)) => group.push(spec),
+            None => groups.push((key, vec![spec])),
+        }
+    }
+    groups.into_iter().map(|(_, group)| group).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trueput_record::{Durability, VerifyLevel, WorkerKind};
+
+    fn spec(engine: &str, repeat: u32, workers: u32, turn_s: Option<f64>) -> TrialSpec {
+        TrialSpec {
+            id: format!("{engine}-{workers}-{repeat}"),
+            cell: 0,
+            repeat,
+            workload: "micro".to_owned(),
+            settings: trueput_record::trial::Settings::new(),
+            engine: engine.to_owned(),
+            build: None,
+            durability: Durability::Process,
+            knobs: trueput_record::trial::Settings::new(),
+            workers,
+            worker_kind: WorkerKind::Processes,
+            verify: VerifyLevel::Full,
+            seed: 1,
+            conditions: Conditions {
+                turn_s,
+                ..Conditions::default()
+            },
+            note: None,
+            step: None,
+        }
+    }
+
+    fn ids(trials: &[TrialSpec]) -> Vec<Vec<&str>> {
+        let all: Vec<&TrialSpec> = trials.iter().collect();
+        let groups = group_trials(&all).into_iter();
+        groups
+            .map(|group| group.iter().map(|spec| spec.id.as_str()).collect())
+            .collect()
+    }
+
+    #[test]
+    fn contenders_of_one_repeat_and_one_number_of_workers_make_a_round() {
+        let slice = Some(0.01);
+        let mut trials = Vec::new();
+        for repeat in [1, 2] {
+            for engine in ["a", "b"] {
+                trials.extend([1, 4].map(|workers| spec(engine, repeat, workers, slice)));
+            }
+        }
+        let expected = [
+            ["a-1-1", "b-1-1"],
+            ["a-4-1", "b-4-1"],
+            ["a-1-2", "b-1-2"],
+            ["a-4-2", "b-4-2"],
+        ];
+        assert_eq!(ids(&trials), expected);
+    }
+
+    #[test]
+    fn without_turns_each_trial_runs_by_itself() {
+        let trials = [spec("a", 1, 1, None), spec("b", 1, 1, None)];
+        assert_eq!(ids(&trials), [["a-1-1"], ["b-1-1"]]);
+    }
+}

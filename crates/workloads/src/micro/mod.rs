@@ -5,6 +5,7 @@
 
 mod capacity;
 mod config;
+mod execution;
 mod expected_state;
 mod kinds;
 mod names;
@@ -203,7 +204,7 @@ impl Job for MicroJob {
 
     fn execute(&self, task: &mut JobTask<'_>) -> Result<WorkerFindings, Error> {
         let values = self.values(task.seed)?;
-        worker::run(&self.config, values, self.table(task), task)
+        execution::run(&self.config, values, self.table(task), task)
     }
 
     fn verify(

@@ -6,9 +6,10 @@
 
 mod isolation;
 
+use super::input::CustomerSelector;
 use super::rows::{CustomerRow, HistoryRow};
 use super::store::{self, TableStore};
-use super::tables::{CustomerChange, CustomerSelector, ReadIntent, Tables, UndeliveredOrder};
+use super::tables::{CustomerChange, ReadIntent, Tables, UndeliveredOrder};
 use super::{load, scale::Scale};
 use crate::{Error, ErrorContext, JobDatabase};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

@@ -1,7 +1,7 @@
 //! The totals of one district: its orders with their lines, its new-orders and its customers, held
 //! against each other.
 
-use super::consistency::{CheckPhase, ConditionCounts};
+use super::conditions::{CheckPhase, ConditionCounts};
 use super::scale::Scale;
 use super::tables::{CustomerState, DistrictState, Tables};
 use trueput_engine::Result;

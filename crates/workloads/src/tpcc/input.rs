@@ -2,9 +2,19 @@
 
 use super::random::{RandomConstants, happens, last_name, uniform};
 use super::scale::{DISTRICTS, Scale};
-use super::tables::CustomerSelector;
+use super::text::FixedText;
 use super::transaction_mix::{TransactionMix, TransactionType};
 use crate::generate::random::Random;
+
+/// Selects a customer of a district, by number or by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CustomerSelector {
+    /// The one of this C_ID.
+    Number(u32),
+    /// Of the customers of this C_LAST, in the order of C_FIRST, the one at n/2 rounded up,
+    /// counted from 1 (clauses 2.5.2.2 and 2.6.2.2).
+    LastName(FixedText<16>),
+}
 
 /// Lines of an order, at most (clause 2.4.1.3).
 pub const MOST_LINES: usize = 15;

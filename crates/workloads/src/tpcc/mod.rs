@@ -5,6 +5,7 @@
 pub mod acid;
 pub mod input;
 pub mod kv;
+pub mod outcome;
 pub mod procedures;
 pub mod rows;
 pub mod scale;
@@ -15,6 +16,7 @@ pub mod text;
 pub mod transaction;
 
 mod backoff;
+mod conditions;
 mod consistency;
 mod district;
 mod figures;

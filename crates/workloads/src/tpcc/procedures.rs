@@ -3,7 +3,7 @@
 //! the same rows.
 
 use super::input::{Delivery, NewOrder, OrderStatus, Payment, StockLevel};
-use super::transaction::NewOrderOutcome;
+use super::outcome::NewOrderOutcome;
 use trueput_engine::Result;
 
 /// The transactions as functions of a store's server.

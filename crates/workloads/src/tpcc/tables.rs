@@ -7,6 +7,7 @@
 //! trial. Where several rows are handed over or asked for, `out` is cleared first and is filled in
 //! the order of what was asked.
 
+use super::input::CustomerSelector;
 use super::procedures::Procedures;
 use super::rows::{
     Address, CustomerRow, DistrictRow, HistoryRow, ItemRow, NewOrderRow, OrderLineRow, OrderRow,
@@ -14,16 +15,6 @@ use super::rows::{
 };
 use super::text::FixedText;
 use trueput_engine::{Mode, Result};
-
-/// Selects a customer of a district, by number or by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CustomerSelector {
-    /// The one of this C_ID.
-    Number(u32),
-    /// Of the customers of this C_LAST, in the order of C_FIRST, the one at n/2 rounded up,
-    /// counted from 1 (clauses 2.5.2.2 and 2.6.2.2).
-    LastName(FixedText<16>),
-}
 
 /// The purpose of looking a customer up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,11 +2,12 @@
 
 use super::backoff::Backoff;
 use super::input::{Delivery, Input, TerminalUsers};
+use super::outcome::NewOrderOutcome;
 use super::rows::Table;
 use super::settings::Settings;
 use super::store;
 use super::tables::Tables;
-use super::transaction::{self, NewOrderOutcome, TransactionBuffers};
+use super::transaction::{self, TransactionBuffers};
 use super::{consistency, kinds};
 use crate::keyed::transaction::retry_with_backoff;
 use crate::{Error, JobTask, Meter, WorkerFindings};

@@ -6,6 +6,7 @@
 //! with the same input.
 
 use super::input::{Delivery, Line, MOST_LINES, NewOrder, OrderStatus, Payment, StockLevel};
+use super::outcome::NewOrderOutcome;
 use super::random::ORIGINAL;
 use super::rows::{CustomerRow, HistoryRow, OrderLineRow, OrderRow};
 use super::tables::{
@@ -31,20 +32,6 @@ pub struct TransactionBuffers {
     customer: CustomerRow,
     due: Vec<UndeliveredOrder>,
     delivered: Vec<DeliveredOrder>,
-}
-
-/// The outcome of a new-order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NewOrderOutcome {
-    /// It was committed.
-    Committed {
-        /// O_ID.
-        order: u32,
-        /// The total amount, cents, rounded down.
-        total: i64,
-    },
-    /// An item was not there, and it was rolled back (clause 2.4.2.3).
-    RolledBack,
 }
 
 /// The end that a transaction's body asks for.
@@ -442,7 +429,7 @@ mod tests {
             district: 5,
             customer_warehouse: 1,
             customer_district: 2,
-            who: super::super::tables::CustomerSelector::Number(3),
+            who: super::super::input::CustomerSelector::Number(3),
             amount: 12_305,
         };
         let data = with_note(&row, &input);

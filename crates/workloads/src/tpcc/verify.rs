@@ -1,6 +1,7 @@
 //! Verifies the database after the load and after a run.
 
-use super::consistency::{self, CheckPhase, InspectionResult};
+use super::conditions::CheckPhase;
+use super::consistency::{self, InspectionResult};
 use super::figures::NOTICE;
 use super::rows::Table;
 use super::settings::Settings;

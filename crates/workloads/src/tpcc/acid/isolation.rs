@@ -19,10 +19,11 @@ use super::{
     join_thread, none_after_conflict, run_transaction,
 };
 use crate::Error;
-use crate::tpcc::input::{Delivery, Line, NewOrder, Payment};
+use crate::tpcc::input::{CustomerSelector, Delivery, Line, NewOrder, Payment};
+use crate::tpcc::outcome::NewOrderOutcome;
 use crate::tpcc::rows::{CustomerRow, OrderLineRow, OrderRow};
-use crate::tpcc::tables::{CustomerSelector, ReadIntent, Tables};
-use crate::tpcc::transaction::{self, NewOrderOutcome, TransactionBuffers};
+use crate::tpcc::tables::{ReadIntent, Tables};
+use crate::tpcc::transaction::{self, TransactionBuffers};
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;

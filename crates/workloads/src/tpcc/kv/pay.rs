@@ -2,11 +2,12 @@
 
 use super::keys::{self, KeySpace, district_key, global_key, name, warehouse_key};
 use super::{KeyValue, codec, damaged, missing};
+use crate::tpcc::input::CustomerSelector;
 use crate::tpcc::rows::{CustomerRow, HistoryRow};
 use crate::tpcc::scale::DISTRICTS;
 use crate::tpcc::tables::{
-    CustomerChange, CustomerSelector, DeliveredOrder, DeliveryTables, Payee, PaymentTables,
-    ReadIntent, UndeliveredOrder,
+    CustomerChange, DeliveredOrder, DeliveryTables, Payee, PaymentTables, ReadIntent,
+    UndeliveredOrder,
 };
 use crate::tpcc::text::FixedText;
 use codec::customer_at::{BALANCE, DELIVERY_COUNT, PAYMENT_COUNT, YTD_PAYMENT};

@@ -6,7 +6,7 @@ mod mariadb;
 mod postgresql;
 mod sqlite;
 
-use super::schema::ColumnType;
+use super::column_type::ColumnType;
 use trueput_engine::Dialect;
 
 /// How a query ends after so many rows.

@@ -1,6 +1,7 @@
 //! The tables in SQL: the columns and indexes of clause 1.3, prepared statements, and as few round
 //! trips as one statement per step of a transaction allows.
 
+mod column_type;
 mod columns;
 mod deliver;
 mod dialect;

@@ -2,10 +2,9 @@
 
 use super::columns::{ColumnReader, money, number};
 use super::{SqlTables, StatementKind};
+use crate::tpcc::input::CustomerSelector;
 use crate::tpcc::rows::{CustomerRow, HistoryRow, OrderLineRow, OrderRow};
-use crate::tpcc::tables::{
-    CustomerChange, CustomerSelector, OrderStatusTables, Payee, PaymentTables, ReadIntent,
-};
+use crate::tpcc::tables::{CustomerChange, OrderStatusTables, Payee, PaymentTables, ReadIntent};
 use trueput_engine::{Datum, Error, Result};
 
 const CUSTOMER: &str = "SELECT c_w_id, c_d_id, c_id, c_first, c_middle, c_last, c_street_1, \

@@ -2,11 +2,11 @@
 
 use super::columns::{ColumnReader, money, number};
 use super::{SqlTables, StatementKind};
-use crate::tpcc::input::{Delivery, NewOrder, OrderStatus, Payment, StockLevel};
+use crate::tpcc::input::{CustomerSelector, Delivery, NewOrder, OrderStatus, Payment, StockLevel};
+use crate::tpcc::outcome::NewOrderOutcome;
 use crate::tpcc::procedures::Procedures;
-use crate::tpcc::tables::CustomerSelector;
 use crate::tpcc::text::FixedText;
-use crate::tpcc::transaction::{self, NewOrderOutcome};
+use crate::tpcc::transaction;
 use std::hint::black_box;
 use trueput_engine::{Datum, Error, Result};
 

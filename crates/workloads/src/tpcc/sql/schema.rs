@@ -1,30 +1,11 @@
 //! The nine tables and their columns (clause 1.3), primary keys, and the two secondary indexes.
 //! There are no foreign keys, as the peers' tables have none by default.
 
+use super::column_type::ColumnType::{
+    self, Fixed, Large, Moment, Money, Number, Rate, Small, Text,
+};
 use super::dialect::DialectSyntax;
 use crate::tpcc::rows::Table;
-use ColumnType::{Fixed, Large, Moment, Money, Number, Rate, Small, Text};
-
-/// The type of a column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ColumnType {
-    /// A whole number in four bytes.
-    Number,
-    /// A whole number in two bytes.
-    Small,
-    /// A whole number in eight bytes.
-    Large,
-    /// Twelve digits, two of them behind the point.
-    Money,
-    /// Four digits behind the point.
-    Rate,
-    /// Text that always has this length.
-    Fixed(u16),
-    /// Text of up to this length.
-    Text(u16),
-    /// A moment.
-    Moment,
-}
 
 /// A column: its name, what it holds, and whether it may be empty.
 pub(super) type Column = (&'static str, ColumnType, bool);

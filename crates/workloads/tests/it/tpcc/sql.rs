@@ -7,13 +7,14 @@ use super::harness::{Bench, assert_right, engine};
 use trueput_engine::{Engine, Mode};
 use trueput_record::measurement::Check;
 use trueput_workloads::tpcc::acid::AcidSuite;
-use trueput_workloads::tpcc::input::{Line, NewOrder, OrderStatus, StockLevel};
+use trueput_workloads::tpcc::input::{CustomerSelector, Line, NewOrder, OrderStatus, StockLevel};
+use trueput_workloads::tpcc::outcome::NewOrderOutcome;
 use trueput_workloads::tpcc::rows::{CustomerRow, Table};
 use trueput_workloads::tpcc::scale::{Cardinality, DISTRICTS, Scale};
 use trueput_workloads::tpcc::store::{TableStore, tables};
-use trueput_workloads::tpcc::tables::{CustomerSelector, ReadIntent, StockKey, Tables};
+use trueput_workloads::tpcc::tables::{ReadIntent, StockKey, Tables};
 use trueput_workloads::tpcc::transaction::{
-    NewOrderOutcome, TransactionBuffers, new_order, order_status, stock_level,
+    TransactionBuffers, new_order, order_status, stock_level,
 };
 use trueput_workloads::{ExistingDatabase, WorkerFindings};
 

@@ -7,13 +7,11 @@ use trueput_engine::sql::{RowVisitor, Statement};
 use trueput_engine::{
     Datum, Dialect, Direction, KeyRange, Mode, RecordVisitor, Result, Session, Sql, ValueVisitor,
 };
-use trueput_workloads::tpcc::input::{Line, NewOrder, Payment};
+use trueput_workloads::tpcc::input::{CustomerSelector, Line, NewOrder, Payment};
+use trueput_workloads::tpcc::outcome::NewOrderOutcome;
 use trueput_workloads::tpcc::store::{TableStore, tables};
-use trueput_workloads::tpcc::tables::CustomerSelector;
 use trueput_workloads::tpcc::text::FixedText;
-use trueput_workloads::tpcc::transaction::{
-    NewOrderOutcome, TransactionBuffers, new_order, payment,
-};
+use trueput_workloads::tpcc::transaction::{TransactionBuffers, new_order, payment};
 
 /// A session of SQLite's that is written to in another dialect and remembers what it was sent.
 struct DialectSession<'d> {

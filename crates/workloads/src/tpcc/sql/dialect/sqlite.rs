@@ -2,7 +2,7 @@
 //! the database, not rows.
 
 use super::{DialectSyntax, RowLimit, standard_type};
-use crate::tpcc::sql::schema::ColumnType;
+use crate::tpcc::sql::column_type::ColumnType;
 
 pub(super) static WRITING: DialectSyntax = DialectSyntax {
     is_numbered: false,

@@ -1,0 +1,230 @@
+//! The measured work: look-ups and writes of single records. Passes and scans are in `scan`.
+//!
+//! Nothing here allocates, formats or locks between two operations, except to report an error.
+
+use super::config::{MicroConfig, Test, WorkerRole};
+use super::kinds::Kind;
+use super::operation_stream::{Operation, OperationStream, PlannedOperation};
+use super::scan;
+use super::worker::Worker;
+use super::write_tracker::{PendingWrite, WriteTable};
+use crate::generate::value::Values;
+use crate::keyed::load::FIRST_VERSION;
+use crate::keyed::read_check::{ReadFault, ReadValidator, RecordState};
+use crate::keyed::transaction::{retry_point_read, transact};
+use crate::keyed::units::run_units;
+use crate::{Error, JobTask, WorkerFindings};
+use std::hint::black_box;
+use trueput_engine::{Mode, Result as EngineResult};
+
+/// Does one worker's share.
+///
+/// # Errors
+/// Whatever the engine says, conflicts excepted, and that the user stopped the run.
+pub(super) fn run(
+    config: &MicroConfig,
+    values: Values,
+    table: Option<&WriteTable>,
+    task: &mut JobTask<'_>,
+) -> Result<WorkerFindings, Error> {
+    let mut worker = Worker::new(config, values, table, task);
+    let quota = config.quota(task.worker, task.workers);
+    match (config.role(task.worker, task.workers), config.test) {
+        (WorkerRole::Scanner, _) => scan::scan_all(&mut worker, task, Kind::Next, false, None)?,
+        (WorkerRole::Main, Test::Pass { reverse }) => {
+            scan::scan_all(&mut worker, task, Kind::Read, reverse, quota)?;
+        }
+        (role, _) => {
+            let (seed, generation) = (task.seed, task.generation);
+            let stream = OperationStream::new(config, seed, generation, task.worker, task.workers)?;
+            if role == WorkerRole::Main && config.batch > 1 {
+                worker.run_batches(task, stream, quota)?;
+            } else {
+                worker.run_single_operations(task, stream, quota)?;
+            }
+        }
+    }
+    Ok(worker.findings(task))
+}
+
+impl Worker<'_> {
+    /// Transactions of one operation each.
+    fn run_single_operations(
+        &mut self,
+        task: &mut JobTask<'_>,
+        mut stream: OperationStream,
+        quota: Option<u64>,
+    ) -> Result<(), Error> {
+        run_units(task, quota, |task, _| {
+            let kind = self.run_operation(task, stream.next_operation())?;
+            task.meter.finish(self.kinds.index(kind));
+            task.meter.finish_unit(self.paced.index(kind));
+            self.done += 1;
+            Ok(1)
+        })
+    }
+
+    fn run_operation(
+        &mut self,
+        task: &mut JobTask<'_>,
+        step: PlannedOperation,
+    ) -> Result<Kind, Error> {
+        match step.operation {
+            Operation::Read => self.read(task, step.item).map(|()| Kind::Read),
+            Operation::Missing => self.read_missing(task, step.item).map(|()| Kind::Read),
+            Operation::Seek => scan::scan_from(self, task, step.item).map(|()| Kind::Seek),
+            Operation::Scan => scan::scan_from(self, task, step.item).map(|()| Kind::Scan),
+            Operation::Insert => self.write(task, step).map(|()| Kind::Insert),
+            Operation::Update => self.write(task, step).map(|()| Kind::Update),
+            Operation::Delete => self.write(task, step).map(|()| Kind::Delete),
+        }
+    }
+
+    fn read(&mut self, task: &mut JobTask<'_>, item: u64) -> Result<(), Error> {
+        let floor = self.tracker.floor(item);
+        let key = self.config.format.write(item, &mut self.key);
+        let (maker, verifies) = (&mut self.maker, self.verifies);
+        let mut state = RecordState::Absent;
+        let (session, meter) = (&mut *task.session, &mut *task.meter);
+        let there = retry_point_read(session, meter, key, reading, &mut |value| {
+            if verifies {
+                state = maker.state(item, value);
+            } else {
+                black_box(value.first().copied());
+            }
+        })?;
+        if !there {
+            // An attempt that ended in a conflict may have shown a value.
+            state = RecordState::Absent;
+        }
+        if self.verifies {
+            self.reads
+                .count(item, self.tracker.judge(item, floor, state));
+        }
+        Ok(())
+    }
+
+    fn read_missing(&mut self, task: &mut JobTask<'_>, item: u64) -> Result<(), Error> {
+        let key = self.config.format.write(item, &mut self.key);
+        self.missing[..key.len()].copy_from_slice(key);
+        let missing = &self.missing;
+        let (session, meter) = (&mut *task.session, &mut *task.meter);
+        let there = retry_point_read(session, meter, missing, reading, &mut |value| {
+            black_box(value.first().copied());
+        })?;
+        if self.verifies {
+            let judged = if there {
+                Err(ReadFault::Unexpected)
+            } else {
+                Ok(())
+            };
+            self.reads.count(item, judged);
+        }
+        Ok(())
+    }
+
+    /// The ticket of a write: a new record has none.
+    fn ticket(&mut self, step: PlannedOperation) -> Option<PendingWrite> {
+        let deletes = step.operation == Operation::Delete;
+        (step.operation != Operation::Insert).then(|| self.tracker.begin_write(step.item, deletes))
+    }
+
+    fn write(&mut self, task: &mut JobTask<'_>, step: PlannedOperation) -> Result<(), Error> {
+        let ticket = self.ticket(step);
+        let (session, meter) = (&mut *task.session, &mut *task.meter);
+        if step.operation == Operation::Delete {
+            let key = self.maker.key(step.item);
+            transact(session, meter, Mode::Write, writing, |session, _| {
+                session.delete(key)
+            })?;
+        } else {
+            let version = ticket.map_or(FIRST_VERSION, |ticket| self.tracker.version(ticket));
+            let (key, value) = self.maker.make(step.item, version);
+            transact(session, meter, Mode::Write, writing, |session, _| {
+                session.put(key, value)
+            })?;
+        }
+        if let Some(ticket) = ticket {
+            self.tracker.complete_write(ticket);
+        }
+        Ok(())
+    }
+
+    /// Transactions of several writes each, and the commit as an operation of its own.
+    fn run_batches(
+        &mut self,
+        task: &mut JobTask<'_>,
+        mut stream: OperationStream,
+        quota: Option<u64>,
+    ) -> Result<(), Error> {
+        let room = usize::try_from(self.config.batch).unwrap_or(usize::MAX);
+        let mut batch = Vec::with_capacity(room);
+        run_units(task, quota, |task, left| {
+            batch.clear();
+            for _ in 0..self.config.batch.min(left) {
+                let step = stream.next_operation();
+                batch.push((step, self.ticket(step)));
+            }
+            self.write_batch(task, &batch)?;
+            task.meter.finish(self.kinds.index(Kind::Commit));
+            task.meter.finish_unit(0);
+            self.done += batch.len() as u64;
+            Ok(batch.len() as u64)
+        })
+    }
+
+    fn write_batch(
+        &mut self,
+        task: &mut JobTask<'_>,
+        batch: &[(PlannedOperation, Option<PendingWrite>)],
+    ) -> Result<(), Error> {
+        let Self {
+            maker,
+            tracker,
+            kinds,
+            ..
+        } = self;
+        // All operations of a batch are of one kind: the test's.
+        let kind = kinds.index(match batch.first().map(|(step, _)| step.operation) {
+            Some(Operation::Delete) => Kind::Delete,
+            Some(Operation::Update) => Kind::Update,
+            _ => Kind::Insert,
+        });
+        let mut finished = 0;
+        let (session, meter) = (&mut *task.session, &mut *task.meter);
+        transact(
+            session,
+            meter,
+            Mode::Write,
+            writing,
+            |session, meter| -> EngineResult<()> {
+                meter.uncount(kind, finished);
+                finished = 0;
+                for (step, ticket) in batch {
+                    if step.operation == Operation::Delete {
+                        session.delete(maker.key(step.item))?;
+                    } else {
+                        let version =
+                            ticket.map_or(FIRST_VERSION, |ticket| tracker.version(ticket));
+                        let (key, value) = maker.make(step.item, version);
+                        session.put(key, value)?;
+                    }
+                    meter.finish(kind);
+                    finished += 1;
+                }
+                Ok(())
+            },
+        )?;
+        let tickets = batch.iter().filter_map(|(_, ticket)| *ticket);
+        tickets.for_each(|ticket| tracker.complete_write(ticket));
+        Ok(())
+    }
+}
+
+fn reading() -> String {
+    "reading".to_owned()
+}
+
+fn writing() -> String {
+    "writing".to_owned()
+}

@@ -1,21 +1,13 @@
 //! The command line: one variant per subcommand. Help, completions and the man page come from here.
 
 use crate::cmd;
-use crate::failure::USAGE;
+use crate::failure::{Failure, USAGE};
 use crate::output;
 use crate::suggestion;
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 use trueput_runner::Registry;
-
-/// What stands below every help text.
-pub const EXIT_CODES: &str = "\
-Exit codes:
-  0    done; every trial that was run is valid
-  1    a trial that was run is INVALID or failed, or another error occurred
-  2    bad input: command line, plan or folder
-  130  interrupted by Ctrl-C or SIGTERM; finished trials are kept";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -84,6 +76,36 @@ pub enum Command {
     /// Do a worker's part; the runner starts it
     #[command(hide = true)]
     Worker,
+}
+
+impl Command {
+    /// Runs the subcommand.
+    ///
+    /// # Errors
+    /// The subcommand's own.
+    pub fn run(self, registry: &Registry) -> Result<ExitCode, Failure> {
+        match self {
+            Self::Run(arguments) => cmd::run::run(&arguments, registry),
+            Self::Ledger(arguments) => cmd::ledger::run(&arguments, registry),
+            Self::Threen1(arguments) => cmd::threen1::run(&arguments, registry),
+            Self::Ycsb(arguments) => cmd::ycsb::run(&arguments, registry),
+            Self::Engines(arguments) => cmd::engines::run(&arguments, registry),
+            Self::Workloads(arguments) => cmd::workloads::run(&arguments, registry),
+            Self::Knobs(arguments) => cmd::knobs::run(&arguments, registry),
+            Self::Plan(arguments) => cmd::plan::run(&arguments, registry),
+            Self::Check(arguments) => cmd::check::run(&arguments, registry),
+            Self::Clean(arguments) => cmd::clean::run(&arguments),
+            Self::Compare(arguments) => cmd::compare::run(&arguments),
+            Self::History(arguments) => cmd::history::run(&arguments),
+            Self::Bundle(arguments) => cmd::bundle::run(&arguments),
+            Self::Export(arguments) => cmd::export::run(&arguments),
+            Self::Report(arguments) => cmd::report::run(&arguments),
+            Self::Published(arguments) => cmd::published::run(&arguments, registry),
+            Self::Completions(arguments) => cmd::completions::run(&arguments),
+            Self::Man(arguments) => cmd::man::run(&arguments),
+            Self::Worker => Ok(trueput_runner::worker::main(registry)),
+        }
+    }
 }
 
 /// Answers a command line that clap did not accept: help and version as they are, a mistake in one

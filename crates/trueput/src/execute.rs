@@ -1,9 +1,9 @@
 //! What `run` and `threen1` share: options for the runner, the report at the end, the exit code.
 
 use crate::choices::RunDirectories;
-use crate::cmd::report::{own_page, shown_page};
 use crate::failure::{FAILED, Failure, INTERRUPTED, USAGE};
 use crate::output::{self, ChartsWhen};
+use crate::page::{describe_page, write_own_page};
 use crate::progress::Progress;
 use crate::screen::Screen;
 use crate::{repeats, signals};
@@ -126,16 +126,16 @@ pub fn command_line() -> Vec<String> {
 /// Where the run folder cannot be read or written, or nobody reads standard output.
 pub fn report(folder: &RunFolder, screen: Screen) -> Result<(), Failure> {
     let report = Run::load(folder.path())?;
-    let page = own_page(&report);
+    let page = write_own_page(&report);
     let run_folder = format!("run folder: {}", folder.path().display());
     if screen.full {
         let style = screen.style(ChartsWhen::Auto);
         output::document(&report.render(Format::Terminal, style), Format::Terminal)?;
         output::line(&run_folder)?;
-        return output::line(&shown_page(&page?));
+        return output::line(&describe_page(&page?));
     }
     let mut closing = vec![everything(&report), run_folder];
-    closing.extend(page.as_ref().ok().map(|page| shown_page(page)));
+    closing.extend(page.as_ref().ok().map(|page| describe_page(page)));
     write_answer(&report, screen, &closing)?;
     page.map(|_| ())
 }

@@ -9,6 +9,14 @@ pub const USAGE: u8 = 2;
 /// Exit code where the user stopped the program.
 pub const INTERRUPTED: u8 = 130;
 
+/// The exit codes, as the end of a help text.
+pub const EXIT_CODES: &str = "\
+Exit codes:
+  0    done; every trial that was run is valid
+  1    a trial that was run is INVALID or failed, or another error occurred
+  2    bad input: command line, plan or folder
+  130  interrupted by Ctrl-C or SIGTERM; finished trials are kept";
+
 /// Why a command ends without having done what was asked.
 #[derive(Debug)]
 pub enum Failure {

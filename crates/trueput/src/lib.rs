@@ -30,6 +30,7 @@ mod documented;
 mod execute;
 mod failure;
 mod output;
+mod page;
 mod progress;
 mod published_plan;
 mod ready_plans;
@@ -64,7 +65,7 @@ pub fn main_with(registry: Registry) -> ExitCode {
         Ok(parsed) => parsed,
         Err(error) => return cli::refuse(&error, &registry),
     };
-    match cmd::dispatch(parsed.command, &registry) {
+    match parsed.command.run(&registry) {
         Ok(code) => code,
         Err(Failure::OutputClosed) => ExitCode::SUCCESS,
         Err(failure) => {

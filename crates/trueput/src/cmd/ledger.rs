@@ -3,11 +3,10 @@
 mod step;
 
 use crate::choices::{Choices, RunDirectories};
-use crate::cli::EXIT_CODES;
-use crate::cmd::report::{own_page, shown_page};
 use crate::execute;
-use crate::failure::Failure;
+use crate::failure::{EXIT_CODES, Failure};
 use crate::output::{self, ChartsWhen};
+use crate::page::{describe_page, write_own_page};
 use crate::progress::Progress;
 use crate::ready_plans::plan_or_workload;
 use crate::screen::Screen;
@@ -97,7 +96,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
             let document = report.render_ledger(arguments.screen.style(ChartsWhen::Auto));
             output::document(&document, Format::Terminal)?;
             output::line(&format!("run folder: {}", folder.path().display()))?;
-            output::line(&shown_page(&own_page(&report)?))?;
+            output::line(&describe_page(&write_own_page(&report)?))?;
         }
     }
     Ok(execute::exit_code(&summary))

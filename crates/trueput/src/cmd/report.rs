@@ -2,17 +2,15 @@
 
 use crate::failure::Failure;
 use crate::output::{self, ChartsWhen};
+use crate::page::{check_is_page, describe_page, write_own_page, write_page};
 use crate::screen::Screen;
 use crate::size_limit::SizeLimit;
 use crate::{bundle, execute};
 use clap::Args;
-use std::fs::File;
-use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use trueput_findings::Run;
 use trueput_record::folder::RankingSplit;
-use trueput_record::regular_file::{self, OpenMode};
 use trueput_report::{Format, RunReport, merge};
 
 const EXAMPLES: &str = "\
@@ -26,9 +24,6 @@ Examples:
   trueput report results/of-one-host first-look.tar.gz --html both.html
 
 No engine is needed, so the run can come from another machine.";
-
-/// What a page begins with.
-const BEGINNING: &[u8] = b"<!DOCTYPE html>";
 
 /// What `trueput report` is given.
 #[derive(Debug, Args)]
@@ -93,17 +88,17 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
                 report.shown_as.display()
             )));
         }
-        ([report], Some(None)) => output::line(&shown_page(&own_page(report)?))?,
+        ([report], Some(None)) => output::line(&describe_page(&write_own_page(report)?))?,
         (_, Some(None)) => {
             let message = "several runs have no common folder for the page: name a file, as in \
                 --html page.html";
             return Err(Failure::usage(message));
         }
         (several, Some(Some(file))) => {
-            refuse_what_is_no_page(file)?;
+            check_is_page(file)?;
             match several {
-                [report] => write_page(report, file)?,
-                several => write_html(&merge::page(several), file)?,
+                [report] => write_page(&report.page(), file)?,
+                several => write_page(&merge::page(several), file)?,
             }
         }
         ([report], None) if is_answer => execute::write_answer(report, screen, &closing(report))?,
@@ -121,29 +116,6 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes the report's page to its run folder, which may come from anybody: not to where a link in
-/// it leads. Returns its path.
-///
-/// # Errors
-/// A usage error where the file cannot be written.
-pub fn own_page(report: &Run) -> Result<PathBuf, Failure> {
-    let file = report.page_path();
-    let name = file.file_name().map_or(file.as_path(), Path::new);
-    let written = regular_file::open(&report.folder, name, OpenMode::Overwrite)
-        .and_then(|mut opened| opened.write_all(report.page().as_bytes()));
-    written.map_err(|error| not_written(&file, &error))?;
-    Ok(file)
-}
-
-/// The line that says where a page is.
-pub fn shown_page(file: &Path) -> String {
-    format!("page: {}", file.display())
-}
-
-fn not_written(file: &Path, error: &std::io::Error) -> Failure {
-    Failure::Usage(format!("cannot write {}: {error}", file.display()))
-}
-
 /// Where the rest of a run is, which is named below its answer.
 fn closing(report: &Run) -> Vec<String> {
     let mut closing = vec![
@@ -152,46 +124,6 @@ fn closing(report: &Run) -> Vec<String> {
     ];
     let page = report.page_path();
     let is_own = report.shown_as == report.folder;
-    closing.extend((is_own && page.is_file()).then(|| shown_page(&page)));
+    closing.extend((is_own && page.is_file()).then(|| describe_page(&page)));
     closing
-}
-
-/// Writes the report's page to a file and says where it is.
-///
-/// # Errors
-/// A usage error where the file cannot be written.
-fn write_page(report: &Run, file: &Path) -> Result<(), Failure> {
-    write_html(&report.page(), file)
-}
-
-fn write_html(page: &str, file: &Path) -> Result<(), Failure> {
-    std::fs::write(file, page).map_err(|error| not_written(file, &error))?;
-    output::line(&shown_page(file))
-}
-
-/// Refuses to overwrite what is no page: `--html` takes the word after it for its file, also where
-/// that was to be a run.
-fn refuse_what_is_no_page(file: &Path) -> Result<(), Failure> {
-    let refused = |what: &str| {
-        let file = file.display();
-        Err(Failure::usage(format!(
-            "--html takes the file of the page, but {file} is {what}; name the runs first, as in \
-             trueput report RUN … --html page.html"
-        )))
-    };
-    if file.is_dir() {
-        return refused("a folder");
-    }
-    let is_page = || {
-        let mut first = Vec::new();
-        let opened = File::open(file)?;
-        opened
-            .take(BEGINNING.len() as u64)
-            .read_to_end(&mut first)?;
-        std::io::Result::Ok(first.is_empty() || first == BEGINNING)
-    };
-    match file.is_file() && !is_page().unwrap_or(true) {
-        true => refused("an existing file that is not a page"),
-        false => Ok(()),
-    }
 }

@@ -1,10 +1,9 @@
 //! `trueput run`: expands a plan, runs its trials, ends with the table.
 
 use crate::choices::{Choices, RunDirectories};
-use crate::cli::EXIT_CODES;
 use crate::conditions;
 use crate::execute;
-use crate::failure::Failure;
+use crate::failure::{EXIT_CODES, Failure};
 use crate::published_plan::{self, parse_scale};
 use crate::repeats::{self, Repeats};
 use crate::screen::Screen;

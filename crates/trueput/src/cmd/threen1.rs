@@ -3,8 +3,7 @@
 mod resume;
 
 use crate::choices::{KnobSetting, RunDirectories, WorkerChoice, apply_knobs, parse_knob};
-use crate::cli::EXIT_CODES;
-use crate::failure::Failure;
+use crate::failure::{EXIT_CODES, Failure};
 use crate::progress::Progress;
 use crate::repeats::{self, Repeats};
 use crate::screen::Screen;

@@ -3,8 +3,7 @@
 mod properties;
 
 use crate::choices::{Choices, RunDirectories};
-use crate::cli::EXIT_CODES;
-use crate::failure::Failure;
+use crate::failure::{EXIT_CODES, Failure};
 use crate::repeats::Repeats;
 use crate::screen::Screen;
 use crate::{execute, output};

@@ -93,6 +93,9 @@ pub(crate) struct Word {
 pub(crate) struct Column {
     /// Its heading.
     pub title: String,
+    /// What a legend calls it.
+    #[serde(skip)]
+    pub name: String,
     /// What its figures are.
     pub unit: Unit,
 }
@@ -140,7 +143,24 @@ impl Chart {
 impl Column {
     pub(crate) fn new(title: impl Into<String>, unit: Unit) -> Self {
         let title = title.into();
-        Self { title, unit }
+        Self {
+            name: title.clone(),
+            title,
+            unit,
+        }
+    }
+
+    /// The column of a part of a whole, with the unit in its heading.
+    pub(crate) fn part(name: &str, unit: Unit) -> Self {
+        let title = match unit {
+            Unit::Seconds => format!("{name}, seconds"),
+            Unit::Bytes => format!("{name}, bytes"),
+            _ => name.to_owned(),
+        };
+        Self {
+            name: name.to_owned(),
+            ..Self::new(title, unit)
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The columns of a ranking: what stands in them, and which go first where there is no room.
 
 use crate::charts::{Charts, bar};
-use crate::document::{Column, Table};
+use crate::document::{Column, ColumnRole, Table};
 use crate::{fixed_rate, isolation};
 use trueput_findings::cells::{Cell, OperationFigures, SEVERAL_VERSIONS};
 use trueput_findings::contender::version_number;
@@ -18,12 +18,6 @@ const RARE: f64 = 0.01;
 /// With more kinds of operation than this, only the headline's latencies have columns.
 const MOST_TIMED: usize = 4;
 
-/// The title of the contenders' column.
-const CONTENDER: &str = "contender";
-
-/// The column in which contenders state their isolation, where they differ.
-pub(crate) const ISOLATION: &str = "isolation";
-
 /// Characters of the longest bar.
 const BAR: usize = 16;
 
@@ -36,6 +30,13 @@ struct ColumnSource<'a> {
     value: Value<'a>,
 }
 
+impl ColumnSource<'_> {
+    fn in_role(self, role: ColumnRole) -> Self {
+        let column = self.column.in_role(role);
+        Self { column, ..self }
+    }
+}
+
 /// The table of the ranked cells, best first; where their order means nothing by name, without
 /// places and shares of the best.
 pub fn ranked(ranking: &Ranking, in_order: bool, charts: Charts) -> Table {
@@ -46,7 +47,7 @@ pub fn ranked(ranking: &Ranking, in_order: bool, charts: Charts) -> Table {
     columns.extend(rates(ranking));
     columns.extend(isolation(&ranking.cells));
     let of_best = |_, cell: &Cell| cell.relative_to_best.map_or_else(String::new, per_cent);
-    columns.extend(in_order.then(|| figure("of best", 2, of_best)));
+    columns.extend(in_order.then(|| leading("of best", 2, of_best)));
     columns.extend(bars(charts).filter(|_| ranking.rate_per_s.is_none()));
     let from_to = |_, cell: &Cell| {
         let ratio = cell.against_best.and_then(|comparison| comparison.ratio);
@@ -54,7 +55,7 @@ pub fn ranked(ranking: &Ranking, in_order: bool, charts: Charts) -> Table {
             format!("{}–{}", number(ratio.low * 100.0), per_cent(ratio.high))
         })
     };
-    columns.extend(in_order.then(|| figure("of best from–to", 5, from_to)));
+    columns.extend(in_order.then(|| leading("of best from–to", 5, from_to)));
     columns.extend(latencies(ranking));
     columns.extend(processor(7));
     columns.extend(storage());
@@ -73,7 +74,8 @@ pub fn only_contender(ranking: &Ranking) -> Option<String> {
     let table = ranked(ranking, false, Charts::Off);
     let name = cell.name();
     let figures = table.columns.iter().zip(table.rows.first()?);
-    let figures = figures.filter(|(column, value)| column.title != CONTENDER && !value.is_empty());
+    let is_name = |column: &Column| column.role == ColumnRole::Name;
+    let figures = figures.filter(|(column, value)| !is_name(column) && !value.is_empty());
     let figures = figures.map(|(column, value)| format!("{} {value}", column.title));
     let figures = figures.collect::<Vec<_>>().join(", ");
     Some(format!(
@@ -130,7 +132,7 @@ fn fill(columns: Vec<ColumnSource<'_>>, cells: &[Cell]) -> Table {
 
 fn identity<'a>() -> Vec<ColumnSource<'a>> {
     vec![
-        text(CONTENDER, 0, |_, cell| cell.name()),
+        text("contender", 0, |_, cell| cell.name()).in_role(ColumnRole::Name),
         text("version", 4, |_, cell| {
             short_version(&cell.version).to_owned()
         }),
@@ -141,7 +143,7 @@ fn identity<'a>() -> Vec<ColumnSource<'a>> {
 /// What each states, where they differ: nowhere is it left out for want of room.
 fn isolation<'a>(cells: &[Cell]) -> Option<ColumnSource<'a>> {
     let stated = |_, cell: &Cell| trueput_findings::isolation::word(cell.isolation).to_owned();
-    isolation::differs(cells).then(|| text(ISOLATION, 0, stated))
+    isolation::differs(cells).then(|| text("isolation", 0, stated).in_role(ColumnRole::Isolation))
 }
 
 /// What orders a ranking at one rate: nothing in any other.
@@ -249,9 +251,11 @@ fn latencies(ranking: &Ranking) -> Vec<ColumnSource<'_>> {
         columns.push(of_operation(&title("p50"), 7 + more, kind, |o| {
             latency(o.p50_ns)
         }));
-        columns.push(of_operation(&title("p99"), 6 + more, kind, |o| {
-            latency(o.p99_ns)
-        }));
+        let p99 = of_operation(&title("p99"), 6 + more, kind, |o| latency(o.p99_ns));
+        columns.push(match kind == ranking.headline {
+            true => p99.in_role(ColumnRole::Leading),
+            false => p99,
+        });
         columns.push(of_operation(&title("max"), 10 + more, kind, |o| {
             latency(o.max_ns)
         }));
@@ -267,7 +271,7 @@ fn latency(latency_ns: Option<f64>) -> String {
 fn processor<'a>(dispensable: u8) -> Vec<ColumnSource<'a>> {
     vec![
         figure("CPU", 9, |_, cell| seconds(cell.figures.cpu_s)),
-        figure("CPU/operation", dispensable, |_, cell| {
+        leading("CPU/operation", dispensable, |_, cell| {
             cell.figures
                 .cpu_ns_per_operation
                 .map_or_else(String::new, nanoseconds)
@@ -355,6 +359,14 @@ fn text<'a>(
         column: Column::text(title, dispensable),
         value: Box::new(value),
     }
+}
+
+fn leading<'a>(
+    title: &str,
+    dispensable: u8,
+    value: impl Fn(usize, &Cell) -> String + 'a,
+) -> ColumnSource<'a> {
+    figure(title, dispensable, value).in_role(ColumnRole::Leading)
 }
 
 fn figure<'a>(

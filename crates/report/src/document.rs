@@ -40,6 +40,22 @@ pub struct Column {
     /// How readily it is left out where there is no room: the highest goes first, of equal ones the
     /// rightmost, and a column with 0 never.
     pub dispensable: u8,
+    /// What it is to its table.
+    pub role: ColumnRole,
+}
+
+/// What a column is to its table.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ColumnRole {
+    /// One of many figures or words.
+    #[default]
+    Detail,
+    /// It names the contender of the row.
+    Name,
+    /// It answers one of a reader's first questions: the page shows it before the details.
+    Leading,
+    /// The isolation of the row's contender, which a narrow page shows below the name.
+    Isolation,
 }
 
 impl Column {
@@ -50,7 +66,14 @@ impl Column {
             title: title.into(),
             figures,
             dispensable,
+            role: ColumnRole::default(),
         }
+    }
+
+    /// The column in another role.
+    #[must_use]
+    pub fn in_role(self, role: ColumnRole) -> Self {
+        Self { role, ..self }
     }
 
     /// A column of figures, set to the right.

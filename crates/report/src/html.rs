@@ -9,15 +9,11 @@
 //! is in `template`: the page's own style and script, and the data.
 
 mod appendix;
-mod bars;
 mod blocks;
 mod draw;
-mod figures;
 mod first_screen;
-mod latencies;
 pub(crate) mod multi_run;
 mod names;
-mod representative;
 mod room;
 mod summary;
 mod template;
@@ -25,7 +21,7 @@ mod template;
 use crate::answer::subject::short;
 use crate::chart::Chart;
 use crate::charts::Charts;
-use crate::document::{Block, Table};
+use crate::document::{Block, ColumnRole};
 use crate::sections::header::ReportHeader;
 use crate::sections::{Findings, Part, parts};
 use blocks::{block, folded};
@@ -34,16 +30,13 @@ use maud::{Markup, html};
 use multi_run::RunLabel;
 use names::Names;
 use std::ops::Range;
-use trueput_findings::answer::{Answer, refuses};
+use trueput_findings::answer::Answer;
 use trueput_findings::rankings::{Ranking, rankings};
 use trueput_findings::{Run, disturbance};
 
 const EACH_ALONE: &str = "One contender alone, with all its repeats";
 
 const MORE: &str = "More charts: rates over time, latency, resources, bottlenecks";
-
-/// Of the kinds of operation in a ranking, how many have a chart of latencies.
-const MOST_KINDS: usize = 2;
 
 /// With more rankings than this, only the rates of each are drawn until more is asked for.
 const MANY_RANKINGS: usize = 8;
@@ -149,21 +142,6 @@ struct Page {
     of: Option<RunLabel>,
 }
 
-/// What the page says of a ranking beside its blocks.
-struct RankingContext<'a> {
-    ranking: &'a Ranking,
-    /// What it is called.
-    label: &'a str,
-    /// Its place among the run's rankings.
-    index: usize,
-    /// Whether its rates are drawn on the first screen.
-    is_first: bool,
-    /// Whether it is the run's only one.
-    is_alone: bool,
-    /// Whether the page has so many rankings that most of their charts are folded.
-    many: bool,
-}
-
 /// Writes the page.
 pub(crate) fn render(report: &Run) -> String {
     let rankings = rankings(&report.manifest, &report.trials);
@@ -188,32 +166,26 @@ fn with_remarks(all: impl Iterator<Item = Part>) -> (Vec<Block>, Vec<Part>) {
 impl Page {
     /// Everything of a run; with `many` rankings on the page, most of their charts are folded.
     fn add_run(&mut self, report: &Run, rankings: &[Ranking], many: bool) {
-        let labels = summary::labels(rankings);
         let noise = disturbance::of_run(report);
         let answer = Answer::from_rankings(report, rankings, noise.as_ref());
         let findings = Findings {
             is_page: true,
             ..Findings::new(report, rankings, &answer, Charts::Off)
         };
-        let (remarks, parts) = with_remarks(parts(&findings));
-        let first = first_screen::first_ranking(&answer);
-        self.add_first_screen(report, rankings, &answer, remarks);
-        let first = first.map(|subject| subject.index);
+        let (remarks, mut parts) = with_remarks(parts(&findings));
+        let first = first_screen::first_ranking(&answer).and_then(|subject| {
+            let is_first = |part: &&mut Part| part.ranking == Some(subject.index);
+            let chart = parts.iter_mut().find(is_first)?.charts.pop()?;
+            // It stands in no ranking's section, so that it says of which one it is.
+            let title = format!("{}: {}", chart.title, short(subject));
+            Some(Chart { title, ..chart })
+        });
+        let header = ReportHeader::of(report, &answer);
+        let told = summary::blocks(report, rankings, &header, remarks);
+        self.add_first_screen(report, &answer, first, &told);
+        let is_alone = rankings.len() == 1;
         for part in parts {
-            match part.ranking {
-                Some(index) => {
-                    let told = RankingContext {
-                        ranking: &rankings[index],
-                        label: &labels[index],
-                        index,
-                        is_first: first == Some(index),
-                        is_alone: rankings.len() == 1,
-                        many,
-                    };
-                    self.add_ranking(report, &told, part.blocks);
-                }
-                None => self.add_section(part),
-            }
+            self.add_part(part, is_alone, many);
         }
         let mut trials = appendix::trials(report);
         if let Some(of) = &self.of {
@@ -235,22 +207,15 @@ impl Page {
     fn add_first_screen(
         &mut self,
         report: &Run,
-        rankings: &[Ranking],
         answer: &Answer,
-        remarks: Vec<Block>,
+        chart: Option<Chart>,
+        told: &[Block],
     ) {
         let title = self.titled("In short");
         let caption = self.names.unique(&title);
         let table = first_screen::table(answer, |index| self.anchor(index), &caption);
-        let chart = first_screen::first_ranking(answer).and_then(|subject| {
-            let chart = Self::ranked_by(report, rankings.get(subject.index)?)?;
-            // It stands in no ranking's section, so that it says of which one it is.
-            let title = format!("{}: {}", chart.title, short(subject));
-            Some(Chart { title, ..chart })
-        });
         let chart = self.put(chart, &title);
-        let told = summary::blocks(report, rankings, &ReportHeader::of(report, answer), remarks);
-        let told = self.written(&told, &title);
+        let told = self.written(told, &title);
         let (about, facts) = (appendix::about(report), appendix::facts(report));
         let content = move |figures: &Figures<'_>| {
             html! {
@@ -263,12 +228,6 @@ impl Page {
             }
         };
         self.sections.push(Section::new(title, content));
-    }
-
-    /// The chart of what a ranking goes by.
-    fn ranked_by(report: &Run, ranking: &Ranking) -> Option<Chart> {
-        let noise = disturbance::of_run(report);
-        bars::ranked_by(report, ranking, !refuses(ranking, noise.as_ref()))
     }
 
     /// What links to a ranking lead to.
@@ -310,72 +269,47 @@ impl Page {
         }
     }
 
-    /// A ranking: the rates drawn before its table, the other charts after it. One that has a
-    /// single contender, or only the harness, is folded.
-    fn add_ranking(&mut self, report: &Run, told: &RankingContext<'_>, mut content: Vec<Block>) {
-        let (ranking, title) = (told.ranking, self.titled(told.label));
-        for block in &mut content {
-            if let Block::Table(table) = block {
-                put_first(table, ranking);
-            }
-        }
+    /// A part of the report: its charts first, those of a ranking around its table. A ranking that
+    /// has a single contender, or only the harness, is folded.
+    fn add_part(&mut self, mut part: Part, is_alone: bool, many: bool) {
+        let title = self.titled(&part.title);
         let is_table = |one: &Block| matches!(one, Block::Table(_));
-        let at = content.iter().position(is_table).unwrap_or(content.len());
-        let (before, after) = content.split_at(at);
-        let (table, after) = after.split_at(after.len().min(1));
+        let table = part.blocks.iter().position(is_table);
+        let (before, table) = match part.ranking {
+            Some(_) => (
+                table.unwrap_or(part.blocks.len()),
+                usize::from(table.is_some()),
+            ),
+            None => (0, 0),
+        };
+        if part.ranking.is_some() {
+            part.blocks.iter_mut().for_each(put_details_last);
+        }
+        let (before, after) = part.blocks.split_at(before);
+        let (table, after) = after.split_at(table);
         let [before, table, after] = [before, table, after].map(|it| self.written(it, &title));
-        let rates = Self::ranked_by(report, ranking).filter(|_| !told.is_first);
-        let rates = self.put(rates, &title);
-        let others = self.put(Self::other_charts(report, ranking), &title);
-        let (is_folded, of) = (told.many && !others.is_empty(), title.clone());
+        let charts = self.put(part.charts, &title);
+        let more = self.put(part.more_charts, &title);
+        let evidence = part.evidence.map(|it| blocks::evidence(&it, &title));
+        let (is_folded, of) = (many && !more.is_empty(), title.clone());
         let content = move |figures: &Figures<'_>| {
-            let others = figures.drawn(&others);
+            let more = figures.drawn(&more);
             html! {
                 (before)
-                (figures.drawn(&rates))
-                (table)
-                @if is_folded { (folded("more", MORE, &others, &of)) } @else { (others) }
-                (after)
-            }
-        };
-        self.sections.push(Section {
-            anchor: self.anchor(told.index),
-            folded: first_screen::folded_line(ranking),
-            is_open: told.is_alone,
-            ..Section::new(title, content)
-        });
-    }
-
-    /// The charts that stand after a ranking's table.
-    fn other_charts(report: &Run, ranking: &Ranking) -> Vec<Chart> {
-        let chosen = representative::representatives(report, ranking);
-        let cores = f64::from(report.manifest.host.cores);
-        let mut others: Vec<_> = figures::over_time(ranking, &chosen).into_iter().collect();
-        let kinds = kinds(ranking);
-        let service = kinds
-            .iter()
-            .filter_map(|kind| latencies::service(kind, &chosen));
-        others.extend(service);
-        others.extend(latencies::responses(&chosen, MOST_KINDS));
-        others.extend(figures::resources(&chosen));
-        others.extend(figures::stretches(&chosen, cores));
-        others
-    }
-
-    /// A section that is no ranking, with its charts first.
-    fn add_section(&mut self, part: Part) {
-        let title = self.titled(&part.title);
-        let charts = self.put(part.charts, &title);
-        let blocks = self.written(&part.blocks, &title);
-        let evidence = part.evidence.map(|it| blocks::evidence(&it, &title));
-        let content = move |figures: &Figures<'_>| {
-            html! {
                 (figures.drawn(&charts))
-                (blocks)
+                (table)
+                @if is_folded { (folded("more", MORE, &more, &of)) } @else { (more) }
+                (after)
                 @if let Some(evidence) = &evidence { (evidence) }
             }
         };
-        self.sections.push(Section::new(title, content));
+        let anchor = part.ranking.map(|index| self.anchor(index));
+        self.sections.push(Section {
+            anchor: anchor.unwrap_or_default(),
+            folded: part.folded,
+            is_open: is_alone,
+            ..Section::new(title, content)
+        });
     }
 
     /// Puts charts of a section on the page, and returns their numbers.
@@ -417,26 +351,20 @@ impl Page {
 
 /// Has the columns that answer a reader's first questions stay in sight: place, name, what the
 /// order goes by, how far behind the leader, the longest waits, and the cost in processor time.
-fn put_first(table: &mut Table, ranking: &Ranking) {
-    let p99 = format!("{} p99", ranking.headline);
-    let first = ["of best", "of best from–to", p99.as_str(), "CPU/operation"];
-    for column in &mut table.columns {
-        if column.dispensable > 0 && !first.contains(&column.title.as_str()) {
-            column.dispensable = column.dispensable.max(8);
+fn put_details_last(block: &mut Block) {
+    if let Block::Table(table) = block {
+        for column in &mut table.columns {
+            if column.dispensable > 0 && column.role != ColumnRole::Leading {
+                column.dispensable = column.dispensable.max(8);
+            }
         }
     }
-}
-
-/// The kinds of operation whose latencies are drawn: the headline, then those that are not rare.
-fn kinds(ranking: &Ranking) -> Vec<&str> {
-    let mut kinds = crate::columns::kinds(ranking);
-    kinds.truncate(MOST_KINDS);
-    kinds
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::Table;
 
     #[test]
     fn a_table_is_named_by_its_section_and_its_caption() {

@@ -100,10 +100,10 @@ fn experiment(experiment: &Experiment, workloads: &[&str]) -> Vec<Block> {
 pub fn table(published: &PublishedTable) -> Table {
     let last = published.columns.len().saturating_sub(2);
     let columns = published.columns.iter().enumerate();
-    let columns = columns.map(|(index, column)| Column {
-        title: column.name.clone(),
-        figures: column.kind != ColumnKind::Text,
-        dispensable: u8::from((2..last).contains(&index)),
+    let columns = columns.map(|(index, column)| {
+        let is_between = (2..last).contains(&index);
+        let is_figure = column.kind != ColumnKind::Text;
+        Column::new(&column.name, is_figure, u8::from(is_between))
     });
     let row = |row: &Vec<Cell>| row.iter().map(shown).collect();
     Table {

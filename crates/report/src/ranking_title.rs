@@ -3,6 +3,7 @@
 use crate::fixed_rate;
 use trueput_findings::isolation;
 use trueput_findings::rankings::Ranking;
+use trueput_record::Value;
 
 /// What a ranking stands under.
 pub(crate) fn ranking_heading(ranking: &Ranking) -> String {
@@ -24,6 +25,32 @@ pub(crate) fn ranking_heading(ranking: &Ranking) -> String {
         Some(order) => format!("{heading}, {order}"),
         None => heading,
     }
+}
+
+/// What to call each ranking: its heading, with the settings that tell it from its namesakes.
+pub(crate) fn labels(rankings: &[Ranking]) -> Vec<String> {
+    let label = |ranking: &Ranking| {
+        let heading = ranking_heading(ranking);
+        let namesakes = rankings.iter().filter(|it| ranking_heading(it) == heading);
+        let namesakes: Vec<_> = namesakes.collect();
+        let differs = |name: &str, value: &Value| {
+            namesakes
+                .iter()
+                .any(|other| other.settings.get(name) != Some(value))
+        };
+        let differing = ranking
+            .settings
+            .iter()
+            .filter(|(name, value)| differs(name, value));
+        let told: Vec<_> = differing
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        match told.is_empty() {
+            true => heading,
+            false => format!("{heading} ({})", told.join(", ")),
+        }
+    };
+    rankings.iter().map(label).collect()
 }
 
 pub(crate) fn only_harness(ranking: &Ranking) -> bool {

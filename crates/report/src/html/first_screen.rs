@@ -7,8 +7,7 @@ use maud::{Markup, html};
 use trueput_findings::answer::{
     Answer, RankingAnswer, RankingVerdict, Share, Subject, UnrankedReason,
 };
-use trueput_findings::rankings::Ranking;
-use trueput_findings::units::{nanoseconds, number, plural};
+use trueput_findings::units::{nanoseconds, number};
 
 /// With more rows than this the others are folded.
 const MOST_ROWS: usize = 8;
@@ -23,23 +22,6 @@ pub(crate) fn first_ranking(answer: &Answer) -> Option<&Subject> {
         others.map(|one| &one.subject).next()
     };
     ranked.or_else(figures)
-}
-
-/// The line to which a ranking of a single contender, or of the harness alone, is folded; `None`
-/// for any other.
-pub(crate) fn folded_line(ranking: &Ranking) -> Option<String> {
-    let mut contenders = ranking.contenders();
-    let (what, one) = match (contenders.next(), contenders.next()) {
-        (Some(one), None) => ("only contender", one),
-        (None, _) => ("cost of the harness", ranking.harness.first()?),
-        _ => return None,
-    };
-    Some(format!(
-        "{what}: {}, {} {}/s",
-        one.name(),
-        number(one.figures.headline_per_s.median),
-        plural(&ranking.headline)
-    ))
 }
 
 /// A row: of a ranking, or of the only contender at its settings.

@@ -3,8 +3,7 @@
 //! A browser that lays the page out cannot leave columns out, so their widths are estimated from
 //! what stands in them, with the widest of the usual fonts (DejaVu Sans).
 
-use crate::columns::ISOLATION;
-use crate::document::{Column, Table};
+use crate::document::{Column, ColumnRole, Table};
 
 /// How many columns a table shows until all are asked for.
 const MOST_COLUMNS: usize = 8;
@@ -69,7 +68,7 @@ pub(super) fn classes(table: &Table) -> Vec<Option<&'static str>> {
 
 /// Whether a narrow page tells what stands in a column below the rows' headings.
 pub(super) fn is_noted(column: &Column) -> bool {
-    column.title == ISOLATION
+    column.role == ColumnRole::Isolation
 }
 
 impl Screen {
@@ -130,7 +129,11 @@ mod tests {
 
     fn table(columns: &[(&str, bool, u8, &str)]) -> Table {
         let column = |(title, figures, dispensable, _): &(&str, bool, u8, &str)| {
-            Column::new(*title, *figures, *dispensable)
+            let column = Column::new(*title, *figures, *dispensable);
+            match *title {
+                "isolation" => column.in_role(ColumnRole::Isolation),
+                _ => column,
+            }
         };
         Table {
             columns: columns.iter().map(column).collect(),
@@ -145,7 +148,7 @@ mod tests {
             ("", false, 0, "1"),
             ("contender", false, 0, "leveldb [workaround]"),
             ("updates/s", true, 0, "269,997"),
-            (ISOLATION, false, 0, "serializable"),
+            ("isolation", false, 0, "serializable"),
             ("of best", true, 2, "100 %"),
             ("update p99", true, 6, "1.25 ms"),
         ]);

@@ -1,12 +1,11 @@
-//! What became of a run's trials, and what each ranking is called.
+//! What became of a run's trials.
 
 use crate::document::Block;
-use crate::ranking_title;
 use crate::sections::header::ReportHeader;
 use trueput_findings::Run;
 use trueput_findings::rankings::{Ranking, UnrankedTrial};
 use trueput_findings::units::{counted, thousands};
-use trueput_record::{Outcome, Value};
+use trueput_record::Outcome;
 
 /// How many lines are told: a list that is longer would be folded.
 const MOST_LINES: usize = 12;
@@ -128,32 +127,4 @@ fn first_reason<'a>(report: &'a Run, trial: &'a UnrankedTrial) -> &'a str {
         Some(Outcome::Invalid { reasons }) => reasons.first().unwrap_or(&trial.reason),
         _ => &trial.reason,
     }
-}
-
-/// What to call each ranking: its heading, with the settings that tell it from its namesakes.
-pub(crate) fn labels(rankings: &[Ranking]) -> Vec<String> {
-    let label = |ranking: &Ranking| {
-        let heading = ranking_title::ranking_heading(ranking);
-        let namesakes = rankings
-            .iter()
-            .filter(|it| ranking_title::ranking_heading(it) == heading);
-        let namesakes: Vec<_> = namesakes.collect();
-        let differs = |name: &str, value: &Value| {
-            namesakes
-                .iter()
-                .any(|other| other.settings.get(name) != Some(value))
-        };
-        let differing = ranking
-            .settings
-            .iter()
-            .filter(|(name, value)| differs(name, value));
-        let told: Vec<_> = differing
-            .map(|(name, value)| format!("{name}={value}"))
-            .collect();
-        match told.is_empty() {
-            true => heading,
-            false => format!("{heading} ({})", told.join(", ")),
-        }
-    };
-    rankings.iter().map(label).collect()
 }

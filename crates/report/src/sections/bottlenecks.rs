@@ -24,12 +24,8 @@ impl Section for Bottlenecks {
             title: "Bottleneck of each trial".to_owned(),
             blocks: vec![Block::Text(BOTTLENECKS.to_owned())],
             evidence: Some(Block::List(lines)),
-            charts: if findings.is_page {
-                shares(findings)
-            } else {
-                Vec::new()
-            },
-            ranking: None,
+            charts: findings.page_charts(|| shares(findings)),
+            ..Part::default()
         }]
     }
 }

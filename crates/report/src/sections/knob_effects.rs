@@ -20,12 +20,7 @@ impl Section for KnobEffects {
     fn parts(&self, findings: &Findings<'_>) -> Vec<Part> {
         let effects = effects(findings.run, findings.rankings);
         let part = Part::with_text("Effect of each knob", KNOBS_TEXT, blocks(&effects));
-        let chart = || chart(&effects).into_iter().collect();
-        let charts = if findings.is_page {
-            chart()
-        } else {
-            Vec::new()
-        };
+        let charts = findings.page_charts(|| chart(&effects).into_iter().collect());
         part.map(|part| Part { charts, ..part })
             .into_iter()
             .collect()

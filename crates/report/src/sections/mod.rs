@@ -73,10 +73,14 @@ pub(crate) struct Part {
     pub blocks: Vec<Block>,
     /// What the page folds, and the other formats show after the blocks.
     pub evidence: Option<Block>,
-    /// What the page draws before the blocks.
+    /// What the page draws before the blocks; of a ranking before its table.
     pub charts: Vec<Chart>,
+    /// What the page draws after the table of a ranking.
+    pub more_charts: Vec<Chart>,
     /// The ranking that it is of, by its place among the run's.
     pub ranking: Option<usize>,
+    /// The line to which the page folds it; `None` where it does not.
+    pub folded: Option<String>,
 }
 
 /// What sections are made from, computed once.
@@ -117,6 +121,14 @@ impl<'a> Findings<'a> {
                 .collect(),
             charts,
             is_page: false,
+        }
+    }
+
+    /// What the page draws; nothing for the other formats.
+    fn page_charts(&self, charts: impl FnOnce() -> Vec<Chart>) -> Vec<Chart> {
+        match self.is_page {
+            true => charts(),
+            false => Vec::new(),
         }
     }
 

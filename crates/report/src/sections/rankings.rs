@@ -1,10 +1,18 @@
-//! The section of a ranking: its order, its table, and what must be known of it.
+//! The section of a ranking: its order, its table, its charts, and what must be known of it.
+
+mod latencies;
+mod rates;
+mod representative;
+mod resources;
+mod timeline;
 
 use super::{Findings, Part, Section};
 use crate::answer::words;
+use crate::chart::Chart;
 use crate::document::Block;
-use crate::ranking_title::{only_harness, ranking_heading};
+use crate::ranking_title::{labels, only_harness, ranking_heading};
 use crate::{columns, fixed_rate, isolation, significance};
+use trueput_findings::Run;
 use trueput_findings::ablation::lost;
 use trueput_findings::answer::{RankingAnswer, RankingVerdict};
 use trueput_findings::builds::EngineBuild;
@@ -21,12 +29,24 @@ pub(crate) struct Rankings;
 
 impl Section for Rankings {
     fn parts(&self, findings: &Findings<'_>) -> Vec<Part> {
-        let rankings = findings.rankings.iter().enumerate();
-        let part = |(index, ranking)| Part {
-            title: ranking_heading(ranking),
-            blocks: blocks(findings, ranking, findings.answer.ranking(index)),
-            ranking: Some(index),
-            ..Part::default()
+        let labels = match findings.is_page {
+            true => labels(findings.rankings),
+            false => findings.rankings.iter().map(ranking_heading).collect(),
+        };
+        let rankings = findings.rankings.iter().zip(labels).enumerate();
+        let part = |(index, (ranking, title))| {
+            let answer = findings.answer.ranking(index);
+            let in_order = answer.is_none_or(|it| it.verdict != RankingVerdict::NoOrder);
+            let rates = || rates::ranked_by(findings.run, ranking, in_order);
+            Part {
+                title,
+                blocks: blocks(findings, ranking, answer),
+                charts: findings.page_charts(|| rates().into_iter().collect()),
+                more_charts: findings.page_charts(|| trial_charts(findings.run, ranking)),
+                ranking: Some(index),
+                folded: single_result(ranking),
+                ..Part::default()
+            }
         };
         rankings.map(part).collect()
     }
@@ -37,6 +57,9 @@ const NOTABLE_SPREAD: f64 = 0.25;
 
 const NOT_COMPARABLE: &str = "Measured but not ranked, for the reason in brackets. To rank builds \
     with assertions, use trueput report --include-assertions.";
+
+/// Of the kinds of operation in a ranking, how many have a chart of latencies.
+const MOST_KINDS: usize = 2;
 
 /// A workload's result that is a sentence about it, and no answer.
 const NOTICE: &str = "notice";
@@ -82,6 +105,46 @@ fn blocks(
     blocks.extend(explained(ranking));
     blocks.extend(unranked(ranking));
     blocks
+}
+
+/// The charts of the trials that stand for a ranking's contenders: rates over time, latencies of
+/// the headline and of the kinds of operation that are not rare, resources, bottlenecks.
+fn trial_charts(run: &Run, ranking: &Ranking) -> Vec<Chart> {
+    let chosen = representative::representatives(run, ranking);
+    let cores = f64::from(run.manifest.host.cores);
+    let mut charts: Vec<_> = timeline::over_time(ranking, &chosen).into_iter().collect();
+    let kinds = columns::kinds(ranking).into_iter().take(MOST_KINDS);
+    charts.extend(kinds.filter_map(|kind| latencies::service(kind, &chosen)));
+    charts.extend(latencies::responses(&chosen, MOST_KINDS));
+    charts.extend(resources::resources(&chosen));
+    charts.extend(resources::stretches(&chosen, cores));
+    charts
+}
+
+/// The result of a ranking that has a single contender, or the harness alone, in a line; `None` for
+/// any other.
+fn single_result(ranking: &Ranking) -> Option<String> {
+    let mut contenders = ranking.contenders();
+    let (what, one) = match (contenders.next(), contenders.next()) {
+        (Some(one), None) => ("only contender", one),
+        (None, _) => ("cost of the harness", ranking.harness.first()?),
+        _ => return None,
+    };
+    Some(format!(
+        "{what}: {}, {} {}/s",
+        one.name(),
+        number(one.figures.headline_per_s.median),
+        plural(&ranking.headline)
+    ))
+}
+
+/// A word with a capital.
+fn capital(word: &str) -> String {
+    let mut characters = word.chars();
+    let first = characters
+        .next()
+        .map(|first| first.to_uppercase().collect::<String>());
+    first.unwrap_or_default() + characters.as_str()
 }
 
 /// The contenders that have figures and no place.

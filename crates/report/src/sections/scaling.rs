@@ -19,12 +19,7 @@ impl Section for ScalingLaws {
     fn parts(&self, findings: &Findings<'_>) -> Vec<Part> {
         let blocks = blocks(findings.rankings, findings.run.manifest.host.cores);
         let part = Part::with_text("Scaling", SCALING_TEXT, blocks);
-        let charts = || charts(findings.rankings);
-        let charts = if findings.is_page {
-            charts()
-        } else {
-            Vec::new()
-        };
+        let charts = findings.page_charts(|| charts(findings.rankings));
         part.map(|part| Part { charts, ..part })
             .into_iter()
             .collect()

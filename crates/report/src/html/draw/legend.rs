@@ -12,8 +12,7 @@ pub(super) fn of(chart: &Chart, looks: &Looks) -> Markup {
         Kind::Stack if chart.columns.len() < 2 => Vec::new(),
         Kind::Stack => {
             let part = |(index, column): (usize, &Column)| {
-                let title = column.title.split(',').next().unwrap_or_default();
-                patch(title, &format!("var(--c{index})"))
+                patch(&column.name, &format!("var(--c{index})"))
             };
             chart.columns.iter().enumerate().map(part).collect()
         }

@@ -1,7 +1,7 @@
 //! The chart that a ranking goes by: a bar for each contender, with its repeats and the interval
 //! that its verdict used.
 
-use super::figures::capital;
+use super::capital;
 use crate::chart::{Chart, Column, Group, Kind, Unit};
 use crate::columns::by_name;
 use crate::fixed_rate;

@@ -7,6 +7,9 @@ use trueput_record::histogram::LoggedHistogram;
 use trueput_record::measurement::LatencySummary;
 use trueput_record::{Measurement, RunFolder, TrialRecord};
 
+/// Which trial stands for a contender in every chart but that of the rates.
+pub(super) const MEDIAN_REPEAT: &str = "Each contender's repeat with the median rate.";
+
 /// Percentiles that a histogram is asked for; its maximum comes after them.
 const PERCENTILES: [f64; 10] = [
     50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.99, 99.999, 99.9999,

@@ -1,8 +1,7 @@
 //! Charts of times by percentile: how long operations took, and how long users of an open loop
 //! waited.
 
-use super::figures::MEDIAN_REPEAT;
-use super::representative::Representative;
+use super::representative::{MEDIAN_REPEAT, Representative};
 use crate::chart::{Chart, Column, Group, Kind, Unit};
 use trueput_findings::units::number;
 

@@ -1,0 +1,123 @@
+//! The charts of what a ranking's trials used, and of their bottlenecks.
+
+use super::representative::{MEDIAN_REPEAT, Representative};
+use crate::chart::{Chart, Column, Group, Kind, Unit, Word};
+use trueput_findings::bottleneck;
+use trueput_record::Measurement;
+
+/// CPU, memory, disk and context switches, a chart each; one that would be all zeros is left out.
+pub(crate) fn resources(chosen: &[Representative<'_>]) -> Vec<Chart> {
+    let cpu = ResourceChart {
+        title: "CPU time",
+        unit: Unit::Seconds,
+        parts: &["user", "kernel"],
+        figures: |one| vec![one.resources.user_cpu_s, one.resources.system_cpu_s],
+    };
+    let memory = ResourceChart {
+        title: "Peak memory",
+        unit: Unit::Bytes,
+        parts: &["PSS"],
+        figures: |one| vec![one.resources.peak_pss_bytes as f64],
+    };
+    let disk = ResourceChart {
+        title: "Disk",
+        unit: Unit::Bytes,
+        parts: &["written", "read"],
+        figures: |one| {
+            let used = &one.resources;
+            let moved = [used.storage_written_bytes, used.storage_read_bytes];
+            moved.map(|bytes| bytes as f64).to_vec()
+        },
+    };
+    let switches = ResourceChart {
+        title: "Context switches",
+        unit: Unit::Number,
+        parts: &["voluntary", "involuntary"],
+        figures: |one| {
+            let used = &one.resources;
+            let switches = [
+                used.voluntary_context_switches,
+                used.involuntary_context_switches,
+            ];
+            switches.map(|count| count as f64).to_vec()
+        },
+    };
+    let charts = [cpu, memory, disk, switches].into_iter();
+    let seen = |chart: &Chart| chart.groups.iter().any(Group::has_something);
+    charts.map(|one| one.drawn(chosen)).filter(seen).collect()
+}
+
+/// A chart of a resource.
+struct ResourceChart {
+    title: &'static str,
+    unit: Unit,
+    /// What it is made up of.
+    parts: &'static [&'static str],
+    /// A figure for each part.
+    figures: fn(&Measurement) -> Vec<f64>,
+}
+
+impl ResourceChart {
+    fn drawn(&self, chosen: &[Representative<'_>]) -> Chart {
+        let (title, unit) = (self.title, self.unit);
+        let columns: Vec<_> = self
+            .parts
+            .iter()
+            .map(|part| Column::part(part, unit))
+            .collect();
+        let titles: Vec<_> = columns.iter().map(|column| column.title.as_str()).collect();
+        let groups = chosen
+            .iter()
+            .map(|one| Group::new(one.cell.name(), [(self.figures)(one.measurement)]));
+        Chart {
+            title: title.to_owned(),
+            says: format!(
+                "{title} of the workers, a bar for each contender: {}.",
+                titles.join(", ")
+            ),
+            note: format!("The workers' processes, whole trial. {MEDIAN_REPEAT}"),
+            groups: groups.collect(),
+            columns,
+            ..Chart::new(Kind::Stack, "contender")
+        }
+    }
+}
+
+/// What held each trial, stretch by stretch; `None` where too little was seen of all.
+pub(crate) fn stretches(chosen: &[Representative<'_>], cores: f64) -> Option<Chart> {
+    let mut words: Vec<Word> = Vec::new();
+    let mut groups = Vec::new();
+    for one in chosen {
+        let Some(held) = bottleneck::trial_bottleneck(one.trial, one.measurement, cores) else {
+            continue;
+        };
+        let rows = held.stretches.iter().map(|stretch| {
+            let (text, color) = (stretch.bottleneck.words(), stretch.bottleneck as usize);
+            let known = words.iter().position(|other| other.text == text);
+            let index = known.unwrap_or_else(|| {
+                words.push(Word { text, color });
+                words.len() - 1
+            });
+            vec![stretch.from_s, stretch.to_s, index as f64]
+        });
+        groups.push(Group::new(one.cell.name(), rows.collect::<Vec<_>>()));
+    }
+    let seen: Vec<_> = words.iter().map(|word| word.text).collect();
+    let says = format!(
+        "Bottleneck of each trial over its time. Seen: {}.",
+        seen.join(", ")
+    );
+    (!groups.is_empty()).then(|| Chart {
+        title: "Bottlenecks".to_owned(),
+        says,
+        note: format!("Judged for each second; rules in docs/METHOD.md. {MEDIAN_REPEAT}"),
+        columns: vec![
+            Column::new("from, seconds", Unit::Seconds),
+            Column::new("to, seconds", Unit::Seconds),
+            Column::new("bottleneck", Unit::Word),
+        ],
+        groups,
+        words,
+        ..Chart::new(Kind::Stretches, "contender")
+    })
+}

@@ -14,6 +14,7 @@ mod mariadb;
 mod mdbx;
 mod odbc;
 mod ordered_cursor;
+mod percent;
 mod postgresql;
 mod process_locks;
 mod promise;

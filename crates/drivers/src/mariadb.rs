@@ -26,9 +26,9 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use trueput_engine::event_watcher::EventProgress;
 use trueput_engine::{
-    Build, CacheKnob, Capabilities, Database, Dialect, Durability, Engine, EngineEvent, Error,
-    EventWatcher, Info, Isolation, OpenSpec, Parameter, ParameterValues, Promise, Result, Service,
-    credentials,
+    Address, Build, CacheKnob, Capabilities, Database, Dialect, Durability, Engine, EngineEvent,
+    Error, EventWatcher, Info, Isolation, OpenSpec, Parameter, ParameterValues, Promise, Result,
+    Service,
 };
 
 /// The MariaDB driver.
@@ -108,25 +108,20 @@ impl Engine for MariaDb {
     }
 
     fn with_library(&self, library: &Path) -> Result<Box<dyn Engine>> {
-        let named = match library.to_str() {
-            Some(url) if credentials::is_address(library) => {
-                SelectedServer::External(Box::new(ExternalServer::new(url)?))
-            }
-            _ => {
-                let program = library::full_path(library)?;
-                server::version(&program)?;
-                SelectedServer::Program(program)
-            }
-        };
-        Ok(Box::new(Self { named: Some(named) }))
+        let program = library::full_path(library)?;
+        server::version(&program)?;
+        let named = Some(SelectedServer::Program(program));
+        Ok(Box::new(Self { named }))
     }
 
     fn unopened(&self, library: &Path) -> Result<Box<dyn Engine>> {
-        if credentials::is_address(library) {
-            // It is read, not connected to.
-            return self.with_library(library);
-        }
         let named = Some(SelectedServer::Program(library::full_path(library)?));
+        Ok(Box::new(Self { named }))
+    }
+
+    fn with_address(&self, address: &Address) -> Result<Box<dyn Engine>> {
+        let server = ExternalServer::new(address)?;
+        let named = Some(SelectedServer::External(Box::new(server)));
         Ok(Box::new(Self { named }))
     }
 

@@ -32,8 +32,8 @@ use source::DataSource;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use trueput_engine::{
-    Build, Capabilities, Database, Dialect, Durability, Engine, Error, Info, Isolation, OpenSpec,
-    Parameter, ParameterValues, Promise, Result,
+    Address, Build, Capabilities, Database, Dialect, Durability, Engine, Error, Info, Isolation,
+    OpenSpec, Parameter, ParameterValues, Promise, Result,
 };
 
 /// The ODBC driver.
@@ -131,16 +131,25 @@ impl Engine for Odbc {
         let text = library
             .to_str()
             .ok_or_else(|| Error::Unsupported("odbc: a connection string is UTF-8".to_owned()))?;
+        self.with_address(&Address::of(text))
+    }
+
+    fn unopened(&self, library: &Path) -> Result<Box<dyn Engine>> {
+        self.with_library(library)?;
+        Ok(Box::new(Self::new()))
+    }
+
+    fn with_address(&self, address: &Address) -> Result<Box<dyn Engine>> {
         let named = SelectedSource {
-            source: DataSource::new(text)?,
+            source: DataSource::new(address)?,
             info: OnceLock::new(),
         };
         Ok(Box::new(Self { named: Some(named) }))
     }
 
     /// As long as it is not connected to, its dialect is not known.
-    fn unopened(&self, library: &Path) -> Result<Box<dyn Engine>> {
-        self.with_library(library)?;
+    fn unopened_address(&self, address: &Address) -> Result<Box<dyn Engine>> {
+        self.with_address(address)?;
         Ok(Box::new(Self::new()))
     }
 

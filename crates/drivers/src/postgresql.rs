@@ -135,13 +135,6 @@ impl Engine for Postgresql {
     }
 
     fn with_library(&self, library: &Path) -> Result<Box<dyn Engine>> {
-        if let Some(address) = library
-            .to_str()
-            .filter(|_| credentials::is_address(library))
-        {
-            let named = SelectedServer::External(Address::parse(address)?);
-            return Ok(Box::new(Self { named }));
-        }
         let shown = library.display();
         let full = library
             .canonicalize()
@@ -154,11 +147,12 @@ impl Engine for Postgresql {
     }
 
     fn unopened(&self, library: &Path) -> Result<Box<dyn Engine>> {
-        if credentials::is_address(library) {
-            // It is read, not connected to.
-            return self.with_library(library);
-        }
         let named = SelectedServer::Program(library::full_path(library)?);
+        Ok(Box::new(Self { named }))
+    }
+
+    fn with_address(&self, address: &credentials::Address) -> Result<Box<dyn Engine>> {
+        let named = SelectedServer::External(Address::parse(address)?);
         Ok(Box::new(Self { named }))
     }
 

@@ -27,6 +27,7 @@ pub mod testing;
 
 pub use cache::{CacheCount, CacheScope};
 pub use cache_knob::CacheKnob;
+pub use credentials::{Address, Credentials, Secret};
 pub use engine_event::EngineEvent;
 pub use error::{Error, Result};
 pub use event_watcher::EventWatcher;
@@ -81,7 +82,7 @@ pub trait Engine: Send + Sync {
     /// [`Error::Unsupported`] for an engine that is compiled in; one line that says what is wrong
     /// with the library otherwise: missing, of another engine or machine, without a needed symbol.
     fn with_library(&self, library: &Path) -> Result<Box<dyn Engine>> {
-        Err(takes_no_library(self.info().name, library))
+        Err(takes_no_library(self.info().name, &library.display()))
     }
 
     /// This engine as the named library, program or server would have it, as far as the name alone
@@ -91,7 +92,26 @@ pub trait Engine: Send + Sync {
     /// # Errors
     /// As [`Engine::with_library`], for what a name and a file's presence tell.
     fn unopened(&self, library: &Path) -> Result<Box<dyn Engine>> {
-        Err(takes_no_library(self.info().name, library))
+        Err(takes_no_library(self.info().name, &library.display()))
+    }
+
+    /// This engine over the server or data source of an address, which is connected to when a
+    /// database is opened and not before.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for an engine whose builds are files, and in one line that does not
+    /// repeat what is secret for an address that cannot be.
+    fn with_address(&self, address: &Address) -> Result<Box<dyn Engine>> {
+        Err(takes_no_library(self.info().name, address))
+    }
+
+    /// As [`Engine::with_address`], to expand a plan that is not trusted: it is never opened, and
+    /// nothing that it is asked connects to the server.
+    ///
+    /// # Errors
+    /// As [`Engine::with_address`].
+    fn unopened_address(&self, address: &Address) -> Result<Box<dyn Engine>> {
+        self.with_address(address)
     }
 
     /// What is to be said of its default build, in a line: that it is a lesser one, because a
@@ -228,8 +248,7 @@ pub trait Engine: Send + Sync {
     }
 }
 
-fn takes_no_library(name: &str, library: &Path) -> Error {
-    let library = library.display();
+fn takes_no_library(name: &str, library: &dyn std::fmt::Display) -> Error {
     Error::Unsupported(format!(
         "{name} is compiled in and takes no library ({library})"
     ))

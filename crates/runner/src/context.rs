@@ -62,7 +62,11 @@ impl RunContext<'_> {
         if let Some((_, resolved)) = known.iter().find(|(of, _)| of == spec) {
             return Ok(Rc::clone(resolved));
         }
-        let resolved = Rc::new(resolve_trial(self.registry, spec)?);
+        let resolved = Rc::new(resolve_trial(
+            self.registry,
+            &self.options.credentials,
+            spec,
+        )?);
         known.push((spec.clone(), Rc::clone(&resolved)));
         Ok(resolved)
     }

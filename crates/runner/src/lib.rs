@@ -49,8 +49,8 @@ pub use time_estimate::TimeEstimate;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use trueput_engine::Engine;
 use trueput_engine::credentials::redact_word;
+use trueput_engine::{Credentials, Engine};
 use trueput_record::folder::RankingSplit;
 use trueput_record::suggest::did_you_mean;
 use trueput_workloads::Workload;
@@ -122,6 +122,8 @@ impl Registry {
 /// The options of a run.
 #[derive(Debug, Clone)]
 pub struct Options {
+    /// The passwords of users' servers, as [`matrix::Matrix`] has them.
+    pub credentials: Credentials,
     /// The program that workers are: this one. It is started as `PROGRAM worker` and calls
     /// `worker::main`.
     pub worker_program: PathBuf,

@@ -15,7 +15,7 @@ use crate::resolution::{check_fit, error_text, storage_in_place_of_engine};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use trueput_engine::parameter::resolve;
-use trueput_engine::{Durability, Engine, Parameter, ParameterValues, credentials};
+use trueput_engine::{Address, Credentials, Durability, Engine, Parameter, ParameterValues};
 use trueput_record::address::is_address_for;
 pub use trueput_record::folder::MAX_TRIALS;
 use trueput_record::plan::{
@@ -35,6 +35,9 @@ pub struct Matrix {
     pub trials: Vec<TrialSpec>,
     /// Parts of the plan that are skipped, one sentence each.
     pub left_out: Vec<String>,
+    /// The passwords of the servers that the plan names, whose trials have their addresses without
+    /// them.
+    pub credentials: Credentials,
     /// With [`BuildAccess::Unopened`]: facts that are unknown, one sentence each.
     pub not_opened: Vec<String>,
 }
@@ -130,6 +133,7 @@ pub fn expand_with(
     Ok(Matrix {
         trials,
         left_out,
+        credentials: expansion.credentials,
         not_opened,
     })
 }
@@ -171,6 +175,7 @@ struct Expansion<'a> {
     registry: &'a Registry,
     builds: BuildAccess,
     workload: &'static dyn Workload,
+    credentials: Credentials,
     /// The combinations of conditions that this machine supports.
     conditions: Vec<Conditions>,
 }
@@ -191,11 +196,14 @@ impl<'a> Expansion<'a> {
         }
         check_count("repeat", i64::from(plan.repeat), MAX_REPEAT)
             .map_err(|why| plan_error("repeat", why))?;
+        let builds_of = |contender: &'a Contender| contender.build.as_deref();
+        let addresses = plan.engines.iter().filter_map(builds_of);
         let expansion = Self {
             plan,
             registry,
             builds,
             workload,
+            credentials: addresses.collect(),
             conditions: plan.conditions.combinations(),
         };
         expansion.check_names()?;
@@ -341,8 +349,8 @@ impl<'a> Expansion<'a> {
         match &contender.build {
             Some(library) => {
                 let named = match self.builds {
-                    BuildAccess::Opened => engine.with_library(library),
-                    BuildAccess::Unopened => engine.unopened(library),
+                    BuildAccess::Opened => self.credentials.open(engine, library),
+                    BuildAccess::Unopened => self.credentials.unopened(engine, library),
                 };
                 let named = named.map_err(|error| match error {
                     // The engine's own sentence names it and the library.
@@ -598,14 +606,14 @@ impl<'a> Expansion<'a> {
 
 /// The contender with the full path of its library, so that a run resumed in another folder finds
 /// it and two names of one file are one contender. A file that is not there keeps its name for the
-/// engine to refuse; the address of a server loses its password, which is remembered. It stays an
+/// engine to refuse; the address of a server loses its password. It stays an
 /// address where there is a file of that name: nobody is to be told of a server, and to run a
 /// program.
 fn with_full_path(contender: &Contender) -> Contender {
     let full = |path: &PathBuf| {
         let is_file = !is_address_for(&contender.engine, path);
         let full = is_file.then(|| path.canonicalize().ok()).flatten();
-        full.unwrap_or_else(|| credentials::register(path))
+        full.unwrap_or_else(|| Address::shown_of(path))
     };
     Contender {
         engine: contender.engine.clone(),

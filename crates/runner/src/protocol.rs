@@ -19,8 +19,8 @@ use trueput_workloads::{ExistingDatabase, WorkerFindings};
 pub(crate) enum Instruction {
     /// Ahead of all, where there is any: the passwords of users' servers.
     ImportCredentials {
-        /// As [`trueput_engine::credentials::for_workers`] gives them.
-        handed: String,
+        /// As [`trueput_engine::Credentials::export`] gives them.
+        exported: Vec<[String; 3]>,
     },
     /// The first line otherwise: the assignment.
     Assign(Box<Assignment>),

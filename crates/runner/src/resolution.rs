@@ -2,7 +2,9 @@
 
 use crate::Registry;
 use crate::disk_space::DiskSpace;
-use trueput_engine::{Engine, NativeProgram, ParameterValues, Storage, parameter, storage};
+use trueput_engine::{
+    Credentials, Engine, NativeProgram, ParameterValues, Storage, parameter, storage,
+};
 use trueput_host::placement;
 use trueput_record::address::is_address_for;
 use trueput_record::plan::{MAX_WORKERS, check_count};
@@ -65,6 +67,7 @@ impl ResolvedTrial {
 /// One sentence: what was given and what would be right.
 pub(crate) fn resolve_trial(
     registry: &Registry,
+    credentials: &Credentials,
     spec: &TrialSpec,
 ) -> Result<ResolvedTrial, String> {
     trueput_record::trial::check_id(&spec.id)?;
@@ -77,8 +80,8 @@ pub(crate) fn resolve_trial(
     let engine = match &spec.build {
         None => SelectedEngine::Offered(offered),
         Some(library) => SelectedEngine::Loaded(
-            offered
-                .with_library(library)
+            credentials
+                .open(offered, library)
                 .map_err(|error| error_text(name, error))?,
         ),
     };

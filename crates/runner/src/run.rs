@@ -108,7 +108,7 @@ fn check_trials(
             id: spec.id.clone(),
             message,
         };
-        let resolved = resolve_trial(registry, spec).map_err(refuse)?;
+        let resolved = resolve_trial(registry, &options.credentials, spec).map_err(refuse)?;
         if !ids.insert(&spec.id) {
             return Err(refuse("another trial has the same id".to_owned()));
         }

@@ -33,8 +33,9 @@ pub fn main(registry: &Registry) -> ExitCode {
         (_, Err(error)) => return refuse(&format!("cannot take standard output: {error}")),
     };
     let work = || {
-        let (assignment, control) = pipe::read_assignment()?;
-        serve(registry, &assignment, &control, &reporter)
+        let (credentials, assignment, control) = pipe::read_assignment()?;
+        let resolved = resolve_trial(registry, &credentials, &assignment.spec)?;
+        serve(&resolved, &assignment, &control, &reporter)
     };
     let done = panics::caught(work).unwrap_or_else(|why| Err(format!("it {why}")));
     match done {
@@ -53,12 +54,11 @@ fn refuse(message: &str) -> ExitCode {
 }
 
 fn serve(
-    registry: &Registry,
+    resolved: &ResolvedTrial,
     assignment: &Assignment,
     control: &WorkerControl,
     reporter: &Reporter,
 ) -> Result<(), String> {
-    let resolved = resolve_trial(registry, &assignment.spec)?;
     placement::verify_own(&assignment.spec.conditions)?;
     match &assignment.task {
         WorkerTask::Conformance => {
@@ -88,13 +88,13 @@ fn serve(
             let measured = hardware_limits::measure(&site).map_err(|error| error.to_string())?;
             reporter.send(&Report::HardwareLimits(Box::new(measured)))
         }
-        WorkerTask::Prepare { existing } => prepare(&resolved, assignment, *existing, reporter),
+        WorkerTask::Prepare { existing } => prepare(resolved, assignment, *existing, reporter),
         WorkerTask::Execute { first, sessions } => {
             let sessions = *first..first.saturating_add(*sessions);
-            execute::execute(&resolved, assignment, sessions, control, reporter)
+            execute::execute(resolved, assignment, sessions, control, reporter)
         }
-        WorkerTask::Recover => recover::recover(&resolved, assignment, reporter),
-        WorkerTask::Verify(totals) => conclude(&resolved, assignment, totals, reporter),
+        WorkerTask::Recover => recover::recover(resolved, assignment, reporter),
+        WorkerTask::Verify(totals) => conclude(resolved, assignment, totals, reporter),
     }
 }
 

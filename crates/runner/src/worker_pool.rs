@@ -9,7 +9,7 @@ use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use trueput_engine::credentials;
+use trueput_engine::Credentials;
 use trueput_host::cgroup::MemoryGroup;
 use trueput_host::placement;
 use trueput_host::process::describe_exit_status;
@@ -74,11 +74,17 @@ impl WorkerPool {
         }
     }
 
-    /// Starts `program worker`, placed as its conditions say, and sends its assignment.
+    /// Starts `program worker`, placed as its conditions say, and sends it the passwords of servers
+    /// and its assignment.
     ///
     /// # Errors
     /// What the operating system says.
-    pub fn start(&mut self, program: &Path, assignment: Assignment) -> std::io::Result<()> {
+    pub fn start(
+        &mut self,
+        program: &Path,
+        credentials: &Credentials,
+        assignment: Assignment,
+    ) -> std::io::Result<()> {
         let mut command = Command::new(program);
         command
             .arg("worker")
@@ -114,8 +120,9 @@ impl WorkerPool {
             tail,
             closed: false,
         });
-        if let Some(handed) = credentials::export() {
-            self.send(index, &Instruction::ImportCredentials { handed });
+        let exported = credentials.export();
+        if !exported.is_empty() {
+            self.send(index, &Instruction::ImportCredentials { exported });
         }
         self.send(index, &Instruction::Assign(Box::new(assignment)));
         Ok(())

@@ -86,7 +86,7 @@ pub(crate) fn start_worker(
     assignment: Assignment,
 ) -> Result<(), TrialError> {
     let program = &context.options.worker_program;
-    let started = pool.start(program, assignment);
+    let started = pool.start(program, &context.options.credentials, assignment);
     started.map_err(|error| {
         TrialError::Failed(format!(
             "a worker, {}, cannot be started: {error}",

@@ -26,6 +26,7 @@ pub fn options(places: &RunDirectories) -> Result<Options, Failure> {
     let worker_program = program
         .map_err(|error| Failure::Other(format!("cannot find this program's file: {error}")))?;
     Ok(Options {
+        credentials: Default::default(),
         worker_program,
         work: places.work.clone(),
         keep_databases: places.keep_databases,

@@ -7,7 +7,7 @@ use crate::output;
 use clap::Args;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
-use trueput_engine::credentials;
+use trueput_engine::Address;
 use trueput_record::address::is_address_for;
 use trueput_record::filesystem::{FileSystem, FileSystemKind};
 use trueput_record::plan::PlanFile;
@@ -78,10 +78,11 @@ impl ForeignCode {
 
     fn add_build(&mut self, engine: &str, build: Option<&Path>) {
         let Some(build) = build else { return };
-        let shown = credentials::register(build).display().to_string();
+        let address = Address::of(&build.to_string_lossy());
+        let shown = address.shown();
         let does = match is_address_for(engine, build) {
             true if engine == "odbc" => "a data source to connect to by its driver".to_owned(),
-            true => match password_files(&shown).as_slice() {
+            true => match password_files(&address).as_slice() {
                 [] => "a server to connect to".to_owned(),
                 files => format!(
                     "a server to connect to, with the first line of {} as password",
@@ -178,11 +179,9 @@ fn agrees() -> bool {
 
 /// Every file of a password that an address names, as it was given; the address is shown without
 /// it. Which of several is read is the driver's affair.
-fn password_files(shown: &str) -> Vec<String> {
-    let options = credentials::secret_options_of(shown).unwrap_or_default();
-    let files = options
-        .split('&')
-        .filter_map(|option| option.strip_prefix("password_file="));
+fn password_files(address: &Address) -> Vec<String> {
+    let options = address.secret_options();
+    let files = options.filter_map(|option| option.strip_prefix("password_file="));
     files.map(str::to_owned).collect()
 }
 

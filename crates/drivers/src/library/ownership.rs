@@ -1,5 +1,5 @@
-//! Who could have written a file: its owner, those whom its mode admits, and those of the folders on
-//! the way to it.
+//! Who could have written a file: its owner, those whom its mode admits, and those of the folders
+//! on the way to it.
 
 use nix::unistd::{Uid, geteuid};
 use std::fs::Metadata;

@@ -5,7 +5,7 @@ use std::fs::OpenOptions;
 use std::io::Read;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
-use trueput_engine::{Error, Result};
+use trueput_engine::{Error, Result, Secret};
 
 /// More than any file of passwords has, bytes.
 const MOST_BYTES: u64 = 1 << 20;
@@ -42,9 +42,9 @@ pub(crate) fn read_secret(path: &Path) -> Result<String> {
 ///
 /// # Errors
 /// As [`read_secret`].
-pub(crate) fn first_line(path: &Path) -> Result<String> {
+pub(crate) fn first_line(path: &Path) -> Result<Secret> {
     let text = read_secret(path)?;
-    Ok(text.lines().next().unwrap_or_default().to_owned())
+    Ok(Secret::new(text.lines().next().unwrap_or_default()))
 }
 
 #[cfg(test)]
@@ -61,7 +61,7 @@ mod tests {
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
         };
         set(0o600);
-        assert_eq!(first_line(&path).as_deref(), Ok("hush hush"));
+        assert_eq!(first_line(&path), Ok(Secret::new("hush hush")));
         for mode in [0o640, 0o604] {
             set(mode);
             let why = first_line(&path).unwrap_err().to_string();

@@ -1,13 +1,14 @@
 //! The server and schema of a database: a private server's, or a user's.
 
 use crate::library;
+use crate::percent::unescape;
 use mysql::{Conn, Opts, OptsBuilder};
 use std::fs::File;
 use std::io::{Error as IoError, ErrorKind};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use trueput_engine::{Error, Result, credentials};
+use trueput_engine::{Address, Error, Result, Secret};
 
 /// The private instance's data, within the database's folder.
 pub(super) const DATA: &str = "data";
@@ -54,36 +55,31 @@ pub(super) struct ExternalServer {
 }
 
 impl ExternalServer {
-    /// Reads `mysql://USER:PASSWORD@HOST:PORT/SCHEMA`, or the same with `mariadb://`. The password
-    /// may have been taken out of it already.
+    /// Reads `mysql://USER:PASSWORD@HOST:PORT/SCHEMA`, or the same with `mariadb://`.
     ///
     /// # Errors
     /// One line that never repeats the password.
-    pub(super) fn new(url: &str) -> Result<Self> {
-        let shown = credentials::register(Path::new(url)).display().to_string();
+    pub(super) fn new(given: &Address) -> Result<Self> {
+        let shown = given.shown().to_owned();
         let schemes = ["mysql://", "mariadb://"];
         let rest = schemes.iter().find_map(|scheme| shown.strip_prefix(scheme));
         let rest = rest.ok_or_else(|| invalid_url("it begins with mysql://"))?;
         let unread = || invalid_url(&format!("'{shown}' cannot be read"));
         let address = Opts::from_url(&format!("mysql://{rest}")).map_err(|_| unread())?;
         let schema = address.get_db_name().unwrap_or(SCHEMA).to_owned();
-        let (mut escaped, mut file) = (credentials::password_of(&shown), None);
-        for option in credentials::secret_options_of(&shown)
-            .unwrap_or_default()
-            .split('&')
-        {
+        let (mut escaped, mut file) = (given.password().map(Secret::expose), None);
+        for option in given.secret_options() {
             match option.split_once('=') {
-                Some(("password", text)) => escaped = Some(text.to_owned()),
+                Some(("password", text)) => escaped = Some(text),
                 Some(("password_file", path)) => {
                     file = Some(unescape(path).ok_or_else(unread)?);
                 }
                 Some((name, _)) => return Err(unknown(&shown, &format!("'{name}'"))),
-                None if option.is_empty() => {}
                 None => return Err(unknown(&shown, "without a value")),
             }
         }
         let (password, password_file) = match (escaped, file) {
-            (Some(escaped), _) => (Some(unescape(&escaped).ok_or_else(unread)?), None),
+            (Some(escaped), _) => (Some(unescape(escaped).ok_or_else(unread)?), None),
             (None, Some(file)) => (None, Some(PathBuf::from(file))),
             (None, None) => (std::env::var(PASSWORD).ok(), None),
         };
@@ -122,7 +118,7 @@ impl ExternalServer {
     fn with_password(&self) -> Result<OptsBuilder> {
         let options = OptsBuilder::from_opts(self.options.clone());
         Ok(match &self.password_file {
-            Some(file) => options.pass(Some(library::first_line(file)?)),
+            Some(file) => options.pass(Some(library::first_line(file)?.expose())),
             None => options,
         })
     }
@@ -144,21 +140,6 @@ fn unknown(shown: &str, option: &str) -> Error {
     invalid_url(&format!(
         "{shown} has an option {option}, which is not known"
     ))
-}
-
-/// A part of a URL without its `%` escapes; `None` where one is broken.
-fn unescape(text: &str) -> Option<String> {
-    let mut plain = Vec::with_capacity(text.len());
-    let mut bytes = text.bytes();
-    while let Some(byte) = bytes.next() {
-        if byte != b'%' {
-            plain.push(byte);
-            continue;
-        }
-        let mut digit = || char::from(bytes.next()?).to_digit(16);
-        plain.push((digit()? * 16 + digit()?) as u8);
-    }
-    String::from_utf8(plain).ok()
 }
 
 impl ServerAccess {
@@ -226,27 +207,24 @@ impl ServerAccess {
 mod tests {
     use super::*;
 
+    fn server_of(url: &str) -> Result<ExternalServer> {
+        ExternalServer::new(&Address::of(url))
+    }
+
     #[test]
     fn a_password_is_never_shown() {
-        let server = ExternalServer::new("mysql://me:s%3Acret@host:3307/trueput_2").unwrap();
+        let server = server_of("mysql://me:s%3Acret@host:3307/trueput_2").unwrap();
         assert_eq!(server.shown(), "mysql://me@host:3307/trueput_2");
         assert_eq!(server.options.get_pass(), Some("s:cret"));
-        let again = ExternalServer::new(server.shown()).unwrap();
-        assert_eq!(again.options.get_pass(), Some("s:cret"));
-        assert_eq!(unescape("%zz"), None);
-        let option = ExternalServer::new("mysql://me@host/trueput_3?password=hu%20sh").unwrap();
+        let option = server_of("mysql://me@host/trueput_3?password=hu%20sh").unwrap();
         assert_eq!(option.shown(), "mysql://me@host/trueput_3");
         assert_eq!(option.options.get_pass(), Some("hu sh"));
-        let blank = ExternalServer::new("mysql://me:hu sh@host/trueput_4").unwrap();
+        let blank = server_of("mysql://me:hu sh@host/trueput_4").unwrap();
         assert_eq!(blank.shown(), "mysql://me@host/trueput_4");
         assert_eq!(blank.options.get_pass(), Some("hu sh"));
-        let foreign = ExternalServer::new("mariadb://me:secret@host/accounts");
-        let unknown = ExternalServer::new("mysql://me@host/trueput_5?token=secret");
-        for invalid_url in [
-            unknown,
-            foreign,
-            ExternalServer::new("postgresql://me:secret@host/x"),
-        ] {
+        let foreign = server_of("mariadb://me:secret@host/accounts");
+        let unknown = server_of("mysql://me@host/trueput_5?token=secret");
+        for invalid_url in [unknown, foreign, server_of("postgresql://me:secret@host/x")] {
             let why = invalid_url.err().unwrap().to_string();
             assert!(!why.contains("secret"), "{why}");
         }
@@ -260,7 +238,7 @@ mod tests {
             "mysql://me@127.0.0.1:1/trueput_6?password_file={}",
             file.display()
         );
-        let server = ExternalServer::new(&url).unwrap();
+        let server = server_of(&url).unwrap();
         let why = server.with_password().err().unwrap().to_string();
         assert!(why.contains("password file"), "{why}");
         let server_access = ServerAccess::External(Box::new(server.clone()));
@@ -313,7 +291,7 @@ mod tests {
             [first, answer(&mut stream, &packet(2, &switch))].concat()
         });
         let url = format!("mysql://me:hush@127.0.0.1:{port}/trueput?enable_cleartext_plugin=true");
-        let server = ExternalServer::new(&url).unwrap();
+        let server = server_of(&url).unwrap();
         let failed = ServerAccess::External(Box::new(server))
             .connect(None)
             .err()
@@ -338,12 +316,12 @@ mod tests {
     fn a_host_that_answers_nothing_is_given_up_and_what_to_check_is_said() {
         let peer = crate::unresponsive_peer::UnresponsivePeer::new();
         let url = format!("mysql://me@{}/trueput", peer.address());
-        let usual = ExternalServer::new(&url).unwrap();
+        let usual = server_of(&url).unwrap();
         assert_eq!(
             usual.options.get_tcp_connect_timeout(),
             Some(CONNECT_TIMEOUT)
         );
-        let server = ExternalServer::new(&format!("{url}?tcp_connect_timeout_ms=300")).unwrap();
+        let server = server_of(&format!("{url}?tcp_connect_timeout_ms=300")).unwrap();
         let failed = ServerAccess::External(Box::new(server))
             .connect(None)
             .err()
@@ -357,15 +335,12 @@ mod tests {
 
     #[test]
     fn only_a_schema_named_for_this_program_is_taken() {
-        assert_eq!(
-            ExternalServer::new("mysql://me@host").unwrap().schema,
-            "trueput"
-        );
+        assert_eq!(server_of("mysql://me@host").unwrap().schema, "trueput");
         for ours in ["trueput", "trueput_", "trueput_of_me"] {
-            assert!(ExternalServer::new(&format!("mysql://me@host/{ours}")).is_ok());
+            assert!(server_of(&format!("mysql://me@host/{ours}")).is_ok());
         }
         for foreign in ["mysql", "trueputs", "trueput_`x", "accounts"] {
-            assert!(ExternalServer::new(&format!("mysql://me@host/{foreign}")).is_err());
+            assert!(server_of(&format!("mysql://me@host/{foreign}")).is_err());
         }
     }
 }

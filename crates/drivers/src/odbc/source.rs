@@ -1,8 +1,8 @@
 //! A data source by its connection string, and what can be wrong with it.
 
 use super::manager::{Diagnostic, Manager};
-use std::path::Path;
-use trueput_engine::{Dialect, Error, Result, credentials};
+use trueput_engine::credentials::attributes;
+use trueput_engine::{Address, Dialect, Error, Result, Secret};
 
 /// The form of a connection string, for messages.
 const FORM: &str =
@@ -27,21 +27,20 @@ pub(super) const DIALECT: &str = "TRUEPUT_DIALECT";
 /// A data source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DataSource {
-    /// The connection string without passwords.
-    shown: String,
+    /// The connection string.
+    address: Address,
     /// The dialect that it names.
     dialect: Option<Dialect>,
 }
 
 impl DataSource {
-    /// Reads a connection string. Its passwords may have been taken out of it already.
+    /// Reads a connection string.
     ///
     /// # Errors
     /// One line that never repeats a password.
-    pub(super) fn new(text: &str) -> Result<Self> {
-        let shown = credentials::register(Path::new(text)).display().to_string();
+    pub(super) fn new(address: &Address) -> Result<Self> {
         let mut source = Self {
-            shown,
+            address: address.clone(),
             dialect: None,
         };
         if let Some(name) = source.attribute(DIALECT) {
@@ -53,14 +52,14 @@ impl DataSource {
             true => Ok(source),
             false => Err(Error::Unsupported(format!(
                 "odbc: '{}' names neither a driver nor a data source; a data source is {FORM}",
-                source.shown
+                source.shown()
             ))),
         }
     }
 
     /// The connection string without passwords.
     pub(super) fn shown(&self) -> &str {
-        &self.shown
+        self.address.shown()
     }
 
     /// The dialect that the connection string names.
@@ -70,31 +69,34 @@ impl DataSource {
 
     /// The connection string to connect with; `more` is added where it is not empty.
     pub(super) fn whole(&self, more: &str) -> String {
-        let secrets = credentials::password_of(&self.shown).unwrap_or_default();
         let is_ours = |attribute: &&str| {
             let (name, _) = attribute.split_once('=').unwrap_or((attribute, ""));
             name.trim().eq_ignore_ascii_case(DIALECT)
         };
-        let theirs = credentials::attributes(&self.shown).filter(|attribute| !is_ours(attribute));
+        let theirs = attributes(self.shown()).filter(|attribute| !is_ours(attribute));
         let theirs = theirs.collect::<Vec<_>>().join(";");
-        let parts = [theirs.trim_end_matches(';'), &secrets, more];
+        let parts = [theirs.trim_end_matches(';'), self.secrets(), more];
         let some: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         some.join(";")
     }
 
     /// The value of an attribute, without braces; its name is in whatever case.
     pub(super) fn attribute(&self, name: &str) -> Option<&str> {
-        credentials::attributes(&self.shown).find_map(|attribute| {
+        attributes(self.shown()).find_map(|attribute| {
             let (key, value) = attribute.split_once('=')?;
             let is_it = key.trim().eq_ignore_ascii_case(name);
             is_it.then(|| value.trim().trim_start_matches('{').trim_end_matches('}'))
         })
     }
 
+    /// The attributes that are secret.
+    fn secrets(&self) -> &str {
+        self.address.password().map_or("", Secret::expose)
+    }
+
     /// A message without the passwords that were given, should a driver repeat them.
     pub(super) fn without_secrets(&self, text: String) -> String {
-        let secrets = credentials::password_of(&self.shown).unwrap_or_default();
-        credentials::attributes(&secrets).fold(text, |text, attribute| {
+        attributes(self.secrets()).fold(text, |text, attribute| {
             let value = attribute.split_once('=').map_or("", |(_, value)| value);
             let value = value.trim().trim_start_matches('{').trim_end_matches('}');
             match value.is_empty() || !text.contains(value) {
@@ -107,7 +109,7 @@ impl DataSource {
     /// Returns the error for a connection that failed.
     #[cold]
     pub(super) fn refusal(&self, manager: &Manager, diagnostic: &Diagnostic) -> Error {
-        let shown = &self.shown;
+        let shown = self.shown();
         let has_no_driver =
             diagnostic.text.contains("Can't open lib") || diagnostic.state == "IM003";
         if has_no_driver {
@@ -159,14 +161,16 @@ fn package(driver: &str) -> &'static str {
 mod tests {
     use super::*;
 
+    fn source_of(text: &str) -> Result<DataSource> {
+        DataSource::new(&Address::of(text))
+    }
+
     #[test]
     fn a_password_is_taken_out_and_put_back() {
-        let source = DataSource::new("Driver={X};PWD={s;1};Server=h;").unwrap();
+        let source = source_of("Driver={X};PWD={s;1};Server=h;").unwrap();
         assert_eq!(source.shown(), "Driver={X};Server=h;");
         assert_eq!(source.whole("A=1"), "Driver={X};Server=h;PWD={s;1};A=1");
-        let again = DataSource::new(source.shown()).unwrap();
-        assert_eq!(again.whole(""), "Driver={X};Server=h;PWD={s;1}");
-        let diagnostic = again.without_secrets("login 's;1' refused".to_owned());
+        let diagnostic = source.without_secrets("login 's;1' refused".to_owned());
         assert_eq!(diagnostic, "login '…' refused");
         assert_eq!(source.attribute("driver"), Some("X"));
         assert_eq!(source.attribute("server"), Some("h"));
@@ -174,12 +178,12 @@ mod tests {
 
     #[test]
     fn a_dialect_is_taken_from_the_string_and_no_driver_sees_it() {
-        let source = DataSource::new("DSN=x;trueput_dialect=iris;UID=me").unwrap();
+        let source = source_of("DSN=x;trueput_dialect=iris;UID=me").unwrap();
         assert_eq!(source.dialect(), Some(Dialect::Iris));
         assert_eq!(source.whole(""), "DSN=x;UID=me");
         assert!(source.shown().contains("dialect=iris"));
-        assert_eq!(DataSource::new("DSN=x").unwrap().dialect(), None);
-        let refused = DataSource::new("DSN=x;TRUEPUT_DIALECT=cobol").unwrap_err();
+        assert_eq!(source_of("DSN=x").unwrap().dialect(), None);
+        let refused = source_of("DSN=x;TRUEPUT_DIALECT=cobol").unwrap_err();
         let why = refused.to_string();
         assert!(
             why.contains("cobol") && why.contains("informix, iris"),
@@ -189,7 +193,7 @@ mod tests {
 
     #[test]
     fn what_names_no_driver_is_refused_without_its_password() {
-        let refused = DataSource::new("Server=h;Password=geheim")
+        let refused = source_of("Server=h;Password=geheim")
             .unwrap_err()
             .to_string();
         assert!(refused.contains("'Server=h'"), "{refused}");

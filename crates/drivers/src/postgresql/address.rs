@@ -1,8 +1,9 @@
 //! Where a server is and who asks: the private instance's socket, or a user's URL.
 
+use crate::percent::unescape;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use trueput_engine::{Error, Result, credentials};
+use trueput_engine::{Error, Result, Secret, credentials};
 
 /// The port that servers have where nobody says another.
 const PORT: u16 = 5432;
@@ -39,6 +40,10 @@ pub(super) struct Address {
     pub user: String,
     /// The database.
     pub database: String,
+    /// The password that the URL has, in its user's part or as an option.
+    pub password: Option<Secret>,
+    /// The file that the URL names, whose first line is the password.
+    pub password_file: Option<PathBuf>,
     /// What it is called in messages.
     shown: String,
 }
@@ -53,15 +58,19 @@ impl Address {
             },
             user: "postgres".to_owned(),
             database: "postgres".to_owned(),
+            password: None,
+            password_file: None,
             shown: "the private server".to_owned(),
         }
     }
 
-    /// Of a URL: `postgres://USER@HOST:PORT/DATABASE`, its password already taken out.
+    /// Of a URL: `postgres://USER:PASSWORD@HOST:PORT/DATABASE`. It is libpq's kind of URL, in which
+    /// `#` is a letter and a host can be the folder of a socket, and not that of the crate `url`.
     ///
     /// # Errors
     /// [`Error::Unsupported`] in one sentence that says what is wrong with it.
-    pub fn parse(url: &str) -> Result<Self> {
+    pub fn parse(given: &credentials::Address) -> Result<Self> {
+        let url = given.shown();
         let wrong = |why: &str| {
             let form = "postgres://USER:PASSWORD@HOST:PORT/DATABASE";
             Error::Unsupported(format!("postgresql: {url} {why}; an address is {form}"))
@@ -81,12 +90,19 @@ impl Address {
         };
         let (host, port) = split_port(host).ok_or_else(|| wrong("has an invalid port"))?;
         let mut host = unescape(host).ok_or_else(|| wrong("has a broken % escape"))?;
-        let secret = credentials::secret_options_of(url).unwrap_or_default();
-        let options = options.split('&').chain(secret.split('&'));
+        let options = options.split('&').chain(given.secret_options());
         if let Some(folder) = folder_of(options).map_err(|why| wrong(&why))? {
             host = folder;
         }
         let database = unescape(database).ok_or_else(|| wrong("has a broken % escape"))?;
+        let secret_option = |name: &str| {
+            let mut options = given.secret_options();
+            options.find_map(|option| unescape(option.strip_prefix(name)?.strip_prefix('=')?))
+        };
+        let password = given
+            .password()
+            .and_then(|escaped| unescape(escaped.expose()));
+        let password = password.or_else(|| secret_option("password"));
         let endpoint = match host.as_str() {
             "" => Endpoint::Folder {
                 folder: SOCKETS.into(),
@@ -106,25 +122,10 @@ impl Address {
                 database
             },
             user,
+            password: password.map(Secret::new),
+            password_file: secret_option(PASSWORD_FILE).map(PathBuf::from),
             shown: url.to_owned(),
         })
-    }
-
-    /// The password that the URL has, in its user's part or as an option.
-    pub fn password(&self) -> Option<String> {
-        let given = credentials::password_of(&self.shown).and_then(|password| unescape(&password));
-        given.or_else(|| self.secret_option("password"))
-    }
-
-    /// The file that the URL names, whose first line is the password.
-    pub fn password_file(&self) -> Option<PathBuf> {
-        self.secret_option(PASSWORD_FILE).map(PathBuf::from)
-    }
-
-    fn secret_option(&self, name: &str) -> Option<String> {
-        let options = credentials::secret_options_of(&self.shown)?;
-        let mut options = options.split('&');
-        options.find_map(|option| unescape(option.strip_prefix(name)?.strip_prefix('=')?))
     }
 }
 
@@ -168,30 +169,12 @@ fn split_port(host: &str) -> Option<(&str, u16)> {
     }
 }
 
-/// A text with its `%` escapes undone; `None` where one is broken.
-fn unescape(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        rest = after;
-        if byte == b'%' {
-            let (code, after) = rest.split_at_checked(2)?;
-            let code = std::str::from_utf8(code).ok()?;
-            bytes.push(u8::from_str_radix(code, 16).ok()?);
-            rest = after;
-        } else {
-            bytes.push(byte);
-        }
-    }
-    String::from_utf8(bytes).ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn parsed(url: &str) -> Address {
-        Address::parse(url).unwrap()
+        Address::parse(&credentials::Address::of(url)).unwrap()
     }
 
     #[test]
@@ -217,12 +200,14 @@ mod tests {
     fn a_url_that_cannot_be_is_refused_with_what_would_be_right() {
         for (url, why) in [
             ("mysql://host/db", "another kind of server"),
-            ("postgres://host:many/db", "port"),
+            ("postgres://host:70000/db", "port"),
             ("postgres://host/db?sslmode=require", "TLS"),
             ("postgres://host/db?magic=on", "'magic'"),
             ("postgres://us%er@host/db", "escape"),
         ] {
-            let error = Address::parse(url).unwrap_err().to_string();
+            let error = Address::parse(&credentials::Address::of(url))
+                .unwrap_err()
+                .to_string();
             assert!(
                 error.contains(why) && error.contains("postgres://USER"),
                 "{error}"
@@ -231,18 +216,19 @@ mod tests {
     }
 
     #[test]
-    fn the_password_of_an_address_is_found_again() {
-        let shown = credentials::register(Path::new("postgres://it:s%20p@host/addressed"));
-        let address = parsed(shown.to_str().unwrap());
-        assert_eq!(address.password().as_deref(), Some("s p"));
-        assert_eq!(address.to_string(), "postgres://it@host/addressed");
-        let shown = credentials::register(Path::new("postgres://it@host/option?password=hu%20sh"));
-        let address = parsed(shown.to_str().unwrap());
-        assert_eq!(address.password().as_deref(), Some("hu sh"));
-        assert_eq!(address.to_string(), "postgres://it@host/option");
-        let shown = credentials::register(Path::new("postgres://it@host/unknown?sslpassword=hush"));
-        let refused = Address::parse(shown.to_str().unwrap()).unwrap_err();
-        let why = refused.to_string();
+    fn the_password_of_an_address_is_kept_apart_from_it() {
+        let hush = Some(Secret::new("s p"));
+        for url in [
+            "postgres://it:s%20p@host/db",
+            "postgres://it@host/db?password=s%20p",
+        ] {
+            let address = parsed(url);
+            assert_eq!(address.password, hush);
+            assert_eq!(address.to_string(), "postgres://it@host/db");
+            assert!(!format!("{address:?}").contains("s p"), "{address:?}");
+        }
+        let unknown = credentials::Address::of("postgres://it@host/unknown?sslpassword=hush");
+        let why = Address::parse(&unknown).unwrap_err().to_string();
         assert!(
             why.contains("'sslpassword'") && !why.contains("hush"),
             "{why}"

@@ -2,7 +2,7 @@
 
 use super::address::{Address, Endpoint};
 use std::path::PathBuf;
-use trueput_engine::Result;
+use trueput_engine::{Result, Secret};
 
 /// The variable that names PostgreSQL's password file.
 const PASSFILE: &str = "PGPASSFILE";
@@ -13,7 +13,7 @@ const USUAL: &str = ".pgpass";
 ///
 /// # Errors
 /// One line, where the file is there and others can read it, or it cannot be read.
-pub(super) fn password(address: &Address) -> Result<Option<String>> {
+pub(super) fn password(address: &Address) -> Result<Option<Secret>> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     let home = || Some(PathBuf::from(set("HOME")?).join(USUAL));
     let Some(path) = set(PASSFILE).map(PathBuf::from).or_else(home) else {
@@ -26,7 +26,7 @@ pub(super) fn password(address: &Address) -> Result<Option<String>> {
 }
 
 /// The password of the first line that is for the address.
-fn entry(text: &str, address: &Address) -> Option<String> {
+fn entry(text: &str, address: &Address) -> Option<Secret> {
     let (hosts, port) = match &address.endpoint {
         Endpoint::Host { host, port } => (vec![host.clone()], port),
         // libpq calls a socket in its usual folder localhost.
@@ -46,7 +46,7 @@ fn entry(text: &str, address: &Address) -> Option<String> {
             && is(line_port, &port)
             && is(database, &address.database)
             && is(user, &address.user);
-        is_for.then(|| password.clone())
+        is_for.then(|| Secret::new(password))
     })
 }
 
@@ -82,7 +82,10 @@ mod tests {
                     *:*:*:me:any\n\
                     localhost:*:*:*:near\n\
                     /run/pg:*:*:*:folder\n";
-        let told = |url: &str| entry(file, &Address::parse(url).unwrap());
+        let told = |url: &str| {
+            let address = Address::parse(&trueput_engine::Address::of(url)).unwrap();
+            entry(file, &address).map(|secret| secret.expose().to_owned())
+        };
         assert_eq!(
             told("postgres://me@db.example/shop").as_deref(),
             Some("co:lon\\and:rest")

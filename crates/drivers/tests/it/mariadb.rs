@@ -11,8 +11,8 @@ use std::path::Path;
 use std::time::SystemTime;
 use trueput_drivers::MariaDb;
 use trueput_engine::{
-    Datum, Dialect, Direction, Durability, Engine, EngineEvent, KeyRange, Mode, OpenSpec, Value,
-    conformance, parameter,
+    Address, Datum, Dialect, Direction, Durability, Engine, EngineEvent, KeyRange, Mode, OpenSpec,
+    Value, conformance, parameter,
 };
 
 static MARIADB: MariaDb = MariaDb::new();
@@ -316,7 +316,7 @@ fn a_users_server_is_used_in_a_schema_of_ours_alone() {
     let at = |who: &str, schema: &str| {
         let socket = socket.display();
         let url = format!("mysql://{who}@localhost/{schema}?socket={socket}");
-        MARIADB.with_library(Path::new(&url))
+        MARIADB.with_address(&Address::of(&url))
     };
     let engine = at("me:s3cret", "trueput_mine").unwrap();
     let build = engine.build().unwrap();
@@ -388,7 +388,7 @@ fn a_user_with_rights_on_one_database_alone_is_served_and_nobody_elses_tables_ar
         "mysql://clerk:pass@localhost/trueput_only?socket={}",
         socket.display()
     );
-    let engine = MARIADB.with_library(Path::new(&url)).unwrap();
+    let engine = MARIADB.with_address(&Address::of(&url)).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let knobs = parameter::resolve("mariadb", engine.knobs(), &settings(&[])).unwrap();
     let checks = conformance::run(&*engine, folder.path(), Durability::Sync, &knobs);

@@ -11,7 +11,7 @@ use crate::support::{
 use std::path::Path;
 use trueput_drivers::Odbc;
 use trueput_engine::{
-    Datum, Dialect, Durability, Engine, Mode, ParameterValues, Value, conformance, credentials,
+    Address, Datum, Dialect, Durability, Engine, Mode, ParameterValues, Value, conformance,
     isolation, parameter,
 };
 
@@ -308,10 +308,10 @@ fn a_wrong_password_is_one_line_without_it() {
     };
     origin.as_owner("CREATE USER me@localhost IDENTIFIED BY 's3cret'");
     let source = origin.source().replace("UID=root", "UID=me;PWD={s3crets}");
-    let shown = credentials::register(Path::new(&source));
-    assert!(!shown.display().to_string().contains("s3crets"));
+    let address = Address::of(&source);
+    assert!(!format!("{address} {address:?}").contains("s3crets"));
     let refused = ODBC
-        .with_library(&shown)
+        .with_address(&address)
         .unwrap()
         .build()
         .unwrap_err()

@@ -8,7 +8,7 @@ use crate::support::{
 use std::path::Path;
 use trueput_drivers::Postgresql;
 use trueput_engine::{
-    Database, Datum, Dialect, Durability, Engine, Error, Mode, Value, conformance, credentials,
+    Address, Database, Datum, Dialect, Durability, Engine, Error, Mode, Value, conformance,
     parameter,
 };
 
@@ -308,7 +308,7 @@ fn shop(place: &TestDirectory) -> (Box<dyn Database>, Box<dyn Engine>) {
     let owner = open(&ENGINE, place.path(), Durability::Sync, &[]).unwrap();
     as_owner(&*owner, "CREATE DATABASE shop");
     let users = ENGINE
-        .with_library(Path::new(&address(place.path(), "postgres", "shop")))
+        .with_address(&Address::of(&address(place.path(), "postgres", "shop")))
         .unwrap();
     (owner, users)
 }
@@ -383,7 +383,7 @@ fn a_user_with_rights_on_his_database_alone_is_served() {
     as_owner(&*owner, "CREATE ROLE clerk LOGIN");
     as_owner(&*owner, "CREATE DATABASE shop OWNER clerk");
     let users = ENGINE
-        .with_library(Path::new(&address(place.path(), "clerk", "shop")))
+        .with_address(&Address::of(&address(place.path(), "clerk", "shop")))
         .unwrap();
     assert!(users.build().is_ok());
     let folder = tempfile::tempdir().unwrap();
@@ -403,7 +403,7 @@ fn a_schema_that_is_not_ours_is_refused_and_left_alone() {
     as_owner(&*owner, "CREATE TABLE thesis (years int)");
     // The private server's own schema has the name, and not the mark.
     let users = ENGINE
-        .with_library(Path::new(&address(place.path(), "postgres", "postgres")))
+        .with_address(&Address::of(&address(place.path(), "postgres", "postgres")))
         .unwrap();
     let folder = tempfile::tempdir().unwrap();
     let refusals = [
@@ -441,9 +441,9 @@ fn a_wrong_password_and_a_wrong_address_are_one_clear_line_without_the_password(
             "postgres://clerk:{password}@/shop?host={}",
             folder.display()
         );
-        let shown = credentials::register(Path::new(&url));
-        assert!(!shown.display().to_string().contains(password));
-        ENGINE.with_library(&shown).unwrap().build()
+        let address = Address::of(&url);
+        assert!(!format!("{address} {address:?}").contains(password));
+        ENGINE.with_address(&address).unwrap().build()
     };
     // What the server has read of its rules shows a moment after it was told to.
     let limit = std::time::Instant::now() + std::time::Duration::from_secs(30);
@@ -465,7 +465,7 @@ fn a_wrong_password_and_a_wrong_address_are_one_clear_line_without_the_password(
     assert!(with("right").is_ok());
     let nowhere = "postgres://clerk@/shop?host=/no/such/folder";
     let why = ENGINE
-        .with_library(Path::new(nowhere))
+        .with_address(&Address::of(nowhere))
         .unwrap()
         .build()
         .unwrap_err()
@@ -478,7 +478,6 @@ fn a_program_that_is_no_postgresql_is_refused() {
     for (path, why) in [
         ("/bin/sh", "is no PostgreSQL server"),
         ("/no/such/postgres", "cannot read"),
-        ("mysql://host/db", "another kind of server"),
     ] {
         let refused = ENGINE
             .with_library(Path::new(path))
@@ -487,6 +486,9 @@ fn a_program_that_is_no_postgresql_is_refused() {
             .to_string();
         assert!(refused.contains(why), "{refused}");
     }
+    let refused = ENGINE.with_address(&Address::of("mysql://host/db"));
+    let why = refused.map(drop).unwrap_err().to_string();
+    assert!(why.contains("another kind of server"), "{why}");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use crate::Registry;
 use crate::resolution::resolve_trial;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use trueput_engine::Credentials;
 use trueput_host as host;
 use trueput_record::TrialSpec;
 use trueput_record::plan::{PlanFile, UnsupportedPolicy};
@@ -32,7 +33,7 @@ impl Matrix {
             let contender = (spec.engine.clone(), spec.build.clone());
             let reason = reasons.entry(contender);
             reason
-                .or_insert_with(|| unreachable_reason(spec, &place, registry))
+                .or_insert_with(|| unreachable_reason(spec, &self.credentials, &place, registry))
                 .is_none()
         });
         for ((engine, _), reason) in reasons {
@@ -52,7 +53,15 @@ impl Matrix {
 
 /// Returns why a trial's server cannot work at `place`; `None` where it can, or there is none.
 /// Other mistakes in a trial are reported elsewhere.
-fn unreachable_reason(spec: &TrialSpec, place: &Path, registry: &Registry) -> Option<String> {
-    let service = resolve_trial(registry, spec).ok()?.engine.service()?;
+fn unreachable_reason(
+    spec: &TrialSpec,
+    credentials: &Credentials,
+    place: &Path,
+    registry: &Registry,
+) -> Option<String> {
+    let service = resolve_trial(registry, credentials, spec)
+        .ok()?
+        .engine
+        .service()?;
     host::service::check_access_to(&*service, place).err()
 }

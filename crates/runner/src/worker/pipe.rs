@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Stdin, Write};
 use std::os::fd::AsFd;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use trueput_engine::credentials;
+use trueput_engine::Credentials;
 
 /// Sends reports over what was standard output when the process began.
 pub(super) struct Reporter(Mutex<File>);
@@ -132,11 +132,12 @@ impl WorkerControl {
     }
 }
 
-/// Reads the assignment, then listens for instructions on a thread of its own.
+/// Reads the passwords and the assignment, then listens for instructions on a thread of its own.
 ///
 /// # Errors
 /// A sentence, where standard input is no runner.
-pub(super) fn read_assignment() -> Result<(Assignment, Arc<WorkerControl>), String> {
+pub(super) fn read_assignment() -> Result<(Credentials, Assignment, Arc<WorkerControl>), String> {
+    let mut credentials = Credentials::default();
     let mut input = BufReader::new(std::io::stdin());
     let assignment = loop {
         let mut line = String::new();
@@ -144,7 +145,9 @@ pub(super) fn read_assignment() -> Result<(Assignment, Arc<WorkerControl>), Stri
             .read_line(&mut line)
             .map_err(|error| format!("reading standard input: {error}"))?;
         match serde_json::from_str(&line) {
-            Ok(Instruction::ImportCredentials { handed }) => credentials::import(&handed),
+            Ok(Instruction::ImportCredentials { exported }) => {
+                credentials = Credentials::import(exported);
+            }
             Ok(Instruction::Assign(assignment)) => break assignment,
             _ => return Err("a worker is started by 'trueput run', not by hand".to_owned()),
         }
@@ -157,7 +160,7 @@ pub(super) fn read_assignment() -> Result<(Assignment, Arc<WorkerControl>), Stri
     let heard = Arc::clone(&control);
     let measured = matches!(assignment.task, WorkerTask::Execute { .. });
     std::thread::spawn(move || listen(input, &heard, measured));
-    Ok((*assignment, control))
+    Ok((credentials, *assignment, control))
 }
 
 fn listen(input: BufReader<Stdin>, control: &WorkerControl, measured: bool) {

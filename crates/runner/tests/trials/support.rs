@@ -93,6 +93,7 @@ pub struct CreatedRun {
 impl Bench {
     pub fn new() -> Self {
         let options = Options {
+            credentials: Default::default(),
             conformance_cache: None,
             until: None,
             include_assertions: false,

@@ -11,7 +11,7 @@ use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use subject::Subject;
-use trueput_engine::{Durability, Engine, conformance, credentials, isolation, panics};
+use trueput_engine::{Credentials, Durability, Engine, conformance, isolation, panics};
 use trueput_record::measurement::Check;
 use trueput_record::plan::Contender;
 use trueput_record::trial::Settings;
@@ -241,9 +241,10 @@ fn named(text: &str, registry: &Registry) -> Result<(&'static str, &'static dyn 
     let Some(build) = contender.build else {
         return Ok((name, engine));
     };
-    let build = credentials::register(&build);
-    let loaded = engine
-        .with_library(&build)
+    let mut credentials = Credentials::default();
+    let build = credentials.add(&build);
+    let loaded = credentials
+        .open(engine, &build)
         .map_err(|error| format!("{name}: {error}"))?;
     // They are needed as long as this program runs.
     let named = String::leak(format!("{name}@{}", build.display()));

@@ -78,7 +78,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     arguments
         .trust
         .check_plan(&arguments.what, &plan, &arguments.choices, registry)?;
-    let (folder, manifest) = create(&plan, arguments, &options, registry)?;
+    let (folder, manifest) = create(&plan, arguments, &mut options, registry)?;
     execute::caution(&manifest, registry);
     let mut progress = match arguments.json {
         true => Progress::json(),
@@ -133,11 +133,12 @@ fn plan(arguments: &Arguments, registry: &Registry) -> Result<PlanFile, Failure>
 fn create(
     plan: &PlanFile,
     arguments: &Arguments,
-    options: &Options,
+    options: &mut Options,
     registry: &Registry,
 ) -> Result<(RunFolder, RunManifest), Failure> {
     let mut matrix = matrix::expand(plan, registry)?;
     matrix.leave_out_unreachable(plan, arguments.places.databases(), registry)?;
+    options.credentials = matrix.credentials;
     Ok(trueput_runner::create_run(
         &plan.name,
         &plan.about,

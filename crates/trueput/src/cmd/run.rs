@@ -92,7 +92,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     options.split_by = arguments.choices.split_by;
     let (folder, manifest) = match &arguments.resume {
         Some(path) => resumed(path, arguments)?,
-        None => create(arguments, &options, registry)?,
+        None => create(arguments, &mut options, registry)?,
     };
     options.until = options.until.or_else(|| repeats::stated(&manifest));
     execute::carry_out(
@@ -121,7 +121,7 @@ fn resumed(path: &Path, arguments: &Arguments) -> Result<(RunFolder, RunManifest
 
 fn create(
     arguments: &Arguments,
-    options: &Options,
+    options: &mut Options,
     registry: &Registry,
 ) -> Result<(RunFolder, RunManifest), Failure> {
     let what = arguments.what.as_deref().unwrap_or_default();
@@ -138,6 +138,7 @@ fn create(
     named.tell_place(matrix.trials.len());
     let plan = named.plan;
     matrix.left_out.extend(named.left_out);
+    options.credentials = matrix.credentials;
     let created = trueput_runner::create_run(
         &plan.name,
         &plan.about,

@@ -16,7 +16,7 @@ use trueput_findings::threen1::Threen1Line;
 use trueput_record::plan::{Contender, PlanFile};
 use trueput_record::{Durability, Outcome, RunFolder, TrialRecord, TrialSpec, VerifyLevel};
 use trueput_report::{threen1_header, threen1_line};
-use trueput_runner::{Event, Registry, matrix};
+use trueput_runner::{Event, Options, Registry, matrix};
 use trueput_workloads::threen1::{InputLine, parse_lines};
 
 const WORKLOAD: &str = "threen1";
@@ -77,8 +77,9 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
     let name = Contender::parse(&arguments.engine).engine;
     let engine = registry.engine(&name).map_err(Failure::Usage)?;
-    let trials = trials(arguments, engine, &problems(&standard_input()?)?, registry)?;
     let mut options = execute::options(&arguments.places)?;
+    let problems = problems(&standard_input()?)?;
+    let trials = trials(arguments, engine, &problems, &mut options, registry)?;
     options.until = arguments.repeats.rule();
     options.keep_unfinished = true;
     options.resume_databases = arguments.resume;
@@ -185,6 +186,7 @@ fn trials(
     arguments: &Arguments,
     engine: &dyn Engine,
     problems: &[InputLine],
+    options: &mut Options,
     registry: &Registry,
 ) -> Result<Vec<TrialSpec>, Failure> {
     let mut trials: Vec<TrialSpec> = Vec::new();
@@ -194,8 +196,9 @@ fn trials(
         if arguments.repeats.are_automatic() {
             plan.repeat = arguments.repeats.most(problems.len());
         }
-        let expanded = matrix::expand(&plan, registry)?.trials;
-        trials.extend(expanded.into_iter().map(|spec| TrialSpec {
+        let expanded = matrix::expand(&plan, registry)?;
+        options.credentials = expanded.credentials;
+        trials.extend(expanded.trials.into_iter().map(|spec| TrialSpec {
             cell: problem,
             ..spec
         }));

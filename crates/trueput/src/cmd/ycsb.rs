@@ -60,7 +60,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     options.until = arguments.repeats.rule();
     options.include_assertions = arguments.choices.include_assertions;
     options.split_by = arguments.choices.split_by;
-    let (folder, manifest) = create(arguments, &options, registry)?;
+    let (folder, manifest) = create(arguments, &mut options, registry)?;
     execute::carry_out(
         &folder,
         &manifest,
@@ -73,7 +73,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
 
 fn create(
     arguments: &Arguments,
-    options: &Options,
+    options: &mut Options,
     registry: &Registry,
 ) -> Result<(RunFolder, RunManifest), Failure> {
     let asked = PlanProperties::read(&arguments.files, &arguments.properties)?;
@@ -87,6 +87,7 @@ fn create(
     arguments.repeats.apply(&mut plan, named, registry);
     let mut matrix = matrix::expand(&plan, registry)?;
     matrix.leave_out_unreachable(&plan, arguments.places.databases(), registry)?;
+    options.credentials = matrix.credentials;
     let created = trueput_runner::create_run(
         &plan.name,
         &plan.about,

@@ -31,14 +31,18 @@ impl Connection {
                  read it: set scram-sha-256 instead of password in its pg_hba.conf, or connect to a \
                  socket or to 127.0.0.1, through an SSH tunnel where it is another machine"
             ))),
-            3 => self.send_password(password()?.as_bytes()),
+            3 => self.send_password(password()?.expose().as_bytes()),
             5 => {
                 let salt = body.get(4..8).and_then(|salt| salt.try_into().ok());
                 let salt = salt.ok_or_else(invalid_message)?;
-                let hash = md5_hash(address.user.as_bytes(), password()?.as_bytes(), salt);
+                let hash = md5_hash(
+                    address.user.as_bytes(),
+                    password()?.expose().as_bytes(),
+                    salt,
+                );
                 self.send_password(hash.as_bytes())
             }
-            10 => self.authenticate_by_scram(address, &body[4..], password()?.as_bytes()),
+            10 => self.authenticate_by_scram(address, &body[4..], password()?.expose().as_bytes()),
             _ => Err(Error::Unsupported(format!(
                 "{address} requires an authentication method that trueput does not support \
                     (number {kind}): allow scram-sha-256 or md5 in its pg_hba.conf"
@@ -111,7 +115,6 @@ mod tests {
     use super::*;
     use std::io::{Read, Write};
     use std::os::unix::net::UnixStream;
-    use std::path::Path;
     use trueput_engine::credentials;
 
     /// Logs in at a peer that asks for the password in plain text and then lets anybody in. What
@@ -132,8 +135,7 @@ mod tests {
             sent
         });
         let url = "postgres://me:hush@far-away/db";
-        let shown = credentials::register(Path::new(url));
-        let address = Address::parse(&shown.display().to_string()).unwrap();
+        let address = Address::parse(&credentials::Address::of(url)).unwrap();
         let opened = Connection::over(Stream::Unix(ours), is_exposed, &address, &[]);
         let outcome = opened.map(drop);
         (outcome, peer.join().unwrap())

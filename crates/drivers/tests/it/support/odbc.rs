@@ -2,7 +2,7 @@
 
 use crate::support::{TestDirectory, open};
 use trueput_drivers::{MariaDb, Odbc, Postgresql};
-use trueput_engine::{Durability, Engine};
+use trueput_engine::{Address, Durability, Engine};
 
 static POSTGRESQL: Postgresql = Postgresql::new();
 static MARIADB: MariaDb = MariaDb::new();
@@ -109,7 +109,7 @@ impl Origin {
             "mariadb" => format!("mysql://root@localhost/trueput?socket={data}/server.sock"),
             _ => format!("postgres://postgres@/postgres?host={data}"),
         };
-        engine.with_library(address.as_ref()).unwrap()
+        engine.with_address(&Address::of(&address)).unwrap()
     }
 
     /// Whether the server is set for a level that it has.

@@ -8,6 +8,7 @@
 
 mod counting_meter;
 mod generate;
+mod job_bench;
 mod micro;
 mod storage;
 mod support;

@@ -1,9 +1,18 @@
 //! What the tests of several workloads share: changing a database behind a workload's back, and
-//! reading what its verification finds.
+//! reading what its verification finds, and settings.
 
 use std::collections::BTreeMap;
-use trueput_engine::{Database, Mode, Session};
+use trueput_engine::{Database, Mode, Session, Value};
+use trueput_record::trial::Settings;
 use trueput_workloads::JobResults;
+
+/// The settings given.
+pub fn settings(given: &[(&str, &str)]) -> Settings {
+    let pairs = given.iter();
+    pairs
+        .map(|(name, value)| ((*name).to_owned(), Value::parse(value)))
+        .collect()
+}
 
 /// Changes records behind the workload's back.
 pub fn tamper(database: &dyn Database, with: impl FnOnce(&mut dyn Session)) {

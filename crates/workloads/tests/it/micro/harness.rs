@@ -1,22 +1,19 @@
 //! Runs a job in this process, as the runner's workers do in theirs, on an engine that may fail.
 
 use crate::counting_meter::{CountingMeter, in_threads, sum_up};
+use crate::job_bench::{self, JobBench};
 use crate::support::assert_all_right;
 pub use crate::support::failures;
-use std::ops::ControlFlow;
+pub use std::ops::ControlFlow;
+use std::ops::{Deref, DerefMut};
 use trueput_engine::reference::Reference;
 pub use trueput_engine::testing::{Call, Fault};
 use trueput_engine::testing::{CallLog, FaultState, FaultySession};
-use trueput_engine::{
-    Capabilities, Database, Direction, Durability, Engine, KeyRange, Mode, OpenSpec, Value,
-    parameter,
-};
-use trueput_record::trial::Settings;
-use trueput_record::{Conditions, VerifyLevel, WorkerKind};
+use trueput_engine::{Direction, Engine, KeyRange, Mode};
+use trueput_record::{Conditions, WorkerKind};
 use trueput_workloads::micro::Micro;
 use trueput_workloads::{
-    Error, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask, LoadSummary,
-    WorkerFindings, Workload,
+    Error, ExecutionSummary, ExistingDatabase, Job, JobResults, LoadSummary, WorkerFindings,
 };
 
 /// The conditions of a trial that ends by time, as far as the job cares.
@@ -28,28 +25,14 @@ pub fn timed() -> Conditions {
 }
 
 pub fn job_under(given: &[(&str, &str)], conditions: &Conditions) -> Result<Box<dyn Job>, String> {
-    let settings: Settings = given
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), Value::parse(value)))
-        .collect();
-    Micro.job(
-        &parameter::resolve("micro", Micro.settings(), &settings)?,
-        conditions,
-    )
+    job_bench::job_under(&Micro, given, conditions)
 }
 
 /// A database with a job on it.
 pub struct Bench {
-    pub job: Box<dyn Job>,
+    bench: JobBench,
     given: Vec<(String, String)>,
     conditions: Conditions,
-    database: Box<dyn Database>,
-    capabilities: Capabilities,
-    pub workers: u32,
-    pub kind: WorkerKind,
-    pub verify: VerifyLevel,
-    pub generation: u32,
-    pub seed: u64,
     pub warm_up: u64,
     /// Operations of each worker, where the trial ends by time.
     pub each: u64,
@@ -59,7 +42,20 @@ pub struct Bench {
     pub until_gets: u64,
     pub faults: FaultState,
     log: CallLog,
-    folder: tempfile::TempDir,
+}
+
+impl Deref for Bench {
+    type Target = JobBench;
+
+    fn deref(&self) -> &JobBench {
+        &self.bench
+    }
+}
+
+impl DerefMut for Bench {
+    fn deref_mut(&mut self) -> &mut JobBench {
+        &mut self.bench
+    }
 }
 
 impl Bench {
@@ -70,39 +66,16 @@ impl Bench {
         conditions: &Conditions,
         given: &[(&str, &str)],
     ) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let knobs =
-            parameter::resolve(engine.info().name, engine.knobs(), &Settings::new()).unwrap();
-        let mut levels = Durability::ALL.into_iter().rev();
-        let durability = levels
-            .find(|&level| engine.promise(level).is_some())
-            .unwrap();
-        let database = engine
-            .open(&OpenSpec {
-                directory: folder.path(),
-                durability,
-                knobs: &knobs,
-                sessions: workers + 8,
-            })
-            .unwrap();
         Self {
-            job: job_under(given, conditions).unwrap(),
+            bench: JobBench::new(engine, workers, job_under(given, conditions).unwrap()),
             given: owned(given),
             conditions: conditions.clone(),
-            database,
-            capabilities: engine.capabilities(),
-            workers,
-            kind: WorkerKind::Threads,
-            verify: VerifyLevel::Full,
-            generation: 0,
-            seed: 1,
             warm_up: 0,
             each: 200,
             until_puts: 0,
             until_gets: 0,
             faults: FaultState::new(Fault::None),
             log: CallLog::default(),
-            folder,
         }
     }
 
@@ -155,25 +128,12 @@ impl Bench {
         job_under(&given, &self.conditions).unwrap()
     }
 
-    fn target<R>(&self, with: impl FnOnce(&JobDatabase<'_>) -> R) -> R {
-        with(&JobDatabase {
-            database: &*self.database,
-            directory: self.folder.path(),
-            capabilities: self.capabilities,
-            workers: self.workers,
-            threads: 2,
-            generation: self.generation,
-            seed: self.seed,
-            progress: &|_| {},
-        })
-    }
-
     pub fn prepare(&self) -> Result<Option<LoadSummary>, Error> {
         let remains = match self.generation {
             0 => ExistingDatabase::Nothing,
             _ => ExistingDatabase::Loaded,
         };
-        self.target(|target| self.job.prepare(target, remains))
+        self.bench.prepare(remains)
     }
 
     /// One worker, on the calling thread.
@@ -188,18 +148,7 @@ impl Bench {
             ],
             ..CountingMeter::new(self.job.kinds().len())
         };
-        let mut task = JobTask {
-            session: &mut session,
-            directory: self.folder.path(),
-            meter: &mut meter,
-            capabilities: self.capabilities,
-            worker,
-            workers: self.workers,
-            worker_kind: self.kind,
-            verify: self.verify,
-            generation: self.generation,
-            seed: self.seed,
-        };
+        let mut task = self.task(worker, &mut session, &mut meter);
         let found = match self.kind {
             WorkerKind::Threads => self.job.execute(&mut task),
             WorkerKind::Processes => self.new_job().execute(&mut task),
@@ -211,20 +160,15 @@ impl Bench {
     pub fn work_together(&self) -> (ExecutionSummary, u64) {
         let sessions = self.job.sessions(self.workers);
         let outcomes = in_threads(sessions, |worker| self.work(worker));
-        let (ended, total) = sum_up(self.job.kinds().len(), self.verify, outcomes);
+        let (ended, total) = sum_up(self.job.kinds().len(), self.bench.verify, outcomes);
         (ended, total.units)
-    }
-
-    pub fn verify(&self, ended: &ExecutionSummary) -> JobResults {
-        self.target(|target| self.job.verify(target, ended))
-            .unwrap()
     }
 
     /// Everything from the load on.
     pub fn run(&self) -> (ExecutionSummary, JobResults) {
         self.prepare().unwrap();
         let (ended, _) = self.work_together();
-        let conclusion = self.verify(&ended);
+        let conclusion = self.bench.verify(&ended);
         (ended, conclusion)
     }
 

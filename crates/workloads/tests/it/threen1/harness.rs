@@ -1,18 +1,16 @@
 //! Runs the job in this process, as the runner's workers do in theirs.
 
 use crate::counting_meter::{CountingMeter, in_threads, sum_up};
+use crate::job_bench::{JobBench, job_under};
+use crate::support::assert_all_right;
 pub use crate::support::failures;
-use crate::support::{self, assert_all_right};
+use std::ops::{Deref, DerefMut};
 use trueput_engine::testing::{Fault, FaultState, FaultySession};
-use trueput_engine::{
-    Capabilities, Database, Durability, Engine, OpenSpec, Session, Value, parameter,
-};
-use trueput_record::trial::Settings;
-use trueput_record::{Conditions, VerifyLevel, WorkerKind};
+use trueput_engine::{Engine, Value};
+use trueput_record::{Conditions, VerifyLevel};
 use trueput_workloads::threen1::ThreeN1;
 use trueput_workloads::{
-    Error, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask,
-    WorkerFindings, Workload,
+    Error, ExecutionSummary, ExistingDatabase, Job, JobResults, WorkerFindings,
 };
 
 pub const READ: usize = 0;
@@ -20,19 +18,8 @@ pub const UPDATE: usize = 1;
 pub const COMMITS: [&str; 3] = ["per-store", "per-start", "per-block"];
 pub const KEYS: [&str; 2] = ["integers", "words"];
 
-/// The settings given, over the defaults.
-pub fn settings(given: &[(&str, &str)]) -> Settings {
-    given
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), Value::parse(value)))
-        .collect()
-}
-
 pub fn job(given: &[(&str, &str)]) -> Result<Box<dyn Job>, String> {
-    ThreeN1.job(
-        &parameter::resolve("threen1", ThreeN1.settings(), &settings(given))?,
-        &Conditions::default(),
-    )
+    job_under(&ThreeN1, given, &Conditions::default())
 }
 
 /// What befalls a worker.
@@ -49,38 +36,28 @@ pub enum Fate {
 
 /// A database with a job on it.
 pub struct Bench {
-    pub job: Box<dyn Job>,
-    pub database: Box<dyn Database>,
-    pub capabilities: Capabilities,
-    pub workers: u32,
-    folder: tempfile::TempDir,
+    bench: JobBench,
+}
+
+impl Deref for Bench {
+    type Target = JobBench;
+
+    fn deref(&self) -> &JobBench {
+        &self.bench
+    }
+}
+
+impl DerefMut for Bench {
+    fn deref_mut(&mut self) -> &mut JobBench {
+        &mut self.bench
+    }
 }
 
 impl Bench {
     /// On a fresh database of `engine`, at the weakest level that it promises.
     pub fn on(engine: &dyn Engine, workers: u32, given: &[(&str, &str)]) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let levels = Durability::ALL.into_iter().rev();
-        let durability = levels
-            .into_iter()
-            .find(|&level| engine.promise(level).is_some())
-            .unwrap();
-        let knobs =
-            parameter::resolve(engine.info().name, engine.knobs(), &Settings::new()).unwrap();
-        let spec = OpenSpec {
-            directory: folder.path(),
-            durability,
-            knobs: &knobs,
-            sessions: workers.max(2) + 1,
-        };
-        let database = engine.open(&spec).unwrap();
-        let capabilities = engine.capabilities();
         Self {
-            job: job(given).unwrap(),
-            database,
-            capabilities,
-            workers,
-            folder,
+            bench: JobBench::new(engine, workers, job(given).unwrap()),
         }
     }
 
@@ -89,26 +66,13 @@ impl Bench {
         Self::on(&trueput_drivers::Lmdb::new(), workers, given)
     }
 
-    fn target<R>(&self, with: impl FnOnce(&JobDatabase<'_>) -> R) -> R {
-        with(&JobDatabase {
-            database: &*self.database,
-            directory: self.folder.path(),
-            capabilities: self.capabilities,
-            workers: self.workers,
-            threads: 2,
-            generation: 0,
-            seed: 1,
-            progress: &|_| {},
-        })
-    }
-
     pub fn prepare(&self, resume: bool) -> Result<(), Error> {
         let remains = if resume {
             ExistingDatabase::Unfinished
         } else {
             ExistingDatabase::Nothing
         };
-        self.target(|target| self.job.prepare(target, remains).map(drop))
+        self.bench.prepare(remains).map(drop)
     }
 
     /// One worker, on the calling thread.
@@ -127,18 +91,7 @@ impl Bench {
         if let Fate::Stopped(limit) = fate {
             meter.stop_after = Some(limit);
         }
-        let mut task = JobTask {
-            session: &mut session,
-            directory: self.folder.path(),
-            meter: &mut meter,
-            capabilities: self.capabilities,
-            worker,
-            workers: self.workers,
-            worker_kind: WorkerKind::Threads,
-            verify: VerifyLevel::Full,
-            generation: 0,
-            seed: 1,
-        };
+        let mut task = self.task(worker, &mut session, &mut meter);
         let found = self.job.execute(&mut task);
         (meter, found)
     }
@@ -157,17 +110,12 @@ impl Bench {
         (ended, errors)
     }
 
-    pub fn verify(&self, ended: &ExecutionSummary) -> JobResults {
-        self.target(|target| self.job.verify(target, ended))
-            .unwrap()
-    }
-
     /// Everything from an empty database.
     pub fn run(&self) -> (ExecutionSummary, JobResults) {
         self.prepare(false).unwrap();
         let (ended, errors) = self.work_together(&vec![Fate::Lives; self.workers as usize]);
         assert_eq!(errors, []);
-        let conclusion = self.verify(&ended);
+        let conclusion = self.bench.verify(&ended);
         (ended, conclusion)
     }
 
@@ -177,12 +125,7 @@ impl Bench {
         let (mut ended, errors) = self.work_together(&vec![Fate::Lives; self.workers as usize]);
         assert_eq!(errors, []);
         ended.resumed = true;
-        self.verify(&ended)
-    }
-
-    /// Changes records behind the workload's back.
-    pub fn tamper(&self, with: impl FnOnce(&mut dyn Session)) {
-        support::tamper(&*self.database, with);
+        self.bench.verify(&ended)
     }
 }
 

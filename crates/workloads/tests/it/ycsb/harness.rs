@@ -1,30 +1,23 @@
 //! Runs the job in this process, as the runner's workers do in theirs, on the reference engine.
 
 use crate::counting_meter::{CountingMeter, in_threads, sum_up};
+use crate::job_bench::JobBench;
 pub use crate::support::failures;
-use crate::support::{self, assert_all_right};
+use crate::support::{assert_all_right, settings};
+use std::ops::{Deref, DerefMut};
+use trueput_engine::parameter;
 use trueput_engine::reference::Reference;
 pub use trueput_engine::testing::{Call, Fault};
 use trueput_engine::testing::{CallLog, FaultState, FaultySession};
-use trueput_engine::{
-    Capabilities, Database, Durability, Engine, OpenSpec, Session, Value, parameter,
-};
 use trueput_record::trial::Settings;
-use trueput_record::{Conditions, VerifyLevel, WorkerKind};
+use trueput_record::{Conditions, VerifyLevel};
+use trueput_workloads::Workload;
 use trueput_workloads::ycsb::Ycsb;
 use trueput_workloads::{
-    ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask, LoadSummary,
-    WorkerFindings, Workload,
+    ExecutionSummary, ExistingDatabase, Job, JobResults, LoadSummary, WorkerFindings,
 };
 
 pub const SEED: u64 = 7;
-
-pub fn settings(given: &[(&str, &str)]) -> Settings {
-    given
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), Value::parse(value)))
-        .collect()
-}
 
 pub fn job_of(given: &Settings, conditions: &Conditions) -> Result<Box<dyn Job>, String> {
     let resolved = parameter::resolve("ycsb", Ycsb.settings(), given)?;
@@ -37,16 +30,25 @@ pub fn job(given: &[(&str, &str)]) -> Result<Box<dyn Job>, String> {
 
 /// A database with a job on it.
 pub struct Bench {
-    pub job: Box<dyn Job>,
-    database: Box<dyn Database>,
-    capabilities: Capabilities,
-    pub workers: u32,
-    pub generation: u32,
+    bench: JobBench,
     pub warm_up: u64,
     /// Operations after which each worker's time is up.
     pub limit: Option<u64>,
     pub log: CallLog,
-    folder: tempfile::TempDir,
+}
+
+impl Deref for Bench {
+    type Target = JobBench;
+
+    fn deref(&self) -> &JobBench {
+        &self.bench
+    }
+}
+
+impl DerefMut for Bench {
+    fn deref_mut(&mut self) -> &mut JobBench {
+        &mut self.bench
+    }
 }
 
 impl Bench {
@@ -55,42 +57,18 @@ impl Bench {
     }
 
     pub fn with(workers: u32, job: Box<dyn Job>) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let spec = OpenSpec {
-            directory: folder.path(),
-            durability: Durability::None,
-            knobs: &parameter::resolve("reference", Reference.knobs(), &Settings::new()).unwrap(),
-            sessions: workers + 2,
-        };
+        let mut bench = JobBench::new(&Reference, workers, job);
+        bench.seed = SEED;
         Self {
-            job,
-            database: Reference.open(&spec).unwrap(),
-            capabilities: Reference.capabilities(),
-            workers,
-            generation: 0,
+            bench,
             warm_up: 0,
             limit: None,
             log: CallLog::default(),
-            folder,
         }
     }
 
-    fn target<R>(&self, with: impl FnOnce(&JobDatabase<'_>) -> R) -> R {
-        with(&JobDatabase {
-            database: &*self.database,
-            directory: self.folder.path(),
-            capabilities: self.capabilities,
-            workers: self.workers,
-            threads: 1,
-            generation: self.generation,
-            seed: SEED,
-            progress: &|_| {},
-        })
-    }
-
     pub fn prepare(&self, remains: ExistingDatabase) -> Option<LoadSummary> {
-        self.target(|target| self.job.prepare(target, remains))
-            .unwrap()
+        self.bench.prepare(remains).unwrap()
     }
 
     /// One worker, on the calling thread.
@@ -102,18 +80,7 @@ impl Bench {
             limit: self.limit.map(|limit| limit - self.warm_up),
             ..CountingMeter::new(self.job.kinds().len())
         };
-        let mut task = JobTask {
-            session: &mut session,
-            directory: self.folder.path(),
-            meter: &mut meter,
-            capabilities: self.capabilities,
-            worker,
-            workers: self.workers,
-            worker_kind: WorkerKind::Threads,
-            verify: VerifyLevel::Full,
-            generation: self.generation,
-            seed: SEED,
-        };
+        let mut task = self.task(worker, &mut session, &mut meter);
         let found = self.job.execute(&mut task).unwrap();
         (meter, found)
     }
@@ -124,16 +91,11 @@ impl Bench {
         sum_up(self.job.kinds().len(), VerifyLevel::Full, outcomes).0
     }
 
-    pub fn verify(&self, ended: &ExecutionSummary) -> JobResults {
-        self.target(|target| self.job.verify(target, ended))
-            .unwrap()
-    }
-
     /// Load, run and checks; what was asked during the run is in the log.
     pub fn run(&self, fault: Fault) -> (ExecutionSummary, JobResults) {
         self.prepare(ExistingDatabase::Nothing);
         let ended = self.work_together(fault);
-        let conclusion = self.verify(&ended);
+        let conclusion = self.bench.verify(&ended);
         (ended, conclusion)
     }
 
@@ -141,11 +103,6 @@ impl Bench {
         let log = self.log.lock().unwrap();
         let is_kept = |call: &&Call| !matches!(call, Call::Record(_));
         log.iter().filter(is_kept).cloned().collect()
-    }
-
-    /// Changes records behind the workload's back.
-    pub fn tamper(&self, with: impl FnOnce(&mut dyn Session)) {
-        support::tamper(&*self.database, with);
     }
 }
 

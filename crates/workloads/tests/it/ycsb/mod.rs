@@ -192,7 +192,7 @@ fn what_is_done_to_warm_up_is_checked_and_not_counted() {
 
 #[test]
 fn a_trial_may_end_by_time_and_the_next_one_run_on_its_records() {
-    let given = harness::settings(&[("workload", "a"), ("recordcount", "100")]);
+    let given = crate::support::settings(&[("workload", "a"), ("recordcount", "100")]);
     let timed = trueput_record::Conditions {
         duration_s: Some(1.0),
         ..Default::default()

@@ -1,6 +1,7 @@
 //! YCSB's workload files give what the presets give.
 
-use super::harness::{Bench, Call, Fault, settings};
+use super::harness::{Bench, Call, Fault};
+use crate::support::settings;
 use std::path::Path;
 use trueput_record::{Conditions, Value};
 use trueput_workloads::ycsb::parse_properties;

@@ -1,0 +1,134 @@
+//! A job on a database, run in this process as the runner's workers run it in theirs.
+
+use crate::support::{settings, tamper};
+use trueput_engine::{Capabilities, Database, Durability, Engine, OpenSpec, Session, parameter};
+use trueput_host::service::{Server, ServerSpec};
+use trueput_record::{Conditions, VerifyLevel, WorkerKind};
+use trueput_workloads::{
+    Error, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask, LoadSummary,
+    Meter, Workload,
+};
+
+/// The job of a workload with these settings, over the defaults.
+pub fn job_under(
+    workload: &dyn Workload,
+    given: &[(&str, &str)],
+    conditions: &Conditions,
+) -> Result<Box<dyn Job>, String> {
+    let resolved = parameter::resolve(workload.info().name, workload.settings(), &settings(given))?;
+    workload.job(&resolved, conditions)
+}
+
+/// A fresh database of an engine, at the weakest level that it promises, with a job on it.
+pub struct JobBench {
+    pub job: Box<dyn Job>,
+    pub database: Box<dyn Database>,
+    pub capabilities: Capabilities,
+    pub workers: u32,
+    pub kind: WorkerKind,
+    pub verify: VerifyLevel,
+    pub generation: u32,
+    pub seed: u64,
+    /// Ends after the database is closed and before its folder goes.
+    _server: Option<Server>,
+    folder: tempfile::TempDir,
+}
+
+/// The server that an engine needs for a database, where it needs one.
+fn server(engine: &dyn Engine, spec: &OpenSpec<'_>) -> Option<Server> {
+    let service = engine.service()?;
+    let site = ServerSpec {
+        service: &*service,
+        database: spec,
+        conditions: &Conditions::default(),
+        group_entry: None,
+    };
+    Some(Server::start(&site, &mut || true).unwrap())
+}
+
+impl JobBench {
+    pub fn new(engine: &dyn Engine, workers: u32, job: Box<dyn Job>) -> Self {
+        Self::with_knobs(engine, &[], workers, job)
+    }
+
+    /// As [`JobBench::new`], with knobs of the engine.
+    pub fn with_knobs(
+        engine: &dyn Engine,
+        knobs: &[(&str, &str)],
+        workers: u32,
+        job: Box<dyn Job>,
+    ) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let knobs =
+            parameter::resolve(engine.info().name, engine.knobs(), &settings(knobs)).unwrap();
+        let mut levels = Durability::ALL.into_iter().rev();
+        let durability = levels.find(|level| engine.promise_with(*level, &knobs).is_ok());
+        let spec = OpenSpec {
+            directory: folder.path(),
+            durability: durability.unwrap(),
+            knobs: &knobs,
+            sessions: workers + 8,
+        };
+        let server = server(engine, &spec);
+        Self {
+            job,
+            database: engine.open(&spec).unwrap(),
+            capabilities: engine.capabilities(),
+            workers,
+            kind: WorkerKind::Threads,
+            verify: VerifyLevel::Full,
+            generation: 0,
+            seed: 1,
+            _server: server,
+            folder,
+        }
+    }
+
+    pub fn target<R>(&self, with: impl FnOnce(&JobDatabase<'_>) -> R) -> R {
+        with(&JobDatabase {
+            database: &*self.database,
+            directory: self.folder.path(),
+            capabilities: self.capabilities,
+            workers: self.workers,
+            threads: 2,
+            generation: self.generation,
+            seed: self.seed,
+            progress: &|_| {},
+        })
+    }
+
+    pub fn prepare(&self, remains: ExistingDatabase) -> Result<Option<LoadSummary>, Error> {
+        self.target(|target| self.job.prepare(target, remains))
+    }
+
+    /// What one worker is to do, through `session`.
+    pub fn task<'t>(
+        &'t self,
+        worker: u32,
+        session: &'t mut dyn Session,
+        meter: &'t mut dyn Meter,
+    ) -> JobTask<'t> {
+        JobTask {
+            session,
+            directory: self.folder.path(),
+            meter,
+            capabilities: self.capabilities,
+            worker,
+            workers: self.workers,
+            worker_kind: self.kind,
+            verify: self.verify,
+            generation: self.generation,
+            seed: self.seed,
+        }
+    }
+
+    pub fn verify(&self, ended: &ExecutionSummary) -> JobResults {
+        self.target(|target| self.job.verify(target, ended))
+            .unwrap()
+    }
+
+    /// Changes records behind the workload's back.
+    pub fn tamper(&self, with: impl FnOnce(&mut dyn Session)) {
+        tamper(&*self.database, with);
+    }
+}

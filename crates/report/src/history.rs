@@ -2,9 +2,9 @@
 
 use crate::charts::{Charts, sparkline};
 use crate::document::{Block, Column, Table};
-use crate::format::{Format, Style};
+use crate::formats::{Format, Style};
+use crate::formats::{markdown, terminal};
 use crate::sections::tpcc;
-use crate::{markdown, terminal};
 use trueput_findings::contender::version_number;
 use trueput_findings::history::{FEWEST_RUNS, History, Point, Series};
 use trueput_findings::marks::{explanations, marked};

@@ -3,8 +3,9 @@
 use crate::answer::Layout;
 use crate::charts::Charts;
 use crate::document::{Block, Column, Table};
-use crate::format::{Format, Style};
-use crate::{csv, html, json, markdown, sections, terminal};
+use crate::formats::{Format, Style};
+use crate::formats::{csv, html, json, markdown, terminal};
+use crate::sections;
 use std::collections::BTreeMap;
 use trueput_findings::Run;
 use trueput_findings::compare::{Selector, Side};

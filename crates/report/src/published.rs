@@ -2,8 +2,8 @@
 //! nearest to it here.
 
 use crate::document::{Block, Column, Table};
-use crate::format::{Format, Style};
-use crate::{csv, markdown, terminal};
+use crate::formats::{Format, Style};
+use crate::formats::{csv, markdown, terminal};
 use trueput_findings::published::shown;
 use trueput_record::published::{Cell, ColumnKind, Experiment, PublishedTable};
 

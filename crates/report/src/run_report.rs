@@ -1,8 +1,9 @@
 //! A run as a report: the methods that write it in each format.
 
 use crate::charts::Charts;
-use crate::format::{Format, Style};
-use crate::{csv, html, json, markdown, sections, terminal};
+use crate::formats::{Format, Style};
+use crate::formats::{csv, html, json, markdown, terminal};
+use crate::sections;
 use std::path::PathBuf;
 use trueput_findings::Run;
 

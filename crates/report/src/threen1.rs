@@ -1,6 +1,6 @@
 //! The original 3n+1 program's line of output, for people.
 
-use crate::terminal::wrap;
+use crate::formats::terminal::wrap;
 use trueput_findings::threen1::Threen1Line;
 use trueput_findings::units::{number, seconds, separate, thousands};
 use trueput_record::TrialRecord;

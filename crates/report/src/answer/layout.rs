@@ -120,7 +120,7 @@ pub(super) fn cut_middle(text: &str, most: usize) -> String {
 
 /// The text over at most `most` lines, the last one cut where it would go on.
 pub(super) fn wrapped(text: &str, columns: usize, indent: &str, most: usize) -> Vec<String> {
-    let mut lines = crate::terminal::wrap(text, columns, indent);
+    let mut lines = crate::formats::terminal::wrap(text, columns, indent);
     if lines.len() > most {
         lines.truncate(most);
         if let Some(last) = lines.last_mut() {

@@ -6,7 +6,7 @@ use crate::answer::layout::{Layout, cut_end, cut_middle, shown, width, wrapped};
 use crate::answer::shared_marks::PlainRanking;
 use crate::answer::table::{Grid, interval_text, share_text};
 use crate::answer::words;
-use crate::terminal::wrap;
+use crate::formats::terminal::wrap;
 use crate::text_width::{padded, set_right};
 use trueput_findings::answer::{
     Answer, RankingAnswer, RankingVerdict, UnrankedContender, UnrankedReason,

@@ -5,9 +5,9 @@ use crate::compare::narrate::{
     ChangeSubjects, disturbed, results, sentence, side_named, told, warnings,
 };
 use crate::document::{Block, Table};
-use crate::format::Style;
+use crate::formats::Style;
+use crate::formats::terminal::{self, render_with};
 use crate::sections::tpcc;
-use crate::terminal::{self, render_with};
 use trueput_findings::compare::SideComparison;
 use trueput_findings::statistics::Verdict;
 use trueput_record::text::visible;

@@ -6,8 +6,8 @@ mod narrate;
 pub use narrate::document;
 
 use crate::answer::Layout;
-use crate::format::{Format, Style};
-use crate::{markdown, terminal};
+use crate::formats::{Format, Style};
+use crate::formats::{markdown, terminal};
 use narrate::document_with;
 use trueput_findings::compare::SideComparison;
 

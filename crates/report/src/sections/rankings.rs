@@ -1,5 +1,6 @@
 //! The section of a ranking: its order, its table, its charts, and what must be known of it.
 
+mod columns;
 mod latencies;
 mod rates;
 mod representative;
@@ -11,7 +12,7 @@ use crate::answer::words;
 use crate::chart::Chart;
 use crate::document::Block;
 use crate::ranking_title::{labels, only_harness, ranking_heading};
-use crate::{columns, fixed_rate, isolation, significance};
+use crate::{fixed_rate, isolation, significance};
 use trueput_findings::Run;
 use trueput_findings::ablation::lost;
 use trueput_findings::answer::{RankingAnswer, RankingVerdict};

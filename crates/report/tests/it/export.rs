@@ -4,7 +4,7 @@ use crate::support::{report, spec, valid};
 use std::collections::BTreeSet;
 use trueput_findings::Run;
 use trueput_record::{Durability, Outcome};
-use trueput_report::export;
+use trueput_report::formats::openmetrics;
 
 /// One trial that counts, one that was resumed, one that nothing verified, and one that was
 /// interrupted and ran again.
@@ -29,7 +29,7 @@ fn samples(text: &str, family: &str) -> Vec<(String, String)> {
 
 #[test]
 fn a_trial_that_does_not_count_is_not_valid_in_openmetrics() {
-    let text = export::open_metrics(&[run()]);
+    let text = openmetrics::render(&[run()]);
     let valid = samples(&text, "trueput_trial_valid");
     let values: Vec<&str> = valid.iter().map(|(_, value)| value.as_str()).collect();
     assert_eq!(values, ["1", "0", "0", "1"], "{text}");
@@ -37,8 +37,8 @@ fn a_trial_that_does_not_count_is_not_valid_in_openmetrics() {
 
 #[test]
 fn a_set_of_labels_stands_but_once_in_a_family_of_openmetrics() {
-    let twice = export::open_metrics(&[run(), run()]);
-    assert_eq!(twice, export::open_metrics(&[run()]));
+    let twice = openmetrics::render(&[run(), run()]);
+    assert_eq!(twice, openmetrics::render(&[run()]));
     let lines = twice.lines().filter(|line| !line.starts_with('#'));
     let labels: Vec<&str> = lines.map(|line| line.rsplit_once(' ').unwrap().0).collect();
     let different: BTreeSet<&&str> = labels.iter().collect();

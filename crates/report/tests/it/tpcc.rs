@@ -5,7 +5,7 @@ use trueput_findings::Run;
 use trueput_findings::compare::{Selector, Side, compare_sides};
 use trueput_record::measurement::{OperationSummary, Outcome};
 use trueput_record::{Durability, TrialRecord, Value};
-use trueput_report::export::open_metrics;
+use trueput_report::formats::openmetrics;
 use trueput_report::{Format, RunReport, Style, compare, history};
 
 fn trial(cell: u32, rate: &str, of: f64) -> TrialRecord {
@@ -60,14 +60,14 @@ fn the_notice_stands_wherever_a_trial_of_tpcc_is_told_of_whatever_became_of_it()
     for one in [failed, unverified, invalid] {
         let report = report(vec![other(), one]);
         assert!(report.page().contains(NOTICE));
-        let metrics = open_metrics(std::slice::from_ref(&report));
+        let metrics = openmetrics::render(std::slice::from_ref(&report));
         assert!(metrics.contains(NOTICE), "{metrics}");
         let text = report.render(Format::Markdown, Style::default());
         assert!(text.contains(NOTICE), "{text}");
     }
     let none = report(vec![other()]);
     assert!(!none.page().contains(NOTICE));
-    assert!(!open_metrics(&[none]).contains(NOTICE));
+    assert!(!openmetrics::render(&[none]).contains(NOTICE));
 }
 
 #[test]

@@ -7,7 +7,8 @@ use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use trueput_record::text::visible_lines;
-use trueput_report::{Format, Style, export, merge};
+use trueput_report::formats::{jsonl, openmetrics};
+use trueput_report::{Format, Style, merge};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -67,9 +68,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             let text = merge::render(&reports, Format::Csv, Style::default());
             output::document(&text, Format::Csv)?;
         }
-        ExportFormat::Jsonl => output::document(&export::json_lines(&reports), Format::Json)?,
+        ExportFormat::Jsonl => output::document(&jsonl::render(&reports), Format::Json)?,
         ExportFormat::Openmetrics => {
-            output::as_it_is(&visible_lines(&export::open_metrics(&reports)))?;
+            output::as_it_is(&visible_lines(&openmetrics::render(&reports)))?;
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -2,8 +2,8 @@
 //! that its verdict used.
 
 use super::capital;
+use super::columns::by_name;
 use crate::chart::{Chart, Column, Group, Kind, Unit};
-use crate::columns::by_name;
 use crate::fixed_rate;
 use crate::significance::levels;
 use trueput_findings::cells::Cell;

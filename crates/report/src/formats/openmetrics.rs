@@ -1,45 +1,12 @@
-//! A run's trials for other programs: JSON Lines, OpenMetrics.
+//! A run's trials as OpenMetrics, for monitoring systems.
 
 use crate::sections::tpcc;
-use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use trueput_findings::Run;
 use trueput_findings::eligibility::{LastAttempts, headline, why_unranked};
 use trueput_record::text::visible_lines;
 use trueput_record::{TrialRecord, TrialSpec};
-
-/// A trial with the facts of its run, for one line.
-#[derive(Serialize)]
-struct Line<'a> {
-    run: &'a str,
-    run_started_at: &'a str,
-    host: &'a str,
-    program: &'a trueput_record::host::ProgramFacts,
-    #[serde(flatten)]
-    trial: &'a TrialRecord,
-}
-
-/// One JSON object per trial, with the run's name, start, host and program in each.
-#[must_use]
-pub fn json_lines(reports: &[Run]) -> String {
-    let mut text = String::new();
-    for report in reports {
-        for trial in &report.trials {
-            let line = Line {
-                run: &report.manifest.name,
-                run_started_at: &report.manifest.started_at,
-                host: &report.manifest.host.host_name,
-                program: &report.manifest.host.program,
-                trial,
-            };
-            // Only a map with keys other than strings could fail here, and no noun of ours has one.
-            text += &serde_json::to_string(&line).unwrap_or_default();
-            text.push('\n');
-        }
-    }
-    text
-}
 
 /// A trial of which samples are written.
 struct TrialSample<'a> {
@@ -108,7 +75,7 @@ const FAMILIES: [Family; 7] = [
 
 /// The trials as OpenMetrics 1.0 text: gauges, a sample per trial. It ends with `# EOF`.
 #[must_use]
-pub fn open_metrics(reports: &[Run]) -> String {
+pub fn render(reports: &[Run]) -> String {
     let mut text = String::new();
     let sampled = sampled(reports);
     let trials = reports.iter().flat_map(|report| &report.trials);

@@ -1,4 +1,13 @@
-//! The formats of a report, and how one for a terminal looks.
+//! The formats of a report: a file for each, with a function that writes it. None computes
+//! anything, or words it.
+
+pub(crate) mod csv;
+pub(crate) mod html;
+pub(crate) mod json;
+pub mod jsonl;
+pub(crate) mod markdown;
+pub mod openmetrics;
+pub(crate) mod terminal;
 
 use crate::charts::Charts;
 use std::fmt;

@@ -1,7 +1,7 @@
 //! A report for a terminal: tables that fit its width, figures to the right.
 
 use crate::document::{Block, Table};
-use crate::format::Style;
+use crate::formats::Style;
 use crate::text_width;
 use comfy_table::{CellAlignment, ContentArrangement, presets};
 

@@ -7,14 +7,14 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 use trueput_record::text::{visible_json, visible_lines};
 
-const STYLE: &str = include_str!("../../assets/page.css");
+const STYLE: &str = include_str!("../../../assets/page.css");
 const SCRIPT: [&str; 6] = [
-    include_str!("../../assets/format.js"),
-    include_str!("../../assets/tables.js"),
-    include_str!("../../assets/export.js"),
-    include_str!("../../assets/charts.js"),
-    include_str!("../../assets/select.js"),
-    include_str!("../../assets/page.js"),
+    include_str!("../../../assets/format.js"),
+    include_str!("../../../assets/tables.js"),
+    include_str!("../../../assets/export.js"),
+    include_str!("../../../assets/charts.js"),
+    include_str!("../../../assets/select.js"),
+    include_str!("../../../assets/page.js"),
 ];
 
 /// What stands in the frame.

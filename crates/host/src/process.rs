@@ -1,28 +1,13 @@
 //! Processes as `/proc` shows them: memory, CPU, page faults, context switches, I/O.
 
+use crate::usage::ResourceUsage;
+use nix::sys::resource::{Usage as SystemUsage, UsageWho, getrusage};
+use nix::sys::time::{TimeVal, TimeValLike};
 use std::collections::HashMap;
 use std::fs::read_to_string;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::ExitStatus;
-
-/// CPU seconds of a process, ended threads included.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct CpuTime {
-    /// User mode.
-    pub user_s: f64,
-    /// Kernel mode.
-    pub system_s: f64,
-}
-
-/// Page faults of a process, ended threads included.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct PageFaults {
-    /// Without I/O.
-    pub minor: u64,
-    /// With I/O.
-    pub major: u64,
-}
 
 /// Context switches and time spent runnable but not running.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -83,50 +68,6 @@ impl ThreadContextSwitches {
     }
 }
 
-/// Bytes and calls of I/O of a process (proc(5), `/proc/PID/io`).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct IoBytes {
-    /// Through read-like calls.
-    pub read_call_bytes: u64,
-    /// Through write-like calls.
-    pub write_call_bytes: u64,
-    /// Fetched from the storage layer.
-    pub storage_read_bytes: u64,
-    /// Sent to the storage layer.
-    pub storage_written_bytes: u64,
-    /// Read-like calls.
-    pub read_calls: u64,
-    /// Write-like calls.
-    pub write_calls: u64,
-}
-
-impl IoBytes {
-    /// Returns the I/O since `before`.
-    pub fn since(&self, before: &Self) -> Self {
-        let less = u64::saturating_sub;
-        Self {
-            read_call_bytes: less(self.read_call_bytes, before.read_call_bytes),
-            write_call_bytes: less(self.write_call_bytes, before.write_call_bytes),
-            storage_read_bytes: less(self.storage_read_bytes, before.storage_read_bytes),
-            storage_written_bytes: less(self.storage_written_bytes, before.storage_written_bytes),
-            read_calls: less(self.read_calls, before.read_calls),
-            write_calls: less(self.write_calls, before.write_calls),
-        }
-    }
-
-    /// Adds two counts.
-    pub fn plus(&self, other: &Self) -> Self {
-        Self {
-            read_call_bytes: self.read_call_bytes + other.read_call_bytes,
-            write_call_bytes: self.write_call_bytes + other.write_call_bytes,
-            storage_read_bytes: self.storage_read_bytes + other.storage_read_bytes,
-            storage_written_bytes: self.storage_written_bytes + other.storage_written_bytes,
-            read_calls: self.read_calls + other.read_calls,
-            write_calls: self.write_calls + other.write_calls,
-        }
-    }
-}
-
 /// Memory of a process, bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct MemoryUsage {
@@ -138,28 +79,46 @@ pub struct MemoryUsage {
     pub max_rss_bytes: u64,
 }
 
-/// Reads the CPU time and page faults of `pid`; `None` once it is gone.
-pub fn cpu_and_faults(pid: u32) -> Option<(CpuTime, PageFaults)> {
-    parse_stat(
-        &read_to_string(format!("/proc/{pid}/stat")).ok()?,
-        clock_ticks_per_s(),
-    )
+/// Reads the resources that this process and the children it has waited for have used. The kernel adds
+/// the children's I/O to the process's own.
+///
+/// # Errors
+/// A sentence with what the operating system says.
+pub fn read_own_usage() -> Result<ResourceUsage, String> {
+    let read = |who| {
+        getrusage(who).map_err(|error| format!("reading this process's resource usage: {error}"))
+    };
+    let both = [
+        read(UsageWho::RUSAGE_SELF)?,
+        read(UsageWho::RUSAGE_CHILDREN)?,
+    ];
+    let seconds = |of: fn(&SystemUsage) -> TimeVal| {
+        both.iter()
+            .map(|used| of(used).num_microseconds() as f64 / 1e6)
+            .sum()
+    };
+    let count = |of: fn(&SystemUsage) -> i64| both.iter().map(|used| of(used).unsigned_abs()).sum();
+    Ok(ResourceUsage {
+        user_cpu_s: seconds(SystemUsage::user_time),
+        system_cpu_s: seconds(SystemUsage::system_time),
+        voluntary_context_switches: count(SystemUsage::voluntary_context_switches),
+        involuntary_context_switches: count(SystemUsage::involuntary_context_switches),
+        minor_page_faults: count(SystemUsage::minor_page_faults),
+        major_page_faults: count(SystemUsage::major_page_faults),
+        // Absent where the kernel does not account; the runner then records zeros.
+        ..read_io(std::process::id()).unwrap_or_default()
+    })
 }
 
-/// As [`cpu_and_faults`], children that it has waited for included.
-pub fn cpu_and_faults_with_ended(pid: u32) -> Option<(CpuTime, PageFaults)> {
+/// Reads the CPU time and page faults of `pid`; `None` once it is gone.
+pub fn read_cpu_and_faults(pid: u32) -> Option<ResourceUsage> {
+    parse_stat(&read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// As [`read_cpu_and_faults`], children that it has waited for included.
+pub fn read_cpu_and_faults_with_ended(pid: u32) -> Option<ResourceUsage> {
     let text = read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let (cpu, faults) = parse_stat(&text, clock_ticks_per_s())?;
-    let (ended, ended_faults) = parse_ended(&text, clock_ticks_per_s())?;
-    let cpu = CpuTime {
-        user_s: cpu.user_s + ended.user_s,
-        system_s: cpu.system_s + ended.system_s,
-    };
-    let faults = PageFaults {
-        minor: faults.minor + ended_faults.minor,
-        major: faults.major + ended_faults.major,
-    };
-    Some((cpu, faults))
+    Some(parse_stat(&text)? + parse_ended(&text)?)
 }
 
 /// Returns the parent of `pid`; `None` once it is gone.
@@ -184,7 +143,7 @@ pub(crate) fn is_alive(pid: u32) -> bool {
 }
 
 /// Reads the I/O of `pid`; `None` once it is gone, or where the kernel does not account for it.
-pub fn io(pid: u32) -> Option<IoBytes> {
+pub fn read_io(pid: u32) -> Option<ResourceUsage> {
     parse_io(&read_to_string(format!("/proc/{pid}/io")).ok()?)
 }
 
@@ -230,33 +189,27 @@ impl<'a> StatFields<'a> {
     }
 
     /// CPU of two fields in clock ticks, and page faults of two others.
-    fn cpu_and_faults(
-        &self,
-        cpu: [usize; 2],
-        faults: [usize; 2],
-        tick: f64,
-    ) -> Option<(CpuTime, PageFaults)> {
+    fn cpu_and_faults(&self, cpu: [usize; 2], faults: [usize; 2]) -> Option<ResourceUsage> {
+        let tick = clock_ticks_per_s();
         let seconds = |field| Some(self.number(field)? as f64 / tick);
-        let cpu = CpuTime {
-            user_s: seconds(cpu[0])?,
-            system_s: seconds(cpu[1])?,
-        };
-        let faults = PageFaults {
-            minor: self.number(faults[0])?,
-            major: self.number(faults[1])?,
-        };
-        Some((cpu, faults))
+        Some(ResourceUsage {
+            user_cpu_s: seconds(cpu[0])?,
+            system_cpu_s: seconds(cpu[1])?,
+            minor_page_faults: self.number(faults[0])?,
+            major_page_faults: self.number(faults[1])?,
+            ..ResourceUsage::default()
+        })
     }
 }
 
 /// Parses the CPU time and page faults of a process itself.
-fn parse_stat(text: &str, ticks_per_s: f64) -> Option<(CpuTime, PageFaults)> {
-    StatFields::of(text)?.cpu_and_faults([14, 15], [10, 12], ticks_per_s)
+fn parse_stat(text: &str) -> Option<ResourceUsage> {
+    StatFields::of(text)?.cpu_and_faults([14, 15], [10, 12])
 }
 
 /// Parses those of the children that it has waited for.
-fn parse_ended(text: &str, ticks_per_s: f64) -> Option<(CpuTime, PageFaults)> {
-    StatFields::of(text)?.cpu_and_faults([16, 17], [11, 13], ticks_per_s)
+fn parse_ended(text: &str) -> Option<ResourceUsage> {
+    StatFields::of(text)?.cpu_and_faults([16, 17], [11, 13])
 }
 
 fn parse_switches(status: &str) -> Option<ContextSwitches> {
@@ -275,15 +228,16 @@ fn parse_run_delay(text: &str) -> u64 {
         .unwrap_or_default()
 }
 
-fn parse_io(text: &str) -> Option<IoBytes> {
+fn parse_io(text: &str) -> Option<ResourceUsage> {
     let field = |name| named_number(text, name);
-    Some(IoBytes {
+    Some(ResourceUsage {
         read_call_bytes: field("rchar:")?,
         write_call_bytes: field("wchar:")?,
         storage_read_bytes: field("read_bytes:")?,
         storage_written_bytes: field("write_bytes:")?,
         read_calls: field("syscr:")?,
         write_calls: field("syscw:")?,
+        ..ResourceUsage::default()
     })
 }
 
@@ -355,14 +309,21 @@ mod tests {
     #[test]
     fn processor_time_is_read_past_a_command_with_blanks_and_parentheses() {
         let text = "7 (a) b (c)) S 1 7 7 0 -1 4194304 90 0 1 0 250 50 0 0 20 0 1 0 9 8 7";
-        let (cpu, faults) = parse_stat(text, 100.0).unwrap();
-        assert_eq!((cpu.user_s, cpu.system_s), (2.5, 0.5));
-        assert_eq!((faults.minor, faults.major), (90, 1));
+        let ticks = clock_ticks_per_s();
+        let used = parse_stat(text).unwrap();
+        assert_eq!(
+            (used.user_cpu_s, used.system_cpu_s),
+            (250.0 / ticks, 50.0 / ticks)
+        );
+        assert_eq!((used.minor_page_faults, used.major_page_faults), (90, 1));
         let text = "7 (a b) S 1 7 7 0 -1 4194304 90 8 1 6 250 50 300 20 20 0 1 0 9 8 7";
-        let (cpu, faults) = parse_ended(text, 100.0).unwrap();
-        assert_eq!((cpu.user_s, cpu.system_s), (3.0, 0.2));
-        assert_eq!((faults.minor, faults.major), (8, 6));
-        assert_eq!(parse_stat("nothing of the kind", 100.0), None);
+        let used = parse_ended(text).unwrap();
+        assert_eq!(
+            (used.user_cpu_s, used.system_cpu_s),
+            (300.0 / ticks, 20.0 / ticks)
+        );
+        assert_eq!((used.minor_page_faults, used.major_page_faults), (8, 6));
+        assert_eq!(parse_stat("nothing of the kind"), None);
     }
 
     #[test]
@@ -436,7 +397,7 @@ mod tests {
         let memory = memory(own).unwrap();
         assert!(memory.rss_bytes > 0 && memory.max_rss_bytes >= memory.rss_bytes);
         assert!(rss_bytes(own).unwrap() > 0);
-        assert!(io(own).is_some() && cpu_and_faults(own).is_some());
+        assert!(read_io(own).is_some() && read_cpu_and_faults(own).is_some());
     }
 
     #[test]

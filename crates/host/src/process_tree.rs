@@ -1,6 +1,6 @@
 //! The resources that a process and its descendants use: a server whose processes come and go.
 
-use super::process::{self, CpuTime, IoBytes, MemoryUsage, PageFaults, ThreadContextSwitches};
+use super::process::{self, MemoryUsage, ThreadContextSwitches};
 use super::usage::ResourceUsage;
 use std::collections::HashMap;
 use std::fs::{read_dir, read_to_string};
@@ -73,36 +73,19 @@ impl ProcessTree {
 
     /// Returns the resources used since `root` started; the last ones read once it is gone.
     pub fn poll(&mut self) -> ResourceUsage {
-        let pids = members(self.root);
-        let (mut cpu, mut faults, mut io) = (
-            CpuTime::default(),
-            PageFaults::default(),
-            IoBytes::default(),
-        );
-        for &pid in &pids {
-            if let Some((of_one, of_one_faults)) = process::cpu_and_faults_with_ended(pid) {
-                cpu.user_s += of_one.user_s;
-                cpu.system_s += of_one.system_s;
-                faults.minor += of_one_faults.minor;
-                faults.major += of_one_faults.major;
-            }
-            io = io.plus(&process::io(pid).unwrap_or_default());
+        let mut now = ResourceUsage::default();
+        for pid in members(self.root) {
+            now += process::read_cpu_and_faults_with_ended(pid).unwrap_or_default();
+            now += process::read_io(pid).unwrap_or_default();
             self.switches.entry(pid).or_default().read(pid);
         }
-        let switches = self.switches.values().map(ThreadContextSwitches::total);
-        let (voluntary, involuntary) = switches.fold((0, 0), |(given, taken), one| {
-            (given + one.voluntary, taken + one.involuntary)
-        });
-        let now = ResourceUsage {
-            user_cpu_s: cpu.user_s,
-            system_cpu_s: cpu.system_s,
-            voluntary_context_switches: voluntary,
-            involuntary_context_switches: involuntary,
-            minor_page_faults: faults.minor,
-            major_page_faults: faults.major,
-            io,
-        };
-        self.last = no_less(&now, &self.last);
+        for switches in self.switches.values().map(ThreadContextSwitches::total) {
+            now.voluntary_context_switches += switches.voluntary;
+            now.involuntary_context_switches += switches.involuntary;
+        }
+        // One that ends between two readings is for a moment in neither its own figures nor its
+        // parent's.
+        self.last = now.max(self.last);
         self.last
     }
 
@@ -127,31 +110,6 @@ impl ProcessTree {
     pub fn rss_bytes(&self) -> u64 {
         let all = members(self.root).into_iter();
         all.filter_map(process::rss_bytes).sum()
-    }
-}
-
-/// One that ends between two readings is for a moment in neither its own figures nor its parent's.
-fn no_less(now: &ResourceUsage, before: &ResourceUsage) -> ResourceUsage {
-    let (io, then) = (now.io, before.io);
-    ResourceUsage {
-        user_cpu_s: now.user_cpu_s.max(before.user_cpu_s),
-        system_cpu_s: now.system_cpu_s.max(before.system_cpu_s),
-        voluntary_context_switches: now
-            .voluntary_context_switches
-            .max(before.voluntary_context_switches),
-        involuntary_context_switches: now
-            .involuntary_context_switches
-            .max(before.involuntary_context_switches),
-        minor_page_faults: now.minor_page_faults.max(before.minor_page_faults),
-        major_page_faults: now.major_page_faults.max(before.major_page_faults),
-        io: IoBytes {
-            read_call_bytes: io.read_call_bytes.max(then.read_call_bytes),
-            write_call_bytes: io.write_call_bytes.max(then.write_call_bytes),
-            storage_read_bytes: io.storage_read_bytes.max(then.storage_read_bytes),
-            storage_written_bytes: io.storage_written_bytes.max(then.storage_written_bytes),
-            read_calls: io.read_calls.max(then.read_calls),
-            write_calls: io.write_calls.max(then.write_calls),
-        },
     }
 }
 

@@ -6,7 +6,7 @@ use crate::sampler::{Sample, ServerUsage};
 use crate::timeline;
 use hdrhistogram::Histogram;
 use trueput_host::placement;
-use trueput_host::process::{ContextSwitches, CpuTime, MemoryUsage, PageFaults};
+use trueput_host::process::MemoryUsage;
 use trueput_host::usage::ResourceUsage;
 use trueput_record::accounting::CacheUse;
 use trueput_record::measurement::{
@@ -75,7 +75,7 @@ pub(crate) fn measurement(
         resources: resources(result, &total),
         server: result
             .server
-            .map(|server| total_resources(&[server.usage], server.peak)),
+            .map(|server| stored_resources(server.usage, server.peak)),
         placement: Some(placement_of(result)),
         cache: cache(&result.executions),
         allocator: result.executions.first().map(|part| part.allocator.clone()),
@@ -187,12 +187,11 @@ pub(crate) fn load(
     server: Option<ResourceUsage>,
     database: DatabaseSize,
 ) -> LoadReport {
-    let usages: Vec<ResourceUsage> = [loaded.usage].into_iter().chain(server).collect();
     LoadReport {
         records: loaded.records,
         user_bytes: loaded.user_bytes,
         elapsed_s: loaded.elapsed_s,
-        resources: total_resources(&usages, loaded.memory),
+        resources: stored_resources(loaded.usage + server.unwrap_or_default(), loaded.memory),
         database,
     }
 }
@@ -261,20 +260,7 @@ fn total(executions: &[ProcessResult], server: Option<&ServerUsage>) -> Sample {
     let workers = executions.iter().map(|one| (&one.usage, &one.memory));
     let server = server.map(|server| (&server.usage, &server.memory));
     for (usage, memory) in workers.chain(server) {
-        total.cpu = CpuTime {
-            user_s: total.cpu.user_s + usage.user_cpu_s,
-            system_s: total.cpu.system_s + usage.system_cpu_s,
-        };
-        total.io = total.io.plus(&usage.io);
-        total.switches = ContextSwitches {
-            voluntary: total.switches.voluntary + usage.voluntary_context_switches,
-            involuntary: total.switches.involuntary + usage.involuntary_context_switches,
-            ..ContextSwitches::default()
-        };
-        total.faults = PageFaults {
-            minor: total.faults.minor + usage.minor_page_faults,
-            major: total.faults.major + usage.major_page_faults,
-        };
+        total.usage += *usage;
         let sum = total.gauges.memory;
         total.gauges.memory = MemoryUsage {
             pss_bytes: sum.pss_bytes + memory.pss_bytes,
@@ -293,9 +279,6 @@ fn resources(result: &ExecutionResult, total: &Sample) -> Resources {
             .chain([total])
             .map(|Sample { gauges, .. }| gauges.memory)
     };
-    let workers = result.executions.iter().map(|execution| execution.usage);
-    let server = result.server.map(|server| server.usage);
-    let usages: Vec<_> = workers.chain(server).collect();
     let peak = MemoryUsage {
         pss_bytes: moments()
             .map(|memory| memory.pss_bytes)
@@ -307,29 +290,27 @@ fn resources(result: &ExecutionResult, total: &Sample) -> Resources {
             .unwrap_or_default(),
         max_rss_bytes: total.gauges.memory.max_rss_bytes,
     };
-    total_resources(&usages, peak)
+    stored_resources(total.usage, peak)
 }
 
-/// Sums the resources of processes; `peak` is their highest memory.
-fn total_resources(usages: &[ResourceUsage], peak: MemoryUsage) -> Resources {
-    let seconds = |of: fn(&ResourceUsage) -> f64| usages.iter().map(of).sum();
-    let count = |of: fn(&ResourceUsage) -> u64| usages.iter().map(of).sum();
+/// Returns the stored form of a usage; `peak` is the highest memory.
+fn stored_resources(usage: ResourceUsage, peak: MemoryUsage) -> Resources {
     Resources {
-        user_cpu_s: seconds(|usage| usage.user_cpu_s),
-        system_cpu_s: seconds(|usage| usage.system_cpu_s),
-        voluntary_context_switches: count(|usage| usage.voluntary_context_switches),
-        involuntary_context_switches: count(|usage| usage.involuntary_context_switches),
-        minor_page_faults: count(|usage| usage.minor_page_faults),
-        major_page_faults: count(|usage| usage.major_page_faults),
+        user_cpu_s: usage.user_cpu_s,
+        system_cpu_s: usage.system_cpu_s,
+        voluntary_context_switches: usage.voluntary_context_switches,
+        involuntary_context_switches: usage.involuntary_context_switches,
+        minor_page_faults: usage.minor_page_faults,
+        major_page_faults: usage.major_page_faults,
         peak_pss_bytes: peak.pss_bytes,
         peak_rss_bytes: peak.rss_bytes,
         max_rss_bytes: peak.max_rss_bytes,
-        storage_read_bytes: count(|usage| usage.io.storage_read_bytes),
-        storage_written_bytes: count(|usage| usage.io.storage_written_bytes),
-        read_call_bytes: count(|usage| usage.io.read_call_bytes),
-        write_call_bytes: count(|usage| usage.io.write_call_bytes),
-        read_calls: count(|usage| usage.io.read_calls),
-        write_calls: count(|usage| usage.io.write_calls),
+        storage_read_bytes: usage.storage_read_bytes,
+        storage_written_bytes: usage.storage_written_bytes,
+        read_call_bytes: usage.read_call_bytes,
+        write_call_bytes: usage.write_call_bytes,
+        read_calls: usage.read_calls,
+        write_calls: usage.write_calls,
     }
 }
 

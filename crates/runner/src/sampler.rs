@@ -10,9 +10,7 @@ use trueput_host::io_wait::{IoWaitSampler, IoWaitSamples};
 use trueput_host::kernel_threads::KernelThreads;
 use trueput_host::placement;
 use trueput_host::pressure::{CpuSet, ProcessorTimes, read_pressure, read_processor_times};
-use trueput_host::process::{
-    self, ContextSwitches, CpuTime, IoBytes, MemoryUsage, PageFaults, ThreadContextSwitches,
-};
+use trueput_host::process::{self, MemoryUsage, ThreadContextSwitches};
 use trueput_host::process_tree::ProcessTree;
 use trueput_host::usage::ResourceUsage;
 use trueput_record::accounting::{Device, OtherPrograms, Pressure};
@@ -30,14 +28,8 @@ const IO_WAIT_INTERVAL: Duration = Duration::from_millis(40);
 /// The resources of a trial's workers since the release, and the gauges of one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Sample {
-    /// CPU seconds.
-    pub cpu: CpuTime,
-    /// Page faults.
-    pub faults: PageFaults,
-    /// Context switches.
-    pub switches: ContextSwitches,
-    /// Bytes moved.
-    pub io: IoBytes,
+    /// The resources.
+    pub usage: ResourceUsage,
     /// The machine's activity.
     pub host_activity: HostActivity,
     /// The values of this moment.
@@ -73,15 +65,6 @@ pub(crate) struct Gauges {
     pub runnable_tasks: Option<u32>,
 }
 
-/// The resources of one process.
-#[derive(Debug, Clone, Copy, Default)]
-struct ProcessUsage {
-    cpu: CpuTime,
-    faults: PageFaults,
-    switches: ContextSwitches,
-    io: IoBytes,
-}
-
 /// A process that is sampled.
 struct SampledProcess {
     pid: u32,
@@ -89,8 +72,15 @@ struct SampledProcess {
     /// worker's, who waits for it, once it has ended.
     is_native: bool,
     threads: ThreadContextSwitches,
-    first: ProcessUsage,
-    last: ProcessUsage,
+    /// All but its I/O at the release, and when it was last seen.
+    first: ResourceUsage,
+    last: ResourceUsage,
+    /// Its I/O.
+    first_io: ResourceUsage,
+    last_io: ResourceUsage,
+    /// Time that its threads have waited for a processor, nanoseconds.
+    first_run_delay_ns: u64,
+    last_run_delay_ns: u64,
 }
 
 impl SampledProcess {
@@ -99,45 +89,47 @@ impl SampledProcess {
             pid,
             is_native,
             threads: ThreadContextSwitches::default(),
-            first: ProcessUsage::default(),
-            last: ProcessUsage::default(),
+            first: ResourceUsage::default(),
+            last: ResourceUsage::default(),
+            first_io: ResourceUsage::default(),
+            last_io: ResourceUsage::default(),
+            first_run_delay_ns: 0,
+            last_run_delay_ns: 0,
         };
         process.poll();
         process.first = process.last;
+        process.first_io = process.last_io;
+        process.first_run_delay_ns = process.last_run_delay_ns;
         process
     }
 
-    /// Notes where it stands; one that has gone stands where it was last seen. While it is buried
-    /// the kernel says zeros.
+    /// Reads its resources; of one that has gone the last ones stay. While it is buried the kernel
+    /// says zeros.
     fn poll(&mut self) {
-        let last = &mut self.last;
-        match process::cpu_and_faults(self.pid) {
-            Some((cpu, faults)) if faults.minor >= last.faults.minor => {
-                (last.cpu, last.faults) = (cpu, faults);
-            }
-            _ => {}
+        let now = process::read_cpu_and_faults(self.pid).unwrap_or_default();
+        if now.minor_page_faults >= self.last.minor_page_faults {
+            self.last = now;
         }
-        last.switches = self.threads.read(self.pid);
-        last.io = process::io(self.pid).unwrap_or(last.io);
+        let switches = self.threads.read(self.pid);
+        self.last.voluntary_context_switches = switches.voluntary;
+        self.last.involuntary_context_switches = switches.involuntary;
+        self.last_run_delay_ns = switches.run_delay_ns;
+        self.last_io = process::read_io(self.pid).unwrap_or(self.last_io);
     }
 
-    /// Time that its threads waited for a processor since the release, seconds.
+    /// Returns the time that its threads waited for a processor since the release, seconds.
     fn run_delay_s(&self) -> f64 {
-        let (first, last) = (&self.first.switches, &self.last.switches);
-        last.run_delay_ns.saturating_sub(first.run_delay_ns) as f64 / 1e9
+        self.last_run_delay_ns
+            .saturating_sub(self.first_run_delay_ns) as f64
+            / 1e9
     }
 
-    /// Adds the resources used since the release to `sample`.
-    fn add_to(&self, sample: &mut Sample, lives: bool) {
-        let (first, last) = (&self.first, &self.last);
-        sample.cpu.user_s += last.cpu.user_s - first.cpu.user_s;
-        sample.cpu.system_s += last.cpu.system_s - first.cpu.system_s;
-        sample.faults.minor += last.faults.minor - first.faults.minor;
-        sample.faults.major += last.faults.major.saturating_sub(first.faults.major);
-        sample.switches.voluntary += last.switches.voluntary - first.switches.voluntary;
-        sample.switches.involuntary += last.switches.involuntary - first.switches.involuntary;
-        if lives || !self.is_native {
-            sample.io = sample.io.plus(&last.io.since(&first.io));
+    /// Returns the resources used since the release.
+    fn usage(&self, lives: bool) -> ResourceUsage {
+        let usage = self.last - self.first;
+        match lives || !self.is_native {
+            true => usage + (self.last_io - self.first_io),
+            false => usage,
         }
     }
 }
@@ -174,13 +166,7 @@ impl ServerSampler {
     fn add_to(&mut self, sample: &mut Sample) {
         let usage = self.tree.poll() - self.first;
         self.server_usage.usage = usage;
-        sample.cpu.user_s += usage.user_cpu_s;
-        sample.cpu.system_s += usage.system_cpu_s;
-        sample.faults.minor += usage.minor_page_faults;
-        sample.faults.major += usage.major_page_faults;
-        sample.switches.voluntary += usage.voluntary_context_switches;
-        sample.switches.involuntary += usage.involuntary_context_switches;
-        sample.io = sample.io.plus(&usage.io);
+        sample.usage += usage;
         sample.gauges.memory.rss_bytes += self.tree.rss_bytes();
     }
 
@@ -249,11 +235,9 @@ impl HostProbes {
     }
 
     fn counters(&mut self) -> HostCounters {
-        let cpu_s = |seen: Option<(CpuTime, PageFaults)>| {
-            seen.map_or(0.0, |(cpu, _)| cpu.user_s + cpu.system_s)
-        };
-        let runner_cpu_s = cpu_s(process::cpu_and_faults(std::process::id()));
-        let with_buried_s = cpu_s(process::cpu_and_faults_with_ended(std::process::id()));
+        let cpu_s = |usage: Option<ResourceUsage>| usage.unwrap_or_default().cpu_s();
+        let runner_cpu_s = cpu_s(process::read_cpu_and_faults(std::process::id()));
+        let with_buried_s = cpu_s(process::read_cpu_and_faults_with_ended(std::process::id()));
         let threads = self.kernel_threads.as_mut();
         HostCounters {
             device: self.disk.as_ref().and_then(Disk::counters),
@@ -361,7 +345,7 @@ impl Sampler {
     pub fn sample(&mut self) {
         let mut sample = self.sample_processes();
         let now = self.probes.counters();
-        sample.host_activity = self.host_activity(&now, &sample.cpu);
+        sample.host_activity = self.host_activity(&now, sample.usage.cpu_s());
         sample.gauges.runnable_tasks = now.processors.and_then(|all| all.runnable_tasks);
         let size = measure_small_database(&self.directory, MAX_FILES);
         // Files come and go while an engine works: a folder that cannot be read has no size.
@@ -377,7 +361,7 @@ impl Sampler {
             let sample_processes = self.sample_processes();
             self.server.as_mut().map(ServerSampler::memory);
             let now = self.probes.counters();
-            self.total = Some(self.host_activity(&now, &sample_processes.cpu));
+            self.total = Some(self.host_activity(&now, sample_processes.usage.cpu_s()));
         }
     }
 
@@ -393,7 +377,7 @@ impl Sampler {
         for process in &mut self.processes {
             process.poll();
             let rss_bytes = process::rss_bytes(process.pid);
-            process.add_to(&mut sample, rss_bytes.is_some());
+            sample.usage += process.usage(rss_bytes.is_some());
             sample.gauges.memory.rss_bytes += rss_bytes.unwrap_or_default();
         }
         if let Some(server) = &mut self.server {
@@ -402,7 +386,7 @@ impl Sampler {
         sample
     }
 
-    fn host_activity(&self, now: &HostCounters, workers: &CpuTime) -> HostActivity {
+    fn host_activity(&self, now: &HostCounters, workers_s: f64) -> HostActivity {
         let own = HostActivity {
             io_waits: self.io_wait_sampler.samples,
             run_delay_s: match self.server {
@@ -415,7 +399,7 @@ impl Sampler {
             return own;
         }
         let first = &self.first;
-        let ours_s = workers.user_s + workers.system_s + now.runner_cpu_s - first.runner_cpu_s;
+        let ours_s = workers_s + now.runner_cpu_s - first.runner_cpu_s;
         let processors = now.processors.zip(first.processors);
         let pressure = now.pressure.zip(first.pressure);
         let since = |now: Option<Device>, then: Option<Device>| Some(now?.since(&then?));
@@ -442,7 +426,7 @@ impl Sampler {
     fn unseen_s(&self, buried_s: f64) -> f64 {
         let is_gone = |one: &&SampledProcess| !Path::new(&format!("/proc/{}", one.pid)).exists();
         let gone = self.processes.iter().filter(is_gone);
-        let seen = gone.map(|one| one.last.cpu.user_s + one.last.cpu.system_s);
+        let seen = gone.map(|one| one.last.cpu_s());
         (buried_s - seen.sum::<f64>()).max(0.0)
     }
 
@@ -487,8 +471,9 @@ mod tests {
         sampler.sample();
         let (samples, host_activity) = sampler.into_samples();
         assert!(samples[1].gauges.memory.pss_bytes > 0);
-        assert!(samples[1].cpu.user_s >= samples[0].cpu.user_s);
-        assert!(samples[1].switches.voluntary >= samples[0].switches.voluntary);
+        assert!(samples[1].usage.user_cpu_s >= samples[0].usage.user_cpu_s);
+        let switches = |sample: &Sample| sample.usage.voluntary_context_switches;
+        assert!(switches(&samples[1]) >= switches(&samples[0]));
         assert_eq!(samples[0].gauges.database_allocated_bytes, Some(4096));
         assert!(host_activity.neighbours.is_some());
     }

@@ -82,9 +82,9 @@ fn add_latencies(timeline: &mut [TimelineSecond], times_ns: &[Vec<u64>]) {
 
 fn entry(at_s: f64, before: &(Vec<u64>, Sample), counts: &[u64], used: &Sample) -> TimelineSecond {
     let then = &before.1;
-    let io = used.io.since(&then.io);
-    let less = u64::saturating_sub;
-    let (switches, faults, gauges) = (used.switches, used.faults, used.gauges);
+    // `/proc` counts in hundredths of a second: the remainder may come out a tick short.
+    let usage = used.usage - then.usage;
+    let gauges = used.gauges;
     let HostActivity {
         device,
         log_device,
@@ -101,21 +101,20 @@ fn entry(at_s: f64, before: &(Vec<u64>, Sample), counts: &[u64], used: &Sample) 
             .zip(&before.0)
             .map(|(now, then)| now - then)
             .collect(),
-        // `/proc` counts in hundredths of a second: the remainder may come out a tick short.
-        user_cpu_s: (used.cpu.user_s - then.cpu.user_s).max(0.0),
-        system_cpu_s: (used.cpu.system_s - then.cpu.system_s).max(0.0),
+        user_cpu_s: usage.user_cpu_s,
+        system_cpu_s: usage.system_cpu_s,
         pss_bytes: gauges.memory.pss_bytes,
-        storage_written_bytes: io.storage_written_bytes,
-        storage_read_bytes: io.storage_read_bytes,
+        storage_written_bytes: usage.storage_written_bytes,
+        storage_read_bytes: usage.storage_read_bytes,
         rss_bytes: gauges.memory.rss_bytes,
-        voluntary_context_switches: less(switches.voluntary, then.switches.voluntary),
-        involuntary_context_switches: less(switches.involuntary, then.switches.involuntary),
-        minor_page_faults: less(faults.minor, then.faults.minor),
-        major_page_faults: less(faults.major, then.faults.major),
-        read_calls: io.read_calls,
-        write_calls: io.write_calls,
-        read_call_bytes: io.read_call_bytes,
-        write_call_bytes: io.write_call_bytes,
+        voluntary_context_switches: usage.voluntary_context_switches,
+        involuntary_context_switches: usage.involuntary_context_switches,
+        minor_page_faults: usage.minor_page_faults,
+        major_page_faults: usage.major_page_faults,
+        read_calls: usage.read_calls,
+        write_calls: usage.write_calls,
+        read_call_bytes: usage.read_call_bytes,
+        write_call_bytes: usage.write_call_bytes,
         database_allocated_bytes: gauges.database_allocated_bytes,
         device,
         log_device,
@@ -187,7 +186,8 @@ fn forget_rolled_back(ends: &mut [Vec<u64>]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trueput_host::process::{CpuTime, IoBytes, MemoryUsage};
+    use trueput_host::process::MemoryUsage;
+    use trueput_host::usage::ResourceUsage;
 
     fn done(counts: [u64; 2]) -> OperationCounts {
         OperationCounts {
@@ -199,13 +199,10 @@ mod tests {
 
     fn used(user_s: f64, written: u64) -> Sample {
         Sample {
-            cpu: CpuTime {
-                user_s,
-                system_s: 0.0,
-            },
-            io: IoBytes {
+            usage: ResourceUsage {
+                user_cpu_s: user_s,
                 storage_written_bytes: written,
-                ..IoBytes::default()
+                ..ResourceUsage::default()
             },
             host_activity: HostActivity {
                 device: Some(Device {
@@ -222,7 +219,6 @@ mod tests {
                 },
                 ..Gauges::default()
             },
-            ..Sample::default()
         }
     }
 

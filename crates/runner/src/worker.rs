@@ -18,7 +18,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use trueput_engine::{Database, OpenSpec, panics};
 use trueput_host::process::loaded_files;
-use trueput_host::usage::own_usage;
+use trueput_host::process::read_own_usage;
 use trueput_host::{placement, process};
 use trueput_record::{Survival, VerifyLevel};
 use trueput_workloads::{ExecutionSummary, ExistingDatabase, JobDatabase};
@@ -147,7 +147,7 @@ fn prepare(
         .engine
         .build()
         .map_err(|error| format!("loading the engine: {error}"))?;
-    let (before, began) = (own_usage()?, Instant::now());
+    let (before, began) = (read_own_usage()?, Instant::now());
     let database = open(resolved, assignment, sessions_alone())?;
     let loaded = with_target(resolved, assignment, &*database, reporter, |target| {
         let prepared = resolved.job.prepare(target, left);
@@ -157,7 +157,7 @@ fn prepare(
     let memory = process::memory(std::process::id()).unwrap_or_default();
     // The database is closed before the runner hears of it: workers open it next.
     drop(database);
-    let usage = own_usage()? - before;
+    let usage = read_own_usage()? - before;
     let load = loaded.map(|load| {
         Box::new(LoadResult {
             records: load.records,

@@ -14,8 +14,8 @@ use std::ops::Range;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 use trueput_engine::{CacheCount, CacheScope, Database, NativeProgram, Session, panics};
-use trueput_host::process::{self, MemoryUsage};
-use trueput_host::usage::{ResourceUsage, own_usage};
+use trueput_host::process::{self, MemoryUsage, read_own_usage};
+use trueput_host::usage::ResourceUsage;
 use trueput_host::{allocator_in_use, placement};
 use trueput_record::placement::Placement;
 use trueput_record::{Conditions, WorkerKind, histogram};
@@ -384,7 +384,7 @@ impl ThreadMonitor<'_> {
         // Without a warm-up the counts begin before the first operation.
         let before = match warms_up {
             true => None,
-            false => Some((self.count_cache()?, own_usage()?)),
+            false => Some((self.count_cache()?, read_own_usage()?)),
         };
         let began = Instant::now();
         self.gate.open(released);
@@ -392,11 +392,11 @@ impl ThreadMonitor<'_> {
         while self.receive_until(measured, &mut outputs)? {}
         let (count, before) = match before {
             Some(before) => before,
-            None => (self.count_cache()?, own_usage()?),
+            None => (self.count_cache()?, read_own_usage()?),
         };
         self.control.stage.measure();
         self.follow(measured, &mut outputs)?;
-        let usage = own_usage()? - before;
+        let usage = read_own_usage()? - before;
         let cache = count.map(cache_share).transpose()?;
         Ok(ProcessOutput {
             outputs,

@@ -79,8 +79,8 @@ pub struct MemoryUsage {
     pub max_rss_bytes: u64,
 }
 
-/// Reads the resources that this process and the children it has waited for have used. The kernel adds
-/// the children's I/O to the process's own.
+/// Reads the resources that this process and the children it has waited for have used. The kernel
+/// adds the children's I/O to the process's own.
 ///
 /// # Errors
 /// A sentence with what the operating system says.

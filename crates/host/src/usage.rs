@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Sub};
 
-/// The resources that processes have used (proc_pid_stat(5), proc_pid_io(5), getrusage(2)). What one
-/// source does not know is 0, so that the parts of several sources add up.
+/// The resources that processes have used (proc_pid_stat(5), proc_pid_io(5), getrusage(2)). What
+/// one source does not know is 0, so that the parts of several sources add up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct ResourceUsage {
     /// CPU seconds outside the kernel.

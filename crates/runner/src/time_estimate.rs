@@ -82,7 +82,8 @@ impl TimeEstimate {
             known if unknown == 0 => format!("{about} {time} for {known} trial{plural}"),
             0 => format!("time unknown for {trials} trial{plural}: {later}"),
             known => format!(
-                "{about} {time} for {known} of {trials} trial{plural}; time unknown for {unknown}: {later}"
+                "{about} {time} for {known} of {trials} trial{plural}; time unknown for \
+                 {unknown}: {later}"
             ),
         }
     }

@@ -44,8 +44,8 @@ pub fn write_page(page: &str, file: &Path) -> Result<(), Failure> {
     output::line(&describe_page(file))
 }
 
-/// Checks that a file may be overwritten with a page: `--html` takes the word after it for its file,
-/// also where that was to be a run.
+/// Checks that a file may be overwritten with a page: `--html` takes the word after it for its
+/// file, also where that was to be a run.
 ///
 /// # Errors
 /// A usage error where it holds something else.

@@ -117,7 +117,8 @@ fn unknown(what: &str, registry: &Registry) -> Failure {
     let workloads = workloads.map(|workload| workload.info().name);
     let hint = did_you_mean(what, workloads.chain(ALL.iter().map(|plan| plan.name)));
     Failure::usage(format!(
-        "unknown workload or plan '{what}'{hint}; 'trueput workloads' and 'trueput plan list' list them"
+        "unknown workload or plan '{what}'{hint}; 'trueput workloads' and 'trueput plan \
+         list' list them"
     ))
 }
 

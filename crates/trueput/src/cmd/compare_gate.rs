@@ -103,7 +103,8 @@ impl Gate {
         let too_few = too_few.count();
         if too_few > 0 && !self.failed {
             self.usage = Some(format!(
-                "--fail-if-slower: {too_few} results have fewer than 3 valid repeats; use --repeat 5"
+                "--fail-if-slower: {too_few} results have fewer than 3 valid repeats; use \
+                 --repeat 5"
             ));
             return;
         }

@@ -1,9 +1,11 @@
-//! The house rules that a program can check: lengths, plain words, types that are nouns, and crates
-//! that use only the crates above them.
+//! The house rules that a program can check: lengths, plain words, types that are nouns, crates
+//! that use only the crates above them, and modules that do not use each other in circles.
 //!
 //! `tidy/known.txt` lists the findings of the day on which a rule came, with their number. A number
 //! may only fall. `TRUEPUT_TIDY=shrink cargo test -p trueput --test it tidy` lowers the numbers
 //! that are too high; nothing raises one.
+
+mod circles;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -57,11 +59,11 @@ const NOUNS: &str = "Accounting Anomaly Assembly Binding Building Ceiling Drawin
     Variable Warning";
 
 /// Participles without an ending, adverbs, pronouns, adjectives, verbs and metaphors.
-const NO_NOUNS: &str = "Across Alone Apart At Bare Began Begun Beside Both Broken By Card Chosen Crew \
-    Deck Due Each Enough Every Few Foreign Found Given Gone Heard Held Holds Kept Known Lane Left \
-    Looks Lost Made Many Meant Met Native Nearest Needs Nothing Of Other Over Own Paid Pen Place \
-    Places Ran Rests Said Same Scene Seat Seen Silent Some Spent Spoken Such Taken Theirs Told Under \
-    Unmet Until What Which Who Within Written";
+const NO_NOUNS: &str = "Across Alone Apart At Bare Began Begun Beside Both Broken By Card Chosen \
+    Crew Deck Due Each Enough Every Few Foreign Found Given Gone Heard Held Holds Kept Known Lane \
+    Left Looks Lost Made Many Meant Met Native Nearest Needs Nothing Of Other Over Own Paid Pen \
+    Place Places Ran Rests Said Same Scene Seat Seen Silent Some Spent Spoken Such Taken Theirs \
+    Told Under Unmet Until What Which Who Within Written";
 
 /// Findings, and how often each occurs.
 type Findings = BTreeMap<String, usize>;
@@ -229,6 +231,16 @@ fn found() -> Findings {
         // This file says the words that it forbids.
         if !file.ends_with("it/tidy.rs") {
             words(text, &mut findings);
+        }
+    }
+    for name in CRATES {
+        let source = format!("crates/{name}/src/");
+        let files = files.iter().filter_map(|(file, text)| {
+            let path = file.strip_prefix(&source)?;
+            Some((path, text.as_str()))
+        });
+        for circle in circles::circles(&files.collect()) {
+            add(&mut findings, format!("circle in {name}: {circle}"), 1);
         }
     }
     for entry in std::fs::read_dir(root().join("crates")).unwrap().flatten() {

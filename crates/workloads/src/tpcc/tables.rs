@@ -21,8 +21,8 @@ use trueput_engine::{Mode, Result};
 pub enum ReadIntent {
     /// Order-status: the row is read only. C_DATA need not be filled in.
     Show,
-    /// Payment: [`PaymentTables::pay_customer`] follows in the same transaction, so a store that locks
-    /// takes the lock here.
+    /// Payment: [`PaymentTables::pay_customer`] follows in the same transaction, so a store that
+    /// locks takes the lock here.
     Pay,
 }
 
@@ -226,10 +226,10 @@ pub enum Rows<'r> {
 
 /// The nine tables in a database, through one session.
 ///
-/// Every operation but [`TableLoad::create`] and [`TableLoad::finish_load`] stands between a `begin` and
-/// a `commit` or `abort`, which have the meaning and the rules of [`trueput_engine::Session`]'s:
-/// write transactions are serialisable, or see one snapshot and lose to whoever wrote a row first.
-/// TPC-C's own mix is serialisable under either.
+/// Every operation but [`TableLoad::create`] and [`TableLoad::finish_load`] stands between a
+/// `begin` and a `commit` or `abort`, which have the meaning and the rules of
+/// [`trueput_engine::Session`]'s: write transactions are serialisable, or see one snapshot and lose
+/// to whoever wrote a row first. TPC-C's own mix is serialisable under either.
 pub trait Tables:
     NewOrderTables
     + PaymentTables
@@ -313,8 +313,8 @@ pub trait NewOrderTables {
     /// The engine's; that a stock is not there.
     fn stocks(&mut self, keys: &[StockKey], district: u8, out: &mut Vec<Stock>) -> Result<()>;
 
-    /// Writes the stocks that the last [`NewOrderTables::stocks`] of this transaction has read: the same
-    /// keys in the same order.
+    /// Writes the stocks that the last [`NewOrderTables::stocks`] of this transaction has read: the
+    /// same keys in the same order.
     ///
     /// # Errors
     /// The engine's.
@@ -354,7 +354,8 @@ pub trait PaymentTables {
         out: &mut CustomerRow,
     ) -> Result<()>;
 
-    /// Writes the customer that the last [`PaymentTables::customer`] of this transaction has read with
+    /// Writes the customer that the last [`PaymentTables::customer`] of this transaction has read
+    /// with
     /// [`ReadIntent::Pay`].
     ///
     /// # Errors

@@ -241,7 +241,8 @@ impl AcidSuite<'_> {
                 WRITER,
             ),
             CompletionMode::Abort => (
-                "isolation test 6 (clause 3.4.2.6): a payment beside a delivery that is rolled back",
+                "isolation test 6 (clause 3.4.2.6): a payment beside a delivery that is rolled \
+                 back",
                 WRITER + 1,
             ),
         };

@@ -209,7 +209,7 @@ pub(crate) use library_selection;
 /// what the loader says.
 pub(crate) fn load(path: &Path, title: &'static str) -> Result<Library> {
     check(path)?;
-    // SAFETY: the initialisers of a library that the user installed or named as an engine run here,
+    // SAFETY: the initializers of a library that the user installed or named as an engine run here,
     // as they would in any program linked with it.
     let loaded = unsafe { DynamicLibrary::open(Some(path), RTLD_NOW | RTLD_LOCAL) }
         .map_err(|error| Error::engine(format!("cannot load {}: {error}", path.display())))?;
@@ -229,7 +229,7 @@ impl Library {
     /// # Safety
     /// `T` is a pointer to a function of the type that the symbol has in the engine's API.
     pub(crate) unsafe fn symbol<T: Copy>(&self, name: &str) -> Result<T> {
-        // SAFETY: the caller's promise; the library is never unloaded, as it lies in a `FileCache`.
+        // SAFETY: the caller's promise; the library is never unloaded, as it is in a `FileCache`.
         match unsafe { self.loaded.get::<T>(name.as_bytes()) } {
             Ok(symbol) => Ok(*symbol),
             Err(_) => Err(Error::engine(format!(

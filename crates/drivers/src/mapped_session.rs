@@ -14,7 +14,7 @@ use trueput_engine::{
 
 /// A key or value as the library takes and returns it.
 pub(crate) trait MappedSlice: Copy {
-    /// A slice of so many bytes from `data` on.
+    /// A slice of this many bytes from `data` on.
     fn new(data: *mut c_void, bytes: usize) -> Self;
 
     /// Where it begins.
@@ -297,7 +297,7 @@ impl<A: MappedApi> Session for MappedSession<'_, A> {
         // SAFETY: the transaction is open and this session's; the library reads the key only.
         let code = unsafe { self.api.get(self.open, self.table, &mut key, &mut value) };
         if is_found(self.api, code)? {
-            // SAFETY: the value lies in the map, or in a dirty page, until the transaction ends or
+            // SAFETY: the value is in the map, or in a dirty page, until the transaction ends or
             // writes; the session is borrowed, so neither happens before the visitor is done.
             visitor(unsafe { bytes(&value) });
             return Ok(true);
@@ -381,7 +381,7 @@ impl<A: MappedApi> Drop for MappedSession<'_, A> {
     }
 }
 
-/// A cursor and the record that it stands on.
+/// A cursor and the record that it is on.
 pub(crate) struct MappedCursor<A: MappedApi> {
     api: &'static A,
     handle: *mut A::RawCursor,
@@ -392,7 +392,7 @@ pub(crate) struct MappedCursor<A: MappedApi> {
 }
 
 impl<A: MappedApi> MappedCursor<A> {
-    /// Moves; false where there is no such record.
+    /// Moves; false if there is no such record.
     pub(crate) fn go(&mut self, operation: c_uint) -> Result<bool> {
         // SAFETY: the cursor's transaction is open: the session is borrowed by the scan.
         let code = unsafe {
@@ -424,7 +424,7 @@ impl<A: MappedApi> OrderedCursor for MappedCursor<A> {
 
     #[inline]
     fn record(&self) -> Result<(&[u8], &[u8])> {
-        // SAFETY: key and value lie in the map, or in a dirty page, until the transaction ends or
+        // SAFETY: key and value are in the map, or in a dirty page, until the transaction ends or
         // writes; the session is borrowed by the scan, and this cursor by what is returned.
         Ok(unsafe { (bytes(&self.key), bytes(&self.value)) })
     }

@@ -5,11 +5,11 @@ use trueput_engine::{Direction, KeyRange, RecordVisitor, Result};
 
 /// A cursor over records in key order.
 pub(crate) trait OrderedCursor {
-    /// Moves to the first record within the near end of `range`, which may lie beyond its far end;
-    /// false where there is none.
+    /// Moves to the first record within the near end of `range`, which may be beyond its far end;
+    /// false if there is none.
     fn seek_range(&mut self, range: &KeyRange<'_>, direction: Direction) -> Result<bool>;
 
-    /// Moves to the next record in this direction; false where there is none.
+    /// Moves to the next record in this direction; false if there is none.
     fn step(&mut self, direction: Direction) -> Result<bool>;
 
     /// The key and value of the record under the cursor, after a move that found one.
@@ -18,10 +18,10 @@ pub(crate) trait OrderedCursor {
 
 /// A cursor that finds the first key that is the one given or above.
 pub(crate) trait SeekingCursor: OrderedCursor {
-    /// Moves to the first record of all in this direction; false where there is none.
+    /// Moves to the first record of all in this direction; false if there is none.
     fn seek_end(&mut self, direction: Direction) -> Result<bool>;
 
-    /// Moves to the first record whose key is `key` or above; false where there is none.
+    /// Moves to the first record whose key is `key` or above; false if there is none.
     fn seek_key(&mut self, key: &[u8]) -> Result<bool>;
 
     /// The key of the record under the cursor, after a move that found one.
@@ -54,7 +54,7 @@ pub(crate) fn seek_range_by_key(
     }
 }
 
-/// Whether `key` lies within the far end of `range` in this direction.
+/// Whether `key` is within the far end of `range` in this direction.
 #[inline]
 pub(crate) fn is_within_far_end(range: &KeyRange<'_>, direction: Direction, key: &[u8]) -> bool {
     match direction {

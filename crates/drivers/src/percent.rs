@@ -2,7 +2,7 @@
 
 use percent_encoding::percent_decode_str;
 
-/// Undoes the `%` escapes of a part of a URL; `None` where one is broken, which the crate would
+/// Undoes the `%` escapes of a part of a URL; `None` if one is broken, which the crate would
 /// leave as it is.
 pub(crate) fn unescape(text: &str) -> Option<String> {
     let is_whole = |escape: &str| {

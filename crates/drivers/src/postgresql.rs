@@ -39,7 +39,7 @@ const SOURCE: &str = "PostgreSQL documentation, 'Asynchronous Commit' and 'Write
 /// The schema that a database is, where its folder is not one of several in an instance.
 const SCHEMA: &str = "trueput";
 
-/// The longest key: a third of a page of the index, less what stands beside it there ("index row
+/// The longest key: a third of a page of the index, less what is beside it there ("index row
 /// size exceeds btree version 4 maximum 2704").
 const LONGEST_KEY: usize = 2_600;
 /// A field takes 1 GiB at most, and a row is put together in such a field.

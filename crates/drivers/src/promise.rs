@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use trueput_engine::{Durability, Engine, Promise, Window, parameter};
 
-/// Returns the promise of `engine` with its default knobs; `None` where it does not have the level.
+/// Returns the promise of `engine` with its default knobs; `None` if it does not have the level.
 pub(crate) fn with_defaults(engine: &dyn Engine, durability: Durability) -> Option<Promise> {
     let knobs = parameter::resolve(engine.info().name, engine.knobs(), &BTreeMap::new()).ok()?;
     engine.promise_with(durability, &knobs).ok()

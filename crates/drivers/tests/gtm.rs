@@ -38,7 +38,7 @@ fn method(access_method: &str) -> [(&'static str, Value); 1] {
     [("access_method", Value::from(access_method))]
 }
 
-/// An access method, and where the journal lies: `beside` the database or in `log`.
+/// An access method, and where the journal is: `beside` the database or in `log`.
 fn placed(access_method: &str, log: &str) -> [(&'static str, Value); 2] {
     [
         ("access_method", Value::from(access_method)),

@@ -29,7 +29,7 @@ impl<'d> CacheCount<'d> {
         }
     }
 
-    /// A count by the engine's counters, which `read` reads now and at the end; `None` where the
+    /// A count by the engine's counters, which `read` reads now and at the end; `None` if the
     /// engine does not tell them at the moment.
     ///
     /// # Errors

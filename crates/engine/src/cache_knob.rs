@@ -27,7 +27,7 @@ impl CacheKnob {
         }
     }
 
-    /// The knob's value for a cache of so many bytes; a part of a unit is dropped.
+    /// The knob's value for a cache of this many bytes; a part of a unit is dropped.
     #[must_use]
     pub fn value(self, bytes: u64) -> Value {
         Value::from(bytes / self.unit_bytes.max(1))

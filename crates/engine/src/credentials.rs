@@ -58,7 +58,7 @@ impl fmt::Display for Secret {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
     shown: String,
-    /// The password, or the attributes of a connection string; empty where there is none.
+    /// The password, or the attributes of a connection string; empty if there is none.
     password: Secret,
     /// The options of a URL, `NAME=VALUE` each, with `&` between them; likewise.
     options: Secret,
@@ -156,7 +156,7 @@ impl Credentials {
         known.unwrap_or_else(|| Address::of(shown))
     }
 
-    /// The address that a build of an engine is; `None` where it is a file.
+    /// The address that a build of an engine is; `None` if it is a file.
     fn address_for(&self, engine: &dyn Engine, build: &Path) -> Option<Address> {
         let is_address = is_address_for(engine.info().name, build);
         is_address
@@ -435,7 +435,7 @@ mod tests {
         #[test]
         fn no_form_of_an_address_shows_its_password(
             form in 0..FORMS.len(),
-            // No part of it stands in a form; digits alone would be a port.
+            // No part of it is in a form; digits alone would be a port.
             password in "[XYZ@:/?#&%+!*]{0,6}[XYZ]{4,8}[XYZ0-9@:/?#&%+!*]{0,6}",
         ) {
             // Without a host, what follows an @ could be one, and what begins with / a database.

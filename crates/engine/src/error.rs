@@ -25,14 +25,14 @@ pub enum Error {
     /// Anything else that the engine said.
     #[error("{text}{}", with_code(*code))]
     Engine {
-        /// The engine's own code; 0 where it has none.
+        /// The engine's own code; 0 if it has none.
         code: i64,
         /// The engine's own words.
         text: String,
     },
 }
 
-/// What stands behind an engine's words: its code, where it has one.
+/// What follows an engine's words: its code, where it has one.
 fn with_code(code: i64) -> String {
     match code {
         0 => String::new(),

@@ -34,7 +34,7 @@ pub struct EventProgress<R> {
 }
 
 impl<R: FnMut() -> Option<Progress> + Send> EventProgress<R> {
-    /// Looks for the first time, by `read`, which says how far the engine has come; `None` where
+    /// Looks for the first time, by `read`, which says how far the engine has come; `None` if
     /// its files do not tell at the moment.
     pub fn new(mut read: R) -> Self {
         let last = read();
@@ -80,7 +80,7 @@ impl<R: FnMut() -> Option<Progress> + Send> EventWatcher for EventProgress<R> {
 }
 
 /// The highest number of the files in a folder whose names are `prefix` and a decimal number;
-/// `None` where there is none.
+/// `None` if there is none.
 #[must_use]
 pub fn highest(folder: &Path, prefix: &str) -> Option<u64> {
     let entries = std::fs::read_dir(folder).ok()?;

@@ -76,7 +76,7 @@ pub trait Engine: Send + Sync {
         Vec::new()
     }
 
-    /// This engine as the given library file has it, so that two builds can stand in one plan.
+    /// This engine as the given library file has it, so that two builds can be in one plan.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for an engine that is compiled in; one line that says what is wrong
@@ -131,14 +131,14 @@ pub trait Engine: Send + Sync {
     /// What it can do.
     fn capabilities(&self) -> Capabilities;
 
-    /// How it keeps a level of durability, or `None` where it has not that level.
+    /// How it keeps a level of durability, or `None` if it has not that level.
     fn promise(&self, durability: Durability) -> Option<Promise>;
 
     /// How it keeps a level with these knobs: what [`Engine::promise`] says, unless a knob changes
     /// the settings that the promise rests on, or takes it away.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] where it has not the level, or not with these knobs.
+    /// [`Error::Unsupported`] if it does not have the level, or not with these knobs.
     fn promise_with(&self, durability: Durability, _knobs: &ParameterValues) -> Result<Promise> {
         let name = self.info().name;
         self.promise(durability).ok_or_else(|| {
@@ -147,7 +147,7 @@ pub trait Engine: Send + Sync {
     }
 
     /// What its sessions' transactions never show each other with these knobs, by key and in scans;
-    /// [`isolation`] verifies it. `None` where it keeps no records, or nobody knows.
+    /// [`isolation`] verifies it. `None` if it keeps no records, or nobody knows.
     ///
     /// It holds for transactions that read as well as for those that write, so it is the weaker of
     /// both where they differ. Where a driver locks what its gets read, it may be stronger than the
@@ -180,12 +180,12 @@ pub trait Engine: Send + Sync {
     /// Opens the database in `spec.directory`, making it if it is not there.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for a level or knob that it has not; [`Error::Engine`] for whatever
-    /// the engine itself says.
+    /// [`Error::Unsupported`] for a level or knob that it does not have; [`Error::Engine`] for
+    /// whatever the engine itself says.
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>>;
 
     /// The program in the engine's own language that does a worker's share of a workload with these
-    /// settings, where a knob asks for it; `None` where the workload itself does it, in sessions.
+    /// settings, where a knob asks for it; `None` if the workload itself does it, in sessions.
     ///
     /// # Errors
     /// [`Error::Unsupported`] where a knob asks for a program that there is not.
@@ -209,7 +209,7 @@ pub trait Engine: Send + Sync {
 
     /// What the driver does with these knobs that the engine's own users may not need and that
     /// shapes its rates: what and why, and what it costs, as a clause without a full stop that can
-    /// follow the engine's name and a colon. `None` where it does nothing of the kind. Every
+    /// follow the engine's name and a colon. `None` if it does nothing of the kind. Every
     /// trial's record has it, and every ranking shows it as a mark.
     fn workaround(&self, _knobs: &ParameterValues) -> Option<String> {
         None
@@ -217,32 +217,32 @@ pub trait Engine: Send + Sync {
 
     /// The fault of the engine that can lose records or make it answer wrongly with these knobs,
     /// and that the driver does not work around: a clause without a full stop that can follow the
-    /// engine's name and a colon. `None` where none is known. Every trial's record has it, and a
-    /// row that has one stands apart from rankings.
+    /// engine's name and a colon. `None` if none is known. Every trial's record has it, and a
+    /// row that has one is apart from rankings.
     fn known_defect(&self, _knobs: &ParameterValues) -> Option<String> {
         None
     }
 
-    /// The server that a trial of this engine needs, of its own; `None` where the engine is a
+    /// The server that a trial of this engine needs, of its own; `None` if the engine is a
     /// library, or where the server is the user's.
     fn service(&self) -> Option<Box<dyn Service>> {
         None
     }
 
     /// What it has done by itself since `since` in the database of that folder, from its log or its
-    /// counters: checkpoints, flushes, compactions. `None` where it does not tell. It is asked
+    /// counters: checkpoints, flushes, compactions. `None` if it does not tell. It is asked
     /// after the measured time, and costs nothing within it.
     fn events(&self, _spec: &OpenSpec<'_>, _since: SystemTime) -> Option<Vec<EngineEvent>> {
         None
     }
 
     /// What looks, about once a second from another process, at its doings in the database of that
-    /// folder, which is open; `None` where that tells nothing, or [`Engine::events`] tells it.
+    /// folder, which is open; `None` if that tells nothing, or [`Engine::events`] tells it.
     fn event_watcher(&self, _spec: &OpenSpec<'_>) -> Option<Box<dyn EventWatcher>> {
         None
     }
 
-    /// The SQL that its sessions speak; `None` where they speak none.
+    /// The SQL that its sessions speak; `None` if they speak none.
     fn dialect(&self) -> Option<Dialect> {
         None
     }
@@ -266,7 +266,7 @@ pub struct Info {
     pub title: &'static str,
     /// What kind of engine it is, in a few words: `B+tree, copy on write, memory-mapped`.
     pub summary: &'static str,
-    /// Its licence, as an SPDX expression.
+    /// Its license, as an SPDX expression.
     pub license: &'static str,
     /// Where its documentation is.
     pub homepage: &'static str,
@@ -290,10 +290,10 @@ pub struct InstallableBuild {
 pub struct Build {
     /// The version that the library itself reports.
     pub version: String,
-    /// The library's file; `None` where the engine is compiled into this program.
+    /// The library's file; `None` if the engine is compiled into this program.
     pub library: Option<PathBuf>,
     /// Whether the library was compiled with its assertions, which cost speed, so that it is no
-    /// fair baseline; `None` where that cannot be told.
+    /// fair baseline; `None` if that cannot be told.
     pub assertions: Option<bool>,
 }
 
@@ -346,7 +346,7 @@ pub trait Database: Send + Sync {
     /// Whatever the engine says.
     fn counters(&self) -> Result<BTreeMap<String, Value>>;
 
-    /// Begins a count of what the engine's own cache is asked; `None` where it has none or does not
+    /// Begins a count of what the engine's own cache is asked; `None` if it has none or does not
     /// tell. Beginning and ending it may take milliseconds, and nothing is lost between them.
     ///
     /// Where sessions keep what they count to themselves, those that still live at the end are
@@ -424,7 +424,7 @@ impl<'a> KeyRange<'a> {
         }
     }
 
-    /// Whether its ends are reversed or meet without including a key, so that no key can lie in it
+    /// Whether its ends are reversed or meet without including a key, so that no key can be in it
     /// and a driver need not ask its engine (several refuse or panic on such bounds).
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -439,7 +439,7 @@ impl<'a> KeyRange<'a> {
         }
     }
 
-    /// Whether `key` lies at or above the low end.
+    /// Whether `key` is at or above the low end.
     #[must_use]
     pub fn admits_from_below(&self, key: &[u8]) -> bool {
         match self.lower {
@@ -449,7 +449,7 @@ impl<'a> KeyRange<'a> {
         }
     }
 
-    /// Whether `key` lies at or below the high end.
+    /// Whether `key` is at or below the high end.
     #[must_use]
     pub fn admits_from_above(&self, key: &[u8]) -> bool {
         match self.upper {
@@ -460,7 +460,7 @@ impl<'a> KeyRange<'a> {
     }
 }
 
-/// Looks at a value where it lies in the engine's memory; the slice ends with the call.
+/// Looks at a value where it is in the engine's memory; the slice ends with the call.
 pub type ValueVisitor<'v> = dyn FnMut(&[u8]) + 'v;
 
 /// Looks at a record of a scan; the slices end with the call. `Break` ends the scan.
@@ -468,7 +468,7 @@ pub type RecordVisitor<'v> = dyn FnMut(&[u8], &[u8]) -> ControlFlow<()> + 'v;
 
 /// One worker's way into a database: at most one transaction at a time, on one thread.
 ///
-/// Every `get`, `put`, `delete` and `scan` stands between a `begin` and a `commit` or `abort`;
+/// Every `get`, `put`, `delete` and `scan` is between a `begin` and a `commit` or `abort`;
 /// reads may end with either. Where no transaction is open they are refused, `commit` and `abort`
 /// too, and where one is open `begin` is: with any error but [`Error::Conflict`], which would
 /// invite a retry.
@@ -566,7 +566,7 @@ pub trait Session {
         Ok(())
     }
 
-    /// Its SQL; `None` where the engine speaks none.
+    /// Its SQL; `None` if the engine speaks none.
     fn sql(&mut self) -> Option<&mut dyn Sql> {
         None
     }

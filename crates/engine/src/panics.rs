@@ -16,7 +16,7 @@ thread_local! {
 /// such as `panicked at src/toy.rs:12:5: no such page`.
 ///
 /// Other panics of the process are written as ever: those of an engine's own threads, and those
-/// that cannot come here because a function that C calls lies between.
+/// that cannot come here because a function that C calls is between.
 ///
 /// # Errors
 /// The panic's place and message.

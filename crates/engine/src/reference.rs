@@ -124,7 +124,7 @@ fn encode(records: &Records) -> Vec<u8> {
     bytes
 }
 
-/// `None` where the bytes are not what [`encode`] makes.
+/// `None` if the bytes are not what [`encode`] makes.
 fn decode(mut bytes: &[u8]) -> Option<Records> {
     let mut records = Records::new();
     while !bytes.is_empty() {

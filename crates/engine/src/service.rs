@@ -5,7 +5,7 @@ use crate::{OpenSpec, Result};
 use std::path::PathBuf;
 use std::process::Command;
 
-/// How a server of an engine is run in a folder of its own. The instance lies in
+/// How a server of an engine is run in a folder of its own. The instance is in
 /// [`OpenSpec::directory`], listens where nobody else can reach it (a Unix socket in that folder,
 /// or 127.0.0.1 with a password), and [`crate::Engine::open`] with the same folder connects to it;
 /// with a subfolder of it, it opens another database in the same instance.
@@ -22,8 +22,8 @@ pub trait Service: Send + Sync {
     /// executed only where [`Service::is_made`] says no.
     ///
     /// # Errors
-    /// [`crate::Error::Unsupported`] for a level or a knob that it has not; whatever keeps its
-    /// files from being written.
+    /// [`crate::Error::Unsupported`] for a level or a knob that it does not have; whatever keeps
+    /// its files from being written.
     fn make(&self, spec: &OpenSpec<'_>) -> Result<Vec<Command>>;
 
     /// Whether the folder holds an instance that was made whole.

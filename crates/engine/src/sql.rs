@@ -63,7 +63,7 @@ pub enum Datum<'a> {
     Decimal {
         /// The digits as a whole number.
         units: i64,
-        /// How many of them stand behind the point.
+        /// How many of them follow the point.
         scale: u8,
     },
     /// Text, in UTF-8.
@@ -81,7 +81,7 @@ pub enum Datum<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Statement(pub usize);
 
-/// Looks at a row where it lies in the driver's memory; the slice ends with the call. `Break` ends
+/// Looks at a row where it is in the driver's memory; the slice ends with the call. `Break` ends
 /// the query.
 pub type RowVisitor<'v> = dyn FnMut(&[Datum<'_>]) -> ControlFlow<()> + 'v;
 
@@ -109,12 +109,12 @@ pub trait Sql {
     ///
     /// # Errors
     /// [`crate::Error::Deadlock`] for a deadlock, [`crate::Error::Conflict`] for a lock wait that
-    /// timed out or a serialisation failure: the transaction is to be aborted and tried again.
+    /// timed out or a serialization failure: the transaction is to be aborted and tried again.
     /// Otherwise whatever the engine says.
     fn execute(&mut self, statement: Statement, parameters: &[Datum<'_>]) -> Result<u64>;
 
     /// Executes a statement and shows its rows to `visitor` until it breaks; says how many it
-    /// showed. The columns of a row stand in the order of the statement.
+    /// showed. The columns of a row are in the order of the statement.
     ///
     /// # Errors
     /// As [`Sql::execute`].

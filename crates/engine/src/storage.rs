@@ -1,4 +1,4 @@
-//! What stands in an engine's place where a workload needs none: the folder itself, on its file
+//! What is in an engine's place where a workload needs none: the folder itself, on its file
 //! system. Such a workload reads and writes files of its own.
 
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
 };
 use std::collections::BTreeMap;
 
-/// The name that stands in an engine's place.
+/// The name that is in an engine's place.
 pub const NAME: &str = "storage";
 
 /// The storage under every engine. It opens a folder and does nothing else; its sessions refuse

@@ -13,11 +13,11 @@ pub enum Fault {
     None,
     /// The put with this number, from 0, is acknowledged and lost.
     LosesPut(u64),
-    /// One put in so many is acknowledged and lost.
+    /// One put in this many is acknowledged and lost.
     LosesPuts(u64),
     /// The delete with this number, from 0, is acknowledged and lost.
     LosesDelete(u64),
-    /// One value in so many has a bit turned as it is put.
+    /// One value in this many has a bit turned as it is put.
     CorruptsPuts(u64),
     /// One look-up in so many, of a record that was overwritten, shows the value before.
     ShowsFormerValue(u64),
@@ -27,13 +27,13 @@ pub enum Fault {
     ShowsOtherValue,
     /// A scan leaves out its first record.
     SkipsFirstRecord,
-    /// Scans leave out one record in so many.
+    /// Scans leave out one record in this many.
     SkipsRecords(u64),
-    /// One commit in so many is a conflict.
+    /// One commit in this many is a conflict.
     ConflictsAtCommit(u64),
-    /// One call in so many is a conflict.
+    /// One call in this many is a conflict.
     ConflictsAtCall(u64),
-    /// A call is a conflict after so many calls, then after one call more, and so on.
+    /// A call is a conflict after this many calls, then after one call more, and so on.
     ConflictsLaterEachTime(u64),
     /// The put with this number, from 0, and each after it fails, as if the process had been
     /// killed.
@@ -111,7 +111,7 @@ impl FaultState {
         }
     }
 
-    /// Counts an occasion; whether it is one of every so many.
+    /// Counts an occasion; whether it is one of every this many.
     fn is_nth(&self, every: u64) -> bool {
         let occasion = self.occasions.fetch_add(1, Ordering::SeqCst) + 1;
         occasion.is_multiple_of(every)

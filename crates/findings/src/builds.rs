@@ -16,7 +16,7 @@ pub struct EngineBuild {
     pub origin: String,
     /// SHA-256 of the library, or of the program where the engine is compiled in; hexadecimal.
     pub sha256: String,
-    /// Whether it was compiled with its assertions; `None` where that could not be told.
+    /// Whether it was compiled with its assertions; `None` if that could not be told.
     pub assertions: Option<bool>,
     /// What is to be held against it, in words.
     pub warning: Option<&'static str>,

@@ -26,7 +26,7 @@ pub struct Cell {
     pub origin: String,
     /// SHA-256 of the library, or of the program where the engine is compiled in; hexadecimal.
     pub sha256: String,
-    /// Whether the library was compiled with its assertions; `None` where that could not be told.
+    /// Whether the library was compiled with its assertions; `None` if that could not be told.
     pub assertions: Option<bool>,
     /// What a reader must know of it wherever it is named.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -39,11 +39,11 @@ pub struct Cell {
     pub conditions: Conditions,
     /// What each commit promised, as the engine put it.
     pub promise: Option<Promise>,
-    /// What its transactions never showed each other, as its driver states it; `None` where nothing
+    /// What its transactions never showed each other, as its driver states it; `None` if nothing
     /// is stated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
-    /// How much of each trial was verified; the least thorough where trials differ. `None` where
+    /// How much of each trial was verified; the least thorough where trials differ. `None` if
     /// nothing was.
     pub verified: Option<VerifyLevel>,
     /// Trials that count.
@@ -74,7 +74,7 @@ impl Cell {
 pub struct Figures {
     /// Rate of the headline operation, per second.
     pub headline_per_s: Summary,
-    /// Where the median of that rate may lie: its 95 % bootstrap interval; `None` for fewer than
+    /// Where the median of that rate may be: its 95 % bootstrap interval; `None` for fewer than
     /// six repeats.
     pub headline_interval: Option<Interval>,
     /// Elapsed time, seconds.
@@ -83,7 +83,7 @@ pub struct Figures {
     pub operations: Vec<OperationFigures>,
     /// User and system CPU of the workers, seconds.
     pub cpu_s: f64,
-    /// CPU per operation of any kind, nanoseconds; `None` where none was done.
+    /// CPU per operation of any kind, nanoseconds; `None` if none was done.
     pub cpu_ns_per_operation: Option<f64>,
     /// Highest proportional set size over the workers, bytes.
     pub peak_pss_bytes: f64,
@@ -91,10 +91,10 @@ pub struct Figures {
     pub database_allocated_bytes: f64,
     /// Bytes that the workers sent to the storage layer.
     pub storage_written_bytes: f64,
-    /// Bytes that were written to the database's device, for whomever; `None` where there is none
+    /// Bytes that were written to the database's device, for whomever; `None` if there is none
     /// that counts.
     pub device_written_bytes: Option<f64>,
-    /// Flushes that the device completed, for whomever, per commit; `None` where one of both is not
+    /// Flushes that the device completed, for whomever, per commit; `None` if one of both is not
     /// counted.
     pub flushes_per_commit: Option<f64>,
     /// Asks of the engine's own cache that found what they wanted, of all asks, 0 to 1; `None`
@@ -120,7 +120,7 @@ pub struct OperationFigures {
     /// Median rate, per second.
     pub per_s: f64,
     /// Median over the repeats of each repeat's median latency, nanoseconds; this and the next two
-    /// are `None` where no operation was timed.
+    /// are `None` if no operation was timed.
     pub p50_ns: Option<f64>,
     /// Median over the repeats of each repeat's 99th percentile, nanoseconds.
     pub p99_ns: Option<f64>,
@@ -139,7 +139,7 @@ const RESAMPLES: usize = 2_000;
 /// Stands between the versions of a contender whose library changed between its repeats.
 pub const SEVERAL_VERSIONS: &str = " and ";
 
-/// Summarises the repeats of a cell; `None` where none of them measured the headline operation.
+/// Summarises the repeats of a cell; `None` if none of them measured the headline operation.
 pub fn cell(repeats: &[&TrialRecord], names: &ContenderNames, headline: &str) -> Option<Cell> {
     let spec = &repeats.first()?.spec;
     let engine = repeats.iter().find_map(|trial| trial.engine.as_ref());
@@ -247,7 +247,7 @@ fn operations(measured: &[&Measurement]) -> Vec<OperationFigures> {
     kinds.iter().map(of_kind).collect()
 }
 
-/// CPU nanoseconds of the workers per operation of any kind; `None` where none was done.
+/// CPU nanoseconds of the workers per operation of any kind; `None` if none was done.
 #[must_use]
 pub fn cpu_ns_per_operation(measurement: &Measurement) -> Option<f64> {
     let operations: u64 = measurement
@@ -262,7 +262,7 @@ fn device_written_bytes(measurement: &Measurement) -> Option<f64> {
     Some(measurement.device?.written_bytes as f64)
 }
 
-/// Flushes of the log's device per commit of the workload; `None` where one of both is not
+/// Flushes of the log's device per commit of the workload; `None` if one of both is not
 /// counted, or there was no commit. Where others work on the device their flushes count too.
 #[must_use]
 pub fn flushes_per_commit(measurement: &Measurement) -> Option<f64> {
@@ -271,7 +271,7 @@ pub fn flushes_per_commit(measurement: &Measurement) -> Option<f64> {
     Some(flushes as f64 / commits as f64)
 }
 
-/// Hits of the engine's own cache over all asks of it, 0 to 1; `None` where the engine does not
+/// Hits of the engine's own cache over all asks of it, 0 to 1; `None` if the engine does not
 /// tell, or was not asked.
 #[must_use]
 pub fn cache_hit_ratio(measurement: &Measurement) -> Option<f64> {

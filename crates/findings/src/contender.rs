@@ -6,7 +6,7 @@ use std::path::Path;
 use trueput_record::measurement::EngineReport;
 use trueput_record::{Conditions, TrialRecord, TrialSpec};
 
-/// Names contenders so that no two cells of a ranking have the same name: where an engine stands in
+/// Names contenders so that no two cells of a ranking have the same name: where an engine is in
 /// it with several builds or several settings of a knob, the version or the knob is named. A
 /// condition that differs anywhere in the ranking is named at every contender.
 pub struct ContenderNames {

@@ -10,7 +10,7 @@ use trueput_record::TrialRecord;
 /// The kernel counts the time of others in ticks of 10 ms, which say nothing of a shorter trial.
 const SHORTEST_S: f64 = 0.1;
 
-/// The noise of a run; `None` where no cell was repeated often enough and nothing else disturbed
+/// The noise of a run; `None` if no cell was repeated often enough and nothing else disturbed
 /// it.
 pub fn of_run(report: &Run) -> Option<Noise> {
     let mut cells: BTreeMap<(&str, u32), Vec<f64>> = BTreeMap::new();
@@ -37,8 +37,8 @@ pub fn of_run(report: &Run) -> Option<Noise> {
 }
 
 /// The parts that other programs used and that the hypervisor withheld, of the time of the
-/// processors that each trial could use, on a machine of so many: neighbours are counted over those
-/// alone.
+/// processors that each trial could use, on a machine of this many: neighbors are counted over
+/// those alone.
 fn shares(trials: &[TrialRecord], cores: f64) -> Shares {
     let (mut others_s, mut steal_s, mut all_s) = (0.0, 0.0, 0.0);
     let mut with_kernel = false;

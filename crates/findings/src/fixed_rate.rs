@@ -39,7 +39,7 @@ pub struct KindResponse {
     pub p99_ns: Summary,
 }
 
-/// The rate that all of these trials were asked for, per second; `None` where one had none or
+/// The rate that all of these trials were asked for, per second; `None` if one had none or
 /// another.
 pub fn common<'a>(trials: impl IntoIterator<Item = &'a TrialRecord>) -> Option<f64> {
     let mut rates = trials
@@ -115,7 +115,7 @@ fn worst<'a>(among: &[&TrialRecord], responses: &'a [KindResponse]) -> Option<&'
 }
 
 /// The kind that users of these repeats waited longest for, of those with units enough in `among`,
-/// with its 99th percentile of response time by repeat, nanoseconds; `None` where nobody waited for
+/// with its 99th percentile of response time by repeat, nanoseconds; `None` if nobody waited for
 /// anything.
 pub fn worst_times(
     repeats: &[&TrialRecord],
@@ -138,7 +138,7 @@ pub fn all_kept(repeats: &[&TrialRecord]) -> bool {
     repeats.iter().all(keeps)
 }
 
-/// What the repeats of a cell made of their rate, in a ranking of all of `among`; `None` where none
+/// What the repeats of a cell made of their rate, in a ranking of all of `among`; `None` if none
 /// has a response time.
 pub fn of(repeats: &[&TrialRecord], among: &[&TrialRecord]) -> Option<FixedRateResult> {
     let open = repeats.iter().filter_map(|trial| open_loop(trial));

@@ -16,7 +16,7 @@ pub fn of_trial(trial: &TrialRecord, trials: &[TrialRecord]) -> Option<Isolation
     stated(trial).or_else(repeats)
 }
 
-/// What the engines of all these trials state, those that never opened theirs aside; `None` where
+/// What the engines of all these trials state, those that never opened theirs aside; `None` if
 /// they differ or one states nothing.
 pub fn of_all(trials: &[&TrialRecord]) -> Option<Isolation> {
     let contenders = trials.iter().filter(|it| it.spec.engine != HARNESS_ENGINE);

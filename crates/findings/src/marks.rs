@@ -1,6 +1,6 @@
 //! EventProgress: what a reader must know of a contender wherever it is named.
 //!
-//! A mark has a label, which stands in brackets after the contender's name in every table, chart
+//! A mark has a label, which is in brackets after the contender's name in every table, chart
 //! and sentence (`leveldb [assertions]`), and an explanation, which stands once below the ranking.
 //! JSON has both at every cell, CSV has the labels in its column `marks`.
 //!
@@ -26,7 +26,7 @@ pub struct Mark {
     /// same for every trial of a cell.
     pub explanation: Cow<'static, str>,
     /// Whether the figures may be ranked with those of unmarked contenders. Where they may not, the
-    /// cell stands apart from the ranking; see [`Mark::permits_ranking`].
+    /// cell is apart from the ranking; see [`Mark::permits_ranking`].
     pub comparable: bool,
 }
 

@@ -33,7 +33,7 @@ pub struct OverTime {
     pub seconds: usize,
     /// Where it fell, in order.
     pub cliffs: Vec<Cliff>,
-    /// By kind, how often the engine did something by itself; `None` where it does not tell.
+    /// By kind, how often the engine did something by itself; `None` if it does not tell.
     pub events: Option<BTreeMap<String, u64>>,
 }
 
@@ -99,7 +99,7 @@ fn rates(measured: &Measurement, headline: &str) -> Vec<Second> {
     rates
 }
 
-/// What the rates of a trial came to over time; `None` where it has no whole second.
+/// What the rates of a trial came to over time; `None` if it has no whole second.
 #[must_use]
 pub fn over_time(trial: &TrialRecord, headline: &str) -> Option<OverTime> {
     let measured = trial.measurement.as_ref()?;

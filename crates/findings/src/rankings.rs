@@ -2,7 +2,7 @@
 //!
 //! A ranking holds only what may be compared: one workload with one set of settings, one number of
 //! workers, one durability level; what lay in memory while its level speaks of lost power stands
-//! apart. What its marks make incomparable (a build with assertions) stands apart, unless the run
+//! apart. What its marks make incomparable (a build with assertions) is apart, unless the run
 //! includes it. It is ordered by rate, and by response time where all were asked for one rate
 //! ([`crate::at_rate`]). Conditions that differ in it are in the contenders' names.
 
@@ -21,7 +21,7 @@ use trueput_record::folder::{RankingSplit, RunManifest};
 use trueput_record::trial::Settings;
 use trueput_record::{Durability, Isolation, TrialRecord, TrialSpec};
 
-/// Cells that may be compared with each other, best first, and what stands beside them.
+/// Cells that may be compared with each other, best first, and what is beside them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Ranking {
     /// The workload.
@@ -35,7 +35,7 @@ pub struct Ranking {
     /// Whether its databases or logs lay in memory though the level speaks of lost power: what the
     /// level says of that does not hold.
     pub in_memory: bool,
-    /// The isolation that all of its contenders state; `None` where they differ, or state nothing.
+    /// The isolation that all of its contenders state; `None` if they differ, or state nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
     /// Whether contenders of other isolation have rankings of their own.
@@ -49,7 +49,7 @@ pub struct Ranking {
     #[serde(skip)]
     pub has_own_headline: bool,
     /// The rate that all of its trials were asked for, per second: then the cells are sorted by how
-    /// long users waited. `None` where one had none or another.
+    /// long users waited. `None` if one had none or another.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_per_s: Option<f64>,
     /// The cells with at least one trial that counts, best first.
@@ -221,7 +221,7 @@ fn ranking(manifest: &RunManifest, trials: &[&TrialRecord]) -> Ranking {
     }
 }
 
-/// The cells that are ranked, and those that stand apart. Where all are of one build and have the
+/// The cells that are ranked, and those that are apart. Where all are of one build and have the
 /// same marks there is no other that they would be compared with: they are ranked.
 fn told_apart(cells: Vec<Cell>, include_assertions: bool) -> (Vec<Cell>, Vec<Cell>) {
     let build = |cell: &Cell| (cell.engine.clone(), cell.sha256.clone());

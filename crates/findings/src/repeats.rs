@@ -9,7 +9,7 @@ use trueput_record::folder::RunManifest;
 
 /// The widest 95 % interval of any cell's rate, as half of its width over the rate, and the cell's
 /// contender; of an open loop that kept its rate, of the response time that it is ranked by.
-/// `None` where nothing counts, or one cell has fewer than three repeats that count: a cell
+/// `None` if nothing counts, or one cell has fewer than three repeats that count: a cell
 /// whose trials all fail is passed over, for no repeat would help it.
 #[must_use]
 pub fn widest(manifest: &RunManifest, trials: &[TrialRecord]) -> Option<(f64, String)> {

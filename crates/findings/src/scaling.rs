@@ -81,7 +81,7 @@ pub struct Fit {
     pub sigma: Coefficient,
     /// κ: coherency, per pair of workers.
     pub kappa: Coefficient,
-    /// The share of the rates' variance that the law explains; 1 where there is none to explain.
+    /// The share of the rates' variance that the law explains; 1 if there is none to explain.
     pub r_squared: f64,
     /// The residual standard error, operations per second.
     pub residual_error_per_s: f64,
@@ -125,7 +125,7 @@ pub enum FitError {
 ///
 /// The method is Levenberg and Marquardt's, from the linearised solution and from fixed starts; the
 /// best end counts. The intervals are asymptotic: Student's t of 95 % times the standard error from
-/// the Jacobian of all three coefficients, also where one stands at 0. They take the rates' errors
+/// the Jacobian of all three coefficients, also where one is at 0. They take the rates' errors
 /// as equally large at every number of workers.
 ///
 /// # Errors
@@ -203,7 +203,7 @@ fn peak(fit: &Fit) -> Peak {
         return Peak::OutOfReach;
     }
     let workers = ((1.0 - sigma).max(0.0) / kappa).sqrt();
-    // A law that only falls, or whose maximum lies below one worker, is at its best with one.
+    // A law that only falls, or whose maximum is below one worker, is at its best with one.
     let workers = if workers.is_finite() {
         workers.max(1.0)
     } else {

@@ -34,7 +34,7 @@ pub struct Threen1Line {
 }
 
 impl Threen1Line {
-    /// Draws the line from a trial; `None` where the trial is of another workload or was not
+    /// Draws the line from a trial; `None` if the trial is of another workload or was not
     /// measured to its end. The answers are absent, and so is the line, on the null engine.
     #[must_use]
     pub fn of(record: &TrialRecord) -> Option<Self> {

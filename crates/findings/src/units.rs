@@ -10,7 +10,7 @@ pub fn thousands(number: u64) -> String {
     separate(&number.to_string())
 }
 
-/// So many of something whose plural has an s: `1 worker`, `4 workers`.
+/// This many of something whose plural has an s: `1 worker`, `4 workers`.
 pub fn counted(count: u64, one: &str) -> String {
     match count {
         1 => format!("1 {one}"),
@@ -55,7 +55,7 @@ pub fn number(value: f64) -> String {
     }
 }
 
-/// A count as a whole number, thousands separated; the median of two counts may lie between them.
+/// A count as a whole number, thousands separated; the median of two counts may be between them.
 ///
 /// ```
 /// use trueput_findings::units::whole;

@@ -6,7 +6,7 @@ use trueput_record::{Outcome, TrialRecord, TrialSpec};
 /// What a reason has that is no error of the engine, or says already what to do.
 const OTHER_CAUSES: [&str; 4] = ["was killed", "full: ", "panicked", "Error::Conflict"];
 
-/// What stands behind the reason of a trial that failed with several workers, where the same
+/// What follows the reason of a trial that failed with several workers, where the same
 /// contender passed every trial of that kind with one; empty for any other.
 pub fn hint(failed: &TrialRecord, trials: &[TrialRecord]) -> &'static str {
     let Outcome::Failed { reason, .. } = &failed.outcome else {

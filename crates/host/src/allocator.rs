@@ -1,4 +1,4 @@
-//! Memory allocators: where their libraries lie, and which one a process uses.
+//! Memory allocators: where their libraries are, and which one a process uses.
 
 use nix::libc::{self, c_char, c_int, c_void};
 use std::env::{consts::ARCH, split_paths, var_os};

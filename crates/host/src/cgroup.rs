@@ -56,7 +56,7 @@ pub fn check(bytes: u64) -> Result<(), String> {
     made.map_err(|why| format!("cannot limit memory to {asked}: {why}"))
 }
 
-/// Memory of the machine; `None` where the kernel does not say.
+/// Memory of the machine; `None` if the kernel does not say.
 fn machine_bytes() -> Option<u64> {
     use nix::unistd::{SysconfVar, sysconf};
     let pages = sysconf(SysconfVar::_PHYS_PAGES).ok().flatten()?;
@@ -231,7 +231,7 @@ impl Drop for MemoryGroup {
     }
 }
 
-/// How often a v1 group met its limit; `None` where that was never: newer kernels do not count it
+/// How often a v1 group met its limit; `None` if that was never: newer kernels do not count it
 /// any more, and say zero.
 fn failures(number: impl Fn(&str) -> Option<u64>) -> Option<u64> {
     // Where the limit of memory and swap together is the same, it is met first.
@@ -254,7 +254,7 @@ struct CgroupMount {
 }
 
 impl CgroupMount {
-    /// The folder of this process's own group; the mount point where it lies outside of what is
+    /// The folder of this process's own group; the mount point where it is outside of what is
     /// mounted, as in containers that share their host's groups.
     fn folder(&self, own: &str, is_wanted: impl Fn(&str) -> bool) -> PathBuf {
         let mut lines = own.lines().map(|line| line.splitn(3, ':'));

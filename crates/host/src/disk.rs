@@ -15,7 +15,7 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// The disk below the file system of `directory`; `None` where that is on none: overlay, tmpfs,
+    /// The disk below the file system of `directory`; `None` if that is on none: overlay, tmpfs,
     /// network, and btrfs, which may be on several.
     pub fn below(directory: &Path) -> Option<Self> {
         let device = std::fs::metadata(directory).ok()?.dev();
@@ -35,7 +35,7 @@ impl Disk {
         stat.exists().then_some(Self { stat })
     }
 
-    /// The disks of a mounted btrfs, one of which is `source`; `None` where the kernel does not
+    /// The disks of a mounted btrfs, one of which is `source`; `None` if the kernel does not
     /// say.
     pub fn of_btrfs(source: &Path) -> Option<Vec<Self>> {
         let source = source.canonicalize().ok()?;
@@ -85,7 +85,7 @@ impl Disk {
         self.queue("dax").as_deref() == Some("1")
     }
 
-    /// What it has done since the machine started; `None` where that cannot be read.
+    /// What it has done since the machine started; `None` if that cannot be read.
     pub fn counters(&self) -> Option<Device> {
         parse_stat(&std::fs::read_to_string(&self.stat).ok()?)
     }

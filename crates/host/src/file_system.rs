@@ -21,7 +21,7 @@ pub(crate) fn mounts() -> Vec<FileSystemFacts> {
     text.lines().filter_map(parse_mount).collect()
 }
 
-/// Returns the bytes free for this user where `directory` is or would be made; `None` where the
+/// Returns the bytes free for this user where `directory` is or would be made; `None` if the
 /// kernel does not say.
 pub fn free_bytes(directory: &Path) -> Option<u64> {
     size_and_free(&nearest_existing(directory)).map(|(_, free)| free)

@@ -12,7 +12,7 @@ use std::path::Path;
 use trueput_record::flush_evidence::FlushBasis;
 use trueput_record::host::FileSystemFacts;
 
-/// File systems that lie on the device that `stat` names, and on no other.
+/// File systems that are on the device that `stat` names, and on no other.
 const ON_ONE_DEVICE: [&str; 10] = [
     "ext2", "ext3", "ext4", "xfs", "jfs", "reiserfs", "nilfs2", "vfat", "exfat", "ntfs3",
 ];
@@ -48,9 +48,9 @@ pub struct FlushCounts {
 pub struct CompletedRequests {
     /// Writes.
     pub writes: u64,
-    /// Flushes; `None` where they are not counted.
+    /// Flushes; `None` if they are not counted.
     pub flushes: Option<u64>,
-    /// The intervals that these are sums over: none for what a counter stands at.
+    /// The intervals that these are sums over: none for what a counter is at.
     pub intervals: u64,
 }
 
@@ -77,7 +77,7 @@ impl CompletedRequests {
 }
 
 impl FlushCounts {
-    /// Finds the devices below these folders: the database's, and the log's if it lies apart.
+    /// Finds the devices below these folders: the database's, and the log's if it is apart.
     /// Writes to each folder for a moment.
     ///
     /// # Errors
@@ -140,7 +140,7 @@ impl FlushCounts {
         self.basis
     }
 
-    /// Returns the requests completed since the machine started; `None` where a counter cannot be
+    /// Returns the requests completed since the machine started; `None` if a counter cannot be
     /// read.
     pub fn completed(&self) -> Option<CompletedRequests> {
         let none = CompletedRequests {
@@ -199,7 +199,7 @@ impl Ext4State<'static> {
     }
 }
 
-/// Whether the journal of this file system may lie on a device of its own. No mount option tells:
+/// Whether the journal of this file system may be on a device of its own. No mount option tells:
 /// ext4 finds it by its superblock. Some of a commit's flushes may then reach that device alone.
 fn may_have_external_journal(facts: &FileSystemFacts, state: &Ext4State<'_>) -> bool {
     if !["ext3", "ext4"].contains(&facts.kind.as_str()) {

@@ -20,7 +20,7 @@ pub struct KernelThreads {
 }
 
 impl KernelThreads {
-    /// Starts to count; `None` where the threads are hidden: in a container, where process 2 is
+    /// Starts to count; `None` if the threads are hidden: in a container, where process 2 is
     /// another one.
     pub fn start(cpus: &CpuSet) -> Option<Self> {
         let mut threads = Self::default();

@@ -120,7 +120,7 @@ impl MemoryPolicy {
         self.nodes.members()
     }
 
-    /// Whether memory may lie on no other nodes than these.
+    /// Whether memory may be on no other nodes than these.
     pub fn is_strict(&self) -> bool {
         self.mode == MPOL_BIND
     }

@@ -1,5 +1,5 @@
 //! Placement of workers: processors, NUMA nodes, memory allocator. It is set before a worker's
-//! first instruction, so that no memory of it lies elsewhere, and then read back.
+//! first instruction, so that no memory of it is elsewhere, and then read back.
 
 use super::allocator;
 use super::numa::{BitMask, MemoryPolicy, NumaMaps};
@@ -162,7 +162,7 @@ pub fn verify_child(pid: u32, conditions: &Conditions) -> Result<(), String> {
     }
 }
 
-/// Reads where a process runs and where its memory lies now.
+/// Reads where a process runs and where its memory is now.
 pub fn read_placement(pid: u32) -> Placement {
     let maps = NumaMaps::read(pid);
     let policies: Vec<_> = maps.policies.into_iter().collect();

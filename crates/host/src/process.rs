@@ -270,7 +270,7 @@ pub fn describe_exit_status(status: ExitStatus) -> String {
     }
 }
 
-/// Lists the files with machine code that a process has mapped, except this program; `None` where
+/// Lists the files with machine code that a process has mapped, except this program; `None` if
 /// that cannot be read.
 #[must_use]
 pub fn loaded_files(process: &str) -> Option<Vec<PathBuf>> {

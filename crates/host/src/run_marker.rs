@@ -34,7 +34,7 @@ impl RunMarker {
         fs::write(folder.join(RUN_MARKER), text).map_err(|error| format!("cannot be used: {error}"))
     }
 
-    /// Reads the marker of a run's folder; `None` where it has none.
+    /// Reads the marker of a run's folder; `None` if it has none.
     pub fn read(folder: &Path) -> Option<Self> {
         let path = folder.join(RUN_MARKER);
         let plain = fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_file());

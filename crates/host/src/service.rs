@@ -60,7 +60,7 @@ pub struct ServerSpec<'a> {
     pub database: &'a OpenSpec<'a>,
     /// The conditions that place its processes.
     pub conditions: &'a Conditions,
-    /// The file by which processes enter the trial's control group; `None` where there is no group.
+    /// The file by which processes enter the trial's control group; `None` if there is no group.
     pub group_entry: Option<&'a Path>,
 }
 
@@ -99,7 +99,7 @@ pub fn check_access_to(service: &dyn Service, place: &Path) -> Result<(), String
 }
 
 impl Server {
-    /// Makes the instance where there is none, starts its server and waits until it answers: for at
+    /// Makes the instance if there is none, starts its server and waits until it answers: for at
     /// most [`START_LIMIT`] where it was made, for 30 minutes where it may have to recover.
     ///
     /// `wait` is called while it is waited for and says whether to go on.
@@ -154,7 +154,7 @@ impl Server {
         Some(with_last_log_line(text, &self.log))
     }
 
-    /// Stops it in good order: what it has committed lies in its files then. That takes 30 minutes
+    /// Stops it in good order: what it has committed is in its files then. That takes 30 minutes
     /// at most, and a minute once `wait`, which is called meanwhile, says not to go on.
     ///
     /// # Errors

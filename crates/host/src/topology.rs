@@ -61,7 +61,7 @@ fn memory_bytes(text: &str) -> Option<u64> {
     Some(kilobytes * 1024)
 }
 
-/// The numbers in a file of the kernel's, which is empty where there are none.
+/// The numbers in a file of the kernel's, which is empty if there are none.
 fn list(path: &Path) -> Vec<u32> {
     let text = read_to_string(path).unwrap_or_default();
     parse_list(&text).unwrap_or_default()

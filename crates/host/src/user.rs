@@ -19,7 +19,7 @@ pub(crate) struct ServerUser {
     pub gid: Gid,
 }
 
-/// Who is to run a server, `None` where that is whoever runs this program: the first of `users`
+/// Who is to run a server, `None` if that is whoever runs this program: the first of `users`
 /// that the system knows, where this is root.
 ///
 /// # Errors

@@ -146,7 +146,7 @@ pub(crate) fn is_empty(path: &Path) -> std::io::Result<bool> {
     Ok(fs::read_dir(path)?.next().is_none())
 }
 
-/// The topmost folder that would have to be made for `path` to exist; `None` where it exists.
+/// The topmost folder that would have to be made for `path` to exist; `None` if it exists.
 fn first_missing(path: &Path) -> Option<PathBuf> {
     let missing = path
         .ancestors()

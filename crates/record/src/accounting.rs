@@ -149,7 +149,7 @@ impl CacheUse {
         }
     }
 
-    /// Hits of all asks, 0 to 1; `None` where nothing was asked.
+    /// Hits of all asks, 0 to 1; `None` if nothing was asked.
     #[must_use]
     pub fn hit_ratio(&self) -> Option<f64> {
         ratio(self.hits as f64, self.hits as f64 + self.misses as f64)
@@ -186,7 +186,7 @@ impl Measurement {
     }
 
     /// CPU of all workers as a percentage of one processor: 200 where two were busy throughout.
-    /// `None` where no time passed.
+    /// `None` if no time passed.
     #[must_use]
     pub fn cpu_percent(&self) -> Option<f64> {
         ratio(100.0 * self.cpu_s(), self.elapsed_s)
@@ -199,7 +199,7 @@ impl Measurement {
         self.database.allocated_bytes + self.resources.max_rss_bytes
     }
 
-    /// Bytes sent to the storage layer per byte that the workers handed to the engine; `None` where
+    /// Bytes sent to the storage layer per byte that the workers handed to the engine; `None` if
     /// that is not known or nothing.
     #[must_use]
     pub fn write_amplification(&self) -> Option<f64> {
@@ -215,7 +215,7 @@ impl Measurement {
         ratio(read, self.user_read_bytes? as f64)
     }
 
-    /// Bytes on disk per byte of live keys and values; `None` where those are not known or none.
+    /// Bytes on disk per byte of live keys and values; `None` if those are not known or none.
     #[must_use]
     pub fn space_amplification(&self) -> Option<f64> {
         let allocated = self.database.allocated_bytes as f64;

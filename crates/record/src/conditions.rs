@@ -36,7 +36,7 @@ pub struct Conditions {
     /// The processors that workers may use, as `0-3,8`; `None`: all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpus: Option<String>,
-    /// Where the workers' memory lies; `None`: as the kernel likes.
+    /// Where the workers' memory is; `None`: as the kernel likes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub numa: Option<NumaPolicy>,
     /// The memory allocator of the workers.
@@ -45,10 +45,10 @@ pub struct Conditions {
     /// limit. With one the start is cold: pages that the load left are charged to others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
-    /// The file system that the database lies on; `None`: the work folder's.
+    /// The file system that the database is on; `None`: the work folder's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file_system: Option<FileSystem>,
-    /// The file system that the engine's log lies on, for engines that can place it apart; `None`:
+    /// The file system that the engine's log is on, for engines that can place it apart; `None`:
     /// with the database.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log_file_system: Option<FileSystem>,
@@ -108,7 +108,7 @@ pub enum Allocator {
     Mimalloc,
 }
 
-/// Where memory lies on a machine of several NUMA nodes.
+/// Where memory is on a machine of several NUMA nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum NumaPolicy {

@@ -35,7 +35,7 @@ pub struct FileSystem {
     pub mkfs: Vec<String>,
     /// Mount options.
     pub mount: Vec<String>,
-    /// Whether its own journal lies on an image of its own.
+    /// Whether its own journal is on an image of its own.
     pub external_journal: bool,
     /// The size of its image, or of a tmpfs, bytes; `None`: as large as the trial needs.
     pub image_bytes: Option<u64>,
@@ -237,11 +237,11 @@ pub struct MountedFileSystem {
     /// The size of its image, bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image_bytes: Option<u64>,
-    /// The size of the image of its own journal, where that lies apart, bytes.
+    /// The size of the image of its own journal, where that is apart, bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub journal_bytes: Option<u64>,
     /// Whether its loop device reads and writes the image past the page cache of the file system
-    /// that the image lies on.
+    /// that the image is on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub direct_io: Option<bool>,
     /// Type, source, mount options and size when the trial began.

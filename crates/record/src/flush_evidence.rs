@@ -70,7 +70,7 @@ impl FlushEvidence {
         }
     }
 
-    /// Requests of the scarcer kind that a commit needs; `None` where nothing was counted.
+    /// Requests of the scarcer kind that a commit needs; `None` if nothing was counted.
     #[must_use]
     pub fn requests(&self) -> Option<u64> {
         Some(match (self.basis?, self.flushes) {
@@ -80,7 +80,7 @@ impl FlushEvidence {
     }
 
     /// The most commits that those can have made durable, over the commits: below 1 where they
-    /// cannot explain them. `None` where nothing was counted or nothing committed.
+    /// cannot explain them. `None` if nothing was counted or nothing committed.
     #[must_use]
     pub fn headroom(&self) -> Option<f64> {
         let most = self.requests()? as f64 * f64::from(self.sessions.max(1));
@@ -113,7 +113,7 @@ impl FlushEvidence {
         self
     }
 
-    /// Why the trial's figures must not be believed, one sentence; `None` where nothing speaks
+    /// Why the trial's figures must not be believed, one sentence; `None` if nothing speaks
     /// against them.
     #[must_use]
     pub fn doubt(&self) -> Option<String> {

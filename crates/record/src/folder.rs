@@ -288,7 +288,7 @@ impl RunFolder {
         self.path.join(histogram_within(trial_id))
     }
 
-    /// A trial's latency histograms; `None` where their file is not there.
+    /// A trial's latency histograms; `None` if their file is not there.
     ///
     /// # Errors
     /// As [`read_log`]; [`Error::Invalid`] where the id is no trial's.
@@ -406,7 +406,7 @@ impl RunFolder {
     }
 }
 
-/// Where a trial's latency histograms lie in its run folder.
+/// Where a trial's latency histograms are in its run folder.
 fn histogram_within(trial_id: &str) -> PathBuf {
     Path::new(HISTOGRAMS).join(format!("{trial_id}.hlog"))
 }

@@ -62,7 +62,7 @@ pub struct MemoryBandwidth {
     pub dependent_reads_per_s: f64,
 }
 
-/// A rate over a ceiling; `None` where there is none.
+/// A rate over a ceiling; `None` if there is none.
 #[must_use]
 pub fn share_of(per_s: f64, ceiling_per_s: f64) -> Option<f64> {
     (ceiling_per_s > 0.0 && per_s.is_finite()).then(|| per_s / ceiling_per_s)

@@ -209,7 +209,7 @@ pub fn tag(kind: &str) -> String {
     kind.replace([' ', ',', '\n', '\r'], "-")
 }
 
-/// Reads back what [`write_log`] wrote, in order. The log lies in a folder that may come from
+/// Reads back what [`write_log`] wrote, in order. The log is in a folder that may come from
 /// anybody: see [`crate::regular_file`].
 ///
 /// # Errors

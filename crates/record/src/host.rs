@@ -42,7 +42,7 @@ pub struct HostFacts {
 pub struct NumaNode {
     /// The kernel's number of it.
     pub node: u32,
-    /// Its processors, as `0-3,8`; empty where it has none.
+    /// Its processors, as `0-3,8`; empty if it has none.
     pub cpus: String,
     /// Its memory, bytes.
     pub memory_bytes: u64,

@@ -39,8 +39,8 @@ pub struct TrialRecord {
     /// records, and where it was not passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conformance: Option<Conformance>,
-    /// What the machine could do at most for so many workers and such commits, measured in this run
-    /// on the same file system; absent where that was not asked for or could not be measured.
+    /// What the machine could do at most for this many workers and such commits, measured in this
+    /// run on the same file system; absent where that was not asked for or could not be measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ceilings: Option<HardwareLimits>,
     /// What was loaded before the workers started, where the workload says so; absent where nothing
@@ -67,7 +67,7 @@ pub struct Conformance {
 }
 
 impl TrialRecord {
-    /// Whether the trial may stand in a ranking: it ended well, was verified, ran from an empty
+    /// Whether the trial may be in a ranking: it ended well, was verified, ran from an empty
     /// database, and its histograms are there.
     #[must_use]
     pub fn is_rankable(&self) -> bool {
@@ -116,7 +116,7 @@ pub struct EngineReport {
     /// hex. Empty for a user's server.
     pub sha256: String,
     /// Whether the library was compiled with its assertions, which cost speed, so that it is no
-    /// fair baseline; absent where that cannot be told.
+    /// fair baseline; absent if that cannot be told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assertions: Option<bool>,
     /// What trueput's driver does with these knobs that the engine's own users may not need and
@@ -228,7 +228,7 @@ pub struct Measurement {
     /// How the trial got along with its memory limit; absent where it had none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryUse>,
-    /// What the engine's own cache was asked; absent where it has none or does not tell, and in
+    /// What the engine's own cache was asked; absent if it has none or does not tell, and in
     /// older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache: Option<CacheUse>,
@@ -258,7 +258,7 @@ impl Measurement {
     }
 
     /// Flushes that the device completed that a commit waits for: the log's, where it has one of
-    /// its own; `None` where they are not counted.
+    /// its own; `None` if they are not counted.
     #[must_use]
     pub fn log_flushes(&self) -> Option<u64> {
         self.log_device.or(self.device)?.flushes

@@ -19,11 +19,11 @@ pub struct Parameter {
     pub name: &'static str,
     /// What it does, in one or two sentences.
     pub summary: &'static str,
-    /// The cost of another value than the default; empty where there is none.
+    /// The cost of another value than the default; empty if there is none.
     pub cost: &'static str,
     /// Its type, range and default.
     pub kind: Kind,
-    /// The unit of a whole number or a fraction: `pages`, `ms` …; empty where there is none.
+    /// The unit of a whole number or a fraction: `pages`, `ms` …; empty if there is none.
     pub unit: &'static str,
 }
 
@@ -58,7 +58,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Whether the default lies within the range.
+    /// Whether the default is within the range.
     #[must_use]
     pub const fn is_consistent(&self) -> bool {
         match *self {
@@ -179,7 +179,7 @@ fn is_whole(number: f64) -> bool {
 pub struct ParameterValues(Settings);
 
 impl ParameterValues {
-    /// The value of one parameter; `None` where the list has no parameter of that name.
+    /// The value of one parameter; `None` if the list has no parameter of that name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.0.get(name)

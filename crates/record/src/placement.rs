@@ -16,7 +16,7 @@ pub struct Placement {
     /// processes; the first entry is node 0.
     pub anonymous_bytes_by_node: Vec<u64>,
     /// Mapped files' pages on each node likewise, bytes. A page that n processes map counts n
-    /// times, and lies where it was first read or written, maybe by the load.
+    /// times, and is where it was first read or written, maybe by the load.
     pub file_bytes_by_node: Vec<u64>,
 }
 

@@ -97,7 +97,7 @@ pub struct PlanFile {
     pub seed: u64,
     /// What surrounds the trials.
     pub conditions: ConditionLists,
-    /// What becomes of a level or a kind of worker that an engine has not.
+    /// What becomes of a level or a kind of worker that an engine does not have.
     pub unsupported: UnsupportedPolicy,
     /// The workload's settings.
     pub settings: Dimensions,
@@ -164,7 +164,7 @@ impl Levels {
     }
 }
 
-/// What becomes of a level or a kind of worker that an engine has not.
+/// What becomes of a level or a kind of worker that an engine does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnsupportedPolicy {
     /// The plan is refused.
@@ -261,7 +261,7 @@ impl Origin {
 }
 
 impl PlanFile {
-    /// A plan for a workload in which everything else stands at its default: no engine yet, `sync`,
+    /// A plan for a workload in which everything else is at its default: no engine yet, `sync`,
     /// four workers, one repeat, full verification.
     #[must_use]
     pub fn for_workload(workload: &str) -> Self {

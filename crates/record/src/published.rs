@@ -1,6 +1,6 @@
 //! Results that others published, as data: each table with its source, its machine and its caveats.
 //!
-//! The tables stand in `published/*.toml` and are embedded in the program. A figure from another
+//! The tables are in `published/*.toml` and are embedded in the program. A figure from another
 //! machine cannot be ranked against one of ours; the ratios inside one table survive a change of
 //! machine, and can be set beside ours.
 
@@ -81,8 +81,8 @@ pub struct PublishedTable {
     pub caveats: Vec<String>,
     /// What comes nearest to it here.
     pub experiment: Experiment,
-    /// How a report sets ours beside it; `None` where the report has a layout of its own for it, or
-    /// no trial can stand beside it.
+    /// How a report sets ours beside it; `None` if the report has a layout of its own for it, or
+    /// no trial can be beside it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beside: Option<SideBySide>,
     /// The columns, from the left.
@@ -149,11 +149,11 @@ pub struct Column {
     pub kind: ColumnKind,
     /// What it means.
     pub meaning: String,
-    /// The dimension or the figure of ours that stands in it, as [`SideBySide`] has them; `None`:
+    /// The dimension or the figure of ours that is in it, as [`SideBySide`] has them; `None`:
     /// ours have nothing of the kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ours: Option<String>,
-    /// The value of [`ColumnsByDimension::dimension`] whose figures stand in it.
+    /// The value of [`ColumnsByDimension::dimension`] whose figures are in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
     /// The table's words for values of ours that it calls otherwise.
@@ -190,7 +190,7 @@ pub enum Cell {
 }
 
 impl Cell {
-    /// The figure: of repeated runs, the median. `None` where it is missing or is no figure.
+    /// The figure: of repeated runs, the median. `None` if it is missing or is no figure.
     #[must_use]
     pub fn figure(&self) -> Option<f64> {
         match self {
@@ -242,7 +242,7 @@ pub struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// The cell of a column; `None` where the table has no such column.
+    /// The cell of a column; `None` if the table has no such column.
     #[must_use]
     pub fn cell(&self, column: &str) -> Option<&'a Cell> {
         let place = self.columns.iter().position(|one| one.name == column)?;
@@ -393,7 +393,7 @@ pub fn all() -> Result<Vec<PublishedTable>, Error> {
 /// The table with that id.
 ///
 /// # Errors
-/// [`Error::Unknown`] where there is none.
+/// [`Error::Unknown`] if there is none.
 ///
 /// ```
 /// use trueput_record::published;

@@ -10,7 +10,7 @@ pub struct Recovery {
     /// Until the database was open again, in a process that had not opened it before, seconds.
     /// Where the engine has a server, from its start.
     pub recovery_s: f64,
-    /// The part of it until the engine's server answered, seconds; absent where there is none.
+    /// The part of it until the engine's server answered, seconds; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_s: Option<f64>,
     /// Until the first transaction had been committed, seconds; absent where none could be made.

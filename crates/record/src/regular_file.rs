@@ -67,7 +67,7 @@ pub fn open(folder: &Path, within: &Path, access: OpenMode) -> IoResult<File> {
     Ok(file)
 }
 
-/// The names of what lies in a folder within a folder; none where it is not there.
+/// The names of what is in a folder within a folder; none where it is not there.
 ///
 /// # Errors
 /// What the operating system says; also where it is a link.
@@ -115,7 +115,7 @@ pub fn read(folder: &Path, within: &Path, most: u64) -> Result<Vec<u8>, Error> {
     }
 }
 
-/// The open folder that a file lies in, and the file's name.
+/// The open folder that a file is in, and the file's name.
 fn parent_of(folder: &Path, within: &Path) -> IoResult<(OwnedFd, PathBuf)> {
     let flags = OFlag::O_DIRECTORY | OFlag::O_RDONLY | OFlag::O_CLOEXEC;
     let empty = folder.as_os_str().is_empty();

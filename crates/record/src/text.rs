@@ -102,7 +102,7 @@ pub fn shortened(message: &str, inputs: &[String]) -> String {
         rest = after;
     }
     push_words(&mut short, rest);
-    // An input may stand in a message without quotes, as a path does.
+    // An input may be in a message without quotes, as a path does.
     for input in inputs.iter().map(|input| input.trim()) {
         if input.chars().count() > LONGEST_QUOTE {
             short = short.replace(input, &cut(input, LONGEST_QUOTE));
@@ -111,7 +111,7 @@ pub fn shortened(message: &str, inputs: &[String]) -> String {
     cut(&short, LONGEST_MESSAGE).into_owned()
 }
 
-/// What stands before the next passage in single quotes, the passage, and what follows. A quote
+/// What is before the next passage in single quotes, the passage, and what follows. A quote
 /// behind a letter is an apostrophe.
 fn next_quote(text: &str) -> Option<(&str, &str, &str)> {
     let mut before = ' ';

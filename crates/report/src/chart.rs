@@ -105,7 +105,7 @@ pub(crate) struct Column {
 pub(crate) struct Group {
     /// Its name.
     pub name: String,
-    /// A figure per column; absent where there is none.
+    /// A figure per column; absent if there is none.
     pub rows: Vec<Vec<Option<f64>>>,
     /// What is marked on its line.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -165,7 +165,7 @@ impl Column {
 }
 
 impl Group {
-    /// A group of figures that are all there, with every digit: one that stands in a table too must
+    /// A group of figures that are all there, with every digit: one that is in a table too must
     /// not be rounded twice.
     pub(crate) fn new(name: impl Into<String>, rows: impl IntoIterator<Item = Vec<f64>>) -> Self {
         let row = |row: Vec<f64>| row.into_iter().map(Some).collect();
@@ -185,7 +185,7 @@ impl Group {
         }
     }
 
-    /// The same of figures that stand nowhere else, shortened.
+    /// The same of figures that are nowhere else, shortened.
     pub(crate) fn rounded(
         name: impl Into<String>,
         rows: impl IntoIterator<Item = Vec<f64>>,

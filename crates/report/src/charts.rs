@@ -19,7 +19,7 @@ const ASCII: [char; 8] = ['_', '.', ',', '-', '~', '=', '*', '#'];
 /// Eighths of a cell, from the left.
 const EIGHTHS: [char; 7] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 
-/// Values as a line of at most `width` characters; `floor` is what stands at the bottom: 0 shows
+/// Values as a line of at most `width` characters; `floor` is what is at the bottom: 0 shows
 /// how much, the least value how it varies. More values than characters are averaged. Empty where
 /// charts are off or nothing is finite.
 #[must_use]

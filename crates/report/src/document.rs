@@ -37,7 +37,7 @@ pub struct Column {
     pub title: String,
     /// Whether it holds figures, set to the right.
     pub figures: bool,
-    /// How readily it is left out where there is no room: the highest goes first, of equal ones the
+    /// How readily it is left out if there is no room: the highest goes first, of equal ones the
     /// rightmost, and a column with 0 never.
     pub dispensable: u8,
     /// What it is to its table.
@@ -138,7 +138,7 @@ impl Table {
         Self { caption, ..self }
     }
 
-    /// The table without its most dispensable column, and that column's title; `None` where every
+    /// The table without its most dispensable column, and that column's title; `None` if every
     /// column must stay.
     #[must_use]
     pub fn without_most_dispensable(&self) -> Option<(Self, String)> {

@@ -7,7 +7,7 @@ use trueput_findings::in_memory::breaks_its_level;
 use trueput_findings::trial_names::TrialNames;
 
 /// A warning of the trials whose level speaks of lost power and whose database or log lay in
-/// memory; `None` where there is none.
+/// memory; `None` if there is none.
 pub(crate) fn warning(report: &Run) -> Option<Block> {
     let names = TrialNames::of(report);
     let usual = &report.manifest.host.file_system;

@@ -6,7 +6,7 @@ use trueput_findings::isolation::{NOT_STATED, word};
 use trueput_findings::rankings::Ranking;
 use trueput_record::{Phenomenon, Value};
 
-/// What stands in an engine's place where the storage itself is measured.
+/// What is in an engine's place where the storage itself is measured.
 const STORAGE: &str = "storage";
 
 /// Whether the contenders of a ranking differ in it: then each row says its own.
@@ -16,7 +16,7 @@ pub(crate) fn differs(cells: &[Cell]) -> bool {
         .any(|pair| pair[0].isolation != pair[1].isolation)
 }
 
-/// What all contenders of a ranking state, in a sentence; `None` where they differ, each row says
+/// What all contenders of a ranking state, in a sentence; `None` if they differ, each row says
 /// it then, and where what is measured is the storage, which has no transactions.
 pub(crate) fn common(cells: &[Cell]) -> Option<String> {
     let isolation = cells.first()?.isolation;
@@ -27,7 +27,7 @@ pub(crate) fn common(cells: &[Cell]) -> Option<String> {
     })
 }
 
-/// That nothing verifies the level that is stated for statements of SQL; `None` where the workload
+/// That nothing verifies the level that is stated for statements of SQL; `None` if the workload
 /// uses none, or no contender states a level.
 pub(crate) fn of_sql(ranking: &Ranking) -> Option<String> {
     let is_in_sql = ranking.settings.get("store") == Some(&Value::from("sql"));
@@ -38,7 +38,7 @@ pub(crate) fn of_sql(ranking: &Ranking) -> Option<String> {
 }
 
 /// That the leader of a ranking permits what contenders behind it proscribe: their places are not
-/// earned by the same work. `None` where it does not.
+/// earned by the same work. `None` if it does not.
 pub(crate) fn caution(ranking: &Ranking) -> Option<String> {
     let stronger = stronger(ranking);
     let leader = ranking.cells.first().filter(|_| !stronger.is_empty())?;

@@ -5,7 +5,7 @@ use trueput_findings::isolation;
 use trueput_findings::rankings::Ranking;
 use trueput_record::Value;
 
-/// What a ranking stands under.
+/// What a ranking is under.
 pub(crate) fn ranking_heading(ranking: &Ranking) -> String {
     let subject = match (only_harness(ranking), ranking.in_memory) {
         (true, _) => "the harness itself".to_owned(),

@@ -12,13 +12,13 @@ fn columns(character: char) -> usize {
     character.width().unwrap_or(0)
 }
 
-/// The text with spaces behind it to so many columns.
+/// The text with spaces behind it to this many columns.
 #[must_use]
 pub fn padded(text: &str, columns: usize) -> String {
     format!("{text}{}", gap(text, columns))
 }
 
-/// The text with spaces before it to so many columns.
+/// The text with spaces before it to this many columns.
 #[must_use]
 pub fn set_right(text: &str, columns: usize) -> String {
     format!("{}{text}", gap(text, columns))
@@ -28,7 +28,7 @@ fn gap(text: &str, columns: usize) -> String {
     " ".repeat(columns.saturating_sub(width(text)))
 }
 
-/// The beginning of a text that takes at most so many columns.
+/// The beginning of a text that takes at most this many columns.
 pub(crate) fn beginning(text: &str, most: usize) -> &str {
     let mut taken = 0;
     for (place, character) in text.char_indices() {
@@ -40,7 +40,7 @@ pub(crate) fn beginning(text: &str, most: usize) -> &str {
     text
 }
 
-/// The end of a text that takes at most so many columns.
+/// The end of a text that takes at most this many columns.
 pub(crate) fn end(text: &str, most: usize) -> &str {
     let mut taken = 0;
     for (place, character) in text.char_indices().rev() {

@@ -21,7 +21,7 @@ const COLUMNS: [(&str, usize); 12] = [
     ("CPU", 8),
 ];
 
-/// What each figure of [`threen1_line`] is, in its order and above it; `None` where a line of so
+/// What each figure of [`threen1_line`] is, in its order and above it; `None` if a line of so
 /// many characters has no room for it.
 #[must_use]
 pub fn threen1_header(width: usize) -> Option<String> {
@@ -29,7 +29,7 @@ pub fn threen1_header(width: usize) -> Option<String> {
     (header.chars().count() <= width).then_some(header)
 }
 
-/// The original's line for people: thousands separated, in columns. Where so many characters have
+/// The original's line for people: thousands separated, in columns. Where this many characters have
 /// no room for that, the same figures in lines of words. `None` as [`Threen1Line::of`].
 #[must_use]
 pub fn threen1_line(record: &TrialRecord, width: usize) -> Option<String> {

@@ -123,7 +123,7 @@ fn operations(
     summed.collect()
 }
 
-/// Returns the bytes of keys and values that these operations read and wrote; `None` where a volume
+/// Returns the bytes of keys and values that these operations read and wrote; `None` if a volume
 /// is unknown.
 fn user_bytes(volumes: &[OperationBytes], counts: &[u64]) -> Option<(u64, u64)> {
     let known = !counts.is_empty() && volumes.len() == counts.len();

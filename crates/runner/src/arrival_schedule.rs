@@ -75,7 +75,7 @@ impl ArrivalSchedule {
     fn distance(&mut self) -> f64 {
         match self.arrival {
             Arrival::Constant => self.gap_ns,
-            // Inverse transform; 1 - u lies in (0, 1], so its logarithm is finite.
+            // Inverse transform; 1 - u is in (0, 1], so its logarithm is finite.
             Arrival::Poisson => -self.gap_ns * (1.0 - self.unit()).ln(),
         }
     }

@@ -87,7 +87,7 @@ fn report_result(context: &mut RunContext<'_>, spec: &TrialSpec, found: &Conform
     });
 }
 
-/// Returns the key under which the suite's result is remembered; `None` where that is unknown, as
+/// Returns the key under which the suite's result is remembered; `None` if that is unknown, as
 /// for a remote server.
 fn cache_key(context: &mut RunContext<'_>, spec: &TrialSpec) -> Option<ConformanceKey> {
     context.options.conformance_cache.as_ref()?;

@@ -73,7 +73,7 @@ pub(crate) struct FileState {
 }
 
 impl FileState {
-    /// Returns the state of a file now; `None` where it does not exist.
+    /// Returns the state of a file now; `None` if it does not exist.
     pub fn of(path: &Path) -> Option<Self> {
         let metadata = path.metadata().ok().filter(Metadata::is_file)?;
         Some(Self {
@@ -111,7 +111,7 @@ pub struct ConformanceCache {
 }
 
 impl ConformanceCache {
-    /// The cache in `$XDG_CACHE_HOME` or `~/.cache`; `None` where this user owns no such folder.
+    /// The cache in `$XDG_CACHE_HOME` or `~/.cache`; `None` if this user owns no such folder.
     /// Without `reuse`, every suite is run and what passes is written anew.
     #[must_use]
     pub fn of_user(reuse: bool) -> Option<Self> {

@@ -5,7 +5,7 @@ use trueput_record::measurement::Conformance;
 /// The result of a contender's conformance suite.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ConformanceResult {
-    /// It passed every check; `None` where there is nothing to check.
+    /// It passed every check; `None` if there is nothing to check.
     Passed(Option<Conformance>),
     /// It failed some.
     Failed {

@@ -41,7 +41,7 @@ pub(crate) struct RunContext<'a> {
 pub(crate) struct ReusableDatabase {
     /// The load that it holds: engine, knobs, level, and data.
     pub key: String,
-    /// The trial whose folder it lies in.
+    /// The trial whose folder it is in.
     pub id: String,
     /// How many trials have run on it.
     pub generation: u32,

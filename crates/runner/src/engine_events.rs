@@ -41,7 +41,7 @@ impl EventCollector {
         }
     }
 
-    /// Returns the events; `None` where the engine has no event source.
+    /// Returns the events; `None` if the engine has no event source.
     pub fn finish(self) -> Option<Vec<EngineEvent>> {
         self.observer.map(|_| self.collected)
     }
@@ -61,7 +61,7 @@ fn open_spec<'a>(
 }
 
 /// What the engine of a trial tells of the `elapsed_s` seconds from `started_at` on (RFC 3339);
-/// `None` where it does not tell. It is asked after the measured time; what was `collected` within
+/// `None` if it does not tell. It is asked after the measured time; what was `collected` within
 /// that joins it.
 pub(crate) fn events(
     resolved: &ResolvedTrial,

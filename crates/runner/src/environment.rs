@@ -23,7 +23,7 @@ pub(crate) struct EnvironmentReport {
     pub cold_start: Option<ColdStart>,
     /// Use of the memory limit; `None` without one.
     pub memory: Option<MemoryUse>,
-    /// The database's recovery after the processes were killed; `None` where they were not.
+    /// The database's recovery after the processes were killed; `None` if they were not.
     pub recovery: Option<RecoveryReport>,
 }
 
@@ -144,7 +144,7 @@ pub(crate) fn run_limited_task(
     done.map_err(|error| explain_failure(error, memory, || cache_advice(context, &spec)))
 }
 
-/// Creates the control group that limits a trial's memory; `None` where there is no limit.
+/// Creates the control group that limits a trial's memory; `None` if there is no limit.
 fn memory_group(conditions: &Conditions) -> Result<Option<MemoryGroup>, String> {
     let limit = conditions.memory_bytes;
     let group = limit.map(|bytes| MemoryController::find()?.make(bytes));

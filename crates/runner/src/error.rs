@@ -12,7 +12,7 @@ pub enum Error {
     /// The plan has no trials.
     #[error("no trial to run")]
     NoTrials,
-    /// A trial asks for what its engine or workload has not.
+    /// A trial asks for what its engine or workload does not have.
     #[error("trial {id}: {message}")]
     Trial {
         /// The trial.

@@ -42,11 +42,11 @@ pub(crate) struct ExecutionResult {
     pub samples: Vec<Sample>,
     /// Activity of the machine between release and end.
     pub host_activity: HostActivity,
-    /// Resources of the engine's server; `None` where there is none.
+    /// Resources of the engine's server; `None` if there is none.
     pub server: Option<ServerUsage>,
-    /// Events that the engine reported; `None` where it has no event source.
+    /// Events that the engine reported; `None` if it has no event source.
     pub engine_events: Option<Vec<EngineEvent>>,
-    /// Requests that the storage below completed; `None` where that was not counted.
+    /// Requests that the storage below completed; `None` if that was not counted.
     pub completed_requests: Option<CompletedRequests>,
     /// Whether the user interrupted them.
     pub interrupted: bool,
@@ -66,7 +66,7 @@ pub(crate) struct ExecutionPlan<'a> {
     pub total_units: u64,
     /// The resolved trial.
     pub resolved: &'a ResolvedTrial,
-    /// The counters of the storage below; `None` where they prove nothing.
+    /// The counters of the storage below; `None` if they prove nothing.
     pub flush_counting: Option<&'a FlushCountsResult>,
 }
 

@@ -15,8 +15,8 @@ use trueput_record::{Durability, TrialSpec};
 /// The counters of writes and flushes below a trial; why there are none otherwise.
 pub(crate) type FlushCountsResult = Result<FlushCounts, String>;
 
-/// Finds what can be counted below a trial whose database is to be made in `directory`, or lies
-/// there closed; `None` where its level waits for no flush, or the engine keeps nothing.
+/// Finds what can be counted below a trial whose database is to be made in `directory`, or is
+/// there closed; `None` if its level waits for no flush, or the engine keeps nothing.
 pub(crate) fn flush_counting(
     spec: &TrialSpec,
     resolved: &ResolvedTrial,
@@ -31,7 +31,7 @@ pub(crate) fn flush_counting(
             "the files of a user's server are not visible".to_owned()
         ));
     }
-    // Without a file system of its own the log's folder is not there yet, and will lie here.
+    // Without a file system of its own the log's folder is not there yet, and will be here.
     let log = log_folder(&spec.knobs, directory).filter(|folder| folder.is_dir());
     let folders = [Some(directory), log.as_deref()];
     let folders: Vec<&Path> = folders.into_iter().flatten().collect();
@@ -44,7 +44,7 @@ pub(crate) struct FlushCounter<'a> {
     counts: Option<&'a FlushCounts>,
     /// The counters when the workers were last released.
     before: Option<CompletedRequests>,
-    /// The requests so far; `None` where a counter could not be read.
+    /// The requests so far; `None` if a counter could not be read.
     total: Option<CompletedRequests>,
 }
 
@@ -81,14 +81,14 @@ impl<'a> FlushCounter<'a> {
         }
     }
 
-    /// Returns the requests completed while the workers ran; `None` where they were not counted.
+    /// Returns the requests completed while the workers ran; `None` if they were not counted.
     pub fn end(mut self) -> Option<CompletedRequests> {
         self.pause();
         self.counts.and(self.total)
     }
 }
 
-/// Compares the requests with the commits of a trial; `None` where its commits prove nothing.
+/// Compares the requests with the commits of a trial; `None` if its commits prove nothing.
 pub(crate) fn evidence(
     spec: &TrialSpec,
     resolved: &ResolvedTrial,
@@ -136,7 +136,7 @@ pub(crate) fn evidence(
     }
 }
 
-/// Requests that may lack in counts over so many intervals. The kernel wakes who waits for a
+/// Requests that may lack in counts over this many intervals. The kernel wakes who waits for a
 /// request before it counts it: at most one on each processor when an interval ends.
 fn uncounted(intervals: u64) -> u64 {
     configured_processors().saturating_mul(intervals.max(1))

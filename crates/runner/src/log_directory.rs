@@ -9,7 +9,7 @@ pub(crate) const LOG_DIRECTORY: &str = "log_directory";
 /// The name of the subfolder, and the value of the knob.
 pub(crate) const LOG: &str = "log";
 
-/// Returns the folder of a database's log; `None` where it lies with the data.
+/// Returns the folder of a database's log; `None` if it is with the data.
 pub(crate) fn log_folder(knobs: &Settings, directory: &Path) -> Option<PathBuf> {
     let knob = knobs.get(LOG_DIRECTORY)?;
     (*knob == LOG.into()).then(|| directory.join(LOG))

@@ -52,7 +52,7 @@ pub enum BuildAccess {
 }
 
 impl BuildAccess {
-    /// Returns why the default build of an engine is not available; `None` where it is, as far as
+    /// Returns why the default build of an engine is not available; `None` if it is, as far as
     /// it was opened.
     #[must_use]
     pub fn missing(self, engine: &dyn Engine) -> Option<trueput_engine::Error> {

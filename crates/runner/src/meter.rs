@@ -104,7 +104,7 @@ impl Stage {
         self.pauses.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the number of the pause that a worker is to begin; `None` where it is to go on.
+    /// Returns the number of the pause that a worker is to begin; `None` if it is to go on.
     fn pending_pause(&self) -> Option<u64> {
         let pauses = self.pauses();
         (self.is_paused() && !self.is_stopped()).then_some(*pauses)
@@ -386,7 +386,7 @@ impl<'a> ClockMeter<'a> {
         }
     }
 
-    /// Returns how long ago the measured part began, nanoseconds; `None` where it began at the
+    /// Returns how long ago the measured part began, nanoseconds; `None` if it began at the
     /// release.
     pub fn measured_ns(&self) -> Option<u64> {
         let from = self.measured_from?;

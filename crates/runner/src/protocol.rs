@@ -137,7 +137,7 @@ pub(crate) enum Report {
     Conformed {
         /// Every check.
         checks: Vec<Check>,
-        /// The files with machine code that the process had mapped; `None` where that is unknown.
+        /// The files with machine code that the process had mapped; `None` if that is unknown.
         loaded: Option<Vec<PathBuf>>,
     },
     /// The measured hardware limits.
@@ -146,13 +146,13 @@ pub(crate) enum Report {
     Prepared {
         /// The version that the engine's library reports.
         version: String,
-        /// The library's file; `None` where the engine is compiled in.
+        /// The library's file; `None` if the engine is compiled in.
         library: Option<PathBuf>,
-        /// Whether it was compiled with its assertions; `None` where that cannot be told.
+        /// Whether it was compiled with its assertions; `None` if that cannot be told.
         assertions: Option<bool>,
         /// Settings and counters as the engine reports them.
         engine: EngineState,
-        /// The load; `None` where nothing was loaded, or it is not worth a figure.
+        /// The load; `None` if nothing was loaded, or it is not worth a figure.
         load: Option<Box<LoadResult>>,
     },
     /// Every worker of this process has ended.
@@ -161,7 +161,7 @@ pub(crate) enum Report {
     Recovered {
         /// Until it was open, seconds.
         open_s: f64,
-        /// Until the first transaction had been committed, seconds; `None` where none was made.
+        /// Until the first transaction had been committed, seconds; `None` if none was made.
         first_commit_s: Option<f64>,
     },
     /// The results.
@@ -214,7 +214,7 @@ pub(crate) struct ProcessResult {
     pub allocator: AllocatorReport,
     /// What the engine says then.
     pub engine: EngineState,
-    /// Counters of the engine's own cache between release and end; `None` where it has none.
+    /// Counters of the engine's own cache between release and end; `None` if it has none.
     #[serde(default)]
     pub cache: Option<CacheReport>,
 }

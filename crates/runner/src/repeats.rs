@@ -10,7 +10,7 @@ use trueput_record::{RunFolder, RunManifest, TrialRecord, TrialSpec};
 /// The repeats of each cell before its interval is considered: with fewer it means nothing.
 const FEWEST_REPEATS: u32 = 3;
 
-/// The greatest half-width of any contender's interval, over its rate; `None` where that of one is
+/// The greatest half-width of any contender's interval, over its rate; `None` if that of one is
 /// not known yet.
 pub type WidestInterval = dyn Fn(&RunManifest, &[TrialRecord]) -> Option<f64> + Send + Sync;
 

@@ -49,7 +49,7 @@ pub(crate) struct HostActivity {
     pub neighbours: Option<OtherPrograms>,
     /// Samples in which workers waited for I/O.
     pub io_waits: IoWaitSamples,
-    /// Time that the workers' threads waited for a processor, seconds; `None` where a server works
+    /// Time that the workers' threads waited for a processor, seconds; `None` if a server works
     /// for them.
     pub run_delay_s: Option<f64>,
 }
@@ -280,8 +280,8 @@ pub(crate) struct Sampler {
 
 impl Sampler {
     /// Notes where the processes `pids`, the `natives` that they have started, and the machine
-    /// stand at the release. The database is in `directory`, its log in `log_directory` where that
-    /// lies apart.
+    /// are at the release. The database is in `directory`, its log in `log_directory` where that
+    /// is apart.
     pub fn new(
         pids: &[u32],
         natives: &[u32],
@@ -317,7 +317,7 @@ impl Sampler {
         self.server = pid.map(ServerSampler::new);
     }
 
-    /// Returns the resources of the server between release and end; `None` where there is none.
+    /// Returns the resources of the server between release and end; `None` if there is none.
     pub fn server(&mut self) -> Option<ServerUsage> {
         self.finish();
         self.server.as_ref().map(|server| server.server_usage)
@@ -422,7 +422,7 @@ impl Sampler {
 
     /// What our processes used between the moment when they were last seen and their end, of the
     /// `buried_s` seconds that those which ended since the release had used in all: that is no
-    /// neighbour's.
+    /// neighbor's.
     fn unseen_s(&self, buried_s: f64) -> f64 {
         let is_gone = |one: &&SampledProcess| !Path::new(&format!("/proc/{}", one.pid)).exists();
         let gone = self.processes.iter().filter(is_gone);

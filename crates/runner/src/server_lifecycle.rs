@@ -127,7 +127,7 @@ impl<'a> ServerLifecycle<'a> {
         self.server.as_ref().map(Server::pid)
     }
 
-    /// Returns the resources of its processes so far; `None` where there is none.
+    /// Returns the resources of its processes so far; `None` if there is none.
     pub fn usage(&self) -> Option<ResourceUsage> {
         self.pid().map(|pid| ProcessTree::new(pid).poll())
     }

@@ -17,7 +17,7 @@ const LONGEST_GAP_S: f64 = 60.0;
 /// A shorter run is not announced.
 const SHORTEST_S: f64 = 60.0;
 
-/// So many trials of unknown length may take long.
+/// This many trials of unknown length may take long.
 const MANY_TRIALS: usize = 10;
 
 /// The estimated time of trials.
@@ -134,7 +134,7 @@ fn earlier(results: &Path, wanted: &HashSet<String>) -> HashMap<String, f64> {
     found
 }
 
-/// The mean time of each cell of a run by this kind of build, seconds; `None` where it tells
+/// The mean time of each cell of a run by this kind of build, seconds; `None` if it tells
 /// nothing.
 fn of_run(folder: &Path) -> Option<HashMap<String, f64>> {
     let size = folder.join("trials.jsonl").metadata().ok()?.len();

@@ -96,7 +96,7 @@ pub(crate) struct TrialSetup {
     pub directory: PathBuf,
     /// The database that is in it.
     existing: ExistingDatabase,
-    /// The counters of the storage below; `None` where they prove nothing.
+    /// The counters of the storage below; `None` if they prove nothing.
     flush_counting: Option<FlushCountsResult>,
     /// Bytes that must be free where its database is made.
     needed_bytes: u64,
@@ -322,7 +322,7 @@ fn ceilings(
     Ok(None)
 }
 
-/// Whether the database of that build lies in files of this machine, whose flushes and blocks limit
+/// Whether the database of that build is in files of this machine, whose flushes and blocks limit
 /// it. A user's server may keep it elsewhere.
 fn is_local(engine: &str, build: Option<&Path>) -> bool {
     !build.is_some_and(|build| is_address_for(engine, build))
@@ -420,7 +420,7 @@ fn load_key_of(spec: &TrialSpec, resolved: &ResolvedTrial) -> Option<String> {
     let knobs = serde_json::to_string(&spec.knobs).ok()?;
     let (contender, workload, seed) = (spec.contender(), &spec.workload, spec.seed);
     let durability = spec.durability;
-    // The load decides on which node each page of the page cache lies.
+    // The load decides on which node each page of the page cache is.
     let Conditions {
         cpus,
         numa,

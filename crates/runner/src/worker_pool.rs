@@ -51,7 +51,7 @@ struct WorkerProcess {
 /// killed.
 pub(crate) struct WorkerPool {
     processes: Vec<WorkerProcess>,
-    /// The file by which processes enter a control group; `None` where there is no group.
+    /// The file by which processes enter a control group; `None` if there is no group.
     group_entry: Option<PathBuf>,
     sender: Sender<(usize, PoolEvent)>,
     event: Receiver<(usize, PoolEvent)>,

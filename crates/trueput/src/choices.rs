@@ -314,7 +314,7 @@ fn gathered(given: &[Setting]) -> Vec<Setting> {
     gathered
 }
 
-/// Each of the values once, where it stands first.
+/// Each of the values once, where it is first.
 pub fn without_repetition<T: Clone + PartialEq>(given: &[T]) -> Vec<T> {
     let mut kept = Vec::new();
     for one in given {

@@ -65,7 +65,7 @@ fn shell_words(line: &str) -> Vec<String> {
     words
 }
 
-/// What keeps a command from being run as it is shown; `None` where nothing does.
+/// What keeps a command from being run as it is shown; `None` if nothing does.
 fn mistake(words: &[String], registry: &Registry) -> Option<String> {
     if let Err(error) = Cli::try_parse_from(words) {
         let is_shown = matches!(

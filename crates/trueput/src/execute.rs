@@ -92,7 +92,7 @@ fn tell_time(folder: &RunFolder, manifest: &RunManifest) -> Result<(), Failure> 
     Ok(())
 }
 
-/// How the rankings stand before the first trial: by those of a run that is resumed.
+/// How the rankings are before the first trial: by those of a run that is resumed.
 fn standings(folder: &RunFolder, manifest: &RunManifest) -> Result<Standings, Failure> {
     let before = folder.trials()?.trials;
     Ok(Standings::new(folder.path(), manifest, before))

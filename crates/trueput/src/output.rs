@@ -22,7 +22,7 @@ pub fn write(text: &str) -> Result<(), Failure> {
 }
 
 /// Writes a document that the analysis made: its renderers have shown what is hidden in texts, and
-/// what else a terminal obeys are their own colours.
+/// what else a terminal obeys are their own colors.
 ///
 /// # Errors
 /// As [`write`].
@@ -169,7 +169,7 @@ pub fn is_ascii() -> bool {
     wants_ascii(std::io::stdout().is_terminal())
 }
 
-/// Columns and rows of the terminal that standard output is; `None` where it is none.
+/// Columns and rows of the terminal that standard output is; `None` if it is none.
 pub fn terminal_size() -> Option<(u16, u16)> {
     let output = std::io::stdout();
     let size = output

@@ -13,7 +13,7 @@ use trueput_record::{Value, WorkerKind};
 use trueput_runner::matrix::BuildAccess;
 use trueput_runner::{Registry, matrix};
 
-/// What stands before the id of a table where a plan is named.
+/// What is before the id of a table where a plan is named.
 const PREFIX: &str = "published/";
 
 /// The smallest size that a size is scaled to, bytes: a cache or a map below it is of no use.
@@ -27,7 +27,7 @@ struct NearestExperiment {
     left_out: Vec<String>,
     /// At what scale.
     note: String,
-    /// Why no file system of the document's can be had; `None` where one can.
+    /// Why no file system of the document's can be had; `None` if one can.
     no_file_system: Option<String>,
 }
 
@@ -37,7 +37,7 @@ pub struct NamedPlan {
     pub plan: PlanFile,
     /// What of a published experiment is left out, one sentence each.
     pub left_out: Vec<String>,
-    /// Why none of its file systems can be had; `None` where one can or none is named.
+    /// Why none of its file systems can be had; `None` if one can or none is named.
     no_file_system: Option<String>,
 }
 
@@ -55,7 +55,7 @@ impl NamedPlan {
     }
 }
 
-/// The id in `published/ID` or `published/ID.toml`; `None` where something else is named.
+/// The id in `published/ID` or `published/ID.toml`; `None` if something else is named.
 fn id(what: &str) -> Option<&str> {
     let id = what.strip_prefix(PREFIX)?;
     Some(id.strip_suffix(".toml").unwrap_or(id))
@@ -78,7 +78,7 @@ pub fn parse_scale(text: &str) -> Result<f64, String> {
 /// at which scale it is.
 ///
 /// # Errors
-/// A usage error where there is no such plan, where it needs what is not here, and for a scale of
+/// A usage error if there is no such plan, where it needs what is not here, and for a scale of
 /// anything else.
 pub fn plan(
     what: &str,
@@ -107,7 +107,8 @@ pub fn plan(
     })
 }
 
-/// What the experiment of a table needs and this machine has not; `None` where nothing is missing.
+/// What the experiment of a table needs and this machine does not have; `None` if nothing is
+/// missing.
 pub fn missing(
     published: &PublishedTable,
     registry: &Registry,
@@ -200,7 +201,7 @@ fn engines(published: &PublishedTable) -> impl Iterator<Item = String> + '_ {
     names.flat_map(|setting| setting.values.iter().map(ToString::to_string))
 }
 
-/// Why an engine cannot compete; `None` where it can.
+/// Why an engine cannot compete; `None` if it can.
 fn absent(name: &str, registry: &Registry, builds: BuildAccess) -> Option<String> {
     let engine = match registry.engine(name) {
         Ok(engine) => engine,

@@ -8,7 +8,7 @@ use trueput_record::plan::PlanFile;
 use trueput_record::suggest::did_you_mean;
 use trueput_runner::Registry;
 
-/// What may stand before a ready plan's name, as before its file's.
+/// What may be before a ready plan's name, as before its file's.
 const PREFIX: &str = "plans/";
 
 /// A plan that is part of the program.
@@ -28,7 +28,7 @@ macro_rules! embedded {
     };
 }
 
-/// The ready plans; what to run first stands first.
+/// The ready plans; what to run first is first.
 pub static ALL: [ReadyPlan; 19] = embedded![
     "first-look",
     "first-look-long",

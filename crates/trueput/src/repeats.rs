@@ -78,7 +78,7 @@ impl Repeats {
         self.until.is_some() || self.budget.is_some()
     }
 
-    /// Gives a plan as many repeats as there may be, unless so many are named.
+    /// Gives a plan as many repeats as there may be, unless this many are named.
     pub fn apply(self, plan: &mut PlanFile, named: Option<u32>, registry: &Registry) {
         if self.are_automatic() && named.is_none() {
             plan.repeat = 1;

@@ -26,7 +26,7 @@ pub struct Screen {
     /// Write everything: every section and column, not what fits one screen
     #[arg(long)]
     pub full: bool,
-    /// Write at most so many columns [default: the terminal's; elsewhere 80, and no limit with
+    /// Write at most this many columns [default: the terminal's; elsewhere 80, and no limit with
     /// --full]
     #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(40..))]
     pub width: Option<u16>,

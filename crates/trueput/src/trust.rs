@@ -189,7 +189,7 @@ fn password_files(address: &Address) -> Vec<String> {
 /// stated: mke2fs(8), mkfs.xfs(8) and mkfs.btrfs(8).
 struct SafeMkfsOptions {
     kinds: &'static [&'static str],
-    /// Those that stand alone.
+    /// Those that are alone.
     flags: &'static [&'static str],
     /// Those that are followed by a number, a size or features.
     valued: &'static [&'static str],

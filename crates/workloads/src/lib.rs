@@ -43,8 +43,8 @@ pub fn registry() -> &'static [&'static dyn Workload] {
 pub enum WorkloadSubject {
     /// An engine under test.
     Engine,
-    /// Files of its own, where a database would lie. It needs no engine and has none:
-    /// [`trueput_engine::Storage`] stands in its place.
+    /// Files of its own, where a database would be. It needs no engine and has none:
+    /// [`trueput_engine::Storage`] is in its place.
     Storage,
 }
 
@@ -168,7 +168,7 @@ pub trait Job: Send + Sync {
         None
     }
 
-    /// Whether it can be done by so many workers of this kind.
+    /// Whether it can be done by this many workers of this kind.
     ///
     /// # Errors
     /// One sentence: what was given and what would be right.
@@ -226,19 +226,19 @@ pub trait Job: Send + Sync {
     }
 
     /// Bytes of keys and values that the database holds when the workers have done `counts`
-    /// operations, in the order of [`Job::kinds`]; `None` where that is not known.
+    /// operations, in the order of [`Job::kinds`]; `None` if that is not known.
     fn live_bytes(&self, _counts: &[u64]) -> Option<u64> {
         None
     }
 
     /// How many commits so many operations were, by kind in the order of [`Job::kinds`]: those that
-    /// wrote something. `None` where that is not known.
+    /// wrote something. `None` if that is not known.
     fn commits(&self, _counts: &[u64]) -> Option<u64> {
         None
     }
 
     /// Of the commits of a finished trial, those that changed something for certain: only these
-    /// need anything of storage to outlast lost power. `None` where that is not known. Called when
+    /// need anything of storage to outlast lost power. `None` if that is not known. Called when
     /// the trial's results are in its measurement.
     fn changing_commits(&self, _spec: &TrialSpec, measurement: &Measurement) -> Option<u64> {
         measurement.commits
@@ -264,13 +264,13 @@ pub trait Job: Send + Sync {
     /// About how many bytes the database will take on a frugal engine, for the free-disk check.
     fn expected_bytes(&self) -> u64;
 
-    /// How many bytes its files take with so many workers, where it lays them out itself; `None`
+    /// How many bytes its files take with this many workers, where it lays them out itself; `None`
     /// where an engine stores what it writes.
     fn own_files_bytes(&self, _workers: u32) -> Option<u64> {
         None
     }
 
-    /// Fills the database before the workers start, and says what it loaded; `None` where that is
+    /// Fills the database before the workers start, and says what it loaded; `None` if that is
     /// not worth a figure.
     ///
     /// # Errors
@@ -309,7 +309,7 @@ pub trait Job: Send + Sync {
     /// independent computation.
     ///
     /// # Errors
-    /// Whatever the engine says. A failed check is no error: it stands in the conclusion.
+    /// Whatever the engine says. A failed check is no error: it is in the conclusion.
     fn verify(
         &self,
         target: &JobDatabase<'_>,
@@ -492,7 +492,7 @@ pub struct ExecutionSummary {
     /// How much is to be verified.
     pub verify: VerifyLevel,
     /// The acknowledged commits that must be there although every process was killed before it
-    /// had closed the database; `None` where none was.
+    /// had closed the database; `None` if none was.
     pub crashed: Option<Survival>,
 }
 

@@ -95,7 +95,7 @@ impl super::Bare for Bare {
         // SAFETY: the transaction is open; the slices outlive the call.
         check(unsafe { lmdb::mdb_get(self.reader, self.database, &raw mut key, &raw mut value) })?;
         ensure!(value.mv_size == VALUE_BYTES, "a value of the wrong length");
-        // SAFETY: the value lies in the map while the transaction is open.
+        // SAFETY: the value is in the map while the transaction is open.
         std::hint::black_box(unsafe { *value.mv_data.cast::<u8>() });
         Ok(())
     }

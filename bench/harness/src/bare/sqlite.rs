@@ -109,7 +109,7 @@ impl super::Bare for Bare {
 
     fn get(&mut self, key: &[u8; KEY_BYTES]) -> Result<()> {
         self.bind(self.get, 1, key)?;
-        // SAFETY: the statement is alive and its key bound; the value lies in SQLite's memory until
+        // SAFETY: the statement is alive and its key bound; the value is in SQLite's memory until
         // the statement is reset.
         unsafe {
             if ffi::sqlite3_step(self.get) == ffi::SQLITE_ROW {

@@ -285,7 +285,7 @@ fn open_db(api: &Api, env: Handle, open: impl Fn(Handle) -> i32) -> Result<Handl
 }
 
 /// Pages carry positions of the log. A log in memory begins anew with each environment, so that
-/// pages which are written elsewhere would lie beyond its end: takes the positions out.
+/// pages which are written elsewhere would be beyond its end: takes the positions out.
 fn reset_if_needed(
     engine: &BerkeleyLibrary,
     env: Handle,

@@ -129,7 +129,7 @@ choices! {
 }
 
 impl BerkeleyKnobs {
-    /// Whether the records lie in a hash table.
+    /// Whether the records are in a hash table.
     pub(super) fn is_hash(&self) -> bool {
         self.access_method == AccessMethod::Hash
     }
@@ -170,7 +170,7 @@ pub(super) fn known_defect(knobs: &BerkeleyKnobs) -> Option<&'static str> {
 /// The subfolder of the log, where it has one.
 pub(super) const LOG_FOLDER: &std::ffi::CStr = c"log";
 
-/// Returns the flush of the log at a commit; `None` where there is no such level.
+/// Returns the flush of the log at a commit; `None` if there is no such level.
 pub(super) fn level(durability: Durability, knobs: &BerkeleyKnobs) -> Option<LogFlush> {
     match durability {
         Durability::Sync => Some(LogFlush::Sync),

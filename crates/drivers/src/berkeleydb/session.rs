@@ -313,7 +313,7 @@ impl<'b> Cursor<'b> {
         })
     }
 
-    /// Moves, to `wanted_key` or relatively; false where there is no such record.
+    /// Moves, to `wanted_key` or relatively; false if there is no such record.
     fn move_to(&mut self, step: CursorMove, wanted_key: &[u8]) -> Result<bool> {
         let api = self.handles.api;
         loop {

@@ -331,7 +331,7 @@ fn shim_for(
 }
 
 impl LibraryKind {
-    /// Returns the error where there is no shim at all.
+    /// Returns the error if there is no shim at all.
     pub(crate) fn missing(&self) -> Option<Error> {
         let Self {
             title,

@@ -193,7 +193,7 @@ fn check_lengths(key: &[u8], value: &[u8]) -> Result<()> {
 }
 
 /// A low end that fjall can hold, with the same records above it: a key that is longer than any
-/// stored one lies right above its longest prefix that can be stored.
+/// stored one is right above its longest prefix that can be stored.
 fn lower_within(bound: Bound<&[u8]>) -> Bound<&[u8]> {
     match bound {
         Bound::Included(key) | Bound::Excluded(key) if key.len() > MAX_KEY_BYTES => {

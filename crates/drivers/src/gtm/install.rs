@@ -13,7 +13,7 @@ pub(super) mod files {
     pub(in super::super) const DIRECTORY: &str = "trueput.gld";
     pub(in super::super) const DATABASE: &str = "trueput.dat";
     pub(in super::super) const JOURNAL: &str = "trueput.mjl";
-    /// The journal where it lies apart.
+    /// The journal where it is apart.
     pub(in super::super) const JOURNAL_APART: &str = "log/trueput.mjl";
     pub(in super::super) const ROUTINES: &str = "trueput.m";
     pub(in super::super) const NATIVE: &str = "threen1.m";

@@ -130,7 +130,7 @@ impl DatabaseLayout {
         Ok(Self { knobs, journaling })
     }
 
-    /// The journal's folder in the database's, where it lies apart.
+    /// The journal's folder in the database's, where it is apart.
     pub(super) fn log_folder(&self) -> Option<&'static str> {
         self.knobs.log_directory.subfolder()
     }

@@ -28,7 +28,7 @@ pub(super) enum ScanStep<'s> {
     End { after: &'s [u8] },
 }
 
-/// A record of the page: where its subscript and its value lie; a long value is not in the page.
+/// A record of the page: where its subscript and its value are; a long value is not in the page.
 type RecordRange = (Range<usize>, Option<Range<usize>>);
 
 /// The state of a scan; its memory is kept from one to the next.
@@ -80,7 +80,7 @@ impl PageReader {
         self.direction == Some(Direction::Backward)
     }
 
-    /// Whether the range has a key that lies on its way.
+    /// Whether the range has a key that is on its way.
     fn admits(&self, key: &[u8]) -> bool {
         let Some((end, included)) = &self.end else {
             return true;

@@ -91,7 +91,7 @@ impl TransactionLog {
     }
 }
 
-/// Appends a number in so many decimal digits.
+/// Appends a number in this many decimal digits.
 fn push_digits<const DIGITS: usize>(text: &mut Vec<u8>, number: usize) {
     let mut digits = [b'0'; DIGITS];
     let mut rest = number;

@@ -34,7 +34,7 @@ impl Assertions {
     }
 }
 
-/// Whether the library at `path` was compiled with its assertions; `None` where that cannot be
+/// Whether the library at `path` was compiled with its assertions; `None` if that cannot be
 /// told: the machine is not an x86-64, or the file no library.
 pub(crate) fn assertions(path: &Path) -> Option<bool> {
     static COUNTED: FileCache<Option<Assertions>> = FileCache::new();
@@ -96,7 +96,7 @@ fn calls(sections: &[(u64, &[u8])], slot: u64) -> u64 {
     // `jmp *slot(%rip)` is FF 25 and `call *slot(%rip)` FF 15, each with a distance of 4 bytes.
     let entries = places(sections, &[0xFF, 0x25], slot);
     let through_entry = |target: u64| {
-        // A call goes to the jump, or to an `endbr64` or `bnd` that stands before it.
+        // A call goes to the jump, or to an `endbr64` or `bnd` that is before it.
         entries
             .iter()
             .any(|entry| entry.checked_sub(target).is_some_and(|gap| gap <= 5))

@@ -31,7 +31,7 @@ const SYSTEM: [&str; 16] = [
     "/opt/yottadb",
 ];
 
-/// Whether a library or a server's program lies in one of the known places, by its name as well as
+/// Whether a library or a server's program is in one of the known places, by its name as well as
 /// by its real one, and nobody else can have written it: neither the file, nor a link to it, nor a
 /// folder on the way. A link elsewhere that leads to a known place can be turned when it has been
 /// judged.

@@ -60,7 +60,7 @@ pub(super) struct LmdbBuild {
     pub(super) version: String,
     /// The longest key, bytes; 0 if it cannot say.
     pub(super) max_key_bytes: usize,
-    /// Whether its assertions are compiled in; `None` where that cannot be told.
+    /// Whether its assertions are compiled in; `None` if that cannot be told.
     pub(super) assertions: Option<bool>,
 }
 
@@ -138,7 +138,7 @@ fn max_key_bytes(api: &Api) -> usize {
 }
 
 /// Whether the library has LMDB's assertions. They do not call the C library's `__assert_fail` but
-/// LMDB's own function, whose message stands in the file exactly where they are compiled in.
+/// LMDB's own function, whose message is in the file exactly where they are compiled in.
 fn assertions(path: &Path) -> Option<bool> {
     const MESSAGE: &[u8] = b"Assertion '%.200s' failed in";
     let library = std::fs::read(path).ok()?;

@@ -7,7 +7,7 @@ use std::ffi::{c_char, c_void};
 /// A pointer to one of the API's opaque types.
 pub(crate) type Handle = *mut c_void;
 
-/// The pointer in which a function leaves its error: null where there is none.
+/// The pointer in which a function leaves its error: null if there is none.
 pub(crate) type ErrorPointer = *mut *mut c_char;
 
 /// Shows a put of a batch: state, key, its length, value, its length.

@@ -144,7 +144,7 @@ impl SeekingCursor for Cursor<'_> {
     #[inline]
     fn key(&self) -> &[u8] {
         let mut length = 0;
-        // SAFETY: the iterator stands on a record; its key lies still until it moves, for which
+        // SAFETY: the iterator is on a record; its key stays where it is until it moves, for which
         // `self` must not be borrowed.
         unsafe {
             let from = (self.store.api.iter_key)(self.iterator, &raw mut length);

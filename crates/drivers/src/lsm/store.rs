@@ -12,7 +12,7 @@ use trueput_engine::{Error, Result, ValueVisitor};
 pub(crate) enum ValueAccess {
     /// As a copy that the library allocates.
     Copied,
-    /// Where it lies in the library's memory.
+    /// Where it is in the library's memory.
     Pinned {
         get: unsafe extern "C" fn(Handle, Handle, *const u8, usize, ErrorPointer) -> Handle,
         value: unsafe extern "C" fn(Handle, *mut usize) -> *const u8,
@@ -108,7 +108,7 @@ impl LsmDatabase {
         true
     }
 
-    /// A property of the database as the library tells it, or `None` where it has no such property.
+    /// A property of the database as the library tells it, or `None` if it has no such property.
     pub(crate) fn property(&self, name: &str) -> Option<String> {
         let name = CString::new(name).ok()?;
         // SAFETY: the database is open; the text that is returned is ours to free.
@@ -169,7 +169,7 @@ fn classify(text: String) -> Error {
         "Operation failed. Try again",
         "Operation aborted",
     ];
-    // The subcode of a status stands behind its code.
+    // The subcode of a status follows its code.
     const DEADLOCK: &str = "Resource busy: Deadlock";
     const FULL: [&str; 3] = [
         "No space left on device",

@@ -121,10 +121,10 @@ impl ValueType {
     }
 }
 
-/// A value of a row, text and bytes where they lie.
+/// A value of a row, text and bytes where they are.
 ///
 /// # Errors
-/// A type that the contract has not.
+/// A type that the contract does not have.
 pub(super) fn datum(value: &Wire, value_type: ValueType) -> Result<Datum<'_>> {
     match value {
         Wire::NULL => Ok(Datum::Null),
@@ -232,7 +232,7 @@ fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
-/// The date so many days after 1970-01-01: `civil_from_days` of the same source.
+/// The date this many days after 1970-01-01: `civil_from_days` of the same source.
 fn date_of(days: i64) -> (i64, i64, i64) {
     let days = days + 719_468;
     let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));

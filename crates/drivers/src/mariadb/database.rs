@@ -185,7 +185,7 @@ fn setup(knobs: &MariaDbKnobs) -> String {
     format!("SET SESSION {}", set.join(", SESSION "))
 }
 
-/// One variable of the server; `None` where it has none of that name.
+/// One variable of the server; `None` if it has none of that name.
 fn variable(connection: &mut Conn, name: &str) -> Result<Option<String>> {
     let statement = format!("SHOW GLOBAL VARIABLES LIKE '{name}'");
     let found: Option<(String, String)> =

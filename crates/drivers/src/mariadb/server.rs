@@ -81,7 +81,7 @@ pub(super) struct PrivateServer {
 }
 
 impl PrivateServer {
-    /// The folder that holds `bin` or `sbin`, where messages and plugins lie too.
+    /// The folder that holds `bin` or `sbin`, where messages and plugins are too.
     fn base(&self) -> Option<&Path> {
         self.program.parent().and_then(Path::parent)
     }
@@ -114,7 +114,7 @@ impl Service for PrivateServer {
 
     fn make(&self, spec: &OpenSpec<'_>) -> Result<Vec<Command>> {
         settings::levels(spec.durability, spec.knobs)?;
-        // Whoever reaches the socket, which lies in the data, is root of the server.
+        // Whoever reaches the socket, which is in the data, is root of the server.
         let mut folders = Command::new("mkdir");
         folders
             .args(["-p", "-m", "700"])
@@ -147,7 +147,7 @@ impl Service for PrivateServer {
             .arg("--no-defaults")
             .args(self.base_option())
             .arg(format!("--datadir={}", spec.directory.join(DATA).display()))
-            // Both lie in the data folder, where the server goes, so that no path is too long.
+            // Both are in the data folder, where the server goes, so that no path is too long.
             .args([
                 format!("--socket={SOCKET}"),
                 "--pid-file=server.pid".to_owned(),

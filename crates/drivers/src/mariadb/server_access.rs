@@ -36,7 +36,7 @@ pub(super) fn instance_folder(directory: &Path) -> Option<&Path> {
 /// A server to connect to, and the schema in it.
 #[derive(Clone)]
 pub(super) enum ServerAccess {
-    /// The private instance in whose data folder the socket lies, and the schema in it.
+    /// The private instance in whose data folder the socket is, and the schema in it.
     Private(PathBuf, String),
     /// A server of the user's.
     External(Box<ExternalServer>),

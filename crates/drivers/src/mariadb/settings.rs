@@ -35,7 +35,7 @@ impl Storage {
 /// Returns the server's variables for a level.
 ///
 /// # Errors
-/// [`Error::Unsupported`] where it has not the level, or not with these knobs.
+/// [`Error::Unsupported`] if it does not have the level, or not with these knobs.
 pub(super) fn levels(
     durability: Durability,
     knobs: &ParameterValues,

@@ -81,7 +81,7 @@ impl Column {
         self.size = size;
     }
 
-    /// The buffer to bind it to; `None` where its size is not known.
+    /// The buffer to bind it to; `None` if its size is not known.
     pub(super) fn binding(&mut self) -> Option<ColumnBinding> {
         let has_size = (1..=LONGEST_BOUND).contains(&self.size);
         let room = match self.column_type {

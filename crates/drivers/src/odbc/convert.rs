@@ -60,7 +60,7 @@ fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
-/// The date so many days after 1970-01-01: `civil_from_days` of the same source.
+/// The date this many days after 1970-01-01: `civil_from_days` of the same source.
 fn date_of(days: i64) -> (i64, i64, i64) {
     let days = days + 719_468;
     let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
@@ -76,7 +76,7 @@ fn date_of(days: i64) -> (i64, i64, i64) {
 pub(super) fn write_decimal(out: &mut Vec<u8>, units: i64, scale: u8) {
     let mut digits = [b'0'; 40];
     let (mut rest, mut first) = (units.unsigned_abs(), digits.len());
-    // One digit at least stands before the point.
+    // One digit at least is before the point.
     while rest > 0 || digits.len() - first <= usize::from(scale) {
         first -= 1;
         digits[first] = b'0' + (rest % 10) as u8;

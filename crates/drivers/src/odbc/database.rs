@@ -27,7 +27,7 @@ impl OdbcDatabase {
     /// Connects, checks the level, and takes the schema that is ours.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for a level that it has not as it is set; whatever it says.
+    /// [`Error::Unsupported`] for a level that it does not have as it is set; whatever it says.
     pub(super) fn open(
         source: &DataSource,
         info: &SourceInfo,

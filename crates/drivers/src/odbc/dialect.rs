@@ -44,7 +44,7 @@ pub(super) struct DialectProfile {
     pub(super) native_errors: NativeErrors,
     pub(super) binding_options: BindingOptions,
     pub(super) keys: Keys,
-    /// The settings of a level; `None` where the data source does not have it.
+    /// The settings of a level; `None` if the data source does not have it.
     pub(super) durability_settings: fn(Durability) -> Option<DurabilitySettings>,
     /// Brings what is committed to storage, where a statement can that acts on the database which
     /// is ours and no other: those of servers write out what all their users have.
@@ -65,7 +65,7 @@ pub(super) struct Keys {
     pub(super) begin_write: Option<&'static str>,
     /// The lock of a row that a write transaction reads.
     lock: RowLock,
-    /// How a query ends after so many rows.
+    /// How a query ends after this many rows.
     paging: Paging,
 }
 

@@ -75,7 +75,7 @@ symbols! {
 pub(super) struct Manager {
     pub(super) functions: Functions,
     environment: Handle,
-    /// It is not unloaded, for the functions lie in it.
+    /// It is not unloaded, for the functions are in it.
     _library: Library,
 }
 
@@ -103,7 +103,7 @@ pub(super) fn is_success(code: ReturnCode) -> bool {
 /// The driver manager of this machine.
 ///
 /// # Errors
-/// One line that names the package, where there is none.
+/// One line that names the package, if there is none.
 pub(super) fn manager() -> Result<&'static Manager> {
     static LOADED: FileCache<Manager> = FileCache::new();
     static FOUND: OnceLock<Option<std::path::PathBuf>> = OnceLock::new();

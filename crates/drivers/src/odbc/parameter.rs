@@ -11,7 +11,7 @@ const NULL: Length = -1;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ParameterKind {
     Number,
-    /// With so many digits behind the point.
+    /// With this many digits behind the point.
     Decimal(u8),
     Text,
     Bytes,

@@ -27,7 +27,7 @@ enum SchemaState {
     Foreign,
 }
 
-/// Checks that what lies in the place of our schema is ours, or that nothing does.
+/// Checks that what is in the place of our schema is ours, or that nothing is there.
 ///
 /// # Errors
 /// [`Error::Unsupported`] where it is another's, or where it must be made by the user.
@@ -128,7 +128,7 @@ fn all(connection: &Connection, statements: &[&str]) -> Result<()> {
         .try_for_each(|statement| connection.execute(statement))
 }
 
-/// What lies in the place of our schema, and is nobody else's.
+/// What is in the place of our schema, and is nobody else's.
 fn found(
     connection: &Connection,
     profile: &DialectProfile,

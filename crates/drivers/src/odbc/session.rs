@@ -46,7 +46,7 @@ impl TransactionIsolation {
     }
 }
 
-/// One worker's session over a database. Its statements stand before the connection, so that they
+/// One worker's session over a database. Its statements are before the connection, so that they
 /// go first.
 pub(super) struct OdbcSession {
     pub(super) open: Option<Mode>,

@@ -13,14 +13,14 @@ use trueput_engine::{Datum, Error, Result};
 
 const NTS: i32 = -3;
 const CLOSE: u16 = 0;
-/// Rows of so many columns need no memory of their own.
+/// Rows of this many columns need no memory of their own.
 const COLUMNS: usize = 32;
 
 /// A statement as a driver takes it: parameters are `?`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct StatementText {
     pub(super) text: String,
-    /// For each `?`, which parameter it is, from 0; `None` where they stand in turn.
+    /// For each `?`, which parameter it is, from 0; `None` if they are in turn.
     pub(super) order: Option<Vec<usize>>,
     /// Whether it changes nothing.
     pub(super) is_reading: bool,
@@ -144,7 +144,7 @@ impl PreparedStatement {
             let Some(binding) = column.binding() else {
                 break;
             };
-            // SAFETY: the buffer lies on the heap for as long as the statement does, and is as long
+            // SAFETY: the buffer is on the heap for as long as the statement does, and is as long
             // as is said.
             let code = unsafe {
                 (self.manager.functions.BindCol)(
@@ -183,7 +183,7 @@ impl PreparedStatement {
                 continue;
             }
             let binding = slot.binding(self.binding_options);
-            // SAFETY: the buffer lies on the heap for as long as the statement does, or until the
+            // SAFETY: the buffer is on the heap for as long as the statement does, or until the
             // parameter is bound anew, and is as long as is said.
             let code = unsafe {
                 (self.manager.functions.BindParameter)(
@@ -289,12 +289,12 @@ impl PreparedStatement {
         }
     }
 
-    /// Fetches what is not bound of the row that the statement stands on.
+    /// Fetches what is not bound of the row that the statement is on.
     fn get_unbound(&mut self, connection: &Connection) -> Result<()> {
         let (handle, get) = (self.handle, self.manager.functions.GetData);
         for (index, column) in self.columns.iter_mut().enumerate() {
             let got = column.get(|c_type, at, room, indicator| {
-                // SAFETY: the statement stands on a row, and the buffer is as long as is said.
+                // SAFETY: the statement is on a row, and the buffer is as long as is said.
                 unsafe { get(handle, number(index), c_type, at, room, indicator) }
             });
             if !got {

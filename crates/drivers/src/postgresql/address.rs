@@ -149,7 +149,7 @@ fn folder_of<'a>(
             }
             // It is asked for when the server wants it.
             Some(("password" | PASSWORD_FILE, _)) => {}
-            // What stands behind a name may be secret.
+            // What follows a name may be secret.
             Some((name, _)) => return Err(format!("has the option '{name}', which is not known")),
             None => return Err("has an option without a value".to_owned()),
         }
@@ -157,7 +157,7 @@ fn folder_of<'a>(
     Ok(found)
 }
 
-/// A host and its port; `None` where that is no number. An address of IPv6 stands in brackets.
+/// A host and its port; `None` if that is no number. An address of IPv6 is in brackets.
 fn split_port(host: &str) -> Option<(&str, u16)> {
     let (name, port) = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((name, rest)) => (name, rest.strip_prefix(':').unwrap_or(rest)),

@@ -44,7 +44,7 @@ impl PostgresqlDatabase {
     /// Opens a database of the private server that runs in its folder.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for a level that it has not; whatever the server says.
+    /// [`Error::Unsupported`] for a level that it does not have; whatever the server says.
     pub fn private(spec: &OpenSpec<'_>) -> Result<Self> {
         let durability_settings = DurabilitySettings::of(&spec.knobs.into(), spec.durability)?;
         let (folder, schema) = instance::of(spec.directory)?;
@@ -58,8 +58,8 @@ impl PostgresqlDatabase {
     /// Opens the schema that is ours of a user's server.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for a level that the server has not as it is set, and for a schema of
-    /// our name that is not ours; whatever the server says.
+    /// [`Error::Unsupported`] for a level that the server does not have as it is set, and for a
+    /// schema of our name that is not ours; whatever the server says.
     pub fn external(address: &Address, spec: &OpenSpec<'_>) -> Result<Self> {
         let durability_settings = external_schema::durability_settings(spec.durability)?;
         let opened = Self::open(

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 use trueput_engine::EngineEvent;
 
-/// The checkpoints of which this log tells since then; `None` where there is no log. Its times are
+/// The checkpoints of which this log tells since then; `None` if there is no log. Its times are
 /// in UTC, as the driver has it.
 pub(super) fn since(log: &Path, since: SystemTime) -> Option<Vec<EngineEvent>> {
     let text = std::fs::read(log).ok()?;

@@ -109,7 +109,7 @@ pub(super) fn take(connection: &mut Connection, address: &Address, directory: &P
     )
 }
 
-/// The mark of the database that the schema holds; `None` where there is no schema.
+/// The mark of the database that the schema holds; `None` if there is no schema.
 fn mark_of(connection: &mut Connection, address: &Address) -> Result<Option<String>> {
     let statement = format!(
         "SELECT coalesce(obj_description(oid, 'pg_namespace'), '') AS comment \

@@ -1,4 +1,4 @@
-//! Where PostgreSQL's programs lie, and which version a server is.
+//! Where PostgreSQL's programs are, and which version a server is.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -45,7 +45,7 @@ fn number_in(folder: &Path) -> u32 {
         .unwrap_or_default()
 }
 
-/// Returns the folder of `pg_config`, which lies beside the other programs. It is not asked:
+/// Returns the folder of `pg_config`, which is beside the other programs. It is not asked:
 /// looking for an engine runs nothing.
 fn configured(path: &std::ffi::OsStr) -> impl Iterator<Item = PathBuf> {
     std::env::split_paths(path).filter_map(|folder| {
@@ -57,7 +57,7 @@ fn configured(path: &std::ffi::OsStr) -> impl Iterator<Item = PathBuf> {
 /// The program beside a server that makes instances of it.
 ///
 /// # Errors
-/// [`Error::Engine`], where there is none.
+/// [`Error::Engine`], if there is none.
 pub(super) fn initdb(server: &Path) -> Result<PathBuf> {
     let initdb = server.with_file_name("initdb");
     match initdb.is_file() {

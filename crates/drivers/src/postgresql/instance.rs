@@ -24,7 +24,7 @@ pub(super) struct Instance {
 /// the folder's own instance, or that of the folder above it.
 ///
 /// # Errors
-/// [`Error::Engine`], where there is none.
+/// [`Error::Engine`], if there is none.
 pub(super) fn of(directory: &Path) -> Result<(&Path, String)> {
     let is_instance = |folder: &&Path| folder.join(COMPLETE_MARKER).exists();
     if is_instance(&directory) {

@@ -70,7 +70,7 @@ impl<'a> RowColumns<'a> {
     /// The bytes of the next column; `None` for NULL.
     ///
     /// # Errors
-    /// [`Error::Engine`], where there is none.
+    /// [`Error::Engine`], if there is none.
     pub fn next_column(&mut self) -> Result<Option<&'a [u8]>> {
         let (size, rest) = self
             .rest

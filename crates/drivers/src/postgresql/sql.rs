@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use trueput_engine::sql::{RowVisitor, Statement};
 use trueput_engine::{Datum, Dialect, Result, Sql};
 
-/// Rows of so many columns need no memory of their own.
+/// Rows of this many columns need no memory of their own.
 const COLUMNS: usize = 32;
 
 impl Sql for PostgresqlSession {
@@ -100,7 +100,7 @@ impl PostgresqlSession {
     }
 }
 
-/// Shows a row to the visitor where it lies.
+/// Shows a row to the visitor where it is.
 fn show(
     row: &[u8],
     types: &[u32],

@@ -108,7 +108,7 @@ fn encode_array(out: &mut Vec<u8>, numbers: &[i64], of_type: u32) -> Result<()> 
 }
 
 /// A NUMERIC is its digits to the base of 10,000, the weight of the first, the sign, and how many
-/// decimal digits stand behind the point.
+/// decimal digits follow the point.
 fn encode_numeric(out: &mut Vec<u8>, units: i64, scale: u8) {
     // Behind the point there is a whole number of such digits.
     let behind =
@@ -198,7 +198,7 @@ fn decode_numeric(bytes: &[u8]) -> Result<Datum<'static>> {
         let power = |exponent: i32| 10_i128.checked_pow(exponent.unsigned_abs());
         let part = match exponent >= 0 {
             true => power(exponent).and_then(|power| digit.checked_mul(power)),
-            // What stands behind the scale is zeros.
+            // What follows the scale is zeros.
             false => Some(power(exponent).map_or(0, |power| digit / power)),
         };
         let sum = part.and_then(|part| units.checked_add(part));

@@ -1,6 +1,6 @@
 //! A connection to a server, in version 3 of the frontend/backend protocol (PostgreSQL
 //! documentation, chapter "Frontend/Backend Protocol"). One thread sends and waits: no task, no
-//! runtime and no copy of a row stands between the workload and the socket.
+//! runtime and no copy of a row is between the workload and the socket.
 
 mod authentication;
 mod connect;
@@ -403,7 +403,7 @@ impl Connection {
         }
     }
 
-    /// The next message: its tag, and where its body lies until the one after is asked for.
+    /// The next message: its tag, and where its body is until the one after is asked for.
     fn next(&mut self) -> Result<(u8, Range<usize>)> {
         self.need(5)?;
         let start = self.unread.start;
@@ -420,7 +420,7 @@ impl Connection {
         Ok((tag, start + 5..start + whole))
     }
 
-    /// Reads until so many bytes are unread.
+    /// Reads until this many bytes are unread.
     fn need(&mut self, bytes: usize) -> Result<()> {
         if self.unread.len() >= bytes {
             return Ok(());

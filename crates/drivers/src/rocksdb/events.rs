@@ -8,7 +8,7 @@ use trueput_engine::EngineEvent;
 const MARK: &str = "EVENT_LOG_v1 ";
 
 /// Flushes and compactions of a database in this folder since then, from `LOG` and from the
-/// `LOG.old.…` that each opening leaves; `None` where there is no such file.
+/// `LOG.old.…` that each opening leaves; `None` if there is no such file.
 pub(crate) fn since(directory: &Path, since: SystemTime) -> Option<Vec<EngineEvent>> {
     let entries = std::fs::read_dir(directory).ok()?;
     let logs = entries.flatten().filter(|entry| {
@@ -54,7 +54,7 @@ fn event(line: &str) -> Option<EngineEvent> {
     })
 }
 
-/// What stands behind a name in RocksDB's JSON, which it writes as `"name": value`.
+/// What follows a name in RocksDB's JSON, which it writes as `"name": value`.
 fn behind<'l>(json: &'l str, name: &str) -> Option<&'l str> {
     let at = json.find(&format!("\"{name}\":"))?;
     Some(json[at + name.len() + 3..].trim_start())

@@ -125,7 +125,7 @@ impl RocksDbLibrary {
     pub(super) fn version(&self) -> Result<String> {
         // SAFETY: see `of`; `true` asks for the patch number too.
         let version = unsafe { (self.version)(true) };
-        // A version is short, so the text lies in the struct, which has moved since.
+        // A version is short, so the text is in the struct, which has moved since.
         let text = version
             .short
             .get(..version.length)

@@ -92,7 +92,7 @@ impl Connection {
         })
     }
 
-    /// The first column of the first row, an integer or a text; `None` where there is no row.
+    /// The first column of the first row, an integer or a text; `None` if there is no row.
     pub(super) fn query(&self, sql: &str) -> Result<Option<Value>> {
         let statement = self.prepare(sql)?;
         let row = statement.step();
@@ -271,13 +271,13 @@ impl Statement {
         }
     }
 
-    /// A column of the current row, where it lies in SQLite's memory.
+    /// A column of the current row, where it is in SQLite's memory.
     ///
     /// # Safety
-    /// The statement stands on a row, and is neither stepped nor reset during `'v`.
+    /// The statement is on a row, and is neither stepped nor reset during `'v`.
     #[inline]
     pub(super) unsafe fn blob<'v>(&self, column: c_int) -> &'v [u8] {
-        // SAFETY: the statement stands on a row; the blob is asked for before its length, as SQLite
+        // SAFETY: the statement is on a row; the blob is asked for before its length, as SQLite
         // demands; an empty one is null.
         unsafe {
             let data: *const u8 = (self.api.sqlite3_column_blob)(self.handle, column).cast();
@@ -338,16 +338,16 @@ impl Statement {
         unsafe { (self.api.sqlite3_stmt_readonly)(self.handle) != 0 }
     }
 
-    /// A column of the current row, text and bytes where they lie in SQLite's memory.
+    /// A column of the current row, text and bytes where they are in SQLite's memory.
     ///
     /// # Errors
-    /// A type that the contract has not, or text that is no UTF-8.
+    /// A type that the contract does not have, or text that is no UTF-8.
     ///
     /// # Safety
     /// As [`Statement::blob`].
     #[inline]
     pub(super) unsafe fn datum<'v>(&self, column: c_int) -> Result<Datum<'v>> {
-        // SAFETY: the statement stands on a row; the rest is the caller's promise. A blob's bytes
+        // SAFETY: the statement is on a row; the rest is the caller's promise. A blob's bytes
         // are also a text's: the database is in UTF-8.
         unsafe {
             match (self.api.sqlite3_column_type)(self.handle, column) {
@@ -370,7 +370,7 @@ impl Statement {
 
     /// A column of the current row: an integer as such, everything else as text.
     fn value(&self, column: c_int) -> Value {
-        // SAFETY: the statement stands on a row; text ends in a zero byte and is copied at once.
+        // SAFETY: the statement is on a row; text ends in a zero byte and is copied at once.
         unsafe {
             if (self.api.sqlite3_column_type)(self.handle, column) == ffi::SQLITE_INTEGER {
                 return Value::Integer((self.api.sqlite3_column_int64)(self.handle, column));

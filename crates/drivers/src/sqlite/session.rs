@@ -14,7 +14,7 @@ use trueput_engine::{
 /// Directions times three kinds of each end.
 const SCANS: usize = 2 * 3 * 3;
 
-/// One worker's session over a database. The statements stand before the connection, so that they
+/// One worker's session over a database. The statements are before the connection, so that they
 /// are finalized before it is closed.
 pub(super) struct SqliteSession<'d> {
     pub(super) open: Option<Mode>,
@@ -53,7 +53,7 @@ impl<'d> SqliteSession<'d> {
             put: connection.prepare(put)?,
             delete: connection.prepare("DELETE FROM record WHERE key = ?1")?,
             scans: std::array::from_fn(|_| None),
-            // A statement that stands on a row holds a read transaction: the table's own entry is a
+            // A statement that is on a row holds a read transaction: the table's own entry is a
             // row that is always there. So a read needs no BEGIN and no COMMIT, and its snapshot is
             // that of its beginning, not of its first get.
             snapshot: connection.prepare("SELECT 1 FROM sqlite_schema")?,
@@ -97,7 +97,7 @@ fn show(statement: &Statement, visitor: &mut RecordVisitor<'_>) -> std::result::
         match statement.step() {
             ffi::SQLITE_ROW => {
                 shown += 1;
-                // SAFETY: the statement stands on a row until its next step.
+                // SAFETY: the statement is on a row until its next step.
                 let (key, value) = unsafe { (statement.blob(0), statement.blob(1)) };
                 if visitor(key, value).is_break() {
                     return Ok(shown);
@@ -134,7 +134,7 @@ impl Session for SqliteSession<'_> {
         self.connection.check(unsafe { self.get.bind(1, key) })?;
         let code = self.get.step();
         if code == ffi::SQLITE_ROW {
-            // SAFETY: the statement stands on a row until it is reset below.
+            // SAFETY: the statement is on a row until it is reset below.
             visitor(unsafe { self.get.blob(0) });
         }
         let outcome = match code {

@@ -52,7 +52,7 @@ fn usual_journal_mode(durability: Durability) -> &'static str {
     }
 }
 
-/// Returns the value of `PRAGMA synchronous` for a level under a journal mode; `None` where the two
+/// Returns the value of `PRAGMA synchronous` for a level under a journal mode; `None` if the two
 /// do not go together.
 pub(super) fn synchronous(durability: Durability, journal_mode: &str) -> Option<SynchronousMode> {
     let is_log = journal_mode == "wal";
@@ -73,7 +73,7 @@ pub(super) fn synchronous(durability: Durability, journal_mode: &str) -> Option<
 /// The journal's mode and how it is flushed, for a level with this knob.
 ///
 /// # Errors
-/// [`Error::Unsupported`] where sqlite has not the level, or not in the mode that a knob chose.
+/// [`Error::Unsupported`] if sqlite does not have the level, or not in the mode that a knob chose.
 pub(super) fn journal(
     durability: Durability,
     asked: JournalMode,

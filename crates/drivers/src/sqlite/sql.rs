@@ -47,7 +47,7 @@ impl SqliteSession<'_> {
             }
             row.clear();
             for column in 0..columns {
-                // SAFETY: the statement stands on a row until its next step, before which the row's
+                // SAFETY: the statement is on a row until its next step, before which the row's
                 // data are looked at for the last time.
                 row.push(unsafe { prepared.datum(column) }?);
             }

@@ -148,7 +148,7 @@ fn table(knobs: &WiredTigerKnobs) -> Vec<String> {
     settings
 }
 
-/// The extension with the compressor that is asked for, where it lies beside the library; where it
+/// The extension with the compressor that is asked for, where it is beside the library; where it
 /// does not, the compressor is in the library, or WiredTiger says that it knows none of that name.
 fn compressor(knobs: &WiredTigerKnobs, library: &Path) -> Option<String> {
     let name = knobs.block_compressor;

@@ -75,7 +75,7 @@ impl WiredTigerDatabase {
         }
     }
 
-    /// The connection's statistics, without those that stand at 0 for parts that are not in use.
+    /// The connection's statistics, without those that are at 0 for parts that are not in use.
     fn statistics(&self) -> Result<BTreeMap<String, Value>> {
         let mut found: BTreeMap<String, Value> = BTreeMap::new();
         if self.has_statistics {
@@ -86,7 +86,7 @@ impl WiredTigerDatabase {
         Ok(found)
     }
 
-    /// Returns the metadata of an object; an empty text where there is none.
+    /// Returns the metadata of an object; an empty text if there is none.
     fn metadata(&self, object: &CStr) -> Result<String> {
         let mut found = String::new();
         let context = (&raw mut found).cast();
@@ -119,7 +119,7 @@ unsafe extern "C" fn keep_text(context: *mut c_void, text: *const c_char) {
     *found = text.to_string_lossy().into_owned();
 }
 
-/// Returns the use of the cache so far, by the connection's statistics; `None` where those are off.
+/// Returns the use of the cache so far, by the connection's statistics; `None` if those are off.
 fn cache_use(statistics: &BTreeMap<String, Value>) -> Option<CacheUse> {
     let number = |name: &str| match statistics.get(name) {
         Some(Value::Integer(number)) => u64::try_from(*number).ok(),
@@ -180,7 +180,7 @@ impl Database for WiredTigerDatabase {
         Ok(counters)
     }
 
-    /// By the connection's statistics; `None` where they are off. A page that is read to be changed
+    /// By the connection's statistics; `None` if they are off. A page that is read to be changed
     /// is an ask like any other.
     fn count_cache(&self) -> Result<Option<CacheCount<'_>>> {
         CacheCount::of_counters(CacheScope::Process, || Ok(cache_use(&self.statistics()?)))

@@ -62,7 +62,7 @@ impl<'d> WiredTigerSession<'d> {
 
     /// Goes to the first record of all in this direction.
     fn seek_end(&mut self, direction: Direction) -> Result<bool> {
-        // SAFETY: as for `step`. A cursor that stands nowhere steps to the first or last record.
+        // SAFETY: as for `step`. A cursor that is nowhere steps to the first or last record.
         self.check(unsafe { (self.api.shim.reset)(self.handle) })?;
         self.step(direction)
     }
@@ -78,7 +78,7 @@ impl OrderedCursor for WiredTigerSession<'_> {
             return self.seek_end(direction);
         };
         if key.is_empty() {
-            // There is no empty key: every record lies above it, none below.
+            // There is no empty key: every record is above it, none below.
             return match direction {
                 Direction::Forward => self.seek_end(direction),
                 Direction::Backward => Ok(false),
@@ -91,7 +91,7 @@ impl OrderedCursor for WiredTigerSession<'_> {
         if !self.found(code)? {
             return Ok(false);
         }
-        // It stands on the key, or on a neighbour on either side.
+        // It stands on the key, or on a neighbor on either side.
         let inside = match (side.cmp(&0), direction) {
             (Ordering::Equal, _) => matches!(bound, Bound::Included(_)),
             (Ordering::Less, Direction::Backward) | (Ordering::Greater, Direction::Forward) => true,
@@ -121,7 +121,7 @@ impl OrderedCursor for WiredTigerSession<'_> {
     fn record(&self) -> Result<(&[u8], &[u8])> {
         let mut key = BorrowedSlice::EMPTY;
         let mut value = BorrowedSlice::EMPTY;
-        // SAFETY: as for `step`; the cursor stands on a record, and the rest can be written.
+        // SAFETY: as for `step`; the cursor is on a record, and the rest can be written.
         self.check(unsafe {
             (self.api.shim.record)(
                 self.handle,
@@ -131,7 +131,7 @@ impl OrderedCursor for WiredTigerSession<'_> {
                 &raw mut value.length,
             )
         })?;
-        // SAFETY: both lie in the cursor until it moves, for which `self` must not be borrowed.
+        // SAFETY: both are in the cursor until it moves, for which `self` must not be borrowed.
         Ok(unsafe { (key.bytes(), value.bytes()) })
     }
 }
@@ -189,7 +189,7 @@ impl Session for WiredTigerSession<'_> {
         };
         let found = self.found(code)?;
         if found {
-            // SAFETY: it lies in the cursor until that moves or the transaction ends; the session
+            // SAFETY: it is in the cursor until that moves or the transaction ends; the session
             // is borrowed, so neither happens before the visitor is done.
             visitor(unsafe { value.bytes() });
         }

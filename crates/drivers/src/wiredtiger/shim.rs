@@ -164,7 +164,7 @@ fn version(exported: &ExportedFunctions) -> [c_int; 3] {
     numbers
 }
 
-/// Returns the error where there is no shim at all.
+/// Returns the error if there is no shim at all.
 pub(super) fn missing(library: &Path) -> Option<Error> {
     let is_beside = library.with_file_name(SHIMS.system).is_file();
     (!is_beside && SHIMS.run().is_empty()).then(|| {

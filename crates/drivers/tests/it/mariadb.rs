@@ -30,7 +30,7 @@ const SAMPLE: Sample = Sample {
     unknown_table: "nowhere' doesn't exist",
 };
 
-/// Says why, and that the test is skipped, where there is no server.
+/// Says why, and that the test is skipped, if there is no server.
 fn is_missing() -> bool {
     let built = MARIADB.build();
     if let Err(why) = &built {

@@ -10,7 +10,7 @@ static MDBX: Mdbx = Mdbx::new();
 
 const LEVELS: [Durability; 3] = [Durability::Sync, Durability::Async, Durability::Process];
 
-/// Whether there is a libmdbx; says so where there is none.
+/// Whether there is a libmdbx; says so if there is none.
 fn is_here() -> bool {
     let found = !MDBX.found().is_empty();
     if !found {

@@ -9,7 +9,7 @@ use trueput_engine::{Durability, Engine, Error, Mode, Value};
 
 static ROCKSDB: RocksDb = RocksDb::new();
 
-/// Whether there is a library to test; says so where there is none.
+/// Whether there is a library to test; says so if there is none.
 fn is_there() -> bool {
     let there = !ROCKSDB.found().is_empty();
     if !there {

@@ -363,7 +363,7 @@ fn a_killed_process_leaves_a_prefix_where_the_log_is_buffered() {
 }
 
 /// Where each record of a log file ends, the header of the file first. A record begins with its
-/// length, and the next one stands at a multiple of 128 bytes.
+/// length, and the next one is at a multiple of 128 bytes.
 fn ends_of_records(log: &[u8]) -> Vec<usize> {
     let mut ends = Vec::new();
     let mut at = 0;

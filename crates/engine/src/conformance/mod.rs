@@ -30,8 +30,8 @@ const STUCK_LIMIT: u32 = 2;
 /// Runs every check that applies to an engine at a level, each on a fresh database in a subfolder
 /// of `directory`, which exists; the subfolders are made and removed here.
 ///
-/// A check that a capability rules out is left out of the list. Where the engine has not the level
-/// at all, the list is that one failed check. A panic in the engine is a failed check.
+/// A check that a capability rules out is left out of the list. If the engine does not have the
+/// level at all, the list is that one failed check. A panic in the engine is a failed check.
 #[must_use]
 pub fn run(
     engine: &dyn Engine,

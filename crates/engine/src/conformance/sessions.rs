@@ -103,7 +103,7 @@ fn current(session: &mut dyn Session) -> crate::Result<u64> {
         .map_or(0, u64::from_le_bytes))
 }
 
-/// The counter stands at the number of increments that were acknowledged.
+/// The counter is at the number of increments that were acknowledged.
 fn counted(database: &dyn Database, acknowledged: u64) -> Outcome<()> {
     let mut session = database.session().at("session")?;
     let found = read(session.as_mut(), current)?;

@@ -40,7 +40,7 @@ pub fn redact_message(message: &str, words: &[String]) -> String {
 /// A word of a command line as it may be recorded.
 #[must_use]
 pub fn redact(word: &str) -> String {
-    // A list of engines is one word, and an address stands behind its engine's name.
+    // A list of engines is one word, and an address follows its engine's name.
     let shown = |part: &str| {
         let name = part.split_once('@').map(|(name, _)| name);
         let start = match name {

@@ -12,7 +12,7 @@ pub fn attributes(text: &str) -> impl Iterator<Item = &str> {
     parts(text, ';')
 }
 
-/// A text's parts between separators that do not stand in braces; within those `}}` is a brace.
+/// A text's parts between separators that are not in braces; within those `}}` is a brace.
 pub(super) fn parts(text: &str, separator: char) -> impl Iterator<Item = &str> {
     let mut rest = Some(text);
     std::iter::from_fn(move || {
@@ -72,7 +72,7 @@ pub(super) fn split(text: &str) -> Option<AddressParts> {
 fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let is_word = SECRET_WORDS.iter().any(|word| name.contains(word));
-    // A misspelled one is no less a secret. What stands before it may be another's value.
+    // A misspelled one is no less a secret. What is before it may be another's value.
     let last = name.rsplit([' ', '%', '_']).next().unwrap_or(&name);
     is_word || nearest(last, ["password", "passwd"]).is_some()
 }
@@ -113,7 +113,7 @@ fn split_password(text: &str) -> Option<(String, &str)> {
     // A password may hold an @, a / or a ? that was not escaped.
     let odd = || rest[..end].contains(':').then(|| rest.rfind('@')).flatten();
     let at = match rest[..end].rfind('@') {
-        // Of several, the last one stands before the host, whatever stands between them.
+        // Of several, the last one is before the host, whatever is between them.
         Some(at) if rest[..at].contains(':') => rest.rfind('@').unwrap_or(at),
         Some(at) => at,
         None => odd()?,
@@ -153,7 +153,7 @@ pub(super) fn torn(text: &str) -> Option<String> {
 /// What schemes of addresses are called.
 pub(super) const SCHEMES: [&str; 5] = ["postgres", "postgresql", "mysql", "mariadb", "odbc"];
 
-/// Whether what stands before `://` ends with the name of a scheme; it may begin with an option's
+/// Whether what is before `://` ends with the name of a scheme; it may begin with an option's
 /// name and an engine's.
 fn is_scheme(text: &str) -> bool {
     !text.contains(':') && SCHEMES.iter().any(|known| text.ends_with(known))
@@ -177,7 +177,7 @@ pub(super) fn secret_name(text: &str) -> Option<usize> {
     None
 }
 
-/// A text that was to be an address, without whatever in it could be a password; `None` where
+/// A text that was to be an address, without whatever in it could be a password; `None` if
 /// nothing could. It hides too much rather than too little.
 pub(super) fn masked(text: &str) -> Option<String> {
     match secret_name(text) {
@@ -190,7 +190,7 @@ pub(super) fn masked(text: &str) -> Option<String> {
     }
 }
 
-/// A text without what stands between a user's colon and an @, or behind the colon to the end.
+/// A text without what is between a user's colon and an @, or behind the colon to the end.
 fn without_user(text: &str) -> Option<String> {
     if let Some((scheme, rest)) = text.split_once("://")
         && SCHEMES.contains(&scheme)

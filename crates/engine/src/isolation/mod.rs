@@ -24,7 +24,7 @@ use trueput_record::trial::Settings;
 /// What an engine showed in every schedule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
-    /// What its driver states; `None` where it states nothing.
+    /// What its driver states; `None` if it states nothing.
     pub stated: Option<Isolation>,
     /// One for each schedule, by phenomenon; none where the engine keeps no records.
     pub observations: Vec<Observation>,
@@ -82,7 +82,7 @@ impl Report {
         self.observations.iter().filter(of_it)
     }
 
-    /// The strongest level that nothing refuted; `None` where even the weakest is, or nothing was
+    /// The strongest level that nothing refuted; `None` if even the weakest is, or nothing was
     /// observed.
     #[must_use]
     pub fn strongest(&self) -> Option<Isolation> {
@@ -134,7 +134,7 @@ impl Report {
 }
 
 /// Everything that an engine's [`Engine::isolation_knobs`] can be set to together, the defaults
-/// first; just the defaults where it has none. What an engine refuses is among them.
+/// first; just the defaults if it has none. What an engine refuses is among them.
 #[must_use]
 pub fn settings(engine: &dyn Engine) -> Vec<Settings> {
     let mut all = vec![Settings::new()];
@@ -258,7 +258,7 @@ fn run_one(
 }
 
 /// Puts x and y of every schedule, and between the letters so many records that the keys of a
-/// schedule lie on four pages: an engine that locks pages must not seem to lock records or ranges.
+/// schedule are on four pages: an engine that locks pages must not seem to lock records or ranges.
 fn fill(database: &dyn Database, schedules: usize, longest: usize) -> Outcome<()> {
     const FILLERS: u8 = 100;
     let mut session = database.session().at("session")?;

@@ -40,7 +40,7 @@ pub enum Key {
 impl Key {
     pub const ALL: [Self; 4] = [Self::X, Self::Y, Self::P, Self::Q];
 
-    /// Its bytes in the schedule of this number. Those of different letters lie pages apart.
+    /// Its bytes in the schedule of this number. Those of different letters are pages apart.
     pub fn bytes(self, schedule: usize) -> Vec<u8> {
         let (letter, last) = match self {
             Self::X => ('f', 'x'),
@@ -51,7 +51,7 @@ impl Key {
         format!("{letter}{schedule:03}{last}").into_bytes()
     }
 
-    /// The ends of a range that holds this key of the schedule and no other. No record lies in it
+    /// The ends of a range that holds this key of the schedule and no other. No record is in it
     /// that transactions could both lock.
     fn surroundings(self, schedule: usize) -> (Vec<u8>, Vec<u8>) {
         let key = self.bytes(schedule);
@@ -80,7 +80,7 @@ pub enum Step {
     Abort,
 }
 
-/// A value that was read; `None` where the record was not there.
+/// A value that was read; `None` if the record was not there.
 pub type ReadValue = Option<u8>;
 
 /// How a transaction ended.
@@ -125,7 +125,7 @@ impl History {
         self.reads.iter().filter_map(of).collect()
     }
 
-    /// What the transaction of this number read of a key first; `None` where it came to no read.
+    /// What the transaction of this number read of a key first; `None` if it came to no read.
     pub fn first(&self, number: usize, key: Key) -> Option<ReadValue> {
         self.reads(number, key).first().copied()
     }

@@ -26,7 +26,7 @@ pub enum Fault {
     IgnoresDeletes,
     /// A delete of what is not there is an error.
     RefusesMissingDeletes,
-    /// Two neighbours change places in scans of three records or more.
+    /// Two neighbors change places in scans of three records or more.
     ScansOutOfOrder,
     /// Keys are compared as signed bytes.
     ScansInSignedOrder,

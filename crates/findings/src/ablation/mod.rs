@@ -51,7 +51,7 @@ pub struct Row {
     pub durability: Option<Durability>,
     /// What it changed over the row that it stands on, a phrase each.
     pub changes: Vec<String>,
-    /// The figures; `None` where no trial of it counts.
+    /// The figures; `None` if no trial of it counts.
     pub figures: Option<Figures>,
     /// Its gain over the step before it of which trials count; `None` for the base.
     pub over_before: Option<Gain>,
@@ -86,20 +86,20 @@ pub struct Figures {
     pub rate: Summary,
     /// New-orders per minute, of the workload `tpcc`.
     pub new_orders_per_minute: Option<f64>,
-    /// Until the database was open again after the crash, seconds; `None` where there was none.
+    /// Until the database was open again after the crash, seconds; `None` if there was none.
     pub recovery_s: Option<f64>,
     /// Until the first transaction had been committed after it, seconds.
     pub first_commit_s: Option<f64>,
-    /// The most acknowledged work that was missing after a crash; `None` where nobody counted.
+    /// The most acknowledged work that was missing after a crash; `None` if nobody counted.
     pub missing: Option<f64>,
     /// Peak memory, bytes.
     pub peak_memory_bytes: f64,
     /// The database on disk, bytes.
     pub database_bytes: f64,
     /// Asks of the engine's own cache that found what they wanted, of all asks in the interval, 0
-    /// to 1; `None` where the engine does not tell.
+    /// to 1; `None` if the engine does not tell.
     pub cache_hit_ratio: Option<f64>,
-    /// By kind, what the engine did by itself in the interval of the first trial; `None` where it
+    /// By kind, what the engine did by itself in the interval of the first trial; `None` if it
     /// does not tell.
     pub events: Option<BTreeMap<String, u64>>,
 }
@@ -317,7 +317,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The gain of a row over another, by the repeats that both have; `None` where one has none.
+    /// The gain of a row over another, by the repeats that both have; `None` if one has none.
     fn gain(&self, before: &StepTrials<'_>, after: &StepTrials<'_>) -> Option<Gain> {
         let middle = |ground: &StepTrials<'_>| median(ground.rates.values().copied());
         let ratio = middle(after)? / middle(before)?;
@@ -341,7 +341,7 @@ fn rate(measured: &Measurement, spec: &TrialSpec, headline: &str) -> Option<f64>
     }
 }
 
-/// Why a trial does not count; `None` where it does. One that was crashed where nothing is promised
+/// Why a trial does not count; `None` if it does. One that was crashed where nothing is promised
 /// has nothing to verify, and counts: a ledger ranks nobody.
 fn why_not(trial: &TrialRecord, headline: &str) -> Option<String> {
     let (status, reason) = why_unranked(trial, headline)?;

@@ -30,7 +30,7 @@ pub fn lacking(one: &Cell, other: &Cell) -> impl Iterator<Item = Phenomenon> {
     both.flat_map(|(one, other)| one.lacks(other))
 }
 
-/// Who is better isolated than the leader; `None` where nobody is.
+/// Who is better isolated than the leader; `None` if nobody is.
 pub fn weaker(ranking: &Ranking) -> Option<WeakerIsolation> {
     let stronger = stronger(ranking);
     let leader = ranking.cells.first().filter(|_| !stronger.is_empty())?;

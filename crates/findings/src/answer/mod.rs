@@ -92,7 +92,7 @@ pub struct RankingAnswer {
     /// without one (low, high and level are `None`) for fewer than three repeats.
     pub lead: Option<Share>,
     /// The smallest difference that the repeats of all tied contenders would show four times in
-    /// five, as a ratio above 1; `None` where nothing is tied or it is not known.
+    /// five, as a ratio above 1; `None` if nothing is tied or it is not known.
     pub smallest_ratio: Option<f64>,
 }
 
@@ -107,7 +107,7 @@ impl RankingAnswer {
 /// A ratio, with the interval that a verdict used where there is one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Share {
-    /// The ratio of the medians that stand beside it.
+    /// The ratio of the medians that are beside it.
     pub estimate: f64,
     /// The interval that the verdict used, of the repeats in pairs; `None` for fewer than three
     /// repeats on a side.

@@ -11,7 +11,7 @@ pub struct Standings {
     report: Run,
     /// By repeat, the trials of the plan that have not ended.
     left: BTreeMap<u32, BTreeSet<String>>,
-    /// The repeats of the plan; `None` where the run ends as soon as it knows enough.
+    /// The repeats of the plan; `None` if the run ends as soon as it knows enough.
     rounds: Option<usize>,
 }
 
@@ -20,7 +20,7 @@ pub struct Standings {
 pub struct Round {
     /// Its number, from 1.
     pub number: usize,
-    /// How many there will be; `None` where the run ends as soon as it knows enough.
+    /// How many there will be; `None` if the run ends as soon as it knows enough.
     pub of: Option<usize>,
 }
 

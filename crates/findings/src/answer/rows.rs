@@ -15,7 +15,7 @@ const COMMIT: &str = "commit";
 /// A contender of a ranking.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AnswerRow {
-    /// Its place, from 1; `None` where the ranking has no order or it has no place in it.
+    /// Its place, from 1; `None` if the ranking has no order or it has no place in it.
     pub rank: Option<usize>,
     /// The contender, with the labels of its marks: the name that every table has.
     pub contender: String,
@@ -43,7 +43,7 @@ pub struct AnswerRow {
     pub cpu_ns_per_operation: Option<f64>,
     /// How many trials count.
     pub repeats: usize,
-    /// How much of each trial was verified; `None` where nothing was.
+    /// How much of each trial was verified; `None` if nothing was.
     pub verified: Option<VerifyLevel>,
     /// At one rate: whether each repeat began what was due.
     #[serde(skip_serializing_if = "Option::is_none")]

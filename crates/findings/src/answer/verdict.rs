@@ -146,7 +146,7 @@ pub(super) fn ranking_verdict(
     }
 }
 
-/// Why nothing is claimed of the best and this cell; `None` where something is, or where nothing
+/// Why nothing is claimed of the best and this cell; `None` if something is, or where nothing
 /// was compared.
 pub fn why(best: &Cell, cell: &Cell, noise: Option<&Noise>) -> Option<InconclusiveReason> {
     let (one, other) = (best.figures.headline_per_s, cell.figures.headline_per_s);
@@ -154,7 +154,7 @@ pub fn why(best: &Cell, cell: &Cell, noise: Option<&Noise>) -> Option<Inconclusi
     inconclusive_reason(&cell.against_best?, &one, &other, floor)
 }
 
-/// Whether a run was so disturbed that a ranking has no order: all of its contenders lie closer to
+/// Whether a run was so disturbed that a ranking has no order: all of its contenders are closer to
 /// the best than repeats of one typically do to each other.
 pub fn refuses(ranking: &Ranking, noise: Option<&Noise>) -> bool {
     let disturbed = noise.filter(|noise| !noise.reasons.is_empty());

@@ -1,5 +1,5 @@
 //! What held a trial, second by second, with the evidence: rules over what was sampled, in the
-//! order in which they stand in [`judge`]. `docs/METHOD.md` says why each threshold is where it is.
+//! order in which they are in [`judge`]. `docs/METHOD.md` says why each threshold is where it is.
 
 mod trial;
 mod words;
@@ -37,7 +37,7 @@ pub enum Bottleneck {
 }
 
 impl Bottleneck {
-    /// In words, as they stand after "held by".
+    /// In words, as they are after "held by".
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -92,7 +92,7 @@ pub struct Evidence {
     pub cpu_share: f64,
     /// The part of their CPU that was inside the kernel.
     pub kernel_share: f64,
-    /// The part of their CPU that the harness itself needs for so many operations.
+    /// The part of their CPU that the harness itself needs for this many operations.
     pub harness_share: f64,
     /// CPU of programs that are not ours over that of the processors that the trial may use; of
     /// older records with the kernel's own threads.
@@ -106,7 +106,7 @@ pub struct Evidence {
     /// Whether what follows is of the log's device: where it has one of its own, the busier of both
     /// is told.
     pub is_log_device: bool,
-    /// The part of the time in which the device had something to do; `None` where none is seen.
+    /// The part of the time in which the device had something to do; `None` if none is seen.
     pub device_busy_share: Option<f64>,
     /// The mean number of its requests that were issued and not yet done; `None` in older records.
     pub device_queue: Option<f64>,
@@ -256,7 +256,7 @@ fn busier(second: &TimelineSecond) -> (Option<Device>, bool) {
 }
 
 /// Whether others have the processors that the workers would use. Workers that wait for something
-/// else most of the time do not suffer from a neighbour's load: where it is known how long they
+/// else most of the time do not suffer from a neighbor's load: where it is known how long they
 /// waited for a processor, that counts.
 fn neighbours_hold(seen: &Evidence, ours: f64) -> bool {
     let theirs = seen.others_share + seen.steal_share;
@@ -272,7 +272,7 @@ fn neighbours_hold(seen: &Evidence, ours: f64) -> bool {
 const FAST_FLUSHES_PER_S: f64 = 1_000.0;
 
 /// Whether the workers wait for a device. Where the workers themselves were looked at that says it;
-/// else a device or a machine that is busy with I/O, which may be a neighbour's.
+/// else a device or a machine that is busy with I/O, which may be a neighbor's.
 fn waits_for_device(seen: &Evidence) -> bool {
     match seen.io_wait_share {
         Some(share) => share >= 0.3 || (share > 0.0 && waits_are_short(seen)),

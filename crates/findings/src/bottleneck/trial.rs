@@ -25,8 +25,8 @@ pub struct TrialBottleneck<'a> {
     pub stretches: Vec<BottleneckInterval>,
 }
 
-/// Judges a trial on a machine of so many processors, of which it may have been given fewer; `None`
-/// where too little was seen.
+/// Judges a trial on a machine of this many processors, of which it may have been given fewer;
+/// `None` where too little was seen.
 pub fn trial_bottleneck<'a>(
     trial: &'a TrialRecord,
     measurement: &Measurement,
@@ -186,7 +186,7 @@ mod tests {
             .next()
             .unwrap();
         assert_eq!(verdict(&record), "cpu_in_engine");
-        // On so many processors as many workers would have left most of them idle.
+        // On this many processors as many workers would have left most of them idle.
         let measurement = record.measurement.as_mut().unwrap();
         measurement.placement.as_mut().unwrap().cpus = "0-31".to_owned();
         let one = measurement.workers[0].clone();

@@ -14,7 +14,7 @@ const MOVED: f64 = 0.20;
 /// A probe of a hardware limit.
 struct Probe {
     name: &'static str,
-    /// What the machine does so many times per second, as in "its storage flushed".
+    /// What the machine does this many times per second, as in "its storage flushed".
     does: &'static str,
     of: fn(&HardwareLimits) -> Option<f64>,
 }

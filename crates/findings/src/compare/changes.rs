@@ -178,7 +178,7 @@ fn reported(cell: &SideCell<'_>, said: Reported) -> String {
     all.into_iter().collect::<Vec<_>>().join(" and ")
 }
 
-/// Whether the libraries have their assertions; unknown where that cannot be told.
+/// Whether the libraries have their assertions; unknown if that cannot be told.
 fn assertions(cell: &SideCell<'_>) -> String {
     reported(cell, |engine| match engine.assertions {
         Some(true) => "built with".to_owned(),
@@ -188,7 +188,7 @@ fn assertions(cell: &SideCell<'_>) -> String {
 }
 
 fn hash(cell: &SideCell<'_>) -> String {
-    // Of a compiled-in engine it is the program's, whose commit stands among the changes already.
+    // Of a compiled-in engine it is the program's, whose commit is among the changes already.
     let loaded = cell.trials.iter().any(|trial| {
         let engine = trial.engine.as_ref();
         engine.is_some_and(|engine| engine.origin.starts_with('/'))

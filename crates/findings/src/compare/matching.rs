@@ -1,4 +1,4 @@
-//! Which cell of one side stands against which of the other.
+//! Which cell of one side is against which of the other.
 
 use super::Error;
 use super::side::{Side, SideCell};
@@ -18,7 +18,7 @@ pub(super) struct CellPairs<'a> {
     pub only_first: Vec<SideCell<'a>>,
     /// What only the second side has.
     pub only_second: Vec<SideCell<'a>>,
-    /// What stands against each other and may not be compared, a sentence each.
+    /// What is against each other and may not be compared, a sentence each.
     pub incomparable: Vec<String>,
 }
 

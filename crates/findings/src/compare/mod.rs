@@ -77,7 +77,7 @@ pub enum Error {
         /// What stands on both.
         contender: String,
     },
-    /// Nothing on one side may stand against anything on the other.
+    /// Nothing on one side may be against anything on the other.
     #[error("{first} and {second} are not comparable: {why}")]
     NotComparable {
         /// The first side.
@@ -107,7 +107,7 @@ pub struct SideComparison {
     pub limits: Vec<Limit>,
     /// What came of it, cell by cell.
     pub results: Vec<CellResult>,
-    /// What stands against each other and may not be compared, one sentence each.
+    /// What is against each other and may not be compared, one sentence each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub incomparable: Vec<String>,
     /// Contenders that only the first side has.
@@ -129,7 +129,7 @@ pub struct SideFacts {
     pub name: String,
     /// When the run began, RFC 3339.
     pub started_at: String,
-    /// How noisy it was; `None` where nothing was repeated often enough.
+    /// How noisy it was; `None` if nothing was repeated often enough.
     pub noise: Option<Noise>,
 }
 
@@ -167,7 +167,7 @@ pub struct CellResult {
     /// The second over the first, with the evidence; slower is who has users wait longer, where
     /// response times are compared.
     pub comparison: Comparison,
-    /// Why no difference is claimed; `None` where one is, or where fewer than three repeats count.
+    /// Why no difference is claimed; `None` if one is, or where fewer than three repeats count.
     pub tie: Option<InconclusiveReason>,
     /// The repeats of each that would probably show the difference that is seen, where these are
     /// too few and a thousand would be enough.
@@ -184,7 +184,7 @@ pub struct CellResult {
 }
 
 impl SideComparison {
-    /// How far apart repeats typically lie, of the side that scatters more, as a share.
+    /// How far apart repeats typically are, of the side that scatters more, as a share.
     fn floor(&self) -> f64 {
         let floor = |facts: &SideFacts| facts.noise.as_ref().map_or(0.0, |noise| noise.floor);
         floor(&self.first).max(floor(&self.second))
@@ -219,8 +219,8 @@ impl CellResult {
         });
     }
 
-    /// Whether the second is slower by more than that part for certain: the whole interval lies
-    /// beyond. `None` where there is no interval.
+    /// Whether the second is slower by more than that part for certain: the whole interval is
+    /// beyond. `None` if there is no interval.
     #[must_use]
     pub fn slower_by(&self, part: f64) -> Option<bool> {
         self.comparison.ratio.map(|ratio| match self.responses {
@@ -230,7 +230,7 @@ impl CellResult {
     }
 
     /// How much slower the second seems, as a part: of the first's rate, or of its response time;
-    /// negative where it seems faster. `None` where there is no ratio.
+    /// negative where it seems faster. `None` if there is no ratio.
     #[must_use]
     pub fn seems_slower_by(&self) -> Option<f64> {
         let estimate = self.comparison.ratio?.estimate;
@@ -273,8 +273,8 @@ impl CellResult {
     }
 
     /// How much slower the second may be, as a part of the first's rate or response time, where the
-    /// interval holds more than `part` and lies not wholly beyond it: the repeats cannot tell.
-    /// `None` where they can, or where there is no interval.
+    /// interval holds more than `part` and is not wholly beyond it: the repeats cannot tell.
+    /// `None` if they can, or if there is no interval.
     #[must_use]
     pub fn cannot_tell(&self, part: f64) -> Option<f64> {
         let ratio = self.comparison.ratio?;
@@ -318,7 +318,7 @@ pub struct SideFigure {
 /// Sets the first side against each of the others. All results are read together.
 ///
 /// # Errors
-/// [`Error::NotComparable`] where no cell of one may stand against one of the other,
+/// [`Error::NotComparable`] where no cell of one may be against one of the other,
 /// [`Error::NoSuchTrial`] where no trial of a side counts, [`Error::Ambiguous`] where a word could
 /// mean several contenders of one run, [`Error::Itself`] where two sides are the same.
 pub fn compare_sides(first: &Side, others: &[Side]) -> Result<Vec<SideComparison>, Error> {
@@ -543,7 +543,7 @@ fn responses(
     Some((paired, responses))
 }
 
-/// A figure of the repeats that count on both sides, in pairs; `None` where repeats cannot be told
+/// A figure of the repeats that count on both sides, in pairs; `None` if repeats cannot be told
 /// apart or fewer than three pairs are left.
 fn pairs(
     first: &SideCell<'_>,

@@ -18,7 +18,7 @@ pub struct Selector {
     /// Whether the word is a contender's whole name in the run: then it means no other build of the
     /// engine.
     exact: bool,
-    /// The contender's name as a report prints it, with what stands in parentheses.
+    /// The contender's name as a report prints it, with what is in parentheses.
     whole: Option<String>,
     /// The trials that the contender's name means, where neither it nor an engine is called so.
     meant: Option<BTreeSet<String>>,
@@ -54,7 +54,7 @@ fn without_marks(word: &str) -> &str {
     }
 }
 
-/// What stands before the parentheses at a word's end, and in them.
+/// What is before the parentheses at a word's end, and in them.
 fn parenthesized(word: &str) -> Option<(&str, &str)> {
     let (head, inside) = word.strip_suffix(')')?.rsplit_once(" (")?;
     Some((head.trim_end(), inside))

@@ -20,7 +20,7 @@ pub const FEWEST_RUNS: usize = 6;
 /// A step of less than this part is not told.
 const LEAST_STEP: f64 = 0.01;
 
-/// How far, in scaled median absolute deviations, a run lies off to be named.
+/// How far, in scaled median absolute deviations, a run is off to be named.
 const FAR: f64 = 5.0;
 
 /// The series of many runs.
@@ -54,7 +54,7 @@ pub struct Series {
     pub points: Vec<Point>,
     /// Where the level changed.
     pub steps: Vec<Step>,
-    /// Runs that lie far from the others of their stretch.
+    /// Runs that are far from the others of their stretch.
     pub outliers: Vec<Outlier>,
 }
 
@@ -103,7 +103,7 @@ pub struct Step {
     pub with: Vec<String>,
 }
 
-/// A run that lies far from the others of its stretch.
+/// A run that is far from the others of its stretch.
 #[derive(Debug, Clone, Serialize)]
 pub struct Outlier {
     /// Its index among the points.
@@ -200,7 +200,7 @@ fn sides(runs: Vec<Result<Run, String>>, selector: &Selector) -> (Vec<Side>, Vec
     for run in runs {
         match run {
             Err(why) => left_out.push(why),
-            // A bundle may lie beside its run.
+            // A bundle may be beside its run.
             Ok(run) => match reports
                 .iter_mut()
                 .find(|known| known.manifest == run.manifest)
@@ -268,7 +268,7 @@ fn judge(series: &mut Series, together: usize, changes: impl Fn(usize, usize) ->
     }
 }
 
-/// A run's rate and its 95 % interval, both of the geometric mean, so that the one lies in the
+/// A run's rate and its 95 % interval, both of the geometric mean, so that the one is in the
 /// other. A rate of 0 makes it 0, without an interval.
 pub fn rate_of(rates: &[f64]) -> (f64, Option<Interval>) {
     if let Some(interval) = geometric_mean(rates, 0.95) {

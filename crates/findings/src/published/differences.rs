@@ -15,7 +15,7 @@ pub fn of_report(published: &PublishedTable, report: &Run, only: &[Setting]) -> 
 }
 
 /// The machine, the versions, and everything that the published experiment set and ours set
-/// otherwise, a point each. Of the dimensions in `scaled` that says what stands beside what.
+/// otherwise, a point each. Of the dimensions in `scaled` that says what is beside what.
 pub(super) fn differs(
     published: &PublishedTable,
     report: &Run,

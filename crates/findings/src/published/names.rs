@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use trueput_record::{Durability, TrialRecord};
 
 /// Names each trial's contender by engine and level, and by whatever else tells it from others of
-/// that engine and level but does not stand in the table. Where the rows are steps, which tell all
+/// that engine and level but is not in the table. Where the rows are steps, which tell all
 /// of that themselves, by engine alone.
 pub(super) struct Names {
     varying: BTreeMap<(String, Durability), Vec<String>>,

@@ -104,7 +104,7 @@ fn across_columns(
 }
 
 /// A ratio of each row of ours with that of the row of theirs that has the same keys, and after
-/// them those of theirs that stand beside none of ours.
+/// them those of theirs that are beside none of ours.
 fn paired(
     columns: &[ComparedColumn],
     ours: &[ComparedRow],

@@ -10,7 +10,7 @@ pub struct ComparedColumn {
     pub name: String,
     /// What it holds.
     pub role: Role,
-    /// The value whose figures stand in it, in a table with a column for each value.
+    /// The value whose figures are in it, in a table with a column for each value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
     /// Of a key that grows with the scale: our size over theirs at the same place of it. Rows match

@@ -1,5 +1,5 @@
-//! At what part of a document's size ours ran, so that what stands at the same place of its scale
-//! stands side by side.
+//! At what part of a document's size ours ran, so that what is at the same place of its scale
+//! is side by side.
 
 use super::rows::{ComparedColumn, ComparedRow, Role, distinct};
 use super::trial::Trials;
@@ -9,8 +9,8 @@ use trueput_record::published::{Cell, PublishedTable};
 /// Fewest sizes that must agree on a scale that nothing else tells.
 const FEWEST: usize = 2;
 
-/// Our sizes over theirs in a dimension that grows with the scale; `None` where ours has a size of
-/// theirs, so that equal ones stand together, or where no scale can be told.
+/// Our sizes over theirs in a dimension that grows with the scale; `None` if ours has a size of
+/// theirs, so that equal ones are together, or where no scale can be told.
 ///
 /// A scale is one that takes sizes of theirs to two of ours, or to one where another setting that
 /// grows with the scale agrees. Of several, that which takes most of them, then the largest.
@@ -48,8 +48,8 @@ pub struct Sizes {
     pub there: String,
 }
 
-/// The sizes of ours and theirs; `None` where both are the same, or each of
-/// ours is one of theirs, by which the rows stand together.
+/// The sizes of ours and theirs; `None` if both are the same, or each of
+/// ours is one of theirs, by which the rows are together.
 pub(super) fn sizes(
     published: &PublishedTable,
     columns: &[ComparedColumn],
@@ -129,7 +129,7 @@ fn agrees(published: &PublishedTable, dimension: &str, scale: f64, trials: &Tria
     settings.any(|(theirs, ours): (f64, f64)| reaches(theirs, scale, ours))
 }
 
-/// Whether a key of ours and one of theirs are the same, or stand at the same place of the scale.
+/// Whether a key of ours and one of theirs are the same, or are at the same place of the scale.
 pub(super) fn same_place(column: &ComparedColumn, ours: &Cell, theirs: &Cell) -> bool {
     let sizes = (column.scale, ours.figure(), theirs.figure());
     match sizes {
@@ -147,7 +147,7 @@ pub(super) fn both(ours: &Cell, theirs: Option<&Cell>) -> String {
     }
 }
 
-/// In words, which of our sizes stands beside which of theirs.
+/// In words, which of our sizes is beside which of theirs.
 pub(super) fn in_words(column: &ComparedColumn, ours: &[Cell], theirs: &[Cell]) -> Option<String> {
     let scale = column.scale?;
     let pairs = ours.iter().filter_map(|one| {

@@ -53,7 +53,7 @@ pub fn comparisons(report: &Run) -> Result<Vec<Comparison>, Error> {
         .collect())
 }
 
-/// Our trials beside one published table; `None` where none of them matches it.
+/// Our trials beside one published table; `None` if none of them matches it.
 #[must_use]
 pub fn comparison(published: &PublishedTable, report: &Run) -> Option<Comparison> {
     let beside = published.beside.as_ref()?;
@@ -153,7 +153,7 @@ fn columns(
 }
 
 /// Finds at what scale ours ran, for each key that grows with it. By dimension, which of our sizes
-/// stands beside which of theirs, in words.
+/// is beside which of theirs, in words.
 fn set_scales(
     published: &PublishedTable,
     columns: &mut [ComparedColumn],
@@ -223,7 +223,7 @@ fn their_rows(published: &PublishedTable, width: usize) -> Vec<ComparedRow> {
         .collect()
 }
 
-/// A group of trials that stand in one row: their name, their keys, themselves.
+/// A group of trials that are in one row: their name, their keys, themselves.
 struct Group<'a> {
     who: String,
     keys: Vec<Option<Cell>>,

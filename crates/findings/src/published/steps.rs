@@ -107,7 +107,7 @@ pub fn changes(before: &TrialSpec, after: &TrialSpec) -> Vec<String> {
     found
 }
 
-/// What the second level does not promise that the first does, or otherwise; `None` where they
+/// What the second level does not promise that the first does, or otherwise; `None` if they
 /// are one.
 pub fn given_up(before: Durability, after: Durability) -> Option<String> {
     if before == after {

@@ -55,7 +55,7 @@ impl<'a> Trials<'a> {
         found
     }
 
-    /// What a trial was given in a dimension; `None` where it has nothing of that name.
+    /// What a trial was given in a dimension; `None` if it has nothing of that name.
     pub(super) fn given(&self, trial: &TrialRecord, dimension: &str) -> Option<String> {
         let spec = &trial.spec;
         let text = |value: Option<&Value>| value.map(ToString::to_string);
@@ -144,7 +144,7 @@ pub fn is_transaction(kind: &str) -> bool {
     TRANSACTIONS.contains(&kind.replace('_', "-").as_str())
 }
 
-/// Transactions of the workload `tpcc` per minute, of all kinds; `None` where there were none.
+/// Transactions of the workload `tpcc` per minute, of all kinds; `None` if there were none.
 pub fn transactions_per_minute(measured: &Measurement) -> Option<f64> {
     let kinds = measured.operations.iter();
     let counted = kinds.filter(|one| is_transaction(&one.kind));

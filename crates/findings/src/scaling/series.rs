@@ -17,13 +17,13 @@ pub struct Series {
     pub name: String,
     /// What was measured.
     pub points: Vec<Point>,
-    /// The law; `None` where it was not fitted.
+    /// The law; `None` if it was not fitted.
     pub fit: Option<Fit>,
     /// Why it was not.
     pub unfit: Option<String>,
-    /// Why it does not describe the points, though it was fitted to them; `None` where it does.
+    /// Why it does not describe the points, though it was fitted to them; `None` if it does.
     pub misfit: Option<String>,
-    /// The law, ready to plot; empty where there is none, or none that describes the points.
+    /// The law, ready to plot; empty if there is none, or none that describes the points.
     pub curve: Vec<Point>,
 }
 

@@ -33,7 +33,7 @@ fn gradient([lambda, sigma, kappa]: Coefficients, workers: f64) -> [f64; 3] {
     [workers / below, by_sigma, by_sigma * workers]
 }
 
-/// The best solution from several starts; `None` where none ends in finite figures.
+/// The best solution from several starts; `None` if none ends in finite figures.
 pub(super) fn best(points: &[Point]) -> Option<Solution> {
     let greatest = points.iter().map(|point| point.per_s).fold(0.0, f64::max);
     let per_worker = points.iter().map(|point| point.per_s / point.workers);
@@ -86,7 +86,7 @@ fn linearised(points: &[Point]) -> Option<Coefficients> {
     Some([lambda, (b * lambda + kappa).max(0.0), kappa.max(0.0)])
 }
 
-/// Levenberg and Marquardt's descent, with σ and κ kept from falling below 0: one that stands at 0
+/// Levenberg and Marquardt's descent, with σ and κ kept from falling below 0: one that is at 0
 /// and would fall is left out of the step.
 fn descend(points: &[Point], start: Coefficients) -> Solution {
     let mut now = Solution {
@@ -165,7 +165,7 @@ fn normal_equations(points: &[Point], coefficients: Coefficients) -> ([[f64; 3];
 }
 
 /// The diagonal of the inverse of the Jacobian's product with itself: each coefficient's variance
-/// over the residuals'. `None` where there is no inverse.
+/// over the residuals'. `None` if there is no inverse.
 pub(super) fn inverse_of_normal(points: &[Point], coefficients: Coefficients) -> Option<[f64; 3]> {
     let (normal, _) = normal_equations(points, coefficients);
     let mut diagonal = [0.0; 3];
@@ -178,7 +178,7 @@ pub(super) fn inverse_of_normal(points: &[Point], coefficients: Coefficients) ->
 }
 
 /// Solves three equations with a symmetric matrix by elimination, scaled to a diagonal of ones
-/// because λ, σ and κ differ by orders of magnitude. `None` where they are not independent.
+/// because λ, σ and κ differ by orders of magnitude. `None` if they are not independent.
 fn solve(matrix: [[f64; 3]; 3], right: [f64; 3]) -> Option<[f64; 3]> {
     let scale = [0, 1, 2].map(|index: usize| matrix[index][index].sqrt());
     if scale.iter().any(|one| !(one.is_finite() && *one > 0.0)) {

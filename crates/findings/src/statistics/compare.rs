@@ -50,7 +50,7 @@ pub struct Comparison {
     pub ranks: Option<RankTest>,
     /// Whether repeats were taken as pairs, because they were run by turns.
     pub paired: bool,
-    /// Of the pairs, those in which the second was ahead; `None` where there are no pairs.
+    /// Of the pairs, those in which the second was ahead; `None` if there are no pairs.
     pub pairs_won: Option<usize>,
     /// The smallest ratio above 1 that as many repeats, scattering so, would have shown four times
     /// in five.
@@ -71,7 +71,7 @@ impl Comparison {
 /// must pass as one of all, the next as one of those that are left, and so on until one is not
 /// claimed. All of them together then claim a difference between equals no more often than if each
 /// had to pass as one of all, and more of the true ones are found. `compare` makes one of them, by
-/// its place, as one of so many; `None` where there is nothing to compare.
+/// its place, as one of this many; `None` if there is nothing to compare.
 pub fn compare_together(
     count: usize,
     compare: impl Fn(usize, usize) -> Option<Comparison>,
@@ -146,7 +146,7 @@ pub fn compare_among(
     }
 }
 
-/// The level of the intervals where so many comparisons are read together.
+/// The level of the intervals where this many comparisons are read together.
 #[must_use]
 pub fn claim_level(comparisons: usize) -> f64 {
     1.0 - CLAIM.min(ALPHA / comparisons.max(1) as f64)
@@ -157,7 +157,7 @@ fn as_sure(p_value: f64, least_p_value: f64) -> bool {
     p_value <= CLAIM.max(least_p_value * (1.0 + 1e-9))
 }
 
-/// The level at which a fall looks like one, where so many results are read together: 95 %, and
+/// The level at which a fall looks like one, where this many results are read together: 95 %, and
 /// higher from three results on, so that not all of them together look so once in twenty where
 /// nothing is slower.
 #[must_use]
@@ -167,7 +167,7 @@ pub fn suspicion_level(comparisons: usize) -> f64 {
 }
 
 /// Whether the second looks slower by more than `part`, though a claim may ask for more: the ratio
-/// lies beyond, every pair says so (without pairs: each value of one against each of the other),
+/// is beyond, every pair says so (without pairs: each value of one against each of the other),
 /// and Student's interval at `level` leaves out 1.
 #[must_use]
 pub fn looks_slower(first: &[f64], second: &[f64], paired: bool, part: f64, level: f64) -> bool {
@@ -213,7 +213,7 @@ impl Scatter {
         })
     }
 
-    /// The ratio above 1 that so many repeats of each show with a chance of 80 %.
+    /// The ratio above 1 that this many repeats of each show with a chance of 80 %.
     fn shown_by(&self, first: f64, second: f64, level: f64) -> Option<f64> {
         let (error, freedom) = match self.paired {
             true => ((self.variance / first).sqrt(), first - 1.0),
@@ -240,7 +240,7 @@ pub fn smallest_ratio(first: &[f64], second: &[f64], paired: bool, level: f64) -
 }
 
 /// The fewest repeats of each that would show the ratio that is seen with a chance of 80 %, if all
-/// scattered as these do. `None` where as many as these would, or where [`MOST_REPEATS`] would not.
+/// scattered as these do. `None` if as many as these would, or where [`MOST_REPEATS`] would not.
 #[must_use]
 pub fn repeats_needed(first: &[f64], second: &[f64], paired: bool, level: f64) -> Option<usize> {
     let ratio = match paired {

@@ -28,8 +28,8 @@ impl InconclusiveReason {
     }
 }
 
-/// Why nothing is claimed of two whose repeats are summed up so; `None` where something is, or
-/// where nothing was compared. `floor` is how far apart repeats of their runs typically lie, as a
+/// Why nothing is claimed of two whose repeats are summed up so; `None` if something is, or
+/// where nothing was compared. `floor` is how far apart repeats of their runs typically are, as a
 /// share.
 #[must_use]
 pub fn inconclusive_reason(

@@ -4,7 +4,7 @@ use crate::statistics::{median, quantile};
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// A figure and where the truth may lie.
+/// A figure and where the truth may be.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Interval {
     /// The best guess.
@@ -28,7 +28,7 @@ impl Interval {
         (self.high - self.low) / 2.0 / self.estimate.abs()
     }
 
-    /// Whether a value lies in it.
+    /// Whether a value is in it.
     #[must_use]
     pub fn holds(&self, value: f64) -> bool {
         (self.low..=self.high).contains(&value)
@@ -73,7 +73,7 @@ pub(super) fn below(state: &mut u64, limit: usize) -> usize {
 
 /// The chance of a mean of logarithms so far from 0, or further, if the true one were 0: of `after`
 /// over `before`, by Student's test of the pairs, or by Welch's without pairs; two-sided. `None`
-/// where there is no interval.
+/// if there is no interval.
 #[must_use]
 pub(super) fn log_ratio_chance(before: &[f64], after: &[f64], paired: bool) -> Option<f64> {
     let (mean, error, freedom) = match paired {

@@ -14,7 +14,7 @@ const ONE_SERIES: f64 = 0.02;
 const ORDERS: std::ops::RangeInclusive<f64> = 2_000.0..=100_000.0;
 
 /// Where the level of a series changed for certain, of `series` series that are read together: the
-/// indexes at which a new stretch begins. All of them together show a change where there is none no
+/// indexes at which a new stretch begins. All of them together show a change if there is none no
 /// more than once in twenty, one alone about once in fifty, if the values of a flat series could as
 /// well have come in any other order.
 ///
@@ -72,7 +72,7 @@ fn doubt(values: &[f64], level: f64) -> f64 {
     }
 }
 
-/// The clearest step of a series: the part of its sum of squares that lies between the stretches
+/// The clearest step of a series: the part of its sum of squares that is between the stretches
 /// before and after it, over the part within them, wherever that is most.
 fn clearest_step(values: &[f64]) -> f64 {
     let count = values.len() as f64;

@@ -39,5 +39,5 @@ pub const ALPHA: f64 = 0.05;
 pub const CLAIM: f64 = 0.01;
 
 /// The least part by which a rate must differ for a claim. Equals that take turns are not wholly
-/// equal: one always runs after the other, and its files lie elsewhere.
+/// equal: one always runs after the other, and its files are elsewhere.
 pub const LEAST_CLAIM: f64 = 0.01;

@@ -6,7 +6,7 @@ use serde::Serialize;
 /// What is known of a run's noise.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Noise {
-    /// How far the medians of cells must lie apart to be told apart: the typical spread of repeats,
+    /// How far the medians of cells must be apart to be told apart: the typical spread of repeats,
     /// as a share; 0 where no cell was repeated often enough to have one.
     pub floor: f64,
     /// Sentences that say what disturbed the run.
@@ -26,7 +26,7 @@ pub struct Shares {
 
 /// Judges the noise of a run: `spreads` are the repeats' by cell, each as
 /// [`crate::statistics::Summary`] has it, which does not grow with their number.
-/// `None` where no cell was repeated and nothing disturbed the run.
+/// `None` if no cell was repeated and nothing disturbed the run.
 #[must_use]
 pub fn noise(spreads: &[f64], shares: Shares) -> Option<Noise> {
     let summary = Summary::of(spreads.iter().copied());
@@ -60,7 +60,7 @@ pub fn noise(spreads: &[f64], shares: Shares) -> Option<Noise> {
 }
 
 impl Noise {
-    /// Whether two rates lie closer than the noise, so that their order means nothing.
+    /// Whether two rates are closer than the noise, so that their order means nothing.
     #[must_use]
     pub fn drowns(&self, one: f64, other: f64) -> bool {
         let (low, high) = (one.min(other), one.max(other));

@@ -10,8 +10,8 @@ use statrs::stats_tests::mannwhitneyu::{MannWhitneyUMethod, mannwhitneyu};
 pub struct RankTest {
     /// The chance of ranks so different if there were no difference: two-sided.
     pub p_value: f64,
-    /// The least that it could have been with so many values: where this is above 0.05, ranks alone
-    /// cannot show any difference.
+    /// The least that it could have been with this many values: where this is above 0.05, ranks
+    /// alone cannot show any difference.
     pub least_p_value: f64,
     /// The chance that a value of the second sample is above one of the first, ties counted half
     /// (Vargha and Delaney, 2000): 0.5 is no effect.
@@ -19,7 +19,7 @@ pub struct RankTest {
 }
 
 /// The rank test of Mann and Whitney (1947): exact for small samples without ties, otherwise
-/// approximated with a correction for continuity. `None` where a sample is empty or has what is no
+/// approximated with a correction for continuity. `None` if a sample is empty or has what is no
 /// number.
 ///
 /// The exact distribution is counted here: that of `statrs` 0.19.1 does not agree with `SciPy`
@@ -58,7 +58,7 @@ pub fn rank_test(first: &[f64], second: &[f64]) -> Option<RankTest> {
     })
 }
 
-/// The two-sided chance of so many wins, or of more extreme ones, among all arrangements of the
+/// The two-sided chance of this many wins, or of more extreme ones, among all arrangements of the
 /// ranks: `ways[w]` counts those with `w` wins, by the recurrence of Mann and Whitney.
 fn exact_p_value(first: usize, second: usize, wins: usize) -> f64 {
     let most = first * second;
@@ -93,7 +93,7 @@ fn has_ties(first: &[f64], second: &[f64]) -> bool {
     all.windows(2).any(|two| two[0] == two[1])
 }
 
-/// In how many ways `first` values can lie among `first + second`.
+/// In how many ways `first` values can be among `first + second`.
 fn arrangements(first: usize, second: usize) -> f64 {
     (1..=first).fold(1.0, |ways, index| {
         ways * (second + index) as f64 / index as f64
@@ -107,7 +107,7 @@ pub(super) struct SignTest {
     pub won: usize,
     /// The chance of signs so unequal if there were no difference: two-sided.
     pub p_value: f64,
-    /// The least that it could have been with so many pairs.
+    /// The least that it could have been with this many pairs.
     pub least_p_value: f64,
 }
 
@@ -132,7 +132,7 @@ pub(super) fn sign_test(first: &[f64], second: &[f64]) -> SignTest {
     }
 }
 
-/// Which values lie further from the median than `limit` times the median absolute deviation,
+/// Which values are further from the median than `limit` times the median absolute deviation,
 /// scaled to the deviation of a normal distribution (Leys et al., 2013, take 3). Empty for fewer
 /// than four values, or where more than half are equal.
 #[must_use]

@@ -17,12 +17,12 @@ pub struct Summary {
     pub median: f64,
     /// The greatest.
     pub max: f64,
-    /// How far they lie apart ([`apart`]), over the median; 0 where the median is 0.
+    /// How far they are apart ([`apart`]), over the median; 0 where the median is 0.
     pub spread: f64,
 }
 
 impl Summary {
-    /// Summarises the finite ones of `values`; `None` where there are none.
+    /// Summarises the finite ones of `values`; `None` if there are none.
     pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let sorted = sorted(values);
         let (min, max) = (*sorted.first()?, *sorted.last()?);
@@ -42,7 +42,7 @@ impl Summary {
     }
 }
 
-/// How far apart the finite ones of `values` lie, however many they are: the mean of greatest less
+/// How far apart the finite ones of `values` are, however many they are: the mean of greatest less
 /// least over all threes of them; of two their difference, of one 0. Greatest less least of all of
 /// them would grow with their number.
 ///

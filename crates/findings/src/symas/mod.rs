@@ -63,7 +63,7 @@ impl MemoryPolicy {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SymasRow {
     /// The engine by the published tables' name, as [`published_engine`] gives it; the engine's own
-    /// name where they have none.
+    /// name if they have none.
     pub engine: String,
     /// The engine as the table shows it.
     pub label: String,
@@ -96,7 +96,7 @@ pub struct SymasRow {
 }
 
 /// The published tables' name of an engine of ours, from its name, its library's path and its
-/// knobs; `None` where they have no such engine.
+/// knobs; `None` if they have no such engine.
 ///
 /// ```
 /// use trueput_findings::symas::published_engine;
@@ -176,7 +176,7 @@ fn of_published(row: &Row<'_>) -> Option<SymasRow> {
     })
 }
 
-/// The published row that stands beside one of ours: same engine, same number of readers, and for a
+/// The published row that is beside one of ours: same engine, same number of readers, and for a
 /// load the same memory policy.
 #[must_use]
 pub fn counterpart<'a>(ours: &SymasRow, published: &'a [SymasRow]) -> Option<&'a SymasRow> {

@@ -53,7 +53,7 @@ fn of_v1_the_own_group_is_the_parent_and_v2_beside_it_is_passed_over() {
     let found = MemoryController::find_in(&text, "4:cpu,memory:/bench\n0::/\n").unwrap();
     assert_eq!(found.parent, point.join("bench"));
     assert_eq!(found.version, CgroupVersion::One);
-    // In a container the group's own path may lie outside of what is mounted.
+    // In a container the group's own path may be outside of what is mounted.
     let found = MemoryController::find_in(&text, "4:memory:/elsewhere\n").unwrap();
     assert_eq!(found.parent, point);
 }

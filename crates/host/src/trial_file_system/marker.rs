@@ -96,7 +96,7 @@ impl Marker {
         }
     }
 
-    /// Reads a folder's marker; `None` where it has none, or one of another folder.
+    /// Reads a folder's marker; `None` if it has none, or one of another folder.
     pub fn read(folder: &Path) -> Option<Self> {
         let path = folder.join(MARKER);
         // A link could be planted to make a stranger's folder look like ours.

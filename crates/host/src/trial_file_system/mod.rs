@@ -82,9 +82,9 @@ pub fn taken_bytes(conditions: &Conditions, needed_bytes: u64) -> u64 {
 pub struct TrialFileSystems {
     /// The database's folder.
     pub database: PathBuf,
-    /// The database's file system; `None` where that is the work folder's.
+    /// The database's file system; `None` if that is the work folder's.
     pub data: Option<MountedFileSystem>,
-    /// The log's file system; `None` where that is the database's.
+    /// The log's file system; `None` if that is the database's.
     pub log: Option<MountedFileSystem>,
 }
 
@@ -302,7 +302,7 @@ pub(crate) fn unmount_all(folder: &Path) -> Result<(), String> {
     }
 }
 
-/// Removes a trial's file systems with their images; does nothing where there is no marker.
+/// Removes a trial's file systems with their images; does nothing if there is no marker.
 ///
 /// # Errors
 /// One sentence for the first thing that cannot be undone. What is not ours is not touched.

@@ -23,10 +23,10 @@ pub struct Condition {
     pub form: Form,
     set: fn(&mut ConditionLists, &[&str]) -> Result<(), String>,
     vary: fn(&ConditionLists, &mut Vec<Conditions>),
-    /// Takes the condition over from the first to the second where the lists give it; `None` where
+    /// Takes the condition over from the first to the second where the lists give it; `None` if
     /// a step cannot change it.
     change: Option<fn(&ConditionLists, &Conditions, &mut Conditions)>,
-    /// Its value at a trial, for people; `None` where it only shapes others.
+    /// Its value at a trial, for people; `None` if it only shapes others.
     value: Option<fn(&Conditions) -> String>,
 }
 
@@ -162,7 +162,7 @@ fn vary<T>(all: &mut Vec<Conditions>, values: &[T], set: impl Fn(&mut Conditions
     *all = each.collect();
 }
 
-/// Reads each text once, where it stands first.
+/// Reads each text once, where it is first.
 fn read_each<T: PartialEq>(
     texts: &[&str],
     read: impl Fn(&str) -> Result<T, String>,

@@ -5,7 +5,7 @@ use crate::parameter::PRESET;
 
 /// A type that the field of a declared parameter can have.
 pub trait FromValue: Sized {
-    /// The value as this type; `None` where it is of another type or does not fit.
+    /// The value as this type; `None` if it is of another type or does not fit.
     fn from_value(value: &Value) -> Option<Self>;
 }
 
@@ -63,7 +63,7 @@ pub fn word_of(value: &Value, words: &[&'static str]) -> Option<&'static str> {
 }
 
 /// Declares an enum of the words that a parameter takes. `WORDS` lists them, `ALL` the variants,
-/// and `word` is the word of a variant. The type can stand in a `Choice<…>` of
+/// and `word` is the word of a variant. The type can be in a `Choice<…>` of
 /// [`parameters!`](crate::parameters).
 ///
 /// ```

@@ -16,7 +16,7 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// The keys of a plan that stand before the run conditions, and those behind them.
+/// The keys of a plan that are before the run conditions, and those behind them.
 const FIRST_KEYS: [&str; 11] = [
     "name",
     "about",

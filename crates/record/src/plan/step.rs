@@ -36,7 +36,7 @@ impl Step {
     }
 
     /// The trial as it is with this step's changes, at the first of its levels for which `has` says
-    /// that there is such; where there is none, at the first of all. Names are not checked.
+    /// that there is such; if there is none, at the first of all. Names are not checked.
     #[must_use]
     pub fn applied(&self, before: &TrialSpec, has: impl Fn(Durability) -> bool) -> TrialSpec {
         let mut spec = before.clone();

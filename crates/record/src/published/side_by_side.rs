@@ -14,14 +14,14 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields, default)]
 pub struct SideBySide {
     /// The engines that the table is of: a run without one of them has nothing to set beside it.
-    /// Other engines of such a run stand there too. Empty: whichever.
+    /// Other engines of such a run are there too. Empty: whichever.
     pub engines: Vec<String>,
-    /// What a trial must have been given to stand here: one of the values of each dimension.
+    /// What a trial must have been given to be here: one of the values of each dimension.
     pub only: Vec<Setting>,
     /// Of one of these dimensions the trials must have several values, or there is nothing to
     /// compare. Empty: one value is enough.
     pub varies: Vec<String>,
-    /// Whether only trials stand here that have the keys of a row of the table.
+    /// Whether only trials are here that have the keys of a row of the table.
     pub exact: bool,
     /// The dimension whose values are columns of the table.
     #[serde(skip_serializing_if = "Option::is_none")]

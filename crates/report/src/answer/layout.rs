@@ -14,7 +14,7 @@ pub struct Layout {
     pub width: usize,
     /// Lines; there are never more.
     pub lines: usize,
-    /// Whether to write colour codes.
+    /// Whether to write color codes.
     pub colour: bool,
 }
 
@@ -45,7 +45,7 @@ impl Layout {
         cut_end(&shown(text), self.columns())
     }
 
-    /// Texts of others as lines, at most so many: what does not fit is counted in the last.
+    /// Texts of others as lines, at most this many: what does not fit is counted in the last.
     pub(crate) fn listed(self, texts: &[String], most: usize) -> Vec<String> {
         let told = match texts.len() <= most {
             true => texts.len(),
@@ -60,7 +60,7 @@ impl Layout {
         lines
     }
 
-    /// Rows in columns, the first of which is as wide as the others let it be; so many from the
+    /// Rows in columns, the first of which is as wide as the others let it be; this many from the
     /// left are set to the left, the others to the right.
     pub(crate) fn aligned<const N: usize>(self, rows: &[[String; N]], left: usize) -> Vec<String> {
         let rows: Vec<_> = rows

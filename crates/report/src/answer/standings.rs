@@ -20,7 +20,7 @@ fn figure(row: &AnswerRow) -> String {
     }
 }
 
-/// How each ranking stands after this round, a line each:
+/// How each ranking is after this round, a line each:
 /// `round 2 of 5: sync: rocksdb 8,469/s, tokudb 7,173/s`. No line is wider than `columns`.
 #[must_use]
 pub fn round_lines(round: Round, answer: &Answer, columns: usize) -> Vec<String> {

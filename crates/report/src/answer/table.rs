@@ -15,7 +15,7 @@ const GAP: usize = 2;
 /// The columns, from the left; of those that can be left out the last goes first.
 const COLUMNS: usize = 7;
 const CONTENDER: usize = 1;
-/// Left out where there is no room, in this order: CPU, interval, latency.
+/// Left out if there is no room, in this order: CPU, interval, latency.
 const DISPENSABLE: [usize; 3] = [6, 4, 5];
 /// Set to the left; figures are set to the right.
 const LEFT: [usize; 2] = [CONTENDER, 4];
@@ -29,7 +29,7 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    /// Columns for these rankings that fit so many characters.
+    /// Columns for these rankings that fit this many characters.
     pub(super) fn for_rankings<'a>(
         rankings: impl Iterator<Item = &'a RankingAnswer>,
         columns: usize,

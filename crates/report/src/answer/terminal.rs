@@ -20,7 +20,7 @@ const PLAIN: &str = "\x1b[0m";
 /// Failures take no more than these, so that rankings have room.
 const MOST_FAILURES: usize = 4;
 
-/// A table shows at least so many contenders; where there is no room, a ranking has one line.
+/// A table shows at least this many contenders; if there is no room, a ranking has one line.
 const FEWEST_ROWS: usize = 2;
 
 /// A sentence takes no more lines.
@@ -45,7 +45,7 @@ pub trait AnswerText {
     #[must_use]
     fn render(&self, layout: Layout, closing: &[String]) -> String;
 
-    /// The rankings alone, in so many lines: how they stand while a run goes on.
+    /// The rankings alone, in this many lines: how they stand while a run goes on.
     #[must_use]
     fn render_rankings(&self, layout: Layout) -> String;
 }
@@ -269,7 +269,7 @@ impl<'a> RankingBlock<'a> {
         }
     }
 
-    /// How many lines it takes with at most so many rows.
+    /// How many lines it takes with at most this many rows.
     fn cost(&self, rows: usize) -> usize {
         let rows = match rows < self.rows.len() {
             // The others are counted in a line of their own.
@@ -293,7 +293,7 @@ impl<'a> RankingBlock<'a> {
         lines
     }
 
-    /// Where those behind the first rows lie: ` (12 to 40 % of tokudb)`.
+    /// Where those behind the first rows are: ` (12 to 40 % of tokudb)`.
     fn range(&self, rows: usize) -> String {
         // Without an order the first row is no leader.
         if self.ranking.verdict == RankingVerdict::NoOrder {
@@ -313,7 +313,7 @@ impl<'a> RankingBlock<'a> {
     }
 }
 
-/// How many rows each ranking shows so that all fit; `None` where not even the fewest do.
+/// How many rows each ranking shows so that all fit; `None` if not even the fewest do.
 fn shared_out(blocks: &[RankingBlock<'_>], room: usize) -> Option<Vec<usize>> {
     let cost = |rows: usize| blocks.iter().map(|block| block.cost(rows)).sum::<usize>();
     let most = blocks
@@ -424,7 +424,7 @@ fn not_ranked_block(
     lines
 }
 
-/// A line for each, in columns; where there is no room for what tells them apart, CPU and then
+/// A line for each, in columns; if there is no room for what tells them apart, CPU and then
 /// latency are left out.
 fn not_ranked_rows(cells: &[[String; 5]], columns: usize) -> Vec<String> {
     /// What tells them apart is cut to no less.

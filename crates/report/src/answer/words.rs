@@ -242,7 +242,7 @@ fn all_listed(names: &[&str]) -> String {
     }
 }
 
-/// What stands between names, which may have commas of their own.
+/// What is between names, which may have commas of their own.
 fn separator(names: &[&str]) -> &'static str {
     match names.iter().any(|name| name.contains(',')) {
         true => "; ",

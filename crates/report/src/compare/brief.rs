@@ -49,7 +49,7 @@ pub(super) fn screen(compared: &[SideComparison], layout: Layout) -> String {
     text
 }
 
-/// One comparison, with at most so many lines of each kind.
+/// One comparison, with at most this many lines of each kind.
 fn lines_of(compared: &SideComparison, layout: Layout, most: usize) -> Vec<String> {
     let wrapped = |text: &str| wrap(text, layout.width, "  ");
     let mut lines = Vec::new();
@@ -107,7 +107,7 @@ fn some(lines: &mut Vec<String>, sentences: Vec<String>, most: usize, width: usi
     }
 }
 
-/// What changed, in at most so many lines besides the heading and the count of what is left out.
+/// What changed, in at most this many lines besides the heading and the count of what is left out.
 fn changed(compared: &SideComparison, width: usize, most: usize) -> Vec<String> {
     let (told, notes) = told(compared, false);
     if told.is_empty() && notes.is_empty() {

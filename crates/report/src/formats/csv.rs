@@ -44,7 +44,7 @@ pub fn render(reports: &[Run]) -> String {
     text
 }
 
-/// What stands in [`OF_RUN`].
+/// What is in [`OF_RUN`].
 fn facts(report: &Run) -> [&str; 4] {
     let (manifest, host) = (&report.manifest, &report.manifest.host);
     let commit = &host.program.commit;

@@ -1,7 +1,7 @@
 //! A report as one page that needs nothing else: no network, no server, no folder beside it.
 //!
 //! Words, figures and charts are HTML and SVG, written here from the same blocks as the other
-//! formats. The charts' data lies beside them as JSON. The page's script lets tables sort and
+//! formats. The charts' data is beside them as JSON. The page's script lets tables sort and
 //! search and charts be selected from, pointed at and exported; without it nothing is missing but
 //! that.
 //!
@@ -41,7 +41,7 @@ const MORE: &str = "More charts: rates over time, latency, resources, bottleneck
 /// With more rankings than this, only the rates of each are drawn until more is asked for.
 const MANY_RANKINGS: usize = 8;
 
-/// Writes what stands under a section's heading, once the page has all of its charts.
+/// Writes what is under a section's heading, once the page has all of its charts.
 type Content = Box<dyn Fn(&Figures<'_>) -> Markup>;
 
 /// A part of the page under a heading of the second level.
@@ -50,7 +50,7 @@ struct Section {
     content: Content,
     /// What links lead to; empty where only the contents do.
     anchor: String,
-    /// What stands in its one line where it is folded.
+    /// What is in its one line where it is folded.
     folded: Option<String>,
     /// Whether it is open all the same.
     is_open: bool,
@@ -108,7 +108,7 @@ impl<'a> Figures<'a> {
         }
     }
 
-    /// These charts, drawn; nothing where there are none.
+    /// These charts, drawn; nothing if there are none.
     fn drawn(&self, numbers: &Range<usize>) -> Markup {
         let charts = self.charts.iter().enumerate();
         let charts = charts.skip(numbers.start).take(numbers.len());
@@ -150,7 +150,7 @@ pub(crate) fn render(report: &Run) -> String {
     page.assembled(&report.manifest.name)
 }
 
-/// The parts under headings, each with what belongs to it, and what stands before the first.
+/// The parts under headings, each with what belongs to it, and what is before the first.
 fn with_remarks(all: impl Iterator<Item = Part>) -> (Vec<Block>, Vec<Part>) {
     let (mut remarks, mut parts) = (Vec::new(), Vec::<Part>::new());
     for part in all {
@@ -176,7 +176,7 @@ impl Page {
         let first = first_screen::first_ranking(&answer).and_then(|subject| {
             let is_first = |part: &&mut Part| part.ranking == Some(subject.index);
             let chart = parts.iter_mut().find(is_first)?.charts.pop()?;
-            // It stands in no ranking's section, so that it says of which one it is.
+            // It is in no ranking's section, so that it says of which one it is.
             let title = format!("{}: {}", chart.title, short(subject));
             Some(Chart { title, ..chart })
         });

@@ -87,7 +87,7 @@ impl FromStr for Format {
 pub struct Style {
     /// Columns of the terminal; `None`: as wide as the tables want to be.
     pub width: Option<u16>,
-    /// Whether to write colour codes.
+    /// Whether to write color codes.
     pub colour: bool,
     /// Whether to draw charts.
     pub charts: Charts,

@@ -137,7 +137,7 @@ fn fitted(table: &Table, width: usize, every_column: &str) -> Vec<String> {
         lines = draw(&kept, None);
     }
     if !left_out.is_empty() {
-        // In the order in which they would stand in the table.
+        // In the order in which they would be in the table.
         let titles = table.columns.iter().map(|column| column.title.as_str());
         let titles: Vec<_> = titles
             .filter(|title| left_out.iter().any(|t| t == title))

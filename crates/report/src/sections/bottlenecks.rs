@@ -30,7 +30,7 @@ impl Section for Bottlenecks {
     }
 }
 
-/// A bar for the first trial of each cell of which enough was seen; none where there is none.
+/// A bar for the first trial of each cell of which enough was seen; none if there is none.
 fn shares(findings: &Findings<'_>) -> Vec<Chart> {
     let cores = f64::from(findings.run.manifest.host.cores);
     let mut words: BTreeMap<usize, &'static str> = BTreeMap::new();

@@ -149,7 +149,7 @@ impl Row {
 /// What is left where nothing of the record explains it.
 const UNSTEADY: &str = "the limit was measured for only 250 ms, when storage was slower";
 
-/// Commits that one flush of the device served; `None` where flushes are not counted.
+/// Commits that one flush of the device served; `None` if flushes are not counted.
 fn commits_per_flush(measurement: &Measurement) -> Option<f64> {
     flushes_per_commit(measurement).map(|flushes| 1.0 / flushes)
 }

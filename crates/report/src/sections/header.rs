@@ -10,7 +10,7 @@ use trueput_record::HostFacts;
 use trueput_record::folder::DamagedLine;
 use trueput_record::host::FileSystemFacts;
 
-/// What stands before the first section.
+/// What is before the first section.
 pub(crate) struct ReportHeader {
     title: Block,
     about: Option<Block>,

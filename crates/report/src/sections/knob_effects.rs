@@ -41,7 +41,7 @@ pub(crate) struct KnobEffect {
     pub knob: String,
     /// What it was turned to.
     pub value: Value,
-    /// What it is compared with: the value that stands first in the plan.
+    /// What it is compared with: the value that is first in the plan.
     pub base: Value,
     /// The rate over that at the base value, with its evidence.
     pub rate: Comparison,
@@ -260,7 +260,7 @@ pub(crate) fn blocks(effects: &[KnobEffect]) -> Vec<Block> {
 const KNOBS_TEXT: &str = "Cells that differ in one knob only: rate, peak memory and database size \
     relative to the first value in the plan, and the cost that the driver states.";
 
-/// What the knobs did to the rates; `None` where nothing can be told.
+/// What the knobs did to the rates; `None` if nothing can be told.
 fn chart(effects: &[KnobEffect]) -> Option<Chart> {
     let group = |effect: &KnobEffect| {
         let interval = effect.rate.ratio;

@@ -64,10 +64,10 @@ pub(crate) trait Section: Sync {
     fn parts(&self, findings: &Findings<'_>) -> Vec<Part>;
 }
 
-/// What stands under one heading.
+/// What is under one heading.
 #[derive(Default)]
 pub(crate) struct Part {
-    /// The heading; empty where the part ends what stands before it.
+    /// The heading; empty where the part ends what is before it.
     pub title: String,
     /// Text and tables.
     pub blocks: Vec<Block>,
@@ -79,7 +79,7 @@ pub(crate) struct Part {
     pub more_charts: Vec<Chart>,
     /// The ranking that it is of, by its place among the run's.
     pub ranking: Option<usize>,
-    /// The line to which the page folds it; `None` where it does not.
+    /// The line to which the page folds it; `None` if it does not.
     pub folded: Option<String>,
 }
 

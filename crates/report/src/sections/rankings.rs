@@ -53,7 +53,7 @@ impl Section for Rankings {
     }
 }
 
-/// A cell whose repeats lie further apart than this part of their median is named.
+/// A cell whose repeats are further apart than this part of their median is named.
 const NOTABLE_SPREAD: f64 = 0.25;
 
 const NOT_COMPARABLE: &str = "Measured but not ranked, for the reason in brackets. To rank builds \

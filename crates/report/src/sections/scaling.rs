@@ -79,7 +79,7 @@ pub fn unfitted(series: &[(String, Result<Fit, FitError>)]) -> Vec<String> {
     names.into_iter().map(said).collect()
 }
 
-/// That workers outnumbered the processors, where they did: `most` of them on so many cores.
+/// That workers outnumbered the processors, where they did: `most` of them on this many cores.
 #[must_use]
 pub fn beyond_cores(most: f64, cores: u32) -> Option<String> {
     (cores > 0 && most > f64::from(cores)).then(|| {

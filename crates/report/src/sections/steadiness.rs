@@ -30,7 +30,7 @@ const NOTABLE_DRIFT: f64 = 0.05;
 /// How closely repeats must follow a straight line for that to be called drift: the correlation.
 const STRAIGHT: f64 = 0.9;
 
-/// How far, in scaled median absolute deviations, a repeat lies off to be named.
+/// How far, in scaled median absolute deviations, a repeat is off to be named.
 const FAR: f64 = 3.5;
 
 /// And how far as a part of the median.

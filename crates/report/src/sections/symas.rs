@@ -217,11 +217,11 @@ fn shown_ratio(ratio: Option<f64>) -> String {
     ratio.map_or_else(|| "-".to_owned(), number)
 }
 
-/// What stands above the points that are not the same.
+/// What is above the points that are not the same.
 const ANOTHER_MACHINE: &str = "The rows of 2014 come from another machine: compare ratios to \
     LMDB, not absolute rates. Differences:";
 
-/// What stands below them.
+/// What is below them.
 const READ_MORE: &str = "The document has each load twice, with local memory (on the node that first \
     touches it) and interleaved (in turn on every node): each of ours stands above the one with its \
     own policy, which is named with it. 'trueput published symas-2014-load' and 'trueput published \

@@ -17,7 +17,7 @@ impl Section for OrdersPerMinute {
     }
 }
 
-/// What stands in every output (the TPC's fair-use policy).
+/// What is in every output (the TPC's fair-use policy).
 const NOTICE: &str = "tpcc workload, not an audited TPC-C result.";
 
 /// What the table's rates count.

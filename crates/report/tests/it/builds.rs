@@ -266,7 +266,7 @@ fn one_build_with_assertions_is_ranked_against_itself() {
     assert_eq!(names, expected);
 }
 
-/// The contenders of that run compared, with what stands in the way.
+/// The contenders of that run compared, with what is in the way.
 fn compared(report: &Run, first: &str, second: &str) -> Result<String, String> {
     let side = |words: &str| Side::new(words, report.clone(), Selector::parse(words).unwrap());
     let sides = (side(first).unwrap(), side(second).unwrap());
@@ -357,7 +357,7 @@ fn what_is_known_to_lose_records_bears_a_mark_and_is_not_ranked() {
     assert!(text.contains(said), "{text}");
     let csv = report.render(Format::Csv, Style::default());
     assert!(csv.contains(",known defect,"), "{csv}");
-    // One build stands apart from itself, too, where only some of its knobs have the defect.
+    // One build is apart from itself, too, where only some of its knobs have the defect.
     for trial in &mut report.trials {
         trial.engine.as_mut().unwrap().sha256 = NEW.to_owned();
     }

@@ -1,4 +1,4 @@
-//! How often a difference is claimed where there is none, and found where there is one: by
+//! How often a difference is claimed if there is none, and found where there is one: by
 //! simulation with fixed seeds. Run with `--nocapture` to see the rates.
 
 use trueput_findings::statistics::{

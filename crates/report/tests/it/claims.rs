@@ -38,7 +38,7 @@ fn cell(cell: u32, engine: &str, workers: u32, rates: &[f64]) -> Vec<TrialRecord
     (1..).zip(rates).map(trial).collect()
 }
 
-/// So many rankings, in each of which redb leads lmdb by that factor.
+/// This many rankings, in each of which redb leads lmdb by that factor.
 fn duels(rankings: u32, factor: f64) -> Run {
     let duel = |workers: u32| {
         let ahead = RATES.map(|rate| rate * factor);

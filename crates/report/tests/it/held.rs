@@ -115,7 +115,7 @@ fn counts_are_whole_numbers() {
     assert!(markdown.contains(counts), "{markdown}");
 }
 
-/// What stands between two texts.
+/// What is between two texts.
 fn between<'a>(text: &'a str, before: &str, after: &str) -> &'a str {
     let (_, rest) = text.split_once(before).unwrap();
     rest.split_once(after).unwrap().0

@@ -7,7 +7,7 @@ use trueput_record::{Durability, TrialRecord, Value};
 use trueput_report::log_flush::berkeley;
 use trueput_report::{Format, RunReport, Style};
 
-/// A trial of 1,000 commits with 400 flushes, of which the device saw so many.
+/// A trial of 1,000 commits with 400 flushes, of which the device saw this many.
 fn trial(cell: u32, flush: &str, level: Durability, seen: Option<u64>) -> TrialRecord {
     let mut spec = spec(cell, "storage", level, 1);
     spec.workload = "log-flush".to_owned();

@@ -1,4 +1,4 @@
-//! The page's charts as a reader sees them: who is who, what lies where, what their pictures say.
+//! The page's charts as a reader sees them: who is who, what is where, what their pictures say.
 
 use crate::support::{
     browser::Browser,
@@ -320,7 +320,7 @@ fn figures_in_charts_are_written_as_those_in_tables() {
     let Some(mut browser) = shown(&with_failures(), 1280, &folder) else {
         return;
     };
-    // Between two neighbours, close to them, at powers of ten, and where a unit ends.
+    // Between two neighbors, close to them, at powers of ten, and where a unit ends.
     let figures = [
         0.0,
         0.0123,

@@ -1,4 +1,4 @@
-//! The page's colours can be told from their ground, by WCAG 2's contrast ratio.
+//! The page's colors can be told from their ground, by WCAG 2's contrast ratio.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ const STYLE: &str = include_str!("../../assets/page.css");
 /// What text, and what is written upon in charts, must reach (WCAG 2.2, 1.4.3).
 const ENOUGH: f64 = 4.5;
 
-/// The colours of each scheme by name: light, dark, paper.
+/// The colors of each scheme by name: light, dark, paper.
 fn schemes() -> Vec<BTreeMap<&'static str, &'static str>> {
     let blocks = STYLE.split(":root {").skip(1);
     let blocks = blocks.filter_map(|rest| rest.split_once('}'));

@@ -21,7 +21,7 @@ const TOPS: [(u32, u32); 2] = [(1280, 2000), (360, 1800)];
 /// The most of a ranking's section that a picture shows, pixels.
 const SECTION_HEIGHT: f64 = 3600.0;
 
-/// Where the section with the most charts lies; null where none has one.
+/// Where the section with the most charts is; null where none has one.
 const CHARTS: &str = "(() => {
   const charts = (section) => section.querySelectorAll('figure svg').length;
   const all = [...document.querySelectorAll('main > section')].filter(charts);

@@ -151,7 +151,7 @@ fn it_says_what_the_terminal_says_of_the_same_runs() {
     assert!(seen > 50, "{seen}");
 }
 
-/// A run of GT.M on three file systems, whose times stand beside those of 2010.
+/// A run of GT.M on three file systems, whose times are beside those of 2010.
 fn beside_2010(host: &str) -> Run {
     let times = [("ext2", 2.0), ("ext4:size=1GiB", 3.0), ("tmpfs", 1.0)];
     let trials = (0..).zip(times).map(|(cell, (file_system, elapsed_s))| {

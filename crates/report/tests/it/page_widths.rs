@@ -311,7 +311,7 @@ fn a_table_scrolled_sideways_keeps_names_under_their_heading_and_rows_low() {
 }
 
 /// How far down the first table, the first chart and its second bar begin, which verdicts reach
-/// beyond their table, and how many stops of the tab key lie before the first table, and before
+/// beyond their table, and how many stops of the tab key are before the first table, and before
 /// that of the first ranking.
 const FIRST: &str = "(() => {
   const top = (what) => Math.round(document.querySelector(what).getBoundingClientRect().top);

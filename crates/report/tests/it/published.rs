@@ -1,4 +1,4 @@
-//! Trials of ours beside published tables: which runs match, what stands in which column, and the
+//! Trials of ours beside published tables: which runs match, what is in which column, and the
 //! ratios inside each set.
 
 use crate::support::{self, report, spec, terminal, valid};
@@ -10,7 +10,7 @@ use trueput_record::published::named;
 use trueput_record::{Durability, TrialRecord, TrialSpec, Value};
 use trueput_report::{Format, RunReport, Style};
 
-/// A trial of a workload with these settings and knobs that took so many seconds.
+/// A trial of a workload with these settings and knobs that took this many seconds.
 fn trial(cell: u32, engine: &str, given: &[(&str, &str)], elapsed_s: f64) -> TrialRecord {
     let mut spec = spec(cell, engine, Durability::Buffered, 1);
     spec.knobs.clear();
@@ -277,7 +277,7 @@ fn a_step_of_the_tuning_matches_whatever_its_size_and_has_its_gain_beside_the_do
         .filter(|(_, row)| row.ours)
         .collect();
     assert_eq!(ours.len(), 6);
-    // The machine's own file system is ext4, so each stands above the document's row on ext4.
+    // The machine's own file system is ext4, so each is above the document's row on ext4.
     for (place, row) in ours {
         let theirs = &comparison.rows[place + 1];
         assert!(!theirs.ours);
@@ -636,7 +636,7 @@ fn figures_of_two_sizes_never_share_a_column_and_ratios_come_first() {
             assert!(heading.replace('\\', "").contains(size), "{heading}");
         }
     }
-    // The control: of the document's own size they stand together, and no heading tells one.
+    // The control: of the document's own size they are together, and no heading tells one.
     let mut same = at_sizes(&["1000000"]);
     for trial in &mut same {
         let block = Value::Integer(50_000);

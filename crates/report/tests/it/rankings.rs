@@ -1,4 +1,4 @@
-//! What may stand in a ranking, in which order, and what becomes of the rest.
+//! What may be in a ranking, in which order, and what becomes of the rest.
 
 use crate::support::{
     append_with_histograms, everything, failed, folder, invalid, manifest, null, report, settings,

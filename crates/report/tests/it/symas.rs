@@ -214,7 +214,7 @@ fn the_document_has_only_the_tables_that_there_are_rows_for() {
     assert!(headings(&[]).is_empty());
 }
 
-/// A trial of lmdb with so many readers of so many records beside one writer.
+/// A trial of lmdb with this many readers of this many records beside one writer.
 fn read_while_writing(cell: u32, readers: u32) -> TrialRecord {
     let mut spec = spec(cell, "lmdb", Durability::Process, 1);
     spec.workload = "micro".to_owned();

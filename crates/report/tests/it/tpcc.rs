@@ -107,7 +107,7 @@ fn a_run_of_other_workloads_says_nothing_of_orders() {
     assert!(!said(vec![other]).contains("Orders per minute"));
 }
 
-/// A trial of tpcc with so many of its kinds of operation.
+/// A trial of tpcc with this many of its kinds of operation.
 fn mixed(kinds: &[&str]) -> TrialRecord {
     let mut record = trial(0, "new-orders per minute", 1_876.0);
     let measurement = record.measurement.as_mut().unwrap();

@@ -13,7 +13,7 @@ const BLOCK: usize = 4_096;
 /// Blocks of the file: 32 MiB, enough that a device's own order of them is no order.
 const BLOCKS: u64 = 8_192;
 
-/// A block that lies where direct I/O wants it.
+/// A block that is where direct I/O wants it.
 #[repr(align(4096))]
 struct AlignedBlock([u8; BLOCK]);
 

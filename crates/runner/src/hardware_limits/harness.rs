@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use trueput_engine::{Durability, Engine, Mode, Null, OpenSpec, ParameterValues};
 use trueput_workloads::Meter;
 
-/// Measures look-ups, each counted and timed as a worker's are, on so many threads; 0 where even
+/// Measures look-ups, each counted and timed as a worker's are, on this many threads; 0 where even
 /// that fails.
 pub(super) fn measure(threads: u32) -> f64 {
     let opened = Null.open(&OpenSpec {

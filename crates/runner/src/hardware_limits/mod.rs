@@ -28,9 +28,9 @@ const FOLDER: &str = ".ceilings";
 /// Where and for what the limits are measured.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MeasurementSite<'a> {
-    /// Where the database will lie; blocks are measured there.
+    /// Where the database will be; blocks are measured there.
     pub data: &'a Path,
-    /// Where its log will lie; flushes are measured there.
+    /// Where its log will be; flushes are measured there.
     pub log: &'a Path,
     /// Whether anything will be stored at all: without, neither blocks nor flushes are measured.
     pub stores: bool,
@@ -95,8 +95,8 @@ impl Drop for ScratchFolder {
     }
 }
 
-/// Runs `work` on so many threads at once until the span is over, and returns how much they did per
-/// second. `work` is given its thread's number and a flag that says when to return.
+/// Runs `work` on this many threads at once until the span is over, and returns how much they did
+/// per second. `work` is given its thread's number and a flag that says when to return.
 ///
 /// # Errors
 /// The first thread's error.

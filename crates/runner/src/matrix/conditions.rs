@@ -14,8 +14,8 @@ use trueput_record::{Conditions, TrialSpec};
 use trueput_workloads::DEFAULT_DURATION_S;
 
 impl Expansion<'_> {
-    /// Leaves out what this machine or this user has not; other cells run, whatever the plan says
-    /// of what an engine has not.
+    /// Leaves out what this machine or this user does not have; other cells run, whatever the plan
+    /// says of what an engine does not have.
     pub(super) fn leave_out_file_systems(
         &mut self,
         left_out: &mut Vec<String>,
@@ -47,8 +47,8 @@ impl Expansion<'_> {
         Ok(())
     }
 
-    /// The knobs of a trial whose log is to lie on a file system of its own: an engine that can
-    /// place it finds it in its folder's subfolder `log`. `None` where the engine cannot.
+    /// The knobs of a trial whose log is to be on a file system of its own: an engine that can
+    /// place it finds it in its folder's subfolder `log`. `None` if the engine cannot.
     pub(super) fn with_log_placed(
         &self,
         engine: &dyn Engine,

@@ -51,7 +51,7 @@ impl Matrix {
     }
 }
 
-/// Returns why a trial's server cannot work at `place`; `None` where it can, or there is none.
+/// Returns why a trial's server cannot work at `place`; `None` if it can, or there is none.
 /// Other mistakes in a trial are reported elsewhere.
 fn unreachable_reason(
     spec: &TrialSpec,

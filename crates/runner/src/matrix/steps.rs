@@ -116,7 +116,7 @@ impl Expansion<'_> {
         }
     }
 
-    /// A trial with a step's changes, checked and resolved; `None` where the engine has not what
+    /// A trial with a step's changes, checked and resolved; `None` if the engine has not what
     /// the step asks for and such is left out.
     fn stepped(
         &self,

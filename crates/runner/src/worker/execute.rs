@@ -43,9 +43,9 @@ struct WorkerOutput {
     latencies: Latencies,
     /// Its open loop; `None` for a closed loop.
     responses: Option<ResponseTimes>,
-    /// Memory of its native program at the end; nothing where it has none.
+    /// Memory of its native program at the end; nothing if it has none.
     memory: MemoryUsage,
-    /// Placement of its native program at the end; `None` where it has none.
+    /// Placement of its native program at the end; `None` if it has none.
     placement: Option<Placement>,
 }
 

@@ -15,7 +15,7 @@ claims![
     no_flush_is_asked_of_another_level,
 ];
 
-/// A trial that commits for so long at sync, with so many threads.
+/// A trial that commits for so long at sync, with this many threads.
 fn at_sync(engine: &str, workers: u32, duration_s: f64) -> TrialSpec {
     let mut trial = threads(on(engine, spec(engine, "endless")));
     trial.durability = Durability::Sync;

@@ -33,7 +33,7 @@ pub fn part(path: &Path) -> Option<EntryRole> {
 }
 
 /// A path as an archive has it, without `.` in it: archives that were made by hand may begin each
-/// with `./`. `None` where it leads out of the archive.
+/// with `./`. `None` if it leads out of the archive.
 pub fn plain(path: &Path) -> Option<PathBuf> {
     let mut plain = PathBuf::new();
     for part in path.components() {

@@ -165,7 +165,7 @@ fn take<R: Read>(
     Ok(())
 }
 
-/// Reads what follows the last entry: gzip's check sum stands at its very end.
+/// Reads what follows the last entry: gzip's check sum is at its very end.
 fn read_to_the_end(archive: Archive) -> Result<(), String> {
     let mut rest = archive.into_inner();
     let mut buffer = vec![0; 64 << 10];

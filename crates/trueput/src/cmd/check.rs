@@ -97,7 +97,7 @@ fn check_subject(
     Ok(failed)
 }
 
-/// Runs the conformance suite and says how many checks failed; `None` where the engine's server
+/// Runs the conformance suite and says how many checks failed; `None` if the engine's server
 /// does not start.
 fn conform(
     arguments: &Arguments,

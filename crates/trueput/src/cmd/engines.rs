@@ -83,7 +83,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
 struct EngineListing {
     engine: &'static dyn Engine,
     builds: Vec<LibraryListing>,
-    /// What the engine says where there is none.
+    /// What the engine says if there is none.
     missing: Option<String>,
 }
 

@@ -20,7 +20,7 @@ pub struct Arguments {
 /// subcommands.
 ///
 /// # Errors
-/// A usage error where there is no such subcommand, and where nobody reads the page.
+/// A usage error if there is no such subcommand, and where nobody reads the page.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let mut program = Cli::command();
     program.build();

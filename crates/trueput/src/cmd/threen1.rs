@@ -141,7 +141,7 @@ fn solved_before(folder: &RunFolder) -> Result<Vec<TrialRecord>, Failure> {
 enum LineFormat {
     /// A line of JSON.
     Json,
-    /// For people, in so many columns.
+    /// For people, in this many columns.
     Words(usize),
 }
 

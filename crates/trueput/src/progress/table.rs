@@ -26,7 +26,7 @@ pub struct LiveTable {
 }
 
 impl LiveTable {
-    /// A bar of so many steps without a table yet.
+    /// A bar of this many steps without a table yet.
     pub fn new(steps: u64) -> Self {
         let lines = MultiProgress::new();
         let bar = lines.add(ProgressBar::new(steps));
@@ -110,7 +110,7 @@ impl LiveTable {
     }
 }
 
-/// Gives the bar its look on a terminal of so many columns.
+/// Gives the bar its look on a terminal of this many columns.
 fn style(bar: &ProgressBar, width: u16) {
     // The templates are constants that a test parses; the default style would do as well.
     if let Ok(style) = ProgressStyle::with_template(template(width)) {

@@ -115,7 +115,7 @@ impl ArrivalSpec {
         Some(self.trial_left(now).unwrap_or(of_this) + later)
     }
 
-    /// How long so many trials take at the end of a run, in which all cells take turns.
+    /// How long this many trials take at the end of a run, in which all cells take turns.
     fn time_of_last(&self, trials: usize) -> Option<Duration> {
         let cells = self.cells.len();
         let rounds = u32::try_from(trials / cells).ok()?;

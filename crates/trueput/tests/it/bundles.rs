@@ -61,7 +61,7 @@ fn an_archive_of_two_runs_is_refused_and_both_are_named() {
         said.contains("both.tar.gz") && said.contains(&why),
         "{said}"
     );
-    // What lies beside a run and is none is not passed over either.
+    // What is beside a run and is none is not passed over either.
     std::fs::remove_file(bench.path().join("copies").join(&two).join("run.json")).unwrap();
     tar(&bench, "copies", "one.tar.gz", &[&two, &one]);
     let said = refusal(&bench.run(&["report", "one.tar.gz"]));

@@ -132,7 +132,7 @@ fn a_gate_without_enough_repeats_or_anything_in_common_is_bad_input() {
             assert!(stderr(&refused).contains(words), "{}", stderr(&refused));
             assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
         }
-        // What stands alone on both sides is compared; here it is another engine, and slower.
+        // What is alone on both sides is compared; here it is another engine, and slower.
         let lmdb = only("lmdb", 5, "lmdb");
         let gate = ["compare", &lmdb, &sqlite, "--fail-if-slower", "10%"];
         let failed = bench.run(&[gate.as_slice(), more].concat());

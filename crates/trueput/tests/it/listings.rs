@@ -120,7 +120,7 @@ fn every_build_that_can_be_installed_has_one_line_wherever_it_is_missing() {
         ("WiredTiger 11.3", "wiredtiger", "make engines-all"),
     ] {
         let lines: Vec<_> = table.lines().filter(|line| line.contains(title)).collect();
-        // A build that lies in a system-wide folder is here, whatever the home.
+        // A build that is in a system-wide folder is here, whatever the home.
         match to_install(engine).iter().any(|one| one == title) {
             true => {
                 assert_eq!(lines.len(), 1, "{title}: {table}");
@@ -172,7 +172,7 @@ fn lists_fit_80_columns_in_a_pipe_and_lose_nothing() {
         );
     }
     let flat = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    // Every word of JSON stands in the list.
+    // Every word of JSON is in the list.
     let knobs = flat(told(&["knobs", "rocksdb"]));
     let json: serde_json::Value =
         serde_json::from_str(&told(&["knobs", "rocksdb", "--json"])).unwrap();

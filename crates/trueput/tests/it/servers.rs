@@ -43,7 +43,7 @@ const MARIADB: Kind = Kind {
     file: "ibdata1",
 };
 
-/// The arguments of a trial on such a server that takes so many seconds.
+/// The arguments of a trial on such a server that takes this many seconds.
 fn trial(kind: &Kind, seconds: &'static str) -> Vec<&'static str> {
     let more = ["--engine", kind.engine, "--duration", seconds];
     // The suite first, so that a server that is there is not one that was just started.
@@ -208,7 +208,7 @@ fn gone_with_its_run(kind: &Kind) {
 }
 
 /// A bench with a folder `home` that only root may pass, where root's PostgreSQL, which runs as
-/// somebody else, cannot reach its own; `None`, and said, where that cannot be had.
+/// somebody else, cannot reach its own; `None`, and said, if that cannot be had.
 fn bench_with_a_closed_home() -> Option<Bench> {
     use std::os::unix::fs::PermissionsExt;
     if !is_here(&POSTGRESQL) {

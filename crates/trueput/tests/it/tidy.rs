@@ -201,7 +201,7 @@ fn is_noun(name: &str) -> bool {
     !is_in(NO_NOUNS) && (!ends || is_in(NOUNS))
 }
 
-/// The crates that a crate's manifest names and that do not stand above it.
+/// The crates that a crate's manifest names and that are not above it.
 fn order(name: &str, manifest: &str, findings: &mut Findings) {
     let place = |name: &str| CRATES.iter().position(|known| *known == name);
     let own = place(name).unwrap_or_else(|| panic!("the list of crates lacks {name}"));

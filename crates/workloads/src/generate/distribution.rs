@@ -48,7 +48,7 @@ pub enum Distribution {
     },
     /// Late items more often than early ones, by an exponential law.
     Exponential {
-        /// So many percent of the operations, above 0 and below 100, YCSB's default being 95 ...
+        /// This many percent of the operations, above 0 and below 100, YCSB's default being 95 ...
         percentile: f64,
         /// ... go to this share of the items at the start, above 0. YCSB's default is 0.8571428571.
         fraction: f64,
@@ -66,7 +66,7 @@ pub fn ycsb_keyspace(records: u64, operations: u64, insert_proportion: f64) -> u
 /// The items to choose from: the numbers below a count.
 #[derive(Clone)]
 pub enum Items {
-    /// Always so many.
+    /// Always this many.
     Fixed(u64),
     /// As many as the counter says at each draw; it must not fall.
     Growing(Arc<dyn ItemCount>),
@@ -180,7 +180,7 @@ impl Chooser {
     }
 
     /// The next item of `count` that there are now, whatever the chooser was made for; the count
-    /// must not fall from one call to the next. It is 0 where there are none.
+    /// must not fall from one call to the next. It is 0 if there are none.
     #[inline]
     pub fn next_among(&mut self, count: u64, random: &mut Random) -> u64 {
         if count <= 1 {
@@ -251,14 +251,14 @@ pub fn latest_item(ranks: &mut Zipfian, unit: f64, last: u64) -> u64 {
 }
 
 /// YCSB's `ExponentialGenerator.nextValue` for a number drawn evenly from 0 up to 1: how far back
-/// from the last item. It may lie before item 0; YCSB then draws again.
+/// from the last item. It may be before item 0; YCSB then draws again.
 #[inline]
 #[must_use]
 pub fn exponential_back(mean: f64, unit: f64) -> u64 {
     (-unit.ln() * mean) as u64
 }
 
-/// The mean distance from the last item for which `percentile` percent lie within `range` items.
+/// The mean distance from the last item for which `percentile` percent are within `range` items.
 #[must_use]
 pub fn exponential_mean(percentile: f64, range: f64) -> f64 {
     range / -(1.0 - percentile / 100.0).ln()

@@ -119,7 +119,7 @@ impl KeyFormat {
     }
 
     /// The item of a key, if this format writes one to it. Of YCSB's hashed keys it is never known;
-    /// the item stands in the value: see [`super::value::Values::owner`].
+    /// the item is in the value: see [`super::value::Values::owner`].
     #[must_use]
     pub fn read(&self, key: &[u8]) -> Option<u64> {
         match self.0 {
@@ -178,7 +178,7 @@ fn padding(given: usize) -> Result<usize, KeyError> {
     }
 }
 
-/// The last `digits` bytes of a key of `width` bytes, if nothing but `zero` stands before them.
+/// The last `digits` bytes of a key of `width` bytes, if nothing but `zero` is before them.
 fn number_part(key: &[u8], width: usize, digits: usize, zero: u8) -> Option<&[u8]> {
     let (before, number) = key.split_at_checked(width.checked_sub(digits)?)?;
     (number.len() == digits && before.iter().all(|byte| *byte == zero)).then_some(number)

@@ -57,7 +57,7 @@ impl Random {
     /// A number below `limit`, each as likely as any other; 0 where the limit is 0.
     ///
     /// Daniel Lemire, "Fast random integer generation in an interval", 2019: one multiplication,
-    /// and a division only where the first draw might favour some numbers.
+    /// and a division only where the first draw might favor some numbers.
     #[inline]
     pub fn below(&mut self, limit: u64) -> u64 {
         let mut product = u128::from(self.next_u64()) * u128::from(limit);

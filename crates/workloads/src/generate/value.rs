@@ -14,10 +14,10 @@ pub const MIN_VALUE_BYTES: usize = CHECK_BYTES + VERSION_BYTES;
 const CHECK_BYTES: usize = 8;
 const VERSION_BYTES: usize = 4;
 
-/// The pool has at least so many bytes, as db_bench's `RandomGenerator` has.
+/// The pool has at least this many bytes, as db_bench's `RandomGenerator` has.
 const POOL_BYTES: usize = 1 << 20;
 
-/// The pool is made of pieces of so many bytes, as in db_bench; a payload begins with a piece.
+/// The pool is made of pieces of this many bytes, as in db_bench; a payload begins with a piece.
 const PIECE_BYTES: usize = 100;
 
 /// Makes and checks the values of one seed. Clones share their pool.
@@ -74,7 +74,7 @@ pub struct PercentError {
 impl Values {
     /// Values of a seed, whose payload a general compressor gets to about `percent` percent of its
     /// size: 100 does not compress at all. It is made as db_bench's `CompressibleString` makes it:
-    /// of every 100 bytes so many are random, and the rest repeats them. Ours are of all 256 byte
+    /// of every 100 bytes this many are random, and the rest repeats them. Ours are of all 256 byte
     /// values, where db_bench has 95, so that entropy coders find nothing more. Make it once: it
     /// fills a pool of 1 MiB.
     ///

@@ -27,7 +27,7 @@ pub struct Zipfian {
 }
 
 impl Zipfian {
-    /// Ranks below `items`, or one rank where that is 0. Theta lies between 0 (nearly uniform) and
+    /// Ranks below `items`, or one rank where that is 0. Theta is between 0 (nearly uniform) and
     /// 1, both excluded.
     #[must_use]
     pub fn new(items: u64, theta: f64) -> Self {

@@ -22,7 +22,7 @@ pub(crate) enum ReadFault {
     Lost,
     /// A record is there that nobody put, or that was deleted.
     Unexpected,
-    /// A record is not one of the key that it stands under, or damaged.
+    /// A record is not one of the key that it is under, or damaged.
     Foreign,
     /// A record is older than one that was committed before the read began.
     Stale,

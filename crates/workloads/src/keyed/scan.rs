@@ -1,4 +1,4 @@
-//! Scans of so many records.
+//! Scans of this many records.
 
 use std::ops::ControlFlow;
 use trueput_engine::{Direction, KeyRange, Result, Session};

@@ -181,7 +181,7 @@ impl Meter for UnmeteredWork {
 mod tests {
     use super::*;
 
-    /// Counts conflicts, and stops after so many.
+    /// Counts conflicts, and stops after this many.
     struct ConflictMeter {
         conflicts: u32,
         stops_after: u32,

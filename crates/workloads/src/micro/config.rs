@@ -79,7 +79,7 @@ pub(super) enum WorkerRole {
 pub(super) struct MicroConfig {
     pub test: Test,
     pub records: u64,
-    /// The records that are chosen from: the first so many.
+    /// The records that are chosen from: the first this many.
     pub chosen_from: u64,
     pub format: KeyFormat,
     pub key_bytes: usize,
@@ -88,7 +88,7 @@ pub(super) struct MicroConfig {
     pub distribution: Distribution,
     /// Records per transaction.
     pub batch: u64,
-    /// Operations that end the trial; `None` where time does.
+    /// Operations that end the trial; `None` if time does.
     pub operations: Option<u64>,
     /// Whether operations are done that will not be counted.
     pub warms_up: bool,
@@ -283,7 +283,7 @@ impl MicroConfig {
         share_start(all, worker, workers)..share_start(all, worker + 1, workers)
     }
 
-    /// How many operations end one worker's part; `None` where time does.
+    /// How many operations end one worker's part; `None` if time does.
     pub(super) fn quota(&self, worker: u32, workers: u32) -> Option<u64> {
         let counted = self.role(worker, workers) == WorkerRole::Main && self.operations.is_some();
         let share = self.share(worker, workers);
@@ -348,7 +348,7 @@ impl MicroConfig {
         (1 << 20_u64).max(records.saturating_mul(record))
     }
 
-    /// Bytes of the keys and values that are there after `counts` operations, by kind; `None` where
+    /// Bytes of the keys and values that are there after `counts` operations, by kind; `None` if
     /// the counts do not tell.
     pub(super) fn live_bytes(&self, counts: &[u64]) -> Option<u64> {
         let counted = |kind| counts.get(self.kinds().index(kind)).copied();
@@ -376,9 +376,9 @@ impl MicroConfig {
         kinds.each().filter(ends).map(counted).sum()
     }
 
-    /// The same, of those that changed something for certain, where each of so many writers numbers
-    /// its writes of a record by itself: of as many writes that bear one number the first changes
-    /// the record, and the others may not. `None` where values bear no number.
+    /// The same, of those that changed something for certain, where each of this many writers
+    /// numbers its writes of a record by itself: of as many writes that bear one number the first
+    /// changes the record, and the others may not. `None` if values bear no number.
     pub(super) fn changing_commits(&self, counts: &[u64], numbers_apart: u64) -> Option<u64> {
         let kinds = self.kinds();
         if kinds.has(Kind::Update) && self.value_bytes < MIN_VALUE_BYTES {
@@ -405,7 +405,7 @@ impl MicroConfig {
         kinds.each().map(changes).sum()
     }
 
-    /// How many of so many deletes found their record for certain.
+    /// How many of this many deletes found their record for certain.
     fn certain_deletes(&self, deletes: u64) -> u64 {
         match self.test {
             Test::Delete if !self.warms_up => deletes.min(self.records),

@@ -243,7 +243,7 @@ fn worker(findings: &WorkerFindings) -> u32 {
     u32::try_from(finding(findings, names::WORKER)).unwrap_or(u32::MAX)
 }
 
-/// A finding; 0 where there is none.
+/// A finding; 0 if there is none.
 pub(super) fn finding(findings: &WorkerFindings, name: &str) -> u64 {
     findings.get(name).copied().unwrap_or(0)
 }

@@ -90,7 +90,7 @@ const MIX_SETTINGS: [&str; 4] = [
     "scan_percent",
 ];
 
-/// Whether each setting that a plan gives can have an effect: a size stands in the place of
+/// Whether each setting that a plan gives can have an effect: a size is in the place of
 /// records, and only a mix has percentages.
 pub(super) fn check_given(given: &Dimensions) -> Result<(), IneffectiveSetting> {
     let is_default = |value: &Value| matches!(value, Value::Integer(0));

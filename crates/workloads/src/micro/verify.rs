@@ -13,7 +13,7 @@ use trueput_engine::{Direction, KeyRange, Mode, Result as EngineResult};
 use trueput_record::measurement::Check;
 use trueput_record::{Survival, VerifyLevel};
 
-/// Progress is told every so many records.
+/// Progress is told every this many records.
 const PROGRESS_STEP: u64 = 1 << 16;
 
 /// The results, and the checks where verification is on.
@@ -68,7 +68,7 @@ pub(super) fn verify(
     Ok(conclusion)
 }
 
-/// The check of the workers' own reads; `None` where they read nothing.
+/// The check of the workers' own reads; `None` if they read nothing.
 fn check_reads(ended: &ExecutionSummary) -> Option<Check> {
     let reads = ReadCounts::sum(&ended.findings);
     let checked = reads.checked();

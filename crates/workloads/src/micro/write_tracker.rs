@@ -1,7 +1,7 @@
 //! Tracks the writes of each record, begun and ended, and so the values that a read may return.
 //!
 //! A version is the generation (8 bits) and the number of the write among those of its record in
-//! that trial (24 bits); 0 is what was loaded. One entry of 16 bytes per tracked record stands in
+//! that trial (24 bits); 0 is what was loaded. One entry of 16 bytes per tracked record is in
 //! memory that the threads of a process share.
 
 use crate::keyed::read_check::{ReadFault, ReadValidator, RecordState};
@@ -32,7 +32,7 @@ pub(super) const fn version_parts(version: u32) -> (u32, u32) {
     (version >> NUMBER_BITS, version & MAX_NUMBER)
 }
 
-/// The knowledge that a worker process has of others' writes. Its number stands in the findings.
+/// The knowledge that a worker process has of others' writes. Its number is in the findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WriteKnowledge {
     /// All of it: every writer is a thread of this process, or there is none.
@@ -260,7 +260,7 @@ impl<'t> WriteTracker<'t> {
     }
 
     /// The records whose final version is one of several, each with the least that it may be;
-    /// `None` where there were too many to remember.
+    /// `None` if there were too many to remember.
     pub(super) fn into_unsettled(mut self) -> Option<Vec<(u64, u32)>> {
         self.forget_settled();
         let floor = |item: u64| self.entry(item).map_or(0, |entry| entry.floor.load(SeqCst));

@@ -12,7 +12,7 @@ pub(super) struct PageBuffer {
 }
 
 impl PageBuffer {
-    /// So many zeros.
+    /// This many zeros.
     pub(super) fn zeroed(length: usize) -> Self {
         let room = vec![0; length + ALIGNMENT];
         let start = room.as_ptr().align_offset(ALIGNMENT);

@@ -1,4 +1,4 @@
-//! Where the records of a log lie in its file.
+//! Where the records of a log are in its file.
 
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ pub(super) struct LogShape {
 }
 
 impl LogShape {
-    /// The length of the file of so many writers, once it is laid out.
+    /// The length of the file of this many writers, once it is laid out.
     pub(super) fn file_bytes(&self, writers: u32) -> u64 {
         let records = match self.place {
             LogPosition::End => self.records,
@@ -38,7 +38,7 @@ impl LogShape {
     }
 
     /// The offsets of records that follow each other, and their bytes: in two parts where the
-    /// file's start is used again among them. In place, they lie at the start.
+    /// file's start is used again among them. In place, they are at the start.
     pub(super) fn parts<'b>(&self, first: u64, batch: &'b [u8]) -> [(u64, &'b [u8]); 2] {
         match self.place {
             LogPosition::Start => [(0, batch), (0, &[])],
@@ -61,7 +61,7 @@ pub(super) fn path(directory: &Path, apart: bool, worker: u32) -> PathBuf {
     }
 }
 
-/// A worker's part of so many operations over all workers; the largest number means no limit.
+/// A worker's part of this many operations over all workers; the largest number means no limit.
 pub(super) fn share(operations: u64, worker: u32, workers: u32) -> u64 {
     if operations == u64::MAX {
         return operations;

@@ -34,7 +34,7 @@ pub(super) struct RecordWriter {
 }
 
 impl RecordWriter {
-    /// The records of a writer whose records have so many bytes, [`MIN_RECORD_BYTES`] or more.
+    /// The records of a writer whose records have this many bytes, [`MIN_RECORD_BYTES`] or more.
     pub(super) fn new(seed: u64, writer: u32, bytes: usize) -> Self {
         let mut template = vec![0; bytes.max(MIN_RECORD_BYTES)];
         Random::for_worker(seed, writer, "log").fill(&mut template);
@@ -79,7 +79,7 @@ impl RecordWriter {
     }
 }
 
-/// Reads the header of a record; `None` where it is none of this seed and size, or damaged.
+/// Reads the header of a record; `None` if it is none of this seed and size, or damaged.
 pub(super) fn read_header(seed: u64, record: &[u8]) -> Option<RecordHeader> {
     let found = record.get(..HEADER)?;
     let number = |at: usize| {

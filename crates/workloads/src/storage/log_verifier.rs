@@ -10,7 +10,7 @@ use std::ops::Range;
 use trueput_record::VerifyLevel;
 use trueput_record::measurement::Check;
 
-/// Where only a sample is verified, the content of one in so many records is.
+/// Where only a sample is verified, the content of one in this many records is.
 pub(super) const SAMPLE: u64 = 10;
 
 /// Verifies the logs of a trial and counts their records.
@@ -65,7 +65,7 @@ impl LogVerifier {
         if oldest == 0 {
             next[own.clone()].fill(Some(0));
         }
-        // The oldest ones lie behind the newest.
+        // The oldest ones are behind the newest.
         let split = oldest % self.log.records;
         let base = oldest - split;
         let parts = [
@@ -105,15 +105,15 @@ impl LogVerifier {
         Ok(())
     }
 
-    /// In place with group commit: the last batch lies at the start, whole, and ends with the last
-    /// record; behind it lie older ones.
+    /// In place with group commit: the last batch is at the start, whole, and ends with the last
+    /// record; behind it are older ones.
     pub(super) fn read_last_batch(&mut self, file: &File, written: &[u64]) -> io::Result<()> {
         let total: u64 = written.iter().sum();
         let mut indexes = Vec::new();
         let places = file.metadata()?.len() / self.log.bytes as u64;
         let most = places.min(written.len() as u64).min(total);
         each_record(file, self.log.bytes, 0..most, &mut |at, record| {
-            // Zeros, or an older log, lie where no batch ever reached.
+            // Zeros, or an older log, are where no batch ever reached.
             indexes.push(
                 self.intact_record_or_none(record, at)
                     .map(|header| header.index),

@@ -42,7 +42,7 @@ impl Mapping {
     /// [`ErrorKind::InvalidInput`] beyond the mapping's end.
     pub(super) fn store(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let offset = self.within(offset, bytes.len())?;
-        // SAFETY: `within` has shown that the bytes lie in the mapping, which lives as long as
+        // SAFETY: `within` has shown that the bytes are in the mapping, which lives as long as
         // `self`; `bytes` is no part of it, for nobody is given a reference into it.
         unsafe {
             let to = self.start.as_ptr().cast::<u8>().add(offset);

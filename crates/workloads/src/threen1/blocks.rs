@@ -22,7 +22,7 @@ use trueput_engine::{Direction, KeyRange, Mode, Session};
 pub(super) const LONGEST: &[u8] = b"\xFFl";
 /// The key of the largest number.
 pub(super) const LARGEST: &[u8] = b"\xFFm";
-/// Every key of the step table lies below.
+/// Every key of the step table is below.
 pub(super) const END_OF_STEPS: &[u8] = b"\xFF";
 const DESCRIPTION: &[u8] = b"\xFFd";
 const CURSOR: &[u8] = b"\xFFc";

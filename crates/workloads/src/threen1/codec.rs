@@ -84,7 +84,7 @@ impl Codec for IntegerCodec {
     }
 }
 
-/// Each decimal digit is a word of [`WORDS`]; one space stands between words.
+/// Each decimal digit is a word of [`WORDS`]; one space is between words.
 #[derive(Debug, Clone, Copy)]
 pub struct WordCodec;
 

@@ -54,7 +54,7 @@ pub(super) fn read(
     Ok(stored)
 }
 
-/// Within a write transaction: reads, compares and sets; returns what now stands there.
+/// Within a write transaction: reads, compares and sets; returns what now is there.
 pub(super) fn raise(
     session: &mut dyn Session,
     key: &[u8],

@@ -56,7 +56,7 @@ pub struct Overflow {
 }
 
 impl Oracle {
-    /// Computes the answers for the starts of `range`, which are at least 1, on so many threads.
+    /// Computes the answers for the starts of `range`, which are at least 1, on this many threads.
     ///
     /// # Errors
     /// [`Overflow`] where a sequence leaves 64 bits.
@@ -100,7 +100,7 @@ impl Oracle {
         self.answers
     }
 
-    /// The steps from `number`, at least 1, down to 1; `None` where its sequence leaves 64 bits.
+    /// The steps from `number`, at least 1, down to 1; `None` if its sequence leaves 64 bits.
     #[must_use]
     pub fn steps(&self, number: u64) -> Option<u32> {
         let mut current = number;
@@ -168,7 +168,7 @@ impl Oracle {
     /// Walks from each start of a chunk until the steps are known, and fills the table.
     ///
     /// A walk may end only at a number that some start's walk has passed or will pass, for what
-    /// lies beyond counts as computed. In the range that is every number. Below it, it is those
+    /// is beyond counts as computed. In the range that is every number. Below it, it is those
     /// that the table has: they are entered as walks pass them.
     fn inspect(&self, chunk: RangeInclusive<u64>) -> Result<KnownAnswers, Overflow> {
         let first = *self.range.start();
@@ -243,8 +243,8 @@ impl Oracle {
     }
 }
 
-/// How many distinct numbers above 1 lie on the ways from the starts of `range`, they included:
-/// what a right step table holds. It keeps them all in memory. `None` where a sequence leaves 64
+/// How many distinct numbers above 1 are on the ways from the starts of `range`, they included:
+/// what a right step table holds. It keeps them all in memory. `None` if a sequence leaves 64
 /// bits.
 #[must_use]
 pub fn distinct_numbers(range: RangeInclusive<u64>) -> Option<u64> {

@@ -100,7 +100,7 @@ impl Problem {
         bytes
     }
 
-    /// The problem that a description is of; `None` where it is none of this layout.
+    /// The problem that a description is of; `None` if it is none of this layout.
     #[must_use]
     pub fn from_description(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; DESCRIPTION_BYTES] = bytes.try_into().ok()?;

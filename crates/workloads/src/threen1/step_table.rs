@@ -15,7 +15,7 @@ use trueput_record::VerifyLevel;
 
 /// Records that one transaction looks at: no snapshot stays open for long.
 const BATCH: usize = 4_096;
-/// `sample` looks at one record in so many.
+/// `sample` looks at one record in this many.
 const SAMPLE: u64 = 10;
 
 /// The records of the step table, counted and checked.

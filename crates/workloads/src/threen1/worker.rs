@@ -33,7 +33,7 @@ pub(super) fn run<C: Codec>(
         largest_bound: 0,
     };
     let mut finished = 0;
-    // An engine that keeps nothing can give no block out: each worker takes every so many.
+    // An engine that keeps nothing can give no block out: each worker takes every this many.
     let mut own = u64::from(task.worker);
     while !task.meter.is_stopped() {
         task.meter.yield_point();

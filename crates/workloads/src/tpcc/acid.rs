@@ -1,5 +1,5 @@
 //! Tests of atomicity and isolation after clauses 3.2 and 3.4, on any engine and either store, at
-//! the level of isolation that its write transactions have. Those of isolation that stand here are
+//! the level of isolation that its write transactions have. Those of isolation that are here are
 //! named for the phenomena of clause 3.4.1; those that clause 3.4.2 lays down are in [`isolation`].
 //! All stop transactions half-way, which [`super::transaction`] does not, so they speak to
 //! [`Tables`] themselves.
@@ -359,7 +359,7 @@ fn pay(tables: &mut dyn Tables, writer: u32, amount: i64) -> Result<()> {
     })
 }
 
-/// Does `body` in a transaction once; `None` where it met a conflict.
+/// Does `body` in a transaction once; `None` if it met a conflict.
 fn attempt<T>(
     tables: &mut dyn Tables,
     mode: Mode,
@@ -391,7 +391,7 @@ fn end_transaction<T>(tables: &mut dyn Tables, stop: CompletionMode, done: Resul
     }
 }
 
-/// `None` where it was a conflict.
+/// `None` if it was a conflict.
 fn none_after_conflict<T>(done: Result<T>) -> Result<Option<T>> {
     match done {
         Err(error) if error.is_conflict() => Ok(None),

@@ -25,7 +25,7 @@ impl Backoff {
         }
     }
 
-    /// The pause before a transaction is tried again that has met so many conflicts, from 1.
+    /// The pause before a transaction is tried again that has met this many conflicts, from 1.
     pub(super) fn after(&mut self, conflicts: u32) -> Duration {
         if self.first_us == 0 {
             return Duration::ZERO;

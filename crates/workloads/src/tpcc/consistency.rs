@@ -74,7 +74,7 @@ impl PaymentSums {
     }
 }
 
-/// Where a district stands among all.
+/// Where a district is among all.
 fn place(warehouse: u32, district: u8) -> Option<usize> {
     if !(1..=DISTRICTS).contains(&district) {
         return None;

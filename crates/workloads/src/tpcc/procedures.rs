@@ -24,7 +24,7 @@ pub trait Procedures {
     /// As [`Procedures::new_order`].
     fn payment(&mut self, input: &Payment, at: i64) -> Result<()>;
 
-    /// Order-status, clause 2.6.2.2: how many lines the customer's last order has; `None` where
+    /// Order-status, clause 2.6.2.2: how many lines the customer's last order has; `None` if
     /// there is no order.
     ///
     /// # Errors

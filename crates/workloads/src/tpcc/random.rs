@@ -73,7 +73,7 @@ impl RandomConstants {
                 break delta;
             }
         };
-        // One of the two lies within 0 to 255, for no delta is over half of that.
+        // One of the two is within 0 to 255, for no delta is over half of that.
         let last = match load + delta {
             above if above <= A_LAST => above,
             _ => load - delta,

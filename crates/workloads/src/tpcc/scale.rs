@@ -31,7 +31,7 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// So many warehouses.
+    /// This many warehouses.
     #[must_use]
     pub fn new(warehouses: u32, cardinality: Cardinality) -> Self {
         let divisor = match cardinality {

@@ -1,4 +1,4 @@
-//! The stores that a session's tables can lie in.
+//! The stores that a session's tables can be in.
 
 use super::kv::KeyValue;
 use super::sql::{SqlTables, has_procedures};

@@ -226,10 +226,10 @@ pub enum Rows<'r> {
 
 /// The nine tables in a database, through one session.
 ///
-/// Every operation but [`TableLoad::create`] and [`TableLoad::finish_load`] stands between a
+/// Every operation but [`TableLoad::create`] and [`TableLoad::finish_load`] is between a
 /// `begin` and a `commit` or `abort`, which have the meaning and the rules of
 /// [`trueput_engine::Session`]'s: write transactions are serialisable, or see one snapshot and lose
-/// to whoever wrote a row first. TPC-C's own mix is serialisable under either.
+/// to whoever wrote a row first. TPC-C's own mix is serializable under either.
 pub trait Tables:
     NewOrderTables
     + PaymentTables
@@ -371,7 +371,7 @@ pub trait PaymentTables {
 
 /// The tables as order-status uses them, clause 2.6.2.2, after [`PaymentTables::customer`].
 pub trait OrderStatusTables {
-    /// The customer's order of the largest O_ID; `None` where there is none.
+    /// The customer's order of the largest O_ID; `None` if there is none.
     ///
     /// # Errors
     /// The engine's.

@@ -16,7 +16,7 @@ impl<const N: usize> FixedText<N> {
         bytes: [0; N],
     };
 
-    /// This text; `None` where it is longer than `N` bytes: nothing is cut in silence.
+    /// This text; `None` if it is longer than `N` bytes: nothing is cut in silence.
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
         let mut made = Self::EMPTY;

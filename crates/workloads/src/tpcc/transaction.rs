@@ -299,7 +299,7 @@ fn with_note(row: &CustomerRow, input: &Payment) -> FixedText<500> {
     data
 }
 
-/// Order-status, clause 2.6.2.2. How many lines the customer's last order has; `None` where there
+/// Order-status, clause 2.6.2.2. How many lines the customer's last order has; `None` if there
 /// is no order.
 ///
 /// # Errors

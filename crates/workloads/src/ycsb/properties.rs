@@ -16,7 +16,7 @@ struct WorkloadPreset {
     max_scan: u64,
 }
 
-/// YCSB's workload files, as they stand in its repository under `workloads/`.
+/// YCSB's workload files, as they are in its repository under `workloads/`.
 fn preset(file: WorkloadFile) -> WorkloadPreset {
     let of = |shares: &[(usize, f64)], request| {
         let mut proportions = [0.0; kinds::COUNT];
@@ -159,13 +159,13 @@ impl Properties {
         }
     }
 
-    /// How many operations one worker does; `None` where only time ends it.
+    /// How many operations one worker does; `None` if only time ends it.
     pub(super) fn share(&self, worker: u32, workers: u32) -> Option<u64> {
         let from = |worker| Some(share_start(self.operations?, worker, workers));
         Some(from(worker + 1)? - from(worker)?)
     }
 
-    /// How many inserts there will be, about; 0 where that cannot be told.
+    /// How many inserts there will be, about; 0 if that cannot be told.
     pub(super) fn expected_inserts(&self) -> u64 {
         let operations = self.operations.unwrap_or_default() as f64;
         (operations * self.proportions[kinds::INSERT]) as u64

@@ -17,7 +17,7 @@ use trueput_record::measurement::Check;
 
 /// Records that one transaction looks at: no snapshot stays open for long.
 const BATCH: u64 = 4_096;
-/// `sample` compares one record in so many as a whole.
+/// `sample` compares one record in this many as a whole.
 const SAMPLE: u64 = 10;
 
 /// The results, and the checks where verification is on and the engine keeps anything.

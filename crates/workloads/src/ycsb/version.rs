@@ -77,7 +77,7 @@ impl UpdateCounts {
         }
     }
 
-    /// A version that tells so many updates is committed.
+    /// A version that tells this many updates is committed.
     pub(super) fn commit(&self, item: u64, updates: u32) {
         if let Some(entry) = self.entry(item) {
             entry.committed.fetch_max(updates, SeqCst);

@@ -142,7 +142,7 @@ impl<'a> Worker<'a> {
     }
 
     /// Gets an item's record by `get`, takes over what is wanted of it, and checks it against
-    /// `floor`, which is from before its transaction began. The version; `None` where nothing is
+    /// `floor`, which is from before its transaction began. The version; `None` if nothing is
     /// there that can be trusted.
     fn look_up(
         &mut self,
@@ -227,7 +227,7 @@ impl<'a> Worker<'a> {
         })
     }
 
-    /// Scans so many records from an item's on, fewer at the end.
+    /// Scans this many records from an item's on, fewer at the end.
     fn scan_records(
         &mut self,
         session: &mut dyn Session,

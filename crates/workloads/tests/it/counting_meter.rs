@@ -98,7 +98,7 @@ impl Meter for CountingMeter<'_> {
     }
 }
 
-/// Has `work` done by so many workers at once, and returns what each returned.
+/// Has `work` done by this many workers at once, and returns what each returned.
 pub fn in_threads<T: Send>(workers: u32, work: impl Fn(u32) -> T + Sync) -> Vec<T> {
     std::thread::scope(|scope| {
         let start = |worker| {

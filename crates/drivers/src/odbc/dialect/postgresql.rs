@@ -36,7 +36,7 @@ pub(super) static PROFILE: DialectProfile = DialectProfile {
     keys: Keys {
         columns: "k bytea PRIMARY KEY, v bytea NOT NULL",
         is_hex: false,
-        // A third of a page of the index, less what stands beside it there.
+        // A third of a page of the index, less what is beside it there.
         longest_key: 2_600,
         longest_value: 16 << 20,
         put: PutMethod::One(

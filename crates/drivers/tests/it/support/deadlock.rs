@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Barrier;
 use trueput_engine::{Database, Durability, Engine, Error, Mode, Result, Session, Value};
 
-/// So many records that the first and the last do not lie in one page.
+/// This many records that the first and the last are not in one page.
 const RECORDS: u32 = 200;
 
 /// Of two sessions that wait for each other one is given up and told that it was a deadlock; the

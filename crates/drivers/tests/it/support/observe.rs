@@ -6,7 +6,7 @@ use trueput_engine::{Durability, Engine, EngineEvent, OpenSpec, Value, parameter
 /// Bytes of each record that is written.
 const BYTES: usize = 10_000;
 
-/// The kinds that an observer of the engine sees after so many records were written, and after a
+/// The kinds that an observer of the engine sees after this many records were written, and after a
 /// checkpoint that was asked for; then those of a look after nothing.
 pub fn seen(
     engine: &dyn Engine,

@@ -1,5 +1,5 @@
 //! A manifest and a trial with every field filled, so that no field of the format goes untested.
-//! There is no `..Default` here: a new field does not compile until it stands here too.
+//! There is no `..Default` here: a new field does not compile until it is here too.
 
 use trueput_record::ablation::{AblationKind, AblationStep};
 use trueput_record::accounting::{CacheUse, ColdStart, Device, MemoryUse, OtherPrograms, Pressure};

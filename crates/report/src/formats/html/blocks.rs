@@ -7,7 +7,7 @@ use maud::{Markup, html};
 /// A list with more points than this is folded.
 const MANY: usize = 16;
 
-/// A block; `caption` names a table for those who do not see what stands above it.
+/// A block; `caption` names a table for those who do not see what is above it.
 pub(crate) fn block(block: &Block, caption: &str) -> Markup {
     match block {
         Block::Heading(level, text) => heading(*level, text),

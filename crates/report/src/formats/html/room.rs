@@ -1,7 +1,7 @@
 //! Which columns of a table have room: on a wide page, and on a narrow one.
 //!
 //! A browser that lays the page out cannot leave columns out, so their widths are estimated from
-//! what stands in them, with the widest of the usual fonts (DejaVu Sans).
+//! what is in them, with the widest of the usual fonts (DejaVu Sans).
 
 use crate::document::{Column, ColumnRole, Table};
 
@@ -66,7 +66,7 @@ pub(super) fn classes(table: &Table) -> Vec<Option<&'static str>> {
     (0..table.columns.len()).map(class).collect()
 }
 
-/// Whether a narrow page tells what stands in a column below the rows' headings.
+/// Whether a narrow page tells what is in a column below the rows' headings.
 pub(super) fn is_noted(column: &Column) -> bool {
     column.role == ColumnRole::Isolation
 }

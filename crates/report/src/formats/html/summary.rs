@@ -10,8 +10,8 @@ use trueput_record::Outcome;
 /// How many lines are told: a list that is longer would be folded.
 const MOST_LINES: usize = 12;
 
-/// What stands after the first chart: what became of the trials, what must not be overlooked, how
-/// to read the figures, and what else stands before the first section.
+/// What is after the first chart: what became of the trials, what must not be overlooked, how
+/// to read the figures, and what else is before the first section.
 pub(crate) fn blocks(
     report: &Run,
     rankings: &[Ranking],

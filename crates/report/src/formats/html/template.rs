@@ -1,4 +1,4 @@
-//! The frame of the page, and what stands in it without being escaped.
+//! The frame of the page, and what is in it without being escaped.
 
 use super::draw;
 use crate::chart::Chart;
@@ -17,7 +17,7 @@ const SCRIPT: [&str; 6] = [
     include_str!("../../../assets/page.js"),
 ];
 
-/// What stands in the frame.
+/// What is in the frame.
 pub(super) struct PageParts<'a> {
     pub title: &'a str,
     /// The section before the table of contents.
@@ -81,7 +81,8 @@ fn body(parts: &PageParts<'_>) -> Markup {
     }
 }
 
-/// The charts as JSON. In a script element only `</script` and `<!--` mean anything: no `<` is left.
+/// The charts as JSON. In a script element only `</script` and `<!--` mean anything: no `<` is
+/// left.
 fn data(charts: &[Chart]) -> String {
     let data = serde_json::to_string(charts).unwrap_or_default();
     visible_json(&data).replace('<', "\\u003c")

@@ -1,4 +1,4 @@
-//! The columns of a ranking: what stands in them, and which go first where there is no room.
+//! The columns of a ranking: what is in them, and which go first if there is no room.
 
 use crate::charts::{Charts, bar};
 use crate::document::{Column, ColumnRole, Table};
@@ -176,7 +176,7 @@ fn responses(ranking: &Ranking) -> Vec<ColumnSource<'_>> {
     columns
 }
 
-/// The number of a version, or all of them where there are two. The whole text stands below the
+/// The number of a version, or all of them where there are two. The whole text is below the
 /// table.
 fn short_version(version: &str) -> &str {
     match version.contains(SEVERAL_VERSIONS) {

@@ -5,7 +5,7 @@ use super::representative::{MEDIAN_REPEAT, Representative};
 use crate::chart::{Chart, Column, Group, Kind, Unit};
 use trueput_findings::units::number;
 
-/// How long operations of a kind took; `None` where none was timed.
+/// How long operations of a kind took; `None` if none was timed.
 pub(crate) fn service(kind: &str, chosen: &[Representative<'_>]) -> Option<Chart> {
     let note = format!("Service time, log scale. {MEDIAN_REPEAT}");
     by_percentile(

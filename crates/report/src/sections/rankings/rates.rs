@@ -15,7 +15,7 @@ use trueput_findings::{Run, eligibility};
 
 const BY_NAME: &str = " Sorted by name: these contenders have no order.";
 
-/// What a ranking goes by; by name where the order means nothing. `None` where nothing is ranked.
+/// What a ranking goes by; by name where the order means nothing. `None` if nothing is ranked.
 pub(crate) fn ranked_by(report: &Run, ranking: &Ranking, in_order: bool) -> Option<Chart> {
     let waits = ranking
         .rate_per_s
@@ -72,7 +72,7 @@ fn rates(report: &Run, ranking: &Ranking, in_order: bool) -> Option<Chart> {
     })
 }
 
-/// How long users waited where all had one rate; `None` where nobody waited for anything.
+/// How long users waited where all had one rate; `None` if nobody waited for anything.
 fn responses(report: &Run, ranking: &Ranking, rate_per_s: f64) -> Option<Chart> {
     let told = |cell: &Cell| Some((cell.clone(), cell.at_rate.clone()?));
     let told: Vec<_> = ranking.cells.iter().filter_map(told).collect();

@@ -116,7 +116,7 @@ fn latencies(folder: Option<&RunFolder>, trial: &str) -> Vec<(String, Vec<Vec<f6
              kind, histogram, ..
          }| {
             let count = histogram.len() as f64;
-            // A percentile that not even one operation lies above is the maximum.
+            // A percentile that not even one operation is above is the maximum.
             let told = |percentile: &&f64| count * (1.0 - *percentile / 100.0) >= 1.0;
             let of = |percentile: &f64| {
                 vec![

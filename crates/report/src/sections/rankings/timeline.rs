@@ -19,7 +19,7 @@ const ENOUGH_POINTS: usize = 240;
 /// The most events that are marked on a line.
 const MOST_MARKS: usize = 200;
 
-/// Rates over time; `None` where no trial was long enough for two points.
+/// Rates over time; `None` if no trial was long enough for two points.
 pub(crate) fn over_time(ranking: &Ranking, chosen: &[Representative<'_>]) -> Option<Chart> {
     let budget = (MOST_POINTS / chosen.len().max(1)).clamp(FEWEST_POINTS, ENOUGH_POINTS);
     let group = |one: &Representative<'_>| {

@@ -31,7 +31,7 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// Starts a browser; `None`, with the reason printed, where there is none.
+    /// Starts a browser; `None`, with the reason printed, if there is none.
     pub fn start() -> Option<Self> {
         let present = |name: &&&str| {
             let mut which = Command::new("sh");

@@ -337,7 +337,7 @@ pub fn folder(trials: &[TrialRecord]) -> (tempfile::TempDir, RunFolder) {
     (results, folder)
 }
 
-/// Appends a trial whose latencies are those of its histograms, which lie in the folder.
+/// Appends a trial whose latencies are those of its histograms, which are in the folder.
 #[allow(
     clippy::unwrap_used,
     reason = "a helper of tests, which clippy does not see as one"
@@ -360,7 +360,7 @@ pub fn append_with_histograms(folder: &RunFolder, trial: &TrialRecord) {
     folder.append(&trial).unwrap();
 }
 
-/// A run folder of these trials with their histograms; it lies in the first, which removes it.
+/// A run folder of these trials with their histograms; it is in the first, which removes it.
 #[allow(
     clippy::unwrap_used,
     reason = "a helper of tests, which clippy does not see as one"
@@ -374,7 +374,7 @@ pub fn whole_folder(trials: &[TrialRecord]) -> (tempfile::TempDir, RunFolder) {
     (results, folder)
 }
 
-/// The report for a terminal of that width, without colour.
+/// The report for a terminal of that width, without color.
 pub fn terminal(report: &Run, width: u16) -> String {
     report.render(
         Format::Terminal,

@@ -10,7 +10,7 @@ use trueput_record::measurement::{TimelineSecond, WorkerReport};
 use trueput_record::{Durability, TrialRecord, Value as Setting};
 use trueput_report::RunReport;
 
-/// A trial with a second's sample for each of so many seconds.
+/// A trial with a second's sample for each of this many seconds.
 pub fn sampled(mut trial: TrialRecord, seconds: u32) -> TrialRecord {
     let Some(measured) = trial.measurement.as_mut() else {
         return trial;

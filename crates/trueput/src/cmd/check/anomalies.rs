@@ -26,7 +26,7 @@ pub fn summary(engine: &str, settings: &Settings, report: &Report) -> String {
     line
 }
 
-/// The phenomena that the stated level permits and no schedule showed; `None` where there is none.
+/// The phenomena that the stated level permits and no schedule showed; `None` if there is none.
 fn stronger(report: &Report) -> Option<String> {
     let stated = report.stated?;
     let names = names(report, |phenomenon| {

@@ -9,7 +9,7 @@ use trueput_runner::{check_folder, has_worked_in};
 /// The newest unfinished run in `results` that has exactly these trials.
 ///
 /// # Errors
-/// A usage error where there is none, or it would write where `work`, the folder for databases that
+/// A usage error if there is none, or it would write where `work`, the folder for databases that
 /// the user named, does not say.
 pub fn unfinished(
     results: &Path,

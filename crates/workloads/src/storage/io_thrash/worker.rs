@@ -19,7 +19,7 @@ pub(super) const WRITES: &str = "writes";
 pub(super) const READS: &str = "reads";
 pub(super) const WRONG_READS: &str = "wrong_reads";
 
-/// Of so many blocks, spread over the database, the last version is handed to the verification.
+/// Of this many blocks, spread over the database, the last version is handed to the verification.
 const SAMPLED_BLOCKS: u64 = 256;
 
 /// The finding that says which version of a block was written last.

@@ -33,7 +33,7 @@ struct GroupState {
 }
 
 impl GroupCommit {
-    /// A log of so many writers.
+    /// A log of this many writers.
     pub(super) fn new(log: LogShape, writers: u32) -> Self {
         let room = log.bytes * writers as usize;
         let state = GroupState {

@@ -112,7 +112,7 @@ impl LogCursor {
 struct SoloWriter<'a> {
     log: LogShape,
     record: PageBuffer,
-    /// `None` where the file is the worker's own.
+    /// `None` if the file is the worker's own.
     cursor: Option<&'a LogCursor>,
     worker: u32,
     /// Records before this index may be written over: those a lap before them are finished.

@@ -50,7 +50,7 @@ type CaseResult<T> = std::result::Result<T, Error>;
 
 /// The results of two concurrent transactions.
 struct ConcurrentResults<R, S> {
-    /// The result of T1; `None` where the engine rolled it back.
+    /// The result of T1; `None` if the engine rolled it back.
     first: Option<R>,
     second: S,
     /// Whether the second had ended before T1 went on.

@@ -34,7 +34,7 @@ pub(super) const CARRIER_AT: usize = 0;
 /// Where OL_DELIVERY_D stands.
 pub(super) const DELIVERED_AT: usize = 0;
 
-/// Writes a number over the bytes at `place`; `None` where the record is too short.
+/// Writes a number over the bytes at `place`; `None` if the record is too short.
 pub(super) fn patch<const N: usize>(value: &mut [u8], place: usize, number: [u8; N]) -> Option<()> {
     value.get_mut(place..place + N)?.copy_from_slice(&number);
     Some(())
@@ -85,7 +85,7 @@ const fn length_bytes(most: usize) -> usize {
     if most > 255 { 2 } else { 1 }
 }
 
-/// Takes fields off a value; `None` where it is too short.
+/// Takes fields off a value; `None` if it is too short.
 struct FieldReader<'v>(&'v [u8]);
 
 impl<'v> FieldReader<'v> {
@@ -136,7 +136,7 @@ impl<'v> FieldReader<'v> {
     }
 }
 
-/// W_YTD stands in a record of its own.
+/// W_YTD is in a record of its own.
 pub(super) fn put_warehouse(row: &WarehouseRow, out: &mut Vec<u8>) {
     out.clear();
     FieldWriter(out)
@@ -161,7 +161,7 @@ pub(super) fn warehouse_tax(value: &[u8]) -> Option<i64> {
     FieldReader(value).i64()
 }
 
-/// D_YTD stands in a record of its own.
+/// D_YTD is in a record of its own.
 pub(super) fn put_district(row: &DistrictRow, out: &mut Vec<u8>) {
     out.clear();
     let mut writer = FieldWriter(out);

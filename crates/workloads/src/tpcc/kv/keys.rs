@@ -1,5 +1,5 @@
 //! Keys: a byte that names the table or index, and the columns of its key in big-endian order, so
-//! that the rows of a district lie together in the order of their numbers. The layout is Silo's (Tu
+//! that the rows of a district are together in the order of their numbers. The layout is Silo's (Tu
 //! and others, "Speedy Transactions in Multicore In-Memory Databases", SOSP 2013).
 
 use trueput_engine::KeyRange;

@@ -90,7 +90,7 @@ impl<'s> KeyValue<'s> {
         }
     }
 
-    /// Reads the record of the key that was written last; `None` where it is not there.
+    /// Reads the record of the key that was written last; `None` if it is not there.
     fn read<T>(
         &mut self,
         what: &str,

@@ -9,7 +9,7 @@ mod sqlite;
 use super::column_type::ColumnType;
 use trueput_engine::Dialect;
 
-/// How a query ends after so many rows.
+/// How a query ends after this many rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RowLimit {
     /// `SELECT … LIMIT n`.
@@ -41,7 +41,7 @@ pub(super) struct DialectSyntax {
     /// `INSERT … VALUES (…), (…)` inserts several rows.
     pub(super) has_rows: bool,
     pub(super) paging: RowLimit,
-    /// The type that a parameter of money is cast to where it stands by itself; `None` where a
+    /// The type that a parameter of money is cast to where it is by itself; `None` if a
     /// parameter carries its type.
     pub(super) money: Option<&'static str>,
     /// The same for a whole number.
@@ -111,12 +111,12 @@ impl DialectSyntax {
         written
     }
 
-    /// A parameter of money that stands by itself.
+    /// A parameter of money that is by itself.
     pub(super) fn money_parameter(&self) -> String {
         cast(self.money)
     }
 
-    /// A parameter that is a whole number and stands by itself.
+    /// A parameter that is a whole number and is by itself.
     pub(super) fn integer_parameter(&self) -> String {
         cast(self.integer)
     }
@@ -138,7 +138,7 @@ impl DialectSyntax {
         format!("{column} IN ({})", vec!["?"; count].join(", "))
     }
 
-    /// How many rows of so many columns go into one `INSERT`: what every server takes, the oldest
+    /// How many rows of this many columns go into one `INSERT`: what every server takes, the oldest
     /// SQLite's 999 parameters among them.
     pub(super) fn rows_at_once(&self, columns: usize) -> usize {
         const MOST_ROWS: usize = 100;

@@ -170,7 +170,7 @@ impl<'s> SqlTables<'s> {
         told
     }
 
-    /// Reads the one row of a query; `None` where there is none.
+    /// Reads the one row of a query; `None` if there is none.
     fn optional_row<T>(
         &mut self,
         statement: Statement,

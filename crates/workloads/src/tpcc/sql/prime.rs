@@ -29,7 +29,7 @@ fn by_key(table: Table) -> String {
     format!("SELECT * FROM {}{}{order}", table.name(), of(table))
 }
 
-/// The query for what the secondary index of a table has, in its order; `None` where it has none.
+/// The query for what the secondary index of a table has, in its order; `None` if it has none.
 fn by_index(table: Table) -> Option<String> {
     let columns = schema::indexed(table)?;
     let (name, of) = (table.name(), of(table));

@@ -194,7 +194,7 @@ pub(super) const INDEXES: [&str; 2] = [
     "CREATE INDEX orders_customer ON orders (o_w_id, o_d_id, o_c_id, o_id)",
 ];
 
-/// The columns of a table's secondary index; `None` where it has none.
+/// The columns of a table's secondary index; `None` if it has none.
 pub(super) fn indexed(table: Table) -> Option<&'static str> {
     match table {
         Table::Customer => Some("c_w_id, c_d_id, c_last, c_first, c_id"),
@@ -203,7 +203,7 @@ pub(super) fn indexed(table: Table) -> Option<&'static str> {
     }
 }
 
-/// The statement that inserts so many rows.
+/// The statement that inserts this many rows.
 pub(super) fn insert(table: Table, rows: usize) -> String {
     let columns = columns(table);
     let row = format!("({})", vec!["?"; columns.len()].join(", "));

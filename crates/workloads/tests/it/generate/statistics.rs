@@ -4,7 +4,7 @@
 const ONE_IN_A_THOUSAND: f64 = 3.0902;
 
 /// Pearson's chi-squared over the counts, at a significance of one in a thousand. Cells that expect
-/// fewer than ten are taken together with their neighbours.
+/// fewer than ten are taken together with their neighbors.
 pub fn fits(counts: &[u64], probabilities: &[f64]) -> bool {
     assert_eq!(counts.len(), probabilities.len());
     let draws: u64 = counts.iter().sum();

@@ -36,7 +36,7 @@ pub struct Bench {
     pub warm_up: u64,
     /// Operations of each worker, where the trial ends by time.
     pub each: u64,
-    /// Where the trial ends by time, all go on until so many puts are done.
+    /// Where the trial ends by time, all go on until this many puts are done.
     pub until_puts: u64,
     /// As many gets likewise, so that no reader is passed over by a writer that is done at once.
     pub until_gets: u64,

@@ -222,7 +222,7 @@ fn a_mix_keeps_its_percentages() {
     for (count, percent) in ended.counts.iter().zip([30.0, 10.0, 30.0, 10.0, 20.0]) {
         let (n, p) = (6_000.0, percent / 100.0);
         let deviation = f64::sqrt(n * p * (1.0 - p));
-        // Five standard deviations: one trial in some two millions lies beyond.
+        // Five standard deviations: one trial in some two millions is beyond.
         assert!(
             (*count as f64 - n * p).abs() < 5.0 * deviation,
             "{percent} %: {count}"

@@ -54,7 +54,7 @@ fn a_missing_start_is_caught_and_named() {
 
 #[test]
 fn a_missing_number_between_is_caught_by_the_one_before_it() {
-    // 9232 lies on the way from 27 and is no start of this range.
+    // 9232 is on the way from 27 and is no start of this range.
     let failed = caught(|session| session.delete(&key(9_232)).unwrap());
     assert_eq!(failed, ["distinct numbers", "successors stored"]);
 }

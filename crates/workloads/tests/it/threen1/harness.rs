@@ -26,11 +26,11 @@ pub fn job(given: &[(&str, &str)]) -> Result<Box<dyn Job>, String> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fate {
     Lives,
-    /// The user stops it after so many operations.
+    /// The user stops it after this many operations.
     Stopped(u64),
     /// Its put of this number, from 0, and everything after it fails, as if it had been killed.
     DiesAtPut(u64),
-    /// The engine reports a conflict after so many calls, then after one call more, and so on.
+    /// The engine reports a conflict after this many calls, then after one call more, and so on.
     Conflicts(u64),
 }
 

@@ -17,7 +17,7 @@ pub const NEW_ORDER: u8 = 8;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fault {
     None,
-    /// One put in so many whose key begins with this byte is acknowledged and lost.
+    /// One put in this many whose key begins with this byte is acknowledged and lost.
     DropsOneIn(u8, u64),
     /// Look-ups see what others have put and not committed.
     ReadsUncommitted,
@@ -27,7 +27,7 @@ pub enum Fault {
     ReadsLatest,
     /// An abort commits.
     AbortCommits,
-    /// One commit in so many is a conflict.
+    /// One commit in this many is a conflict.
     ConflictsOneIn(u64),
 }
 

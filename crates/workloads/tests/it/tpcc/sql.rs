@@ -1,5 +1,5 @@
 //! The tables in SQL: the conditions hold on every engine that speaks it, and what is in them is
-//! what lies in keys and values.
+//! what is in keys and values.
 
 use super::acid::isolation_test;
 use super::faulty::Fault;

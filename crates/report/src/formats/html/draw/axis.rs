@@ -129,7 +129,7 @@ pub(super) fn bottom(ticks: &[Tick], label: &str) -> Markup {
         at if at > 0.98 => Some("end"),
         _ => None,
     };
-    // From the end, whose text stands wholly before its tick: the first one's is short.
+    // From the end, whose text is wholly before its tick: the first one's is short.
     let from_end = |index: usize| ticks.len() - 1 - index;
     let odd = |index: usize| (index > 0 && from_end(index) % 2 == 1).then_some("odd");
     html! {

@@ -26,7 +26,7 @@ struct Row {
     /// Its group's number.
     group: usize,
     name: String,
-    /// What stands before the name.
+    /// What is before the name.
     key: Markup,
     /// The figure on the right, and a shorter one for narrow charts where it is long.
     told: String,

@@ -14,7 +14,7 @@ const HEIGHT: usize = 240;
 const ABOVE: usize = 32;
 const BELOW: usize = 38;
 
-/// Lines are drawn in so many steps each way.
+/// Lines are drawn in this many steps each way.
 const STEPS: f64 = 2_000.0;
 
 /// The percentiles that may be named on an axis.
@@ -54,7 +54,7 @@ fn path(points: &[Point]) -> String {
 }
 
 fn frame(chart: &Chart, looks: &Looks, lines: &[Line], bottom: &[Tick], side: &Side) -> Markup {
-    // The first line of a chart lies above the others.
+    // The first line of a chart is above the others.
     let groups = chart.groups.iter().take(MOST_DRAWN).zip(lines).enumerate();
     let groups: Vec<_> = groups.collect();
     html! {
@@ -202,7 +202,7 @@ pub(super) fn timeline(chart: &Chart, looks: &Looks) -> Markup {
     frame(chart, looks, &lines, &bottom, &rates_side(&rates))
 }
 
-/// Times by percentile: percentiles stand at the logarithm of what lies above them, the longest at
+/// Times by percentile: percentiles are at the logarithm of what is above them, the longest at
 /// the end.
 pub(super) fn percentiles(chart: &Chart, looks: &Looks) -> Markup {
     let groups = chart.groups.iter().take(MOST_DRAWN);

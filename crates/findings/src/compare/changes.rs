@@ -3,40 +3,84 @@
 use super::alike;
 use super::side::{Side, SideCell};
 use crate::units::{bytes, number};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::collections::BTreeSet;
+use std::fmt;
 use trueput_record::trial::Settings;
 use trueput_record::{TrialRecord, Value};
 
 /// A ceiling that differs by less than this part is taken as the same: such short probes scatter.
 const CEILING_SCATTER: f64 = 0.10;
 
-/// What a change of a knob is called before the knob's name, and one that the engine reports.
-pub const KNOB: &str = "knob";
-const REPORTED: &str = "as the engine reports";
-
 /// Stands for the value of a setting that a side does not name.
 const NOT_STATED: &str = "not stated";
 
 /// Something that is not the same on both sides.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Change {
-    /// What.
-    pub what: String,
+    /// What differs.
+    #[serde(rename = "what")]
+    pub subject: ChangeSubject,
     /// On the first side.
     pub first: String,
     /// On the second side.
     pub second: String,
 }
 
+/// What can differ between two sides.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChangeSubject {
+    /// The engine.
+    Engine,
+    /// The build of the engine that was named.
+    Build,
+    /// The library that was loaded.
+    Library,
+    /// A knob as the plan gives it.
+    Knob(String),
+    /// A setting as the engine reports it.
+    Reported(String),
+    /// Anything else, in words.
+    Other(String),
+}
+
+impl fmt::Display for ChangeSubject {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Engine => formatter.write_str("engine"),
+            Self::Build => formatter.write_str("build"),
+            Self::Library => formatter.write_str("library"),
+            Self::Knob(name) => write!(formatter, "knob {name}"),
+            Self::Reported(name) => write!(formatter, "as the engine reports {name}"),
+            Self::Other(words) => formatter.write_str(words),
+        }
+    }
+}
+
+impl Serialize for ChangeSubject {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl From<&str> for ChangeSubject {
+    fn from(words: &str) -> Self {
+        Self::Other(words.to_owned())
+    }
+}
+
 #[allow(
     clippy::needless_pass_by_value,
     reason = "values and references alike are shown"
 )]
-fn change(what: &str, first: impl ToString, second: impl ToString) -> Option<Change> {
+fn change(
+    subject: impl Into<ChangeSubject>,
+    first: impl ToString,
+    second: impl ToString,
+) -> Option<Change> {
     let (first, second) = (first.to_string(), second.to_string());
     (first != second).then(|| Change {
-        what: what.to_owned(),
+        subject: subject.into(),
         first: or_unknown(first),
         second: or_unknown(second),
     })
@@ -101,7 +145,7 @@ fn of_ceilings(first: &[TrialRecord], second: &[TrialRecord]) -> Vec<Change> {
     let differing = limits.filter(|limit| limit.rise().abs() > CEILING_SCATTER);
     let changes = differing.filter_map(|limit| {
         let (one, other) = (number(limit.first_per_s), number(limit.second_per_s));
-        change(&format!("ceiling: {}", limit.what), one, other)
+        change(format!("ceiling: {}", limit.what).as_str(), one, other)
     });
     changes.collect()
 }
@@ -110,14 +154,16 @@ fn of_ceilings(first: &[TrialRecord], second: &[TrialRecord]) -> Vec<Change> {
 pub fn between_cells(first: &SideCell<'_>, second: &SideCell<'_>) -> Vec<Change> {
     let (a, b) = (first.spec, second.spec);
     let stated = [
-        change("engine", &a.engine, &b.engine),
-        change("build", build(a), build(b)),
+        change(ChangeSubject::Engine, &a.engine, &b.engine),
+        change(ChangeSubject::Build, build(a), build(b)),
         change("version", reported(first, |e| e.version.clone()), {
             reported(second, |e| e.version.clone())
         }),
-        change("library", reported(first, |e| e.origin.clone()), {
-            reported(second, |e| e.origin.clone())
-        }),
+        change(
+            ChangeSubject::Library,
+            reported(first, |e| e.origin.clone()),
+            reported(second, |e| e.origin.clone()),
+        ),
         change("SHA-256", hash(first), hash(second)),
         change("assertions", assertions(first), assertions(second)),
         change("worker kind", a.worker_kind, b.worker_kind),
@@ -126,16 +172,16 @@ pub fn between_cells(first: &SideCell<'_>, second: &SideCell<'_>) -> Vec<Change>
         change("seed", a.seed, b.seed),
     ];
     let mut changes: Vec<Change> = stated.into_iter().flatten().collect();
-    changes.extend(of_settings(KNOB, &a.knobs, &b.knobs));
-    changes.extend(of_settings("setting", &a.settings, &b.settings));
+    changes.extend(of_settings(ChangeSubject::Knob, &a.knobs, &b.knobs));
+    let setting = |name| ChangeSubject::Other(format!("setting {name}"));
+    changes.extend(of_settings(setting, &a.settings, &b.settings));
     let conditions = a.conditions.named().into_iter().zip(b.conditions.named());
-    changes.extend(
-        conditions.filter_map(|((name, one), (_, other))| {
-            change(&format!("condition {name}"), one, other)
-        }),
-    );
+    changes.extend(conditions.filter_map(|((name, one), (_, other))| {
+        change(format!("condition {name}").as_str(), one, other)
+    }));
     if a.engine == b.engine {
-        let reported = of_settings(REPORTED, &engine_settings(first), &engine_settings(second));
+        let (one, other) = (engine_settings(first), engine_settings(second));
+        let reported = of_settings(ChangeSubject::Reported, &one, &other);
         told_once(&mut changes, reported);
     }
     changes
@@ -146,9 +192,11 @@ pub fn between_cells(first: &SideCell<'_>, second: &SideCell<'_>) -> Vec<Change>
 fn told_once(changes: &mut Vec<Change>, reported: Vec<Change>) {
     let confirms = |asked: &str, had: &str| asked == NOT_STATED || asked == had;
     for report in reported {
-        let name = report.what.strip_prefix(REPORTED).unwrap_or_default();
-        let mut knobs = changes.iter_mut();
-        let knob = knobs.find(|change| change.what.strip_prefix(KNOB) == Some(name));
+        let is_same = |change: &&mut Change| match (&change.subject, &report.subject) {
+            (ChangeSubject::Knob(knob), ChangeSubject::Reported(name)) => knob == name,
+            _ => false,
+        };
+        let knob = changes.iter_mut().find(is_same);
         match knob {
             Some(knob)
                 if confirms(&knob.first, &report.first)
@@ -206,7 +254,11 @@ fn engine_settings(cell: &SideCell<'_>) -> Settings {
         .unwrap_or_default()
 }
 
-fn of_settings(kind: &str, first: &Settings, second: &Settings) -> Vec<Change> {
+fn of_settings(
+    subject: impl Fn(String) -> ChangeSubject,
+    first: &Settings,
+    second: &Settings,
+) -> Vec<Change> {
     let names: BTreeSet<&String> = first.keys().chain(second.keys()).collect();
     let value = |settings: &Settings, name: &String| {
         settings
@@ -215,7 +267,7 @@ fn of_settings(kind: &str, first: &Settings, second: &Settings) -> Vec<Change> {
     };
     let changes = names.into_iter().filter_map(|name| {
         change(
-            &format!("{kind} {name}"),
+            subject(name.clone()),
             value(first, name),
             value(second, name),
         )
@@ -227,27 +279,28 @@ fn of_settings(kind: &str, first: &Settings, second: &Settings) -> Vec<Change> {
 mod tests {
     use super::*;
 
-    fn of(what: &str, first: &str, second: &str) -> Change {
-        change(what, first, second).unwrap()
+    fn of(subject: fn(String) -> ChangeSubject, name: &str, first: &str, second: &str) -> Change {
+        change(subject(name.to_owned()), first, second).unwrap()
     }
 
     #[test]
     fn a_knob_that_the_engine_confirms_is_told_once() {
+        use ChangeSubject::{Knob, Reported};
         let mut changes = vec![
-            of("knob page_size", NOT_STATED, "8192"),
-            of("knob cache_size", "1", "2"),
+            of(Knob, "page_size", NOT_STATED, "8192"),
+            of(Knob, "cache_size", "1", "2"),
         ];
         let reported = vec![
-            of("as the engine reports page_size", "4096", "8192"),
-            of("as the engine reports cache_size", "1", "16"),
+            of(Reported, "page_size", "4096", "8192"),
+            of(Reported, "cache_size", "1", "16"),
         ];
         told_once(&mut changes, reported);
         assert_eq!(
             changes,
             [
-                of("knob page_size", "4096", "8192"),
-                of("knob cache_size", "1", "2"),
-                of("as the engine reports cache_size", "1", "16"),
+                of(Knob, "page_size", "4096", "8192"),
+                of(Knob, "cache_size", "1", "2"),
+                of(Reported, "cache_size", "1", "16"),
             ],
             "what the engine made of it stands beside what was asked"
         );

@@ -11,7 +11,7 @@ mod side;
 use crate::eligibility::rate;
 use crate::{disturbance, fixed_rate};
 pub use alike::Limit;
-pub use changes::{Change, KNOB, between_cells, between_runs};
+pub use changes::{Change, ChangeSubject, between_cells, between_runs};
 pub use matching::circumstances;
 pub use select::{Selector, words};
 pub use side::{Side, SideCell};

@@ -252,7 +252,9 @@ fn judge(series: &mut Series, together: usize, changes: impl Fn(usize, usize) ->
                 at: three[1],
                 ratio,
                 with: with
-                    .map(|change| format!("{} {} → {}", change.what, change.first, change.second))
+                    .map(|change| {
+                        format!("{} {} → {}", change.subject, change.first, change.second)
+                    })
                     .collect(),
             });
         }

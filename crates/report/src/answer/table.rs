@@ -154,17 +154,17 @@ pub(super) fn share_text(share: Share, at_rate: bool) -> String {
 
 /// The interval of a share: `(71–98)`.
 pub(super) fn interval_text(share: Share, at_rate: bool) -> String {
-    let Some(interval) = share.interval else {
-        return String::new();
-    };
-    match at_rate {
-        true => format!("({}–{})", number(interval.low), number(interval.high)),
-        false => format!(
-            "({}–{})",
-            percentage(interval.low, share),
-            percentage(interval.high, share)
-        ),
-    }
+    interval_ends(share, at_rate).map_or_else(String::new, |ends| format!("({ends})"))
+}
+
+/// The ends of the interval of a share: `71–98`.
+pub(super) fn interval_ends(share: Share, at_rate: bool) -> Option<String> {
+    let interval = share.interval?;
+    let [low, high] = [interval.low, interval.high].map(|end| match at_rate {
+        true => number(end),
+        false => percentage(end, share),
+    });
+    Some(format!("{low}–{high}"))
 }
 
 /// Per cent with so many decimals that the ends of the interval differ. What is beyond these limits

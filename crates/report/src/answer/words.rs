@@ -1,6 +1,6 @@
 //! The sentences of an answer: how certain an order is, what failed, what to do next.
 
-use crate::answer::table::{interval_text, share_text};
+use crate::answer::table::{interval_ends, share_text};
 use trueput_findings::answer::{
     Answer, FailureKind, NextStep, RankingAnswer, RankingVerdict, RowVerdict, Share, UnrankedReason,
 };
@@ -172,14 +172,12 @@ fn confidence(share: Share, at_rate: bool) -> String {
     share.interval.map_or_else(String::new, |interval| {
         // Rounded down: no interval has 100 %.
         let level = format!("{:.1}", (interval.level * 1_000.0).floor() / 10.0);
-        let ends = interval_text(share, at_rate);
-        let ends = ends.trim_matches(['(', ')']);
-        let ends = if at_rate {
-            ends.to_owned()
-        } else {
-            format!("{ends} %")
-        };
-        format!(" ({ends}, {} % confidence)", level.trim_end_matches(".0"))
+        let ends = interval_ends(share, at_rate).unwrap_or_default();
+        let unit = if at_rate { "" } else { " %" };
+        format!(
+            " ({ends}{unit}, {} % confidence)",
+            level.trim_end_matches(".0")
+        )
     })
 }
 

@@ -147,20 +147,17 @@ fn changed_line(told: &ChangeSubjects<'_>, compared: &SideComparison) -> String 
     let change = told.change;
     format!(
         "- {subject}{}: {} → {}",
-        change.what, change.first, change.second
+        change.subject, change.first, change.second
     )
 }
 
 /// The table of results, as far as the rows and columns have room.
 fn table(compared: &SideComparison, layout: Layout, most: usize) -> Vec<String> {
-    let Block::Table(Table {
+    let Table {
         mut columns,
         mut rows,
         ..
-    }) = results(compared)
-    else {
-        return Vec::new();
-    };
+    } = results(compared);
     let left = rows.len().saturating_sub(most);
     rows.truncate(most);
     columns.truncate(COLUMNS);

@@ -5,7 +5,9 @@ use crate::sections::tpcc;
 use crate::significance::levels;
 use std::collections::BTreeSet;
 use trueput_findings::compare::Responses;
-use trueput_findings::compare::{CellResult, Change, KNOB, SideComparison, SideFacts, SideFigure};
+use trueput_findings::compare::{
+    CellResult, Change, ChangeSubject, SideComparison, SideFacts, SideFigure,
+};
 use trueput_findings::history::rate_of;
 use trueput_findings::marks::{Mark, WITH_ASSERTIONS, explanations};
 use trueput_findings::statistics::{
@@ -59,7 +61,7 @@ pub(super) fn document_with(compared: &SideComparison, with_knobs: bool) -> Vec<
     if !compared.one_run {
         blocks.push(Block::Text(APART.to_owned()));
     }
-    blocks.push(results(compared));
+    blocks.push(Block::Table(results(compared)));
     let besides = besides(compared);
     if !besides.rows.is_empty() {
         let text = "Other figures (medians, not tested):";
@@ -254,12 +256,10 @@ pub(super) fn told(
     let (mut told, mut notes): (Vec<_>, Vec<String>) = (of_runs.collect(), Vec::new());
     let from = told.len();
     for result in &compared.results {
-        let engines = result.changes.iter().find(|change| change.what == "engine");
-        let build = result.changes.iter().find(|change| change.what == "build");
-        let is_knob = |change: &Change| {
-            let name = change.what.strip_prefix(KNOB);
-            name.is_some_and(|name| name.starts_with(' '))
-        };
+        let of = |subject| result.changes.iter().find(|it| it.subject == subject);
+        let engines = of(ChangeSubject::Engine);
+        let build = of(ChangeSubject::Build);
+        let is_knob = |change: &Change| matches!(change.subject, ChangeSubject::Knob(_));
         if let Some(engines) = engines.filter(|_| !with_knobs && result.changes.iter().any(is_knob))
         {
             let note = format!(
@@ -274,7 +274,7 @@ pub(super) fn told(
         for change in &result.changes {
             let hidden = engines.is_some() && !with_knobs && is_knob(change);
             // A library that is loaded is the build that was named.
-            let twice = change.what == "library"
+            let twice = change.subject == ChangeSubject::Library
                 && build.is_some_and(|it| it.first == change.first && it.second == change.second);
             if hidden || twice {
                 continue;
@@ -302,7 +302,7 @@ fn what_changed(compared: &SideComparison, with_knobs: bool) -> Vec<Block> {
         let change = it.change;
         vec![
             subjects,
-            change.what.clone(),
+            change.subject.to_string(),
             change.first.clone(),
             change.second.clone(),
         ]
@@ -315,7 +315,7 @@ fn what_changed(compared: &SideComparison, with_knobs: bool) -> Vec<Block> {
     std::iter::once(table).chain(notes).collect()
 }
 
-pub(super) fn results(compared: &SideComparison) -> Block {
+pub(super) fn results(compared: &SideComparison) -> Table {
     let level = levels(compared.results.iter().map(|result| &result.comparison));
     let interval = format!(
         "{} interval",
@@ -348,7 +348,7 @@ pub(super) fn results(compared: &SideComparison) -> Block {
         Column::figures("detectable", 7),
     ];
     let rows = compared.results.iter().map(result_row).collect();
-    Block::Table(Table::new(columns, rows))
+    Table::new(columns, rows)
 }
 
 fn result_row(result: &CellResult) -> Vec<String> {

@@ -53,7 +53,7 @@ const LIBRARIES: [AllocatorLibrary; 3] = [
 ///
 /// # Errors
 /// One sentence that says how to install it, where it is not on this machine.
-pub(crate) fn library(allocator: Allocator) -> Result<Option<PathBuf>, String> {
+pub(crate) fn find_library(allocator: Allocator) -> Result<Option<PathBuf>, String> {
     library_in(allocator, &folders())
 }
 
@@ -78,9 +78,9 @@ fn library_in(allocator: Allocator, folders: &[PathBuf]) -> Result<Option<PathBu
 /// user preloads comes after it.
 ///
 /// # Errors
-/// As [`library`].
+/// As [`find_library`].
 pub(crate) fn preload(allocator: Allocator) -> Result<Option<OsString>, String> {
-    let Some(library) = library(allocator)? else {
+    let Some(library) = find_library(allocator)? else {
         return Ok(None);
     };
     let mut value = library.into_os_string();
@@ -141,7 +141,7 @@ pub(crate) fn maps_file(pid: u32, file: &Path) -> bool {
 }
 
 /// The allocator that this process uses: the library that defines `malloc` for it.
-pub fn in_use() -> AllocatorReport {
+pub fn read_allocator() -> AllocatorReport {
     let path = defining_file(c"malloc").unwrap_or_default();
     let path = PathBuf::from(path);
     let path = path.canonicalize().unwrap_or(path);
@@ -292,7 +292,7 @@ mod tests {
 
     #[test]
     fn this_process_uses_the_allocator_of_its_c_library() {
-        let found = in_use();
+        let found = read_allocator();
         assert_eq!(found.name, "libc");
         assert!(
             maps_file(std::process::id(), Path::new(&found.path)),

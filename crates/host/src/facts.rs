@@ -1,6 +1,6 @@
 //! Facts about the machine.
 
-use super::file_system::file_system;
+use super::file_system::find_file_system;
 use std::fs::read_to_string;
 use std::path::Path;
 use trueput_record::HostFacts;
@@ -9,31 +9,31 @@ use trueput_record::host::ProgramFacts;
 /// Collects facts about the machine and the file system on which `directory` is or would be made. A
 /// fact that cannot be read is empty or `None`.
 #[must_use]
-pub fn facts(directory: &Path, program: ProgramFacts) -> HostFacts {
+pub fn read_facts(directory: &Path, program: ProgramFacts) -> HostFacts {
     let cpu_information = text("/proc/cpuinfo");
     HostFacts {
         host_name: line("/proc/sys/kernel/hostname"),
         cpu_model: cpu_field(&cpu_information, "model name")
             .unwrap_or_default()
             .to_owned(),
-        cores: cores(),
+        cores: count_cores(),
         memory_bytes: memory_bytes(&text("/proc/meminfo")).unwrap_or_default(),
-        numa_nodes: super::topology::nodes(),
+        numa_nodes: super::topology::read_nodes(),
         operating_system: pretty_name(&text("/etc/os-release")).unwrap_or_default(),
-        kernel: kernel(),
+        kernel: read_kernel_version(),
         virtualisation: virtualisation(&cpu_information),
         governor: read_to_string("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
             .ok()
             .map(|governor| governor.trim().to_owned()),
         clock: clock(&cpu_information).to_owned(),
-        file_system: file_system(directory),
-        load_at_start: load_average(),
+        file_system: find_file_system(directory),
+        load_at_start: read_load_average(),
         program,
     }
 }
 
 /// Returns the kernel's release and version.
-pub fn kernel() -> String {
+pub fn read_kernel_version() -> String {
     let release = line("/proc/sys/kernel/osrelease");
     let version = line("/proc/sys/kernel/version");
     format!("{release} {version}").trim().to_owned()
@@ -41,20 +41,20 @@ pub fn kernel() -> String {
 
 /// Returns the load averages over 1, 5 and 15 minutes; zeros where the kernel does not say.
 #[must_use]
-pub fn load_average() -> [f64; 3] {
+pub fn read_load_average() -> [f64; 3] {
     parse_load(&text("/proc/loadavg")).unwrap_or_default()
 }
 
 /// Returns the number of processors that this program may run on: its affinity mask and its control
 /// group's quota.
-pub fn cores() -> u32 {
+pub fn count_cores() -> u32 {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     u32::try_from(cores).unwrap_or(u32::MAX)
 }
 
 /// Returns the number of processors that the machine may bring online, at least 1.
 #[must_use]
-pub fn configured_processors() -> u64 {
+pub fn count_configured_processors() -> u64 {
     // SAFETY: sysconf(3) has no precondition.
     let processors = unsafe { nix::libc::sysconf(nix::libc::_SC_NPROCESSORS_CONF) };
     u64::try_from(processors).unwrap_or_default().max(1)
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn this_machine_has_a_kernel_cores_and_memory() {
-        let facts = facts(Path::new("."), ProgramFacts::default());
+        let facts = read_facts(Path::new("."), ProgramFacts::default());
         assert!(!facts.kernel.is_empty() && facts.cores > 0 && facts.memory_bytes > 0);
         assert!(!facts.file_system.kind.is_empty());
     }

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use trueput_record::host::FileSystemFacts;
 
 /// Returns the file system that holds `directory` or its nearest existing ancestor.
-pub fn file_system(directory: &Path) -> FileSystemFacts {
-    let directory = nearest_existing(directory);
+pub fn find_file_system(directory: &Path) -> FileSystemFacts {
+    let directory = find_nearest_existing(directory);
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     let mut facts = mount_of(&mounts, &directory).unwrap_or_default();
     if let Some((size, free)) = size_and_free(&directory) {
@@ -16,19 +16,19 @@ pub fn file_system(directory: &Path) -> FileSystemFacts {
 }
 
 /// Lists the mounts of this process's namespace in the order in which they were made.
-pub(crate) fn mounts() -> Vec<FileSystemFacts> {
+pub(crate) fn read_mounts() -> Vec<FileSystemFacts> {
     let text = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     text.lines().filter_map(parse_mount).collect()
 }
 
 /// Returns the bytes free for this user where `directory` is or would be made; `None` if the
 /// kernel does not say.
-pub fn free_bytes(directory: &Path) -> Option<u64> {
-    size_and_free(&nearest_existing(directory)).map(|(_, free)| free)
+pub fn read_free_bytes(directory: &Path) -> Option<u64> {
+    size_and_free(&find_nearest_existing(directory)).map(|(_, free)| free)
 }
 
 /// Returns `directory`, with its links resolved, or its nearest existing ancestor.
-pub fn nearest_existing(directory: &Path) -> PathBuf {
+pub fn find_nearest_existing(directory: &Path) -> PathBuf {
     let absolute = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
     let found = absolute
         .ancestors()
@@ -142,10 +142,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let below = folder.path().join("not/there");
         assert_eq!(
-            nearest_existing(&below),
+            find_nearest_existing(&below),
             folder.path().canonicalize().unwrap()
         );
-        assert!(free_bytes(&below).is_some());
-        assert!(!file_system(&below).kind.is_empty());
+        assert!(read_free_bytes(&below).is_some());
+        assert!(!find_file_system(&below).kind.is_empty());
     }
 }

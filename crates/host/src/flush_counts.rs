@@ -4,7 +4,7 @@
 //! other, and where requests of our own were seen to be counted.
 
 use super::disk::Disk;
-use super::file_system::file_system;
+use super::file_system::find_file_system;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::FileExt;
@@ -103,7 +103,7 @@ impl FlushCounts {
     }
 
     fn below_one(folder: &Path) -> Result<Self, String> {
-        let facts = file_system(folder);
+        let facts = find_file_system(folder);
         let disks = disks_of(&facts, folder)?;
         if let Some(disk) = disks.iter().find(|disk| disk.is_memory()) {
             return Err(format!("{} is memory that needs no request", disk.name()));
@@ -333,7 +333,7 @@ mod tests {
     #[test]
     fn a_folder_in_memory_has_nothing_to_count() {
         let memory = Path::new("/dev/shm");
-        if file_system(memory).kind != "tmpfs" {
+        if find_file_system(memory).kind != "tmpfs" {
             eprintln!("skipped: /dev/shm is no tmpfs here");
             return;
         }

@@ -24,6 +24,8 @@ pub mod usage;
 mod user;
 pub mod work_folder;
 
-pub use allocator::in_use as allocator_in_use;
-pub use facts::{configured_processors, cores, facts, kernel, load_average};
-pub use file_system::{file_system, free_bytes, nearest_existing};
+pub use allocator::read_allocator;
+pub use facts::{
+    count_configured_processors, count_cores, read_facts, read_kernel_version, read_load_average,
+};
+pub use file_system::{find_file_system, find_nearest_existing, read_free_bytes};

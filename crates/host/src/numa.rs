@@ -1,6 +1,6 @@
 //! NUMA policies: set and read back by the system calls, verified from `numa_maps`.
 
-use super::topology::{list_text, memory_nodes};
+use super::topology::{format_list, read_memory_nodes};
 use nix::libc::{
     MPOL_BIND, MPOL_DEFAULT, MPOL_INTERLEAVE, MPOL_LOCAL, MPOL_PREFERRED, SYS_get_mempolicy,
     SYS_set_mempolicy, c_int, c_ulong, syscall,
@@ -66,7 +66,9 @@ impl MemoryPolicy {
     pub fn of(policy: &NumaPolicy) -> Self {
         let (mode, nodes) = match policy {
             NumaPolicy::Local => (MPOL_LOCAL, Vec::new()),
-            NumaPolicy::Interleave(nodes) if nodes.is_empty() => (MPOL_INTERLEAVE, memory_nodes()),
+            NumaPolicy::Interleave(nodes) if nodes.is_empty() => {
+                (MPOL_INTERLEAVE, read_memory_nodes())
+            }
             NumaPolicy::Interleave(nodes) => (MPOL_INTERLEAVE, nodes.clone()),
             NumaPolicy::Bind(nodes) => (MPOL_BIND, nodes.clone()),
             NumaPolicy::Preferred(node) => (MPOL_PREFERRED, vec![*node]),
@@ -139,7 +141,7 @@ impl std::fmt::Display for MemoryPolicy {
         };
         match self.nodes().as_slice() {
             [] => formatter.write_str(word),
-            nodes => write!(formatter, "{word}:{}", list_text(nodes)),
+            nodes => write!(formatter, "{word}:{}", format_list(nodes)),
         }
     }
 }
@@ -254,7 +256,7 @@ mod tests {
 
     #[test]
     fn a_policy_that_was_set_is_read_back() {
-        let nodes = memory_nodes();
+        let nodes = read_memory_nodes();
         let Some(node) = nodes.first().filter(|_| MemoryPolicy::read().is_ok()) else {
             println!("skipped: this kernel knows no NUMA, or a container forbids it");
             return;

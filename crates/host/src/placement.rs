@@ -3,7 +3,7 @@
 
 use super::allocator;
 use super::numa::{BitMask, MemoryPolicy, NumaMaps};
-use super::topology::{list_text, memory_nodes, online_cpus};
+use super::topology::{format_list, read_memory_nodes, read_online_cpus};
 use nix::libc::{SYS_sched_getaffinity, SYS_sched_setaffinity, syscall};
 use std::collections::BTreeSet;
 use std::io::{Error, ErrorKind};
@@ -34,18 +34,18 @@ pub fn check(conditions: &Conditions) -> Result<(), PlacementError> {
     if let Some(policy) = &conditions.numa {
         check_numa(policy).map_err(unmet("numa"))?;
     }
-    allocator::library(conditions.allocator).map_err(unmet("allocator"))?;
+    allocator::find_library(conditions.allocator).map_err(unmet("allocator"))?;
     Ok(())
 }
 
 fn check_cpus(list: &str) -> Result<(), String> {
     let asked = parse_list(list)?;
-    let online = online_cpus();
+    let online = read_online_cpus();
     let missing = asked.iter().find(|cpu| !online.contains(cpu));
     if let Some(cpu) = missing.filter(|_| !online.is_empty()) {
         return Err(format!(
             "CPU {cpu} of '{list}' does not exist or is offline; this machine has {}",
-            list_text(&online)
+            format_list(&online)
         ));
     }
     let mask = BitMask::of(&asked);
@@ -54,7 +54,7 @@ fn check_cpus(list: &str) -> Result<(), String> {
         Ok(got) if got == BitMask::of(&asked) => Ok(()),
         Ok(got) => Err(format!(
             "of the CPUs '{list}', this process may use only {}",
-            list_text(&got.members())
+            format_list(&got.members())
         )),
         Err(error) => Err(format!(
             "this process may not use the CPUs '{list}': {error}"
@@ -63,7 +63,7 @@ fn check_cpus(list: &str) -> Result<(), String> {
 }
 
 fn check_numa(policy: &NumaPolicy) -> Result<(), String> {
-    let nodes = memory_nodes();
+    let nodes = read_memory_nodes();
     let wanted = MemoryPolicy::of(policy);
     if nodes.is_empty() {
         return Err(format!(
@@ -73,7 +73,7 @@ fn check_numa(policy: &NumaPolicy) -> Result<(), String> {
     if let Some(node) = wanted.nodes().iter().find(|node| !nodes.contains(node)) {
         return Err(format!(
             "NUMA node {node} of '{policy}' does not exist or has no memory; this machine has {}",
-            list_text(&nodes)
+            format_list(&nodes)
         ));
     }
     let set = wanted.clone();
@@ -134,7 +134,7 @@ pub fn verify_own(conditions: &Conditions) -> Result<(), String> {
             .map_or_else(|_| String::new(), |policy| policy.to_string()),
         ..Placement::default()
     };
-    match doubts(conditions, &found, &allocator::in_use()).as_slice() {
+    match list_doubts(conditions, &found, &allocator::read_allocator()).as_slice() {
         [] => Ok(()),
         doubts => Err(doubts.join("; ")),
     }
@@ -145,7 +145,7 @@ pub fn verify_own(conditions: &Conditions) -> Result<(), String> {
 /// # Errors
 /// As [`confirm`].
 pub fn verify_child(pid: u32, conditions: &Conditions) -> Result<(), String> {
-    let library = allocator::library(conditions.allocator)?;
+    let library = allocator::find_library(conditions.allocator)?;
     if library.is_some_and(|library| !allocator::maps_file(pid, &library)) {
         let asked = conditions.allocator;
         return Err(format!(
@@ -156,7 +156,7 @@ pub fn verify_child(pid: u32, conditions: &Conditions) -> Result<(), String> {
         name: conditions.allocator.name().to_owned(),
         ..AllocatorReport::default()
     };
-    match doubts(conditions, &read_placement(pid), &allocator).as_slice() {
+    match list_doubts(conditions, &read_placement(pid), &allocator).as_slice() {
         [] => Ok(()),
         doubts => Err(doubts.join("; ")),
     }
@@ -188,13 +188,13 @@ pub fn merge<'a>(all: impl IntoIterator<Item = &'a Placement>) -> Placement {
         );
         super::numa::add_by_node(&mut sum.file_bytes_by_node, &one.file_bytes_by_node);
     }
-    sum.cpus = list_text(&cpus.into_iter().collect::<Vec<_>>());
+    sum.cpus = format_list(&cpus.into_iter().collect::<Vec<_>>());
     sum.numa_policy = policies.into_iter().collect::<Vec<_>>().join(", ");
     sum
 }
 
 /// Lists where a placement differs from the conditions, one sentence each.
-pub fn doubts(
+pub fn list_doubts(
     conditions: &Conditions,
     found: &Placement,
     allocator: &AllocatorReport,
@@ -202,7 +202,7 @@ pub fn doubts(
     let mut doubts = Vec::new();
     let asked = conditions.cpus.as_deref().map(parse_list);
     if let Some(Ok(asked)) = asked.filter(|asked| *asked != parse_list(&found.cpus)) {
-        let (asked, found) = (list_text(&asked), &found.cpus);
+        let (asked, found) = (format_list(&asked), &found.cpus);
         doubts.push(format!(
             "the workers could use the CPUs {found}, not {asked}"
         ));
@@ -223,7 +223,7 @@ pub fn doubts(
             .filter(|node| policy.is_strict() && !nodes.contains(node))
             .collect();
         if !elsewhere.is_empty() {
-            let nodes = list_text(&elsewhere);
+            let nodes = format_list(&elsewhere);
             doubts.push(format!(
                 "'{word}' did not keep the workers' memory off node {nodes}"
             ));
@@ -241,7 +241,7 @@ pub fn doubts(
 }
 
 /// Returns the processors that any thread of these processes may use.
-pub fn cpus_of_all(pids: &[u32]) -> Vec<u32> {
+pub fn list_cpus_of_all(pids: &[u32]) -> Vec<u32> {
     let mut cpus = BTreeSet::new();
     for pid in pids {
         cpus.extend(parse_list(&cpus_of(*pid)).unwrap_or_default());
@@ -265,7 +265,7 @@ fn cpus_of(pid: u32) -> String {
                 .unwrap_or_default(),
         );
     }
-    list_text(&cpus.into_iter().collect::<Vec<_>>())
+    format_list(&cpus.into_iter().collect::<Vec<_>>())
 }
 
 /// Lets the calling thread, and all that come from it, run on these processors only.
@@ -307,7 +307,7 @@ mod tests {
     fn a_processor_that_is_not_there_is_refused_with_those_that_are() {
         let unmet = unmet(Some("4000"), None);
         assert_eq!(unmet.key, "cpus");
-        let online = list_text(&online_cpus());
+        let online = format_list(&read_online_cpus());
         assert!(unmet.message.contains("CPU 4000"), "{}", unmet.message);
         assert!(
             unmet.message.ends_with(&format!("has {online}")),
@@ -363,7 +363,7 @@ mod tests {
             allocator: Allocator::Jemalloc,
             ..Conditions::default()
         };
-        let doubts_of = |(placement, allocator)| doubts(&asked, &placement, &allocator);
+        let doubts_of = |(placement, allocator)| list_doubts(&asked, &placement, &allocator);
         let as_asked = found("0-1", "bind:1, interleave:0-1", &[0, 5], "jemalloc");
         assert_eq!(doubts_of(as_asked), Vec::<String>::new());
         for (wrong, word) in [

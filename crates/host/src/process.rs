@@ -122,14 +122,14 @@ pub fn read_cpu_and_faults_with_ended(pid: u32) -> Option<ResourceUsage> {
 }
 
 /// Returns the parent of `pid`; `None` once it is gone.
-pub(crate) fn parent(pid: u32) -> Option<u32> {
+pub(crate) fn read_parent(pid: u32) -> Option<u32> {
     let text = read_to_string(format!("/proc/{pid}/stat")).ok()?;
     StatFields::of(&text)?.number(4)?.try_into().ok()
 }
 
 /// Returns when `pid` started, in clock ticks since boot; `None` once it is gone. Number and start
 /// time together identify a process for good.
-pub(crate) fn start_time_ticks(pid: u32) -> Option<u64> {
+pub(crate) fn read_start_time_ticks(pid: u32) -> Option<u64> {
     let text = read_to_string(format!("/proc/{pid}/stat")).ok()?;
     StatFields::of(&text)?.number(22)
 }
@@ -148,15 +148,15 @@ pub fn read_io(pid: u32) -> Option<ResourceUsage> {
 }
 
 /// Memory of `pid` now; `None` once it is gone. The kernel walks all that the process maps for it,
-/// which holds up the process's page faults meanwhile: [`rss_bytes`] costs nothing.
-pub fn memory(pid: u32) -> Option<MemoryUsage> {
+/// which holds up the process's page faults meanwhile: [`read_rss_bytes`] costs nothing.
+pub fn read_memory(pid: u32) -> Option<MemoryUsage> {
     let rollup = read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
     let status = read_to_string(format!("/proc/{pid}/status")).ok()?;
     parse_memory(&rollup, &status)
 }
 
 /// Returns the resident set size of `pid` as the kernel keeps it; `None` once it is gone.
-pub fn rss_bytes(pid: u32) -> Option<u64> {
+pub fn read_rss_bytes(pid: u32) -> Option<u64> {
     use nix::unistd::{SysconfVar, sysconf};
     let pages = read_to_string(format!("/proc/{pid}/statm")).ok()?;
     let pages: u64 = pages.split_whitespace().nth(1)?.parse().ok()?;
@@ -273,7 +273,7 @@ pub fn describe_exit_status(status: ExitStatus) -> String {
 /// Lists the files with machine code that a process has mapped, except this program; `None` if
 /// that cannot be read.
 #[must_use]
-pub fn loaded_files(process: &str) -> Option<Vec<PathBuf>> {
+pub fn list_loaded_files(process: &str) -> Option<Vec<PathBuf>> {
     let maps = read_to_string(format!("/proc/{process}/maps")).ok()?;
     let own = std::env::current_exe().ok();
     let mut files: Vec<PathBuf> = Vec::new();
@@ -394,21 +394,21 @@ mod tests {
     #[test]
     fn this_process_can_be_read() {
         let own = std::process::id();
-        let memory = memory(own).unwrap();
+        let memory = read_memory(own).unwrap();
         assert!(memory.rss_bytes > 0 && memory.max_rss_bytes >= memory.rss_bytes);
-        assert!(rss_bytes(own).unwrap() > 0);
+        assert!(read_rss_bytes(own).unwrap() > 0);
         assert!(read_io(own).is_some() && read_cpu_and_faults(own).is_some());
     }
 
     #[test]
     fn the_files_of_a_process_are_libraries_and_not_this_program() {
-        let files = loaded_files("self").unwrap();
+        let files = list_loaded_files("self").unwrap();
         assert!(
             files
                 .iter()
                 .any(|file| file.to_string_lossy().contains("libc.so"))
         );
         assert!(!files.contains(&std::env::current_exe().unwrap()));
-        assert_eq!(loaded_files("none"), None);
+        assert_eq!(list_loaded_files("none"), None);
     }
 }

@@ -9,7 +9,7 @@ use std::fs::{read_dir, read_to_string};
 ///
 /// The kernel lists the children of a thread; without such a list (`CONFIG_PROC_CHILDREN`) all
 /// processes are asked for their parents.
-pub(crate) fn members(root: u32) -> Vec<u32> {
+pub(crate) fn list_members(root: u32) -> Vec<u32> {
     let mut found = vec![root];
     let mut next = 0;
     while let Some(&pid) = found.get(next) {
@@ -46,7 +46,7 @@ fn children(pid: u32) -> Option<Vec<u32>> {
 fn children_by_parent(parent: u32) -> Vec<u32> {
     let all = read_dir("/proc").into_iter().flatten().flatten();
     all.filter_map(|entry| entry.file_name().to_string_lossy().parse().ok())
-        .filter(|&pid| process::parent(pid) == Some(parent))
+        .filter(|&pid| process::read_parent(pid) == Some(parent))
         .collect()
 }
 
@@ -74,7 +74,7 @@ impl ProcessTree {
     /// Returns the resources used since `root` started; the last ones read once it is gone.
     pub fn poll(&mut self) -> ResourceUsage {
         let mut now = ResourceUsage::default();
-        for pid in members(self.root) {
+        for pid in list_members(self.root) {
             now += process::read_cpu_and_faults_with_ended(pid).unwrap_or_default();
             now += process::read_io(pid).unwrap_or_default();
             self.switches.entry(pid).or_default().read(pid);
@@ -96,9 +96,9 @@ impl ProcessTree {
 
     /// Reads their memory now. The kernel walks all their mappings for it.
     pub fn memory(&self) -> MemoryUsage {
-        let all = members(self.root);
+        let all = list_members(self.root);
         all.into_iter()
-            .filter_map(process::memory)
+            .filter_map(process::read_memory)
             .fold(MemoryUsage::default(), |sum, one| MemoryUsage {
                 pss_bytes: sum.pss_bytes + one.pss_bytes,
                 rss_bytes: sum.rss_bytes + one.rss_bytes,
@@ -108,8 +108,8 @@ impl ProcessTree {
 
     /// Returns the sum of their resident set sizes: shared pages count in each.
     pub fn rss_bytes(&self) -> u64 {
-        let all = members(self.root).into_iter();
-        all.filter_map(process::rss_bytes).sum()
+        let all = list_members(self.root).into_iter();
+        all.filter_map(process::read_rss_bytes).sum()
     }
 }
 
@@ -138,12 +138,12 @@ mod tests {
     #[test]
     fn a_child_and_its_child_are_members_by_either_way_of_asking() {
         let mut child = shell("sh -c 'sleep 60; true'; true");
-        until("three members", || members(child.id()).len() == 3);
+        until("three members", || list_members(child.id()).len() == 3);
         let asked: Vec<u32> = children(child.id()).unwrap_or_default();
         let searched = children_by_parent(child.id());
         assert_eq!(searched.len(), 1);
         assert!(asked.is_empty() || asked == searched);
-        let all = members(child.id());
+        let all = list_members(child.id());
         child.kill().unwrap();
         child.wait().unwrap();
         for pid in &all[1..] {
@@ -165,14 +165,14 @@ mod tests {
         // The worker has ended once the shell's child is `sleep`.
         until("sleep", || {
             let of = |pid: &u32| read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-            members(child.id())
+            list_members(child.id())
                 .iter()
                 .any(|pid| of(pid).trim() == "sleep")
         });
         let after = tree.poll();
         assert!(after.user_cpu_s >= before.user_cpu_s && after.user_cpu_s > 0.0);
         assert!(after.minor_page_faults >= before.minor_page_faults);
-        let all = members(child.id());
+        let all = list_members(child.id());
         child.kill().unwrap();
         child.wait().unwrap();
         for pid in &all[1..] {

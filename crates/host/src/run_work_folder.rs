@@ -42,7 +42,7 @@ impl RunWorkFolder {
 
     /// Returns the type of its file system, such as `ext4`.
     pub fn file_system(&self) -> String {
-        crate::file_system(&self.path).kind
+        crate::find_file_system(&self.path).kind
     }
 
     /// Creates the folder of a trial's database, and says whether an earlier attempt left something

@@ -4,7 +4,7 @@ mod processes;
 
 use super::placement;
 use super::process::describe_exit_status;
-use super::user::{ServerUser, server_user};
+use super::user::{ServerUser, find_server_user};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{Signal as SystemSignal, kill};
 use nix::unistd::{Pid, getppid, setgid, setgroups, setuid};
@@ -95,7 +95,7 @@ pub struct Server {
 /// # Errors
 /// One sentence: which folder is in the way and what would be right.
 pub fn check_access_to(service: &dyn Service, place: &Path) -> Result<(), String> {
-    server_user(service.users())?.map_or(Ok(()), |user| user.check_access(place))
+    find_server_user(service.users())?.map_or(Ok(()), |user| user.check_access(place))
 }
 
 impl Server {
@@ -110,7 +110,7 @@ impl Server {
         spec: &ServerSpec<'_>,
         wait: &mut dyn FnMut() -> bool,
     ) -> Result<Self, ServerError> {
-        let user = server_user(spec.service.users())?;
+        let user = find_server_user(spec.service.users())?;
         if let Some(user) = &user {
             let above = spec.database.directory.parent();
             user.check_access(above.unwrap_or(spec.database.directory))?;
@@ -442,7 +442,7 @@ fn last_line(log: &Path) -> Option<String> {
 mod tests {
     use super::*;
     use crate::process::is_alive;
-    use crate::process_tree::members;
+    use crate::process_tree::list_members;
     use std::cell::Cell;
     use std::os::unix::fs::PermissionsExt;
     use trueput_engine::{Durability, Error, ParameterValues, Result};
@@ -538,7 +538,7 @@ mod tests {
         let server = start(&GOOD, folder.path()).unwrap();
         let made_by = std::fs::read_to_string(folder.path().join("made")).unwrap();
         assert_ne!(made_by.trim(), "root");
-        let (pid, sleeper) = (server.pid(), members(server.pid())[1]);
+        let (pid, sleeper) = (server.pid(), list_members(server.pid())[1]);
         server.stop(&mut || true).unwrap();
         assert!(!is_alive(pid) && !is_alive(sleeper));
         assert!(!folder.path().join("ready").exists());
@@ -609,7 +609,7 @@ mod tests {
             serve: "trap '' TERM; sleep 60 & touch ready; wait",
         };
         let mut server = start(&deaf, folder.path()).unwrap();
-        let all = members(server.pid());
+        let all = list_members(server.pid());
         assert_eq!(all.len(), 2);
         server.kill();
         drop(server);
@@ -628,7 +628,7 @@ mod tests {
             serve: "sleep 60 & touch ready; wait",
         };
         let server = start(&orphaning, folder.path()).unwrap();
-        let all = members(server.pid());
+        let all = list_members(server.pid());
         assert!(all.len() >= 2);
         let pid = Pid::from_raw(server.pid().cast_signed());
         kill(pid, SystemSignal::SIGKILL).unwrap();

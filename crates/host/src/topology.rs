@@ -8,12 +8,12 @@ use trueput_record::host::NumaNode;
 const NODES: &str = "/sys/devices/system/node";
 
 /// The processors that are switched on; none where the kernel does not say.
-pub(crate) fn online_cpus() -> Vec<u32> {
+pub(crate) fn read_online_cpus() -> Vec<u32> {
     list(Path::new("/sys/devices/system/cpu/online"))
 }
 
 /// The nodes that have memory; none where the kernel knows no NUMA.
-pub(crate) fn memory_nodes() -> Vec<u32> {
+pub(crate) fn read_memory_nodes() -> Vec<u32> {
     let nodes = Path::new(NODES);
     let with_memory = list(&nodes.join("has_memory"));
     match with_memory.is_empty() {
@@ -23,7 +23,7 @@ pub(crate) fn memory_nodes() -> Vec<u32> {
 }
 
 /// Every node, in order.
-pub(crate) fn nodes() -> Vec<NumaNode> {
+pub(crate) fn read_nodes() -> Vec<NumaNode> {
     nodes_in(Path::new(NODES))
 }
 
@@ -68,7 +68,7 @@ fn list(path: &Path) -> Vec<u32> {
 }
 
 /// A list of numbers in order, as the kernel writes it: `0-3,8`.
-pub(crate) fn list_text(numbers: &[u32]) -> String {
+pub(crate) fn format_list(numbers: &[u32]) -> String {
     let mut spans: Vec<(u32, u32)> = Vec::new();
     for &number in numbers {
         match spans.last_mut() {
@@ -90,9 +90,9 @@ mod tests {
     #[test]
     fn a_list_reads_as_it_is_written() {
         for text in ["0", "0-3", "0-3,8", "1,3,5-6"] {
-            assert_eq!(list_text(&parse_list(text).unwrap()), text);
+            assert_eq!(format_list(&parse_list(text).unwrap()), text);
         }
-        assert_eq!(list_text(&[]), "");
+        assert_eq!(format_list(&[]), "");
     }
 
     #[test]
@@ -117,6 +117,6 @@ mod tests {
 
     #[test]
     fn this_machine_has_processors() {
-        assert!(!online_cpus().is_empty());
+        assert!(!read_online_cpus().is_empty());
     }
 }

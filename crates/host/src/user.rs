@@ -24,7 +24,7 @@ pub(crate) struct ServerUser {
 ///
 /// # Errors
 /// One sentence, where the system knows none of them.
-pub(crate) fn server_user(users: &[&str]) -> Result<Option<ServerUser>, String> {
+pub(crate) fn find_server_user(users: &[&str]) -> Result<Option<ServerUser>, String> {
     if !geteuid().is_root() {
         return Ok(None);
     }
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn who_is_no_root_runs_servers_and_root_has_another_do_it() {
-        let user = server_user(&["no-such-user-anywhere"]).unwrap();
+        let user = find_server_user(&["no-such-user-anywhere"]).unwrap();
         match geteuid().is_root() {
             true => assert_eq!(user.unwrap().name, NOBODY),
             false => assert_eq!(user, None),

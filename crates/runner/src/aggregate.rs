@@ -24,7 +24,7 @@ pub(crate) type NamedHistograms = Vec<(String, Histogram<u64>)>;
 ///
 /// # Errors
 /// A sentence, where a histogram did not survive the pipe.
-pub(crate) fn measurement(
+pub(crate) fn build_measurement(
     job: &dyn Job,
     conditions: &Conditions,
     result: &ExecutionResult,
@@ -79,7 +79,13 @@ pub(crate) fn measurement(
         placement: Some(placement_of(result)),
         cache: cache(&result.executions),
         allocator: result.executions.first().map(|part| part.allocator.clone()),
-        timeline: timeline::timeline(elapsed_s, &result.seconds, &finals, &result.samples, &total),
+        timeline: timeline::build_timeline(
+            elapsed_s,
+            &result.seconds,
+            &finals,
+            &result.samples,
+            &total,
+        ),
         workers: workers(result)
             .map(|(pid, worker)| report(pid, worker))
             .collect(),
@@ -182,7 +188,7 @@ fn open_loop(
 }
 
 /// Returns the report of a load with the resources of its process and of the engine's server.
-pub(crate) fn load(
+pub(crate) fn build_load_report(
     loaded: &LoadResult,
     server: Option<ResourceUsage>,
     database: DatabaseSize,
@@ -230,7 +236,7 @@ fn elapsed_s<'a>(workers: impl Iterator<Item = &'a WorkerResult> + Clone) -> f64
 fn operation_counts(kinds: usize, execution: &ProcessResult) -> OperationCounts {
     let sum = |of: fn(&WorkerResult) -> &Vec<u64>| {
         let workers = execution.workers.iter().map(of);
-        timeline::sum(kinds, workers.map(Vec::as_slice))
+        timeline::sum_counts(kinds, workers.map(Vec::as_slice))
     };
     OperationCounts {
         counts: sum(|worker| &worker.counts),

@@ -12,7 +12,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 use trueput_host as host;
-use trueput_host::process::loaded_files;
+use trueput_host::process::list_loaded_files;
 use trueput_record::measurement::{Check, Conformance};
 use trueput_record::{TrialSpec, Value};
 
@@ -101,7 +101,7 @@ fn cache_key(context: &mut RunContext<'_>, spec: &TrialSpec) -> Option<Conforman
         durability: spec.durability.to_string(),
         knobs: spec.knobs.clone(),
         allocator: spec.conditions.allocator.to_string(),
-        kernel: host::kernel(),
+        kernel: host::read_kernel_version(),
         file_system: context.area.file_system(),
         linker: linker_settings(),
     })
@@ -242,7 +242,7 @@ fn run_checks(
     let what = "the conformance suite";
     let answer = run_task(context, assignment, None, Some(LIMIT), what);
     let answer = answer.map_err(|error| server.explain_failure(error))?;
-    let of_server = server.pid().map(|pid| loaded_files(&pid.to_string()));
+    let of_server = server.pid().map(|pid| list_loaded_files(&pid.to_string()));
     server.stop(context, Phase::Prepare)?;
     let loaded = match &answer {
         Report::Conformed { loaded, .. } => loaded.clone(),

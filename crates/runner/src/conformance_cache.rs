@@ -9,7 +9,7 @@ use std::fs::{DirBuilder, File, Metadata, OpenOptions, read_dir, remove_dir_all,
 use std::io::{Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use trueput_host::nearest_existing;
+use trueput_host::find_nearest_existing;
 use trueput_record::measurement::Conformance;
 use trueput_record::trial::Settings;
 
@@ -127,7 +127,7 @@ impl ConformanceCache {
     #[must_use]
     pub fn in_folder(folder: &Path, reuse: bool) -> Option<Self> {
         // Root with another user's HOME leaves no files of root's there.
-        let existing = nearest_existing(folder).metadata().ok()?;
+        let existing = find_nearest_existing(folder).metadata().ok()?;
         let cache = Self {
             folder: folder.to_owned(),
             reuse,

@@ -1,7 +1,7 @@
 //! The disk space that trials need: one estimate by which plans are shown and runs are refused.
 
 use crate::Registry;
-use crate::time_slice_group::group_key;
+use crate::time_slice_group::derive_group_key;
 use std::collections::HashMap;
 use trueput_engine::Engine;
 use trueput_engine::parameter::resolve;
@@ -139,7 +139,7 @@ impl RunSpace {
 
     /// Adds a trial, on the file systems that its conditions make.
     pub(crate) fn add(&mut self, spec: &TrialSpec, space: DiskSpace) {
-        let taken = |bytes| host::trial_file_system::taken_bytes(&spec.conditions, bytes);
+        let taken = |bytes| host::trial_file_system::estimate_taken_bytes(&spec.conditions, bytes);
         let space = DiskSpace {
             needed_bytes: taken(space.needed_bytes),
             ..space
@@ -149,7 +149,7 @@ impl RunSpace {
             return;
         }
         // The databases of a group exist at once.
-        let together = match group_key(spec) {
+        let together = match derive_group_key(spec) {
             Some(key) => {
                 let sum = self.of_rounds.entry(key).or_default();
                 *sum = sum.plus(space);

@@ -63,7 +63,7 @@ fn open_spec<'a>(
 /// What the engine of a trial tells of the `elapsed_s` seconds from `started_at` on (RFC 3339);
 /// `None` if it does not tell. It is asked after the measured time; what was `collected` within
 /// that joins it.
-pub(crate) fn events(
+pub(crate) fn list_events(
     resolved: &ResolvedTrial,
     spec: &TrialSpec,
     directory: &Path,
@@ -79,11 +79,11 @@ pub(crate) fn events(
         return None;
     }
     let all = reported.into_iter().chain(collected).flatten().collect();
-    Some(events_in_interval(all, start, elapsed_s))
+    Some(select_events(all, start, elapsed_s))
 }
 
 /// Returns the events of the interval in order.
-fn events_in_interval(
+fn select_events(
     reported: Vec<EngineEvent>,
     start: SystemTime,
     elapsed_s: f64,
@@ -117,7 +117,7 @@ mod tests {
             kind: EngineEvent::FLUSH,
             detail: "x".repeat(500),
         };
-        let kept = events_in_interval(
+        let kept = select_events(
             vec![at(1_002.5), at(999.0), at(1_011.0), at(1_000.5)],
             start,
             10.0,

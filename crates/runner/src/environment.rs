@@ -185,7 +185,8 @@ fn cache_advice(context: &RunContext<'_>, spec: &TrialSpec) -> String {
     let limit = spec.conditions.memory_bytes.unwrap_or_default();
     match context.resolve(spec) {
         Ok(resolved) if resolved.engine.capabilities().retains_data => {
-            let text = cache::advice(&*resolved.engine, &resolved.knobs, spec.workers, limit);
+            let text =
+                cache::suggest_cache_size(&*resolved.engine, &resolved.knobs, spec.workers, limit);
             format!("; {text}")
         }
         _ => String::new(),
@@ -193,7 +194,7 @@ fn cache_advice(context: &RunContext<'_>, spec: &TrialSpec) -> String {
 }
 
 /// Returns why the figures of a start that stayed warm are invalid.
-pub(crate) fn start_warnings(cold_start: Option<ColdStart>) -> Option<String> {
+pub(crate) fn explain_warm_start(cold_start: Option<ColdStart>) -> Option<String> {
     let warm = cold_start.filter(|start| !start.is_cold())?;
     let ColdStart { pages, pages_left } = warm;
     Some(format!(
@@ -253,8 +254,8 @@ mod tests {
                 pages_left,
             })
         };
-        assert!(start_warnings(start(500)).unwrap().contains("500 of"));
-        assert_eq!(start_warnings(start(10)), None);
-        assert_eq!(start_warnings(None), None);
+        assert!(explain_warm_start(start(500)).unwrap().contains("500 of"));
+        assert_eq!(explain_warm_start(start(10)), None);
+        assert_eq!(explain_warm_start(None), None);
     }
 }

@@ -4,7 +4,7 @@
 use crate::context::{RunContext, TrialError};
 use crate::engine_events::EventCollector;
 use crate::flush_evidence::{FlushCounter, FlushCountsResult};
-use crate::log_directory::log_folder;
+use crate::log_directory::find_log_folder;
 use crate::protocol::{
     Assignment, Instruction, OperationCounts, ProcessResult, Report, WorkerTask,
 };
@@ -121,7 +121,7 @@ impl<'a> WorkerGroup<'a> {
         monitor.pool.send_all(&Instruction::Start);
         monitor.wait_for_warm_up(context);
         let started_at = jiff::Timestamp::now().to_string();
-        let log = log_folder(&monitor.spec.knobs, self.directory);
+        let log = find_log_folder(&monitor.spec.knobs, self.directory);
         let (pids, native_pids) = (monitor.pool.pids(), &monitor.native_pids);
         let mut sampler = Sampler::new(&pids, native_pids, self.directory, log.as_deref());
         if monitor.is_time_sliced() {

@@ -2,10 +2,10 @@
 //! `docs/METHOD.md`, "Flushes that cannot explain the commits", says why the check never accuses an
 //! engine that keeps its promise.
 
-use crate::log_directory::log_folder;
+use crate::log_directory::find_log_folder;
 use crate::resolution::ResolvedTrial;
 use std::path::Path;
-use trueput_host::configured_processors;
+use trueput_host::count_configured_processors;
 use trueput_host::flush_counts::{CompletedRequests, FlushCounts};
 use trueput_record::address::is_address_for;
 use trueput_record::flush_evidence::FlushEvidence;
@@ -17,7 +17,7 @@ pub(crate) type FlushCountsResult = Result<FlushCounts, String>;
 
 /// Finds what can be counted below a trial whose database is to be made in `directory`, or is
 /// there closed; `None` if its level waits for no flush, or the engine keeps nothing.
-pub(crate) fn flush_counting(
+pub(crate) fn prepare_flush_counting(
     spec: &TrialSpec,
     resolved: &ResolvedTrial,
     directory: &Path,
@@ -32,7 +32,7 @@ pub(crate) fn flush_counting(
         ));
     }
     // Without a file system of its own the log's folder is not there yet, and will be here.
-    let log = log_folder(&spec.knobs, directory).filter(|folder| folder.is_dir());
+    let log = find_log_folder(&spec.knobs, directory).filter(|folder| folder.is_dir());
     let folders = [Some(directory), log.as_deref()];
     let folders: Vec<&Path> = folders.into_iter().flatten().collect();
     Some(FlushCounts::below(&folders))
@@ -89,7 +89,7 @@ impl<'a> FlushCounter<'a> {
 }
 
 /// Compares the requests with the commits of a trial; `None` if its commits prove nothing.
-pub(crate) fn evidence(
+pub(crate) fn derive_evidence(
     spec: &TrialSpec,
     resolved: &ResolvedTrial,
     measurement: &Measurement,
@@ -139,7 +139,7 @@ pub(crate) fn evidence(
 /// Requests that may lack in counts over this many intervals. The kernel wakes who waits for a
 /// request before it counts it: at most one on each processor when an interval ends.
 fn uncounted(intervals: u64) -> u64 {
-    configured_processors().saturating_mul(intervals.max(1))
+    count_configured_processors().saturating_mul(intervals.max(1))
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ pub(crate) const LOG_DIRECTORY: &str = "log_directory";
 pub(crate) const LOG: &str = "log";
 
 /// Returns the folder of a database's log; `None` if it is with the data.
-pub(crate) fn log_folder(knobs: &Settings, directory: &Path) -> Option<PathBuf> {
+pub(crate) fn find_log_folder(knobs: &Settings, directory: &Path) -> Option<PathBuf> {
     let knob = knobs.get(LOG_DIRECTORY)?;
     (*knob == LOG.into()).then(|| directory.join(LOG))
 }
@@ -23,11 +23,11 @@ mod tests {
     fn a_log_lies_apart_where_the_knob_says_so_and_else_with_the_data() {
         let database = Path::new("/database");
         let mut knobs = Settings::new();
-        assert_eq!(log_folder(&knobs, database), None);
+        assert_eq!(find_log_folder(&knobs, database), None);
         knobs.insert(LOG_DIRECTORY.to_owned(), "beside".into());
-        assert_eq!(log_folder(&knobs, database), None);
+        assert_eq!(find_log_folder(&knobs, database), None);
         knobs.insert(LOG_DIRECTORY.to_owned(), LOG.into());
-        let folder = log_folder(&knobs, database);
+        let folder = find_log_folder(&knobs, database);
         assert_eq!(folder.as_deref(), Some(Path::new("/database/log")));
     }
 }

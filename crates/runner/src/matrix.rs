@@ -11,7 +11,7 @@ mod time_slices;
 pub use names::name_trials;
 
 use crate::Registry;
-use crate::resolution::{check_fit, error_text, storage_in_place_of_engine};
+use crate::resolution::{check_fit, describe_error, resolve_storage};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use trueput_engine::parameter::resolve;
@@ -293,7 +293,7 @@ impl<'a> Expansion<'a> {
         let workload = &self.plan.workload;
         let named = self.plan.engines.iter();
         for contender in named.filter(|named| named.engine != PRESENT_ENGINES) {
-            storage_in_place_of_engine(workload, &contender.engine)
+            resolve_storage(workload, &contender.engine)
                 .map_err(|why| self.plan_error("engines", why))?;
         }
         if self.plan.durability != PlanFile::for_workload(workload).durability {
@@ -301,7 +301,7 @@ impl<'a> Expansion<'a> {
                 format!("the settings of {workload} define its durability: remove durability");
             return Err(self.plan_error("durability", message));
         }
-        let engine = storage_in_place_of_engine(workload, trueput_engine::storage::NAME)
+        let engine = resolve_storage(workload, trueput_engine::storage::NAME)
             .map_err(|why| self.plan_error("engines", why))?;
         Ok(EngineCandidate {
             contender: Contender::parse(engine.info().name),
@@ -405,7 +405,7 @@ impl<'a> Expansion<'a> {
                 let knobs = resolve(&contender.engine, engine.knobs(), &knobs)
                     .map_err(|why| self.plan_error("knobs", why))?;
                 if let Err(error) = engine.promise_with(durability, &knobs) {
-                    let why = error_text(&contender.engine, error);
+                    let why = describe_error(&contender.engine, error);
                     self.leave_out_or_refuse("knobs", why, left_out)?;
                     continue;
                 }

@@ -3,17 +3,17 @@
 use trueput_record::host::ProgramFacts;
 
 /// Collects the facts about this program, run as `command`.
-pub(crate) fn program_facts(command: Vec<String>) -> ProgramFacts {
+pub(crate) fn collect_program_facts(command: Vec<String>) -> ProgramFacts {
     ProgramFacts {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         commit: env!("TRUEPUT_COMMIT").to_owned(),
-        profile: profile().to_owned(),
+        profile: name_profile().to_owned(),
         command,
     }
 }
 
 /// How this program was built: `release` or `debug`.
-pub(crate) fn profile() -> &'static str {
+pub(crate) fn name_profile() -> &'static str {
     if cfg!(debug_assertions) {
         "debug"
     } else {

@@ -74,7 +74,7 @@ pub(crate) fn resolve_trial(
     let workload = registry.workload(&spec.workload)?;
     let offered = match workload.subject() {
         WorkloadSubject::Engine => registry.engine(&spec.engine)?,
-        WorkloadSubject::Storage => storage_in_place_of_engine(&spec.workload, &spec.engine)?,
+        WorkloadSubject::Storage => resolve_storage(&spec.workload, &spec.engine)?,
     };
     let name = offered.info().name;
     let engine = match &spec.build {
@@ -82,7 +82,7 @@ pub(crate) fn resolve_trial(
         Some(library) => SelectedEngine::Loaded(
             credentials
                 .open(offered, library)
-                .map_err(|error| error_text(name, error))?,
+                .map_err(|error| describe_error(name, error))?,
         ),
     };
     if engine.promise(spec.durability).is_none() {
@@ -102,13 +102,13 @@ pub(crate) fn resolve_trial(
     }
     let knobs = parameter::resolve(name, engine.knobs(), &spec.knobs)?;
     let promise = engine.promise_with(spec.durability, &knobs);
-    let promise = promise.map_err(|error| error_text(name, error))?;
+    let promise = promise.map_err(|error| describe_error(name, error))?;
     let settings = parameter::resolve(workload.info().name, workload.settings(), &spec.settings)?;
     let job = workload
         .job(&settings, &spec.conditions)
         .map_err(|why| format!("{}: {why}", spec.workload))?;
     let native = engine.native(&knobs, workload.info().name, &settings);
-    let native = native.map_err(|error| error_text(name, error))?;
+    let native = native.map_err(|error| describe_error(name, error))?;
     if native.is_some() && !suits_native_program(&spec.conditions) {
         return Err(format!(
             "the native program of {name} runs all of its work at once: it accepts cpus, numa and \
@@ -145,10 +145,7 @@ fn suits_native_program(conditions: &Conditions) -> bool {
 ///
 /// # Errors
 /// One sentence, where the plan names an engine for it.
-pub(crate) fn storage_in_place_of_engine(
-    workload: &str,
-    named: &str,
-) -> Result<&'static dyn Engine, String> {
+pub(crate) fn resolve_storage(workload: &str, named: &str) -> Result<&'static dyn Engine, String> {
     match named {
         storage::NAME => Ok(&STORAGE),
         _ => Err(format!(
@@ -171,7 +168,7 @@ pub(crate) fn check_fit(
     job.check_dialect(engine.dialect())?;
     if job.needs_transactions() {
         let checked = engine.check_transactions(knobs);
-        checked.map_err(|error| error_text(engine.info().name, error))?;
+        checked.map_err(|error| describe_error(engine.info().name, error))?;
     }
     Ok(())
 }
@@ -214,7 +211,7 @@ fn check_crash(job: &dyn Job, engine: &dyn Engine, spec: &TrialSpec) -> Result<(
 }
 
 /// Returns the text of an engine's error, which may name the engine already.
-pub(crate) fn error_text(name: &str, error: trueput_engine::Error) -> String {
+pub(crate) fn describe_error(name: &str, error: trueput_engine::Error) -> String {
     match error {
         trueput_engine::Error::Unsupported(why) => why,
         other => format!("{name}: {other}"),

@@ -3,12 +3,12 @@
 use crate::conformance_result::ConformanceResult;
 use crate::context::{ReusableDatabase, RunContext};
 use crate::disk_space::{DiskSpace, RunSpace};
-use crate::program::program_facts;
+use crate::program::collect_program_facts;
 use crate::repeats::RepeatRule;
 use crate::resolution::resolve_trial;
-use crate::time_slice_group::{group_key, group_trials};
+use crate::time_slice_group::{derive_group_key, group_trials};
 use crate::time_slicing::run_in_time_slices;
-use crate::trial::{TrialResult, load_key, outcome, run_trial};
+use crate::trial::{TrialResult, compute_load_key, derive_outcome, run_trial};
 use crate::{Error, Event, Options, Registry, conformance};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -60,7 +60,7 @@ pub fn create_run(
 ) -> Result<(RunFolder, RunManifest), Error> {
     let space = check_trials(&trials, results, options, registry)?;
     let place = check_places(results, options)?;
-    let free_bytes = host::free_bytes(&place);
+    let free_bytes = host::read_free_bytes(&place);
     if let Some(free_bytes) = free_bytes.filter(|&free| free < space.needed_bytes) {
         return Err(Error::NoRoom {
             path: place,
@@ -74,9 +74,9 @@ pub fn create_run(
         name: name.to_owned(),
         about: about.to_owned(),
         started_at: jiff::Timestamp::now().to_string(),
-        host: host::facts(
+        host: host::read_facts(
             &place,
-            program_facts(command.into_iter().map(|word| redact(&word)).collect()),
+            collect_program_facts(command.into_iter().map(|word| redact(&word)).collect()),
         ),
         headlines: headlines(&trials, registry),
         changed_settings: changed_settings(&trials, registry),
@@ -118,7 +118,7 @@ fn check_trials(
         }
         if let Some(service) = resolved.engine.service() {
             let place = options.work.as_deref().unwrap_or(results);
-            host::service::check_access_to(&*service, &host::nearest_existing(place))
+            host::service::check_access_to(&*service, &host::find_nearest_existing(place))
                 .map_err(|why| refuse(format!("{}: {why}", spec.engine)))?;
         }
         space.add(spec, resolved.disk_space(spec, options.disk_factor));
@@ -134,7 +134,7 @@ fn check_trials(
 /// system where the databases will be.
 fn check_places(results: &Path, options: &Options) -> Result<PathBuf, Error> {
     use nix::unistd::{AccessFlags, access};
-    let place = host::nearest_existing(results);
+    let place = host::find_nearest_existing(results);
     let refuse = |message: String| Error::Results {
         path: results.to_owned(),
         message,
@@ -306,7 +306,7 @@ pub fn run(
         ended_at: jiff::Timestamp::now().to_string(),
         complete: enough.is_some() || all_ended(),
         enough,
-        load_at_end: host::load_average(),
+        load_at_end: host::read_load_average(),
     })?;
     observer(&Event::RunEnded {
         folder: folder.path().to_owned(),
@@ -320,7 +320,7 @@ fn ended_trials(stored: Vec<TrialRecord>, options: &Options) -> HashMap<String, 
     let has_ended = |record: &TrialRecord| {
         // A trial with time slices cannot run alone.
         let redo = options.resume_databases
-            && group_key(&record.spec).is_none()
+            && derive_group_key(&record.spec).is_none()
             && matches!(record.outcome, Outcome::Failed { .. });
         record.outcome != Outcome::Interrupted && !redo
     };
@@ -444,11 +444,11 @@ fn is_interrupted(trial: &TrialResult) -> bool {
 /// Makes the outcomes of trials that shared time slices consistent: if one was interrupted, all are
 /// run again.
 fn settle_group_outcomes(trials: &mut [TrialResult], group: &[&TrialSpec], manifest: &RunManifest) {
-    let Some(key) = group.first().and_then(|spec| group_key(spec)) else {
+    let Some(key) = group.first().and_then(|spec| derive_group_key(spec)) else {
         return;
     };
     let contenders = manifest.trials.iter();
-    let contenders = contenders.filter(|spec| group_key(spec).as_ref() == Some(&key));
+    let contenders = contenders.filter(|spec| derive_group_key(spec).as_ref() == Some(&key));
     let is_whole = contenders.count() == group.len();
     let interrupted = trials.iter().any(is_interrupted);
     for trial in trials {
@@ -487,11 +487,14 @@ fn run_checked_group(context: &mut RunContext<'_>, group: &[&TrialSpec]) -> Vec<
                 };
                 trials.push(TrialResult::without_measurement(spec, outcome));
             }
-            Err(error) => trials.push(TrialResult::without_measurement(spec, outcome(Err(error)))),
+            Err(error) => trials.push(TrialResult::without_measurement(
+                spec,
+                derive_outcome(Err(error)),
+            )),
         }
     }
     match fit.as_slice() {
-        [spec] if group_key(spec).is_none() => trials.push(run_trial(context, spec)),
+        [spec] if derive_group_key(spec).is_none() => trials.push(run_trial(context, spec)),
         fit => trials.extend(run_in_time_slices(context, fit)),
     }
     for trial in &mut trials {
@@ -539,9 +542,9 @@ fn keep_or_remove_database(
     next: Option<&TrialSpec>,
 ) {
     // Contenders that share time slices have each a database of their own.
-    let spec = Some(&trial.record.spec).filter(|spec| group_key(spec).is_none());
-    let key = spec.and_then(|spec| load_key(context, spec));
-    let next_key = next.and_then(|next| load_key(context, next));
+    let spec = Some(&trial.record.spec).filter(|spec| derive_group_key(spec).is_none());
+    let key = spec.and_then(|spec| compute_load_key(context, spec));
+    let next_key = next.and_then(|next| compute_load_key(context, next));
     match key {
         Some(key) if trial.record.outcome == Outcome::Valid && next_key.as_ref() == Some(&key) => {
             context.reusable = Some(ReusableDatabase {

@@ -216,7 +216,7 @@ enum LogDisk {
 
 impl HostProbes {
     fn new(pids: &[u32], directory: &Path, log_directory: Option<&Path>) -> Self {
-        let cpus = match placement::cpus_of_all(pids).as_slice() {
+        let cpus = match placement::list_cpus_of_all(pids).as_slice() {
             // The workers have gone already.
             [] => CpuSet::all(),
             cpus => CpuSet::of(cpus),
@@ -376,7 +376,7 @@ impl Sampler {
         let mut sample = Sample::default();
         for process in &mut self.processes {
             process.poll();
-            let rss_bytes = process::rss_bytes(process.pid);
+            let rss_bytes = process::read_rss_bytes(process.pid);
             sample.usage += process.usage(rss_bytes.is_some());
             sample.gauges.memory.rss_bytes += rss_bytes.unwrap_or_default();
         }
@@ -437,7 +437,7 @@ impl Sampler {
             return;
         }
         let all = self.processes.iter();
-        let mut all: Vec<MemoryUsage> = all.filter_map(|it| process::memory(it.pid)).collect();
+        let mut all: Vec<MemoryUsage> = all.filter_map(|it| process::read_memory(it.pid)).collect();
         all.extend(self.server.as_mut().map(ServerSampler::memory));
         memory.pss_bytes = all.iter().map(|one| one.pss_bytes).sum();
         memory.rss_bytes = all.iter().map(|one| one.rss_bytes).sum();

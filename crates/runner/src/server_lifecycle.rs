@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use trueput_engine::{OpenSpec, Service};
 use trueput_host::cgroup::MemoryGroup;
-use trueput_host::cores;
+use trueput_host::count_cores;
 use trueput_host::process_tree::ProcessTree;
 use trueput_host::service::{Server, ServerError, ServerSpec};
 use trueput_host::usage::ResourceUsage;
@@ -56,7 +56,7 @@ impl<'a> ServerLifecycle<'a> {
         let Some(service) = &self.service else {
             return Ok(());
         };
-        let alone = cores().saturating_add(1);
+        let alone = count_cores().saturating_add(1);
         let sessions = self.resolved.job.sessions(self.spec.workers).max(alone);
         let entry = group.map(MemoryGroup::entry);
         let site = ServerSpec {

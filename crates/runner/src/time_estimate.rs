@@ -1,6 +1,6 @@
 //! Estimates how long a run takes, from durations and from the same trials in earlier runs.
 
-use crate::program::profile;
+use crate::program::name_profile;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use trueput_record::{Outcome, RunFolder, TrialRecord, TrialSpec};
@@ -142,7 +142,7 @@ fn of_run(folder: &Path) -> Option<HashMap<String, f64>> {
         return None;
     }
     let (folder, manifest) = RunFolder::open(folder).ok()?;
-    if manifest.host.program.profile != profile() {
+    if manifest.host.program.profile != name_profile() {
         return None;
     }
     let mut trials = folder.trials().ok()?.trials;

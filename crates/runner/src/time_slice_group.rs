@@ -4,7 +4,7 @@ use trueput_record::{Conditions, TrialSpec};
 
 /// Returns the key that the trials of a group have in common; `None` for a trial without time
 /// slices.
-pub(crate) fn group_key(spec: &TrialSpec) -> Option<String> {
+pub(crate) fn derive_group_key(spec: &TrialSpec) -> Option<String> {
     spec.conditions.turn_s?;
     let TrialSpec {
         repeat,
@@ -25,7 +25,7 @@ pub(crate) fn group_key(spec: &TrialSpec) -> Option<String> {
 pub(crate) fn group_trials<'a>(trials: &[&'a TrialSpec]) -> Vec<Vec<&'a TrialSpec>> {
     let mut groups: Vec<(Option<String>, Vec<&TrialSpec>)> = Vec::new();
     for &spec in trials {
-        let key = group_key(spec);
+        let key = derive_group_key(spec);
         let known = groups
             .iter_mut()
             .find(|(of, _)| key.is_some() && *of == key);

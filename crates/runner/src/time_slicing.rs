@@ -11,7 +11,7 @@ use crate::context::{RunContext, TrialError};
 use crate::environment::{Environment, finish_workers, start_workers};
 use crate::execution::{ExecutionResult, WorkerGroup};
 use crate::server_lifecycle::ServerLifecycle;
-use crate::trial::{TrialResult, TrialSetup, outcome, reasons_for_doubt};
+use crate::trial::{TrialResult, TrialSetup, derive_outcome, list_reasons_for_doubt};
 use std::time::Duration;
 use trueput_host as host;
 use trueput_record::TrialSpec;
@@ -55,7 +55,7 @@ pub(crate) fn run_in_time_slices(
     drop(slots);
     let ended = found.into_iter().map(|(mut trial, setup)| {
         if let Err(error) = setup {
-            trial.record.outcome = outcome(Err(error));
+            trial.record.outcome = derive_outcome(Err(error));
         }
         trial
     });
@@ -75,7 +75,7 @@ fn check_total_disk_space(
             here.get_or_insert(setup.directory.as_path());
         }
     }
-    let free = here.and_then(host::free_bytes);
+    let free = here.and_then(host::read_free_bytes);
     match free.filter(|&free| free < needed) {
         None => Ok(()),
         Some(free) => Err(format!(
@@ -174,7 +174,7 @@ impl<'a> TimeSlot<'a> {
         let (spec, setup) = (self.spec, self.setup);
         self.server.start(context, None, Phase::Prepare)?;
         setup.prepare(context, spec, &mut self.server, self.trial)?;
-        let plan = setup.execution_plan(spec, self.trial);
+        let plan = setup.plan_execution(spec, self.trial);
         self.workers = Some(start_workers(context, spec, &plan, &mut self.server)?);
         Ok(())
     }
@@ -199,7 +199,7 @@ impl<'a> TimeSlot<'a> {
         };
         let result = finish_group(context, workers);
         let (spec, setup) = (self.spec, self.setup);
-        let plan = setup.execution_plan(spec, self.trial);
+        let plan = setup.plan_execution(spec, self.trial);
         let result = finish_workers(context, spec, &plan, &mut self.server, result, environment)?;
         setup.verify(context, spec, &mut self.server, result, self.trial)
     }
@@ -210,9 +210,9 @@ impl<'a> TimeSlot<'a> {
         let ended = match self.error.take() {
             // The first failure is the one to tell.
             Some(error) => Err(error),
-            None => stopped.map(|()| reasons_for_doubt(&self.setup.resolved, self.trial)),
+            None => stopped.map(|()| list_reasons_for_doubt(&self.setup.resolved, self.trial)),
         };
-        self.trial.record.outcome = outcome(ended);
+        self.trial.record.outcome = derive_outcome(ended);
     }
 }
 

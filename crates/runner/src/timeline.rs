@@ -11,7 +11,7 @@ use trueput_record::measurement::TimelineSecond;
 /// `processes` has, for each worker process, what it had done at the end of each of its seconds;
 /// `finals` is what each had done at the end, and `total` what all had used then. Operations that
 /// were counted and rolled back in a later second are in no entry.
-pub(crate) fn timeline(
+pub(crate) fn build_timeline(
     elapsed_s: f64,
     processes: &[Vec<OperationCounts>],
     finals: &[OperationCounts],
@@ -26,10 +26,13 @@ pub(crate) fn timeline(
         let all = processes.iter().zip(finals);
         let until = |second| {
             let done = all.clone().map(|(seen, last)| at(seen, second, last));
-            sum(kinds, done.map(|done| of(done).as_slice()))
+            sum_counts(kinds, done.map(|done| of(done).as_slice()))
         };
         let mut ends: Vec<_> = (1..=whole).map(until).collect();
-        ends.push(sum(kinds, finals.iter().map(|last| of(last).as_slice())));
+        ends.push(sum_counts(
+            kinds,
+            finals.iter().map(|last| of(last).as_slice()),
+        ));
         forget_rolled_back(&mut ends);
         ends
     };
@@ -163,7 +166,7 @@ fn at<'a>(
 }
 
 /// Sums counts by kind.
-pub(crate) fn sum<'a>(kinds: usize, counts: impl Iterator<Item = &'a [u64]>) -> Vec<u64> {
+pub(crate) fn sum_counts<'a>(kinds: usize, counts: impl Iterator<Item = &'a [u64]>) -> Vec<u64> {
     let mut sums = vec![0; kinds];
     for counts in counts {
         sums.iter_mut()
@@ -235,7 +238,7 @@ mod tests {
         let processes = [vec![done([10, 1]), done([30, 2])], vec![]];
         let finals = [done([35, 3]), done([5, 5])];
         let samples = [used(0.5, 100), used(1.5, 300)];
-        let made = timeline(2.25, &processes, &finals, &samples, &used(1.75, 400));
+        let made = build_timeline(2.25, &processes, &finals, &samples, &used(1.75, 400));
         assert_eq!(counts(&made), [[15, 6], [20, 1], [5, 1]]);
         assert_eq!(
             made.iter().map(|second| second.at_s).collect::<Vec<_>>(),
@@ -260,7 +263,7 @@ mod tests {
 
     #[test]
     fn a_run_of_less_than_a_second_has_one_entry() {
-        let made = timeline(0.1, &[vec![]], &[done([7, 0])], &[], &used(0.1, 1));
+        let made = build_timeline(0.1, &[vec![]], &[done([7, 0])], &[], &used(0.1, 1));
         assert_eq!(counts(&made), [[7, 0]]);
         assert_eq!(made[0].latency_mean_ns, [10, 0]);
         assert_eq!((made[0].at_s, made[0].pss_bytes), (0.1, 10));
@@ -270,14 +273,14 @@ mod tests {
     fn what_was_rolled_back_later_counts_in_no_second() {
         let processes = [vec![done([10, 0]), done([4, 0])]];
         let samples = [used(0.0, 0), used(0.0, 0)];
-        let made = timeline(2.5, &processes, &[done([9, 0])], &samples, &used(0.0, 0));
+        let made = build_timeline(2.5, &processes, &[done([9, 0])], &samples, &used(0.0, 0));
         assert_eq!(counts(&made), [[4, 0], [0, 0], [5, 0]]);
     }
 
     #[test]
     fn a_second_without_a_sample_shows_in_the_next_one() {
         let processes = [vec![done([1, 0]), done([2, 0])]];
-        let made = timeline(
+        let made = build_timeline(
             2.5,
             &processes,
             &[done([3, 0])],

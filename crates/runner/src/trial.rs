@@ -8,7 +8,7 @@ use crate::engine_events;
 use crate::environment::{self, EnvironmentReport, run_workers};
 use crate::execution::{ExecutionPlan, ExecutionResult};
 use crate::flush_evidence::{self, FlushCountsResult};
-use crate::log_directory::log_folder;
+use crate::log_directory::find_log_folder;
 use crate::protocol::{
     Assignment, EngineState, ExecutionTotals, Report, VerificationResult, WorkerTask,
 };
@@ -71,12 +71,12 @@ impl TrialResult {
 /// Runs a trial. A failure is its outcome; what was measured until then is kept.
 pub(crate) fn run_trial(context: &mut RunContext<'_>, spec: &TrialSpec) -> TrialResult {
     let mut trial = TrialResult::without_measurement(spec, Outcome::Interrupted);
-    trial.record.outcome = outcome(run_to_end(context, spec, &mut trial));
+    trial.record.outcome = derive_outcome(run_to_end(context, spec, &mut trial));
     trial
 }
 
 /// Returns the outcome of a trial that failed, or ended with these reasons for doubt.
-pub(crate) fn outcome(ended: Result<Vec<String>, TrialError>) -> Outcome {
+pub(crate) fn derive_outcome(ended: Result<Vec<String>, TrialError>) -> Outcome {
     match ended {
         Ok(reasons) if reasons.is_empty() => Outcome::Valid,
         Ok(reasons) => Outcome::Invalid { reasons },
@@ -124,7 +124,7 @@ impl TrialSetup {
         }
         let needed_bytes = needed_bytes(context, spec, &resolved);
         Ok(Self {
-            flush_counting: flush_evidence::flush_counting(spec, &resolved, &directory),
+            flush_counting: flush_evidence::prepare_flush_counting(spec, &resolved, &directory),
             resolved,
             directory,
             existing,
@@ -133,7 +133,7 @@ impl TrialSetup {
     }
 
     /// Returns the work of the trial's workers.
-    pub fn execution_plan(&self, spec: &TrialSpec, trial: &TrialResult) -> ExecutionPlan<'_> {
+    pub fn plan_execution(&self, spec: &TrialSpec, trial: &TrialResult) -> ExecutionPlan<'_> {
         ExecutionPlan {
             directory: &self.directory,
             generation: trial.generation,
@@ -235,7 +235,7 @@ impl TrialSetup {
         };
         verify(spec, &self.resolved, *verified, trial);
         if let Some(measurement) = &mut trial.record.measurement {
-            measurement.flush_evidence = flush_evidence::evidence(
+            measurement.flush_evidence = flush_evidence::derive_evidence(
                 spec,
                 &self.resolved,
                 measurement,
@@ -261,7 +261,7 @@ fn run_to_end(
     let stopped = server.stop(context, Phase::Verify);
     ended?;
     stopped?;
-    Ok(reasons_for_doubt(&setup.resolved, trial))
+    Ok(list_reasons_for_doubt(&setup.resolved, trial))
 }
 
 /// Prepares a trial, runs it and verifies its results, with its server running.
@@ -273,7 +273,7 @@ fn run_with_server(
     trial: &mut TrialResult,
 ) -> Result<(), TrialError> {
     setup.prepare(context, spec, server, trial)?;
-    let execution_plan = setup.execution_plan(spec, trial);
+    let execution_plan = setup.plan_execution(spec, trial);
     let result = run_workers(context, spec, &execution_plan, server)?;
     setup.verify(context, spec, server, result, trial)
 }
@@ -290,7 +290,7 @@ fn ceilings(
     if !context.options.ceilings {
         return Ok(None);
     }
-    let log = log_folder(&spec.knobs, directory).filter(|folder| folder.is_dir());
+    let log = find_log_folder(&spec.knobs, directory).filter(|folder| folder.is_dir());
     let task = WorkerTask::HardwareLimits {
         log_directory: log.unwrap_or_else(|| directory.to_owned()),
         stores: resolved.engine.capabilities().retains_data
@@ -377,7 +377,11 @@ fn describe_prepared(
         ));
     };
     if let Some(done) = load {
-        trial.record.load = Some(aggregate::load(&done, server, measure_database(directory)?));
+        trial.record.load = Some(aggregate::build_load_report(
+            &done,
+            server,
+            measure_database(directory)?,
+        ));
     }
     let origin = library
         .as_deref()
@@ -406,7 +410,7 @@ fn describe_prepared(
 
 /// Returns the key of the load of a trial: trials with the same key that follow each other share
 /// the database.
-pub(crate) fn load_key(context: &RunContext<'_>, spec: &TrialSpec) -> Option<String> {
+pub(crate) fn compute_load_key(context: &RunContext<'_>, spec: &TrialSpec) -> Option<String> {
     let resolved = context.resolve(spec).ok()?;
     load_key_of(spec, &resolved)
 }
@@ -493,7 +497,7 @@ fn check_room(
 ) -> Result<(), String> {
     let factor = context.options.disk_factor;
     let space = resolved.disk_space(spec, factor);
-    match host::free_bytes(directory) {
+    match host::read_free_bytes(directory) {
         Some(free) if free < space.needed_bytes => Err(format!(
             "too little disk space in {}: {}, {} free",
             directory.display(),
@@ -512,13 +516,14 @@ fn measure(
     trial: &mut TrialResult,
 ) -> Result<ExecutionTotals, String> {
     let conditions = &trial.record.spec.conditions;
-    let (mut measurement, histograms) = aggregate::measurement(&*resolved.job, conditions, result)?;
+    let (mut measurement, histograms) =
+        aggregate::build_measurement(&*resolved.job, conditions, result)?;
     measurement.database = measure_database(directory)?;
     let interval = (result.started_at.as_str(), measurement.elapsed_s);
     let (spec, seen) = (&trial.record.spec, result.engine_events.clone());
     // An engine that waits for its turn goes on by itself, at times that are not the trial's.
     if conditions.turn_s.is_none() {
-        measurement.events = engine_events::events(resolved, spec, directory, interval, seen);
+        measurement.events = engine_events::list_events(resolved, spec, directory, interval, seen);
     }
     let shares = || {
         result
@@ -590,7 +595,7 @@ fn verify(
 }
 
 /// Returns why the numbers of a finished trial are invalid; empty where they are valid.
-pub(crate) fn reasons_for_doubt(resolved: &ResolvedTrial, trial: &TrialResult) -> Vec<String> {
+pub(crate) fn list_reasons_for_doubt(resolved: &ResolvedTrial, trial: &TrialResult) -> Vec<String> {
     let mut reasons = Vec::new();
     if cfg!(debug_assertions) {
         reasons.push("debug build: its figures do not apply to a release build".to_owned());
@@ -610,11 +615,12 @@ pub(crate) fn reasons_for_doubt(resolved: &ResolvedTrial, trial: &TrialResult) -
     let found = measurement.and_then(|m| Some((m.placement.as_ref()?, m.allocator.as_ref()?)));
     if let Some((placement, allocator)) = found {
         let conditions = &trial.record.spec.conditions;
-        reasons.extend(placement::doubts(conditions, placement, allocator));
+        reasons.extend(placement::list_doubts(conditions, placement, allocator));
     }
     let measurement = trial.record.measurement.as_ref();
-    reasons
-        .extend(measurement.and_then(|measured| environment::start_warnings(measured.cold_start)));
+    reasons.extend(
+        measurement.and_then(|measured| environment::explain_warm_start(measured.cold_start)),
+    );
     let flushes = measurement.and_then(|measured| measured.flush_evidence.as_ref());
     reasons.extend(flushes.and_then(FlushEvidence::doubt));
     if let Some(verification) = trial.record.verification.as_ref().filter(|v| !v.passed) {

@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use trueput_engine::{Database, OpenSpec, panics};
-use trueput_host::process::loaded_files;
+use trueput_host::process::list_loaded_files;
 use trueput_host::process::read_own_usage;
 use trueput_host::{placement, process};
 use trueput_record::{Survival, VerifyLevel};
@@ -68,7 +68,7 @@ fn serve(
                 assignment.spec.durability,
                 &resolved.knobs,
             );
-            let loaded = loaded_files("self");
+            let loaded = list_loaded_files("self");
             reporter.send(&Report::Conformed { checks, loaded })
         }
         WorkerTask::HardwareLimits {
@@ -134,7 +134,7 @@ fn state(database: &dyn Database) -> Result<EngineState, String> {
 /// Returns the number of sessions of a process that has the database to itself: one per thread of
 /// the job, and one of its own.
 fn sessions_alone() -> u32 {
-    trueput_host::cores().saturating_add(1)
+    trueput_host::count_cores().saturating_add(1)
 }
 
 fn prepare(
@@ -154,7 +154,7 @@ fn prepare(
         prepared.map_err(|error| error.to_string())
     })?;
     let engine = state(&*database)?;
-    let memory = process::memory(std::process::id()).unwrap_or_default();
+    let memory = process::read_memory(std::process::id()).unwrap_or_default();
     // The database is closed before the runner hears of it: workers open it next.
     drop(database);
     let usage = read_own_usage()? - before;
@@ -241,7 +241,7 @@ fn with_target<T>(
         directory: &assignment.directory,
         capabilities: resolved.engine.capabilities(),
         workers: assignment.spec.workers,
-        threads: trueput_host::cores(),
+        threads: trueput_host::count_cores(),
         generation: assignment.generation,
         seed: assignment.spec.seed,
         progress: &progress,

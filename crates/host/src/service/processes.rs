@@ -2,7 +2,7 @@
 //! any more, and may keep its folder open.
 
 use crate::process;
-use crate::process_tree::members;
+use crate::process_tree::list_members;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::collections::HashSet;
@@ -36,7 +36,10 @@ impl ServerProcesses {
     /// Starts to record. Without a thread, only the processes of this moment are known.
     pub fn follow(root: u32) -> Self {
         // One that has not been waited for keeps its number, and is told of when it has ended, too.
-        let root = (root, process::start_time_ticks(root).unwrap_or_default());
+        let root = (
+            root,
+            process::read_start_time_ticks(root).unwrap_or_default(),
+        );
         let known = Arc::new(Mutex::new(HashSet::new()));
         collect_family(root, &known);
         let (end, ended) = channel::<()>();
@@ -92,20 +95,20 @@ impl Drop for ServerProcesses {
 fn collect_family(root: ProcessIdentity, known: &Mutex<HashSet<ProcessIdentity>>) {
     let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
     known.retain(|&(pid, began)| {
-        process::is_alive(pid) && process::start_time_ticks(pid) == Some(began)
+        process::is_alive(pid) && process::read_start_time_ticks(pid) == Some(began)
     });
-    let mut all = match process::start_time_ticks(root.0) == Some(root.1) {
-        true => members(root.0),
+    let mut all = match process::read_start_time_ticks(root.0) == Some(root.1) {
+        true => list_members(root.0),
         false => Vec::new(),
     };
     let orphans: Vec<u32> = known.iter().map(|&(pid, _)| pid).collect();
     for pid in orphans {
         if !all.contains(&pid) {
-            all.extend(members(pid));
+            all.extend(list_members(pid));
         }
     }
     let living = all.into_iter().filter(|&pid| process::is_alive(pid));
-    known.extend(living.filter_map(|pid| Some((pid, process::start_time_ticks(pid)?))));
+    known.extend(living.filter_map(|pid| Some((pid, process::read_start_time_ticks(pid)?))));
 }
 
 fn kill_all(pids: &[u32]) {
@@ -146,7 +149,7 @@ fn await_death(pids: &[u32], limit: Duration) -> Result<(), String> {
 /// One sentence, where something of it is left.
 pub fn kill_server(pid: u32) -> Result<u32, String> {
     let _ = kill(Pid::from_raw(pid.cast_signed()), Signal::SIGSTOP);
-    let family = members(pid);
+    let family = list_members(pid);
     kill_all(&family);
     await_death(&family, EXIT_LIMIT)?;
     Ok(u32::try_from(family.len()).unwrap_or(u32::MAX))
@@ -162,7 +165,7 @@ mod tests {
     fn parent() -> Child {
         let child = Command::new("sh").args(["-c", "sleep 60 & wait"]).spawn();
         let child = child.unwrap();
-        while members(child.id()).len() < 2 {
+        while list_members(child.id()).len() < 2 {
             std::thread::sleep(PAUSE);
         }
         child
@@ -171,7 +174,7 @@ mod tests {
     #[test]
     fn a_killed_server_goes_with_its_children_and_their_number_is_told() {
         let mut child = parent();
-        let all = members(child.id());
+        let all = list_members(child.id());
         assert_eq!(kill_server(child.id()), Ok(2));
         assert!(!all.iter().any(|&pid| process::is_alive(pid)));
         child.wait().unwrap();
@@ -191,7 +194,7 @@ mod tests {
     fn what_a_dead_process_left_is_remembered_and_killed() {
         let mut child = parent();
         let family = ServerProcesses::follow(child.id());
-        let left = members(child.id())[1];
+        let left = list_members(child.id())[1];
         child.kill().unwrap();
         child.wait().unwrap();
         assert_eq!(family.survivors(), [left]);

@@ -2,7 +2,7 @@
 
 use super::marker::{FileSystemPart, Marker};
 use super::{loop_device, mounting, remove as remove_file_systems};
-use crate::file_system::mounts;
+use crate::file_system::read_mounts;
 use crate::run_marker::RunMarker;
 use crate::work_folder::WorkFolder;
 use std::collections::BTreeSet;
@@ -76,10 +76,12 @@ pub fn find(results: &[PathBuf], work: &[PathBuf]) -> Vec<Leftover> {
 #[must_use]
 pub fn find_everywhere(results: &Path) -> Vec<Leftover> {
     let mut folders: BTreeSet<PathBuf> = work_folders(results).into_iter().collect();
-    let points = mounts().into_iter().map(|mount| mount.mount_point.into());
+    let points = read_mounts()
+        .into_iter()
+        .map(|mount| mount.mount_point.into());
     let devices = fs::read_dir("/sys/block").into_iter().flatten().flatten();
     let devices = devices.map(|entry| Path::new("/dev").join(entry.file_name()));
-    let images = devices.filter_map(|device| loop_device::image_of(&device));
+    let images = devices.filter_map(|device| loop_device::find_image_of(&device));
     for path in points.chain(images).collect::<Vec<PathBuf>>() {
         // The mark is in the trial's folder, and that is in the run's, in the work folder.
         let marked = path
@@ -149,11 +151,11 @@ fn leftover_of_run(path: &Path) -> Option<Leftover> {
 fn leftover_items(marker: &Marker, part: &FileSystemPart) -> Vec<(LeftoverKind, PathBuf)> {
     let mut items = Vec::new();
     let at = marker.mount_point(part);
-    if mounting::source_at(&at).is_some() {
+    if mounting::find_source_at(&at).is_some() {
         items.push((LeftoverKind::Mount, at));
     }
     for image in [part.image(marker.folder()), part.journal(marker.folder())] {
-        let devices = loop_device::devices_of_image(&image);
+        let devices = loop_device::find_devices_of_image(&image);
         items.extend(
             devices
                 .into_iter()

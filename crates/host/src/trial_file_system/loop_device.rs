@@ -123,16 +123,16 @@ fn configure(device: &File, image: &File) -> io::Result<()> {
 }
 
 /// Returns the loop devices attached to an image.
-pub(super) fn devices_of_image(image: &Path) -> Vec<PathBuf> {
+pub(super) fn find_devices_of_image(image: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir("/sys/block").into_iter().flatten().flatten();
     let devices = entries.map(|entry| Path::new("/dev").join(entry.file_name()));
     devices
-        .filter(|device| image_of(device).is_some_and(|path| path == image))
+        .filter(|device| find_image_of(device).is_some_and(|path| path == image))
         .collect()
 }
 
 /// Returns the image of a loop device; `None` if it is not attached.
-pub(super) fn image_of(device: &Path) -> Option<PathBuf> {
+pub(super) fn find_image_of(device: &Path) -> Option<PathBuf> {
     let backing = attribute(device, "backing_file")?;
     // The kernel says so of a file that was removed while it was attached.
     let backing = backing.strip_suffix(" (deleted)").unwrap_or(&backing);

@@ -1,7 +1,7 @@
 //! The mark on a folder in which trueput made a file system: written before anything is made, and
 //! removed last, so that what a killed run left can be told from what is a user's.
 
-use super::system::error_text;
+use super::system::describe_error;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{ErrorKind, Write};
@@ -125,7 +125,7 @@ impl Marker {
             format!(
                 "{} cannot be written: {}",
                 path.display(),
-                error_text(&error)
+                describe_error(&error)
             )
         })
     }
@@ -168,7 +168,7 @@ impl Marker {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(format!(
                 "cannot remove {}: {}",
                 path.display(),
-                error_text(&error)
+                describe_error(&error)
             )),
             _ => Ok(()),
         }

@@ -24,7 +24,7 @@ pub use leftovers::{Leftover, LeftoverKind, clean, find, find_everywhere};
 pub use tools::why_unavailable;
 pub use tools::{FileSystemError, check};
 
-use super::file_system::{file_system, free_bytes};
+use super::file_system::{find_file_system, read_free_bytes};
 use crate::work_folder::WorkFolder;
 use loop_device::LoopDevice;
 use marker::{FileSystemPart, FileSystemRole, Marker};
@@ -33,7 +33,7 @@ use std::io::ErrorKind;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use system::error_text;
+use system::describe_error;
 use trueput_record::Conditions;
 use trueput_record::filesystem::{FileSystem, FileSystemKind, MountedFileSystem};
 use trueput_record::value::format_bytes;
@@ -60,7 +60,7 @@ fn image_bytes(wanted: &FileSystem, needed_bytes: u64) -> u64 {
 
 /// Returns the bytes of the work folder's file system that a trial with these conditions takes if
 /// its database needs `needed_bytes`.
-pub fn taken_bytes(conditions: &Conditions, needed_bytes: u64) -> u64 {
+pub fn estimate_taken_bytes(conditions: &Conditions, needed_bytes: u64) -> u64 {
     let taken = |wanted: &FileSystem| match wanted.kind {
         FileSystemKind::Made(_) => {
             let journal = if wanted.external_journal {
@@ -130,7 +130,7 @@ pub fn create(
         marker.parts[index].report = create_part(&marker, index, wanted, needed_bytes)?;
         make_folder(&marker.database())?;
         let at = location_of(&marker, &marker.parts[index]);
-        marker.parts[index].report.mounted = file_system(&at);
+        marker.parts[index].report.mounted = find_file_system(&at);
         marker.write()?;
     }
     make_folder(&marker.database())?;
@@ -253,10 +253,10 @@ fn image_device(image: &Path, bytes: u64) -> Result<LoopDevice, String> {
         format!(
             "an image of {size}, {}, cannot be made: {}",
             image.display(),
-            error_text(error)
+            describe_error(error)
         )
     };
-    if let Some(free) = free_bytes(image).filter(|&free| free < bytes) {
+    if let Some(free) = read_free_bytes(image).filter(|&free| free < bytes) {
         return Err(format!(
             "an image of {} exceeds the free space in {}: {}; choose a smaller --image",
             format_bytes(bytes),
@@ -283,8 +283,13 @@ fn allocate(file: &File, bytes: u64) -> std::io::Result<()> {
 }
 
 fn make_folder(path: &Path) -> Result<(), String> {
-    fs::create_dir_all(path)
-        .map_err(|error| format!("{} cannot be made: {}", path.display(), error_text(&error)))
+    fs::create_dir_all(path).map_err(|error| {
+        format!(
+            "{} cannot be made: {}",
+            path.display(),
+            describe_error(&error)
+        )
+    })
 }
 
 /// Unmounts a trial's file systems and detaches their devices; the images stay.
@@ -328,7 +333,7 @@ pub(crate) fn remove(folder: &Path) -> Result<(), String> {
 
 /// Refuses to empty a folder that holds a mount that is not ours.
 fn refuse_foreign_mounts(folder: &Path, own: &[PathBuf]) -> Result<(), String> {
-    let points = mounting::mount_points_in(folder);
+    let points = mounting::list_mount_points_in(folder);
     match points.iter().find(|point| !own.contains(point)) {
         None => Ok(()),
         Some(point) => Err(format!(
@@ -342,11 +347,11 @@ fn unmount_part(marker: &Marker, part: &FileSystemPart) -> Result<(), String> {
     let at = marker.mount_point(part);
     let images = [part.image(marker.folder()), part.journal(marker.folder())];
     let is_bound = part.kind.is_empty() && part.role == FileSystemRole::Log;
-    while let Some(source) = mounting::source_at(&at) {
+    while let Some(source) = mounting::find_source_at(&at) {
         let ours = match part.kind.as_str() {
             "tmpfs" => source == Path::new("trueput"),
             "" => is_bound,
-            _ => loop_device::image_of(&source).as_ref() == Some(&images[0]),
+            _ => loop_device::find_image_of(&source).as_ref() == Some(&images[0]),
         };
         if !ours {
             return Err(format!(
@@ -364,7 +369,7 @@ fn unmount_part(marker: &Marker, part: &FileSystemPart) -> Result<(), String> {
 fn wait_for_detach(image: &Path) -> Result<(), String> {
     let until = Instant::now() + DETACH_LIMIT;
     loop {
-        let devices = loop_device::devices_of_image(image);
+        let devices = loop_device::find_devices_of_image(image);
         if devices.is_empty() {
             return Ok(());
         }
@@ -384,7 +389,7 @@ fn remove_file(path: &Path) -> Result<(), String> {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(format!(
             "cannot remove {}: {}",
             path.display(),
-            error_text(&error)
+            describe_error(&error)
         )),
         _ => Ok(()),
     }
@@ -417,7 +422,7 @@ fn remove_from_user_folder(folder: &Path, theirs: &Path) -> Result<(), String> {
             return Err(format!(
                 "cannot remove {}: {}",
                 theirs.display(),
-                error_text(&error)
+                describe_error(&error)
             ));
         }
         _ => {}

@@ -1,8 +1,8 @@
 //! Mounting and unmounting. The kernel's newer calls, fsopen(2) and its companions, are used: they
 //! hand back the kernel's own words on a wrong option.
 
-use super::system::error_text;
-use crate::file_system::mounts;
+use super::system::describe_error;
+use crate::file_system::read_mounts;
 use rustix::fs::{CWD, OFlags};
 use rustix::io::Errno;
 use rustix::mount::{
@@ -49,7 +49,7 @@ pub(super) fn mount(
         )
     };
     let context = fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC);
-    let context = context.map_err(|error| refusal(None, error_text(&error.into())))?;
+    let context = context.map_err(|error| refusal(None, describe_error(&error.into())))?;
     let mut context = File::from(context);
     fsconfig_set_string(&context, "source", source)
         .map_err(|error| refusal(None, kernel_messages(&mut context, error)))?;
@@ -70,7 +70,7 @@ pub(super) fn mount(
         .map_err(|error| refusal(None, kernel_messages(&mut context, error)))?;
     let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
     move_mount(&mounted, "", CWD, at, flags).map_err(|error| {
-        let why = error_text(&error.into());
+        let why = describe_error(&error.into());
         format!("nothing can be mounted on {}: {why}", at.display())
     })
 }
@@ -84,7 +84,7 @@ pub(super) fn bind_mount(from: &Path, at: &Path) -> Result<(), String> {
         format!(
             "{} cannot be bound: {}",
             from.display(),
-            error_text(&error.into())
+            describe_error(&error.into())
         )
     })
 }
@@ -105,7 +105,7 @@ pub(super) fn unmount(at: &Path) -> Result<(), String> {
                 Errno::BUSY => "; a process has files open in it",
                 _ => "",
             };
-            let why = error_text(&error.into());
+            let why = describe_error(&error.into());
             return Err(format!("{} cannot be unmounted: {why}{hint}", at.display()));
         }
         std::thread::sleep(Duration::from_millis(20));
@@ -113,16 +113,16 @@ pub(super) fn unmount(at: &Path) -> Result<(), String> {
 }
 
 /// The source of what is mounted on top at exactly `at`.
-pub(super) fn source_at(at: &Path) -> Option<PathBuf> {
-    let all = mounts();
+pub(super) fn find_source_at(at: &Path) -> Option<PathBuf> {
+    let all = read_mounts();
     let mut here = all.into_iter().rev();
     let top = here.find(|mount| Path::new(&mount.mount_point) == at);
     top.map(|mount| PathBuf::from(mount.source))
 }
 
 /// Every mount point below `folder`, or at it.
-pub(super) fn mount_points_in(folder: &Path) -> Vec<PathBuf> {
-    let points = mounts()
+pub(super) fn list_mount_points_in(folder: &Path) -> Vec<PathBuf> {
+    let points = read_mounts()
         .into_iter()
         .map(|mount| PathBuf::from(mount.mount_point));
     points.filter(|point| point.starts_with(folder)).collect()
@@ -142,7 +142,7 @@ fn kernel_messages(context: &mut File, error: Errno) -> String {
         );
     }
     match said.is_empty() {
-        true => error_text(&io::Error::from(error)),
+        true => describe_error(&io::Error::from(error)),
         false => said.join("; "),
     }
 }
@@ -200,8 +200,8 @@ mod tests {
         let source = Path::new("trueput");
         let options = ["size=1048576", "noatime"].map(str::to_owned);
         mount("tmpfs", source, &options, &at).unwrap();
-        assert_eq!(source_at(&at).as_deref(), Some(source));
-        let mounted = mounts().into_iter().rev();
+        assert_eq!(find_source_at(&at).as_deref(), Some(source));
+        let mounted = read_mounts().into_iter().rev();
         let mounted = mounted.filter(|mount| Path::new(&mount.mount_point) == at);
         let options = mounted.map(|mount| mount.options).next().unwrap();
         assert!(
@@ -209,7 +209,7 @@ mod tests {
             "{options}"
         );
         unmount(&at).unwrap();
-        assert_eq!(source_at(&at), None);
+        assert_eq!(find_source_at(&at), None);
         let why = mount("tmpfs", source, &["sizze=1".to_owned()], &at).unwrap_err();
         assert!(
             why.starts_with("tmpfs cannot be mounted: option 'sizze=1': "),

@@ -6,11 +6,11 @@ use std::path::Path;
 
 /// Returns `what` with the error of the last system call.
 pub(super) fn syscall_error(what: &str) -> String {
-    format!("{what}: {}", error_text(&io::Error::last_os_error()))
+    format!("{what}: {}", describe_error(&io::Error::last_os_error()))
 }
 
 /// Returns the text of a system error without its number.
-pub(super) fn error_text(error: &io::Error) -> String {
+pub(super) fn describe_error(error: &io::Error) -> String {
     match error.raw_os_error() {
         Some(number) => nix::errno::Errno::from_raw(number).desc().to_owned(),
         None => error.to_string(),
@@ -27,7 +27,7 @@ pub(super) fn open_file(path: &Path, write: bool) -> Result<File, String> {
         format!(
             "{} cannot be opened: {}",
             path.display(),
-            error_text(&error)
+            describe_error(&error)
         )
     })
 }

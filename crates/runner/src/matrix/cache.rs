@@ -100,7 +100,7 @@ impl Expansion<'_> {
 }
 
 /// What sizes an engine's cache, for somebody whose memory limit killed it.
-pub(crate) fn advice(
+pub(crate) fn suggest_cache_size(
     engine: &dyn Engine,
     knobs: &ParameterValues,
     workers: u32,

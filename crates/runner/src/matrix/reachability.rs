@@ -27,7 +27,7 @@ impl Matrix {
         if plan.unsupported != UnsupportedPolicy::LeaveOut {
             return Ok(());
         }
-        let place = host::nearest_existing(place);
+        let place = host::find_nearest_existing(place);
         let mut reasons: BTreeMap<(String, Option<PathBuf>), Option<String>> = BTreeMap::new();
         self.trials.retain(|spec| {
             let contender = (spec.engine.clone(), spec.build.clone());

@@ -1,7 +1,7 @@
 //! The steps of a ledger: each base cell again, with each step's changes.
 
 use super::{Error, Expansion};
-use crate::resolution::{check_fit, error_text};
+use crate::resolution::{check_fit, describe_error};
 use trueput_engine::parameter::resolve;
 use trueput_engine::{Durability, Engine};
 use trueput_host::placement;
@@ -145,7 +145,7 @@ impl Expansion<'_> {
             None => Err(super::missing_level(engine, spec.durability)),
             Some(_) => engine
                 .promise_with(spec.durability, &knobs)
-                .map_err(|error| error_text(&spec.engine, error)),
+                .map_err(|error| describe_error(&spec.engine, error)),
         };
         if let Err(why) = promised {
             let why = step_of(ground, step, &why);

@@ -1,12 +1,12 @@
 //! Which cells of a plan share time slices.
 
-use crate::time_slice_group::{group_key, group_trials};
+use crate::time_slice_group::{derive_group_key, group_trials};
 use trueput_engine::credentials;
 use trueput_record::TrialSpec;
 
 /// Clears the time slice of trials that have no other contender to share time with.
 pub(super) fn clear_unpaired(cells: &mut [TrialSpec]) {
-    let keys: Vec<_> = cells.iter().map(group_key).collect();
+    let keys: Vec<_> = cells.iter().map(derive_group_key).collect();
     for (cell, key) in cells.iter_mut().zip(&keys) {
         if keys.iter().filter(|other| *other == key).count() == 1 {
             cell.conditions.turn_s = None;

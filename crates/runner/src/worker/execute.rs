@@ -1,6 +1,6 @@
 //! The measured part of a trial, in a worker process.
 
-use super::clock::monotonic_ns;
+use super::clock::read_monotonic_ns;
 use super::native;
 use super::pipe::{Gate, Reporter, WorkerControl};
 use crate::meter::{ArrivalSpec, ClockMeter, MAX_KINDS, ResponseTimes, WorkerCounters};
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use trueput_engine::{CacheCount, CacheScope, Database, NativeProgram, Session, panics};
 use trueput_host::process::{self, MemoryUsage, read_own_usage};
 use trueput_host::usage::ResourceUsage;
-use trueput_host::{allocator_in_use, placement};
+use trueput_host::{placement, read_allocator};
 use trueput_record::placement::Placement;
 use trueput_record::{Conditions, WorkerKind, histogram};
 use trueput_workloads::{Error as JobError, JobTask};
@@ -140,7 +140,7 @@ fn execution(
         cache,
     } = run;
     outputs.sort_by_key(|output| output.result.index);
-    let mut memory = process::memory(std::process::id()).unwrap_or_default();
+    let mut memory = process::read_memory(std::process::id()).unwrap_or_default();
     for output in &outputs {
         memory.pss_bytes += output.memory.pss_bytes;
         memory.rss_bytes += output.memory.rss_bytes;
@@ -160,7 +160,7 @@ fn execution(
         usage,
         memory,
         placement,
-        allocator: allocator_in_use(),
+        allocator: read_allocator(),
         engine: super::state(database)?,
         cache,
     })
@@ -220,9 +220,9 @@ impl WorkerContext<'_> {
         if self.gate.wait() {
             meter.begin();
             let mut task = self.task(&mut *session, &mut meter, index);
-            result.start_ns = monotonic_ns()?;
+            result.start_ns = read_monotonic_ns()?;
             let executed = self.resolved.job.execute(&mut task);
-            result.end_ns = monotonic_ns()?.saturating_sub(meter.paused_ns());
+            result.end_ns = read_monotonic_ns()?.saturating_sub(meter.paused_ns());
             meter.leave_warm_up();
             if let Some(measured_ns) = meter.measured_ns() {
                 result.start_ns = result.end_ns.saturating_sub(measured_ns);
@@ -321,14 +321,14 @@ impl WorkerContext<'_> {
             placement: None,
         };
         if self.gate.wait() {
-            output.result.start_ns = monotonic_ns()?;
+            output.result.start_ns = read_monotonic_ns()?;
             if let Some(ended) = program.run(kinds, counters, &self.control.stage)? {
                 output.result.end_ns = ended.end_ns;
                 output.result.findings = ended.findings;
                 output.memory = ended.memory;
                 output.placement = Some(ended.placement);
             } else {
-                output.result.end_ns = monotonic_ns()?;
+                output.result.end_ns = read_monotonic_ns()?;
             }
         }
         output.result.counts = counters.counts(kinds.len());

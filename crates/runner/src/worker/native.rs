@@ -1,7 +1,7 @@
 //! A worker's work done by a program in the engine's own language: started, released, followed, and
 //! its output parsed. [`trueput_engine::native`] has the protocol.
 
-use super::clock::monotonic_ns;
+use super::clock::read_monotonic_ns;
 use crate::meter::{Stage, WorkerCounters};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -74,7 +74,7 @@ impl NativeProgram {
         self.send_go()?;
         loop {
             let line = self.read_line()?;
-            let end_ns = monotonic_ns()?;
+            let end_ns = read_monotonic_ns()?;
             let (word, rest) = line.split_once(' ').unwrap_or((&line, ""));
             let findings = parse_counts(rest, kinds, counters)
                 .ok_or_else(|| format!("the native program said '{line}'"))?;
@@ -85,7 +85,7 @@ impl NativeProgram {
                 }
                 "done" => {}
                 "ended" => {
-                    let memory = process::memory(self.pid()).unwrap_or_default();
+                    let memory = process::read_memory(self.pid()).unwrap_or_default();
                     let placement = placement::read_placement(self.pid());
                     self.wait()?;
                     return Ok(Some(ProgramResult {

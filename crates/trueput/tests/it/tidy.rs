@@ -6,6 +6,7 @@
 //! that are too high; nothing raises one.
 
 mod circles;
+mod documents;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -81,11 +81,15 @@ impl LogVerifier {
                 let Some(header) = self.intact_record(record, index) else {
                     return;
                 };
+                if header.index != index {
+                    self.add_fault(format!("record {index}: found record {}", header.index));
+                    return;
+                }
                 let expected = next.get(header.writer as usize).copied().flatten();
-                if header.index != index || expected.is_some_and(|it| it != header.sequence) {
+                if let Some(expected) = expected.filter(|&next| next != header.sequence) {
                     self.add_fault(format!(
-                        "record {index}: expected number {} of worker {}, found {}",
-                        header.sequence, header.writer, header.index
+                        "record {index}: expected number {expected} of worker {}, found {}",
+                        header.writer, header.sequence
                     ));
                     return;
                 }
@@ -201,5 +205,61 @@ impl LogVerifier {
                 self.wrong.join("; "),
             ),
         ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::log::LogPosition;
+    use super::*;
+    use std::io::Write;
+
+    const SEED: u64 = 7;
+
+    /// The faults found in a log of two workers whose records have these indexes, writers and
+    /// sequence numbers.
+    fn faults(records: &[(u64, u32, u64)], written: &[u64]) -> Vec<String> {
+        let log = LogShape {
+            bytes: 64,
+            records: 100,
+            place: LogPosition::End,
+        };
+        let writers = [0, 1].map(|worker| RecordWriter::new(SEED, worker, log.bytes));
+        let mut file = tempfile::tempfile().unwrap();
+        for &(index, writer, sequence) in records {
+            let mut record = vec![0; log.bytes];
+            writers[writer as usize].fill(&mut record);
+            writers[writer as usize].stamp(&mut record, index, sequence);
+            file.write_all(&record).unwrap();
+        }
+        let mut verifier = LogVerifier {
+            log,
+            seed: SEED,
+            full: true,
+            writers: writers.into(),
+            scratch: vec![0; log.bytes],
+            expected: 0,
+            sound: 0,
+            wrong: Vec::new(),
+        };
+        verifier.read_appended(&file, written, 0..2).unwrap();
+        verifier.wrong
+    }
+
+    #[test]
+    fn a_log_as_it_was_written_has_no_faults() {
+        assert!(faults(&[(0, 0, 0), (1, 1, 0), (2, 1, 1)], &[1, 2]).is_empty());
+    }
+
+    #[test]
+    fn a_gap_names_the_number_that_was_due_and_the_one_that_was_found() {
+        let found = faults(&[(0, 0, 0), (1, 1, 0), (2, 1, 5)], &[1, 2]);
+        assert_eq!(found[0], "record 2: expected number 1 of worker 1, found 5");
+    }
+
+    #[test]
+    fn a_record_in_the_place_of_another_is_named_by_both_indexes() {
+        let found = faults(&[(0, 0, 0), (9, 1, 0)], &[1, 1]);
+        assert_eq!(found[0], "record 1: found record 9");
     }
 }

@@ -114,17 +114,9 @@ pub fn nanoseconds(value_ns: f64) -> String {
 /// Bytes in binary units with three significant digits: `63.2 MiB`.
 #[must_use]
 pub fn bytes(value: f64) -> String {
-    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
-    let mut scaled = value;
-    let mut unit = 0;
-    while scaled >= 1023.5 && unit + 1 < UNITS.len() {
-        scaled /= 1024.0;
-        unit += 1;
-    }
-    if unit == 0 {
-        format!("{scaled:.0} B")
-    } else {
-        format!("{} {}", number(scaled), UNITS[unit])
+    match trueput_record::value::in_binary_unit(value) {
+        (scaled, "B") => format!("{scaled:.0} B"),
+        (scaled, unit) => format!("{} {unit}", number(scaled)),
     }
 }
 

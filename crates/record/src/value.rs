@@ -19,7 +19,8 @@ pub enum Value {
 }
 
 impl Value {
-    /// Reads a value from the command line: `true`, `12`, `0.5`, and anything else as text.
+    /// Reads a value from the command line: `true`, `12`, `0.5`, and anything else as text, also
+    /// `nan` and `inf`.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         match text {
@@ -30,9 +31,9 @@ impl Value {
         if let Ok(number) = text.replace('_', "").parse() {
             return Self::Integer(number);
         }
-        match text.parse() {
-            Ok(number) => Self::Float(number),
-            Err(_) => Self::Text(text.to_owned()),
+        match text.parse::<f64>() {
+            Ok(number) if number.is_finite() => Self::Float(number),
+            _ => Self::Text(text.to_owned()),
         }
     }
 }
@@ -79,7 +80,7 @@ impl From<String> for Value {
     }
 }
 
-/// `; write 5000` for the count that somebody wrote as `5k`; nothing for any other text.
+/// Returns a hint for a count that is written as `5k`: `; write 5000`. Empty for any other text.
 ///
 /// ```
 /// use trueput_record::value::count_hint;
@@ -138,7 +139,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
     number.checked_mul(factor).ok_or_else(wrong)
 }
 
-/// Writes a size for people: exact binary multiples, else one decimal.
+/// Formats a size: `1 GiB`, `1.5 KiB`. One decimal, or none if it is exact.
 ///
 /// ```
 /// use trueput_record::value::format_bytes;
@@ -147,18 +148,28 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
 /// ```
 #[must_use]
 pub fn format_bytes(bytes: u64) -> String {
-    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
-    let mut size = bytes as f64;
-    let mut unit = 0;
-    while size >= 1024.0 && unit + 1 < UNITS.len() {
-        size /= 1024.0;
-        unit += 1;
+    let (size, unit) = in_binary_unit(bytes as f64);
+    let decimals = usize::from(size.fract() != 0.0);
+    format!("{size:.decimals$} {unit}")
+}
+
+/// Converts bytes to the binary unit that suits them.
+///
+/// ```
+/// assert_eq!(trueput_record::value::in_binary_unit(1_536.0), (1.5, "KiB"));
+/// ```
+#[must_use]
+pub fn in_binary_unit(bytes: f64) -> (f64, &'static str) {
+    // 1,023.5 and more would be shown as 1,024 of the smaller unit.
+    const ROLL_OVER: f64 = 1023.5;
+    let (mut size, mut name) = (bytes, "B");
+    for larger in ["KiB", "MiB", "GiB", "TiB"] {
+        if size < ROLL_OVER {
+            break;
+        }
+        (size, name) = (size / 1024.0, larger);
     }
-    if size.fract() == 0.0 {
-        format!("{size:.0} {}", UNITS[unit])
-    } else {
-        format!("{size:.1} {}", UNITS[unit])
-    }
+    (size, name)
 }
 
 #[cfg(test)]
@@ -171,6 +182,23 @@ mod tests {
         assert_eq!(Value::parse("1_000"), Value::Integer(1000));
         assert_eq!(Value::parse("0.5"), Value::Float(0.5));
         assert_eq!(Value::parse("1GiB"), Value::from("1GiB"));
+    }
+
+    #[test]
+    fn what_is_no_finite_number_is_text() {
+        for text in ["nan", "inf", "-infinity", "1e999"] {
+            assert_eq!(Value::parse(text), Value::from(text));
+        }
+    }
+
+    #[test]
+    fn a_size_that_rounds_to_the_next_unit_is_shown_in_it() {
+        assert_eq!(format_bytes(1_023), "1023 B");
+        assert_eq!(format_bytes(1 << 10), "1 KiB");
+        assert_eq!(format_bytes(1_023 << 10), "1023 KiB");
+        assert_eq!(format_bytes((1 << 20) - 1), "1.0 MiB");
+        assert_eq!(format_bytes((1 << 30) - 1), "1.0 GiB");
+        assert_eq!(format_bytes(5_000 << 40), "5000 TiB");
     }
 
     #[test]

@@ -1,11 +1,14 @@
 //! YCSB's property files, which are Java's: `java.util.Properties.load` says how they are read.
 
+use std::str::Chars;
+
 /// One property.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Property {
     /// Its name.
     pub name: String,
-    /// Its value, without white space at its ends.
+    /// Its value, without white space at its ends. Java keeps what stands behind it, and YCSB then
+    /// refuses the number.
     pub value: String,
     /// The line on which it begins, from 1.
     pub line: usize,
@@ -13,7 +16,7 @@ pub struct Property {
 
 /// A line that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}: '{given}' is no character; write \\u and four hexadecimal digits")]
+#[error("line {line}: '{given}' is not a character; write \\u and four hexadecimal digits")]
 pub struct PropertyError {
     /// The line, from 1.
     pub line: usize,
@@ -22,11 +25,11 @@ pub struct PropertyError {
 }
 
 /// Reads a property file's text: `name=value`, `name: value` or `name value`; comments begin with
-/// `#` or `!`, a backslash at the end of a line goes on with the next. A name may be set again; the
-/// last one counts, as in Java.
+/// `#` or `!`, a backslash at the end of a line continues it on the next. A name may be set again; the
+/// last one counts, as in Java, and has the place of the last.
 ///
 /// # Errors
-/// A `\u` that is no character.
+/// A `\u` without four hexadecimal digits, or half of a surrogate pair.
 ///
 /// ```
 /// use trueput_workloads::ycsb::parse_properties;
@@ -94,17 +97,42 @@ fn unescape(text: &str) -> Result<String, String> {
             Some('n') => plain.push('\n'),
             Some('r') => plain.push('\r'),
             Some('f') => plain.push('\u{c}'),
-            Some('u') => {
-                let digits: String = letters.by_ref().take(4).collect();
-                let code = u32::from_str_radix(&digits, 16).ok();
-                let code = code.filter(|_| digits.len() == 4).and_then(char::from_u32);
-                plain.push(code.ok_or_else(|| format!("\\u{digits}"))?);
-            }
+            Some('u') => plain.push(unicode_escape(&mut letters)?),
             Some(other) => plain.push(other),
             None => {}
         }
     }
     Ok(plain)
+}
+
+/// Reads what follows a `\u`: four hexadecimal digits, or two such escapes that are a surrogate
+/// pair. The error is the text that is not a character.
+fn unicode_escape(letters: &mut Chars<'_>) -> Result<char, String> {
+    let (first, mut given) = code_unit(letters)?;
+    let mut units = vec![first];
+    let mut ahead = letters.clone();
+    let is_high = (0xd800..0xdc00).contains(&first);
+    if is_high && ahead.next() == Some('\\') && ahead.next() == Some('u') {
+        let (second, text) = code_unit(&mut ahead)?;
+        units.push(second);
+        given.push_str(&text);
+        *letters = ahead;
+    }
+    String::from_utf16(&units)
+        .ok()
+        .and_then(|text| text.chars().next())
+        .ok_or(given)
+}
+
+/// Reads four hexadecimal digits: their value, and the escape as it is written.
+fn code_unit(letters: &mut Chars<'_>) -> Result<(u16, String), String> {
+    let digits: String = letters.by_ref().take(4).collect();
+    let given = format!("\\u{digits}");
+    let is_code = digits.len() == 4 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    match u16::from_str_radix(&digits, 16) {
+        Ok(unit) if is_code => Ok((unit, given)),
+        _ => Err(given),
+    }
 }
 
 #[cfg(test)]
@@ -153,6 +181,28 @@ mod tests {
                 ("a".to_owned(), "3".to_owned(), 3)
             ]
         );
+    }
+
+    #[test]
+    fn a_surrogate_pair_is_one_character() {
+        assert_eq!(one(r"a=\uD83D\ude00!").1, "\u{1f600}!");
+        for half in [
+            r"a=\ud83d",
+            r"a=\ud83dx",
+            r"a=\ude00",
+            r"a=\ud83d\u0041",
+            r"a=\ud83d\n",
+        ] {
+            assert!(parse_properties(half).is_err(), "{half}");
+        }
+    }
+
+    #[test]
+    fn a_sign_is_not_a_hexadecimal_digit() {
+        for wrong in [r"a=\u+041", r"a=\u-041", r"a=\u041", r"a=\u"] {
+            let error = parse_properties(wrong).unwrap_err();
+            assert_eq!(error.given, &wrong[2..]);
+        }
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! The nearest known name to a misspelled one.
 
-/// `"; did you mean 'NAME'?"`-like text for the known name nearest to `given`, or nothing when none
-/// is near.
+/// Returns ` (did you mean 'NAME'?)` with the known name nearest to `given`; empty if none is near.
 ///
 /// ```
 /// use trueput_record::suggest::did_you_mean;
@@ -40,7 +39,7 @@ const SYNONYMS: [&[&str]; 3] = [
     &["count", "number", "num"],
 ];
 
-/// Names that other benchmarks use, what we call that, and what to know of it.
+/// Names of settings in other benchmarks, our names for them, and what differs.
 const ALIASES: [(&str, &str, &str); 9] = [
     (
         "read_percent",
@@ -61,12 +60,12 @@ const ALIASES: [(&str, &str, &str); 9] = [
     ("operations", "operationcount", ""),
 ];
 
-/// A known setting for a name that is none.
+/// A known setting, suggested for an unknown name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Suggestion<'a> {
     /// The setting's name.
     pub name: &'a str,
-    /// What to know of it; empty where the names mean the same.
+    /// What differs; empty if the names mean the same.
     pub note: &'static str,
 }
 
@@ -105,15 +104,19 @@ pub fn setting_hint<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -
     }
 }
 
-/// A setting's name without case and separators, each word by its first synonym.
+/// A setting's name without case and separators, each word by its first synonym. A synonym is a
+/// word or the end of one (`fieldlength`), never a part within.
 fn canonical(name: &str) -> String {
-    let mut name = name.to_lowercase().replace(['_', '-', '.'], "");
-    for words in SYNONYMS {
-        for word in &words[1..] {
-            name = name.replace(word, words[0]);
-        }
-    }
-    name
+    let name = name.to_lowercase();
+    let by_first_synonym = |word: &str| {
+        let with_first = |words: &&[&str]| {
+            let stem = words[1..].iter().find_map(|last| word.strip_suffix(last))?;
+            Some(format!("{stem}{}", words[0]))
+        };
+        let found = SYNONYMS.iter().find_map(with_first);
+        found.unwrap_or_else(|| word.to_owned())
+    };
+    name.split(['_', '-', '.']).map(by_first_synonym).collect()
 }
 
 #[cfg(test)]
@@ -147,5 +150,14 @@ mod tests {
         assert_eq!(name("read_percent", &ycsb), Some("readproportion"));
         assert_eq!(name("records", &ycsb), Some("recordcount"));
         assert_eq!(name("pacing", &ycsb), None);
+    }
+
+    #[test]
+    fn a_synonym_within_a_word_is_left_alone() {
+        assert_eq!(canonical("Field-Length"), "fieldbytes");
+        assert_eq!(canonical("num_records"), "countrecords");
+        for word in ["enumerate", "silent", "duration", "lengthen", "sizes"] {
+            assert_eq!(canonical(word), word);
+        }
     }
 }

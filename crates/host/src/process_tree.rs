@@ -60,7 +60,7 @@ pub struct ProcessTree {
 }
 
 impl ProcessTree {
-    /// Starts to follow `root`.
+    /// Starts to follow `root`, and takes a first reading.
     pub fn new(root: u32) -> Self {
         let mut tree = Self {
             root,
@@ -71,7 +71,7 @@ impl ProcessTree {
         tree
     }
 
-    /// Returns the resources used since `root` started; the last ones read once it is gone.
+    /// Takes a reading: the resources used since `root` started; the last ones read once it is gone.
     pub fn poll(&mut self) -> ResourceUsage {
         let mut now = ResourceUsage::default();
         for pid in list_members(self.root) {
@@ -86,6 +86,11 @@ impl ProcessTree {
         // One that ends between two readings is for a moment in neither its own figures nor its
         // parent's.
         self.last = now.max(self.last);
+        self.last
+    }
+
+    /// Returns the last reading.
+    pub fn last(&self) -> ResourceUsage {
         self.last
     }
 

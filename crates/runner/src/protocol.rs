@@ -118,9 +118,9 @@ pub(crate) struct ExecutionTotals {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "report", rename_all = "snake_case")]
 pub(crate) enum Report {
-    /// Preparing or concluding, that much is done, 0 to 1.
+    /// Progress of [`WorkerTask::Prepare`] or [`WorkerTask::Verify`].
     Progress {
-        /// The part that is done.
+        /// The part that is done, 0 to 1.
         fraction: f64,
     },
     /// The database is open and every session of this process is made.
@@ -131,7 +131,7 @@ pub(crate) enum Report {
     },
     /// Every worker of this process that has not ended has paused.
     Paused,
-    /// A second of the run has ended.
+    /// A second of the run has ended: the totals so far.
     Second(OperationCounts),
     /// The conformance suite's answer.
     Conformed {
@@ -173,7 +173,7 @@ pub(crate) enum Report {
     },
 }
 
-/// The operations of a process since the release.
+/// The operations of a process since [`Instruction::Start`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct OperationCounts {
     /// Operations by kind.
@@ -231,7 +231,7 @@ pub(crate) struct CacheReport {
 /// The open loops of a process's workers.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct OpenLoopResult {
-    /// Response times by kind of unit, encoded likewise.
+    /// Response times by kind of unit, encoded as [`ProcessResult::histograms`].
     pub histograms: Vec<String>,
     /// Units started.
     pub issued: u64,

@@ -127,9 +127,9 @@ impl<'a> ServerLifecycle<'a> {
         self.server.as_ref().map(Server::pid)
     }
 
-    /// Returns the resources of its processes so far; `None` if there is none.
+    /// Returns the resources that its processes have used so far; `None` if it does not run.
     pub fn usage(&self) -> Option<ResourceUsage> {
-        self.pid().map(|pid| ProcessTree::new(pid).poll())
+        self.pid().map(|pid| ProcessTree::new(pid).last())
     }
 
     /// Adds to a failure that the server had ended, if it had.

@@ -21,8 +21,8 @@ pub fn write(text: &str) -> Result<(), Failure> {
     for_people(&visible_lines(text))
 }
 
-/// Writes a document that the analysis made: its renderers have shown what is hidden in texts, and
-/// what else a terminal obeys are their own colors.
+/// Writes a rendered report. Its renderers have escaped the control characters of texts; those that
+/// remain are their own colors.
 ///
 /// # Errors
 /// As [`write`].
@@ -169,7 +169,7 @@ pub fn is_ascii() -> bool {
     wants_ascii(std::io::stdout().is_terminal())
 }
 
-/// Columns and rows of the terminal that standard output is; `None` if it is none.
+/// Columns and rows of the terminal that standard output is; `None` where it is none.
 pub fn terminal_size() -> Option<(u16, u16)> {
     let output = std::io::stdout();
     let size = output

@@ -1,8 +1,11 @@
-//! Sessions that are wrong in one way each, for tests of what must notice it.
+//! Databases and sessions that are wrong in one way each, for tests of what must notice it.
 
-use crate::{Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session, Sql, ValueVisitor};
-use std::collections::HashMap;
-use std::ops::{Bound, ControlFlow};
+mod session;
+
+pub use session::FaultySession;
+
+use crate::{Database, Error, Result, Session, Value};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -35,6 +38,17 @@ pub enum Fault {
     ConflictsAtCall(u64),
     /// A call is a conflict after this many calls, then after one call more, and so on.
     ConflictsLaterEachTime(u64),
+    /// One record in this many whose key begins with this byte is acknowledged and lost when it is
+    /// put first: a record that is put anew has other conditions.
+    LosesNewRecords(u8, u64),
+    /// Look-ups and scans see what others have put and not committed.
+    ReadsUncommitted,
+    /// Write transactions overwrite each other without a conflict.
+    LosesUpdates,
+    /// A read transaction sees what others commit after it began.
+    ReadsLatest,
+    /// An abort commits.
+    AbortCommits,
     /// The put with this number, from 0, and each after it fails, as if the process had been
     /// killed.
     DiesAtPut(u64),
@@ -72,6 +86,8 @@ pub struct FaultState {
     pub gets: AtomicU64,
     /// Values that are shown instead of what is there, by key.
     values: Mutex<HashMap<Vec<u8>, Vec<u8>>>,
+    /// What is put and not committed yet, for all to see.
+    uncommitted: Mutex<BTreeMap<Vec<u8>, Vec<u8>>>,
     log: Option<CallLog>,
 }
 
@@ -94,6 +110,7 @@ impl FaultState {
             puts: AtomicU64::new(0),
             gets: AtomicU64::new(0),
             values: Mutex::default(),
+            uncommitted: Mutex::default(),
             log: None,
         }
     }
@@ -147,145 +164,39 @@ fn conflict() -> Error {
     Error::Conflict("as planned".to_owned())
 }
 
-/// A session with a fault.
-pub struct FaultySession<'s> {
-    inner: Box<dyn Session + 's>,
-    state: &'s FaultState,
+/// A database whose sessions have a fault.
+pub struct FaultyDatabase {
+    inner: Box<dyn Database>,
+    state: FaultState,
 }
 
-impl<'s> FaultySession<'s> {
-    /// A session around one that is right.
+impl FaultyDatabase {
+    /// A database around one that is right.
     #[must_use]
-    pub fn new(inner: Box<dyn Session + 's>, state: &'s FaultState) -> Self {
-        Self { inner, state }
-    }
-
-    /// Remembers the value that a put is about to replace.
-    fn keep_former_value(&mut self, key: &[u8]) -> Result<()> {
-        let values = &self.state.values;
-        self.inner.get(key, &mut |value| {
-            locked(values).insert(key.to_vec(), value.to_vec());
-        })?;
-        Ok(())
+    pub fn new(inner: Box<dyn Database>, fault: Fault) -> Self {
+        Self {
+            inner,
+            state: FaultState::new(fault),
+        }
     }
 }
 
-impl Session for FaultySession<'_> {
-    fn begin(&mut self, mode: Mode) -> Result<()> {
-        self.state.check_conflict()?;
-        self.inner.begin(mode)
+impl Database for FaultyDatabase {
+    fn session(&self) -> Result<Box<dyn Session + '_>> {
+        let inner = self.inner.session()?;
+        Ok(Box::new(FaultySession::new(inner, &self.state)))
     }
 
-    fn get(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
-        let state = self.state;
-        state.check_conflict()?;
-        state.note(|| Call::Get(key.to_vec()));
-        state.gets.fetch_add(1, Ordering::SeqCst);
-        let place: &[u8] = match state.fault {
-            Fault::ShowsFormerValue(every) => {
-                let values = locked(&state.values);
-                if let Some(value) = values.get(key)
-                    && state.is_nth(every)
-                {
-                    visitor(value);
-                    return Ok(true);
-                }
-                return self.inner.get(key, visitor);
-            }
-            Fault::ShowsFirstValue => key,
-            Fault::ShowsOtherValue => &[],
-            _ => return self.inner.get(key, visitor),
-        };
-        self.inner.get(key, &mut |value| {
-            let mut values = locked(&state.values);
-            visitor(values.entry(place.to_vec()).or_insert(value.to_vec()));
-        })
+    fn counters(&self) -> Result<BTreeMap<String, Value>> {
+        self.inner.counters()
     }
 
-    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        let state = self.state;
-        state.check_conflict()?;
-        state.note(|| Call::Put(key.to_vec(), value.to_vec()));
-        let number = state.puts.fetch_add(1, Ordering::SeqCst);
-        match state.fault {
-            Fault::LosesPut(lost) if number == lost => return Ok(()),
-            Fault::LosesPuts(every) if state.is_nth(every) => return Ok(()),
-            Fault::DiesAtPut(last) if number >= last => return Err(Error::engine("killed")),
-            Fault::CorruptsPuts(every) if state.is_nth(every) => {
-                let mut corrupted = value.to_vec();
-                corrupted
-                    .iter_mut()
-                    .rev()
-                    .take(1)
-                    .for_each(|byte| *byte ^= 1);
-                return self.inner.put(key, &corrupted);
-            }
-            Fault::ShowsFormerValue(_) => self.keep_former_value(key)?,
-            _ => {}
-        }
-        self.inner.put(key, value)
+    fn settings(&self) -> Result<BTreeMap<String, Value>> {
+        self.inner.settings()
     }
 
-    fn delete(&mut self, key: &[u8]) -> Result<()> {
-        self.state.note(|| Call::Delete(key.to_vec()));
-        match self.state.fault {
-            Fault::LosesDelete(number) if self.state.is_at(number) => Ok(()),
-            _ => self.inner.delete(key),
-        }
-    }
-
-    fn scan(
-        &mut self,
-        range: KeyRange<'_>,
-        direction: Direction,
-        visitor: &mut RecordVisitor<'_>,
-    ) -> Result<u64> {
-        let state = self.state;
-        state.check_conflict()?;
-        let mut is_first = true;
-        let shown = self.inner.scan(range, direction, &mut |key, value| {
-            state.note(|| Call::Record(key.to_vec()));
-            let is_skipped = match state.fault {
-                Fault::SkipsFirstRecord => is_first,
-                Fault::SkipsRecords(every) => state.is_nth(every),
-                _ => false,
-            };
-            is_first = false;
-            match is_skipped {
-                true => ControlFlow::Continue(()),
-                false => visitor(key, value),
-            }
-        })?;
-        let start = match range.lower {
-            Bound::Included(key) | Bound::Excluded(key) => key,
-            Bound::Unbounded => &[],
-        };
-        state.note(|| Call::Scan(start.to_vec(), shown));
-        Ok(shown)
-    }
-
-    fn commit(&mut self) -> Result<()> {
-        let outcome = match self.state.fault {
-            Fault::ConflictsAtCommit(every) if self.state.is_nth(every) => Err(conflict()),
-            _ => self.state.check_conflict(),
-        };
-        if let Err(conflict) = outcome {
-            self.inner.abort()?;
-            return Err(conflict);
-        }
-        self.inner.commit()
-    }
-
-    fn abort(&mut self) -> Result<()> {
-        self.inner.abort()
-    }
-
-    fn sql(&mut self) -> Option<&mut dyn Sql> {
-        // The faults are of keys and values.
-        match self.state.fault {
-            Fault::None => self.inner.sql(),
-            _ => None,
-        }
+    fn checkpoint(&self) -> Result<()> {
+        self.inner.checkpoint()
     }
 }
 
@@ -294,7 +205,8 @@ impl Session for FaultySession<'_> {
 mod tests {
     use super::*;
     use crate::reference::Reference;
-    use crate::{Durability, Engine, OpenSpec, ParameterValues};
+    use crate::{Direction, Durability, Engine, KeyRange, Mode, OpenSpec, ParameterValues};
+    use std::ops::ControlFlow;
 
     /// What a session with this fault finds of five records, each put twice, and how many of its
     /// calls are conflicts.
@@ -309,9 +221,10 @@ mod tests {
             })
             .unwrap();
         let state = FaultState::new(fault);
-        let mut session = FaultySession::new(database.session().unwrap(), &state);
+        let mut right = database.session().unwrap();
+        right.begin(Mode::Write).unwrap();
+        let mut session = FaultySession::new(right, &state);
         let (mut records, mut conflicts) = (Vec::new(), 0);
-        session.inner.begin(Mode::Write).unwrap();
         for (key, value) in (0..10_u8).map(|number| (number % 5, number)) {
             conflicts += u64::from(session.put(&[key], &[value]).is_err());
         }

@@ -2,9 +2,9 @@
 //! not both.
 
 use super::engines::{OPTIMISTIC, found};
-use super::faulty::Fault;
 use super::harness::{Bench, engine};
 use trueput_engine::Engine;
+use trueput_engine::testing::Fault;
 use trueput_record::measurement::Check;
 use trueput_workloads::tpcc::acid::AcidSuite;
 use trueput_workloads::tpcc::scale::{Cardinality, Scale};

@@ -1,9 +1,13 @@
 //! Each condition is broken by what it speaks of, and by name.
 
-use super::faulty::{Fault, NEW_ORDER, ORDER_LINE};
 use super::harness::{Bench, assert_right, broken, engine, failures};
 use std::ops::ControlFlow;
+use trueput_engine::testing::Fault;
 use trueput_engine::{Direction, KeyRange, Session};
+
+/// The first bytes of the keys of NEW-ORDER and ORDER-LINE.
+const NEW_ORDER: u8 = 8;
+const ORDER_LINE: u8 = 11;
 
 /// First bytes of keys.
 const WAREHOUSE_YTD: u8 = 2;
@@ -130,7 +134,7 @@ fn a_customer_who_vanishes_in_a_run_is_missed() {
 
 #[test]
 fn a_new_order_that_the_load_lost_breaks_condition_11() {
-    let fault = Fault::DropsOneIn(NEW_ORDER, 50);
+    let fault = Fault::LosesNewRecords(NEW_ORDER, 50);
     let bench = Bench::new(engine("lmdb"), fault, 1, &SMALL);
     let error = bench.prepare().unwrap_err().to_string();
     assert!(error.contains("consistency condition 11"), "{error}");
@@ -139,7 +143,7 @@ fn a_new_order_that_the_load_lost_breaks_condition_11() {
 
 #[test]
 fn one_order_line_in_ten_thousand_that_is_dropped_breaks_conditions_4_and_6() {
-    let fault = Fault::DropsOneIn(ORDER_LINE, 10_000);
+    let fault = Fault::LosesNewRecords(ORDER_LINE, 10_000);
     let given = [("cardinality", "hundredth"), ("transactions", "3000")];
     let bench = Bench::new(engine("lmdb"), fault, 2, &given);
     let (_, conclusion) = bench.run();

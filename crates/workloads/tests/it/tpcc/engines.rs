@@ -1,7 +1,7 @@
 //! Load, run and every condition, on the engines.
 
-use super::faulty::Fault;
 use super::harness::{Bench, assert_right, engine, failures};
+use trueput_engine::testing::Fault;
 use trueput_engine::{Durability, Engine, OpenSpec, parameter};
 use trueput_record::VerifyLevel;
 use trueput_record::trial::Settings;
@@ -123,7 +123,7 @@ fn a_sample_looks_at_a_district_of_each_warehouse_and_still_misses_no_order() {
 
 #[test]
 fn conflicts_are_tried_again_with_the_same_input_and_lose_nothing() {
-    let bench = Bench::new(engine("lmdb"), Fault::ConflictsOneIn(5), 2, &SMALL);
+    let bench = Bench::new(engine("lmdb"), Fault::ConflictsAtCommit(5), 2, &SMALL);
     let (ended, conclusion) = bench.run();
     assert_right(&conclusion);
     assert!(ended.conflicts > 50, "{}", ended.conflicts);

@@ -1,12 +1,12 @@
 //! Runs the job in this process, as the runner's workers do in theirs.
 
-use super::faulty::{Fault, Faulty};
 use crate::counting_meter::{CountingMeter, in_threads, sum_up};
 use crate::job_bench::{self, JobBench};
 use crate::support::assert_all_right;
 pub use crate::support::failures;
 use std::ops::{Deref, DerefMut};
 use trueput_engine::Engine;
+use trueput_engine::testing::{Fault, FaultyDatabase};
 use trueput_record::Conditions;
 use trueput_workloads::tpcc::Tpcc;
 use trueput_workloads::{
@@ -63,7 +63,7 @@ impl Bench {
     ) -> Self {
         let mut bench = JobBench::with_knobs(engine, knobs, workers, job(given).unwrap());
         bench.seed = SEED;
-        bench.database = Box::new(Faulty::new(bench.database, fault));
+        bench.database = Box::new(FaultyDatabase::new(bench.database, fault));
         Self { bench }
     }
 

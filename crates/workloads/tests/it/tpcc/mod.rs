@@ -3,7 +3,6 @@
 mod acid;
 mod conditions;
 mod engines;
-mod faulty;
 mod harness;
 mod odbc;
 mod settings;

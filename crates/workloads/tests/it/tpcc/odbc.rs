@@ -1,9 +1,9 @@
 //! The tables in SQL through ODBC's drivers: the conditions hold, and transactions are kept apart.
 
-use super::faulty::Fault;
 use super::harness::{Bench, assert_right, engine};
 use crate::support::settings;
 use std::path::Path;
+use trueput_engine::testing::Fault;
 use trueput_engine::{Durability, OpenSpec, parameter};
 use trueput_host::service::{Server, ServerSpec};
 use trueput_record::Conditions;

@@ -1,7 +1,7 @@
 //! What is given wrongly is refused in one line that says what would be right.
 
-use super::faulty::Fault;
 use super::harness::{Bench, engine, job, job_under};
+use trueput_engine::testing::Fault;
 use trueput_engine::{Capabilities, Dialect, Engine, Null, parameter};
 use trueput_record::conditions::Rate;
 use trueput_record::trial::Settings;

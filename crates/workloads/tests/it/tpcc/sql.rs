@@ -2,8 +2,8 @@
 //! what is in keys and values.
 
 use super::acid::isolation_test;
-use super::faulty::Fault;
 use super::harness::{Bench, assert_right, engine};
+use trueput_engine::testing::Fault;
 use trueput_engine::{Engine, Mode};
 use trueput_record::measurement::Check;
 use trueput_workloads::tpcc::acid::AcidSuite;

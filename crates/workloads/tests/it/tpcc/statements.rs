@@ -1,9 +1,9 @@
 //! What is sent to servers that are not here: the transactions in the SQL of Informix and of
 //! InterSystems IRIS, over tables of SQLite's, which takes the same statements.
 
-use super::faulty::Fault;
 use super::harness::{Bench, engine};
 use trueput_engine::sql::{RowVisitor, Statement};
+use trueput_engine::testing::Fault;
 use trueput_engine::{
     Datum, Dialect, Direction, KeyRange, Mode, RecordVisitor, Result, Session, Sql, ValueVisitor,
 };

@@ -19,6 +19,7 @@ mod postgresql;
 mod process_locks;
 mod promise;
 mod redb;
+mod retry;
 mod rocksdb;
 mod scan_statement;
 mod sqlite;

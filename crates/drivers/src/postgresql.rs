@@ -20,7 +20,7 @@ use crate::library;
 use crate::promise;
 use address::Address;
 use database::PostgresqlDatabase;
-pub(crate) use external_schema::SCHEMA_LOCK;
+pub(crate) use external_schema::{SCHEMA_LOCK, SCHEMA_LOCK_RETRY};
 use instance::Instance;
 use isolation::Isolation as IsolationLevel;
 use knobs::{DurabilitySettings, PostgresqlKnobs};

@@ -7,13 +7,14 @@ use super::shim::{
     Api, BerkeleyLibrary, DatabaseHandles, EnvironmentSettings, Handle, LogFlush, NONE,
 };
 use crate::process_locks::OpenFolders;
+use crate::retry::Retry;
 use std::ffi::{CStr, CString};
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use trueput_engine::{Error, Result};
 
 /// The database's file in the environment's folder.
@@ -23,7 +24,11 @@ const FILE: &CStr = c"records.db";
 const CHECKPOINT_PAUSE: Duration = Duration::from_millis(500);
 
 /// The time for which making the database is tried again where it met others at the same.
-const OPENING_LIMIT: Duration = Duration::from_secs(30);
+/// The library waits for locks itself.
+const OPENING: Retry = Retry {
+    limit: Duration::from_secs(30),
+    pause: Duration::ZERO,
+};
 
 /// `DB_REGISTER` knows processes, not handles: one environment is opened once in a process.
 static OPEN_FOLDERS: OpenFolders = OpenFolders::new("berkeleydb");
@@ -266,8 +271,7 @@ fn open_env(
 }
 
 fn open_db(api: &Api, env: Handle, open: impl Fn(Handle) -> i32) -> Result<Handle> {
-    let end = Instant::now() + OPENING_LIMIT;
-    loop {
+    OPENING.run(Error::is_conflict, || {
         let mut db = NONE;
         // SAFETY: `db` can be written; the environment is open.
         api.check(unsafe { (api.exported.create)(&raw mut db, env, 0) })?;
@@ -278,10 +282,8 @@ fn open_db(api: &Api, env: Handle, open: impl Fn(Handle) -> i32) -> Result<Handl
         let error = api.error(code);
         // SAFETY: after a failure a handle can only be closed.
         unsafe { (api.shim.close)(db) };
-        if !error.is_conflict() || Instant::now() > end {
-            return Err(error);
-        }
-    }
+        Err(error)
+    })
 }
 
 /// Pages carry positions of the log. A log in memory begins anew with each environment, so that

@@ -4,6 +4,7 @@ use super::build::{Api, LmdbBuild};
 use super::error::is_opening_race;
 use crate::mapped_session::{MappedSession, MappedTable};
 use crate::process_locks::{OpenFolders, WriterThread};
+use crate::retry::Retry;
 use lmdb_master_sys as ffi;
 use std::ffi::CString;
 use std::fs::File;
@@ -14,10 +15,12 @@ use std::ptr;
 use std::time::Duration;
 use trueput_engine::{Error, Result};
 
-/// How often an opening that met another process's opening or closing is tried again, and after how
-/// long. LMDB's documentation says that such a meeting can fail.
-const OPENING_TRIES: u32 = 200;
-const OPENING_PAUSE: Duration = Duration::from_millis(10);
+/// An opening that met another process's opening or closing is tried again: LMDB's documentation
+/// says that such a meeting can fail.
+const OPENING: Retry = Retry {
+    limit: Duration::from_secs(2),
+    pause: Duration::from_millis(10),
+};
 
 /// LMDB forbids opening one database twice in a process: closing either would drop the locks of
 /// both.
@@ -158,13 +161,15 @@ fn open_handle(
     map_bytes: usize,
     readers: u32,
 ) -> Result<*mut ffi::MDB_env> {
-    let mut tries = 1;
-    loop {
+    let attempt = || {
         let mut handle = ptr::null_mut();
         // SAFETY: `handle` can be written; afterwards it is a handle that is not open yet, which is
         // closed when opening it fails, as LMDB demands. `path` ends in a zero byte.
         let code = unsafe {
-            api.check((api.mdb_env_create)(&raw mut handle))?;
+            let code = (api.mdb_env_create)(&raw mut handle);
+            if code != ffi::MDB_SUCCESS {
+                return Err(code);
+            }
             let mut code = (api.mdb_env_set_mapsize)(handle, map_bytes);
             if code == ffi::MDB_SUCCESS {
                 code = (api.mdb_env_set_maxreaders)(handle, readers);
@@ -177,15 +182,13 @@ fn open_handle(
             }
             code
         };
-        if code == ffi::MDB_SUCCESS {
-            return Ok(handle);
+        match code {
+            ffi::MDB_SUCCESS => Ok(handle),
+            code => Err(code),
         }
-        if !is_opening_race(code) || tries == OPENING_TRIES {
-            return Err(api.error(code));
-        }
-        tries += 1;
-        std::thread::sleep(OPENING_PAUSE);
-    }
+    };
+    let opened = OPENING.run(|code| is_opening_race(*code), attempt);
+    opened.map_err(|code| api.error(code))
 }
 
 /// Frees the reader slots of killed processes, which would hold back the reuse of pages, and opens

@@ -2,6 +2,7 @@
 
 use super::api::{Api, Dbi, Env, EnvInfo, MdbxBuild, Stat, Txn, value};
 use crate::mapped_session::{MappedSession, MappedTable};
+use crate::retry::Retry;
 use std::ffi::{CString, c_int};
 use std::fs::File;
 use std::mem::MaybeUninit;
@@ -11,9 +12,11 @@ use std::ptr;
 use std::time::Duration;
 use trueput_engine::{Error, Result};
 
-/// How often an opening that met another process's closing is tried again, and after how long.
-const OPENING_TRIES: u32 = 200;
-const OPENING_PAUSE: Duration = Duration::from_millis(10);
+/// An opening that met another process's closing is tried again.
+const OPENING: Retry = Retry {
+    limit: Duration::from_secs(2),
+    pause: Duration::from_millis(10),
+};
 
 /// The size that lets libmdbx choose.
 const CHOOSE: isize = -1;
@@ -213,13 +216,15 @@ impl Drop for Environment {
 }
 
 fn open_handle(api: &Api, path: &CString, setup: &OpenOptions) -> Result<*mut Env> {
-    let mut tries = 1;
-    loop {
+    let attempt = || {
         let mut handle = ptr::null_mut();
         // SAFETY: `handle` can be written; afterwards it is a handle that is not open yet, which is
         // closed when opening it fails, as libmdbx demands. `path` ends in a zero byte.
         let code = unsafe {
-            api.check((api.env_create)(&raw mut handle))?;
+            let code = (api.env_create)(&raw mut handle);
+            if code != value::MDBX_SUCCESS {
+                return Err(code);
+            }
             let mut code = prepare(api, handle, setup);
             if code == value::MDBX_SUCCESS {
                 code = (api.env_open)(handle, path.as_ptr(), setup.flags, 0o644);
@@ -230,21 +235,19 @@ fn open_handle(api: &Api, path: &CString, setup: &OpenOptions) -> Result<*mut En
             code
         };
         match code {
-            value::MDBX_SUCCESS => return Ok(handle),
-            value::MDBX_BUSY if tries < OPENING_TRIES => {
-                tries += 1;
-                std::thread::sleep(OPENING_PAUSE);
-            }
-            value::MDBX_BUSY => {
-                return Err(Error::Unsupported(
-                    "libmdbx opens a database once per process, and this one is open in this \
-                     process, or in another one alone"
-                        .to_owned(),
-                ));
-            }
-            code => return Err(api.error(code)),
+            value::MDBX_SUCCESS => Ok(handle),
+            code => Err(code),
         }
-    }
+    };
+    let opened = OPENING.run(|code| *code == value::MDBX_BUSY, attempt);
+    opened.map_err(|code| match code {
+        value::MDBX_BUSY => Error::Unsupported(
+            "libmdbx opens a database once per process, and this one is open in this process, or \
+             in another one alone"
+                .to_owned(),
+        ),
+        code => api.error(code),
+    })
 }
 
 /// Sets what must be set before a database is opened.

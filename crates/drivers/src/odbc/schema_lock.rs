@@ -11,15 +11,12 @@ use super::connection::Connection;
 use super::dialect::{DialectProfile, MARKER};
 use super::statement;
 use crate::{mariadb, postgresql};
-use std::time::{Duration, Instant};
 use trueput_engine::{Dialect, Error, Result};
 
 /// The database of ours on a MariaDB.
 const SCHEMA: &str = "trueput";
 /// How long another process may take to make the schema ready, seconds.
 const TURN_S: u32 = 60;
-/// How long sessions that were just closed may hold it.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A schema that a connection is about to hold.
 pub(super) struct SchemaLock<'c> {
@@ -38,7 +35,7 @@ impl SchemaLock<'_> {
         if self.profile.dialect != Dialect::Mariadb {
             return work();
         }
-        let seconds = LOCK_TIMEOUT.as_secs();
+        let seconds = postgresql::SCHEMA_LOCK_RETRY.limit.as_secs();
         let waits = format!("SET SESSION lock_wait_timeout={seconds}");
         self.connection.execute(&waits)?;
         let turn = mariadb::lock_name(SCHEMA);
@@ -99,16 +96,12 @@ impl SchemaLock<'_> {
     }
 
     fn lock(&self, function: &str) -> Result<()> {
-        let until = Instant::now() + LOCK_TIMEOUT;
         let lock = postgresql::SCHEMA_LOCK;
         let query = format!("SELECT CASE WHEN {function}({lock}) THEN 'held' ELSE 'not' END");
-        while !self.says(&query, "held")? {
-            if Instant::now() >= until {
-                return Err(self.in_use());
-            }
-            std::thread::sleep(Duration::from_millis(20));
+        match postgresql::SCHEMA_LOCK_RETRY.until(|| self.says(&query, "held"))? {
+            true => Ok(()),
+            false => Err(self.in_use()),
         }
-        Ok(())
     }
 
     fn says(&self, query: &str, wanted: &str) -> Result<bool> {

@@ -8,9 +8,10 @@ use super::address::Address;
 use super::knobs::DurabilitySettings;
 use super::wire::Connection;
 use crate::common_errors;
+use crate::retry::Retry;
 use std::hash::{BuildHasher, Hasher};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use trueput_engine::{Durability, Error, Result};
 
 /// The beginning of the comment on a schema of this program's; the mark of its database follows.
@@ -19,8 +20,11 @@ const MARK: &str = "made by trueput for ";
 const MARKER: &str = "server-schema";
 /// The advisory lock over the schema, by ODBC too: the letters of our name.
 pub(crate) const SCHEMA_LOCK: i64 = 0x0074_7275_6570_7574;
-/// The time for which sessions that were just closed may hold it.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
+/// Sessions that were just closed may hold it for so long; over ODBC likewise.
+pub(crate) const SCHEMA_LOCK_RETRY: Retry = Retry {
+    limit: Duration::from_secs(10),
+    pause: Duration::from_millis(20),
+};
 
 /// Returns the settings of a user's server for a level of durability.
 ///
@@ -131,21 +135,18 @@ fn mark_of(connection: &mut Connection, address: &Address) -> Result<Option<Stri
 
 /// Locks the schema in a way, or says that another run has it.
 fn lock_schema(connection: &mut Connection, function: &str, address: &Address) -> Result<()> {
-    let until = Instant::now() + LOCK_TIMEOUT;
-    loop {
-        let mut held = false;
-        let statement = format!("SELECT {function}({SCHEMA_LOCK}) AS held");
-        connection.simple(&statement, &mut |_, text| held = text == "t")?;
-        if held {
-            return Ok(());
-        }
-        if Instant::now() >= until {
-            return Err(Error::Unsupported(format!(
-                "another run works in the schema '{SCHEMA}' of {address}: wait for its end, or name \
-                 another database"
-            )));
-        }
-        std::thread::sleep(Duration::from_millis(20));
+    let statement = format!("SELECT {function}({SCHEMA_LOCK}) AS held");
+    let is_held = SCHEMA_LOCK_RETRY.until(|| {
+        let mut is_held = false;
+        connection.simple(&statement, &mut |_, text| is_held = text == "t")?;
+        Ok(is_held)
+    });
+    match is_held? {
+        true => Ok(()),
+        false => Err(Error::Unsupported(format!(
+            "another run works in the schema '{SCHEMA}' of {address}: wait for its end, or name \
+             another database"
+        ))),
     }
 }
 

@@ -4,6 +4,7 @@ use super::build::Api;
 use super::connection::Connection;
 use super::{BusyWait, JournalMode, SqliteKnobs};
 use crate::common_errors;
+use crate::retry::Retry;
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::path::PathBuf;
@@ -16,8 +17,10 @@ pub(super) const FILE: &str = "trueput.sqlite";
 /// Several connections that open a new database at once stand in each other's way when they switch
 /// its journal mode and make its table, and not every such meeting asks the busy handler: so
 /// opening is tried again for so long.
-const OPENING_LIMIT: Duration = Duration::from_secs(30);
-const OPENING_PAUSE: Duration = Duration::from_millis(2);
+const OPENING: Retry = Retry {
+    limit: Duration::from_secs(30),
+    pause: Duration::from_millis(2),
+};
 
 /// Everything that one more connection to the same database needs.
 pub(super) struct ConnectionSetup {
@@ -127,15 +130,7 @@ impl ConnectionSetup {
 
     /// A connection with everything set and the table made.
     pub(super) fn connect(&self) -> Result<Connection> {
-        let end = Instant::now() + OPENING_LIMIT;
-        loop {
-            match self.try_connect() {
-                Err(error) if error.is_conflict() && Instant::now() < end => {
-                    std::thread::sleep(OPENING_PAUSE);
-                }
-                outcome => return outcome,
-            }
-        }
+        OPENING.run(Error::is_conflict, || self.try_connect())
     }
 
     fn try_connect(&self) -> Result<Connection> {

@@ -71,7 +71,8 @@ impl ProcessTree {
         tree
     }
 
-    /// Takes a reading: the resources used since `root` started; the last ones read once it is gone.
+    /// Takes a reading: the resources used since `root` started; the last ones read once it is
+    /// gone.
     pub fn poll(&mut self) -> ResourceUsage {
         let mut now = ResourceUsage::default();
         for pid in list_members(self.root) {

@@ -3,7 +3,7 @@
 use crate::execution::ExecutionResult;
 use crate::protocol::{LoadResult, OperationCounts, ProcessResult, WorkerResult};
 use crate::sampler::{Sample, ServerUsage};
-use crate::timeline;
+use crate::timeline::{build_timeline, sum_counts};
 use hdrhistogram::Histogram;
 use trueput_host::placement;
 use trueput_host::process::MemoryUsage;
@@ -79,13 +79,7 @@ pub(crate) fn build_measurement(
         placement: Some(placement_of(result)),
         cache: cache(&result.executions),
         allocator: result.executions.first().map(|part| part.allocator.clone()),
-        timeline: timeline::build_timeline(
-            elapsed_s,
-            &result.seconds,
-            &finals,
-            &result.samples,
-            &total,
-        ),
+        timeline: build_timeline(elapsed_s, &result.seconds, &finals, &result.samples, &total),
         workers: workers(result)
             .map(|(pid, worker)| report(pid, worker))
             .collect(),
@@ -236,7 +230,7 @@ fn elapsed_s<'a>(workers: impl Iterator<Item = &'a WorkerResult> + Clone) -> f64
 fn operation_counts(kinds: usize, execution: &ProcessResult) -> OperationCounts {
     let sum = |of: fn(&WorkerResult) -> &Vec<u64>| {
         let workers = execution.workers.iter().map(of);
-        timeline::sum_counts(kinds, workers.map(Vec::as_slice))
+        sum_counts(kinds, workers.map(Vec::as_slice))
     };
     OperationCounts {
         counts: sum(|worker| &worker.counts),

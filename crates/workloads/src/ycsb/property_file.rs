@@ -25,8 +25,8 @@ pub struct PropertyError {
 }
 
 /// Reads a property file's text: `name=value`, `name: value` or `name value`; comments begin with
-/// `#` or `!`, a backslash at the end of a line continues it on the next. A name may be set again; the
-/// last one counts, as in Java, and has the place of the last.
+/// `#` or `!`, a backslash at the end of a line continues it on the next. A name may be set again;
+/// the last one counts, as in Java, and has the place of the last.
 ///
 /// # Errors
 /// A `\u` without four hexadecimal digits, or half of a surrogate pair.

@@ -136,7 +136,7 @@ fn an_engine_that_keeps_an_old_value_or_shows_another_is_caught() {
         "found 'first'",
     );
     caught(
-        Fault::GetsNeighbours,
+        Fault::GetsNeighbors,
         "a missing key is absent",
         "expected nothing",
     );

@@ -44,10 +44,10 @@ fn shares(trials: &[TrialRecord], cores: f64) -> Shares {
     let mut with_kernel = false;
     for measurement in trials.iter().filter_map(|trial| trial.measurement.as_ref()) {
         let is_long = measurement.elapsed_s >= SHORTEST_S;
-        if let Some(neighbours) = measurement.neighbours.filter(|_| is_long) {
-            others_s += neighbours.cpu_s;
-            steal_s += neighbours.steal_s;
-            with_kernel |= neighbours.kernel_s.is_none();
+        if let Some(neighbors) = measurement.neighbors.filter(|_| is_long) {
+            others_s += neighbors.cpu_s;
+            steal_s += neighbors.steal_s;
+            with_kernel |= neighbors.kernel_s.is_none();
             all_s += measurement.elapsed_s * allowed_processors(measurement).unwrap_or(cores);
         }
     }

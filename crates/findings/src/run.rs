@@ -102,7 +102,11 @@ impl Run {
     /// repeats were enough, so that the others were spared.
     #[must_use]
     pub fn missing(&self) -> Vec<&TrialSpec> {
-        if self.end.as_ref().is_some_and(|end| end.enough.is_some()) {
+        if self
+            .end
+            .as_ref()
+            .is_some_and(|end| end.stop_reason.is_some())
+        {
             return Vec::new();
         }
         let ended = |spec: &TrialSpec| {

@@ -21,7 +21,7 @@ pub fn read_facts(directory: &Path, program: ProgramFacts) -> HostFacts {
         numa_nodes: super::topology::read_nodes(),
         operating_system: pretty_name(&text("/etc/os-release")).unwrap_or_default(),
         kernel: read_kernel_version(),
-        virtualisation: virtualisation(&cpu_information),
+        virtualization: virtualization(&cpu_information),
         governor: read_to_string("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
             .ok()
             .map(|governor| governor.trim().to_owned()),
@@ -120,7 +120,7 @@ fn parse_load(text: &str) -> Option<[f64; 3]> {
 }
 
 /// Hypervisor and container, as far as they show.
-fn virtualisation(cpu_information: &str) -> String {
+fn virtualization(cpu_information: &str) -> String {
     let mut hints = Vec::new();
     // QEMU's translator names its processors so, whichever machine it pretends to be.
     if cpu_field(cpu_information, "model name").is_some_and(|model| model.contains("TCG")) {
@@ -178,14 +178,14 @@ mod tests {
     fn the_processor_is_named_and_its_flags_are_whole_words() {
         assert_eq!(cpu_field(CPU, "model name"), Some("A Fine CPU @ 2.00GHz"));
         assert!(has_flag(CPU, "hypervisor") && !has_flag(CPU, "nonstop"));
-        assert!(virtualisation(CPU).starts_with("virtual machine"));
+        assert!(virtualization(CPU).starts_with("virtual machine"));
     }
 
     #[test]
     fn an_emulated_processor_shows() {
         let emulated = "model name\t: QEMU TCG CPU version 2.5+\nflags\t\t: fpu\n";
-        assert!(virtualisation(emulated).starts_with("emulated guest"));
-        assert!(!virtualisation(CPU).contains("emulated"));
+        assert!(virtualization(emulated).starts_with("emulated guest"));
+        assert!(!virtualization(CPU).contains("emulated"));
     }
 
     #[test]

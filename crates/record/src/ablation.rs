@@ -40,7 +40,7 @@ impl fmt::Display for AblationKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AblationStep {
     /// What the steps stand on.
-    pub ledger: AblationKind,
+    pub ablation: AblationKind,
     /// The cell of the trial that no step has changed: steps with one base are one ledger.
     pub base: u32,
     /// Which step, from 1; 0 is the base.

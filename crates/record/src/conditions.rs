@@ -14,10 +14,10 @@ use std::fmt;
 use std::str::FromStr;
 
 /// The shortest turn, seconds: handing one over takes some 0.1 ms.
-pub const LEAST_TURN_S: f64 = 1e-3;
+pub const LEAST_TIME_SLICE_S: f64 = 1e-3;
 
 /// The longest turn, seconds.
-pub const MOST_TURN_S: f64 = 60.0;
+pub const MOST_TIME_SLICE_S: f64 = 60.0;
 
 /// What surrounds a trial. The default is a closed loop, warm, unplaced, with all memory.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -59,7 +59,7 @@ pub struct Conditions {
     /// How long the workers run at once before those of the other contenders of the repeat take
     /// over, until each has done its share, seconds; `None`: one trial runs after the other.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub turn_s: Option<f64>,
+    pub time_slice_s: Option<f64>,
 }
 
 /// The pace of an open loop.
@@ -265,10 +265,12 @@ pub fn parse_seconds(text: &str) -> Result<f64, String> {
 ///
 /// # Errors
 /// A sentence that says what was given and what would be right.
-pub fn parse_turn(text: &str) -> Result<Option<f64>, String> {
+pub fn parse_time_slice(text: &str) -> Result<Option<f64>, String> {
     match parse_seconds(text)? {
         0.0 => Ok(None),
-        turn_s if (LEAST_TURN_S..=MOST_TURN_S).contains(&turn_s) => Ok(Some(turn_s)),
+        time_slice_s if (LEAST_TIME_SLICE_S..=MOST_TIME_SLICE_S).contains(&time_slice_s) => {
+            Ok(Some(time_slice_s))
+        }
         _ => Err(format!(
             "a time slice of {text} is out of range: use 1ms to 1m, or 0 for no time slices"
         )),
@@ -281,10 +283,10 @@ mod tests {
 
     #[test]
     fn a_turn_is_no_shorter_than_handing_it_over_is_worth() {
-        assert_eq!(parse_turn("10ms"), Ok(Some(0.01)));
-        assert_eq!(parse_turn("0"), Ok(None));
+        assert_eq!(parse_time_slice("10ms"), Ok(Some(0.01)));
+        assert_eq!(parse_time_slice("0"), Ok(None));
         for text in ["0.5ms", "2m", "soon"] {
-            assert!(parse_turn(text).unwrap_err().contains(text));
+            assert!(parse_time_slice(text).unwrap_err().contains(text));
         }
     }
 

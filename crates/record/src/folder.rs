@@ -14,6 +14,7 @@ use crate::json_values::ValueLimit;
 use crate::lines::LineReader;
 use crate::regular_file::{self, OpenMode};
 use crate::trial::check_id;
+use crate::upgrade::{self, FileKind};
 use crate::{Error, FORMAT_VERSION, HostFacts, TrialRecord, TrialSpec};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -58,15 +59,15 @@ pub struct RunManifest {
     /// What the plan asked for and does not run, one sentence each (a level that an engine has
     /// not).
     #[serde(default)]
-    pub left_out: Vec<String>,
+    pub skipped: Vec<String>,
     /// By workload, the kind of operation whose rate contenders are ranked by. Where a workload is
     /// not named here, a report ranks by its first kind.
     #[serde(default)]
     pub headlines: BTreeMap<String, String>,
-    /// What turning a knob away from its default gives up, in the driver's words, by `ENGINE.KNOB`:
-    /// of the knobs that differ between trials of the plan; empty in older runs.
+    /// By `ENGINE.KNOB`, the cost of changing the knob from its default, in the driver's words, for
+    /// the knobs that differ between trials of the plan; empty in older runs.
     #[serde(default)]
-    pub gives_up: BTreeMap<String, String>,
+    pub costs: BTreeMap<String, String>,
     /// By workload, the names of the settings that some trial has away from the default; empty in
     /// older runs.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -141,13 +142,16 @@ impl SufficiencyReason {
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunEnd {
+    /// [`FORMAT_VERSION`] of the writer; version 1 stated none.
+    #[serde(default = "first_version")]
+    pub format: u32,
     /// When, RFC 3339 in UTC.
     pub ended_at: String,
     /// Whether every trial of the plan has a line, or was spared.
     pub complete: bool,
     /// Why trials of the plan were spared; absent where none was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub enough: Option<SufficiencyReason>,
+    pub stop_reason: Option<SufficiencyReason>,
     /// Load averages over 1, 5 and 15 minutes then.
     pub load_at_end: [f64; 3],
 }
@@ -245,8 +249,9 @@ impl RunFolder {
         ValueLimit::new(most_bytes).add(&file, &bytes)?;
         let text = String::from_utf8(bytes)
             .map_err(|error| Error::invalid(&file, format!("it is no UTF-8 text: {error}")))?;
-        check_format(&file, &text)?;
-        let manifest = serde_json::from_str(&text).map_err(|error| Error::Invalid {
+        let version = known_version(&file, text.as_bytes())?;
+        let read = upgrade::read(FileKind::Manifest, version, text.as_bytes());
+        let manifest = read.map_err(|error| Error::Invalid {
             path: file,
             line: Some(error.line()),
             message: error.to_string(),
@@ -349,8 +354,8 @@ impl RunFolder {
                 return Err(Error::invalid(path, message));
             }
             values.add(&path, line)?;
-            check_format(&path, &String::from_utf8_lossy(line))?;
-            match serde_json::from_slice::<TrialRecord>(line) {
+            let version = known_version(&path, line)?;
+            match upgrade::read::<TrialRecord>(FileKind::Trial, version, line) {
                 Ok(record) => stored.trials.push(record),
                 Err(error) => stored.damaged.push(DamagedLine {
                     line: number,
@@ -378,7 +383,8 @@ impl RunFolder {
     /// How the run ended, if it has.
     ///
     /// # Errors
-    /// [`Error::Invalid`] or [`Error::Io`] where the file is there and cannot be read.
+    /// [`Error::Invalid`] or [`Error::Io`] where the file is there and cannot be read,
+    /// [`Error::NewerFormat`] where a later trueput wrote it.
     pub fn end(&self) -> Result<Option<RunEnd>, Error> {
         let path = self.path.join(END);
         let most = self.most_bytes.min(MOST_END_BYTES);
@@ -389,7 +395,8 @@ impl RunFolder {
             }
             Err(error) => return Err(error),
         };
-        let parsed = serde_json::from_slice(&bytes);
+        let version = known_version(&path, &bytes)?;
+        let parsed = upgrade::read(FileKind::End, version, &bytes);
         parsed
             .map(Some)
             .map_err(|error| Error::invalid(path, error.to_string()))
@@ -430,6 +437,10 @@ fn first_free(results: &Path, name: &str) -> Result<PathBuf, Error> {
     ))
 }
 
+fn first_version() -> u32 {
+    1
+}
+
 /// Whether a file is not there.
 fn is_absent(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
@@ -452,18 +463,16 @@ fn ends_with_newline(file: &mut File) -> std::io::Result<bool> {
     Ok(last == [b'\n'])
 }
 
-/// Refuses what a later trueput wrote, before its unknown fields can be misread.
-fn check_format(path: &Path, text: &str) -> Result<(), Error> {
-    #[derive(Deserialize)]
-    struct Format {
-        format: u32,
-    }
-    match serde_json::from_str::<Format>(text) {
-        Ok(Format { format }) if format > FORMAT_VERSION => Err(Error::NewerFormat {
+/// The version of a file. What a later trueput wrote is refused before its unknown fields can be
+/// misread.
+fn known_version(path: &Path, text: &[u8]) -> Result<u32, Error> {
+    let found = upgrade::stated_version(text);
+    match found > FORMAT_VERSION {
+        true => Err(Error::NewerFormat {
             path: path.to_owned(),
-            found: format,
+            found,
             known: FORMAT_VERSION,
         }),
-        _ => Ok(()),
+        false => Ok(found),
     }
 }

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The ceilings of a trial.
+/// The hardware limits of a trial.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct HardwareLimits {
     /// How many threads measured at once: as many as the trial has workers.
@@ -29,7 +29,7 @@ pub struct HardwareLimits {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct FlushLimit {
     /// Each committer flushes a log of its own for each commit.
-    pub alone_per_s: f64,
+    pub separate_per_s: f64,
     /// All append to one log, and one flush serves all that have appended before it began.
     pub grouped_per_s: f64,
     /// Flushes per second in the latter.
@@ -62,7 +62,7 @@ pub struct MemoryBandwidth {
     pub dependent_reads_per_s: f64,
 }
 
-/// A rate over a ceiling; `None` if there is none.
+/// A rate over a limit; `None` if there is none.
 #[must_use]
 pub fn share_of(per_s: f64, ceiling_per_s: f64) -> Option<f64> {
     (ceiling_per_s > 0.0 && per_s.is_finite()).then(|| per_s / ceiling_per_s)

@@ -24,7 +24,7 @@ pub struct HostFacts {
     /// Kernel release and build.
     pub kernel: String,
     /// Hypervisor or container, as far as it shows; `none` where nothing shows.
-    pub virtualisation: String,
+    pub virtualization: String,
     /// Frequency governor of the first processor; absent where the kernel offers none.
     pub governor: Option<String>,
     /// The clock that latencies are read from.

@@ -30,6 +30,7 @@ pub mod regular_file;
 pub mod suggest;
 pub mod text;
 pub mod trial;
+mod upgrade;
 pub mod value;
 
 pub use conditions::Conditions;
@@ -46,7 +47,7 @@ pub use value::Value;
 ///
 /// Raised when a reader of the former version would misread a file of the next one. A folder with
 /// a higher number than this is refused, never guessed at.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 
 /// What can go wrong with trueput's own files.
 #[derive(Debug, thiserror::Error)]

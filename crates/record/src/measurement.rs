@@ -42,7 +42,7 @@ pub struct TrialRecord {
     /// What the machine could do at most for this many workers and such commits, measured in this
     /// run on the same file system; absent where that was not asked for or could not be measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ceilings: Option<HardwareLimits>,
+    pub hardware_limits: Option<HardwareLimits>,
     /// What was loaded before the workers started, where the workload says so; absent where nothing
     /// was, and where the database of the trial before was used again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -63,7 +63,7 @@ pub struct Conformance {
     /// How many checks there were.
     pub checks: usize,
     /// Whether that was in an earlier run of the same program on the same files of the engine.
-    pub remembered: bool,
+    pub cached: bool,
 }
 
 impl TrialRecord {
@@ -224,7 +224,7 @@ pub struct Measurement {
     pub pressure: Option<Pressure>,
     /// What others used of the machine's processors meanwhile; absent likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub neighbours: Option<OtherPrograms>,
+    pub neighbors: Option<OtherPrograms>,
     /// How the trial got along with its memory limit; absent where it had none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryUse>,
@@ -464,7 +464,7 @@ pub struct TimelineSecond {
     pub pressure: Option<Pressure>,
     /// What others used of the machine's processors in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub neighbours: Option<OtherPrograms>,
+    pub neighbors: Option<OtherPrograms>,
     /// The part of the looks at the workers in it (up to 25) that found at least one thread of
     /// theirs waiting for I/O; absent where nobody looked.
     #[serde(default, skip_serializing_if = "Option::is_none")]

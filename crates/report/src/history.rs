@@ -25,8 +25,8 @@ pub fn render(history: &History, format: Format, style: Style) -> String {
 
 fn document(history: &History, charts: Charts) -> Vec<Block> {
     let mut blocks = vec![Block::Heading(1, "trueput history".to_owned())];
-    if !history.left_out.is_empty() {
-        blocks.push(Block::Warnings(history.left_out.clone()));
+    if !history.skipped.is_empty() {
+        blocks.push(Block::Warnings(history.skipped.clone()));
     }
     let workloads = history.series.iter();
     blocks.extend(tpcc::notice_block(

@@ -66,7 +66,7 @@ pub(crate) fn build_measurement(
         device: result.host_activity.device,
         log_device: result.host_activity.log_device,
         pressure: result.host_activity.pressure,
-        neighbours: result.host_activity.neighbours,
+        neighbors: result.host_activity.neighbors,
         open_loop,
         elapsed_s,
         operations: operations(kinds, &histograms, &totals, elapsed_s),

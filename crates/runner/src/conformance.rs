@@ -70,7 +70,7 @@ pub(crate) fn check(
 fn report_result(context: &mut RunContext<'_>, spec: &TrialSpec, found: &ConformanceResult) {
     let (passed, failures, remembered_from) = match found {
         ConformanceResult::Passed(Some(passed)) => {
-            let from = passed.remembered.then(|| passed.passed_at.clone());
+            let from = passed.cached.then(|| passed.passed_at.clone());
             (passed.checks, Vec::new(), from)
         }
         ConformanceResult::Passed(None) => (0, Vec::new(), None),
@@ -143,7 +143,7 @@ fn run_suite(
     let passed = Conformance {
         passed_at: jiff::Timestamp::now().to_string(),
         checks: checks.len(),
-        remembered: false,
+        cached: false,
     };
     if let (Some((cache, key)), Some(loaded)) = (cached, loaded) {
         cache.store(key, &passed, loaded);

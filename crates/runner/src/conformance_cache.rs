@@ -173,7 +173,7 @@ impl ConformanceCache {
         is_known.then_some(Conformance {
             passed_at: entry.passed_at,
             checks: entry.checks,
-            remembered: true,
+            cached: true,
         })
     }
 
@@ -264,7 +264,7 @@ mod tests {
         Conformance {
             passed_at: "2020-02-03T01:02:03Z".into(),
             checks: 32,
-            remembered: false,
+            cached: false,
         }
     }
 
@@ -308,7 +308,7 @@ mod tests {
         let cache = room.filled();
         let found = cache.find(&key()).unwrap();
         let expected = Conformance {
-            remembered: true,
+            cached: true,
             ..passed()
         };
         assert_eq!(found, expected);

@@ -29,7 +29,7 @@ pub(crate) struct RunContext<'a> {
     /// Results of the conformance suite by engine, build, level and knobs.
     pub conformance: HashMap<String, ConformanceResult>,
     /// Hardware limits by file system, number of committers and bytes per commit.
-    pub ceilings: HashMap<String, HardwareLimits>,
+    pub hardware_limits: HashMap<String, HardwareLimits>,
     /// The trials of the current group, and the first of the next, as they were resolved.
     pub resolved: RefCell<Vec<(TrialSpec, Rc<ResolvedTrial>)>>,
     /// The database that the last trial left for the next one.

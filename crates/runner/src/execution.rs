@@ -366,7 +366,7 @@ impl<'a> WorkerMonitor<'a> {
     }
 
     fn is_time_sliced(&self) -> bool {
-        self.spec.conditions.turn_s.is_some()
+        self.spec.conditions.time_slice_s.is_some()
     }
 
     fn has_executed(&self) -> bool {

@@ -142,7 +142,7 @@ pub struct Options {
     pub disk_factor: f64,
     /// Measure the hardware limits, once for each file system, number of workers and commit size;
     /// it takes about two seconds each time.
-    pub ceilings: bool,
+    pub hardware_limits: bool,
     /// The cache of passed conformance suites; `None`: every run checks again.
     pub conformance_cache: Option<ConformanceCache>,
     /// When repeats suffice, so that the remaining trials are skipped; `None`: all are run.

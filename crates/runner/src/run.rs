@@ -80,13 +80,13 @@ pub fn create_run(
         ),
         headlines: headlines(&trials, registry),
         changed_settings: changed_settings(&trials, registry),
-        gives_up: gives_up(&trials, registry),
+        costs: costs(&trials, registry),
         work: options.work.as_deref().map(absolute),
         until: options.until.as_ref().map(RepeatRule::as_stated),
         include_assertions: options.include_assertions,
         split_by: options.split_by,
         trials,
-        left_out,
+        skipped: left_out,
     };
     let folder = RunFolder::create(results, &manifest)?;
     Ok((folder, manifest))
@@ -204,7 +204,7 @@ fn changed_settings(trials: &[TrialSpec], registry: &Registry) -> BTreeMap<Strin
 
 /// By `ENGINE.KNOB`, what turning the knob gives up, of the knobs that differ between trials of an
 /// engine; and by `WORKLOAD.SETTING` likewise.
-fn gives_up(trials: &[TrialSpec], registry: &Registry) -> BTreeMap<String, String> {
+fn costs(trials: &[TrialSpec], registry: &Registry) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for spec in trials {
         let first = trials.iter().find(|other| other.engine == spec.engine);
@@ -287,7 +287,7 @@ pub fn run(
         hashes: HashMap::new(),
         used_libraries: HashSet::new(),
         conformance: HashMap::new(),
-        ceilings: HashMap::new(),
+        hardware_limits: HashMap::new(),
         resolved: RefCell::default(),
         reusable: None,
     };
@@ -303,9 +303,10 @@ pub fn run(
         specs.all(|spec| ended.contains_key(&spec.id))
     };
     folder.finish(&RunEnd {
+        format: FORMAT_VERSION,
         ended_at: jiff::Timestamp::now().to_string(),
         complete: enough.is_some() || all_ended(),
-        enough,
+        stop_reason: enough,
         load_at_end: host::read_load_average(),
     })?;
     observer(&Event::RunEnded {

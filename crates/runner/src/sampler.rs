@@ -46,7 +46,7 @@ pub(crate) struct HostActivity {
     /// How long tasks waited.
     pub pressure: Option<Pressure>,
     /// Processor time that other programs used.
-    pub neighbours: Option<OtherPrograms>,
+    pub neighbors: Option<OtherPrograms>,
     /// Samples in which workers waited for I/O.
     pub io_waits: IoWaitSamples,
     /// Time that the workers' threads waited for a processor, seconds; `None` if a server works
@@ -411,7 +411,7 @@ impl Sampler {
             device: since(now.device, first.device),
             log_device: since(now.log_device, first.log_device),
             pressure: pressure.map(|(now, then)| now.since(&then)),
-            neighbours: processors.map(|(now, then)| OtherPrograms {
+            neighbors: processors.map(|(now, then)| OtherPrograms {
                 cpu_s: (now.busy_s - then.busy_s - not_others_s).max(0.0),
                 kernel_s,
                 steal_s: (now.steal_s - then.steal_s).max(0.0),
@@ -475,11 +475,11 @@ mod tests {
         let switches = |sample: &Sample| sample.usage.voluntary_context_switches;
         assert!(switches(&samples[1]) >= switches(&samples[0]));
         assert_eq!(samples[0].gauges.database_allocated_bytes, Some(4096));
-        assert!(host_activity.neighbours.is_some());
+        assert!(host_activity.neighbors.is_some());
     }
 
     #[test]
-    fn what_a_process_used_after_it_was_last_seen_is_no_neighbour_s() {
+    fn what_a_process_used_after_it_was_last_seen_is_no_neighbor_s() {
         let folder = tempfile::tempdir().unwrap();
         let mut child = std::process::Command::new("sh")
             .args([

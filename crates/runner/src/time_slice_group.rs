@@ -5,7 +5,7 @@ use trueput_record::{Conditions, TrialSpec};
 /// Returns the key that the trials of a group have in common; `None` for a trial without time
 /// slices.
 pub(crate) fn derive_group_key(spec: &TrialSpec) -> Option<String> {
-    spec.conditions.turn_s?;
+    spec.conditions.time_slice_s?;
     let TrialSpec {
         repeat,
         workload,
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
     use trueput_record::{Durability, VerifyLevel, WorkerKind};
 
-    fn spec(engine: &str, repeat: u32, workers: u32, turn_s: Option<f64>) -> TrialSpec {
+    fn spec(engine: &str, repeat: u32, workers: u32, time_slice_s: Option<f64>) -> TrialSpec {
         TrialSpec {
             id: format!("{engine}-{workers}-{repeat}"),
             cell: 0,
@@ -58,7 +58,7 @@ mod tests {
             verify: VerifyLevel::Full,
             seed: 1,
             conditions: Conditions {
-                turn_s,
+                time_slice_s,
                 ..Conditions::default()
             },
             note: None,

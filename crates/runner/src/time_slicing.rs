@@ -185,7 +185,7 @@ impl<'a> TimeSlot<'a> {
     }
 
     fn run_slice(&mut self, context: &mut RunContext<'_>) -> Result<(), TrialError> {
-        let slice = Duration::from_secs_f64(self.spec.conditions.turn_s.unwrap_or_default());
+        let slice = Duration::from_secs_f64(self.spec.conditions.time_slice_s.unwrap_or_default());
         match &mut self.workers {
             Some((workers, _)) => workers.run_slice(context, slice),
             None => Ok(()),

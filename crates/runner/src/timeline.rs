@@ -92,7 +92,7 @@ fn entry(at_s: f64, before: &(Vec<u64>, Sample), counts: &[u64], used: &Sample) 
         device,
         log_device,
         pressure,
-        neighbours,
+        neighbors,
         io_waits,
         run_delay_s,
     } = since(&used.host_activity, &then.host_activity);
@@ -122,7 +122,7 @@ fn entry(at_s: f64, before: &(Vec<u64>, Sample), counts: &[u64], used: &Sample) 
         device,
         log_device,
         pressure,
-        neighbours,
+        neighbors,
         io_wait_share: io_waits.share(),
         run_delay_s,
         runnable_tasks: gauges.runnable_tasks,
@@ -140,14 +140,14 @@ fn since(now: &HostActivity, then: &HostActivity) -> HostActivity {
         now.map(|now| now.since(&then))
     };
     let pressure = then.pressure.unwrap_or_default();
-    let neighbours = then.neighbours.unwrap_or_default();
+    let neighbors = then.neighbors.unwrap_or_default();
     HostActivity {
         device: passed(now.device, then.device),
         log_device: passed(now.log_device, then.log_device),
         pressure: now.pressure.map(|now: Pressure| now.since(&pressure)),
-        neighbours: now
-            .neighbours
-            .map(|now: OtherPrograms| now.since(&neighbours)),
+        neighbors: now
+            .neighbors
+            .map(|now: OtherPrograms| now.since(&neighbors)),
         io_waits: now.io_waits.since(&then.io_waits),
         run_delay_s: now
             .run_delay_s

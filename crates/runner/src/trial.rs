@@ -54,7 +54,7 @@ impl TrialResult {
             started_at: jiff::Timestamp::now().to_string(),
             engine: None,
             conformance: None,
-            ceilings: None,
+            hardware_limits: None,
             load: None,
             measurement: None,
             verification: None,
@@ -120,7 +120,7 @@ impl TrialSetup {
             check_room(context, spec, &resolved, &directory)?;
         }
         if existing != ExistingDatabase::Unfinished {
-            trial.record.ceilings = ceilings(context, spec, &resolved, &directory)?;
+            trial.record.hardware_limits = hardware_limits(context, spec, &resolved, &directory)?;
         }
         let needed_bytes = needed_bytes(context, spec, &resolved);
         Ok(Self {
@@ -281,13 +281,13 @@ fn run_with_server(
 /// The ceilings of a trial, measured by a process that is placed and limited as its workers, or
 /// taken from an earlier trial in the same circumstances. Where they cannot be measured the trial
 /// goes on without.
-fn ceilings(
+fn hardware_limits(
     context: &mut RunContext<'_>,
     spec: &TrialSpec,
     resolved: &ResolvedTrial,
     directory: &Path,
 ) -> Result<Option<HardwareLimits>, TrialError> {
-    if !context.options.ceilings {
+    if !context.options.hardware_limits {
         return Ok(None);
     }
     let log = find_log_folder(&spec.knobs, directory).filter(|folder| folder.is_dir());
@@ -299,7 +299,7 @@ fn ceilings(
         commit_bytes: resolved.job.commit_bytes(),
     };
     let key = ceilings_key(spec, &task);
-    if let Some(known) = context.ceilings.get(&key) {
+    if let Some(known) = context.hardware_limits.get(&key) {
         return Ok(Some(known.clone()));
     }
     let assignment = Assignment {
@@ -311,7 +311,7 @@ fn ceilings(
     let why =
         match environment::run_limited_task(context, assignment, "measuring the hardware limits") {
             Ok(Report::HardwareLimits(measured)) => {
-                context.ceilings.insert(key, (*measured).clone());
+                context.hardware_limits.insert(key, (*measured).clone());
                 return Ok(Some(*measured));
             }
             Ok(_) => "the process returned an unexpected result".to_owned(),
@@ -522,7 +522,7 @@ fn measure(
     let interval = (result.started_at.as_str(), measurement.elapsed_s);
     let (spec, seen) = (&trial.record.spec, result.engine_events.clone());
     // An engine that waits for its turn goes on by itself, at times that are not the trial's.
-    if conditions.turn_s.is_none() {
+    if conditions.time_slice_s.is_none() {
         measurement.events = engine_events::list_events(resolved, spec, directory, interval, seen);
     }
     let shares = || {

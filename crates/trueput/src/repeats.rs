@@ -144,7 +144,7 @@ pub fn tell(folder: &RunFolder) -> Result<(), Failure> {
         }
         None => "a cell has fewer than 3 valid repeats".to_owned(),
     };
-    let enough = report.end.and_then(|end| end.enough);
+    let enough = report.end.and_then(|end| end.stop_reason);
     let why = match (enough, until.half_width) {
         (Some(enough), _) => enough.words().to_owned(),
         (None, Some(half_width)) => {

@@ -156,9 +156,9 @@ pub fn missing(subject: &Subject<'_>) -> Outcome {
         session.as_mut(),
         &[record(b"b"), record(b"bbb"), record(b"bc")],
     )?;
-    let neighbours: [&[u8]; 6] = [b"a", b"bb", b"b\0", b"bbbb", b"c", b"\xff"];
-    for key in neighbours {
-        holds(session.as_mut(), "a neighbour of what is there", key, None)?;
+    let neighbors: [&[u8]; 6] = [b"a", b"bb", b"b\0", b"bbbb", b"c", b"\xff"];
+    for key in neighbors {
+        holds(session.as_mut(), "a neighbor of what is there", key, None)?;
     }
     Ok("in an empty database and between records".to_owned())
 }
@@ -257,7 +257,7 @@ pub fn longest_key(subject: &Subject<'_>) -> Outcome {
     holds(session.as_mut(), "the deleted one", &records[1].0, None)?;
     holds(
         session.as_mut(),
-        "its neighbour",
+        "its neighbor",
         &records[2].0,
         Some(b"value"),
     )?;

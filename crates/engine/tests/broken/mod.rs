@@ -21,7 +21,7 @@ pub enum Fault {
     /// A put over a record that is there is acknowledged and lost.
     KeepsFirstPut,
     /// A get shows the value of the nearest key from there on.
-    GetsNeighbours,
+    GetsNeighbors,
     /// A deleted record stays.
     IgnoresDeletes,
     /// A delete of what is not there is an error.
@@ -89,7 +89,7 @@ impl Fault {
     pub const ALL: [Self; 33] = [
         Self::LosesPuts,
         Self::KeepsFirstPut,
-        Self::GetsNeighbours,
+        Self::GetsNeighbors,
         Self::IgnoresDeletes,
         Self::RefusesMissingDeletes,
         Self::ScansOutOfOrder,
@@ -289,7 +289,7 @@ impl Session for BrokenSession<'_> {
         match self.database.fault {
             Fault::MisuseIsConflict if !open => return Err(Error::Conflict("busy".to_owned())),
             Fault::ReadsLatest if self.mode == Some(Mode::Read) => self.renew(Mode::Read)?,
-            Fault::GetsNeighbours if open => {
+            Fault::GetsNeighbors if open => {
                 let mut shown = 0;
                 let nearest = &mut |_: &[u8], value: &[u8]| {
                     shown += 1;

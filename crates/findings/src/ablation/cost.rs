@@ -31,7 +31,7 @@ pub(super) fn of(
             if before.get(name) == Some(value) {
                 continue;
             }
-            let said = report.manifest.gives_up.get(&format!("{owner}.{name}"));
+            let said = report.manifest.costs.get(&format!("{owner}.{name}"));
             if let Some(said) = said.filter(|said| !said.is_empty()) {
                 sentences.push(format!("{name} {value}: {said}"));
             }

@@ -58,7 +58,7 @@ pub struct Row {
     /// Its gain over the base; `None` for the base.
     pub over_base: Option<Gain>,
     /// What it gives up over the row that it stands on, a sentence each.
-    pub gives_up: Vec<String>,
+    pub costs: Vec<String>,
 }
 
 /// What became of a step.
@@ -139,7 +139,7 @@ pub fn ablations(report: &Run) -> Vec<Ablation> {
 fn comparisons(report: &Run) -> usize {
     let mut steps: BTreeMap<u32, (AblationKind, usize)> = BTreeMap::new();
     for (_, step) in cells(report).filter(|(_, step)| step.index > 0) {
-        steps.entry(step.base).or_insert((step.ledger, 0)).1 += 1;
+        steps.entry(step.base).or_insert((step.ablation, 0)).1 += 1;
     }
     let gains = steps.values().map(|&(kind, count)| match kind {
         AblationKind::Cumulative => 2 * count - 1,
@@ -202,7 +202,7 @@ impl<'a> Builder<'a> {
             let base = grounds.first();
             // What it changes is told over what the plan stands it on, though nothing of that may
             // count; its gain needs something that does.
-            let (stands_on, before) = match step.ledger {
+            let (stands_on, before) = match step.ablation {
                 AblationKind::Cumulative => {
                     let counted = |ground: &&StepTrials<'_>| !ground.rates.is_empty();
                     (grounds.last(), grounds.iter().rev().find(counted))
@@ -222,7 +222,7 @@ impl<'a> Builder<'a> {
             contender: ContenderNames::of(&trials).build(base),
             workload: base.workload.clone(),
             workers: base.workers,
-            kind: step.ledger,
+            kind: step.ablation,
             unit: self.unit(base, &headline),
             rows,
         }
@@ -290,7 +290,7 @@ impl<'a> Builder<'a> {
                 .unwrap_or_default(),
             over_before: gain(over.before),
             over_base: gain(over.base),
-            gives_up: over
+            costs: over
                 .stands_on
                 .map(|before| cost::of(self.report, before.spec, ground.spec, &ground.trials))
                 .unwrap_or_default(),
@@ -300,7 +300,7 @@ impl<'a> Builder<'a> {
 
     fn not_taken(&self, base: &TrialSpec, index: u32, name: &str) -> Row {
         let about = format!("{}: step '{name}': ", base.contender());
-        let mut said = self.report.manifest.left_out.iter();
+        let mut said = self.report.manifest.skipped.iter();
         let why = said.find_map(|line| line.strip_prefix(&about));
         Row {
             index,
@@ -313,7 +313,7 @@ impl<'a> Builder<'a> {
             figures: None,
             over_before: None,
             over_base: None,
-            gives_up: Vec::new(),
+            costs: Vec::new(),
         }
     }
 

@@ -191,7 +191,7 @@ impl Answer {
             rankings: ranked,
             not_ranked: told().flat_map(not_ranked).collect(),
             failures: failures(rankings),
-            skipped: report.manifest.left_out.clone(),
+            skipped: report.manifest.skipped.clone(),
             threads: threads(report),
             damaged_lines: report.damaged.iter().map(|line| line.line).collect(),
             disturbances: noise.map_or_else(Vec::new, |noise| noise.reasons.clone()),

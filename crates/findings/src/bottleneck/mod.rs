@@ -15,7 +15,7 @@ use trueput_record::measurement::TimelineSecond;
 #[serde(rename_all = "snake_case")]
 pub enum Bottleneck {
     /// Programs that are not ours, or the hypervisor, had the processors.
-    NoisyNeighbours,
+    NoisyNeighbors,
     /// The harness itself used most of the processor time.
     Harness,
     /// The processors were busy outside the kernel: the engine.
@@ -41,7 +41,7 @@ impl Bottleneck {
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
-            Self::NoisyNeighbours => "noisy neighbors",
+            Self::NoisyNeighbors => "noisy neighbors",
             Self::Harness => "the harness",
             Self::CpuInEngine => "CPU in the engine",
             Self::CpuInKernel => "CPU in the kernel",
@@ -214,7 +214,7 @@ fn evidence(second: &TimelineSecond, span_s: f64, setting: &Setting) -> Evidence
     let cpu_s = second.user_cpu_s + second.system_cpu_s;
     let over = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
     let operations: u64 = second.counts.iter().sum();
-    let neighbours = second.neighbours.unwrap_or_default();
+    let neighbors = second.neighbors.unwrap_or_default();
     let (device, is_log_device) = busier(second);
     let seen = device.unwrap_or_default();
     let machine_s = setting.cores * span_s;
@@ -226,9 +226,9 @@ fn evidence(second: &TimelineSecond, span_s: f64, setting: &Setting) -> Evidence
             true => 1.0,
             false => over(operations as f64 * setting.harness_s_per_operation, cpu_s),
         },
-        others_share: over(neighbours.cpu_s, machine_s),
-        kernel_threads_share: over(neighbours.kernel_s.unwrap_or_default(), machine_s),
-        steal_share: over(neighbours.steal_s, machine_s),
+        others_share: over(neighbors.cpu_s, machine_s),
+        kernel_threads_share: over(neighbors.kernel_s.unwrap_or_default(), machine_s),
+        steal_share: over(neighbors.steal_s, machine_s),
         run_delay_share: second
             .run_delay_s
             .map(|delay_s| over(delay_s, setting.workers.max(1.0) * span_s)),
@@ -258,7 +258,7 @@ fn busier(second: &TimelineSecond) -> (Option<Device>, bool) {
 /// Whether others have the processors that the workers would use. Workers that wait for something
 /// else most of the time do not suffer from a neighbor's load: where it is known how long they
 /// waited for a processor, that counts.
-fn neighbours_hold(seen: &Evidence, ours: f64) -> bool {
+fn neighbors_hold(seen: &Evidence, ours: f64) -> bool {
     let theirs = seen.others_share + seen.steal_share;
     let suffers = match seen.run_delay_share {
         // Of time that the hypervisor withholds, a guest's tasks do not know that they waited.
@@ -294,8 +294,8 @@ pub fn judge(seen: &Evidence, setting: &Setting) -> Bottleneck {
     let waits_for_device = waits_for_device(seen);
     let ours = seen.cpu_share * setting.cores.min(setting.workers.max(1.0)) / setting.cores;
     let with_kernel = ours + seen.kernel_threads_share;
-    if neighbours_hold(seen, with_kernel) {
-        return Bottleneck::NoisyNeighbours;
+    if neighbors_hold(seen, with_kernel) {
+        return Bottleneck::NoisyNeighbors;
     }
     if seen.cpu_share >= 0.8 {
         return match (seen.harness_share >= 0.5, seen.kernel_share >= 0.5) {
@@ -392,7 +392,7 @@ mod tests {
             user_cpu_s,
             system_cpu_s,
             device: Some(Device::default()),
-            neighbours: Some(OtherPrograms::default()),
+            neighbors: Some(OtherPrograms::default()),
             ..TimelineSecond::default()
         }
     }
@@ -416,26 +416,26 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_are_named_where_they_take_what_the_workers_lack() {
+    fn neighbors_are_named_where_they_take_what_the_workers_lack() {
         let mut hogged = second(1.0, 1.0, 0.1);
-        hogged.neighbours = Some(OtherPrograms {
+        hogged.neighbors = Some(OtherPrograms {
             cpu_s: 0.8,
             ..OtherPrograms::default()
         });
-        assert_eq!(held(hogged), Bottleneck::NoisyNeighbours);
+        assert_eq!(held(hogged), Bottleneck::NoisyNeighbors);
         let mut beside = second(1.0, 0.2, 0.1);
-        beside.neighbours = Some(OtherPrograms {
+        beside.neighbors = Some(OtherPrograms {
             cpu_s: 0.5,
             ..OtherPrograms::default()
         });
         beside.voluntary_context_switches = 10_000;
-        assert_ne!(held(beside), Bottleneck::NoisyNeighbours);
+        assert_ne!(held(beside), Bottleneck::NoisyNeighbors);
     }
 
     #[test]
-    fn workers_that_seldom_wait_for_a_processor_do_not_suffer_from_neighbours() {
+    fn workers_that_seldom_wait_for_a_processor_do_not_suffer_from_neighbors() {
         let mut beside = second(1.0, 0.2, 0.2);
-        beside.neighbours = Some(OtherPrograms {
+        beside.neighbors = Some(OtherPrograms {
             cpu_s: 1.5,
             ..OtherPrograms::default()
         });
@@ -445,13 +445,13 @@ mod tests {
             busy_s: 0.9,
             ..Device::default()
         });
-        assert_eq!(held(beside.clone()), Bottleneck::NoisyNeighbours);
+        assert_eq!(held(beside.clone()), Bottleneck::NoisyNeighbors);
         beside.run_delay_s = Some(0.2);
         assert_eq!(held(beside.clone()), Bottleneck::LogFlush);
         beside.run_delay_s = Some(1.2);
-        assert_eq!(held(beside.clone()), Bottleneck::NoisyNeighbours);
+        assert_eq!(held(beside.clone()), Bottleneck::NoisyNeighbors);
         // More threads than processors wait for each other: that is nobody else's fault.
-        beside.neighbours = Some(OtherPrograms::default());
+        beside.neighbors = Some(OtherPrograms::default());
         assert_eq!(held(beside), Bottleneck::LogFlush);
     }
 
@@ -537,7 +537,7 @@ mod tests {
     #[test]
     fn the_kernels_threads_are_no_neighbours_and_fill_the_processors_all_the_same() {
         let mut working = second(1.0, 0.3, 0.8);
-        working.neighbours = Some(OtherPrograms {
+        working.neighbors = Some(OtherPrograms {
             kernel_s: Some(0.7),
             ..OtherPrograms::default()
         });
@@ -545,11 +545,11 @@ mod tests {
         (working.user_cpu_s, working.system_cpu_s) = (1.1, 0.1);
         assert_eq!(held(working.clone()), Bottleneck::CpuInEngine);
         // Records that did not tell them apart had them among the others.
-        working.neighbours = Some(OtherPrograms {
+        working.neighbors = Some(OtherPrograms {
             cpu_s: 0.7,
             ..OtherPrograms::default()
         });
-        assert_eq!(held(working), Bottleneck::NoisyNeighbours);
+        assert_eq!(held(working), Bottleneck::NoisyNeighbors);
     }
 
     #[test]

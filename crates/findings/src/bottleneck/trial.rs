@@ -20,9 +20,9 @@ pub struct TrialBottleneck<'a> {
     /// That part's share of it.
     pub share: f64,
     /// When it turned from CPU-bound to I/O-bound, seconds.
-    pub turns_io_bound_s: Option<f64>,
+    pub io_bound_from_s: Option<f64>,
     /// Every stretch, with what was seen.
-    pub stretches: Vec<BottleneckInterval>,
+    pub intervals: Vec<BottleneckInterval>,
 }
 
 /// Judges a trial on a machine of this many processors, of which it may have been given fewer;
@@ -33,11 +33,14 @@ pub fn trial_bottleneck<'a>(
     cores: f64,
 ) -> Option<TrialBottleneck<'a>> {
     // In turns nobody counts devices and pressure for one trial, and rests look like waits.
-    let in_turns = trial.spec.conditions.turn_s.is_some();
+    let in_turns = trial.spec.conditions.time_slice_s.is_some();
     if in_turns || measurement.elapsed_s < SHORTEST_S || measurement.workers.is_empty() {
         return None;
     }
-    let harness_per_s = trial.ceilings.as_ref().map_or(0.0, |one| one.harness_per_s);
+    let harness_per_s = trial
+        .hardware_limits
+        .as_ref()
+        .map_or(0.0, |one| one.harness_per_s);
     let workers = measurement.workers.len() as f64;
     let cores = allowed_processors(measurement).unwrap_or(cores);
     // It runs elsewhere: what it uses is not seen, and waits for its answers are.
@@ -59,8 +62,8 @@ pub fn trial_bottleneck<'a>(
         trial: &trial.spec.id,
         verdict,
         share,
-        turns_io_bound_s: super::turns_io_bound(&stretches),
-        stretches,
+        io_bound_from_s: super::turns_io_bound(&stretches),
+        intervals: stretches,
     })
 }
 
@@ -117,7 +120,7 @@ mod tests {
         let measurement = record.measurement.as_mut().unwrap();
         for second in &mut measurement.timeline {
             match named {
-                "noisy_neighbours" => second.neighbours = None,
+                "noisy_neighbors" => second.neighbors = None,
                 "write_back" | "random_read" | "log_flush" => second.io_wait_share = Some(0.0),
                 "single_writer_lock" => second.voluntary_context_switches = 0,
                 _ => {

@@ -18,7 +18,7 @@ impl Evidence {
     /// What [`super::judge`] went by for this verdict; all that was seen where no rule fitted.
     fn told(&self, verdict: Bottleneck) -> Vec<String> {
         match verdict {
-            Bottleneck::NoisyNeighbours => [self.neighbours(), self.lacking()].concat(),
+            Bottleneck::NoisyNeighbors => [self.neighbors(), self.lacking()].concat(),
             Bottleneck::Harness => {
                 let harness = format!("harness {} of it", per_cent(self.harness_share));
                 vec![self.cpu(), harness]
@@ -36,7 +36,7 @@ impl Evidence {
                 vec![self.switches()],
                 self.waiting(),
                 self.device(),
-                self.neighbours(),
+                self.neighbors(),
             ]
             .concat(),
         }
@@ -87,7 +87,7 @@ impl Evidence {
         told
     }
 
-    fn neighbours(&self) -> Vec<String> {
+    fn neighbors(&self) -> Vec<String> {
         vec![
             format!("others {}", per_cent(self.others_share)),
             format!("steal {}", per_cent(self.steal_share)),
@@ -151,7 +151,7 @@ mod tests {
             "3 to 8 s: CPU in the engine (worker CPU 91 %, kernel 12 % of it, kernel threads 4 %)"
         );
         assert_eq!(
-            told(Bottleneck::NoisyNeighbours),
+            told(Bottleneck::NoisyNeighbors),
             "3 to 8 s: noisy neighbors (others 23 %, steal 1 %, waiting for a CPU 31 %)"
         );
         assert_eq!(

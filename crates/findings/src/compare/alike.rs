@@ -23,7 +23,7 @@ const PROBES: [Probe; 3] = [
     Probe {
         name: "flushes/s, each alone",
         does: "its storage flushed",
-        of: |all| Some(all.flush?.alone_per_s),
+        of: |all| Some(all.flush?.separate_per_s),
     },
     Probe {
         name: "dependent reads of memory/s",
@@ -69,16 +69,21 @@ impl Limit {
 /// The hardware limits that both sides measured with as many committers of as many bytes.
 pub(super) fn limits(first: &[TrialRecord], second: &[TrialRecord]) -> Vec<Limit> {
     let circumstances = |trials: &[TrialRecord]| -> BTreeSet<(u32, u64)> {
-        let ceilings = trials.iter().filter_map(|trial| trial.ceilings.as_ref());
-        ceilings
+        let hardware_limits = trials
+            .iter()
+            .filter_map(|trial| trial.hardware_limits.as_ref());
+        hardware_limits
             .map(|all| (all.committers, all.commit_bytes))
             .collect()
     };
     let both = circumstances(first);
     let both: Vec<_> = both.intersection(&circumstances(second)).copied().collect();
     let of = |trials: &[TrialRecord], probe: &Probe| {
-        let ceilings = trials.iter().filter_map(|trial| trial.ceilings.as_ref());
-        let alike = ceilings.filter(|all| both.contains(&(all.committers, all.commit_bytes)));
+        let hardware_limits = trials
+            .iter()
+            .filter_map(|trial| trial.hardware_limits.as_ref());
+        let alike =
+            hardware_limits.filter(|all| both.contains(&(all.committers, all.commit_bytes)));
         median(alike.filter_map(probe.of)).filter(|per_s| *per_s > 0.0)
     };
     let probed = PROBES.iter().filter_map(|probe| {

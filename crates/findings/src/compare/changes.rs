@@ -117,7 +117,7 @@ pub fn between_runs(first: &Side, second: &Side) -> Vec<Change> {
             &other.operating_system,
         ),
         change("kernel", &one.kernel, &other.kernel),
-        change("virtualisation", &one.virtualisation, &other.virtualisation),
+        change("virtualization", &one.virtualization, &other.virtualization),
         change("governor", governor(one), governor(other)),
         change("clock", &one.clock, &other.clock),
         change("file system", options(one), options(other)),

@@ -180,7 +180,7 @@ pub struct CellResult {
     /// What differs of engine, version, knobs and circumstances.
     pub changes: Vec<Change>,
     /// Medians of other figures, without a verdict.
-    pub besides: Vec<SideFigure>,
+    pub other_figures: Vec<SideFigure>,
 }
 
 impl SideComparison {
@@ -502,7 +502,7 @@ fn result(
         second_broken,
         same_library: alike::same_library(first, second),
         changes: changes::between_cells(first, second),
-        besides: besides(first, second),
+        other_figures: other_figures(first, second),
     };
     result.comparison.paired = paired;
     result.comparison = result.comparison_among(comparisons);
@@ -562,7 +562,7 @@ fn pairs(
     (both.len() >= 3).then(|| both.into_iter().unzip())
 }
 
-fn besides(first: &SideCell<'_>, second: &SideCell<'_>) -> Vec<SideFigure> {
+fn other_figures(first: &SideCell<'_>, second: &SideCell<'_>) -> Vec<SideFigure> {
     type Figure = (
         &'static str,
         &'static str,

@@ -29,7 +29,7 @@ pub struct History {
     /// One per contender, workload, settings, level, workers and conditions, in a fixed order.
     pub series: Vec<Series>,
     /// Runs that tell nothing, and why.
-    pub left_out: Vec<String>,
+    pub skipped: Vec<String>,
 }
 
 /// One contender over many runs.
@@ -158,21 +158,21 @@ fn is_bundle(path: &Path) -> bool {
 /// as is a run without a trial that counts, and the others are shown.
 #[must_use]
 pub fn history(runs: Vec<Result<Run, String>>, selector: &Selector) -> History {
-    let (sides, mut left_out) = sides(runs, selector);
+    let (sides, mut skipped) = sides(runs, selector);
     let mut series: BTreeMap<String, (Series, Vec<&Side>)> = BTreeMap::new();
     for side in &sides {
         let label = &side.label;
-        left_out.extend(side.report.damaged.iter().map(|damaged| {
+        skipped.extend(side.report.damaged.iter().map(|damaged| {
             let (line, why) = (damaged.line, &damaged.message);
             format!("{label}: line {line} of trials.jsonl unreadable, skipped: {why}")
         }));
-        left_out.extend(
+        skipped.extend(
             integrity::disagreeing(&side.report.trials)
                 .map(|(id, why)| format!("{label}: {id} is skipped: {why}")),
         );
         let cells = history_cells(side);
         if cells.is_empty() {
-            left_out.push(format!("{label}: it has no valid trial"));
+            skipped.push(format!("{label}: it has no valid trial"));
         }
         for cell in cells {
             let (series, of) = series.entry(cell.key).or_insert((cell.series, Vec::new()));
@@ -190,16 +190,16 @@ pub fn history(runs: Vec<Result<Run, String>>, selector: &Selector) -> History {
     });
     History {
         series: judged.collect(),
-        left_out,
+        skipped,
     }
 }
 
 /// The runs of which some trial fits, in the order of time, and why the others are left out.
 fn sides(runs: Vec<Result<Run, String>>, selector: &Selector) -> (Vec<Side>, Vec<String>) {
-    let (mut reports, mut left_out) = (Vec::<Run>::new(), Vec::new());
+    let (mut reports, mut skipped) = (Vec::<Run>::new(), Vec::new());
     for run in runs {
         match run {
-            Err(why) => left_out.push(why),
+            Err(why) => skipped.push(why),
             // A bundle may be beside its run.
             Ok(run) => match reports
                 .iter_mut()
@@ -214,7 +214,7 @@ fn sides(runs: Vec<Result<Run, String>>, selector: &Selector) -> (Vec<Side>, Vec
                         }
                         false => (&*known, run),
                     };
-                    left_out.push(format!(
+                    skipped.push(format!(
                         "{}: the same run as {}",
                         other.shown_as.display(),
                         kept.shown_as.display()
@@ -230,10 +230,10 @@ fn sides(runs: Vec<Result<Run, String>>, selector: &Selector) -> (Vec<Side>, Vec
         let label = report.shown_as.display().to_string();
         match Side::new(&label, report, selector.clone()) {
             Ok(side) => sides.push(side),
-            Err(error) => left_out.push(error.to_string()),
+            Err(error) => skipped.push(error.to_string()),
         }
     }
-    (sides, left_out)
+    (sides, skipped)
 }
 
 /// Finds steps and outliers of a series, of so many that are read together. `changes` are those

@@ -301,9 +301,9 @@ fn cell(
         .get(place)
         .and_then(|one| one.ours.as_deref());
     match ours {
-        Some("gives_up") => {
+        Some("cost") => {
             let cell = group.trials.first().map(|trial| trial.spec.cell);
-            let told = cell.and_then(|cell| trials.steps.gives_up(cell));
+            let told = cell.and_then(|cell| trials.steps.cost(cell));
             told.map_or(Cell::Missing, Cell::Text)
         }
         Some(figure) => yielded(&group.trials, figure),

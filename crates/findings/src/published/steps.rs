@@ -13,7 +13,7 @@ pub(super) struct Steps(BTreeMap<u32, Step>);
 
 struct Step {
     changed: String,
-    gives_up: Option<String>,
+    cost: Option<String>,
 }
 
 impl Steps {
@@ -33,11 +33,11 @@ impl Steps {
             let step = match ground {
                 None => Step {
                     changed: FIRST.to_owned(),
-                    gives_up: None,
+                    cost: None,
                 },
                 Some(before) => Step {
                     changed: named(spec, &changes(before, spec).join(", ")),
-                    gives_up: given_up(before.durability, spec.durability),
+                    cost: given_up(before.durability, spec.durability),
                 },
             };
             steps.insert(cell, step);
@@ -51,15 +51,15 @@ impl Steps {
     }
 
     /// What a cell gives up over the one before it, as far as the levels of durability tell.
-    pub(super) fn gives_up(&self, cell: u32) -> Option<String> {
-        self.0.get(&cell)?.gives_up.clone()
+    pub(super) fn cost(&self, cell: u32) -> Option<String> {
+        self.0.get(&cell)?.cost.clone()
     }
 }
 
 /// Whether a step stands on the base alone.
 pub(super) fn is_one_at_a_time(spec: &TrialSpec) -> bool {
     let step = spec.step.as_ref();
-    step.is_some_and(|step| step.ledger == AblationKind::OneAtATime)
+    step.is_some_and(|step| step.ablation == AblationKind::OneAtATime)
 }
 
 /// What a step changed, after its name in the plan where it has one.

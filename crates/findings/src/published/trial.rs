@@ -132,7 +132,7 @@ fn number(trial: &TrialRecord, figure: &str) -> Option<f64> {
         None if figure == "elapsed_s" => Some(measured.elapsed_s),
         // Only a level that waits for its flush can be held by one.
         None if figure == "flushes_alone_per_s" && trial.spec.durability == Durability::Sync => {
-            Some(trial.ceilings.as_ref()?.flush?.alone_per_s)
+            Some(trial.hardware_limits.as_ref()?.flush?.separate_per_s)
         }
         None if figure == "per_minute" => transactions_per_minute(measured),
         _ => None,

@@ -71,7 +71,7 @@ pub fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     quantile(values, 0.5)
 }
 
-/// The quantile at `part` (0 to 1) of the finite ones of `values`, linear between neighbours
+/// The quantile at `part` (0 to 1) of the finite ones of `values`, linear between neighbors
 /// (type 7 of Hyndman and Fan, the default of R and NumPy).
 pub fn quantile(values: impl IntoIterator<Item = f64>, part: f64) -> Option<f64> {
     quantile_of_sorted(&sorted(values), part)

@@ -40,8 +40,8 @@ pub struct ConditionLists {
     pub image_bytes: Option<u64>,
     /// As [`super::Conditions::crash_and_recover`]; the same for all trials.
     pub crash_and_recover: bool,
-    /// As [`super::Conditions::turn_s`]; the same for all trials.
-    pub turn_s: Option<f64>,
+    /// As [`super::Conditions::time_slice_s`]; the same for all trials.
+    pub time_slice_s: Option<f64>,
 }
 
 impl ConditionLists {

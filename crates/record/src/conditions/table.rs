@@ -3,7 +3,7 @@
 //! row.
 
 use super::lists::{parse_cpus, parse_memory, parse_numa, parse_rate};
-use super::{Arrival, ConditionLists, Conditions, Rate, parse_seconds, parse_turn};
+use super::{Arrival, ConditionLists, Conditions, Rate, parse_seconds, parse_time_slice};
 use crate::filesystem::{self, FileSystem, parse_image};
 use crate::list;
 use crate::value::{format_bytes, parse_bytes};
@@ -313,8 +313,8 @@ conditions! {
         trial crash_and_recover = ConditionLists::as_given, as ToString::to_string;
     /// Run the contenders of a repeat side by side, in slices of this length, as in 10ms, so that
     /// other programs disturb all of them alike; 0 for none (see docs/METHOD.md) [default: 0]
-    "time_slice" or "turns" "TIME" One: turn_s = parse_turn,
-        trial turn_s = ConditionLists::as_given, as seconds_or_none;
+    "time_slice" or "turns" "TIME" One: time_slice_s = parse_time_slice,
+        trial time_slice_s = ConditionLists::as_given, as seconds_or_none;
 }
 
 /// Reads a duration; 0 stands for none.

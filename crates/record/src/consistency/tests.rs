@@ -69,7 +69,7 @@ fn honest() -> (TrialRecord, Vec<LoggedHistogram>) {
         log_file_system: None,
         engine: None,
         conformance: None,
-        ceilings: None,
+        hardware_limits: None,
         load: None,
         measurement: Some(measured),
         verification: None,

@@ -163,8 +163,8 @@ fn a_manifest_of_a_newer_format_is_refused() {
         matches!(
             error,
             Error::NewerFormat {
-                found: 2,
-                known: 1,
+                found: 3,
+                known: 2,
                 ..
             }
         ),
@@ -176,7 +176,7 @@ fn a_manifest_of_a_newer_format_is_refused() {
 #[test]
 fn a_line_of_a_newer_format_is_refused_whether_or_not_it_could_be_read() {
     for bytes in [
-        "{\"format\": 2, \"anything\": 1}\n".to_owned(),
+        "{\"format\": 3, \"anything\": 1}\n".to_owned(),
         newer_but_readable(),
     ] {
         let (_results, folder) = new_folder();
@@ -184,7 +184,7 @@ fn a_line_of_a_newer_format_is_refused_whether_or_not_it_could_be_read() {
         append_bytes(&folder, bytes.as_bytes());
         let error = folder.trials().unwrap_err();
         assert!(
-            matches!(error, Error::NewerFormat { found: 2, .. }),
+            matches!(error, Error::NewerFormat { found: 3, .. }),
             "{error}"
         );
     }
@@ -262,7 +262,7 @@ fn a_run_has_not_ended_until_it_says_so_and_may_say_so_again() {
     let (_results, folder) = new_folder();
     assert_eq!(folder.end().unwrap(), None);
     let stopped = trueput_record::folder::RunEnd {
-        enough: None,
+        stop_reason: None,
         complete: false,
         ..end()
     };

@@ -15,7 +15,7 @@ const FREE_MAPS: [&str; 6] = [
     "counters",
     "results",
     "headlines",
-    "gives_up",
+    "costs",
 ];
 
 fn collect_fields(value: &Value, fields: &mut BTreeSet<String>) {

@@ -221,7 +221,7 @@ fn a_column_of_ours_is_a_dimension_or_a_figure_that_is_known() {
             "gain_percent",
             "flushes_alone_per_s",
             "speed_percent",
-            "gives_up",
+            "cost",
         ];
         let begins = ["settings.", "knobs.gtm.", "results."];
         let ends = [".per_s", ".count"];

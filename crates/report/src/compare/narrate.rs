@@ -62,11 +62,11 @@ pub(super) fn document_with(compared: &SideComparison, with_knobs: bool) -> Vec<
         blocks.push(Block::Text(APART.to_owned()));
     }
     blocks.push(Block::Table(results(compared)));
-    let besides = besides(compared);
-    if !besides.rows.is_empty() {
+    let other_figures = other_figures(compared);
+    if !other_figures.rows.is_empty() {
         let text = "Other figures (medians, not tested):";
         blocks.push(Block::Text(text.to_owned()));
-        blocks.push(Block::Table(besides));
+        blocks.push(Block::Table(other_figures));
     }
     let noise = noise(compared);
     if !noise.is_empty() {
@@ -399,13 +399,13 @@ fn could_have_shown(comparison: &Comparison) -> String {
     }
 }
 
-fn besides(compared: &SideComparison) -> Table {
+fn other_figures(compared: &SideComparison) -> Table {
     let figure = |beside: &SideFigure, value: f64| match beside.unit {
         "bytes" => bytes(value),
         _ => nanoseconds(value),
     };
     let rows = compared.results.iter().flat_map(|result| {
-        result.besides.iter().map(move |beside| {
+        result.other_figures.iter().map(move |beside| {
             vec![
                 both(result),
                 result.durability.name().to_owned(),

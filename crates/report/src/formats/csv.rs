@@ -115,7 +115,7 @@ fn about_the_trial() -> Vec<Column> {
         column("worker_kind", |trial| trial.spec.worker_kind.to_string()),
         column("seed", |trial| trial.spec.seed.to_string()),
         column("note", |trial| trial.spec.note.clone().unwrap_or_default()),
-        of_step("step_ledger", |step| step.ledger.to_string()),
+        of_step("step_ablation", |step| step.ablation.to_string()),
         of_step("step_base", |step| step.base.to_string()),
         of_step("step_index", |step| step.index.to_string()),
         of_step("step_name", |step| step.name.clone()),
@@ -237,9 +237,9 @@ fn machine() -> Vec<Column> {
             m.pressure.as_ref().map(of)
         })
     };
-    let neighbours = |title: &str, of: fn(&OtherPrograms) -> f64| {
-        optional(&format!("neighbours_{title}"), move |m| {
-            m.neighbours.as_ref().map(of)
+    let neighbors = |title: &str, of: fn(&OtherPrograms) -> f64| {
+        optional(&format!("neighbors_{title}"), move |m| {
+            m.neighbors.as_ref().map(of)
         })
     };
     let memory = |title: &str, of: fn(&MemoryUse) -> Option<u64>| {
@@ -267,8 +267,8 @@ fn machine() -> Vec<Column> {
         pressure("memory_full_s", |it| it.memory_full_s),
         pressure("io_some_s", |it| it.io_some_s),
         pressure("io_full_s", |it| it.io_full_s),
-        neighbours("cpu_s", |it| it.cpu_s),
-        neighbours("steal_s", |it| it.steal_s),
+        neighbors("cpu_s", |it| it.cpu_s),
+        neighbors("steal_s", |it| it.steal_s),
         memory("limit_bytes", |it| Some(it.limit_bytes)),
         memory("peak_bytes", |it| it.peak_bytes),
         memory("limit_hits", |it| it.limit_hits),

@@ -185,11 +185,11 @@ fn notes(row: &Row) -> Option<String> {
         State::Measured if row.index == 0 => None,
         State::Measured => {
             let changes = row.changes.join(", ");
-            let gives_up = match row.gives_up.is_empty() {
+            let costs = match row.costs.is_empty() {
                 true => "none stated by the driver".to_owned(),
-                false => row.gives_up.join("; "),
+                false => row.costs.join("; "),
             };
-            Some(format!("{name}: {changes}. Cost: {gives_up}"))
+            Some(format!("{name}: {changes}. Cost: {costs}"))
         }
     }
 }

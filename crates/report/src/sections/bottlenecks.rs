@@ -40,7 +40,7 @@ fn shares(findings: &Findings<'_>) -> Vec<Chart> {
             continue;
         };
         let mut spans: BTreeMap<usize, f64> = BTreeMap::new();
-        for stretch in &held.stretches {
+        for stretch in &held.intervals {
             let color = stretch.bottleneck as usize;
             words.insert(color, stretch.bottleneck.words());
             *spans.entry(color).or_default() += stretch.to_s - stretch.from_s;
@@ -93,13 +93,13 @@ fn lines(measured: &[(&TrialRecord, &Measurement)], names: &TrialNames, cores: f
             held.verdict.words(),
             per_cent(held.share)
         );
-        if let Some(at_s) = held.turns_io_bound_s {
+        if let Some(at_s) = held.io_bound_from_s {
             line += &format!("; it changes from CPU-bound to I/O-bound at {at_s:.0} s");
         }
-        let told = longest(&held.stretches);
+        let told = longest(&held.intervals);
         let evidence: Vec<_> = told.iter().map(ToString::to_string).collect();
         line += &format!(". {}", evidence.join("; "));
-        let more = held.stretches.len() - told.len();
+        let more = held.intervals.len() - told.len();
         if more > 0 {
             line += &format!("; and {}", counted(more as u64, "shorter interval"));
         }

@@ -11,7 +11,7 @@ pub(crate) struct SkippedTrials;
 
 impl Section for SkippedTrials {
     fn parts(&self, findings: &Findings<'_>) -> Vec<Part> {
-        let skipped = &findings.run.manifest.left_out;
+        let skipped = &findings.run.manifest.skipped;
         let list = (!skipped.is_empty()).then(|| Block::List(skipped.clone()));
         let blocks = list.into_iter().collect();
         Part::unless_empty("Skipped", blocks).into_iter().collect()
@@ -70,7 +70,7 @@ fn more_repeats(answer: &Answer) -> Vec<Block> {
 
 /// Why a run that was to go on until it knew enough stopped.
 fn enough(report: &Run) -> Option<Block> {
-    let enough = report.end.as_ref()?.enough?;
+    let enough = report.end.as_ref()?.stop_reason?;
     let repeats = report.trials.iter().map(|trial| trial.spec.repeat).max()?;
     let times = if repeats == 1 { "time" } else { "times" };
     Some(Block::Text(format!(

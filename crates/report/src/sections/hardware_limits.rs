@@ -31,14 +31,14 @@ const CEILINGS: &str = "Hardware limits, measured in this run without an engine,
 pub(crate) fn blocks(measured: &[(&TrialRecord, &Measurement)], names: &TrialNames) -> Vec<Block> {
     let (mut rows, mut exceeded) = (Vec::new(), Vec::new());
     for (trial, measurement) in measured {
-        let Some(ceilings) = &trial.ceilings else {
+        let Some(hardware_limits) = &trial.hardware_limits else {
             continue;
         };
-        let row = Row::new(trial, measurement, ceilings);
+        let row = Row::new(trial, measurement, hardware_limits);
         let name = names.trial(trial);
-        let why = row.why_exceeded(measurement, ceilings).into_iter();
+        let why = row.why_exceeded(measurement, hardware_limits).into_iter();
         exceeded.extend(why.map(|why| format!("{name}: {why}.")));
-        rows.push(row.cells(name, trial, ceilings));
+        rows.push(row.cells(name, trial, hardware_limits));
     }
     if rows.is_empty() {
         return Vec::new();
@@ -81,7 +81,11 @@ struct Row {
 }
 
 impl Row {
-    fn new(trial: &TrialRecord, measurement: &Measurement, ceilings: &HardwareLimits) -> Self {
+    fn new(
+        trial: &TrialRecord,
+        measurement: &Measurement,
+        hardware_limits: &HardwareLimits,
+    ) -> Self {
         // The workload that needs no engine counts its commits as its operation.
         let of_operation = || measurement.operation("commit").map(|commits| commits.count);
         let commits = measurement.commits.or_else(of_operation);
@@ -94,22 +98,30 @@ impl Row {
         let reads_per_s = reads.filter(|per_s| *per_s > 0.0);
         // An engine that keeps nothing reads nothing: memory is no limit of it.
         let from_memory = reads_per_s.filter(|_| trial.spec.engine != "null");
-        let flush = ceilings.flush;
+        let flush = hardware_limits.flush;
         let share = |per_s: Option<f64>, of: Option<f64>| share_of(per_s?, of?);
         Self {
             commits_per_s,
             reads_per_s,
-            of_alone: share(durable, flush.map(|flush| flush.alone_per_s)),
+            of_alone: share(durable, flush.map(|flush| flush.separate_per_s)),
             of_grouped: share(durable, flush.map(|flush| flush.grouped_per_s)),
-            of_memory: share(from_memory, Some(ceilings.memory.dependent_reads_per_s)),
+            of_memory: share(
+                from_memory,
+                Some(hardware_limits.memory.dependent_reads_per_s),
+            ),
         }
     }
 
-    fn cells(&self, name: String, trial: &TrialRecord, ceilings: &HardwareLimits) -> Vec<String> {
+    fn cells(
+        &self,
+        name: String,
+        trial: &TrialRecord,
+        hardware_limits: &HardwareLimits,
+    ) -> Vec<String> {
         let dash = || "–".to_owned();
         let share = |share: Option<f64>| share.map_or_else(dash, per_cent);
         let rate = |per_s: Option<f64>| per_s.map_or_else(dash, number);
-        let flush = ceilings.flush;
+        let flush = hardware_limits.flush;
         vec![
             name,
             trial.spec.durability.name().to_owned(),
@@ -119,17 +131,21 @@ impl Row {
             share(self.of_grouped),
             rate(self.reads_per_s),
             share(self.of_memory),
-            rate(flush.map(|flush| flush.alone_per_s)),
+            rate(flush.map(|flush| flush.separate_per_s)),
             rate(flush.map(|flush| flush.grouped_per_s)),
-            rate(Some(ceilings.memory.dependent_reads_per_s)),
+            rate(Some(hardware_limits.memory.dependent_reads_per_s)),
         ]
     }
 
     /// Why a share is above 100 %, as far as the record tells; a clause for each that is.
-    fn why_exceeded(&self, measurement: &Measurement, ceilings: &HardwareLimits) -> Vec<String> {
+    fn why_exceeded(
+        &self,
+        measurement: &Measurement,
+        hardware_limits: &HardwareLimits,
+    ) -> Vec<String> {
         let over = |share: Option<f64>| share.filter(|share| *share > 1.0);
         let mut why = Vec::new();
-        let flush = ceilings.flush.as_ref();
+        let flush = hardware_limits.flush.as_ref();
         // Who exceeds grouped flushes exceeds flushes alone by the same cause.
         if let (Some(share), Some(flush)) = (over(self.of_grouped), flush) {
             let cause = grouped_cause(measurement, flush);
@@ -139,7 +155,7 @@ impl Row {
             why.push(format!("{} of single flushes; {cause}", per_cent(share)));
         }
         if let Some(share) = over(self.of_memory) {
-            let cause = memory_cause(measurement, ceilings);
+            let cause = memory_cause(measurement, hardware_limits);
             why.push(format!("{} of memory; {cause}", per_cent(share)));
         }
         why
@@ -184,10 +200,10 @@ fn alone_cause(measurement: &Measurement) -> String {
     }
 }
 
-fn memory_cause(measurement: &Measurement, ceilings: &HardwareLimits) -> String {
+fn memory_cause(measurement: &Measurement, hardware_limits: &HardwareLimits) -> String {
     let (database, region) = (
         measurement.database.allocated_bytes,
-        ceilings.memory.region_bytes,
+        hardware_limits.memory.region_bytes,
     );
     match database < region {
         true => format!(
@@ -239,9 +255,9 @@ mod tests {
             },
             ..Measurement::default()
         });
-        trial.ceilings = Some(HardwareLimits {
+        trial.hardware_limits = Some(HardwareLimits {
             flush: Some(FlushLimit {
-                alone_per_s: 500.0,
+                separate_per_s: 500.0,
                 grouped_per_s: 1_000.0,
                 grouped_flushes_per_s: 500.0,
             }),

@@ -111,7 +111,7 @@ pub(crate) fn host_lines(report: &Run) -> Vec<String> {
         known(&host.cpu_model),
         host.cores,
         bytes(host.memory_bytes as f64),
-        virtualisation(host)
+        virtualization(host)
     );
     if let Some(governor) = &host.governor {
         processor += &format!("; governor {governor}");
@@ -141,8 +141,8 @@ fn known(fact: &str) -> &str {
     if fact.is_empty() { "unknown" } else { fact }
 }
 
-fn virtualisation(host: &HostFacts) -> String {
-    match host.virtualisation.as_str() {
+fn virtualization(host: &HostFacts) -> String {
+    match host.virtualization.as_str() {
         "" => "virtualization unknown".to_owned(),
         "none" => "no virtualization detected".to_owned(),
         other => format!("virtualized ({other})"),

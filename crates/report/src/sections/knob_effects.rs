@@ -56,7 +56,7 @@ pub(crate) struct KnobEffect {
     /// Empty where it was not.
     pub besides: String,
     /// What turning it away from its default gives up, in the driver's words; may be empty.
-    pub gives_up: String,
+    pub cost: String,
 }
 
 /// Two cells of a ranking that differ in one knob alone, the base first.
@@ -191,7 +191,7 @@ fn effect(
     let over = |figure: fn(&Cell) -> f64| figure(cell) / figure(base);
     let given_up = report
         .manifest
-        .gives_up
+        .costs
         .get(&format!("{}.{knob}", cell.engine));
     let of_medians = over(|cell| cell.figures.headline_per_s.median);
     Some(KnobEffect {
@@ -203,7 +203,7 @@ fn effect(
         rate_ratio: rate.ratio.map_or(of_medians, |ratio| ratio.estimate),
         memory_ratio: over(|cell| cell.figures.peak_pss_bytes),
         database_ratio: over(|cell| cell.figures.database_allocated_bytes),
-        gives_up: given_up.cloned().unwrap_or_default(),
+        cost: given_up.cloned().unwrap_or_default(),
         knob: knob.clone(),
         besides,
     })
@@ -243,9 +243,9 @@ pub(crate) fn blocks(effects: &[KnobEffect]) -> Vec<Block> {
             effect.rate.verdict.words().to_owned(),
             times(effect.memory_ratio),
             times(effect.database_ratio),
-            match effect.gives_up.is_empty() {
+            match effect.cost.is_empty() {
                 true => "none stated by the driver".to_owned(),
-                false => effect.gives_up.clone(),
+                false => effect.cost.clone(),
             },
         ];
         if several {

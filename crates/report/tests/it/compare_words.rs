@@ -158,12 +158,12 @@ fn a_disturbed_run_and_a_limit_that_moved_stand_beside_the_verdict() {
             let flushes = [1_000.0, second][run];
             let measured = serde_json::json!({
                 "committers": 4, "commit_bytes": 100, "harness_per_s": 1e6, "elapsed_s": 1.0,
-                "flush": {"alone_per_s": flushes, "grouped_per_s": 1e3,
+                "flush": {"separate_per_s": flushes, "grouped_per_s": 1e3,
                           "grouped_flushes_per_s": 1e3},
                 "memory": {"region_bytes": 1, "copied_bytes_per_s": 1.0,
                            "dependent_reads_per_s": 1.0},
             });
-            trial.ceilings = Some(serde_json::from_value(measured).unwrap());
+            trial.hardware_limits = Some(serde_json::from_value(measured).unwrap());
         })
     };
     let mut moved = flushing(120.0);

@@ -12,7 +12,7 @@ fn beside(others: f64, steal: f64, kernel: Option<f64>, cpus: &str) -> TrialReco
     let mut trial = valid(spec(0, "lmdb", Durability::Sync, 1), 2_000.0);
     let measured = trial.measurement.as_mut().unwrap();
     let elapsed_s = measured.elapsed_s;
-    measured.neighbours = Some(OtherPrograms {
+    measured.neighbors = Some(OtherPrograms {
         cpu_s: others * elapsed_s,
         kernel_s: kernel,
         steal_s: steal * elapsed_s,

@@ -291,7 +291,7 @@ fn json_gives_back_every_trial_and_the_rankings() {
     );
     assert_eq!(document["threen1"][0]["largest_number"], 1_570_824_736_u64);
     assert_eq!(document["damaged"].as_array().unwrap().len(), 0);
-    assert!(document["scaling"].is_array() && document["held"].is_array());
+    assert!(document["scaling"].is_array() && document["bottlenecks"].is_array());
 }
 
 #[test]

@@ -57,7 +57,13 @@ fn of_a_trial_that_alternates_two_stretches_are_told_and_json_has_all() {
     assert_eq!(said.matches(" s: ").count(), 2, "{said}");
     let json = alternating.render(Format::Json, Style::default());
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
-    assert_eq!(json["held"][0]["stretches"].as_array().unwrap().len(), 20);
+    assert_eq!(
+        json["bottlenecks"][0]["intervals"]
+            .as_array()
+            .unwrap()
+            .len(),
+        20
+    );
 }
 
 #[test]

@@ -143,7 +143,7 @@ fn of_two_copies_of_a_run_the_one_with_more_trials_is_taken() {
     copy.trials.clear();
     let (history, _) = told(&[copy, night(0, 1.0)]);
     assert_eq!(history.series[0].points.len(), 1);
-    assert_eq!(history.left_out, ["copy: the same run as night-0"]);
+    assert_eq!(history.skipped, ["copy: the same run as night-0"]);
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn a_run_without_a_trial_that_counts_and_one_that_comes_twice_are_named() {
     let (history, _) = told(&[night(0, 1.0), useless, bundle]);
     assert_eq!(history.series[0].points.len(), 1);
     assert_eq!(
-        history.left_out,
+        history.skipped,
         [
             "night-0.tar.gz: the same run as night-0",
             "night-1: it has no valid trial"

@@ -17,7 +17,7 @@ fn trials(index: u32, name: &str, durability: Durability, per_s: f64) -> Vec<Tri
     let trial = |repeat: usize| {
         let mut spec = spec(index, "lmdb", durability, repeat as u32 + 1);
         spec.step = Some(AblationStep {
-            ledger: AblationKind::Cumulative,
+            ablation: AblationKind::Cumulative,
             base: 0,
             index,
             name: name.to_owned(),
@@ -62,7 +62,7 @@ fn run() -> Run {
     all.extend(trials(2, "larger map", Durability::Buffered, 4_000.0));
     let mut report = report(all);
     let said = ("lmdb.map_size".to_owned(), "address space".to_owned());
-    report.manifest.gives_up.extend([said]);
+    report.manifest.costs.extend([said]);
     report
 }
 
@@ -100,7 +100,7 @@ fn seven_steps(kind: AblationKind) -> Run {
         all.extend(trials(index, name, Durability::Sync, rate));
     }
     for trial in &mut all {
-        trial.spec.step.as_mut().unwrap().ledger = kind;
+        trial.spec.step.as_mut().unwrap().ablation = kind;
     }
     report(all)
 }
@@ -138,20 +138,17 @@ fn a_step_after_one_that_does_not_count_is_held_against_the_last_that_does() {
     assert_eq!(after.over_before, after.over_base);
     assert!(after.over_before.is_some());
     // What it changes is told over the step that the plan stands it on.
-    assert_eq!(after.gives_up, ["map_size 2147483648: address space"]);
+    assert_eq!(after.costs, ["map_size 2147483648: address space"]);
 }
 
 #[test]
 fn what_a_step_gives_up_is_stated_from_the_level_and_from_the_knob() {
     let ledger = only(&run());
-    let [buffered] = ledger.rows[1].gives_up.as_slice() else {
-        panic!("{:?}", ledger.rows[1].gives_up);
+    let [buffered] = ledger.rows[1].costs.as_slice() else {
+        panic!("{:?}", ledger.rows[1].costs);
     };
     assert!(buffered.starts_with("durability buffered instead of sync: after killed processes"));
-    assert_eq!(
-        ledger.rows[2].gives_up,
-        ["map_size 2147483648: address space"]
-    );
+    assert_eq!(ledger.rows[2].costs, ["map_size 2147483648: address space"]);
     assert_eq!(ledger.rows[1].changes, ["durability sync to buffered"]);
 }
 
@@ -177,8 +174,11 @@ fn the_section_shows_gain_recovery_and_what_is_missing_in_every_format() {
     assert!(markdown.contains("| 1. buffered logging |"), "{markdown}");
     let json: serde_json::Value =
         serde_json::from_str(&report.render(Format::Json, Style::default())).unwrap();
-    assert_eq!(json["ledger"][0]["rows"][1]["figures"]["recovery_s"], 1.25);
-    let ratio = &json["ledger"][0]["rows"][1]["figures"]["cache_hit_ratio"];
+    assert_eq!(
+        json["ablations"][0]["rows"][1]["figures"]["recovery_s"],
+        1.25
+    );
+    let ratio = &json["ablations"][0]["rows"][1]["figures"]["cache_hit_ratio"];
     assert_eq!(*ratio, 0.999_72);
     let csv = report.render(Format::Csv, Style::default());
     let header = csv.lines().next().unwrap();
@@ -215,7 +215,7 @@ fn a_step_that_was_not_measured_says_why() {
     }
     let why = "it changes nothing, so it is not measured again";
     let line = format!("lmdb: step 'larger map': {why}");
-    report.manifest.left_out.push(line);
+    report.manifest.skipped.push(line);
     let ledger = only(&report);
     assert_eq!(
         ledger.rows[2].state,

@@ -28,9 +28,9 @@ fn trial(cell: u32, engine: &str, repeat: u32) -> TrialRecord {
     let map_size = Setting::Integer(1 << (30 + cell));
     spec.knobs.insert("map_size".to_owned(), map_size);
     let mut trial = valid(spec, 1_234_567.0 + f64::from(10_000 * cell + repeat));
-    trial.ceilings = Some(HardwareLimits {
+    trial.hardware_limits = Some(HardwareLimits {
         flush: Some(FlushLimit {
-            alone_per_s: 12_345.0,
+            separate_per_s: 12_345.0,
             grouped_per_s: 123_456.0,
             grouped_flushes_per_s: 1_234.0,
         }),

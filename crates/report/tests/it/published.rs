@@ -433,12 +433,12 @@ fn the_log_flush_example_stands_beside_flushes_in_place_alone() {
 }
 
 /// What this machine flushes without an engine: each flush alone.
-fn with_ceiling(mut record: TrialRecord, alone_per_s: f64) -> TrialRecord {
+fn with_ceiling(mut record: TrialRecord, separate_per_s: f64) -> TrialRecord {
     let flush = FlushLimit {
-        alone_per_s,
+        separate_per_s,
         ..FlushLimit::default()
     };
-    record.ceilings = Some(HardwareLimits {
+    record.hardware_limits = Some(HardwareLimits {
         flush: Some(flush),
         ..HardwareLimits::default()
     });
@@ -518,7 +518,7 @@ fn a_step_of_a_ledger_bears_its_name_and_gains_over_what_it_stands_on() {
         let trials = (0..3).map(|index: u32| {
             let mut record = trial(index, "sqlite", &[("workload", "tpcc")], 60.0);
             record.spec.step = Some(AblationStep {
-                ledger: kind,
+                ablation: kind,
                 base: 0,
                 index,
                 name: format!("step {index}"),

@@ -84,7 +84,7 @@ fn how_trials_ended_adds_up_to_the_plan() {
     );
     let mut spared = of_six(&all[..5]);
     spared.end = Some(RunEnd {
-        enough: Some(SufficiencyReason::Budget),
+        stop_reason: Some(SufficiencyReason::Budget),
         ..end()
     });
     counted(

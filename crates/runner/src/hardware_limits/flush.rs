@@ -19,7 +19,7 @@ pub(super) fn measure(
     record_bytes: usize,
 ) -> std::io::Result<FlushLimit> {
     let record = vec![0x5A; record_bytes];
-    let alone_per_s = rate(
+    let separate_per_s = rate(
         threads,
         |thread| log(&folder.join(format!("log-{thread}"))),
         |log, stop| {
@@ -48,7 +48,7 @@ pub(super) fn measure(
     )?;
     let flushes = shared.flushes.load(Relaxed) as f64;
     Ok(FlushLimit {
-        alone_per_s,
+        separate_per_s,
         grouped_per_s,
         grouped_flushes_per_s: flushes / began.elapsed().as_secs_f64(),
     })

@@ -23,7 +23,7 @@ const SPAN: Duration = Duration::from_millis(250);
 const MOST_THREADS: u32 = 256;
 
 /// The name of the temporary folder in the trial's.
-const FOLDER: &str = ".ceilings";
+const FOLDER: &str = ".hardware_limits";
 
 /// Where and for what the limits are measured.
 #[derive(Debug, Clone, Copy)]
@@ -58,7 +58,7 @@ pub(crate) fn measure(site: &MeasurementSite<'_>) -> std::io::Result<HardwareLim
         let scratch = ScratchFolder::make(site.data)?;
         blocks = blocks::measure(&scratch.0, threads).ok();
     }
-    let ceilings = HardwareLimits {
+    let hardware_limits = HardwareLimits {
         committers: threads,
         commit_bytes: record_bytes as u64,
         flush,
@@ -69,7 +69,7 @@ pub(crate) fn measure(site: &MeasurementSite<'_>) -> std::io::Result<HardwareLim
     };
     Ok(HardwareLimits {
         elapsed_s: began.elapsed().as_secs_f64(),
-        ..ceilings
+        ..hardware_limits
     })
 }
 
@@ -150,21 +150,26 @@ mod tests {
     #[test]
     fn every_ceiling_is_measured_and_nothing_is_left_behind() {
         let folder = tempfile::tempdir().unwrap();
-        let ceilings = measure(&site(folder.path())).unwrap();
-        let flush = ceilings.flush.unwrap();
+        let hardware_limits = measure(&site(folder.path())).unwrap();
+        let flush = hardware_limits.flush.unwrap();
         assert!(
-            flush.alone_per_s > 0.0 && flush.grouped_per_s > 0.0,
+            flush.separate_per_s > 0.0 && flush.grouped_per_s > 0.0,
             "{flush:?}"
         );
         assert!(
             flush.grouped_flushes_per_s <= flush.grouped_per_s * 1.01,
             "{flush:?}"
         );
-        let blocks = ceilings.blocks.unwrap();
+        let blocks = hardware_limits.blocks.unwrap();
         assert!(blocks.random_reads_per_s > 0.0 && blocks.random_writes_per_s > 0.0);
-        assert!(ceilings.memory.dependent_reads_per_s > 0.0);
-        assert!(ceilings.memory.copied_bytes_per_s > 0.0 && ceilings.harness_per_s > 0.0);
-        assert_eq!((ceilings.committers, ceilings.commit_bytes), (2, 100));
+        assert!(hardware_limits.memory.dependent_reads_per_s > 0.0);
+        assert!(
+            hardware_limits.memory.copied_bytes_per_s > 0.0 && hardware_limits.harness_per_s > 0.0
+        );
+        assert_eq!(
+            (hardware_limits.committers, hardware_limits.commit_bytes),
+            (2, 100)
+        );
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
@@ -188,9 +193,12 @@ mod tests {
             memory_bytes: Some(16 << 20),
             ..site(Path::new("/proc/self"))
         };
-        let ceilings = measure(&nothing).unwrap();
-        assert_eq!((ceilings.flush, ceilings.blocks), (None, None));
-        assert!(ceilings.harness_per_s > 0.0);
-        assert_eq!(ceilings.memory.region_bytes, 4 << 20);
+        let hardware_limits = measure(&nothing).unwrap();
+        assert_eq!(
+            (hardware_limits.flush, hardware_limits.blocks),
+            (None, None)
+        );
+        assert!(hardware_limits.harness_per_s > 0.0);
+        assert_eq!(hardware_limits.memory.region_bytes, 4 << 20);
     }
 }

@@ -116,7 +116,7 @@ impl Expansion<'_> {
     /// Checks that time slices have at least two contenders, and workers that live until the last
     /// slice.
     pub(super) fn check_time_slices(&self, cells: &[TrialSpec]) -> Result<(), Error> {
-        if self.plan.conditions.turn_s.is_none() {
+        if self.plan.conditions.time_slice_s.is_none() {
             return Ok(());
         }
         let message = if self.plan.conditions.crash_and_recover {

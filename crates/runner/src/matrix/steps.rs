@@ -107,7 +107,7 @@ impl Expansion<'_> {
         TrialSpec {
             cell: u32::try_from(cell).unwrap_or(u32::MAX),
             step: Some(AblationStep {
-                ledger: self.plan.ledger,
+                ablation: self.plan.ledger,
                 base,
                 index,
                 name: name.to_owned(),

@@ -9,7 +9,7 @@ pub(super) fn clear_unpaired(cells: &mut [TrialSpec]) {
     let keys: Vec<_> = cells.iter().map(derive_group_key).collect();
     for (cell, key) in cells.iter_mut().zip(&keys) {
         if keys.iter().filter(|other| *other == key).count() == 1 {
-            cell.conditions.turn_s = None;
+            cell.conditions.time_slice_s = None;
         }
     }
 }

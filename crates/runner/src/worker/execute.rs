@@ -113,7 +113,7 @@ pub(super) fn execute(
     if conditions.crash_and_recover {
         wait_to_be_killed();
     }
-    if conditions.turn_s.is_some() {
+    if conditions.time_slice_s.is_some() {
         // To close a database may be work, and now it is another contender's turn.
         control.leave.wait();
     }
@@ -201,7 +201,7 @@ impl WorkerContext<'_> {
         let session = self.database.session();
         let mut session = session.map_err(|error| format!("opening a session: {error}"))?;
         let mut meter = self.meter(kinds, index, counters);
-        if self.assignment.spec.conditions.turn_s.is_some() {
+        if self.assignment.spec.conditions.time_slice_s.is_some() {
             meter = meter.with_pause_callback(|| {
                 // The main thread listens until this worker has ended.
                 let _ = messages.send(WorkerMessage::Paused);

@@ -89,9 +89,9 @@ fn every_second_says_what_was_used_and_what_others_did() {
             .database_allocated_bytes
             .is_some_and(|bytes| bytes > 0)
     );
-    assert!(first.neighbours.is_some() && first.runnable_tasks.is_some());
-    let total = measured.neighbours.unwrap();
-    let seconds = measured.timeline.iter().filter_map(|it| it.neighbours);
+    assert!(first.neighbors.is_some() && first.runnable_tasks.is_some());
+    let total = measured.neighbors.unwrap();
+    let seconds = measured.timeline.iter().filter_map(|it| it.neighbors);
     let summed: f64 = seconds.map(|it| it.cpu_s).sum();
     assert!((summed - total.cpu_s).abs() < 0.1, "{summed} {total:?}");
 }

@@ -75,7 +75,7 @@ fn an_engine_that_flushes_at_each_commit_is_valid() {
 fn in_turns_each_answers_for_its_own_flushes() {
     let mut pair = [at_sync("liar", 1, 0.5), at_sync("keeper", 1, 0.5)];
     for trial in &mut pair {
-        trial.conditions.turn_s = Some(0.01);
+        trial.conditions.time_slice_s = Some(0.01);
     }
     let records = Bench::new().records(pair.into());
     if is_counted(&evidence(&records[0])) {

@@ -43,7 +43,7 @@ fn run_until(
     bench.run(&made, |_| {});
     let end = made.folder.end().unwrap().unwrap();
     assert!(end.complete, "spared trials are not missing");
-    (made.records().len(), end.enough)
+    (made.records().len(), end.stop_reason)
 }
 
 fn repeats_end_between_rounds_when_every_interval_is_narrow() {

@@ -104,7 +104,7 @@ impl Bench {
             keep_unfinished: false,
             resume_databases: false,
             disk_factor: trueput_runner::disk_space::DISK_FACTOR,
-            ceilings: false,
+            hardware_limits: false,
             stop: Arc::new(AtomicBool::new(false)),
         };
         Self {

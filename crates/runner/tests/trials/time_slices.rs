@@ -24,7 +24,7 @@ claims![
 fn pair(duration_s: f64) -> Vec<TrialSpec> {
     let mut first = with(spec("a", "endless"), "pause_ms", 1);
     first.conditions.duration_s = Some(duration_s);
-    first.conditions.turn_s = Some(0.01);
+    first.conditions.time_slice_s = Some(0.01);
     let mut second = on("null", first.clone());
     second.id = "b".to_owned();
     vec![first, second]
@@ -57,7 +57,7 @@ fn those_who_rest_count_no_time() {
             // a part of each turn.
             assert!(measurement.elapsed_s >= 0.6, "{}", measurement.elapsed_s);
             // What the machine's counters say is everybody's.
-            assert!(measurement.device.is_none() && measurement.neighbours.is_none());
+            assert!(measurement.device.is_none() && measurement.neighbors.is_none());
             own_s += measurement.elapsed_s;
         }
         assert!(own_s <= passed_s, "{own_s} s of {passed_s} s");
@@ -66,7 +66,7 @@ fn those_who_rest_count_no_time() {
 
 fn work_that_ends_by_its_count_is_done_in_turns_too() {
     let mut first = with(spec("a", "store"), "pause_ms", 2);
-    first.conditions.turn_s = Some(0.005);
+    first.conditions.time_slice_s = Some(0.005);
     let mut second = on("null", first.clone());
     second.id = "b".to_owned();
     let records = Bench::new().records(vec![first, second]);

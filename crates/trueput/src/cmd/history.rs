@@ -62,7 +62,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         &selector,
     );
     if history.series.is_empty() {
-        let why = history.left_out.join("; ");
+        let why = history.skipped.join("; ");
         return Err(Failure::usage(format!(
             "these runs have no valid trial: {why}"
         )));

@@ -96,7 +96,7 @@ pub fn described(knobs: &[Parameter]) -> serde_json::Value {
             "range": knob.kind.range(),
             "unit": knob.unit,
             "summary": knob.summary,
-            "gives_up": knob.cost,
+            "cost": knob.cost,
         })
     };
     knobs.iter().map(describe).collect()

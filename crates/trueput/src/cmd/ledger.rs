@@ -89,7 +89,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     let report = Run::load(folder.path())?;
     match arguments.json {
         true => {
-            let document = serde_json::json!({ "ledger": ablations(&report) });
+            let document = serde_json::json!({ "ablations": ablations(&report) });
             output::json_lines(&document.to_string())?;
         }
         false => {

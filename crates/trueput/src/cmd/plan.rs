@@ -170,7 +170,7 @@ fn check(arguments: &CheckArguments, registry: &Registry) -> Result<(), Failure>
         });
         return output::json(&json!({
             "trials": matrix.trials,
-            "left_out": matrix.left_out,
+            "skipped": matrix.left_out,
             "not_opened": matrix.not_opened,
             "disk": disk,
             "time": {

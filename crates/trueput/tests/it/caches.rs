@@ -185,11 +185,11 @@ fn conformance_that_was_passed_is_remembered_and_checked_again_on_demand() {
     let conformance = |trial: &TrialRecord| trial.conformance.clone().unwrap();
     let (first, told) = run_with_cache(&bench, &[]);
     let first = conformance(&first);
-    assert!(!first.remembered && first.checks > 20, "{first:?}");
+    assert!(!first.cached && first.checks > 20, "{first:?}");
     assert!(told.contains("conformance checks passed"), "{told}");
     let (second, told) = run_with_cache(&bench, &[]);
     let second = conformance(&second);
-    assert!(second.remembered, "{told}");
+    assert!(second.cached, "{told}");
     assert_eq!(
         (&second.passed_at, second.checks),
         (&first.passed_at, first.checks)
@@ -202,12 +202,9 @@ fn conformance_that_was_passed_is_remembered_and_checked_again_on_demand() {
     );
     let (again, told) = run_with_cache(&bench, &["--check-again"]);
     let again = conformance(&again);
-    assert!(
-        !again.remembered && again.passed_at > first.passed_at,
-        "{told}"
-    );
+    assert!(!again.cached && again.passed_at > first.passed_at, "{told}");
     let (other, _) = run_with_cache(&bench, &["--knob", "lmdb.writemap=on"]);
-    assert!(!conformance(&other).remembered, "another knob");
+    assert!(!conformance(&other).cached, "another knob");
     let clean = |arguments: &[&str]| {
         let mut command = bench.command(arguments);
         command.env("XDG_CACHE_HOME", bench.path().join("cache"));
@@ -219,7 +216,7 @@ fn conformance_that_was_passed_is_remembered_and_checked_again_on_demand() {
         "{told}"
     );
     assert!(clean(&["clean", "--yes"]).contains("removed 2 remembered conformance results"));
-    assert!(!conformance(&run_with_cache(&bench, &[]).0).remembered);
+    assert!(!conformance(&run_with_cache(&bench, &[]).0).cached);
 }
 
 /// The value of a knob in every trial of a plan, and what the plan leaves out.

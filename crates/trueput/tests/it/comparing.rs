@@ -432,7 +432,7 @@ fn a_budget_ends_a_run_that_would_repeat_for_long() {
     assert!(stderr(&output).contains("repeats ended: the budget of time is spent"));
     let end = bench.run_folder().end().unwrap().unwrap();
     assert_eq!(
-        end.enough,
+        end.stop_reason,
         Some(trueput_record::folder::SufficiencyReason::Budget)
     );
     assert!((1..1000).contains(&bench.trials().len()));

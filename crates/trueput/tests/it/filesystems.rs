@@ -53,7 +53,7 @@ fn a_trial_runs_on_each_file_system_that_is_to_be_had() {
     let manifest = trueput_record::RunFolder::open(bench.run_folder().path())
         .unwrap()
         .1;
-    assert_eq!(records.len() + manifest.left_out.len(), 6);
+    assert_eq!(records.len() + manifest.skipped.len(), 6);
     for record in &records {
         assert_answers(record, 1, 50);
         let asked = record
@@ -175,7 +175,7 @@ fn the_log_lies_on_a_file_system_of_its_own_where_the_engine_can_place_it() {
     let (folder, manifest) = trueput_record::RunFolder::open(bench.run_folder().path()).unwrap();
     let without = "lmdb has no knob log_directory";
     assert!(
-        manifest.left_out.iter().any(|why| why.contains(without)),
+        manifest.skipped.iter().any(|why| why.contains(without)),
         "{}",
         stderr(&output)
     );
@@ -195,7 +195,7 @@ fn the_log_lies_on_a_file_system_of_its_own_where_the_engine_can_place_it() {
         let measurement = record.measurement.unwrap();
         assert!(measurement.device.is_some() && measurement.log_flushes().is_none());
         assert!(
-            record.ceilings.unwrap().flush.is_some(),
+            record.hardware_limits.unwrap().flush.is_some(),
             "{}",
             record.spec.id
         );

@@ -484,9 +484,9 @@ fn a_list_of_a_million_short_elements_is_refused_before_it_fills_the_memory() {
     copy(&run, &place.path().join("input"));
     let manifest = place.path().join("input/run.json");
     let text = std::fs::read_to_string(&manifest).unwrap();
-    let left_out = "\"left_out\": [";
-    let empty = format!("{left_out}{}\"\"", "\"\",".repeat(10_000_000));
-    let made = text.replacen(&format!("{left_out}]"), &format!("{empty}]"), 1);
+    let skipped = "\"skipped\": [";
+    let empty = format!("{skipped}{}\"\"", "\"\",".repeat(10_000_000));
+    let made = text.replacen(&format!("{skipped}]"), &format!("{empty}]"), 1);
     assert!(made.len() > text.len());
     std::fs::write(&manifest, made).unwrap();
     refused(place.path(), "run.json");

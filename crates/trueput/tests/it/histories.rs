@@ -38,7 +38,7 @@ fn a_run_that_cannot_be_read_is_named_and_the_others_are_shown() {
     assert_eq!(runs.len(), 2, "{runs:?}");
     assert!(runs[0].ends_with("-whole"), "{runs:?}");
     assert_eq!(runs[1], "copies/packed.tar.gz");
-    let left_out: Vec<&str> = document["left_out"]
+    let left_out: Vec<&str> = document["skipped"]
         .as_array()
         .unwrap()
         .iter()

@@ -177,7 +177,7 @@ fn lists_fit_80_columns_in_a_pipe_and_lose_nothing() {
     let json: serde_json::Value =
         serde_json::from_str(&told(&["knobs", "rocksdb", "--json"])).unwrap();
     for knob in json.as_array().unwrap() {
-        for field in ["name", "range", "unit", "summary", "gives_up"] {
+        for field in ["name", "range", "unit", "summary", "cost"] {
             let said = flat(knob[field].as_str().unwrap().to_owned());
             assert!(knobs.contains(&said), "{said}: {knobs}");
         }

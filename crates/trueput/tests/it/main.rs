@@ -28,3 +28,4 @@ mod support;
 mod tidy;
 mod time_slices;
 mod trouble;
+mod version_1;

@@ -95,7 +95,7 @@ fn what_a_knob_gives_up_is_recorded_where_trials_differ_by_it() {
     let bench = Bench::new();
     bench.run(&RUN);
     let (_, manifest) = trueput_record::RunFolder::open(bench.run_folder().path()).unwrap();
-    let known: Vec<_> = manifest.gives_up.keys().collect();
+    let known: Vec<_> = manifest.costs.keys().collect();
     assert_eq!(
         known,
         ["lmdb.map_size"],

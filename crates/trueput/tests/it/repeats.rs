@@ -64,7 +64,7 @@ fn repeats_end_when_every_interval_is_narrow_and_the_report_says_so() {
     let (trials, end) = state(Path::new(&run));
     assert_eq!(trials.len(), ENDED as usize, "{told}");
     assert_eq!(
-        (end.enough, end.complete),
+        (end.stop_reason, end.complete),
         (Some(SufficiencyReason::Narrow), true)
     );
     assert!(told.contains(&format!("repeats ended: {NARROW}")), "{told}");
@@ -92,7 +92,7 @@ fn repeats_go_on_while_an_interval_is_wide_and_a_wider_one_may_be_asked_for() {
     let told = stderr(&bench.run(&["run", "--resume", &run]));
     let (trials, end) = state(Path::new(&run));
     assert_eq!(
-        (trials.len(), end.enough),
+        (trials.len(), end.stop_reason),
         (PLANNED as usize, None),
         "{told}"
     );
@@ -105,7 +105,7 @@ fn repeats_go_on_while_an_interval_is_wide_and_a_wider_one_may_be_asked_for() {
     let run = cut_short(&bench, scattered);
     let told = stderr(&bench.run(&["run", "--resume", &run, "--until", "60%"]));
     let (trials, end) = state(Path::new(&run));
-    let ended = (trials.len(), end.enough);
+    let ended = (trials.len(), end.stop_reason);
     assert_eq!(
         ended,
         (ENDED as usize, Some(SufficiencyReason::Narrow)),
@@ -135,7 +135,7 @@ fn repeats_end_when_the_budget_is_spent_but_each_cell_is_run_once() {
         .collect();
     assert_eq!(run, ["lmdb", "sqlite"]);
     assert_eq!(
-        (end.enough, end.complete),
+        (end.stop_reason, end.complete),
         (Some(SufficiencyReason::Budget), true)
     );
     let (_, manifest) = RunFolder::open(folder.path()).unwrap();
@@ -188,10 +188,14 @@ fn a_run_ends_by_itself_where_its_trials_count_and_a_debug_builds_never_do() {
     let output = run(&bench, "null", "none", &rule);
     let (trials, end) = state(bench.run_folder().path());
     if cfg!(debug_assertions) {
-        assert_eq!((trials.len(), end.enough), (12, None), "{output:?}");
+        assert_eq!((trials.len(), end.stop_reason), (12, None), "{output:?}");
         assert!(stderr(&output).contains("fewer than 3 valid repeats"));
     } else {
-        assert_eq!(end.enough, Some(SufficiencyReason::Narrow), "{output:?}");
+        assert_eq!(
+            end.stop_reason,
+            Some(SufficiencyReason::Narrow),
+            "{output:?}"
+        );
         assert!((3..12).contains(&trials.len()), "{}", trials.len());
     }
 }

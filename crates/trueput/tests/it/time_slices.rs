@@ -13,7 +13,7 @@ fn every_engine_present_shares_time_slices_and_finds_the_same_answers() {
     assert_eq!(output.status.code(), Some(ALL_WELL), "{}", stderr(&output));
     let trials = bench.trials();
     for record in trials.iter().filter(|trial| trial.spec.engine != "null") {
-        assert_eq!(record.spec.conditions.turn_s, Some(0.005));
+        assert_eq!(record.spec.conditions.time_slice_s, Some(0.005));
         assert_answers(record, 1, 300);
     }
     let names: Vec<&str> = trials.iter().map(|t| t.spec.engine.as_str()).collect();

@@ -50,7 +50,7 @@ pub fn spec() -> TrialSpec {
         conditions: conditions(),
         note: Some("a shorter range".to_owned()),
         step: Some(AblationStep {
-            ledger: AblationKind::OneAtATime,
+            ablation: AblationKind::OneAtATime,
             base: 5,
             index: 1,
             name: "smaller map".to_owned(),
@@ -74,7 +74,7 @@ fn conditions() -> Conditions {
         file_system: "ext4:mount=noatime;size=1GiB".parse().ok(),
         log_file_system: "xfs:journal=external".parse().ok(),
         crash_and_recover: true,
-        turn_s: Some(0.01),
+        time_slice_s: Some(0.01),
     }
 }
 
@@ -97,10 +97,10 @@ pub fn manifest() -> RunManifest {
         started_at: "2026-11-21T20:45:00.123456Z".to_owned(),
         host: host(),
         trials: vec![spec()],
-        left_out: vec!["redb does not support durability 'process'".to_owned()],
+        skipped: vec!["redb does not support durability 'process'".to_owned()],
         changed_settings: Default::default(),
         headlines: [("threen1".to_owned(), "update".to_owned())].into(),
-        gives_up: [("lmdb.map_size".to_owned(), "address space".to_owned())].into(),
+        costs: [("lmdb.map_size".to_owned(), "address space".to_owned())].into(),
         work: Some("/fast/work".into()),
         until: Some(trueput_record::folder::PrecisionTarget {
             half_width: Some(0.02),
@@ -125,7 +125,7 @@ fn host() -> HostFacts {
         }],
         operating_system: "Debian 12".to_owned(),
         kernel: "6.18.0".to_owned(),
-        virtualisation: "kvm".to_owned(),
+        virtualization: "kvm".to_owned(),
         governor: Some("performance".to_owned()),
         clock: "time-stamp counter (tsc)".to_owned(),
         file_system: FileSystemFacts {
@@ -182,9 +182,9 @@ pub fn record() -> TrialRecord {
         conformance: Some(Conformance {
             passed_at: "2026-11-21T20:44:00Z".to_owned(),
             checks: 32,
-            remembered: true,
+            cached: true,
         }),
-        ceilings: Some(ceilings()),
+        hardware_limits: Some(hardware_limits()),
         load: Some(load()),
         measurement: Some(measurement()),
         verification: Some(Verification {
@@ -196,12 +196,12 @@ pub fn record() -> TrialRecord {
     }
 }
 
-fn ceilings() -> HardwareLimits {
+fn hardware_limits() -> HardwareLimits {
     HardwareLimits {
         committers: 4,
         commit_bytes: 32,
         flush: Some(FlushLimit {
-            alone_per_s: 2_000.0,
+            separate_per_s: 2_000.0,
             grouped_per_s: 7_000.0,
             grouped_flushes_per_s: 2_500.0,
         }),
@@ -301,7 +301,7 @@ fn measurement() -> Measurement {
         log_device: Some(device()),
         flush_evidence: Some(flush_evidence()),
         pressure: Some(pressure()),
-        neighbours: Some(neighbours()),
+        neighbors: Some(neighbors()),
         memory: Some(MemoryUse {
             limit_bytes: 1 << 30,
             peak_bytes: Some(1 << 29),
@@ -378,7 +378,7 @@ fn pressure() -> Pressure {
     }
 }
 
-fn neighbours() -> OtherPrograms {
+fn neighbors() -> OtherPrograms {
     OtherPrograms {
         cpu_s: 0.75,
         kernel_s: Some(0.25),
@@ -409,7 +409,7 @@ fn second() -> TimelineSecond {
         device: Some(device()),
         log_device: Some(device()),
         pressure: Some(pressure()),
-        neighbours: Some(neighbours()),
+        neighbors: Some(neighbors()),
         io_wait_share: Some(0.5),
         run_delay_s: Some(0.125),
         runnable_tasks: Some(3),
@@ -439,7 +439,8 @@ fn resources() -> Resources {
 /// How the run ended.
 pub fn end() -> RunEnd {
     RunEnd {
-        enough: Some(trueput_record::folder::SufficiencyReason::Budget),
+        format: FORMAT_VERSION,
+        stop_reason: Some(trueput_record::folder::SufficiencyReason::Budget),
         ended_at: "2026-11-21T20:47:00Z".to_owned(),
         complete: true,
         load_at_end: [2.0, 1.5, 1.0],

@@ -124,7 +124,7 @@ pub(crate) fn machine(report: &Run) -> Vec<Block> {
         ("memory", bytes(host.memory_bytes as f64)),
         ("operating system", host.operating_system.clone()),
         ("kernel", host.kernel.clone()),
-        ("virtualisation", host.virtualisation.clone()),
+        ("virtualization", host.virtualization.clone()),
         (
             "frequency governor",
             host.governor.clone().unwrap_or_default(),

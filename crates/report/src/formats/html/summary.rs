@@ -34,7 +34,7 @@ pub(crate) fn blocks(
 fn counts(report: &Run) -> String {
     let tally = report.tally();
     let damaged = report.damaged.len();
-    let enough = report.end.as_ref().and_then(|end| end.enough);
+    let enough = report.end.as_ref().and_then(|end| end.stop_reason);
     let lost = damaged.min(tally.absent);
     let (missing, spared) = match enough {
         Some(_) => (lost, tally.absent - lost),

@@ -91,7 +91,7 @@ pub(crate) fn stretches(chosen: &[Representative<'_>], cores: f64) -> Option<Cha
         let Some(held) = bottleneck::trial_bottleneck(one.trial, one.measurement, cores) else {
             continue;
         };
-        let rows = held.stretches.iter().map(|stretch| {
+        let rows = held.intervals.iter().map(|stretch| {
             let (text, color) = (stretch.bottleneck.words(), stretch.bottleneck as usize);
             let known = words.iter().position(|other| other.text == text);
             let index = known.unwrap_or_else(|| {

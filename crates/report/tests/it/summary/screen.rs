@@ -178,7 +178,7 @@ fn a_path_is_whole_however_long_it_is_and_however_much_failed() {
         run.trials
             .push(failed(dead, &format!("{reason} {}", "why ".repeat(60))));
     }
-    run.manifest.left_out = vec!["skipped ".repeat(50)];
+    run.manifest.skipped = vec!["skipped ".repeat(50)];
     let path = format!("/{}/report.html", "long/".repeat(300));
     for (width, lines) in [(40, 20), (80, 20), (80, 40), (200, 40)] {
         let layout = Layout {
@@ -400,7 +400,7 @@ fn what_can_be_changed_is_told_first_of_what_was_skipped() {
     let mut report = report(noisy(0, "lmdb", Durability::Sync, 1_000.0));
     report
         .manifest
-        .left_out
+        .skipped
         .push("xfs needs mkfs.xfs".to_owned());
     let text = flat(&Answer::of(&report).render(Layout::default(), &[]));
     assert!(

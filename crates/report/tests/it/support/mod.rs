@@ -113,7 +113,7 @@ pub fn valid(spec: TrialSpec, updates_per_s: f64) -> TrialRecord {
         file_system: None,
         log_file_system: None,
         conformance: None,
-        ceilings: None,
+        hardware_limits: None,
         load: None,
         measurement: Some(measurement),
         verification: Some(Verification::from_checks(
@@ -174,7 +174,7 @@ pub fn failed(spec: TrialSpec, reason: &str) -> TrialRecord {
         outcome,
         file_system: None,
         log_file_system: None,
-        ceilings: None,
+        hardware_limits: None,
         load: None,
         measurement: None,
         verification: None,
@@ -227,7 +227,7 @@ pub fn host() -> HostFacts {
         numa_nodes: Vec::new(),
         operating_system: "Debian 12".to_owned(),
         kernel: "Linux 6.18.0".to_owned(),
-        virtualisation: "kvm".to_owned(),
+        virtualization: "kvm".to_owned(),
         governor: None,
         clock: "tsc".to_owned(),
         file_system: FileSystemFacts {
@@ -259,9 +259,9 @@ pub fn manifest(trials: &[TrialRecord]) -> RunManifest {
         started_at: "2026-11-21T20:44:59Z".to_owned(),
         host: host(),
         trials: trials.iter().map(|trial| trial.spec.clone()).collect(),
-        left_out: vec!["redb does not support durability 'process'".to_owned()],
+        skipped: vec!["redb does not support durability 'process'".to_owned()],
         headlines: [("threen1".to_owned(), "update".to_owned())].into(),
-        gives_up: Default::default(),
+        costs: Default::default(),
         changed_settings: Default::default(),
         work: None,
         until: None,
@@ -287,7 +287,8 @@ pub fn report(trials: Vec<TrialRecord>) -> Run {
 pub fn end() -> RunEnd {
     let ended_at = "2026-11-21T20:47:00Z".to_owned();
     RunEnd {
-        enough: None,
+        format: FORMAT_VERSION,
+        stop_reason: None,
         ended_at,
         complete: true,
         load_at_end: [2.0, 1.5, 1.0],

@@ -91,7 +91,7 @@ pub fn hundreds() -> Run {
     }
     let mut report = report(trials);
     let words = "memory that the page cache would have".to_owned();
-    report.manifest.gives_up = BTreeMap::from([("rocksdb.cache_size".to_owned(), words)]);
+    report.manifest.costs = BTreeMap::from([("rocksdb.cache_size".to_owned(), words)]);
     report
 }
 

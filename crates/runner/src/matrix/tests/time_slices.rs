@@ -4,7 +4,7 @@ use super::*;
 
 fn time_sliced(engines: &[&str]) -> PlanFile {
     let mut plan = plan(engines);
-    plan.conditions.turn_s = Some(0.01);
+    plan.conditions.time_slice_s = Some(0.01);
     plan
 }
 
@@ -34,7 +34,10 @@ fn one_without_a_rival_runs_by_itself() {
     let mut plan = time_sliced(&["null", "shared", "single"]);
     plan.durability = vec![Sync];
     let trials = expanded(&plan).trials;
-    let slices: Vec<_> = trials.iter().map(|spec| spec.conditions.turn_s).collect();
+    let slices: Vec<_> = trials
+        .iter()
+        .map(|spec| spec.conditions.time_slice_s)
+        .collect();
     assert_eq!(slices, [None, Some(0.01), Some(0.01)]);
 }
 

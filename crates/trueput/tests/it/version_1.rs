@@ -1,0 +1,148 @@
+//! Files of format version 1 are still read, and report the figures that they reported then.
+//!
+//! `fixtures/version-1` holds what a program of version 1 made: a run folder, a bundle, the plan of
+//! the first, and what that program said to them.
+
+use crate::support::{Bench, stderr, stdout};
+use serde_json::Value;
+use std::path::Path;
+use trueput_record::folder::SufficiencyReason;
+
+/// What version 1 called keys of JSON and columns of CSV, and what they are called now.
+const RENAMES: [(&str, &str); 6] = [
+    ("left_out", "skipped"),
+    ("neighbours_cpu_s", "neighbors_cpu_s"),
+    ("neighbours_steal_s", "neighbors_steal_s"),
+    ("step_ledger", "step_ablation"),
+    ("turns", "time_slice"),
+    ("besides", "other_figures"),
+];
+
+fn new_name(old: &str) -> &str {
+    let found = RENAMES.iter().find(|(before, _)| *before == old);
+    found.map_or(old, |(_, now)| now)
+}
+
+/// A bench with the fixtures, under the names that they had.
+fn bench() -> Bench {
+    let bench = Bench::new();
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/version-1");
+    copy(&fixtures, bench.path());
+    bench
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap().flatten() {
+        let target = to.join(entry.file_name());
+        match entry.path().is_dir() {
+            true => copy(&entry.path(), &target),
+            false => drop(std::fs::copy(entry.path(), target).unwrap()),
+        }
+    }
+}
+
+fn told(bench: &Bench, arguments: &[&str]) -> String {
+    let output = bench.run(arguments);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    stdout(&output)
+}
+
+fn then(bench: &Bench, file: &str) -> String {
+    std::fs::read_to_string(bench.path().join(file)).unwrap()
+}
+
+/// A document of version 1 with the names of now.
+fn renamed(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let fields = fields.into_iter();
+            fields
+                .map(|(name, field)| (new_name(&name).to_owned(), renamed(field)))
+                .collect()
+        }
+        Value::Array(items) => items.into_iter().map(renamed).collect(),
+        other => other,
+    }
+}
+
+#[test]
+fn a_run_folder_and_a_bundle_report_the_same_figures() {
+    let bench = bench();
+    for (run, file) in [("turns", "turns.csv"), ("steps.tar.gz", "steps.csv")] {
+        let then = then(&bench, file);
+        let (header, rows) = then.split_once('\n').unwrap();
+        let header: Vec<_> = header.split(',').map(new_name).collect();
+        let expected = format!("{}\n{rows}", header.join(","));
+        assert_eq!(told(&bench, &["report", run, "--format", "csv"]), expected);
+    }
+}
+
+#[test]
+fn runs_compare_and_make_a_history_as_they_did() {
+    let bench = bench();
+    let compare = ["compare", "turns", "--contenders", "lmdb,sqlite", "--json"];
+    let history = ["history", "turns", "steps.tar.gz", "--json"];
+    for (arguments, file) in [
+        (&compare[..], "compare.json"),
+        (&history[..], "history.json"),
+    ] {
+        let then: Value = serde_json::from_str(&then(&bench, file)).unwrap();
+        let now: Value = serde_json::from_str(&told(&bench, arguments)).unwrap();
+        assert_eq!(now, renamed(then), "{file}");
+    }
+}
+
+#[test]
+fn each_renamed_field_is_read() {
+    let bench = bench();
+    let open = |name: &str| trueput_record::RunFolder::open(&bench.path().join(name)).unwrap();
+    let (folder, manifest) = open("turns");
+    assert_eq!(
+        manifest.skipped,
+        ["redb does not support durability 'process'; it supports sync, buffered"]
+    );
+    assert!(manifest.host.virtualization.contains("virtual machine"));
+    let trials = folder.trials().unwrap().trials;
+    assert_eq!(manifest.trials.len(), trials.len());
+    for trial in &trials {
+        assert_eq!(trial.spec.conditions.time_slice_s, Some(0.005));
+    }
+    told(&bench, &["bundle", "turns"]);
+    let unpack = std::process::Command::new("tar")
+        .args(["-xzf", "steps.tar.gz"])
+        .current_dir(bench.path())
+        .status();
+    assert!(unpack.unwrap().success());
+    let (folder, manifest) = open("steps");
+    assert!(manifest.costs["lmdb.map_size"].contains("address space"));
+    let reason = folder.end().unwrap().unwrap().stop_reason;
+    assert_eq!(reason, Some(SufficiencyReason::Budget));
+    for trial in folder.trials().unwrap().trials {
+        let limits = trial.hardware_limits.unwrap();
+        assert!(limits.flush.unwrap().separate_per_s > 0.0);
+        assert!(trial.conformance.unwrap().checks > 20);
+        let step = trial.spec.step.unwrap();
+        assert_eq!(step.ablation.name(), "cumulative");
+        let measurement = trial.measurement.unwrap();
+        assert!(measurement.neighbors.is_some());
+        assert!(measurement.timeline[0].neighbors.is_some());
+    }
+}
+
+#[test]
+fn a_plan_with_former_names_makes_the_same_trials() {
+    let bench = bench();
+    let checked = told(&bench, &["plan", "check", "turns.toml", "--json"]);
+    let checked: Value = serde_json::from_str(&checked).unwrap();
+    let planned: Value = serde_json::from_str(&then(&bench, "turns/run.json")).unwrap();
+    let trials = checked["trials"].as_array().unwrap();
+    assert_eq!(trials.len(), planned["trials"].as_array().unwrap().len());
+    for (now, before) in trials.iter().zip(planned["trials"].as_array().unwrap()) {
+        assert_eq!(now["id"], before["id"]);
+        assert_eq!(
+            now["conditions"]["time_slice_s"],
+            before["conditions"]["turn_s"]
+        );
+    }
+}

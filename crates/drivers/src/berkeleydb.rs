@@ -71,7 +71,7 @@ impl Engine for BerkeleyDb {
 
     library::library_selection!();
 
-    fn missing(&self) -> Option<Error> {
+    fn missing_reason(&self) -> Option<Error> {
         let library = self.origin.path().err();
         library.or_else(|| shim::BERKELEY_DB.missing())
     }

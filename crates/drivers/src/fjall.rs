@@ -16,8 +16,9 @@ use session::FjallSession;
 use std::collections::BTreeMap;
 use std::path::Path;
 use trueput_engine::{
-    Build, CacheKnob, Capabilities, Database, Durability, Engine, Error, Info, Isolation, OpenSpec,
-    Parameter, ParameterValues, Promise, Result, Session, Value, choices, parameters,
+    Build, COMPILED_IN, CacheKnob, Capabilities, Database, Durability, Engine, Error, Info,
+    Isolation, OpenSpec, Parameter, ParameterValues, Promise, Result, Session, Value, choices,
+    parameters,
 };
 
 /// The fjall driver.
@@ -124,7 +125,7 @@ impl Engine for Fjall {
             summary: "log-structured merge tree, journal, in Rust",
             license: "MIT OR Apache-2.0",
             homepage: "https://docs.rs/fjall",
-            install: "compiled in",
+            install: COMPILED_IN,
         }
     }
 

@@ -85,7 +85,7 @@ impl Engine for Gtm {
         })
     }
 
-    fn found(&self) -> Vec<PathBuf> {
+    fn library_files(&self) -> Vec<PathBuf> {
         install::found()
     }
 

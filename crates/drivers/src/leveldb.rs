@@ -124,7 +124,7 @@ impl Engine for LevelDb {
         })
     }
 
-    fn installable(&self) -> &'static [InstallableBuild] {
+    fn installable_builds(&self) -> &'static [InstallableBuild] {
         INSTALLABLE
     }
 

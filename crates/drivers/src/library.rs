@@ -171,7 +171,7 @@ pub(crate) use driver;
 /// which `library`, the driver's own, loads.
 macro_rules! library_selection {
     () => {
-        fn found(&self) -> Vec<std::path::PathBuf> {
+        fn library_files(&self) -> Vec<std::path::PathBuf> {
             self.origin.search.run()
         }
 
@@ -186,7 +186,7 @@ macro_rules! library_selection {
             Ok(Box::new(engine))
         }
 
-        fn caution(&self) -> Option<String> {
+        fn build_warning(&self) -> Option<String> {
             let is_default = self.origin.named.is_none();
             is_default.then(|| self.origin.search.caution()).flatten()
         }

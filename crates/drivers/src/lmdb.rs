@@ -14,9 +14,9 @@ use lmdb_master_sys as ffi;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use trueput_engine::{
-    Build, CacheKnob, Capabilities, Database, Durability, Engine, Error, Info, InstallableBuild,
-    Isolation, OpenSpec, Parameter, ParameterValues, Promise, Result, Session, Value, Window,
-    parameters,
+    Build, COMPILED_IN, CacheKnob, Capabilities, Database, Durability, Engine, Error, Info,
+    InstallableBuild, Isolation, OpenSpec, Parameter, ParameterValues, Promise, Result, Session,
+    Value, Window, parameters,
 };
 
 /// The system's own LMDB, which can be named; the one that is compiled in is the default.
@@ -87,7 +87,7 @@ impl Engine for Lmdb {
             summary: "B+tree, copy on write, memory-mapped; one writer, readers never wait",
             license: "OLDAP-2.8",
             homepage: "http://www.lmdb.tech/doc/",
-            install: "compiled in",
+            install: COMPILED_IN,
         }
     }
 
@@ -100,11 +100,11 @@ impl Engine for Lmdb {
         })
     }
 
-    fn installable(&self) -> &'static [InstallableBuild] {
+    fn installable_builds(&self) -> &'static [InstallableBuild] {
         INSTALLABLE
     }
 
-    fn found(&self) -> Vec<PathBuf> {
+    fn library_files(&self) -> Vec<PathBuf> {
         SEARCH.run()
     }
 

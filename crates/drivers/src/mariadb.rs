@@ -103,7 +103,7 @@ impl Engine for MariaDb {
         })
     }
 
-    fn found(&self) -> Vec<PathBuf> {
+    fn library_files(&self) -> Vec<PathBuf> {
         server::found()
     }
 

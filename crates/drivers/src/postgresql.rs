@@ -130,7 +130,7 @@ impl Engine for Postgresql {
         })
     }
 
-    fn found(&self) -> Vec<PathBuf> {
+    fn library_files(&self) -> Vec<PathBuf> {
         install::found()
     }
 

@@ -18,8 +18,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use trueput_engine::{
-    Build, CacheKnob, Capabilities, Database, Durability, Engine, Error, Info, Isolation, OpenSpec,
-    Parameter, ParameterValues, Promise, Result, Session, Value, Window, parameters,
+    Build, COMPILED_IN, CacheKnob, Capabilities, Database, Durability, Engine, Error, Info,
+    Isolation, OpenSpec, Parameter, ParameterValues, Promise, Result, Session, Value, Window,
+    parameters,
 };
 
 /// The redb driver.
@@ -60,7 +61,7 @@ impl Engine for Redb {
             summary: "B+tree, copy on write, one file, in Rust",
             license: "MIT OR Apache-2.0",
             homepage: "https://docs.rs/redb",
-            install: "compiled in",
+            install: COMPILED_IN,
         }
     }
 

@@ -21,9 +21,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use trueput_engine::event_watcher::EventProgress;
 use trueput_engine::{
-    Build, CacheCount, CacheKnob, CacheScope, Capabilities, Database, Dialect, Durability, Engine,
-    EventWatcher, Info, InstallableBuild, Isolation, OpenSpec, Parameter, ParameterValues, Promise,
-    Result, Session, Value, Window, choices, parameters,
+    Build, COMPILED_IN, CacheCount, CacheKnob, CacheScope, Capabilities, Database, Dialect,
+    Durability, Engine, EventWatcher, Info, InstallableBuild, Isolation, OpenSpec, Parameter,
+    ParameterValues, Promise, Result, Session, Value, Window, choices, parameters,
 };
 
 /// The system's own SQLite, which can be named; the one that is compiled in is the default.
@@ -135,7 +135,7 @@ impl Engine for Sqlite {
             summary: "SQL, B-tree with a write-ahead log or a rollback journal; one writer",
             license: "blessing",
             homepage: "https://sqlite.org/docs.html",
-            install: "compiled in",
+            install: COMPILED_IN,
         }
     }
 
@@ -148,11 +148,11 @@ impl Engine for Sqlite {
         })
     }
 
-    fn installable(&self) -> &'static [InstallableBuild] {
+    fn installable_builds(&self) -> &'static [InstallableBuild] {
         INSTALLABLE
     }
 
-    fn found(&self) -> Vec<PathBuf> {
+    fn library_files(&self) -> Vec<PathBuf> {
         SEARCH.run()
     }
 

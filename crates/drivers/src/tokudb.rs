@@ -75,7 +75,7 @@ impl Engine for TokuDb {
 
     library::library_selection!();
 
-    fn missing(&self) -> Option<Error> {
+    fn missing_reason(&self) -> Option<Error> {
         let library = self.origin.path().err();
         library.or_else(|| shim::TOKUDB.missing())
     }

@@ -80,13 +80,13 @@ impl Engine for WiredTiger {
         })
     }
 
-    fn installable(&self) -> &'static [InstallableBuild] {
+    fn installable_builds(&self) -> &'static [InstallableBuild] {
         INSTALLABLE
     }
 
     library::library_selection!();
 
-    fn missing(&self) -> Option<Error> {
+    fn missing_reason(&self) -> Option<Error> {
         match self.origin.path() {
             Ok(library) => shim::missing(&library),
             Err(error) => Some(error),

@@ -48,8 +48,13 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 /// A storage engine under test: what it is, what it can do, and how to open a database of it.
+///
+/// The first seven methods are required. The defaults of the others suit an engine that is compiled
+/// in and needs no server, library or SQL.
 pub trait Engine: Send + Sync {
-    /// What it is.
+    // Required.
+
+    /// Describes the engine.
     fn info(&self) -> Info;
 
     /// The build that would be used: version as the library itself reports it, and its origin.
@@ -58,21 +63,97 @@ pub trait Engine: Send + Sync {
     /// [`Error::Engine`] where a library cannot be loaded or does not say its version.
     fn build(&self) -> Result<Build>;
 
-    /// Whether it works only on what the user names behind its name, as a data source of his: then
-    /// it is never among the engines that are present by themselves.
-    fn requires_address(&self) -> bool {
-        false
+    /// What the engine can do. Each claim enables checks of the conformance suite.
+    fn capabilities(&self) -> Capabilities;
+
+    /// How it keeps a level of durability with its default knobs; `None` if it does not have the
+    /// level.
+    fn promise(&self, durability: Durability) -> Option<Promise>;
+
+    /// What its sessions' transactions never show each other with these knobs, by key and in scans;
+    /// [`isolation`] verifies it. `None` if it keeps no records, or nobody knows.
+    ///
+    /// It holds for transactions that read as well as for those that write, so it is the weaker of
+    /// both where they differ. Where a driver locks what its gets read, it may be stronger than the
+    /// engine's own level of that name.
+    fn isolation(&self, knobs: &ParameterValues) -> Option<Isolation>;
+
+    /// The knobs that a plan may set.
+    fn knobs(&self) -> &'static [Parameter];
+
+    /// Opens the database in `spec.directory`, making it if it is not there.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for a level or knob that it does not have; [`Error::Engine`] for
+    /// whatever the engine itself says.
+    fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>>;
+
+    // What depends on knobs.
+
+    /// How it keeps a level with these knobs: what [`Engine::promise`] says, unless a knob changes
+    /// the settings that the promise rests on, or takes it away.
+    ///
+    /// The default calls [`Engine::promise`]. A driver whose `promise` calls this method must
+    /// implement it.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if it does not have the level, or not with these knobs.
+    fn promise_with(&self, durability: Durability, _knobs: &ParameterValues) -> Result<Promise> {
+        let name = self.info().name;
+        self.promise(durability).ok_or_else(|| {
+            Error::Unsupported(format!("{name} does not support durability '{durability}'"))
+        })
     }
 
-    /// The builds of this engine that this program installs, where they are several: those that are
-    /// not here are listed with what installs them.
-    fn installable(&self) -> &'static [InstallableBuild] {
+    /// As [`Engine::isolation`], for statements of SQL, which lock only what they say they lock:
+    /// the same level unless the driver says otherwise.
+    fn isolation_in_sql(&self, knobs: &ParameterValues) -> Option<Isolation> {
+        self.isolation(knobs)
+    }
+
+    /// The knobs that decide how transactions are kept apart, by their names. Each has words or is
+    /// on or off; the anomaly suite tries all that they can be set to.
+    fn isolation_knobs(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// The library files of this engine that are on this machine, each to be given to
+    /// The knob that sizes its own cache, with these knobs; `--cache` sets it.
+    ///
+    /// # Errors
+    /// Why there is none, in words that follow the engine's name: `maps its file`.
+    fn cache_knob(&self, _knobs: &ParameterValues) -> std::result::Result<CacheKnob, &'static str> {
+        Err("has no knob that sizes a cache")
+    }
+
+    /// Whether write transactions that read, with these knobs, are kept apart by the engine itself.
+    /// A driver that has them take turns, because the engine has no such transactions, says so.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`]: what the engine has instead.
+    fn check_transactions(&self, _knobs: &ParameterValues) -> Result<()> {
+        Ok(())
+    }
+
+    /// Work that the driver does with these knobs, that the engine's own users may not need and
+    /// that affects its rates. A clause without a final period, to follow the engine's name and a
+    /// colon: what, why, and what it costs. Every trial's record has it, and every ranking marks
+    /// it.
+    fn workaround(&self, _knobs: &ParameterValues) -> Option<String> {
+        None
+    }
+
+    /// A fault of the engine with these knobs that can lose records or return wrong ones, and that
+    /// the driver does not work around. A clause without a final period, to follow the engine's
+    /// name and a colon. Every trial's record has it, and rankings list such a row separately.
+    fn known_defect(&self, _knobs: &ParameterValues) -> Option<String> {
+        None
+    }
+
+    // For an engine in a shared library: its builds.
+
+    /// The library files of this engine on this machine, each to be given to
     /// [`Engine::with_library`]. The default build is the first of them, unless one is compiled in.
-    fn found(&self) -> Vec<PathBuf> {
+    fn library_files(&self) -> Vec<PathBuf> {
         Vec::new()
     }
 
@@ -95,6 +176,40 @@ pub trait Engine: Send + Sync {
         Err(takes_no_library(self.info().name, &library.display()))
     }
 
+    /// Why its default build is not on this machine, by looking for its files alone; `None` if they
+    /// are there, whether or not they can be used.
+    fn missing_reason(&self) -> Option<Error> {
+        let is_there = self.info().install == COMPILED_IN || !self.library_files().is_empty();
+        // Where there is no file of it, nothing can be opened: it says what is missing.
+        (!is_there).then(|| self.build().err()).flatten()
+    }
+
+    /// A warning about its default build, in one line: that it is a lesser one, because a better
+    /// one was not found.
+    fn build_warning(&self) -> Option<String> {
+        None
+    }
+
+    /// The builds of this engine that this program installs, if they are several: those that are
+    /// not here are listed with what installs them.
+    fn installable_builds(&self) -> &'static [InstallableBuild] {
+        &[]
+    }
+
+    // For an engine that is a server, or that is reached by an address.
+
+    /// The server that a trial of this engine needs, of its own; `None` if the engine is a
+    /// library, or where the server is the user's.
+    fn service(&self) -> Option<Box<dyn Service>> {
+        None
+    }
+
+    /// Whether it works only on an address that the user gives, such as a data source: then it is
+    /// never among the engines that are present by themselves.
+    fn requires_address(&self) -> bool {
+        false
+    }
+
     /// This engine over the server or data source of an address, which is connected to when a
     /// database is opened and not before.
     ///
@@ -114,75 +229,12 @@ pub trait Engine: Send + Sync {
         self.with_address(address)
     }
 
-    /// What is to be said of its default build, in a line: that it is a lesser one, because a
-    /// better one was not found.
-    fn caution(&self) -> Option<String> {
+    // For an engine that speaks SQL, or has programs in a language of its own.
+
+    /// The SQL that its sessions speak; `None` if they speak none.
+    fn dialect(&self) -> Option<Dialect> {
         None
     }
-
-    /// Why its default build is not on this machine, told by looking for its files alone; `None`
-    /// where they are there, whether or not they can be used.
-    fn missing(&self) -> Option<Error> {
-        let is_there = self.info().install == COMPILED_IN || !self.found().is_empty();
-        // Where there is no file of it, nothing can be opened: it says what is missing.
-        (!is_there).then(|| self.build().err()).flatten()
-    }
-
-    /// What it can do.
-    fn capabilities(&self) -> Capabilities;
-
-    /// How it keeps a level of durability, or `None` if it has not that level.
-    fn promise(&self, durability: Durability) -> Option<Promise>;
-
-    /// How it keeps a level with these knobs: what [`Engine::promise`] says, unless a knob changes
-    /// the settings that the promise rests on, or takes it away.
-    ///
-    /// # Errors
-    /// [`Error::Unsupported`] if it does not have the level, or not with these knobs.
-    fn promise_with(&self, durability: Durability, _knobs: &ParameterValues) -> Result<Promise> {
-        let name = self.info().name;
-        self.promise(durability).ok_or_else(|| {
-            Error::Unsupported(format!("{name} does not support durability '{durability}'"))
-        })
-    }
-
-    /// What its sessions' transactions never show each other with these knobs, by key and in scans;
-    /// [`isolation`] verifies it. `None` if it keeps no records, or nobody knows.
-    ///
-    /// It holds for transactions that read as well as for those that write, so it is the weaker of
-    /// both where they differ. Where a driver locks what its gets read, it may be stronger than the
-    /// engine's own level of that name.
-    fn isolation(&self, knobs: &ParameterValues) -> Option<Isolation>;
-
-    /// The same for statements of SQL, which lock only what they say they lock; the level of
-    /// [`Engine::isolation`] unless the driver says otherwise.
-    fn isolation_in_sql(&self, knobs: &ParameterValues) -> Option<Isolation> {
-        self.isolation(knobs)
-    }
-
-    /// The knobs that decide how transactions are kept apart, by their names. Each has words or is
-    /// on or off; the anomaly suite tries all that they can be set to.
-    fn isolation_knobs(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    /// Its settings that a plan may turn.
-    fn knobs(&self) -> &'static [Parameter];
-
-    /// The knob that sizes its own cache, with these knobs; `--cache` sets it.
-    ///
-    /// # Errors
-    /// Why there is none, in words that follow the engine's name: `maps its file`.
-    fn cache_knob(&self, _knobs: &ParameterValues) -> std::result::Result<CacheKnob, &'static str> {
-        Err("has no knob that sizes a cache")
-    }
-
-    /// Opens the database in `spec.directory`, making it if it is not there.
-    ///
-    /// # Errors
-    /// [`Error::Unsupported`] for a level or knob that it does not have; [`Error::Engine`] for
-    /// whatever the engine itself says.
-    fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>>;
 
     /// The program in the engine's own language that does a worker's share of a workload with these
     /// settings, where a knob asks for it; `None` if the workload itself does it, in sessions.
@@ -198,36 +250,7 @@ pub trait Engine: Send + Sync {
         Ok(None)
     }
 
-    /// Whether write transactions that read, with these knobs, are kept apart by the engine itself.
-    /// A driver that has them take turns, because the engine has no such transactions, says so.
-    ///
-    /// # Errors
-    /// [`Error::Unsupported`]: what the engine has instead.
-    fn check_transactions(&self, _knobs: &ParameterValues) -> Result<()> {
-        Ok(())
-    }
-
-    /// What the driver does with these knobs that the engine's own users may not need and that
-    /// shapes its rates: what and why, and what it costs, as a clause without a full stop that can
-    /// follow the engine's name and a colon. `None` if it does nothing of the kind. Every
-    /// trial's record has it, and every ranking shows it as a mark.
-    fn workaround(&self, _knobs: &ParameterValues) -> Option<String> {
-        None
-    }
-
-    /// The fault of the engine that can lose records or make it answer wrongly with these knobs,
-    /// and that the driver does not work around: a clause without a full stop that can follow the
-    /// engine's name and a colon. `None` if none is known. Every trial's record has it, and a
-    /// row that has one is apart from rankings.
-    fn known_defect(&self, _knobs: &ParameterValues) -> Option<String> {
-        None
-    }
-
-    /// The server that a trial of this engine needs, of its own; `None` if the engine is a
-    /// library, or where the server is the user's.
-    fn service(&self) -> Option<Box<dyn Service>> {
-        None
-    }
+    // For an engine that reports what it does by itself.
 
     /// What it has done by itself since `since` in the database of that folder, from its log or its
     /// counters: checkpoints, flushes, compactions. `None` if it does not tell. It is asked
@@ -236,14 +259,10 @@ pub trait Engine: Send + Sync {
         None
     }
 
-    /// What looks, about once a second from another process, at its doings in the database of that
-    /// folder, which is open; `None` if that tells nothing, or [`Engine::events`] tells it.
+    /// A watcher that reads, about once a second from another process, what the engine does by
+    /// itself in the open database of that folder; `None` if there is nothing to read, or
+    /// [`Engine::events`] has it.
     fn event_watcher(&self, _spec: &OpenSpec<'_>) -> Option<Box<dyn EventWatcher>> {
-        None
-    }
-
-    /// The SQL that its sessions speak; `None` if they speak none.
-    fn dialect(&self) -> Option<Dialect> {
         None
     }
 }
@@ -270,7 +289,7 @@ pub struct Info {
     pub license: &'static str,
     /// Where its documentation is.
     pub homepage: &'static str,
-    /// How to get it, one line; `compiled in` where nothing has to be installed.
+    /// How to get it, in one line; [`COMPILED_IN`] if nothing has to be installed.
     pub install: &'static str,
 }
 
@@ -321,7 +340,7 @@ pub struct Capabilities {
 pub struct OpenSpec<'a> {
     /// A folder that is the database's alone. It exists.
     pub directory: &'a Path,
-    /// The promise that each commit shall make.
+    /// The durability level that each commit must reach.
     pub durability: Durability,
     /// The engine's knobs, every one, resolved with [`parameter::resolve`].
     pub knobs: &'a ParameterValues,
@@ -475,7 +494,7 @@ pub type RecordVisitor<'v> = dyn FnMut(&[u8], &[u8]) -> ControlFlow<()> + 'v;
 ///
 /// After an error of a call within a transaction, a refused second `begin` included, the
 /// transaction is still open and `abort` is the one call to make: it ends the transaction, also
-/// where the engine has given it up by itself. What the others would answer then is not defined.
+/// where the engine has given it up by itself. What the others would return is unspecified.
 /// After an error of `commit`, or of a first `begin`, no transaction is open. In both cases the
 /// session can begin the next one.
 ///

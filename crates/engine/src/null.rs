@@ -1,9 +1,9 @@
 //! The engine that does nothing, as fast as can be: what is measured on it is the harness.
 
 use crate::{
-    Build, Capabilities, Database, Direction, Durability, Engine, Error, Info, Isolation, KeyRange,
-    Mode, OpenSpec, Parameter, ParameterValues, Promise, RecordVisitor, Result, Session, Value,
-    ValueVisitor,
+    Build, COMPILED_IN, Capabilities, Database, Direction, Durability, Engine, Error, Info,
+    Isolation, KeyRange, Mode, OpenSpec, Parameter, ParameterValues, Promise, RecordVisitor,
+    Result, Session, Value, ValueVisitor,
 };
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ impl Engine for Null {
             summary: "keeps nothing: the harness's own cost",
             license: "MIT OR Apache-2.0",
             homepage: "docs/ENGINES.md",
-            install: "compiled in",
+            install: COMPILED_IN,
         }
     }
 

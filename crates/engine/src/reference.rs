@@ -9,9 +9,9 @@
 //! loses everything since, so its only level is `none`.
 
 use crate::{
-    Build, Capabilities, Database, Direction, Durability, Engine, Error, Info, Isolation, KeyRange,
-    Mode, OpenSpec, Parameter, ParameterValues, Promise, RecordVisitor, Result, Session, Value,
-    ValueVisitor,
+    Build, COMPILED_IN, Capabilities, Database, Direction, Durability, Engine, Error, Info,
+    Isolation, KeyRange, Mode, OpenSpec, Parameter, ParameterValues, Promise, RecordVisitor,
+    Result, Session, Value, ValueVisitor,
 };
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -36,7 +36,7 @@ impl Engine for Reference {
             summary: "ordered map in memory: the conformance suite's control, never measured",
             license: "MIT OR Apache-2.0",
             homepage: "docs/ENGINES.md",
-            install: "compiled in",
+            install: COMPILED_IN,
         }
     }
 

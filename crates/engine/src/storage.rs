@@ -2,9 +2,9 @@
 //! system. Such a workload reads and writes files of its own.
 
 use crate::{
-    Build, Capabilities, Database, Direction, Durability, Engine, Error, Info, Isolation, KeyRange,
-    Mode, OpenSpec, Parameter, ParameterValues, Promise, RecordVisitor, Result, Session, Value,
-    ValueVisitor,
+    Build, COMPILED_IN, Capabilities, Database, Direction, Durability, Engine, Error, Info,
+    Isolation, KeyRange, Mode, OpenSpec, Parameter, ParameterValues, Promise, RecordVisitor,
+    Result, Session, Value, ValueVisitor,
 };
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ impl Engine for Storage {
             summary: "no engine: files in a folder, through the kernel's own calls",
             license: "MIT OR Apache-2.0",
             homepage: "docs/workloads/log-flush.md",
-            install: "compiled in",
+            install: COMPILED_IN,
         }
     }
 

@@ -57,7 +57,7 @@ impl BuildAccess {
     #[must_use]
     pub fn missing(self, engine: &dyn Engine) -> Option<trueput_engine::Error> {
         match self {
-            Self::Unopened => engine.missing(),
+            Self::Unopened => engine.missing_reason(),
             Self::Opened => engine.build().err(),
         }
     }

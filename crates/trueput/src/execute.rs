@@ -104,7 +104,7 @@ pub fn caution(manifest: &RunManifest, registry: &Registry) {
     let defaults = manifest.trials.iter().filter(|spec| spec.build.is_none());
     let names: BTreeSet<_> = defaults.map(|spec| spec.engine.as_str()).collect();
     let engines = names.iter().filter_map(|name| registry.engine(name).ok());
-    let cautions = engines.filter_map(|engine| engine.caution());
+    let cautions = engines.filter_map(|engine| engine.build_warning());
     for line in trueput_drivers::ignored_folders()
         .into_iter()
         .chain(cautions)

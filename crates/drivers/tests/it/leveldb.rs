@@ -10,7 +10,7 @@ static LEVELDB: LevelDb = LevelDb::new();
 
 /// Every build on this machine: LevelDB, and its relatives where they are installed.
 fn builds() -> Vec<Box<dyn Engine>> {
-    let found = LEVELDB.found();
+    let found = LEVELDB.library_files();
     if found.is_empty() {
         eprintln!("skipped: no LevelDB on this machine; `make engines` installs one");
     }
@@ -74,7 +74,7 @@ fn names_assertions(library: &Path) -> bool {
 
 #[test]
 fn the_installed_build_comes_first_and_has_no_assertions() {
-    let found = LEVELDB.found();
+    let found = LEVELDB.library_files();
     let is_installed = |path: &Path| path.to_string_lossy().contains("/leveldb-1.");
     if !found.iter().any(|path| is_installed(path)) {
         eprintln!("skipped: `make engines` has not compiled LevelDB here");

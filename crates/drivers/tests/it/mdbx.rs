@@ -12,7 +12,7 @@ const LEVELS: [Durability; 3] = [Durability::Sync, Durability::Async, Durability
 
 /// Whether there is a libmdbx; says so if there is none.
 fn is_here() -> bool {
-    let found = !MDBX.found().is_empty();
+    let found = !MDBX.library_files().is_empty();
     if !found {
         eprintln!("skipped: no libmdbx on this machine; `make engines-all` installs it");
     }

@@ -18,7 +18,7 @@ fn engines() -> [&'static dyn Engine; 2] {
 
 /// Every other build of `engine` on this machine.
 fn others(engine: &dyn Engine) -> Vec<Box<dyn Engine>> {
-    let found = engine.found();
+    let found = engine.library_files();
     if found.is_empty() {
         let title = engine.info().title;
         eprintln!("skipped: the system has no {title} of its own; `make engines` installs one");
@@ -58,7 +58,7 @@ fn every_build_tells_its_own_version_and_file() {
     for engine in engines() {
         let compiled_in = engine.build().unwrap();
         assert_eq!(compiled_in.library, None, "it stays the default");
-        for (path, other) in engine.found().iter().zip(others(engine)) {
+        for (path, other) in engine.library_files().iter().zip(others(engine)) {
             let build = other.build().unwrap();
             assert_eq!(build.library.as_ref(), Some(path));
             assert!(build.assertions.is_some());
@@ -150,12 +150,12 @@ fn another_engines_library_is_refused_in_one_line() {
     let mut wrong = Vec::new();
     wrong.extend(
         sqlite
-            .found()
+            .library_files()
             .into_iter()
             .map(|path| (lmdb, path, "mdb_version")),
     );
     wrong.extend(
-        lmdb.found()
+        lmdb.library_files()
             .into_iter()
             .map(|path| (sqlite, path, "sqlite3_libversion")),
     );

@@ -11,7 +11,7 @@ static ROCKSDB: RocksDb = RocksDb::new();
 
 /// Whether there is a library to test; says so if there is none.
 fn is_there() -> bool {
-    let there = !ROCKSDB.found().is_empty();
+    let there = !ROCKSDB.library_files().is_empty();
     if !there {
         eprintln!("skipped: no RocksDB on this machine; `make engines` installs one");
     }
@@ -225,7 +225,7 @@ fn one_build_in_child() {
         &[("preset", "prefix".into())],
     );
     for other in ROCKSDB
-        .found()
+        .library_files()
         .iter()
         .filter(|other| other.as_path() != Path::new(&path))
     {
@@ -239,7 +239,7 @@ fn one_build_in_child() {
 
 #[test]
 fn every_build_on_this_machine_keeps_the_contract() {
-    for path in ROCKSDB.found() {
+    for path in ROCKSDB.library_files() {
         let output = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "rocksdb::one_build_in_child", "--nocapture"])
             .env(BUILD_VARIABLE, &path)

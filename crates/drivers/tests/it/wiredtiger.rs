@@ -15,7 +15,7 @@ const TABLES: [&str; 2] = ["btree", "lsm"];
 /// Every build on this machine for which there is a shim.
 fn builds() -> Vec<Box<dyn Engine>> {
     let mut builds = Vec::new();
-    for path in WIREDTIGER.found() {
+    for path in WIREDTIGER.library_files() {
         match WIREDTIGER.with_library(&path) {
             Ok(engine) => builds.push(engine),
             Err(error) => eprintln!("skipped: {error}"),

@@ -3,7 +3,8 @@ mod time_slices;
 
 use super::*;
 use trueput_engine::{
-    Build, Capabilities, Database, Info as EngineInfo, OpenSpec, Promise, Value, parameters,
+    Build, COMPILED_IN, Capabilities, Database, Info as EngineInfo, OpenSpec, Promise, Value,
+    parameters,
 };
 use trueput_workloads::{
     Error as WorkloadError, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults,
@@ -29,7 +30,7 @@ impl Engine for DescribedEngine {
             summary: "",
             license: "",
             homepage: "",
-            install: "compiled in",
+            install: COMPILED_IN,
         }
     }
 

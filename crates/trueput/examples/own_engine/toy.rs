@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use trueput_engine::{
-    Build, Capabilities, Database, Direction, Durability, Engine, Error, Info, Isolation, KeyRange,
-    Mode, OpenSpec, Parameter, ParameterValues, Promise, RecordVisitor, Result, Session, Value,
-    ValueVisitor, parameters,
+    Build, COMPILED_IN, Capabilities, Database, Direction, Durability, Engine, Error, Info,
+    Isolation, KeyRange, Mode, OpenSpec, Parameter, ParameterValues, Promise, RecordVisitor,
+    Result, Session, Value, ValueVisitor, parameters,
 };
 
 /// The toy engine's driver.
@@ -46,7 +46,7 @@ impl Engine for Toy {
             summary: "ordered map in memory, to learn from",
             license: "MIT OR Apache-2.0",
             homepage: "docs/ADDING_AN_ENGINE.md",
-            install: "compiled in",
+            install: COMPILED_IN,
         }
     }
 

@@ -69,7 +69,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     let cautions = registry
         .engines
         .iter()
-        .filter_map(|engine| engine.caution());
+        .filter_map(|engine| engine.build_warning());
     for line in trueput_drivers::ignored_folders()
         .into_iter()
         .chain(cautions)
@@ -102,7 +102,7 @@ impl EngineListing {
                 library: Some(path),
             }
         };
-        let mut builds: Vec<_> = engine.found().into_iter().map(found).collect();
+        let mut builds: Vec<_> = engine.library_files().into_iter().map(found).collect();
         let default = engine.build();
         if let Ok(build) = &default {
             let listed = |found: &LibraryListing| found.library == build.library;
@@ -131,7 +131,7 @@ impl EngineListing {
     /// itself.
     fn to_install(&self) -> Vec<(&'static str, &'static str)> {
         let info = self.engine.info();
-        let known = self.engine.installable();
+        let known = self.engine.installable_builds();
         if known.is_empty() {
             let absent = self.builds.is_empty().then_some((info.title, info.install));
             return absent.into_iter().collect();

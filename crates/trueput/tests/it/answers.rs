@@ -61,13 +61,13 @@ every_engine_finds_the_answers! {
 
 #[test]
 fn every_engine_of_the_registry_is_run() {
-    let mut registry: Vec<_> = trueput_drivers::registry()
-        .iter()
-        .map(|driver| driver.info().name)
-        .collect();
-    // It works only on a data source that is named.
-    registry.retain(|name| *name != "odbc");
-    assert_eq!(registry, TESTED);
+    let registry = trueput_drivers::registry().iter();
+    let by_itself = registry.filter(|driver| !driver.requires_address());
+    let mut names: Vec<_> = by_itself.map(|driver| driver.info().name).collect();
+    let mut tested = TESTED.to_vec();
+    names.sort_unstable();
+    tested.sort_unstable();
+    assert_eq!(names, tested);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::harness::{Bench, assert_right, engine, failures};
 use trueput_engine::testing::Fault;
-use trueput_engine::{Durability, Engine, OpenSpec, parameter};
+use trueput_engine::{COMPILED_IN, Durability, Engine, OpenSpec, parameter};
 use trueput_record::VerifyLevel;
 use trueput_record::trial::Settings;
 
@@ -63,12 +63,11 @@ fn a_full_warehouse_has_every_row_and_the_conditions_hold_on_lmdb() {
 
 /// Engines whose libraries this machine has, each with its default knobs.
 pub fn found() -> impl Iterator<Item = &'static dyn Engine> {
-    let compiled_in = ["null", "lmdb", "sqlite", "redb", "fjall"];
     let engines = trueput_drivers::registry().iter().copied();
-    engines.filter(move |engine| {
+    engines.filter(|engine| {
         let knobs = parameter::resolve("engine", engine.knobs(), &Settings::new()).unwrap();
         let capabilities = engine.capabilities();
-        !compiled_in.contains(&engine.info().name)
+        engine.info().install != COMPILED_IN
             && engine.service().is_none()
             && engine.dialect().is_none()
             && engine.build().is_ok()

@@ -2,6 +2,39 @@
 //! scaling, ablation and the published tables beside. No engine and no runner is needed.
 //!
 //! [`Run::load`] reads a folder; the modules compute from it. What they find is worded elsewhere.
+//!
+//! # Modules
+//!
+//! - `ablation`: what each step of a list of parameter changes gained and cost
+//! - `answer`: the answer of a run: leaders, differences, what to run next
+//! - `bottleneck`: what limited the rate in each second of a trial, with the evidence
+//! - `builds`: the builds of engines in a ranking, and which of them are comparable
+//! - `cells`: trials grouped into cells, the repeats of one combination
+//! - `compare`: two runs, or two contenders of one run
+//! - `contender`: the names of contenders
+//! - `disturbance`: signs that something else used the machine
+//! - `eligibility`: which trials count, and for what
+//! - `fixed_rate`: rankings of open loops at one rate
+//! - `history`: many runs of one plan, and where rates changed
+//! - `in_memory`: databases that lay in memory
+//! - `integrity`: trials whose records contradict themselves
+//! - `isolation`: the isolation levels that contenders state
+//! - `marks`: what a reader must know of a contender wherever it is named
+//! - `over_time`: the rate second by second, and where it dropped
+//! - `published`: published tables, and what comes nearest to them in a run
+//! - `rankings`: cells grouped into rankings
+//! - `repeats`: how precisely the rates are known
+//! - `run`: a run folder, read
+//! - `samples`: series with known change points, for unit tests
+//! - `scaling`: the Universal Scalability Law, fitted to rates by number of workers
+//! - `shell`: quoting for a shell
+//! - `significance`: which differences of a ranking are significant
+//! - `statistics`: tests, intervals and estimates over repeats
+//! - `symas`: the tables of Symas's microbenchmark of 2014
+//! - `threen1`: the line of output of the original 3n+1 program
+//! - `trial_names`: one name for each trial and contender of a run
+//! - `units`: figures with units, for people
+//! - `writers`: failures that occur only with several writers
 
 pub mod ablation;
 pub mod answer;

@@ -3,6 +3,36 @@
 //! on a machine that has none.
 //!
 //! `docs/FORMAT.md` describes the files for people and for other programs.
+//!
+//! # Modules
+//!
+//! - `ablation`: the step of a plan's list that a trial is of
+//! - `accounting`: device, waits and ratios of a trial
+//! - `address`: addresses of users' servers
+//! - `conditions`: run conditions: duration, rate, processors, memory
+//! - `consistency`: whether the parts of a record agree
+//! - `durability`: levels, promises and windows
+//! - `filesystem`: file systems as a dimension of a plan
+//! - `flush_evidence`: writes and flushes against commits
+//! - `folder`: the run folder
+//! - `hardware_limits`: rates of a machine without an engine
+//! - `histogram`: latency histograms in HdrHistogram's log format
+//! - `host`: facts about machine and program
+//! - `isolation`: isolation levels, by the phenomena that they proscribe
+//! - `json_values`: a limit on the values of a JSON text
+//! - `lines`: lines of files of unknown origin
+//! - `list`: lists of values on the command line
+//! - `measurement`: the record of a trial, one line of `trials.jsonl`
+//! - `parameter`: knobs and settings: types, ranges, defaults
+//! - `placement`: where workers ran and their memory lay
+//! - `plan`: plans
+//! - `published`: published tables, as data
+//! - `recovery`: engine events, and recovery from a crash
+//! - `regular_file`: files of folders of unknown origin
+//! - `suggest`: the known name nearest to a misspelled one
+//! - `text`: text of unknown origin, made safe to show
+//! - `trial`: the specification of one trial
+//! - `value`: the value of a parameter
 
 pub mod ablation;
 pub mod accounting;

@@ -4,6 +4,27 @@
 //! [`RunReport::render`] writes a run in one [`Format`], [`RunReport::page`] as a page. The same
 //! [`document`] feeds the terminal, Markdown and the page, so that all say the same. Nothing is
 //! computed here: that is in `trueput-findings`.
+//!
+//! # Modules
+//!
+//! - `answer`: the answer of a run, for a terminal
+//! - `chart`: the data of a chart
+//! - `charts`: charts of characters
+//! - `compare`: comparisons
+//! - `document`: the blocks of which a report consists
+//! - `fixed_rate`: rankings at one rate
+//! - `formats`: a file for each format
+//! - `history`: many runs of one plan
+//! - `in_memory`: the warning of databases in memory
+//! - `isolation`: isolation levels
+//! - `merge`: several runs in one report
+//! - `published`: published tables
+//! - `ranking_title`: the titles of rankings
+//! - `run_report`: a run, written in each format
+//! - `sections`: a file for each section, with its text, table and chart
+//! - `significance`: levels of significance
+//! - `text_width`: the width of text on a terminal
+//! - `threen1`: the line of output of the original 3n+1 program
 
 pub mod answer;
 mod chart;

@@ -1,6 +1,38 @@
 //! Runs trials: worker processes, barrier, clock, sampler, events.
 //!
 //! The runner is given engines and workloads as trait objects and names none of them.
+//!
+//! # Modules
+//!
+//! - `aggregate`: a trial's measurement, from the results of its workers
+//! - `arrival_schedule`: when each unit of an open loop is due
+//! - `conformance`, `conformance_cache`, `conformance_result`: the conformance suite before a trial
+//! - `context`: the state of a run
+//! - `crash_recovery`: deliberate crashes, and the time until the database serves again
+//! - `database_size`: the size of a database's files
+//! - `disk_space`: the space that trials need
+//! - `engine_events`: checkpoints, compactions and stalls during a trial
+//! - `environment`: a cold database, a memory limit
+//! - `error`, `event`: errors and events of a run
+//! - `execution`: the measured part of a trial
+//! - `flush_evidence`: whether the device's flushes explain the commits
+//! - `hardware_limits`: rates of the machine without an engine
+//! - `log_directory`: the folder of an engine's log
+//! - `matrix`: a plan, expanded into its trials
+//! - `meter`: counting and timing in the measured loop
+//! - `program`: this program: its version and hash
+//! - `protocol`: instructions and reports between runner and workers
+//! - `repeats`: repeats until the result is precise enough
+//! - `resolution`: a trial's names and settings, resolved to engine and workload
+//! - `resume`: checks of a run folder before a run continues in it
+//! - `run`: a run: checks, run folder, trials
+//! - `sampler`: samples of processes and machine once a second
+//! - `server_lifecycle`: the server of a trial's engine
+//! - `time_estimate`: how long a run takes
+//! - `time_slice_group`, `time_slicing`: contenders that run side by side in slices
+//! - `timeline`: a trial second by second
+//! - `trial`: one trial: prepare, execute, verify
+//! - `worker`, `worker_pool`, `worker_task`: worker processes and their tasks
 
 mod aggregate;
 mod arrival_schedule;

@@ -5,6 +5,16 @@
 //! which the runner's worker processes call: `prepare` once in a process of its own, then `execute`
 //! in every worker at once, then `verify` once in a process of its own. The job alone chooses keys
 //! and mixes; it never touches the clock, a process or `/proc`.
+//!
+//! # Modules
+//!
+//! - `generate`: random choices: items by a distribution, keys, values
+//! - `keyed`: the core that micro and ycsb share
+//! - `micro`: fifteen tests after db_bench and Symas
+//! - `storage`: workloads on files, without an engine: log-flush, io-thrash
+//! - `threen1`: the 3n+1 benchmark
+//! - `tpcc`: the transactions of TPC-C
+//! - `ycsb`: YCSB's core workload, A to F
 
 pub mod generate;
 mod keyed;

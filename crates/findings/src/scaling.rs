@@ -9,7 +9,6 @@
 mod series;
 mod solve;
 
-use crate::units::{number, per_cent};
 use serde::Serialize;
 use solve::Solution;
 
@@ -91,6 +90,30 @@ pub struct Fit {
     pub peak: Peak,
     /// The points that it was fitted to, by workers.
     pub points: Vec<Point>,
+}
+
+/// Why a law that was fitted does not describe its points.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Misfit {
+    /// It explains less than [`LEAST_R_SQUARED`] of the variance of the rates.
+    UnexplainedVariance {
+        /// The share that it explains.
+        r_squared: f64,
+    },
+    /// The interval of its contention reaches beyond all of the work.
+    ImpossibleSerialShare {
+        /// The interval's lower end, a share of 1.
+        low: f64,
+        /// The upper end.
+        high: f64,
+    },
+    /// Its rate of one worker exceeds [`MOST_OF_MEASURED`] times the highest rate per worker.
+    UnmeasuredRate {
+        /// The law's rate of one worker, operations per second.
+        per_s: f64,
+        /// The highest rate per worker that was measured.
+        measured: f64,
+    },
 }
 
 /// Why the law was not fitted.
@@ -226,35 +249,26 @@ impl Fit {
         )
     }
 
-    /// Why the law does not describe its points though it was fitted to them, in words; `None`
-    /// where it does. Nothing is to be read from its coefficients then, nor from its peak.
+    /// Why the law does not describe its points though it was fitted to them; empty where it
+    /// does. Otherwise nothing is to be read from its coefficients, nor from its peak.
     #[must_use]
-    pub fn misfit(&self) -> Option<String> {
+    pub fn misfits(&self) -> Vec<Misfit> {
         let mut why = Vec::new();
         if self.r_squared.is_nan() || self.r_squared < LEAST_R_SQUARED {
-            why.push(format!(
-                "it explains {} of the variance of the rates, less than {}",
-                per_cent(self.r_squared.max(0.0)),
-                per_cent(LEAST_R_SQUARED)
-            ));
+            let r_squared = self.r_squared.max(0.0);
+            why.push(Misfit::UnexplainedVariance { r_squared });
         }
         if self.sigma.high > 1.0 {
-            why.push(format!(
-                "the serial share of the work would be {} to {}",
-                per_cent(self.sigma.low),
-                per_cent(self.sigma.high)
-            ));
+            let Coefficient { low, high, .. } = self.sigma;
+            why.push(Misfit::ImpossibleSerialShare { low, high });
         }
         let rates = self.points.iter().map(|point| point.per_s / point.workers);
         let measured = rates.fold(0.0, f64::max);
         if self.lambda.value > MOST_OF_MEASURED * measured {
-            why.push(format!(
-                "one worker would reach {}/s, but at most {}/s per worker were measured",
-                number(self.lambda.value),
-                number(measured)
-            ));
+            let per_s = self.lambda.value;
+            why.push(Misfit::UnmeasuredRate { per_s, measured });
         }
-        (!why.is_empty()).then(|| why.join("; "))
+        why
     }
 
     /// The most workers that were measured.

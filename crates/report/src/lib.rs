@@ -27,6 +27,7 @@
 //! - `threen1`: the line of output of the original 3n+1 program
 
 pub mod answer;
+mod bottleneck_words;
 mod chart;
 pub mod charts;
 pub mod compare;

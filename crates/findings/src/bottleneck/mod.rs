@@ -2,7 +2,6 @@
 //! order in which they are in [`judge`]. `docs/METHOD.md` says why each threshold is where it is.
 
 mod trial;
-mod words;
 
 pub use trial::{TrialBottleneck, allowed_processors, keeps_rate, trial_bottleneck};
 
@@ -37,23 +36,6 @@ pub enum Bottleneck {
 }
 
 impl Bottleneck {
-    /// In words, as they are after "held by".
-    #[must_use]
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::NoisyNeighbors => "noisy neighbors",
-            Self::Harness => "the harness",
-            Self::CpuInEngine => "CPU in the engine",
-            Self::CpuInKernel => "CPU in the kernel",
-            Self::LogFlush => "log flush",
-            Self::RandomRead => "random read",
-            Self::WriteBack => "write-back",
-            Self::SingleWriterLock => "lock contention between workers",
-            Self::OfferedLoad => "offered load",
-            Self::Unclear => "no cause detected",
-        }
-    }
-
     /// Whether the processors set the pace, rather than the device.
     #[must_use]
     pub fn is_cpu(self) -> bool {
@@ -624,11 +606,8 @@ mod tests {
         apart.log_device = Some(flushing);
         let found = stretches(&[apart], &SETTING);
         assert_eq!(found[0].bottleneck, Bottleneck::LogFlush);
-        assert!(
-            found[0].to_string().contains("log's device busy 90 %"),
-            "{}",
-            found[0]
-        );
+        assert!(found[0].evidence.is_log_device);
+        assert_eq!(found[0].evidence.device_busy_share, Some(0.9));
     }
 
     #[test]
@@ -649,11 +628,7 @@ mod tests {
             Some(Bottleneck::WriteBack)
         );
         assert_eq!(turns_io_bound(&found[..1]), None);
-        assert!(
-            found[1].to_string().starts_with("4 to 9 s: write-back"),
-            "{}",
-            found[1]
-        );
+        assert_eq!((found[1].from_s, found[1].to_s), (4.0, 9.0));
     }
 
     #[test]

@@ -3,26 +3,21 @@
 use super::{Fit, FitError, Point, fit};
 use crate::cells::Cell;
 use crate::rankings::Ranking;
-use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// How many points the law is drawn with.
 const CURVE_POINTS: usize = 50;
 
 /// One contender's median rates over its workers, and the law that was fitted to them.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Series {
     /// The contender, its level, the kind of operation, and the settings in which its rankings
     /// differ.
     pub name: String,
     /// What was measured.
     pub points: Vec<Point>,
-    /// The law; `None` if it was not fitted.
-    pub fit: Option<Fit>,
-    /// Why it was not.
-    pub unfit: Option<String>,
-    /// Why it does not describe the points, though it was fitted to them; `None` if it does.
-    pub misfit: Option<String>,
+    /// The law, or why it was not fitted.
+    pub fit: Result<Fit, FitError>,
     /// The law, ready to plot; empty if there is none, or none that describes the points.
     pub curve: Vec<Point>,
 }
@@ -48,19 +43,16 @@ pub fn fits(rankings: &[Ranking]) -> Vec<(String, Vec<Point>, Result<Fit, FitErr
     fitted.collect()
 }
 
-/// As [`fits`], for programs.
+/// As [`fits`], with the law ready to plot.
 #[must_use]
 pub fn series(rankings: &[Ranking]) -> Vec<Series> {
     let all = fits(rankings).into_iter().map(|(name, points, fit)| {
-        let misfit = fit.as_ref().ok().and_then(Fit::misfit);
-        let drawn = fit.as_ref().ok().filter(|_| misfit.is_none());
+        let drawn = fit.as_ref().ok().filter(|fit| fit.misfits().is_empty());
         Series {
             name,
             points,
             curve: drawn.map_or_else(Vec::new, |fit| fit.curve(CURVE_POINTS)),
-            misfit,
-            unfit: fit.as_ref().err().map(ToString::to_string),
-            fit: fit.ok(),
+            fit,
         }
     });
     all.collect()

@@ -1,5 +1,6 @@
 //! A report as one JSON document, for programs.
 
+use crate::sections::scaling::misfit;
 use serde::Serialize;
 use trueput_findings::ablation::{Ablation, ablations};
 use trueput_findings::answer::{Answer, NextStep};
@@ -7,7 +8,7 @@ use trueput_findings::bottleneck::{TrialBottleneck, trial_bottleneck};
 use trueput_findings::over_time::OverTime;
 use trueput_findings::published::{Comparison, comparisons};
 use trueput_findings::rankings::{Ranking, rankings};
-use trueput_findings::scaling::{Series, series};
+use trueput_findings::scaling::{Fit, Point, Series, series};
 use trueput_findings::threen1::Threen1Line;
 use trueput_findings::{Run, disturbance};
 use trueput_record::folder::RunEnd;
@@ -24,7 +25,7 @@ struct Document<'a> {
     end: Option<&'a RunEnd>,
     skipped: &'a [String],
     rankings: Vec<Ranking>,
-    scaling: Vec<Series>,
+    scaling: Vec<ScalingSeries>,
     bottlenecks: Vec<TrialBottleneck<'a>>,
     threen1: Vec<Threen1Trial<'a>>,
     published: Vec<Comparison>,
@@ -44,9 +45,35 @@ struct Threen1Trial<'a> {
 }
 
 #[derive(Serialize)]
+struct ScalingSeries {
+    name: String,
+    points: Vec<Point>,
+    fit: Option<Fit>,
+    unfit: Option<String>,
+    misfit: Option<String>,
+    curve: Vec<Point>,
+}
+
+#[derive(Serialize)]
 struct Damaged<'a> {
     line: usize,
     message: &'a str,
+}
+
+/// A series with the reasons of its fit in words.
+fn scaling(series: Series) -> ScalingSeries {
+    let (fit, unfit) = match series.fit {
+        Ok(fit) => (Some(fit), None),
+        Err(why) => (None, Some(why.to_string())),
+    };
+    ScalingSeries {
+        name: series.name,
+        points: series.points,
+        misfit: fit.as_ref().and_then(misfit),
+        fit,
+        unfit,
+        curve: series.curve,
+    }
 }
 
 /// Writes the document, indented.
@@ -73,7 +100,7 @@ pub fn render(report: &Run) -> String {
         host: &manifest.host,
         end: report.end.as_ref(),
         skipped: &manifest.skipped,
-        scaling: series(&rankings),
+        scaling: series(&rankings).into_iter().map(scaling).collect(),
         next_steps: Answer::from_rankings(report, &rankings, noise.as_ref()).next_steps,
         rankings,
         bottlenecks: measured

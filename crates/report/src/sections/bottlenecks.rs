@@ -1,6 +1,7 @@
 //! The section on bottlenecks: what each trial waited for, and the shares of their time.
 
 use super::{Findings, Part, Section};
+use crate::bottleneck_words::{cause, stretch};
 use crate::chart::{Chart, Column, Group, Kind, Unit, Word};
 use crate::document::Block;
 use std::collections::BTreeMap;
@@ -40,10 +41,10 @@ fn shares(findings: &Findings<'_>) -> Vec<Chart> {
             continue;
         };
         let mut spans: BTreeMap<usize, f64> = BTreeMap::new();
-        for stretch in &held.intervals {
-            let color = stretch.bottleneck as usize;
-            words.insert(color, stretch.bottleneck.words());
-            *spans.entry(color).or_default() += stretch.to_s - stretch.from_s;
+        for interval in &held.intervals {
+            let color = interval.bottleneck as usize;
+            words.insert(color, cause(interval.bottleneck));
+            *spans.entry(color).or_default() += interval.to_s - interval.from_s;
         }
         trials.push((findings.names.trial(trial), spans));
     }
@@ -90,14 +91,14 @@ fn lines(measured: &[(&TrialRecord, &Measurement)], names: &TrialNames, cores: f
         let label = names.trial(trial);
         let mut line = format!(
             "{label}: {} ({} of the time)",
-            held.verdict.words(),
+            cause(held.verdict),
             per_cent(held.share)
         );
         if let Some(at_s) = held.io_bound_from_s {
             line += &format!("; it changes from CPU-bound to I/O-bound at {at_s:.0} s");
         }
         let told = longest(&held.intervals);
-        let evidence: Vec<_> = told.iter().map(ToString::to_string).collect();
+        let evidence: Vec<_> = told.iter().copied().map(stretch).collect();
         line += &format!(". {}", evidence.join("; "));
         let more = held.intervals.len() - told.len();
         if more > 0 {

@@ -7,8 +7,9 @@ use crate::document::{Column, Table};
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use trueput_findings::rankings::Ranking;
-use trueput_findings::scaling::{Coefficient, Fit, FitError, Peak};
-use trueput_findings::scaling::{Series, fits, series};
+use trueput_findings::scaling::{
+    Coefficient, Fit, FitError, LEAST_R_SQUARED, Misfit, Peak, Series, fits, series,
+};
 use trueput_findings::units::{number, per_cent};
 use trueput_record::Durability;
 
@@ -33,7 +34,7 @@ impl Section for ScalingLaws {
 pub fn table(series: &[(String, Result<Fit, FitError>)]) -> Table {
     let row = |(name, fit): &(String, Result<Fit, FitError>)| {
         let fit = fit.as_ref().ok()?;
-        let described = fit.misfit().is_none();
+        let described = fit.misfits().is_empty();
         let told = |coefficient: &Coefficient| match described {
             true => with_interval(coefficient),
             false => "–".to_owned(),
@@ -100,7 +101,7 @@ pub fn sentences(name: &str, fit: &Result<Fit, FitError>) -> Vec<String> {
     let Ok(fit) = fit else {
         return Vec::new();
     };
-    if let Some(why) = fit.misfit() {
+    if let Some(why) = misfit(fit) {
         return vec![format!(
             "{name}: the law does not fit, so no serial share and no peak are shown: {why}."
         )];
@@ -135,6 +136,30 @@ pub fn sentences(name: &str, fit: &Result<Fit, FitError>) -> Vec<String> {
         }
     });
     said
+}
+
+/// Why the law does not describe its points; `None` where it does.
+#[must_use]
+pub fn misfit(fit: &Fit) -> Option<String> {
+    let clause = |misfit| match misfit {
+        Misfit::UnexplainedVariance { r_squared } => format!(
+            "it explains {} of the variance of the rates, less than {}",
+            per_cent(r_squared),
+            per_cent(LEAST_R_SQUARED)
+        ),
+        Misfit::ImpossibleSerialShare { low, high } => format!(
+            "the serial share of the work would be {} to {}",
+            per_cent(low),
+            per_cent(high)
+        ),
+        Misfit::UnmeasuredRate { per_s, measured } => format!(
+            "one worker would reach {}/s, but at most {}/s per worker were measured",
+            number(per_s),
+            number(measured)
+        ),
+    };
+    let why: Vec<_> = fit.misfits().into_iter().map(clause).collect();
+    (!why.is_empty()).then(|| why.join("; "))
 }
 
 fn peak(fit: &Fit) -> String {

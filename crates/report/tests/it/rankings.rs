@@ -476,8 +476,9 @@ fn settings_that_differ_make_a_scaling_series_of_their_own() {
     let apart = |finish: u32| format!("{alone} finish={finish}");
     assert_eq!(names(&both), [(apart(100), 4), (apart(7_000), 2)]);
     let fitted = series(&rank(&both));
-    assert!(fitted[0].fit.is_some() && fitted[0].curve.len() == 50);
-    assert!(fitted[1].unfit.as_ref().unwrap().contains("too few points"));
+    assert!(fitted[0].fit.is_ok() && fitted[0].curve.len() == 50);
+    let unfit = fitted[1].fit.as_ref().unwrap_err().to_string();
+    assert!(unfit.contains("too few points"), "{unfit}");
 }
 
 /// A trial of that contender, whose driver states this isolation.

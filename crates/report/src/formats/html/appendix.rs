@@ -1,5 +1,6 @@
 //! What stands around the results: the page's head, every trial, the machine, the commands.
 
+use crate::bottleneck_words::cause;
 use crate::document::{Block, Column, Table};
 use crate::sections::header::host_lines;
 use maud::{Markup, html};
@@ -82,7 +83,7 @@ fn row(report: &Run, trial: &TrialRecord, names: &TrialNames) -> Vec<String> {
         let used = &measured.resources;
         let held =
             bottleneck::trial_bottleneck(trial, measured, f64::from(report.manifest.host.cores));
-        let held = held.map(|held| format!("{} ({})", held.verdict.words(), per_cent(held.share)));
+        let held = held.map(|held| format!("{} ({})", cause(held.verdict), per_cent(held.share)));
         [
             latency(timed.map(|operation| operation.latency.p50_ns)),
             latency(timed.map(|operation| operation.latency.p99_ns)),

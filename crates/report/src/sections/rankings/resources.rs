@@ -1,6 +1,7 @@
 //! The charts of what a ranking's trials used, and of their bottlenecks.
 
 use super::representative::{MEDIAN_REPEAT, Representative};
+use crate::bottleneck_words::cause;
 use crate::chart::{Chart, Column, Group, Kind, Unit, Word};
 use trueput_findings::bottleneck;
 use trueput_record::Measurement;
@@ -92,7 +93,7 @@ pub(crate) fn stretches(chosen: &[Representative<'_>], cores: f64) -> Option<Cha
             continue;
         };
         let rows = held.intervals.iter().map(|stretch| {
-            let (text, color) = (stretch.bottleneck.words(), stretch.bottleneck as usize);
+            let (text, color) = (cause(stretch.bottleneck), stretch.bottleneck as usize);
             let known = words.iter().position(|other| other.text == text);
             let index = known.unwrap_or_else(|| {
                 words.push(Word { text, color });

@@ -2,12 +2,12 @@
 
 use super::{Findings, Part, Section};
 use crate::document::{Block, Column, Table};
-use trueput_findings::cells::flushes_per_commit;
+use trueput_findings::hardware_limits::{Excess, ExcessCause, Limit, LimitShares};
 use trueput_findings::trial_names::TrialNames;
 use trueput_findings::units::{bytes, number, per_cent};
-use trueput_record::hardware_limits::{FlushLimit, HardwareLimits, share_of};
+use trueput_record::TrialRecord;
+use trueput_record::hardware_limits::HardwareLimits;
 use trueput_record::measurement::Measurement;
-use trueput_record::{Durability, TrialRecord};
 
 /// Rates as shares of what the hardware allows.
 pub(crate) struct HardwareLimitShares;
@@ -31,14 +31,14 @@ const CEILINGS: &str = "Hardware limits, measured in this run without an engine,
 pub(crate) fn blocks(measured: &[(&TrialRecord, &Measurement)], names: &TrialNames) -> Vec<Block> {
     let (mut rows, mut exceeded) = (Vec::new(), Vec::new());
     for (trial, measurement) in measured {
-        let Some(hardware_limits) = &trial.hardware_limits else {
+        let Some(limits) = &trial.hardware_limits else {
             continue;
         };
-        let row = Row::new(trial, measurement, hardware_limits);
+        let shares = LimitShares::of(trial, measurement, limits);
         let name = names.trial(trial);
-        let why = row.why_exceeded(measurement, hardware_limits).into_iter();
-        exceeded.extend(why.map(|why| format!("{name}: {why}.")));
-        rows.push(row.cells(name, trial, hardware_limits));
+        let excesses = shares.excesses(measurement, limits).into_iter();
+        exceeded.extend(excesses.map(|excess| format!("{name}: {}.", explained(excess))));
+        rows.push(cells(&shares, name, trial, limits));
     }
     if rows.is_empty() {
         return Vec::new();
@@ -71,158 +71,92 @@ fn columns() -> Vec<Column> {
     ]
 }
 
-/// A trial's rates, and their shares of the ceilings.
-struct Row {
-    commits_per_s: Option<f64>,
-    reads_per_s: Option<f64>,
-    of_alone: Option<f64>,
-    of_grouped: Option<f64>,
-    of_memory: Option<f64>,
+fn cells(
+    shares: &LimitShares,
+    name: String,
+    trial: &TrialRecord,
+    limits: &HardwareLimits,
+) -> Vec<String> {
+    let dash = || "–".to_owned();
+    let share = |share: Option<f64>| share.map_or_else(dash, per_cent);
+    let rate = |per_s: Option<f64>| per_s.map_or_else(dash, number);
+    let flush = limits.flush;
+    vec![
+        name,
+        trial.spec.durability.name().to_owned(),
+        trial.spec.workers.to_string(),
+        rate(shares.commits_per_s),
+        share(shares.of_single_flushes),
+        share(shares.of_grouped_flushes),
+        rate(shares.reads_per_s),
+        share(shares.of_memory),
+        rate(flush.map(|flush| flush.separate_per_s)),
+        rate(flush.map(|flush| flush.grouped_per_s)),
+        rate(Some(limits.memory.dependent_reads_per_s)),
+    ]
 }
 
-impl Row {
-    fn new(
-        trial: &TrialRecord,
-        measurement: &Measurement,
-        hardware_limits: &HardwareLimits,
-    ) -> Self {
-        // The workload that needs no engine counts its commits as its operation.
-        let of_operation = || measurement.operation("commit").map(|commits| commits.count);
-        let commits = measurement.commits.or_else(of_operation);
-        let commits = commits.filter(|commits| *commits > 0);
-        let elapsed_s = measurement.elapsed_s.max(1e-9);
-        let commits_per_s = commits.map(|commits| commits as f64 / elapsed_s);
-        // Only a level that waits for its flush can be held by one.
-        let durable = commits_per_s.filter(|_| trial.spec.durability == Durability::Sync);
-        let reads = measurement.operation("read").map(|reads| reads.per_s);
-        let reads_per_s = reads.filter(|per_s| *per_s > 0.0);
-        // An engine that keeps nothing reads nothing: memory is no limit of it.
-        let from_memory = reads_per_s.filter(|_| trial.spec.engine != "null");
-        let flush = hardware_limits.flush;
-        let share = |per_s: Option<f64>, of: Option<f64>| share_of(per_s?, of?);
-        Self {
-            commits_per_s,
-            reads_per_s,
-            of_alone: share(durable, flush.map(|flush| flush.separate_per_s)),
-            of_grouped: share(durable, flush.map(|flush| flush.grouped_per_s)),
-            of_memory: share(
-                from_memory,
-                Some(hardware_limits.memory.dependent_reads_per_s),
-            ),
-        }
-    }
-
-    fn cells(
-        &self,
-        name: String,
-        trial: &TrialRecord,
-        hardware_limits: &HardwareLimits,
-    ) -> Vec<String> {
-        let dash = || "–".to_owned();
-        let share = |share: Option<f64>| share.map_or_else(dash, per_cent);
-        let rate = |per_s: Option<f64>| per_s.map_or_else(dash, number);
-        let flush = hardware_limits.flush;
-        vec![
-            name,
-            trial.spec.durability.name().to_owned(),
-            trial.spec.workers.to_string(),
-            rate(self.commits_per_s),
-            share(self.of_alone),
-            share(self.of_grouped),
-            rate(self.reads_per_s),
-            share(self.of_memory),
-            rate(flush.map(|flush| flush.separate_per_s)),
-            rate(flush.map(|flush| flush.grouped_per_s)),
-            rate(Some(hardware_limits.memory.dependent_reads_per_s)),
-        ]
-    }
-
-    /// Why a share is above 100 %, as far as the record tells; a clause for each that is.
-    fn why_exceeded(
-        &self,
-        measurement: &Measurement,
-        hardware_limits: &HardwareLimits,
-    ) -> Vec<String> {
-        let over = |share: Option<f64>| share.filter(|share| *share > 1.0);
-        let mut why = Vec::new();
-        let flush = hardware_limits.flush.as_ref();
-        // Who exceeds grouped flushes exceeds flushes alone by the same cause.
-        if let (Some(share), Some(flush)) = (over(self.of_grouped), flush) {
-            let cause = grouped_cause(measurement, flush);
-            why.push(format!("{} of grouped flushes; {cause}", per_cent(share)));
-        } else if let Some(share) = over(self.of_alone) {
-            let cause = alone_cause(measurement);
-            why.push(format!("{} of single flushes; {cause}", per_cent(share)));
-        }
-        if let Some(share) = over(self.of_memory) {
-            let cause = memory_cause(measurement, hardware_limits);
-            why.push(format!("{} of memory; {cause}", per_cent(share)));
-        }
-        why
-    }
+/// What is exceeded and why, a clause.
+fn explained(excess: Excess) -> String {
+    let limit = match excess.limit {
+        Limit::SingleFlushes => "single flushes",
+        Limit::GroupedFlushes => "grouped flushes",
+        Limit::Memory => "memory",
+    };
+    let share = per_cent(excess.share);
+    format!("{share} of {limit}; {}", cause(excess.cause))
 }
 
-/// What is left where nothing of the record explains it.
-const UNSTEADY: &str = "the limit was measured for only 250 ms, when storage was slower";
-
-/// Commits that one flush of the device served; `None` if flushes are not counted.
-fn commits_per_flush(measurement: &Measurement) -> Option<f64> {
-    flushes_per_commit(measurement).map(|flushes| 1.0 / flushes)
-}
-
-fn grouped_cause(measurement: &Measurement, flush: &FlushLimit) -> String {
-    let limits = flush.grouped_per_s / flush.grouped_flushes_per_s.max(1e-9);
-    match commits_per_flush(measurement) {
-        None => "the device's flushes are not counted, so it is unknown whether each commit \
-            reached it"
-            .to_owned(),
-        Some(served) if served.is_infinite() => {
+fn cause(cause: ExcessCause) -> String {
+    let fixed = match cause {
+        ExcessCause::SlowerStorage => {
+            "the limit was measured for only 250 ms, when storage was slower"
+        }
+        ExcessCause::UncountedFlushes => {
+            "the device's flushes are not counted, so it is unknown whether each commit reached it"
+        }
+        ExcessCause::NoFlush => {
             "the device completed no flush: it has no volatile cache, writes through it, or the \
              commits did not reach it"
-                .to_owned()
         }
-        Some(served) if served > 1.1 * limits => format!(
-            "a flush served {} commits here, and {} in the measurement of the limit",
-            number(served),
-            number(limits)
-        ),
-        Some(_) => UNSTEADY.to_owned(),
-    }
-}
-
-fn alone_cause(measurement: &Measurement) -> String {
-    match commits_per_flush(measurement) {
-        Some(served) if served.is_finite() && served > 1.1 => {
-            format!("commits share flushes, {} per flush", number(served))
+        ExcessCause::SharedFlushes { served: None } => {
+            "commits share flushes, or do not flush this device"
         }
-        Some(served) if served.is_finite() => UNSTEADY.to_owned(),
-        _ => "commits share flushes, or do not flush this device".to_owned(),
-    }
-}
-
-fn memory_cause(measurement: &Measurement, hardware_limits: &HardwareLimits) -> String {
-    let (database, region) = (
-        measurement.database.allocated_bytes,
-        hardware_limits.memory.region_bytes,
-    );
-    match database < region {
-        true => format!(
-            "the database of {} fits better into the CPU caches than the {} of the limit's \
-             measurement",
-            bytes(database as f64),
-            bytes(region as f64)
-        ),
-        false => "its reads are sequential in memory or find what others fetched; in the limit's \
-            measurement each read waits for the last one"
-            .to_owned(),
-    }
+        ExcessCause::IndependentReads => {
+            "its reads are sequential in memory or find what others fetched; in the limit's \
+             measurement each read waits for the last one"
+        }
+        ExcessCause::LargerGroups { served, by_limit } => {
+            return format!(
+                "a flush served {} commits here, and {} in the measurement of the limit",
+                number(served),
+                number(by_limit)
+            );
+        }
+        ExcessCause::SharedFlushes {
+            served: Some(served),
+        } => return format!("commits share flushes, {} per flush", number(served)),
+        ExcessCause::SmallDatabase {
+            database_bytes,
+            region_bytes,
+        } => {
+            return format!(
+                "the database of {} fits better into the CPU caches than the {} of the limit's \
+                 measurement",
+                bytes(database_bytes as f64),
+                bytes(region_bytes as f64)
+            );
+        }
+    };
+    fixed.to_owned()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use trueput_record::Durability;
     use trueput_record::accounting::Device;
-    use trueput_record::hardware_limits::MemoryBandwidth;
+    use trueput_record::hardware_limits::{FlushLimit, MemoryBandwidth};
     use trueput_record::measurement::{DatabaseSize, OperationSummary, Outcome};
 
     /// A trial of a second at sync, with as many commits and reads, on a device that completed so

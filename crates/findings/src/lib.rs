@@ -30,7 +30,6 @@
 //! - `shell`: quoting for a shell
 //! - `significance`: which differences of a ranking are significant
 //! - `statistics`: tests, intervals and estimates over repeats
-//! - `symas`: the tables of Symas's microbenchmark of 2014
 //! - `threen1`: the line of output of the original 3n+1 program
 //! - `trial_names`: one name for each trial and contender of a run
 //! - `units`: figures with units, for people
@@ -64,7 +63,6 @@ pub mod shell;
 pub mod significance;
 pub mod statistics;
 pub mod steadiness;
-pub mod symas;
 pub mod threen1;
 pub mod trial_names;
 pub mod units;

@@ -6,7 +6,7 @@
 
 mod side_by_side;
 
-pub use side_by_side::{ColumnsByDimension, Ratio, Share, SideBySide};
+pub use side_by_side::{ColumnsByDimension, ContenderName, Ratio, Share, SideBySide};
 
 use crate::Value;
 use crate::suggest::did_you_mean;
@@ -81,8 +81,7 @@ pub struct PublishedTable {
     pub caveats: Vec<String>,
     /// What comes nearest to it here.
     pub experiment: Experiment,
-    /// How a report sets ours beside it; `None` if the report has a layout of its own for it, or
-    /// no trial can be beside it.
+    /// How a report sets ours beside it; `None` if no trial can be beside it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beside: Option<SideBySide>,
     /// The columns, from the left.
@@ -159,6 +158,10 @@ pub struct Column {
     /// The table's words for values of ours that it calls otherwise.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub words: BTreeMap<String, String>,
+    /// The table's names for contenders of ours, in a column whose dimension is `engine`: the first
+    /// that fits counts. A contender that none fits has its engine's name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<ContenderName>,
 }
 
 /// What the cells of a column hold.

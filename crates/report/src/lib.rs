@@ -49,5 +49,5 @@ mod threen1;
 pub use formats::terminal::{render_with, wrap};
 pub use formats::{Error, Format, Style};
 pub use run_report::RunReport;
-pub use sections::{log_flush, scaling, symas};
+pub use sections::{log_flush, scaling};
 pub use threen1::{threen1_header, threen1_line};

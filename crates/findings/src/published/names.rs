@@ -7,10 +7,12 @@ use trueput_record::{Durability, TrialRecord};
 
 /// Names each trial's contender by engine and level, and by whatever else tells it from others of
 /// that engine and level but is not in the table. Where the rows are steps, which tell all
-/// of that themselves, by engine alone.
+/// of that themselves, by engine alone; where a column names the engine, by the rest alone.
 pub(super) struct Names {
     varying: BTreeMap<(String, Durability), Vec<String>>,
     steps: bool,
+    /// Whether a column names the engine.
+    has_engine: bool,
 }
 
 impl Names {
@@ -19,6 +21,7 @@ impl Names {
         let mut values: BTreeMap<(String, Durability), BTreeMap<String, BTreeSet<String>>> =
             BTreeMap::new();
         let steps = in_table.contains(&"step");
+        let has_engine = in_table.contains(&"engine");
         for trial in &trials.all {
             let of_contender = values.entry(contender(trial)).or_default();
             let table_has = |dimension: &String| in_table.contains(&dimension.as_str());
@@ -35,6 +38,7 @@ impl Names {
         };
         Self {
             steps,
+            has_engine,
             varying: values
                 .into_iter()
                 .map(|(contender, found)| (contender, several(found)))
@@ -42,22 +46,37 @@ impl Names {
         }
     }
 
-    /// The name of a trial's contender: `gtm, buffered, access_method=MM`.
+    /// The name of a trial's contender: `gtm, buffered, access_method=MM`. Where a column names the
+    /// engine, rows of several engines have one name; their marks come beside it.
     pub(super) fn name(&self, trials: &Trials<'_>, trial: &TrialRecord) -> String {
         let (engine, durability) = contender(trial);
-        let marks = marks(trial);
         if self.steps {
-            return marked(&engine, &marks);
+            return marked(&engine, &marks(trial));
         }
         let level = durability.to_string();
-        let mut words = vec![engine.clone(), level];
+        let mut words = match self.has_engine {
+            true => Vec::new(),
+            false => vec![engine.clone(), level],
+        };
         let varying = self.varying.get(&(engine, durability));
         words.extend(varying.into_iter().flatten().map(|dimension| {
             let name = dimension.rsplit('.').next().unwrap_or(dimension);
             let value = trials.given(trial, dimension).unwrap_or_default();
             format!("{name}={value}")
         }));
-        marked(&words.join(", "), &marks)
+        let words = words.join(", ");
+        match self.has_engine {
+            true => words,
+            false => marked(&words, &marks(trial)),
+        }
+    }
+
+    /// The marks of a trial that its name does not have.
+    pub(super) fn marks(&self, trial: &TrialRecord) -> String {
+        match self.has_engine && !self.steps {
+            true => marked("", &marks(trial)).trim().to_owned(),
+            false => String::new(),
+        }
     }
 }
 

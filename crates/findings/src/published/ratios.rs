@@ -117,7 +117,7 @@ fn paired(
         let mut same = theirs.iter().filter(|other| same_keys(columns, row, other));
         let there = same.find(|other| ratio(other).is_some());
         rows.push(RatioRow {
-            who: row.who.clone(),
+            who: row.marked(),
             keys: keys_of(columns, row, there),
             here: ratio(row),
             there: there.and_then(ratio),
@@ -182,21 +182,30 @@ fn along_rows(
     ours: &[ComparedRow],
     theirs: &[ComparedRow],
 ) -> RatioTable {
-    let figure = columns
-        .iter()
-        .position(|column| column.name == ratio.figure);
     let others: Vec<usize> = (0..columns.len())
         .filter(|&place| columns[place].role == Role::Key)
         .filter(|&place| !ratio.along.contains(&columns[place].name))
         .collect();
+    let several = !ratio.other_figures.is_empty();
     let mut keys = vec![ratio.along.join(", ")];
     keys.extend(others.iter().map(|&place| columns[place].name.clone()));
+    if several {
+        keys.insert(0, "figure".to_owned());
+    }
     let mut rows = Vec::new();
-    for (base, this) in pairs(ratio, columns, ours, theirs) {
-        for row in ours.iter().filter(|row| along(ratio, columns, row) == this) {
-            let here = figure.and_then(|place| ratio_in(ours, row, &base, ratio, columns, place));
+    let pairs = pairs(ratio, columns, ours, theirs);
+    let figures = ratio.figures().flat_map(|figure| {
+        let place = columns.iter().position(|column| column.name == *figure);
+        pairs.iter().map(move |(base, this)| (place, base, this))
+    });
+    for (figure, base, this) in figures {
+        for row in ours
+            .iter()
+            .filter(|row| along(ratio, columns, row) == *this)
+        {
+            let here = figure.and_then(|place| ratio_in(ours, row, base, ratio, columns, place));
             let same = |other: &&ComparedRow| {
-                along(ratio, columns, other) == this
+                along(ratio, columns, other) == *this
                     && others.iter().all(|&place| {
                         let (here, there) = (&row.cells[place], &other.cells[place]);
                         scale::same_place(&columns[place], here, there)
@@ -204,7 +213,7 @@ fn along_rows(
             };
             let beside = theirs.iter().find(same);
             let there =
-                beside.and_then(|other| ratio_in(theirs, other, &base, ratio, columns, figure?));
+                beside.and_then(|other| ratio_in(theirs, other, base, ratio, columns, figure?));
             if here.is_none() {
                 continue;
             }
@@ -213,8 +222,11 @@ fn along_rows(
                 let beside = beside.map(|beside| &beside.cells[place]);
                 scale::both(&row.cells[place], beside)
             }));
+            if let Some(figure) = figure.filter(|_| several) {
+                words.insert(0, columns[figure].name.clone());
+            }
             rows.push(RatioRow {
-                who: row.who.clone(),
+                who: row.marked(),
                 keys: words,
                 here,
                 there,

@@ -38,8 +38,22 @@ pub struct ComparedRow {
     pub ours: bool,
     /// The contender, with what tells it from others; of a published row, nothing.
     pub who: String,
+    /// The contender's marks, in brackets, where a column names it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub marks: String,
     /// A cell per column.
     pub cells: Vec<Cell>,
+}
+
+impl ComparedRow {
+    /// The contender's name with its marks.
+    #[must_use]
+    pub fn marked(&self) -> String {
+        [self.who.as_str(), self.marks.as_str()]
+            .join(" ")
+            .trim()
+            .to_owned()
+    }
 }
 
 /// What rows have in a column, each once.

@@ -8,13 +8,13 @@ use super::ratios::{self, RatioTable};
 use super::rows::{ComparedColumn, ComparedRow, Role, distinct};
 use super::scale::{self, Sizes, same_keys};
 use super::steps::{Steps, is_one_at_a_time};
-use super::trial::{Trials, written, yielded};
+use super::trial::{OF_LOAD, Trials, written, yielded};
 use crate::Run;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use trueput_record::TrialRecord;
 use trueput_record::published::{
-    Cell, Column, ColumnsByDimension, Error, PublishedTable, SideBySide, all,
+    Cell, Column, ColumnsByDimension, ContenderName, Error, PublishedTable, SideBySide, all,
 };
 
 /// A published table with our rows beside its own.
@@ -58,17 +58,21 @@ pub fn comparisons(report: &Run) -> Result<Vec<Comparison>, Error> {
 pub fn comparison(published: &PublishedTable, report: &Run) -> Option<Comparison> {
     let beside = published.beside.as_ref()?;
     let here = &report.manifest.host.file_system.kind;
-    let trials = Trials::of(
+    let mut trials = Trials::of(
         &report.trials,
         &published.experiment.workload,
         &beside.only,
         here,
     );
+    let figures = published.columns.iter().filter_map(|one| one.ours.as_ref());
+    if figures.clone().any(|figure| figure.starts_with(OF_LOAD)) {
+        trials.all.retain(|trial| trial.load.is_some());
+    }
     if !matches(beside, &trials) {
         return None;
     }
     let mut columns = columns(published, beside, &trials);
-    let theirs = their_rows(published, columns.len());
+    let mut theirs = their_rows(published, columns.len());
     let mut ours = our_rows(published, beside, &columns, &trials);
     let scaled = match beside.exact {
         true => BTreeMap::new(),
@@ -80,10 +84,14 @@ pub fn comparison(published: &PublishedTable, report: &Run) -> Option<Comparison
     if ours.is_empty() {
         return None;
     }
+    let published_rows = theirs.clone();
+    if beside.counterparts_only {
+        theirs.retain(|row| ours.iter().any(|one| same_keys(&columns, one, row)));
+    }
     let mut specs = trials.all.iter().map(|trial| &trial.spec);
     let on_base_alone = specs.any(is_one_at_a_time);
     derived::fill(published, beside, &columns, &mut ours, on_base_alone);
-    let ratios = ratios::tables(beside, &columns, &ours, &theirs);
+    let ratios = ratios::tables(beside, &columns, &ours, &published_rows);
     let sizes = scale::sizes(published, &columns, &ours, &theirs, &trials);
     Some(Comparison {
         id: published.id.clone(),
@@ -202,7 +210,14 @@ fn role(published: &PublishedTable, column: &Column) -> Role {
 }
 
 fn is_dimension(name: &str) -> bool {
-    let plain = ["workers", "filesystem", "engine", "durability", "step"];
+    let plain = [
+        "workers",
+        "filesystem",
+        "engine",
+        "durability",
+        "memory_policy",
+        "step",
+    ];
     plain.contains(&name) || name.starts_with("settings.") || name.starts_with("knobs.")
 }
 
@@ -218,6 +233,7 @@ fn their_rows(published: &PublishedTable, width: usize) -> Vec<ComparedRow> {
         .map(|row| ComparedRow {
             ours: false,
             who: String::new(),
+            marks: String::new(),
             cells: filled(row),
         })
         .collect()
@@ -226,6 +242,7 @@ fn their_rows(published: &PublishedTable, width: usize) -> Vec<ComparedRow> {
 /// A group of trials that are in one row: their name, their keys, themselves.
 struct Group<'a> {
     who: String,
+    marks: String,
     keys: Vec<Option<Cell>>,
     trials: Vec<&'a TrialRecord>,
 }
@@ -243,24 +260,36 @@ fn our_rows(
         .filter_map(|column| column.ours.as_deref())
         .chain(across.map(|across| across.dimension.as_str()))
         .collect();
+    let in_names = published.columns.iter().flat_map(|column| &column.names);
+    let knobs = in_names.flat_map(|one| {
+        let knobs = one.knobs.keys();
+        knobs.map(|knob| format!("knobs.{}.{knob}", one.engine))
+    });
+    let knobs: Vec<String> = knobs.collect();
+    let dimensions: Vec<&str> = dimensions
+        .into_iter()
+        .chain(knobs.iter().map(String::as_str))
+        .collect();
     let names = super::names::Names::of(trials, &dimensions);
     let mut groups: Vec<Group<'_>> = Vec::new();
     for trial in &trials.all {
         let key = |column: &Column| {
             let dimension = column.ours.as_ref().filter(|ours| is_dimension(ours))?;
             let value = trials.given(trial, dimension)?;
-            let words = column.words.get(&value).unwrap_or(&value);
-            Some(written(words))
+            let named = column.names.iter().find(|one| is_named(trial, one));
+            let word = named.map(|one| &one.name).or(column.words.get(&value));
+            Some(written(word.unwrap_or(&value)))
         };
         let keys: Vec<_> = published.columns.iter().map(key).collect();
-        let who = names.name(trials, trial);
+        let (who, marks) = (names.name(trials, trial), names.marks(trial));
         match groups
             .iter_mut()
-            .find(|one| one.who == who && one.keys == keys)
+            .find(|one| one.who == who && one.marks == marks && one.keys == keys)
         {
             Some(group) => group.trials.push(trial),
             None => groups.push(Group {
                 who,
+                marks,
                 keys,
                 trials: vec![trial],
             }),
@@ -273,6 +302,7 @@ fn our_rows(
         ComparedRow {
             ours: true,
             who: group.who,
+            marks: group.marks,
             cells,
         }
     };
@@ -309,6 +339,18 @@ fn cell(
         Some(figure) => yielded(&group.trials, figure),
         None => Cell::Missing,
     }
+}
+
+/// Whether a name is that of a trial's contender.
+fn is_named(trial: &TrialRecord, name: &ContenderName) -> bool {
+    let library = trial
+        .engine
+        .as_ref()
+        .map(|engine| engine.origin.to_lowercase());
+    let mut knobs = name.knobs.iter();
+    trial.spec.engine == name.engine
+        && library.unwrap_or_default().contains(&name.library)
+        && knobs.all(|(knob, value)| trial.spec.knobs.get(knob) == Some(value))
 }
 
 /// Each of theirs under ours with its keys; ours that have none come first.

@@ -2,8 +2,9 @@
 
 use crate::published::steps::Steps;
 use crate::statistics::median;
+use trueput_record::conditions::NumaPolicy;
 use trueput_record::filesystem::FileSystem;
-use trueput_record::measurement::Measurement;
+use trueput_record::measurement::{DatabaseSize, Measurement, Resources};
 use trueput_record::published::{Cell, Setting};
 use trueput_record::{Durability, TrialRecord, Value};
 
@@ -69,6 +70,10 @@ impl<'a> Trials<'a> {
                 .conditions
                 .duration_s
                 .map(|time_s| format!("{time_s}s")),
+            ["memory_policy"] => Some(match &spec.conditions.numa {
+                Some(NumaPolicy::Interleave(_)) => "interleave".to_owned(),
+                _ => "local".to_owned(),
+            }),
             ["numa"] => spec.conditions.numa.as_ref().map(ToString::to_string),
             ["filesystem"] => Some(self.file_system(trial)),
             ["step"] => self.steps.of_cell(spec.cell),
@@ -125,18 +130,78 @@ pub(super) fn yielded(trials: &[&TrialRecord], figure: &str) -> Cell {
 }
 
 fn number(trial: &TrialRecord, figure: &str) -> Option<f64> {
+    if let Some(figure) = figure.strip_prefix(OF_LOAD) {
+        let load = trial.load.as_ref()?;
+        let phase = Phase {
+            engine: &trial.spec.engine,
+            elapsed_s: load.elapsed_s,
+            resources: &load.resources,
+            database: load.database,
+        };
+        return phase.usage(figure);
+    }
     let measured = trial.measurement.as_ref()?;
     match figure.split_once('.') {
         Some((kind, "per_s")) => Some(measured.operation(kind)?.per_s),
         Some((kind, "count")) => Some(measured.operation(kind)?.count as f64),
-        None if figure == "elapsed_s" => Some(measured.elapsed_s),
         // Only a level that waits for its flush can be held by one.
         None if figure == "flushes_alone_per_s" && trial.spec.durability == Durability::Sync => {
             Some(trial.hardware_limits.as_ref()?.flush?.separate_per_s)
         }
         None if figure == "per_minute" => transactions_per_minute(measured),
+        None => {
+            let phase = Phase {
+                engine: &trial.spec.engine,
+                elapsed_s: measured.elapsed_s,
+                resources: &measured.resources,
+                database: measured.database,
+            };
+            phase.usage(figure)
+        }
         _ => None,
     }
+}
+
+/// What stands before the name of a figure of the load.
+pub(super) const OF_LOAD: &str = "load.";
+
+/// What the load or the run of a trial used.
+struct Phase<'a> {
+    engine: &'a str,
+    elapsed_s: f64,
+    resources: &'a Resources,
+    database: DatabaseSize,
+}
+
+impl Phase<'_> {
+    fn usage(&self, figure: &str) -> Option<f64> {
+        let kib = |bytes: u64| bytes.div_ceil(1024) as f64;
+        let resources = self.resources;
+        let cpu_s = resources.user_cpu_s + resources.system_cpu_s;
+        let (database, process) = (
+            kib(self.database.allocated_bytes),
+            kib(resources.max_rss_bytes),
+        );
+        Some(match figure {
+            "elapsed_s" => self.elapsed_s,
+            "user_cpu_s" => resources.user_cpu_s,
+            "system_cpu_s" => resources.system_cpu_s,
+            "cpu_percent" if self.elapsed_s > 0.0 => cpu_s / self.elapsed_s * 100.0,
+            "database_kib" => database,
+            "process_kib" => process,
+            "total_kib" if maps_its_database(self.engine) => process.max(database),
+            "total_kib" => process + database,
+            "voluntary_context_switches" => resources.voluntary_context_switches as f64,
+            "involuntary_context_switches" => resources.involuntary_context_switches as f64,
+            _ => return None,
+        })
+    }
+}
+
+/// Whether an engine's processes map the database, so that its pages count as theirs already: the
+/// total is the larger of both there.
+fn maps_its_database(engine: &str) -> bool {
+    matches!(engine, "lmdb" | "mdbx")
 }
 
 /// Whether a kind of operation is one of the transactions of the workload `tpcc`.

@@ -3,13 +3,18 @@
 use super::{Column, Setting};
 use crate::Value;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// How a report sets trials of ours beside a published table, in the table's own layout.
 ///
 /// A *dimension* is what a trial was given: `workload`, `engine`, `durability`, `workers`,
-/// `filesystem`, `settings.NAME`, `knobs.ENGINE.NAME`. A *figure* is what it yielded: `elapsed_s`,
-/// `KIND.per_s` and `KIND.count` of a kind of operation, `per_minute` of all of them,
-/// `flushes_alone_per_s` of the device's ceilings, `results.NAME`.
+/// `filesystem`, `memory_policy` (`local` or `interleave`), `settings.NAME`, `knobs.ENGINE.NAME`.
+///
+/// A *figure* is what it yielded: `KIND.per_s` and `KIND.count` of a kind of operation,
+/// `per_minute` of all of them, `flushes_alone_per_s` of the device's ceilings, `results.NAME`; and
+/// what the run or, with `load.` before it, the load used: `elapsed_s`, `user_cpu_s`,
+/// `system_cpu_s`, `cpu_percent`, `database_kib`, `process_kib`, `total_kib`,
+/// `voluntary_context_switches`, `involuntary_context_switches`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SideBySide {
@@ -23,6 +28,9 @@ pub struct SideBySide {
     pub varies: Vec<String>,
     /// Whether only trials are here that have the keys of a row of the table.
     pub exact: bool,
+    /// Whether of the table only the rows are shown that have the keys of one of ours.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub counterparts_only: bool,
     /// The dimension whose values are columns of the table.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub across: Option<ColumnsByDimension>,
@@ -53,11 +61,37 @@ pub struct Ratio {
     pub title: String,
     /// The column whose figures are divided.
     pub figure: String,
+    /// Further columns whose figures are divided in the same way.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_figures: Vec<String>,
     /// The columns in which the two rows differ.
     pub along: Vec<String>,
     /// What the row below the line has in them, as the table writes it; empty: the row before.
     #[serde(default)]
     pub over: Vec<Value>,
+}
+
+/// A table's name for a contender of ours.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ContenderName {
+    /// The engine.
+    pub engine: String,
+    /// A part of its library's path, in lower case; empty: whichever library.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub library: String,
+    /// Knobs and their values; empty: whichever.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub knobs: BTreeMap<String, Value>,
+    /// What the table calls it.
+    pub name: String,
+}
+
+impl Ratio {
+    /// The columns whose figures are divided.
+    pub fn figures(&self) -> impl Iterator<Item = &String> {
+        std::iter::once(&self.figure).chain(&self.other_figures)
+    }
 }
 
 /// One figure of a row over another of the same row: what was reached of what could be.
@@ -83,7 +117,7 @@ impl SideBySide {
     pub(super) fn check(&self, columns: &[Column]) -> Result<(), String> {
         let of = |name: &str| columns.iter().find(|column| column.name == name);
         for ratio in &self.ratios {
-            let named = ratio.along.iter().chain([&ratio.figure]);
+            let named = ratio.along.iter().chain(ratio.figures());
             if let Some(name) = named.into_iter().find(|name| of(name).is_none()) {
                 return Err(format!(
                     "the ratio '{}' names no column '{name}'",

@@ -213,19 +213,33 @@ fn a_misspelled_id_is_told_the_nearest_one() {
 fn a_column_of_ours_is_a_dimension_or_a_figure_that_is_known() {
     let known = |ours: &str| {
         let plain = [
+            "engine",
             "workers",
             "filesystem",
+            "memory_policy",
             "step",
-            "elapsed_s",
             "per_minute",
             "gain_percent",
             "flushes_alone_per_s",
             "speed_percent",
             "cost",
         ];
+        let usage = [
+            "elapsed_s",
+            "user_cpu_s",
+            "system_cpu_s",
+            "cpu_percent",
+            "database_kib",
+            "process_kib",
+            "total_kib",
+            "voluntary_context_switches",
+            "involuntary_context_switches",
+        ];
+        let of_phase = ours.strip_prefix("load.").unwrap_or(ours);
         let begins = ["settings.", "knobs.gtm.", "results."];
         let ends = [".per_s", ".count"];
         plain.contains(&ours)
+            || usage.contains(&of_phase)
             || begins.iter().any(|begin| ours.starts_with(begin))
             || ends.iter().any(|end| ours.ends_with(end))
     };

@@ -14,7 +14,6 @@ mod published;
 mod rankings;
 pub mod scaling;
 mod steadiness;
-pub mod symas;
 pub(crate) mod tpcc;
 
 use crate::chart::Chart;
@@ -29,7 +28,7 @@ use trueput_record::measurement::Measurement;
 use trueput_record::{Outcome, TrialRecord};
 
 /// The sections, in the order in which a reader wants them. To add one, write its file and its row.
-const SECTIONS: [&dyn Section; 17] = [
+const SECTIONS: [&dyn Section; 16] = [
     &rankings::Rankings,
     &steadiness::Steadiness,
     &log_flush::LogFlushes,
@@ -41,7 +40,6 @@ const SECTIONS: [&dyn Section; 17] = [
     &bottlenecks::Bottlenecks,
     &scaling::ScalingLaws,
     &knob_effects::KnobEffects,
-    &symas::SymasTables,
     &published::PublishedTables,
     &conclusion::SkippedTrials,
     &conclusion::RepeatLimit,

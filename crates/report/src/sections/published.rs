@@ -21,6 +21,9 @@ impl Section for PublishedTables {
 /// What marks a row or a ratio of ours.
 const HERE: &str = "here";
 
+/// How many figures a table has at most whose headings tell the size.
+const FIGURES_WITH_SIZE: usize = 8;
+
 /// A section for each document that the run matches a table of; nothing where it matches none.
 fn parts(report: &Run) -> Vec<Part> {
     let found = match comparisons(report) {
@@ -106,6 +109,14 @@ fn at_size(title: &str, size: &str) -> String {
 
 /// Rows in the document's layout, with whose each is before it.
 fn table(comparison: &Comparison, rows: &[&ComparedRow], size: &str) -> Table {
+    // What is above a table of many figures says their size once.
+    let figures = comparison.columns.iter();
+    let figures = figures.filter(|column| column.role == Role::Figure).count();
+    let size = if figures > FIGURES_WITH_SIZE {
+        ""
+    } else {
+        size
+    };
     let mut columns = vec![Column::text("from", 0)];
     let named = comparison.columns.iter().enumerate();
     columns.extend(named.map(|(place, one)| {
@@ -118,7 +129,8 @@ fn table(comparison: &Comparison, rows: &[&ComparedRow], size: &str) -> Table {
     }));
     let rows = rows.iter().map(|row| {
         let mut cells = vec![match row.ours {
-            true => format!("{HERE}: {}", row.who),
+            true if row.who.is_empty() => format!("{HERE} {}", row.marks).trim().to_owned(),
+            true => format!("{HERE}: {}", row.marked()),
             false => comparison.year.clone(),
         }];
         cells.extend(row.cells.iter().map(|cell| match cell {

@@ -162,6 +162,14 @@ pub struct Column {
     /// that fits counts. A contender that none fits has its engine's name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<ContenderName>,
+    /// How readily it is left out where a report has little room; 0: never.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub dispensable: u8,
+}
+
+/// Whether serialization leaves the number out.
+fn is_zero(number: &u8) -> bool {
+    *number == 0
 }
 
 /// What the cells of a column hold.

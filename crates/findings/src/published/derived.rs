@@ -61,14 +61,14 @@ fn speeds(columns: &[ComparedColumn], ratio: &Ratio, ours: &[ComparedRow]) -> Ve
     };
     let speed = |row: &ComparedRow| {
         let mut set = ours.iter().filter(|other| is_base(other));
-        let base = set.find(|other| alike(columns, ratio, row, other))?;
+        let base = set.find(|other| row.who == other.who && alike(columns, ratio, row, other))?;
         let (base_s, row_s) = (base.cells[figure?].figure()?, row.cells[figure?].figure()?);
         (row_s > 0.0).then(|| Cell::Integer((base_s / row_s * 100.0).round() as i64))
     };
     ours.iter().map(speed).collect()
 }
 
-/// Whether two rows of a set differ in nothing but what a ratio is taken along.
+/// Whether the keys of two rows of a set differ in nothing but what a ratio is taken along.
 pub(super) fn alike(
     columns: &[ComparedColumn],
     ratio: &Ratio,
@@ -76,8 +76,7 @@ pub(super) fn alike(
     other: &ComparedRow,
 ) -> bool {
     let mut cells = columns.iter().zip(one.cells.iter().zip(&other.cells));
-    one.who == other.who
-        && cells.all(|(column, (one, other))| {
-            column.role == Role::Figure || ratio.along.contains(&column.name) || one == other
-        })
+    cells.all(|(column, (one, other))| {
+        column.role == Role::Figure || ratio.along.contains(&column.name) || one == other
+    })
 }

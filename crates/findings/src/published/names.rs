@@ -13,6 +13,8 @@ pub(super) struct Names {
     steps: bool,
     /// Whether a column names the engine.
     has_engine: bool,
+    /// The contenders that have trials at several levels.
+    several_levels: BTreeSet<String>,
 }
 
 impl Names {
@@ -36,9 +38,15 @@ impl Names {
                 .filter(|(_, values)| values.len() > 1);
             several.map(|(dimension, _)| dimension).collect()
         };
+        let mut levels: BTreeMap<&String, usize> = BTreeMap::new();
+        for (contender, _) in values.keys() {
+            *levels.entry(contender).or_default() += 1;
+        }
+        let several_levels = levels.into_iter().filter(|(_, count)| *count > 1);
         Self {
             steps,
             has_engine,
+            several_levels: several_levels.map(|(name, _)| name.clone()).collect(),
             varying: values
                 .into_iter()
                 .map(|(contender, found)| (contender, several(found)))
@@ -46,37 +54,28 @@ impl Names {
         }
     }
 
-    /// The name of a trial's contender: `gtm, buffered, access_method=MM`. Where a column names the
-    /// engine, rows of several engines have one name; their marks come beside it.
+    /// The name of a trial's contender: `gtm, buffered, access_method=MM`.
     pub(super) fn name(&self, trials: &Trials<'_>, trial: &TrialRecord) -> String {
         let (engine, durability) = contender(trial);
+        let marks = marks(trial);
         if self.steps {
-            return marked(&engine, &marks(trial));
+            return marked(&engine, &marks);
         }
         let level = durability.to_string();
-        let mut words = match self.has_engine {
-            true => Vec::new(),
-            false => vec![engine.clone(), level],
-        };
+        let mut words = Vec::new();
+        if !self.has_engine || engine != trial.spec.engine {
+            words.push(engine.clone());
+        }
+        if !self.has_engine || self.several_levels.contains(&engine) {
+            words.push(level);
+        }
         let varying = self.varying.get(&(engine, durability));
         words.extend(varying.into_iter().flatten().map(|dimension| {
             let name = dimension.rsplit('.').next().unwrap_or(dimension);
             let value = trials.given(trial, dimension).unwrap_or_default();
             format!("{name}={value}")
         }));
-        let words = words.join(", ");
-        match self.has_engine {
-            true => words,
-            false => marked(&words, &marks(trial)),
-        }
-    }
-
-    /// The marks of a trial that its name does not have.
-    pub(super) fn marks(&self, trial: &TrialRecord) -> String {
-        match self.has_engine && !self.steps {
-            true => marked("", &marks(trial)).trim().to_owned(),
-            false => String::new(),
-        }
+        marked(&words.join(", "), &marks).trim().to_owned()
     }
 }
 
@@ -89,7 +88,8 @@ fn dimensions(trial: &TrialRecord) -> impl Iterator<Item = String> {
     let settings = spec.settings.keys().map(|name| format!("settings.{name}"));
     let knobs = spec.knobs.keys();
     let knobs = knobs.map(|name| format!("knobs.{}.{name}", spec.engine));
-    let plain = ["workers", "worker_kind", "filesystem", "duration", "numa"];
+    let conditions = spec.conditions.named().into_iter().map(|(name, _)| name);
+    let plain = ["workers", "worker_kind"].into_iter().chain(conditions);
     let all: Vec<_> = settings
         .chain(knobs)
         .chain(plain.map(str::to_owned))

@@ -25,6 +25,9 @@ pub struct RatioTable {
 pub struct RatioRow {
     /// Our contender; empty for a ratio that is theirs alone.
     pub who: String,
+    /// The column whose figures are divided, in a table with ratios of several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub figure: Option<String>,
     /// Which ratio it is, a word or so for each key.
     pub keys: Vec<String>,
     /// Ours, from our figures alone.
@@ -45,14 +48,17 @@ pub(super) fn tables(
     let along = beside
         .ratios
         .iter()
-        .map(|ratio| along_rows(ratio, columns, ours, theirs));
+        .map(|ratio| along_rows(ratio, beside, columns, ours, theirs));
     let shares = beside.shares.iter();
     let shares = shares.map(|share| in_rows(share, columns, ours, theirs));
     across
         .into_iter()
         .chain(along)
         .chain(shares)
-        .filter(|table| table.rows.iter().any(|row| row.here.is_some()))
+        .filter(|table| {
+            let mut rows = table.rows.iter();
+            rows.any(|row| row.here.is_some() || beside.pairs)
+        })
         .collect()
 }
 
@@ -117,7 +123,8 @@ fn paired(
         let mut same = theirs.iter().filter(|other| same_keys(columns, row, other));
         let there = same.find(|other| ratio(other).is_some());
         rows.push(RatioRow {
-            who: row.marked(),
+            who: row.who.clone(),
+            figure: None,
             keys: keys_of(columns, row, there),
             here: ratio(row),
             there: there.and_then(ratio),
@@ -128,6 +135,7 @@ fn paired(
     for row in theirs.iter().filter(beside_none) {
         rows.extend(ratio(row).map(|there| RatioRow {
             who: String::new(),
+            figure: None,
             keys: keys_of(columns, row, None),
             here: None,
             there: Some(there),
@@ -175,9 +183,11 @@ fn over(above: &Cell, below: &Cell) -> Option<f64> {
     Some(above.figure()? / below)
 }
 
-/// Each of our rows over the one that the ratio is taken over, and theirs with the same keys.
+/// Each of our rows over the one that the ratio is taken over, and theirs with the same keys,
+/// figure by figure.
 fn along_rows(
     ratio: &Ratio,
+    beside: &SideBySide,
     columns: &[ComparedColumn],
     ours: &[ComparedRow],
     theirs: &[ComparedRow],
@@ -189,21 +199,18 @@ fn along_rows(
     let several = !ratio.other_figures.is_empty();
     let mut keys = vec![ratio.along.join(", ")];
     keys.extend(others.iter().map(|&place| columns[place].name.clone()));
-    if several {
-        keys.insert(0, "figure".to_owned());
-    }
     let mut rows = Vec::new();
     let pairs = pairs(ratio, columns, ours, theirs);
-    let figures = ratio.figures().flat_map(|figure| {
-        let place = columns.iter().position(|column| column.name == *figure);
-        pairs.iter().map(move |(base, this)| (place, base, this))
+    let figures = ratio.figures().filter_map(|figure| {
+        let place = columns.iter().position(|column| column.name == *figure)?;
+        Some((figure, place))
     });
-    for (figure, base, this) in figures {
+    let cases = figures.flat_map(|figure| pairs.iter().map(move |pair| (figure, pair)));
+    for ((figure, place), (base, this)) in cases {
         for row in ours
             .iter()
             .filter(|row| along(ratio, columns, row) == *this)
         {
-            let here = figure.and_then(|place| ratio_in(ours, row, base, ratio, columns, place));
             let same = |other: &&ComparedRow| {
                 along(ratio, columns, other) == *this
                     && others.iter().all(|&place| {
@@ -211,22 +218,22 @@ fn along_rows(
                         scale::same_place(&columns[place], here, there)
                     })
             };
-            let beside = theirs.iter().find(same);
-            let there =
-                beside.and_then(|other| ratio_in(theirs, other, base, ratio, columns, figure?));
-            if here.is_none() {
+            let counterpart = theirs.iter().find(same);
+            let in_set = |set, row| ratio_in(set, row, base, ratio, columns, place);
+            let here = in_set(ours, row);
+            let there = counterpart.and_then(|other| in_set(theirs, other));
+            // A pair is shown with whichever of its ratios there is.
+            if here.is_none() && (there.is_none() || !beside.pairs) {
                 continue;
             }
             let mut words = vec![format!("{} over {}", this.join(", "), base.join(", "))];
             words.extend(others.iter().map(|&place| {
-                let beside = beside.map(|beside| &beside.cells[place]);
-                scale::both(&row.cells[place], beside)
+                let theirs = counterpart.map(|row| &row.cells[place]);
+                scale::both(&row.cells[place], theirs)
             }));
-            if let Some(figure) = figure.filter(|_| several) {
-                words.insert(0, columns[figure].name.clone());
-            }
             rows.push(RatioRow {
-                who: row.marked(),
+                who: row.who.clone(),
+                figure: several.then(|| figure.clone()),
                 keys: words,
                 here,
                 there,
@@ -252,8 +259,15 @@ fn ratio_in(
 ) -> Option<f64> {
     let mut candidates = set
         .iter()
-        .filter(|other| along(ratio, columns, other) == base);
-    let below = candidates.find(|other| alike(columns, ratio, row, other))?;
+        .filter(|other| along(ratio, columns, other) == base)
+        .filter(|other| alike(columns, ratio, row, other));
+    let is_along = |column: &ComparedColumn| ratio.along.contains(&column.name);
+    let mut contenders = columns.iter().filter(|column| column.names_contender);
+    let first = candidates
+        .clone()
+        .next()
+        .filter(|_| contenders.any(is_along));
+    let below = candidates.find(|other| row.who == other.who).or(first)?;
     over(&row.cells[figure], &below.cells[figure])
 }
 

@@ -17,6 +17,15 @@ pub struct ComparedColumn {
     /// by that place, and not by the size.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scale: Option<f64>,
+    /// Whether it names the engine, so that contenders of other names differ in it.
+    #[serde(skip)]
+    pub names_contender: bool,
+    /// Whether figures of ours are shown as whole numbers in it.
+    #[serde(skip)]
+    pub is_whole: bool,
+    /// How readily it is left out where there is little room; 0: never.
+    #[serde(skip)]
+    pub dispensable: u8,
 }
 
 /// What a column of a [`Comparison`] holds.
@@ -38,22 +47,8 @@ pub struct ComparedRow {
     pub ours: bool,
     /// The contender, with what tells it from others; of a published row, nothing.
     pub who: String,
-    /// The contender's marks, in brackets, where a column names it.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub marks: String,
     /// A cell per column.
     pub cells: Vec<Cell>,
-}
-
-impl ComparedRow {
-    /// The contender's name with its marks.
-    #[must_use]
-    pub fn marked(&self) -> String {
-        [self.who.as_str(), self.marks.as_str()]
-            .join(" ")
-            .trim()
-            .to_owned()
-    }
 }
 
 /// What rows have in a column, each once.

@@ -13,8 +13,10 @@ use crate::Run;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use trueput_record::TrialRecord;
+use trueput_record::plan::Condition;
 use trueput_record::published::{
-    Cell, Column, ColumnsByDimension, ContenderName, Error, PublishedTable, SideBySide, all,
+    Cell, Column, ColumnKind, ColumnsByDimension, ContenderName, Error, PublishedTable, SideBySide,
+    all,
 };
 
 /// A published table with our rows beside its own.
@@ -84,15 +86,15 @@ pub fn comparison(published: &PublishedTable, report: &Run) -> Option<Comparison
     if ours.is_empty() {
         return None;
     }
-    let published_rows = theirs.clone();
-    if beside.counterparts_only {
-        theirs.retain(|row| ours.iter().any(|one| same_keys(&columns, one, row)));
-    }
     let mut specs = trials.all.iter().map(|trial| &trial.spec);
     let on_base_alone = specs.any(is_one_at_a_time);
     derived::fill(published, beside, &columns, &mut ours, on_base_alone);
-    let ratios = ratios::tables(beside, &columns, &ours, &published_rows);
-    let sizes = scale::sizes(published, &columns, &ours, &theirs, &trials);
+    let ratios = ratios::tables(beside, &columns, &ours, &theirs);
+    let mut sizes = scale::sizes(published, &columns, &ours, &theirs, &trials);
+    if beside.pairs {
+        sizes = None;
+        theirs.retain(|row| ours.iter().any(|one| same_keys(&columns, one, row)));
+    }
     Some(Comparison {
         id: published.id.clone(),
         title: published.title.clone(),
@@ -137,6 +139,9 @@ fn columns(
             role: role(published, column),
             at: column.at.clone(),
             scale: None,
+            names_contender: column.ours.as_deref() == Some("engine"),
+            is_whole: beside.pairs && column.kind == ColumnKind::Integer,
+            dispensable: column.dispensable,
         })
         .collect();
     let Some(across) = &beside.across else {
@@ -154,6 +159,9 @@ fn columns(
                 role: Role::Figure,
                 at: Some(value),
                 scale: None,
+                names_contender: false,
+                is_whole: false,
+                dispensable: 0,
             });
         }
     }
@@ -210,15 +218,12 @@ fn role(published: &PublishedTable, column: &Column) -> Role {
 }
 
 fn is_dimension(name: &str) -> bool {
-    let plain = [
-        "workers",
-        "filesystem",
-        "engine",
-        "durability",
-        "memory_policy",
-        "step",
-    ];
-    plain.contains(&name) || name.starts_with("settings.") || name.starts_with("knobs.")
+    let plain = ["workers", "engine", "durability", "step"];
+    let is_condition = Condition::named(name).is_some();
+    is_condition
+        || plain.contains(&name)
+        || name.starts_with("settings.")
+        || name.starts_with("knobs.")
 }
 
 fn their_rows(published: &PublishedTable, width: usize) -> Vec<ComparedRow> {
@@ -233,7 +238,6 @@ fn their_rows(published: &PublishedTable, width: usize) -> Vec<ComparedRow> {
         .map(|row| ComparedRow {
             ours: false,
             who: String::new(),
-            marks: String::new(),
             cells: filled(row),
         })
         .collect()
@@ -242,7 +246,6 @@ fn their_rows(published: &PublishedTable, width: usize) -> Vec<ComparedRow> {
 /// A group of trials that are in one row: their name, their keys, themselves.
 struct Group<'a> {
     who: String,
-    marks: String,
     keys: Vec<Option<Cell>>,
     trials: Vec<&'a TrialRecord>,
 }
@@ -281,15 +284,14 @@ fn our_rows(
             Some(written(word.unwrap_or(&value)))
         };
         let keys: Vec<_> = published.columns.iter().map(key).collect();
-        let (who, marks) = (names.name(trials, trial), names.marks(trial));
+        let who = names.name(trials, trial);
         match groups
             .iter_mut()
-            .find(|one| one.who == who && one.marks == marks && one.keys == keys)
+            .find(|one| one.who == who && one.keys == keys)
         {
             Some(group) => group.trials.push(trial),
             None => groups.push(Group {
                 who,
-                marks,
                 keys,
                 trials: vec![trial],
             }),
@@ -302,7 +304,6 @@ fn our_rows(
         ComparedRow {
             ours: true,
             who: group.who,
-            marks: group.marks,
             cells,
         }
     };

@@ -70,15 +70,19 @@ impl<'a> Trials<'a> {
                 .conditions
                 .duration_s
                 .map(|time_s| format!("{time_s}s")),
-            ["memory_policy"] => Some(match &spec.conditions.numa {
-                Some(NumaPolicy::Interleave(_)) => "interleave".to_owned(),
-                _ => "local".to_owned(),
-            }),
-            ["numa"] => spec.conditions.numa.as_ref().map(ToString::to_string),
+            ["numa"] => {
+                let numa = spec.conditions.numa.as_ref().unwrap_or(&NumaPolicy::Local);
+                Some(numa.to_string())
+            }
             ["filesystem"] => Some(self.file_system(trial)),
             ["step"] => self.steps.of_cell(spec.cell),
             ["settings", name] => text(spec.settings.get(name)),
             ["knobs", engine, name] if engine == spec.engine => text(spec.knobs.get(name)),
+            [condition] => {
+                let mut conditions = spec.conditions.named().into_iter();
+                let found = conditions.find(|(name, _)| *name == condition);
+                found.map(|(_, value)| value)
+            }
             _ => None,
         }
     }

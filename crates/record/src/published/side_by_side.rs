@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 /// How a report sets trials of ours beside a published table, in the table's own layout.
 ///
 /// A *dimension* is what a trial was given: `workload`, `engine`, `durability`, `workers`,
-/// `filesystem`, `memory_policy` (`local` or `interleave`), `settings.NAME`, `knobs.ENGINE.NAME`.
+/// `settings.NAME`, `knobs.ENGINE.NAME`, or a run condition such as `filesystem` and `numa`.
 ///
 /// A *figure* is what it yielded: `KIND.per_s` and `KIND.count` of a kind of operation,
-/// `per_minute` of all of them, `flushes_alone_per_s` of the device's ceilings, `results.NAME`; and
+/// `per_minute` of all of them, `flushes_alone_per_s` of the device's limits, `results.NAME`; and
 /// what the run or, with `load.` before it, the load used: `elapsed_s`, `user_cpu_s`,
 /// `system_cpu_s`, `cpu_percent`, `database_kib`, `process_kib`, `total_kib`,
 /// `voluntary_context_switches`, `involuntary_context_switches`.
@@ -28,9 +28,10 @@ pub struct SideBySide {
     pub varies: Vec<String>,
     /// Whether only trials are here that have the keys of a row of the table.
     pub exact: bool,
-    /// Whether of the table only the rows are shown that have the keys of one of ours.
+    /// Whether rows are shown in pairs: each of ours, whatever its size, with the published row of
+    /// the same keys under it. Published rows that are beside none of ours are left out.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub counterparts_only: bool,
+    pub pairs: bool,
     /// The dimension whose values are columns of the table.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub across: Option<ColumnsByDimension>,

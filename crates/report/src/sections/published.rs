@@ -3,10 +3,10 @@
 use super::{Findings, Part, Section};
 use crate::document::{Block, Column, Table};
 use trueput_findings::Run;
-use trueput_findings::published::RatioTable;
-use trueput_findings::published::shown;
-use trueput_findings::published::{ComparedRow, Comparison, Role, comparisons};
-use trueput_findings::units::number;
+use trueput_findings::published::{
+    ComparedRow, Comparison, RatioRow, RatioTable, Role, comparisons, shown,
+};
+use trueput_findings::units::{number, whole};
 use trueput_record::published::Cell;
 
 /// What others published, beside the trials that match it.
@@ -20,9 +20,6 @@ impl Section for PublishedTables {
 
 /// What marks a row or a ratio of ours.
 const HERE: &str = "here";
-
-/// How many figures a table has at most whose headings tell the size.
-const FIGURES_WITH_SIZE: usize = 8;
 
 /// A section for each document that the run matches a table of; nothing where it matches none.
 fn parts(report: &Run) -> Vec<Part> {
@@ -61,8 +58,11 @@ fn document(comparisons: &[Comparison]) -> Option<Part> {
             let what = format!("{}, inside each set", capitalised(&ratios.title));
             blocks.push(Block::Text(format!("{what}:")));
             let caption = format!("{}: {what}", comparison.title);
-            let table = ratio_table(ratios, comparison).captioned(caption);
-            blocks.push(Block::Table(table));
+            let table = match ratios.rows.iter().any(|row| row.figure.is_some()) {
+                true => figures_table(ratios, comparison),
+                false => ratio_table(ratios, comparison),
+            };
+            blocks.push(Block::Table(table.captioned(caption)));
             if !ratios.note.is_empty() {
                 blocks.push(Block::Text(ratios.note.clone()));
             }
@@ -109,14 +109,6 @@ fn at_size(title: &str, size: &str) -> String {
 
 /// Rows in the document's layout, with whose each is before it.
 fn table(comparison: &Comparison, rows: &[&ComparedRow], size: &str) -> Table {
-    // What is above a table of many figures says their size once.
-    let figures = comparison.columns.iter();
-    let figures = figures.filter(|column| column.role == Role::Figure).count();
-    let size = if figures > FIGURES_WITH_SIZE {
-        ""
-    } else {
-        size
-    };
     let mut columns = vec![Column::text("from", 0)];
     let named = comparison.columns.iter().enumerate();
     columns.extend(named.map(|(place, one)| {
@@ -125,15 +117,18 @@ fn table(comparison: &Comparison, rows: &[&ComparedRow], size: &str) -> Table {
             Role::Figure => at_size(&one.name, size),
             Role::Key | Role::Size => one.name.clone(),
         };
-        Column::new(&title, cells.all(|cell| !matches!(cell, Cell::Text(_))), 0)
+        let is_figure = cells.all(|cell| !matches!(cell, Cell::Text(_)));
+        Column::new(&title, is_figure, one.dispensable)
     }));
     let rows = rows.iter().map(|row| {
         let mut cells = vec![match row.ours {
-            true if row.who.is_empty() => format!("{HERE} {}", row.marks).trim().to_owned(),
-            true => format!("{HERE}: {}", row.marked()),
+            true if row.who.is_empty() => HERE.to_owned(),
+            true => format!("{HERE}: {}", row.who),
             false => comparison.year.clone(),
         }];
-        cells.extend(row.cells.iter().map(|cell| match cell {
+        let columns = comparison.columns.iter().zip(&row.cells);
+        cells.extend(columns.map(|(column, cell)| match cell {
+            Cell::Number(figure) if row.ours && column.is_whole => whole(*figure),
             Cell::Number(figure) if row.ours => number(*figure),
             other => shown(other),
         }));
@@ -160,13 +155,12 @@ fn ratio_table(ratios: &RatioTable, comparison: &Comparison) -> Table {
         Column::figures(at_size(HERE, here), 0),
         Column::figures(at_size(&comparison.year, there), 0),
     ]);
-    let told = |ratio: Option<f64>| ratio.map_or_else(|| "-".to_owned(), number);
     let rows = ratios.rows.iter().map(|row| {
         let mut cells = row.keys.clone();
         if several {
             cells.insert(0, row.who.clone());
         }
-        cells.extend([told(row.here), told(row.there)]);
+        cells.extend([ratio_shown(row.here), ratio_shown(row.there)]);
         cells
     });
     Table {
@@ -174,6 +168,69 @@ fn ratio_table(ratios: &RatioTable, comparison: &Comparison) -> Table {
         columns,
         ..Table::default()
     }
+}
+
+/// Ratios of several figures: a column for each, a row of ours and under it the document's.
+fn figures_table(ratios: &RatioTable, comparison: &Comparison) -> Table {
+    let several = ratios.rows.iter().any(|row| row.who != ratios.rows[0].who);
+    let name = |row: &RatioRow| {
+        let contender = several.then(|| row.who.clone());
+        let keys = row.keys.iter().cloned();
+        contender.into_iter().chain(keys).collect::<Vec<_>>()
+    };
+    let mut figures: Vec<&str> = Vec::new();
+    let mut names: Vec<Vec<String>> = Vec::new();
+    for row in &ratios.rows {
+        let figure = row.figure.as_deref().unwrap_or_default();
+        if !figures.contains(&figure) {
+            figures.push(figure);
+        }
+        let name = name(row);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let contender = several.then_some("contender").into_iter();
+    let keys = contender.chain(ratios.keys.iter().map(String::as_str));
+    let mut columns: Vec<_> = keys.map(|key| Column::text(key, 0)).collect();
+    columns.push(Column::text("from", 0));
+    columns.extend(figures.iter().map(|figure| {
+        let mut columns = comparison.columns.iter();
+        let column = columns.find(|column| column.name == *figure);
+        Column::figures(*figure, column.map_or(0, |column| column.dispensable))
+    }));
+    let mut rows = Vec::new();
+    for wanted in names {
+        let of_it: Vec<_> = ratios
+            .rows
+            .iter()
+            .filter(|row| name(row) == wanted)
+            .collect();
+        let of_figure = |figure: &str| {
+            let mut rows = of_it.iter();
+            rows.find(|row| row.figure.as_deref() == Some(figure))
+        };
+        let mut add = |from: &str, ratio: fn(&RatioRow) -> Option<f64>| {
+            let mut cells = wanted.clone();
+            cells.push(from.to_owned());
+            let cell = |figure: &&str| ratio_shown(of_figure(figure).and_then(|row| ratio(row)));
+            cells.extend(figures.iter().map(cell));
+            rows.push(cells);
+        };
+        add(HERE, |row| row.here);
+        if of_it.iter().any(|row| row.there.is_some()) {
+            add(&comparison.year, |row| row.there);
+        }
+    }
+    Table {
+        rows,
+        columns,
+        ..Table::default()
+    }
+}
+
+fn ratio_shown(ratio: Option<f64>) -> String {
+    ratio.map_or_else(|| "-".to_owned(), number)
 }
 
 fn capitalised(text: &str) -> String {

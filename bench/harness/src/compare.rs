@@ -34,7 +34,7 @@ pub fn null(rounds: usize) -> Result<()> {
 pub fn print_head(rounds: usize) {
     println!(
         "CPU ns per operation, {} records of {}-byte keys and {}-byte values, nothing flushed.\n\
-         Medians of {rounds} pairs, least and greatest in brackets; the ratio is taken pair by pair:\n",
+         Medians of {rounds} pairs, least and greatest in brackets; the ratio is of each pair:\n",
         keys::RECORDS,
         keys::KEY_BYTES,
         keys::VALUE_BYTES

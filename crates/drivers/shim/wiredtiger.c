@@ -292,7 +292,7 @@ trueput_wt_remove(session *session, const void *key, size_t length)
 	return (session->cursor->remove(session->cursor));
 }
 
-/* Goes to the key or to a neighbour; `side` is below, at or above 0 as what it found is. */
+/* Goes to the key or to a neighbor; `side` is below, at or above 0 as what it found is. */
 EXPORT int
 trueput_wt_seek(session *session, const void *key, size_t length, int *side)
 {

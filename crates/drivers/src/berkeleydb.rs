@@ -31,8 +31,10 @@ const SEARCH: LibrarySearch = LibrarySearch {
     installed: &[],
     system: "libdb-5.3.so",
 };
-const SOURCE: &str = "https://docs.oracle.com/cd/E17276_01/html/api_reference/C/envset_flags.html; \
-                      https://docs.oracle.com/cd/E17276_01/html/api_reference/C/envlog_set_config.html";
+const SOURCE: &str = concat!(
+    "https://docs.oracle.com/cd/E17276_01/html/api_reference/C/envset_flags.html; ",
+    "https://docs.oracle.com/cd/E17276_01/html/api_reference/C/envlog_set_config.html"
+);
 
 library::driver! {
     /// The Berkeley DB driver.

@@ -440,7 +440,9 @@ mod tests {
         ) {
             // Without a host, what follows an @ could be one, and what begins with / a database.
             let is_torn = FORMS[form].ends_with("://me:{}");
-            proptest::prop_assume!(!is_torn || (!password.contains('@') && password.starts_with(['X', 'Y', 'Z'])));
+            proptest::prop_assume!(
+                !is_torn || (!password.contains('@') && password.starts_with(['X', 'Y', 'Z']))
+            );
             let address = FORMS[form].replace("{}", &password);
             let kept = Address::shown_of(Path::new(&address)).display().to_string();
             proptest::prop_assert!(!tells(&kept, &password), "{address}: keep: {kept}");

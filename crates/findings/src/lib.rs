@@ -68,4 +68,4 @@ pub mod trial_names;
 pub mod units;
 mod writers;
 
-pub use run::{Run, Tally};
+pub use run::{Run, TrialTotals};

@@ -29,7 +29,7 @@ pub struct Run {
 
 /// How the trials of a plan ended: parts that add up to all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Tally {
+pub struct TrialTotals {
     /// Valid.
     pub valid: usize,
     /// Ended, and not to be believed.
@@ -75,7 +75,7 @@ impl Run {
     }
 
     /// How many trials of the plan came to what.
-    pub fn tally(&self) -> Tally {
+    pub fn tally(&self) -> TrialTotals {
         let count = |status: fn(&Outcome) -> bool| {
             let trials = self.trials.iter();
             trials.filter(|trial| status(&trial.outcome)).count()
@@ -86,7 +86,7 @@ impl Run {
             let last = trials.filter(|it| status(&it.outcome) && !attempts.supersede(it));
             last.map(|trial| &trial.spec.id).collect::<BTreeSet<_>>()
         };
-        let mut tally = Tally {
+        let mut tally = TrialTotals {
             valid: count(|it| *it == Outcome::Valid),
             invalid: count(|it| matches!(it, Outcome::Invalid { .. })),
             failed: not_run_again(|it| matches!(it, Outcome::Failed { .. })).len(),

@@ -1,5 +1,5 @@
-//! What surrounds a trial, whatever its engine and workload: how long it runs, at what pace, where
-//! its workers run, with how much memory.
+//! The conditions of a trial, whatever its engine and workload: how long it runs, at what rate,
+//! where its workers run, with how much memory.
 
 mod lists;
 mod table;
@@ -19,7 +19,7 @@ pub const LEAST_TIME_SLICE_S: f64 = 1e-3;
 /// The longest turn, seconds.
 pub const MOST_TIME_SLICE_S: f64 = 60.0;
 
-/// What surrounds a trial. The default is a closed loop, warm, unplaced, with all memory.
+/// The run conditions of a trial. The default is a closed loop, warm, unplaced, with all memory.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Conditions {

@@ -150,7 +150,8 @@ fn flushes(evidence: &FlushEvidence) -> Option<String> {
         FlushVerdict::Impossible => "flushes cannot explain its commits",
     };
     Some(format!(
-        "it is said that {stated}, and the record has {writes} writes{flushes} for {commits} commits"
+        "it is said that {stated}, and the record has {writes} writes{flushes} for {commits} \
+         commits"
     ))
 }
 

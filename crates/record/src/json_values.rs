@@ -41,7 +41,7 @@ impl ValueLimit {
 }
 
 /// The values of a JSON text, those of nested lists and objects included; one too many for each
-/// that is empty. Of what is no JSON, at least as many as a parser finds before it gives up.
+/// that is empty. Of what is no JSON, at least as many as a parser finds before it stops.
 fn count(text: &[u8]) -> u64 {
     let mut values = 1;
     let mut is_in_string = false;

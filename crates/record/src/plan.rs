@@ -95,7 +95,7 @@ pub struct PlanFile {
     pub verify: VerifyLevel,
     /// Seed of every random choice.
     pub seed: u64,
-    /// What surrounds the trials.
+    /// The run conditions.
     pub conditions: ConditionLists,
     /// What becomes of a level or a kind of worker that an engine does not have.
     pub unsupported: UnsupportedPolicy,

@@ -91,8 +91,10 @@ pub fn same_setting<'a>(
 ///
 /// ```
 /// use trueput_record::suggest::setting_hint;
-/// assert_eq!(setting_hint("value_size", ["records", "value_bytes"]), " (did you mean 'value_bytes'?)");
-/// assert_eq!(setting_hint("read_percent", ["readproportion"]), " (did you mean 'readproportion'?)");
+/// let hint = setting_hint("value_size", ["records", "value_bytes"]);
+/// assert_eq!(hint, " (did you mean 'value_bytes'?)");
+/// let hint = setting_hint("read_percent", ["readproportion"]);
+/// assert_eq!(hint, " (did you mean 'readproportion'?)");
 /// ```
 #[must_use]
 pub fn setting_hint<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> String {

@@ -134,7 +134,7 @@ pub struct TrialSpec {
     pub verify: VerifyLevel,
     /// Seed of every random choice in the trial.
     pub seed: u64,
-    /// What surrounds it: its length, its pace, where its workers run.
+    /// Its run conditions: its length, its rate, where its workers run.
     #[serde(default)]
     pub conditions: Conditions,
     /// Why this trial differs from the plan's general settings (a shorter range, say), for the

@@ -1,6 +1,6 @@
 'use strict';
 // How figures are written: three significant digits and a unit, as in the tables. Those are written
-// by Rust, which takes the even one of two neighbours that are equally near.
+// by Rust, which takes the even one of two neighbors that are equally near.
 
 const WHOLE = new Intl.NumberFormat('en-GB', {
   maximumFractionDigits: 0, roundingMode: 'halfEven',

@@ -18,7 +18,7 @@ pub(crate) fn cause(bottleneck: Bottleneck) -> &'static str {
     }
 }
 
-/// A stretch: when, what held it, and the evidence.
+/// A stretch: when, its bottleneck, and the evidence.
 pub(crate) fn stretch(interval: &BottleneckInterval) -> String {
     let (from_s, to_s, held_by) = (interval.from_s, interval.to_s, cause(interval.bottleneck));
     let evidence = told(&interval.evidence, interval.bottleneck).join(", ");

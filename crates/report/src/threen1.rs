@@ -61,8 +61,9 @@ fn in_words(figures: &[String; 12], width: usize) -> String {
     let [start, finish, workers, block, longest, largest, elapsed, ..] = figures;
     let [.., updates, reads, updates_per_s, reads_per_s, cpu] = figures;
     let text = format!(
-        "{start} to {finish}, workers {workers}, block {block}: longest {longest}, largest {largest}, \
-         {elapsed}; updates {updates}, {updates_per_s}/s; reads {reads}, {reads_per_s}/s; CPU {cpu}"
+        "{start} to {finish}, workers {workers}, block {block}: longest {longest}, largest \
+         {largest}, {elapsed}; updates {updates}, {updates_per_s}/s; reads {reads}, \
+         {reads_per_s}/s; CPU {cpu}"
     );
     wrap(&text, width, "    ").join("\n")
 }

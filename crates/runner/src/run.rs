@@ -202,7 +202,7 @@ fn changed_settings(trials: &[TrialSpec], registry: &Registry) -> BTreeMap<Strin
     changed
 }
 
-/// By `ENGINE.KNOB`, what turning the knob gives up, of the knobs that differ between trials of an
+/// By `ENGINE.KNOB`, the cost of changing the knob, of the knobs that differ between trials of an
 /// engine; and by `WORKLOAD.SETTING` likewise.
 fn costs(trials: &[TrialSpec], registry: &Registry) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();

@@ -158,7 +158,8 @@ fn every_command_that_is_shown_can_be_typed() {
 
 #[test]
 fn a_command_that_has_rotted_is_found() {
-    let text = "```sh\ntrueput run first-look --enginee lmdb   # 'all'\ntrueput run first-look \\\n  \
+    let text = "```sh\ntrueput run first-look --enginee lmdb   # 'all'\n\
+        trueput run first-look \\\n  \
         --repeat 2 > a\n$ echo '1 2' | trueput threen1\ntrueput run frist-look\n\
         trueput run micro --engine lmbd\n```\ntrueput gone\n```text\ntrueput gone\n```\n";
     let found = commands(text, true);

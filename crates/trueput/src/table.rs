@@ -141,7 +141,8 @@ mod tests {
         let header = ["name", "rows", "title"];
         assert_eq!(
             entries(header, &all, 24),
-            "name    rows\nlmdb    4\n    title: A title of\n    five words\n    one two three four\n    \
+            "name    rows\nlmdb    4\n    title: A title of\n    five words\n\
+             \x20   one two three four\n    \
              five six seven\nsqlite  4\n    one two three four\n    five six seven\n"
         );
         let wide = entries(header, &all, 80);

@@ -11,7 +11,7 @@ use std::ptr::null_mut;
 const MAP_SIZE_BYTES: usize = 64 << 30;
 
 /// An environment with its one database, never closed: the process ends with the loop.
-pub struct Bare {
+pub struct LmdbLoop {
     environment: *mut lmdb::MDB_env,
     database: lmdb::MDB_dbi,
     /// Renewed and reset, as LMDB's documentation advises.
@@ -34,7 +34,7 @@ fn slice(bytes: &[u8]) -> lmdb::MDB_val {
     }
 }
 
-impl Bare {
+impl LmdbLoop {
     pub fn open(folder: &Path) -> Result<Self> {
         let path = CString::new(folder.to_str().context("path is not UTF-8")?)?;
         let mut environment = null_mut();
@@ -78,7 +78,7 @@ impl Bare {
     }
 }
 
-impl super::Bare for Bare {
+impl super::BareLoop for LmdbLoop {
     fn read_begin(&mut self) -> Result<()> {
         // SAFETY: the transaction was reset before.
         check(unsafe { lmdb::mdb_txn_renew(self.reader) })

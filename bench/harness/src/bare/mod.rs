@@ -14,14 +14,14 @@ use std::path::Path;
 /// operation cost.
 pub fn run(engine: &str, what: &str, folder: &Path, operations: u64) -> Result<f64> {
     match engine {
-        "lmdb" => time(&mut lmdb::Bare::open(folder)?, what, operations),
-        "sqlite" => time(&mut sqlite::Bare::open(folder)?, what, operations),
+        "lmdb" => time(&mut lmdb::LmdbLoop::open(folder)?, what, operations),
+        "sqlite" => time(&mut sqlite::SqliteLoop::open(folder)?, what, operations),
         other => bail!("{other} is not compiled in"),
     }
 }
 
 /// An engine's own API, as far as the loops need it.
-trait Bare {
+trait BareLoop {
     fn read_begin(&mut self) -> Result<()>;
     fn read_end(&mut self) -> Result<()>;
     fn get(&mut self, key: &[u8; KEY_BYTES]) -> Result<()>;
@@ -37,7 +37,7 @@ trait Bare {
     }
 }
 
-fn time(bare: &mut impl Bare, what: &str, operations: u64) -> Result<f64> {
+fn time(bare: &mut impl BareLoop, what: &str, operations: u64) -> Result<f64> {
     match what {
         "get" => cpu_ns_per_operation(operations, || {
             bare.read_begin()?;

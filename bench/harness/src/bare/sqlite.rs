@@ -19,7 +19,7 @@ const SETTINGS: &CStr = c"
         (key BLOB PRIMARY KEY NOT NULL, value BLOB NOT NULL) WITHOUT ROWID";
 
 /// A connection with its statements, never closed: the process ends with the loop.
-pub struct Bare {
+pub struct SqliteLoop {
     connection: *mut ffi::sqlite3,
     begin_read: *mut ffi::sqlite3_stmt,
     begin_write: *mut ffi::sqlite3_stmt,
@@ -28,7 +28,7 @@ pub struct Bare {
     put: *mut ffi::sqlite3_stmt,
 }
 
-impl Bare {
+impl SqliteLoop {
     pub fn open(folder: &Path) -> Result<Self> {
         let path = folder.join("trueput.sqlite");
         let path = CString::new(path.to_str().context("path is not UTF-8")?)?;
@@ -98,7 +98,7 @@ impl Bare {
     }
 }
 
-impl super::Bare for Bare {
+impl super::BareLoop for SqliteLoop {
     fn read_begin(&mut self) -> Result<()> {
         self.run(self.begin_read)
     }

@@ -162,8 +162,8 @@ pub(super) fn workaround(knobs: &BerkeleyKnobs) -> Option<String> {
 pub(super) fn known_defect(knobs: &BerkeleyKnobs) -> Option<&'static str> {
     let is_exposed = knobs.writers == Writers::Overlapping && !knobs.is_hash();
     is_exposed.then_some(
-        "it can lose records, because Berkeley DB 5.3 can put one on the wrong leaf of a B-tree where \
-         unguarded writers overlap",
+        "it can lose records, because Berkeley DB 5.3 can put one on the wrong leaf of a B-tree \
+         where unguarded writers overlap",
     )
 }
 

@@ -119,8 +119,8 @@ fn tables(connection: &mut Conn, name: &str) -> Result<Vec<String>> {
     }
     if let Some((other, kind)) = found.iter().find(|(_, kind)| kind != "BASE TABLE") {
         return Err(Error::Unsupported(format!(
-            "the database '{name}' holds '{other}' ({}), which this program does not make: drop it, \
-             or name another, trueput_ and more",
+            "the database '{name}' holds '{other}' ({}), which this program does not make: drop \
+             it, or name another, trueput_ and more",
             kind.to_lowercase()
         )));
     }

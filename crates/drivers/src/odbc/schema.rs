@@ -59,8 +59,10 @@ pub(super) fn take(
     schema_lock.with_lock_held(|| {
         let file = directory.join(MARK_FILE);
         let own = std::fs::read_to_string(&file).ok();
-        let is_own =
-            |found: &SchemaState| matches!(found, SchemaState::Ours(mark) if own.as_ref() == Some(mark));
+        let is_own = |found: &SchemaState| match found {
+            SchemaState::Ours(mark) => own.as_ref() == Some(mark),
+            _ => false,
+        };
         let seen = found(connection, profile, source)?;
         if is_own(&seen) {
             return schema_lock.share();

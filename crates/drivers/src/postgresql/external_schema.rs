@@ -66,8 +66,8 @@ pub(super) fn check_durability(
     let word = |on| if on { "on" } else { "off" };
     fits.then_some(()).ok_or_else(|| {
         Error::Unsupported(format!(
-            "{address} has fsync={} and full_page_writes={}, so that its durability is {levels} and \
-             not '{durability}'",
+            "{address} has fsync={} and full_page_writes={}, so that its durability is {levels} \
+             and not '{durability}'",
             word(fsync),
             word(pages)
         ))

@@ -117,9 +117,9 @@ impl DurabilitySettings {
         match durability {
             Durability::Sync | Durability::Buffered if !full_page_writes => {
                 Err(Error::Unsupported(format!(
-                    "postgresql: without full_page_writes a database may not outlive lost power, so \
-                     the durability is not '{durability}'; it is 'process', there with fsync = \"on\" \
-                     if you like"
+                    "postgresql: without full_page_writes a database may not outlive lost power, \
+                     so the durability is not '{durability}'; it is 'process', there with fsync = \
+                     \"on\" if you like"
                 )))
             }
             Durability::Sync | Durability::Buffered | Durability::Process => {

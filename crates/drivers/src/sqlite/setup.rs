@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn the_short_wait_gives_up_at_its_timeout() {
+    fn the_short_wait_ends_at_its_timeout() {
         let give_up = std::ptr::without_provenance_mut(0);
         // SAFETY: the handler follows no pointer.
         assert_eq!(unsafe { wait_shortly(give_up, 0) }, 0);

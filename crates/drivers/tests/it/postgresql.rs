@@ -131,7 +131,10 @@ fn a_statement_takes_an_array_and_a_small_number() {
     let mut session = database.session().unwrap();
     let speaker = session.sql().unwrap();
     speaker
-        .batch("CREATE TABLE t (i int4, s int2, b bool); INSERT INTO t VALUES (1, 2, true), (7, 8, NULL)")
+        .batch(
+            "CREATE TABLE t (i int4, s int2, b bool);
+             INSERT INTO t VALUES (1, 2, true), (7, 8, NULL)",
+        )
         .unwrap();
     let found = sql::rows(
         session.as_mut(),

@@ -53,7 +53,7 @@ impl Key {
 
     /// The ends of a range that holds this key of the schedule and no other. No record is in it
     /// that transactions could both lock.
-    fn surroundings(self, schedule: usize) -> (Vec<u8>, Vec<u8>) {
+    fn bounds(self, schedule: usize) -> (Vec<u8>, Vec<u8>) {
         let key = self.bytes(schedule);
         let prefix = &key[..key.len() - 1];
         ([prefix, b"a"].concat(), [prefix, b"z"].concat())
@@ -321,7 +321,7 @@ fn act(session: &mut dyn Session, schedule: usize, step: Step) -> crate::Result<
         }
         Step::Search => {
             let seen = [Key::P, Key::Q].map(|key| {
-                let (low, high) = key.surroundings(schedule);
+                let (low, high) = key.bounds(schedule);
                 let mut found = scan(session, including(&low, &high), Direction::Forward)?;
                 Ok((key, found.pop().map(|(_, value)| number(&value))))
             });

@@ -64,7 +64,7 @@ impl Engine for Weak {
     }
 
     fn open(&self, _: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
-        Ok(Box::new(Shared {
+        Ok(Box::new(SharedStore {
             weakness: self.0,
             records: Mutex::default(),
         }))
@@ -81,18 +81,18 @@ struct State {
     begun: u64,
 }
 
-struct Shared {
+struct SharedStore {
     weakness: Weakness,
     records: Mutex<State>,
 }
 
-impl Shared {
+impl SharedStore {
     fn state(&self) -> MutexGuard<'_, State> {
         self.records.lock().unwrap()
     }
 }
 
-impl Database for Shared {
+impl Database for SharedStore {
     fn session(&self) -> Result<Box<dyn Session + '_>> {
         Ok(Box::new(WeakSession {
             shared: self,
@@ -127,7 +127,7 @@ struct Transaction {
 }
 
 struct WeakSession<'a> {
-    shared: &'a Shared,
+    shared: &'a SharedStore,
     open: Option<Transaction>,
 }
 

@@ -1,4 +1,4 @@
-//! What a step gives up: promises, and what drivers and workloads say of their knobs.
+//! The cost of a step: promises, and what drivers and workloads say of their knobs.
 
 use crate::Run;
 use crate::published::given_up;

@@ -57,7 +57,7 @@ pub struct Row {
     pub over_before: Option<Gain>,
     /// Its gain over the base; `None` for the base.
     pub over_base: Option<Gain>,
-    /// What it gives up over the row that it stands on, a sentence each.
+    /// Its cost over the row that it stands on, a sentence each.
     pub costs: Vec<String>,
 }
 
@@ -178,7 +178,7 @@ struct StepTrials<'a> {
 }
 
 /// What a row is held against; nothing for the base.
-struct Over<'a> {
+struct Baselines<'a> {
     /// What the plan stands it on.
     stands_on: Option<&'a StepTrials<'a>>,
     /// The row before it of which trials count.
@@ -209,7 +209,7 @@ impl<'a> Builder<'a> {
                 }
                 AblationKind::OneAtATime => (base, base),
             };
-            let over = Over {
+            let over = Baselines {
                 stands_on,
                 before,
                 base,
@@ -269,7 +269,7 @@ impl<'a> Builder<'a> {
         ground: &StepTrials<'_>,
         name: &str,
         index: u32,
-        over: &Over<'_>,
+        over: &Baselines<'_>,
         headline: &str,
     ) -> Row {
         let gain = |over: Option<&StepTrials<'_>>| self.gain(over?, ground);

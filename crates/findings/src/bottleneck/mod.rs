@@ -114,7 +114,7 @@ pub struct BottleneckInterval {
     pub from_s: f64,
     /// Where it ended.
     pub to_s: f64,
-    /// What held it.
+    /// Its bottleneck.
     pub bottleneck: Bottleneck,
     /// The means of what was seen.
     pub evidence: Evidence,
@@ -517,7 +517,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kernels_threads_are_no_neighbours_and_fill_the_processors_all_the_same() {
+    fn the_kernels_threads_are_no_neighbors_and_fill_the_processors_all_the_same() {
         let mut working = second(1.0, 0.3, 0.8);
         working.neighbors = Some(OtherPrograms {
             kernel_s: Some(0.7),
@@ -535,7 +535,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_neighbours_keep_busy_does_not_hold_workers_that_wait_for_each_other() {
+    fn a_device_that_neighbors_keep_busy_does_not_hold_workers_that_wait_for_each_other() {
         let busy = Device {
             busy_s: 0.9,
             writes: 900,

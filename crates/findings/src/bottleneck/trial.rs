@@ -1,4 +1,4 @@
-//! What held a trial: the rules of [`super`] over its record.
+//! The bottleneck of a trial: the rules of [`super`] over its record.
 
 use super::{Bottleneck, BottleneckInterval, Setting};
 use serde::Serialize;
@@ -10,12 +10,12 @@ use trueput_record::measurement::Measurement;
 /// Trials of less than this many seconds have too few samples to judge.
 const SHORTEST_S: f64 = 2.0;
 
-/// What held a trial.
+/// The bottleneck of a trial over its time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TrialBottleneck<'a> {
     /// The trial.
     pub trial: &'a str,
-    /// What held its longest part.
+    /// The bottleneck of its longest part.
     pub verdict: Bottleneck,
     /// That part's share of it.
     pub share: f64,
@@ -94,13 +94,13 @@ mod tests {
     const PLANTED: &str = include_str!("../../fixtures/planted.jsonl");
 
     #[derive(Deserialize)]
-    struct Planted {
+    struct PlantedTrial {
         planted: String,
         named: String,
         record: TrialRecord,
     }
 
-    fn planted() -> Vec<Planted> {
+    fn planted() -> Vec<PlantedTrial> {
         let lines = PLANTED.lines().map(serde_json::from_str);
         lines.collect::<Result<_, _>>().unwrap()
     }
@@ -140,7 +140,7 @@ mod tests {
     fn every_bottleneck_that_was_planted_is_named() {
         let all = planted();
         assert_eq!(all.len(), 11);
-        for Planted {
+        for PlantedTrial {
             planted,
             named,
             record,
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn what_told_a_bottleneck_taken_away_it_is_named_no_more() {
-        for Planted {
+        for PlantedTrial {
             planted,
             named,
             mut record,

@@ -39,7 +39,7 @@ pub enum ChangeSubject {
     /// A knob as the plan gives it.
     Knob(String),
     /// A setting as the engine reports it.
-    Reported(String),
+    EngineFact(String),
     /// Anything else, in words.
     Other(String),
 }
@@ -51,7 +51,7 @@ impl fmt::Display for ChangeSubject {
             Self::Build => formatter.write_str("build"),
             Self::Library => formatter.write_str("library"),
             Self::Knob(name) => write!(formatter, "knob {name}"),
-            Self::Reported(name) => write!(formatter, "as the engine reports {name}"),
+            Self::EngineFact(name) => write!(formatter, "as the engine reports {name}"),
             Self::Other(words) => formatter.write_str(words),
         }
     }
@@ -181,7 +181,7 @@ pub fn between_cells(first: &SideCell<'_>, second: &SideCell<'_>) -> Vec<Change>
     }));
     if a.engine == b.engine {
         let (one, other) = (engine_settings(first), engine_settings(second));
-        let reported = of_settings(ChangeSubject::Reported, &one, &other);
+        let reported = of_settings(ChangeSubject::EngineFact, &one, &other);
         told_once(&mut changes, reported);
     }
     changes
@@ -193,7 +193,7 @@ fn told_once(changes: &mut Vec<Change>, reported: Vec<Change>) {
     let confirms = |asked: &str, had: &str| asked == NOT_STATED || asked == had;
     for report in reported {
         let is_same = |change: &&mut Change| match (&change.subject, &report.subject) {
-            (ChangeSubject::Knob(knob), ChangeSubject::Reported(name)) => knob == name,
+            (ChangeSubject::Knob(knob), ChangeSubject::EngineFact(name)) => knob == name,
             _ => false,
         };
         let knob = changes.iter_mut().find(is_same);
@@ -217,10 +217,10 @@ fn build(spec: &trueput_record::TrialSpec) -> String {
     )
 }
 
-type Reported = fn(&trueput_record::measurement::EngineReport) -> String;
+type EngineFact = fn(&trueput_record::measurement::EngineReport) -> String;
 
 /// What the engine said, over all trials.
-fn reported(cell: &SideCell<'_>, said: Reported) -> String {
+fn reported(cell: &SideCell<'_>, said: EngineFact) -> String {
     let engines = cell.trials.iter().filter_map(|trial| trial.engine.as_ref());
     let all: BTreeSet<String> = engines.map(said).collect();
     all.into_iter().collect::<Vec<_>>().join(" and ")
@@ -285,14 +285,14 @@ mod tests {
 
     #[test]
     fn a_knob_that_the_engine_confirms_is_told_once() {
-        use ChangeSubject::{Knob, Reported};
+        use ChangeSubject::{EngineFact, Knob};
         let mut changes = vec![
             of(Knob, "page_size", NOT_STATED, "8192"),
             of(Knob, "cache_size", "1", "2"),
         ];
         let reported = vec![
-            of(Reported, "page_size", "4096", "8192"),
-            of(Reported, "cache_size", "1", "16"),
+            of(EngineFact, "page_size", "4096", "8192"),
+            of(EngineFact, "cache_size", "1", "16"),
         ];
         told_once(&mut changes, reported);
         assert_eq!(
@@ -300,7 +300,7 @@ mod tests {
             [
                 of(Knob, "page_size", "4096", "8192"),
                 of(Knob, "cache_size", "1", "2"),
-                of(Reported, "cache_size", "1", "16"),
+                of(EngineFact, "cache_size", "1", "16"),
             ],
             "what the engine made of it stands beside what was asked"
         );

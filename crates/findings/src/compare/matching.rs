@@ -117,9 +117,9 @@ fn within<'a>(
     mut theirs: Vec<SideCell<'a>>,
     into: &mut CellPairs<'a>,
 ) {
-    type Same = fn(&TrialSpec, &TrialSpec) -> bool;
+    type Similarity = fn(&TrialSpec, &TrialSpec) -> bool;
     let alone = ours.len() == 1 && theirs.len() == 1;
-    let degrees: [Same; 4] = [
+    let degrees: [Similarity; 4] = [
         |a, b| {
             let same_build = a.engine == b.engine && a.build == b.build;
             same_build && a.knobs == b.knobs && a.worker_kind == b.worker_kind

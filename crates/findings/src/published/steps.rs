@@ -1,5 +1,5 @@
 //! A contender's cells as steps, each on top of the one before it: what a step changed, and what
-//! that gives up.
+//! that costs.
 
 use std::collections::BTreeMap;
 use trueput_record::ablation::AblationKind;
@@ -50,7 +50,7 @@ impl Steps {
         self.0.get(&cell).map(|step| step.changed.clone())
     }
 
-    /// What a cell gives up over the one before it, as far as the levels of durability tell.
+    /// The cost of a cell over the one before it, as far as the levels of durability tell.
     pub(super) fn cost(&self, cell: u32) -> Option<String> {
         self.0.get(&cell)?.cost.clone()
     }

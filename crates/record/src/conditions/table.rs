@@ -239,7 +239,8 @@ macro_rules! condition {
 macro_rules! conditions {
     ($(
         $(#[doc = $help:literal])+
-        $name:literal $(or $former:literal)? $value_name:literal $form:ident $(($split:expr))?: $list:ident = $read:expr
+        $name:literal $(or $former:literal)? $value_name:literal $form:ident $(($split:expr))?:
+        $list:ident = $read:expr
         $(, trial $field:ident = $into:expr, as $write:expr)?;
     )+) => {
         /// Every run condition, in the order of help and reports.

@@ -19,7 +19,7 @@ pub struct Step {
     pub settings: Settings,
     /// Knobs by engine. One that a step does not name is not changed by it.
     pub knobs: BTreeMap<String, Settings>,
-    /// What surrounds the trial: of each list that is not empty, its one value.
+    /// The run conditions: of each list that is not empty, its one value.
     pub conditions: ConditionLists,
 }
 

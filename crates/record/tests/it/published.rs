@@ -28,7 +28,9 @@ version = "v"
 conditions = ["c"]
 caveats = ["c"]
 source = { author = "a", document = "d", date = "2010-05", address = "none" }
-experiment = { workload = "threen1", scale = 1.0, settings = [{ name = "workers", values = [4, 8] }] }
+experiment.workload = "threen1"
+experiment.scale = 1.0
+experiment.settings = [{ name = "workers", values = [4, 8] }]
 [table]
 columns = [
   { name = "engine", kind = "text", meaning = "m" },

@@ -25,7 +25,7 @@ use crate::document::{Block, ColumnRole};
 use crate::sections::header::ReportHeader;
 use crate::sections::{Findings, Part, parts};
 use blocks::{block, folded};
-use draw::looks::Looks;
+use draw::looks::Appearance;
 use maud::{Markup, html};
 use multi_run::RunLabel;
 use names::Names;
@@ -97,14 +97,14 @@ impl Section {
 /// The charts of a page, and what each contender looks like in all of them.
 struct Figures<'a> {
     charts: &'a [Chart],
-    looks: Looks,
+    looks: Appearance,
 }
 
 impl<'a> Figures<'a> {
     fn new(charts: &'a [Chart]) -> Self {
         Self {
             charts,
-            looks: Looks::of(charts),
+            looks: Appearance::of(charts),
         }
     }
 

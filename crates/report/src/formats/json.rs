@@ -34,7 +34,7 @@ struct Document<'a> {
     trials: &'a [TrialRecord],
     missing: Vec<&'a str>,
     next_steps: Vec<NextStep>,
-    damaged: Vec<Damaged<'a>>,
+    damaged: Vec<DamagedLine<'a>>,
 }
 
 #[derive(Serialize)]
@@ -55,7 +55,7 @@ struct ScalingSeries {
 }
 
 #[derive(Serialize)]
-struct Damaged<'a> {
+struct DamagedLine<'a> {
     line: usize,
     message: &'a str,
 }
@@ -119,7 +119,7 @@ pub fn render(report: &Run) -> String {
         damaged: report
             .damaged
             .iter()
-            .map(|damaged| Damaged {
+            .map(|damaged| DamagedLine {
                 line: damaged.line,
                 message: &damaged.message,
             })

@@ -177,7 +177,7 @@ fn gain_in_words(gain: &Gain) -> String {
     }
 }
 
-/// What the table has no room for: what a step changed and gives up, or why it has no figures.
+/// What the table has no room for: what a step changed and costs, or why it has no figures.
 fn notes(row: &Row) -> Option<String> {
     let name = &row.name;
     match &row.state {

@@ -1,4 +1,4 @@
-//! What each knob did where trials differ by it: the rate, what it cost, and what it gives up.
+//! What each knob did where trials differ by it: the rate, and its cost.
 
 use super::{Findings, Part, Section};
 use crate::chart::{Chart, Column as ChartColumn, Group, Kind, Unit};
@@ -55,7 +55,7 @@ pub(crate) struct KnobEffect {
     /// At what else it stood, where the same turn was made elsewhere too: `journal_buffers=128`.
     /// Empty where it was not.
     pub besides: String,
-    /// What turning it away from its default gives up, in the driver's words; may be empty.
+    /// The cost of changing it from its default, in the driver's words; may be empty.
     pub cost: String,
 }
 
@@ -105,7 +105,7 @@ impl KnobChange<'_> {
     }
 
     /// Everything at which it stood that another turn may tell otherwise, by name.
-    fn surroundings(&self) -> BTreeMap<String, String> {
+    fn other_parameters(&self) -> BTreeMap<String, String> {
         let Self { ranking, cell, .. } = self;
         let given = ranking.settings.iter().chain(&cell.knobs);
         let given = given.filter(|(name, _)| **name != self.knob);
@@ -124,13 +124,13 @@ impl KnobChange<'_> {
 /// What tells a turn from those that look the same.
 fn besides(turn: &KnobChange<'_>, turns: &[KnobChange<'_>]) -> String {
     let namesakes = turns.iter().filter(|other| other.seen() == turn.seen());
-    let others: Vec<_> = namesakes.map(KnobChange::surroundings).collect();
+    let others: Vec<_> = namesakes.map(KnobChange::other_parameters).collect();
     let differs = |(name, value): &(String, String)| {
         others
             .iter()
             .any(|other| other.get(name).is_none_or(|told| told != value))
     };
-    let own = turn.surroundings().into_iter().filter(differs);
+    let own = turn.other_parameters().into_iter().filter(differs);
     let told: Vec<_> = own.map(|(name, value)| format!("{name}={value}")).collect();
     told.join(", ")
 }

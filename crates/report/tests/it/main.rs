@@ -5,17 +5,17 @@
     reason = "a test fails by panicking"
 )]
 
-mod at_rate;
+mod ablation;
+mod bottlenecks;
 mod builds;
 mod calibration;
 mod claims;
 mod compare_words;
 mod disturbed;
 mod export;
+mod fixed_rate;
 mod formats;
-mod held;
 mod history;
-mod ledger;
 mod log_flush;
 mod over_time;
 mod page;

@@ -292,7 +292,8 @@ const DOTS: &str = "(() => {
     [ends[at][0] + (x - ends[at][0]) * step / 400, ends[at][1] + (y - ends[at][1]) * step / 400]));
   const dots = [...area.querySelectorAll('.event')].map((dot) => {
     const part = (side) => parseFloat(dot.getAttribute(side)) / 100;
-    return Math.min(...points.map(([x, y]) => Math.hypot(x - part('cx') * 1e3, y - part('cy') * 240)));
+    const far = ([x, y]) => Math.hypot(x - part('cx') * 1e3, y - part('cy') * 240);
+    return Math.min(...points.map(far));
   });
   return [dots.length, Math.max(...dots), box.width > 0];
 })()";

@@ -21,7 +21,7 @@ const KINDS: [&str; 5] = [
     "stock-level",
 ];
 
-/// A trial with something in every column: five kinds of operation, ceilings, an open loop.
+/// A trial with something in every column: five kinds of operation, hardware limits, an open loop.
 fn trial(cell: u32, engine: &str, repeat: u32) -> TrialRecord {
     let mut spec = spec(cell, engine, Durability::Sync, repeat);
     spec.workload = "tpcc".to_owned();

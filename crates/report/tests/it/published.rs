@@ -478,7 +478,7 @@ fn flushes_are_set_over_what_the_device_could_do_on_each_side() {
 }
 
 #[test]
-fn each_cell_of_a_tpcc_run_is_a_step_with_its_gain_and_what_it_gives_up() {
+fn each_cell_of_a_tpcc_run_is_a_step_with_its_gain_and_its_cost() {
     let rates = [100.0, 110.0, 121.0];
     let levels = [Durability::Sync, Durability::Async, Durability::Async];
     let trials = (0..3).map(|cell: usize| {

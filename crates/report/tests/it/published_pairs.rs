@@ -312,7 +312,8 @@ fn ratios_of_a_pair_stand_one_above_the_other_with_a_column_for_each_figure() {
 fn what_is_not_the_same_here_and_in_2014_is_said_point_by_point() {
     let text = terminal(&report(vec![trial(0, "lmdb", 1, 1.0)]), 4_000);
     for part in [
-        "machine: here Model 9000, 2 cores, 24.0 GiB of memory, Linux 6.18.0; there 64 CPU cores in 8",
+        "machine: here Model 9000, 2 cores, 24.0 GiB of memory, Linux 6.18.0; there \
+         64 CPU cores in 8",
         "version: here lmdb 1.2.3; there source revisions of August 2014: LevelDB e353fbc",
         "records: here 400000; there 100000000",
         "duration: here 2.4s; there 600s",

@@ -18,8 +18,8 @@ Examples:
 Active runs, databases of --keep-databases, and everything without a mark of trueput are not \
 touched.
 
---yes also removes the remembered conformance results, unless --results or --work is given. The next \
-run checks conformance again.
+--yes also removes the remembered conformance results, unless --results or --work is given. The \
+next run checks conformance again.
 
 Exit codes:
   0    nothing is left, or all of it was removed

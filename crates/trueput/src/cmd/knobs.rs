@@ -1,4 +1,4 @@
-//! `trueput knobs`: what can be turned, and what turning it gives up.
+//! `trueput knobs`: what can be changed, and at what cost.
 
 use crate::failure::Failure;
 use crate::screen::list_width;

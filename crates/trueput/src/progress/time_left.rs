@@ -185,7 +185,7 @@ mod tests {
         assert!(time_left.begin_trial(0, now), "the second repeat begins");
         time_left.advance(Phase::Run, 0.0, now);
         time_left.advance(Phase::Run, 0.5, now + 5 * SECOND);
-        // Five seconds of this one, one of its rival, and a repeat of eleven.
+        // Five seconds of this one, one of its contender, and a repeat of eleven.
         assert_eq!(time_left.run_left(now + 5 * SECOND), Some(17 * SECOND));
         time_left.end_trial(0, now + 10 * SECOND);
         assert!(!time_left.begin_trial(1, now + 10 * SECOND));

@@ -460,7 +460,8 @@ fn a_rate_that_its_counts_do_not_make_is_never_ranked() {
 const HONEST: [&str; 8] = [
     "threen1 --engine lmdb,sqlite --durability process --set finish=100",
     "threen1 --engine null --durability none --set finish=100",
-    "threen1 --engine lmdb --durability process --set finish=200 --set commit=per-block --set block=20",
+    "threen1 --engine lmdb --durability process --set finish=200 --set commit=per-block \
+     --set block=20",
     "micro --engine lmdb --durability process --set test=mix --set update_percent=40 --set \
      scan_percent=10 --set records=500 --duration 1500ms --warm-up 200ms",
     "ycsb --engine redb --durability buffered --set workload=a,f",

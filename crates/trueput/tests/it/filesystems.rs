@@ -208,9 +208,9 @@ fn succeeds(program: &str, arguments: &[&str]) {
 }
 
 /// A user's own image, mounted by way of a loop device; unmounted at the end.
-struct Theirs(PathBuf);
+struct OwnMount(PathBuf);
 
-impl Theirs {
+impl OwnMount {
     fn mount(image: &Path, at: &Path) -> Self {
         std::fs::File::create(image)
             .unwrap()
@@ -231,7 +231,7 @@ impl Theirs {
     }
 }
 
-impl Drop for Theirs {
+impl Drop for OwnMount {
     fn drop(&mut self) {
         let _ = Command::new("umount").arg(&self.0).status();
     }
@@ -279,7 +279,7 @@ fn what_a_killed_run_leaves_is_listed_then_removed_and_a_user_s_own_mount_stays(
         return;
     }
     let bench = Bench::new();
-    let theirs = Theirs::mount(&bench.path().join("own.img"), &bench.path().join("own"));
+    let theirs = OwnMount::mount(&bench.path().join("own.img"), &bench.path().join("own"));
     let mounted = killed_run(&bench);
     let listed = bench.run(&CLEAN);
     assert_eq!(listed.status.code(), Some(1), "{}", stderr(&listed));
@@ -303,7 +303,7 @@ fn what_a_killed_run_leaves_is_listed_then_removed_and_a_user_s_own_mount_stays(
 
     // What a user mounted in the very folder keeps all of it from being removed.
     let inside = mounted.parent().unwrap().join("inside");
-    let second = Theirs::mount(&bench.path().join("second.img"), &inside);
+    let second = OwnMount::mount(&bench.path().join("second.img"), &inside);
     let refused = bench.run(&[&CLEAN[..], &["--yes"]].concat());
     assert_eq!(refused.status.code(), Some(1));
     assert!(

@@ -280,7 +280,14 @@ fn what_people_read_is_in_the_words_of_the_field() {
         private_phrases("All came\nto the same.", false),
         [PRIVATE_PHRASES[0]]
     );
-    assert!(private_phrases("// What held it\nlet a = 1;", true).is_empty());
+    assert!(
+        private_phrases(
+            "// What held them
+let a = 1;",
+            true
+        )
+        .is_empty()
+    );
 }
 
 #[test]

@@ -5,7 +5,9 @@
     reason = "a test fails by panicking"
 )]
 
+mod ablation;
 mod answers;
+mod bad_files;
 mod bad_input;
 mod bundles;
 mod caches;
@@ -16,7 +18,6 @@ mod filesystems;
 mod fuzz;
 mod gate;
 mod histories;
-mod ledger;
 mod listings;
 mod native;
 mod page;
@@ -28,4 +29,5 @@ mod support;
 mod tidy;
 mod time_slices;
 mod trouble;
+mod trust;
 mod version_1;

@@ -91,7 +91,7 @@ fn a_run_and_its_report_end_with_an_answer_that_fits_one_screen() {
 }
 
 #[test]
-fn what_a_knob_gives_up_is_recorded_where_trials_differ_by_it() {
+fn the_cost_of_a_knob_is_recorded_where_trials_differ_by_it() {
     let bench = Bench::new();
     bench.run(&RUN);
     let (_, manifest) = trueput_record::RunFolder::open(bench.run_folder().path()).unwrap();

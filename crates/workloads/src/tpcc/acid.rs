@@ -168,8 +168,8 @@ impl<'a> AcidSuite<'a> {
     /// Non-repeatable read (P2 of clause 3.4.1): what a read transaction has read it reads again,
     /// whatever others commit meanwhile.
     fn a_read_transaction_sees_one_state(&self) -> std::result::Result<Check, Error> {
-        let name = "isolation (after clause 3.4.1, non-repeatable read P2): a read transaction sees \
-                    one state";
+        let name = "isolation (after clause 3.4.1, non-repeatable read P2): a read transaction \
+                    sees one state";
         let (has_read, has_paid) = (AtomicBool::new(false), AtomicBool::new(false));
         let paying = || -> std::result::Result<(), Error> {
             wait_for(&has_read);

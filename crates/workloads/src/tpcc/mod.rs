@@ -54,8 +54,9 @@ impl Workload for Tpcc {
     fn info(&self) -> WorkloadInfo {
         WorkloadInfo {
             name: "tpcc",
-            summary: "an order-entry system after TPC-C 5.11: new-orders, payments, order-statuses, \
-                      deliveries and stock-levels (tpcc workload, not an audited TPC-C result)",
+            summary: "an order-entry system after TPC-C 5.11: new-orders, payments, \
+                      order-statuses, deliveries and stock-levels (tpcc workload, not an audited \
+                      TPC-C result)",
             headline: kinds::NAMES[kinds::NEW_ORDER],
             worker_kind: WorkerKind::Threads,
         }
@@ -115,8 +116,9 @@ impl Job for TpccJob {
         let terminals = u64::from(warehouses) * u64::from(scale::DISTRICTS);
         if self.settings.is_paced && u64::from(workers) != terminals {
             return Err(format!(
-                "pacing tpc needs 10 terminals per warehouse (clause 4.2.2), so {terminals} workers \
-                 for warehouses {warehouses}, not {workers}; give workers {terminals}, or pacing none"
+                "pacing tpc needs 10 terminals per warehouse (clause 4.2.2), so {terminals} \
+                 workers for warehouses {warehouses}, not {workers}; give workers {terminals}, or \
+                 pacing none"
             ));
         }
         Ok(())

@@ -25,7 +25,7 @@ parameters! {
         /// Whether terminals wait as users do. tpc: with the keying and think times of clauses
         /// 5.2.5.2 and 5.2.5.4, and 10 workers per warehouse. none: each transaction follows the
         /// last one at once.
-        pacing: Choice<Pacing> = None,
+        pacing: Choice<PacingMode> = None,
             cost "none: the load per warehouse exceeds the specification's; the rate is not tpmC",
         /// Part of the specification's items, stock, customers and orders to load.
         cardinality: Choice<Cardinality> = Full,
@@ -48,7 +48,7 @@ parameters! {
 
 choices! {
     /// Whether terminals wait as users do.
-    pub(super) enum Pacing {
+    pub(super) enum PacingMode {
         None = "none",
         Tpc = "tpc",
     }
@@ -84,7 +84,7 @@ pub(super) struct Settings {
 impl Settings {
     pub(super) fn of(given: &ParameterValues, conditions: &Conditions) -> Result<Self, String> {
         let given = GivenSettings::from(given);
-        let is_paced = given.pacing == Pacing::Tpc;
+        let is_paced = given.pacing == PacingMode::Tpc;
         if is_paced && conditions.rate.is_some() {
             return Err(
                 "pacing tpc lets the terminals' users decide when transactions come: leave the \

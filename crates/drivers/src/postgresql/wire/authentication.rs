@@ -28,8 +28,8 @@ impl Connection {
             0 => Ok(()),
             3 if self.is_exposed => Err(Error::Unsupported(format!(
                 "{address} asks for the password in plain text over a network, where others can \
-                 read it: set scram-sha-256 instead of password in its pg_hba.conf, or connect to a \
-                 socket or to 127.0.0.1, through an SSH tunnel where it is another machine"
+                 read it: set scram-sha-256 instead of password in its pg_hba.conf, or connect to \
+                 a socket or to 127.0.0.1, through an SSH tunnel where it is another machine"
             ))),
             3 => self.send_password(password()?.expose().as_bytes()),
             5 => {

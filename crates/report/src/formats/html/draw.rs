@@ -12,14 +12,14 @@ mod lines;
 pub(crate) mod looks;
 
 use crate::chart::{Chart, Kind};
-use looks::Looks;
+use looks::Appearance;
 use maud::{Markup, html};
 
 /// How many groups of a chart are drawn; its data has all.
 pub(crate) const MOST_DRAWN: usize = 40;
 
 /// A chart's legend, where it needs one, and its drawing.
-pub(crate) fn chart(chart: &Chart, looks: &Looks) -> Markup {
+pub(crate) fn chart(chart: &Chart, looks: &Appearance) -> Markup {
     let drawing = match chart.kind {
         Kind::Bars => bars::rates(chart, looks),
         Kind::Stack => bars::stack(chart),

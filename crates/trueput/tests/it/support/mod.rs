@@ -48,10 +48,10 @@ impl Bench {
         command
     }
 
-    /// The program without the measurements of ceilings.
+    /// The program without the measurements of hardware limits.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = self.plain_command(arguments);
-        // HardwareLimits take two seconds a run, and only their own tests look at them.
+        // They take two seconds a run, and only their own tests look at them.
         if let Some(&("run" | "threen1")) = arguments.first() {
             command.arg("--no-ceilings");
         }

@@ -7,7 +7,7 @@
 //! - Neither order is asked for. Tests 1 to 6 have the second transaction wait; clause 3.4.2 leaves
 //!   it to other schemes to be tested in another way. Here one that does not wait may see what was
 //!   committed before it began, and nothing else.
-//! - A transaction that the engine gives up (a conflict) is tried again where it is the second, as
+//! - A transaction that the engine aborts (a conflict) is tried again where it is the second, as
 //!   terminals do. Where it is the first it counts as rolled back, and the rest is held to that.
 //! - Customer, district and items are not drawn at random.
 //! - Test 8 empties the district by deliveries, so that the tables stay consistent.

@@ -224,8 +224,8 @@ mod tests {
     #[test]
     fn each_dialect_makes_its_tables_with_its_own_types() {
         let create = |dialect| create(Table::NewOrder, writing(dialect));
-        let columns = "CREATE TABLE new_order (no_w_id INTEGER NOT NULL, no_d_id SMALLINT NOT NULL, \
-                       no_o_id INTEGER NOT NULL, PRIMARY KEY (no_w_id, no_d_id, no_o_id))";
+        let columns = "CREATE TABLE new_order (no_w_id INTEGER NOT NULL, no_d_id SMALLINT NOT \
+                       NULL, no_o_id INTEGER NOT NULL, PRIMARY KEY (no_w_id, no_d_id, no_o_id))";
         assert_eq!(create(Dialect::Postgresql), columns);
         assert_eq!(create(Dialect::Sqlite), format!("{columns} WITHOUT ROWID"));
         assert_eq!(

@@ -15,7 +15,7 @@ fn every_number_comes_exactly_once() {
 }
 
 #[test]
-fn places_and_their_neighbours_lie_anywhere() {
+fn places_and_their_neighbors_lie_anywhere() {
     let items = 1_000_000;
     let permutation = Permutation::new(items, 1);
     let even = [0.01; 100];

@@ -2,7 +2,7 @@
 
 use super::axis::{self, Tick};
 use super::legend::paint;
-use super::looks::Looks;
+use super::looks::Appearance;
 use super::{MOST_DRAWN, percent};
 use crate::chart::{Chart, Group, Unit};
 use maud::{Markup, html};
@@ -156,7 +156,7 @@ fn longest(chart: &Chart) -> f64 {
 }
 
 /// Median rates as bars; below each its repeats as points and the interval that its verdict used.
-pub(super) fn rates(chart: &Chart, looks: &Looks) -> Markup {
+pub(super) fn rates(chart: &Chart, looks: &Appearance) -> Markup {
     let most = longest(chart);
     let unit = chart.columns.first().map_or(Unit::Number, |one| one.unit);
     let ticks = axis::from_zero(unit, most, TICKS);

@@ -1,12 +1,12 @@
 //! Names with their looks, above a drawing. The page's script makes buttons of them.
 
 use super::MOST_DRAWN;
-use super::looks::{COLORS, Looks};
+use super::looks::{Appearance, COLORS};
 use crate::chart::{Chart, Column, Group, Kind, Word};
 use maud::{Markup, html};
 
 /// A legend; empty where the drawing names everything itself.
-pub(super) fn of(chart: &Chart, looks: &Looks) -> Markup {
+pub(super) fn of(chart: &Chart, looks: &Appearance) -> Markup {
     let entries: Vec<Markup> = match chart.kind {
         Kind::Bars | Kind::Ratios => Vec::new(),
         Kind::Stack if chart.columns.len() < 2 => Vec::new(),
@@ -52,7 +52,7 @@ fn patch(name: &str, paint: &str) -> Markup {
     }
 }
 
-fn line(index: usize, name: &str, looks: &Looks) -> Markup {
+fn line(index: usize, name: &str, looks: &Appearance) -> Markup {
     let look = looks.look(name);
     html! {
         li data-group=(index) {

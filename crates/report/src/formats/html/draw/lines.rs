@@ -1,7 +1,7 @@
 //! Charts of a line a group: rates over time, times by percentile, rates by workers.
 
 use super::axis::{self, Tick};
-use super::looks::{Look, Looks};
+use super::looks::{Appearance, Look};
 use super::{MOST_DRAWN, percent};
 use crate::chart::{Chart, Group, Kind, Mark, Unit};
 use maud::{Markup, html};
@@ -53,7 +53,13 @@ fn path(points: &[Point]) -> String {
     path
 }
 
-fn frame(chart: &Chart, looks: &Looks, lines: &[Line], bottom: &[Tick], side: &Side) -> Markup {
+fn frame(
+    chart: &Chart,
+    looks: &Appearance,
+    lines: &[Line],
+    bottom: &[Tick],
+    side: &Side,
+) -> Markup {
     // The first line of a chart is above the others.
     let groups = chart.groups.iter().take(MOST_DRAWN).zip(lines).enumerate();
     let groups: Vec<_> = groups.collect();
@@ -172,7 +178,7 @@ fn height_at(line: &[Point], at: f64) -> f64 {
 }
 
 /// Rates over time, with what the engines did by themselves as dots on their lines.
-pub(super) fn timeline(chart: &Chart, looks: &Looks) -> Markup {
+pub(super) fn timeline(chart: &Chart, looks: &Appearance) -> Markup {
     let groups: Vec<_> = chart.groups.iter().take(MOST_DRAWN).collect();
     let all: Vec<_> = groups
         .iter()
@@ -204,7 +210,7 @@ pub(super) fn timeline(chart: &Chart, looks: &Looks) -> Markup {
 
 /// Times by percentile: percentiles are at the logarithm of what is above them, the longest at
 /// the end.
-pub(super) fn percentiles(chart: &Chart, looks: &Looks) -> Markup {
+pub(super) fn percentiles(chart: &Chart, looks: &Appearance) -> Markup {
     let groups = chart.groups.iter().take(MOST_DRAWN);
     let all: Vec<_> = groups.map(|group| pairs(group, 0, 1)).collect();
     let rows = || all.iter().flatten();
@@ -258,7 +264,7 @@ pub(super) fn percentiles(chart: &Chart, looks: &Looks) -> Markup {
 }
 
 /// Rates by number of workers: what was measured as points, the law as a curve.
-pub(super) fn scaling(chart: &Chart, looks: &Looks) -> Markup {
+pub(super) fn scaling(chart: &Chart, looks: &Appearance) -> Markup {
     let groups = || chart.groups.iter().take(MOST_DRAWN);
     let measured: Vec<_> = groups().map(|group| pairs(group, 0, 1)).collect();
     let law: Vec<_> = groups().map(|group| pairs(group, 0, 2)).collect();

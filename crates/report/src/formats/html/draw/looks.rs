@@ -54,11 +54,11 @@ impl Look {
 
 /// The looks of all names on a page.
 #[derive(Debug, Default)]
-pub(crate) struct Looks {
+pub(crate) struct Appearance {
     places: BTreeMap<String, usize>,
 }
 
-impl Looks {
+impl Appearance {
     /// Gives each name the first place that no name beside it in any chart has, and of those one
     /// whose color is the rarest in charts that have colors for all.
     pub(crate) fn of(charts: &[Chart]) -> Self {

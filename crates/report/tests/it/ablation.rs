@@ -33,7 +33,7 @@ fn trials(index: u32, name: &str, durability: Durability, per_s: f64) -> Vec<Tri
     (0..5).map(trial).collect()
 }
 
-/// A base, a step that gains a third and gives up durability, and one that gains nothing.
+/// A base, a step that gains a third and costs durability, and one that gains nothing.
 fn run() -> Run {
     let mut all = trials(0, BASE, Durability::Sync, 3_000.0);
     let mut buffered = trials(1, "buffered logging", Durability::Buffered, 4_000.0);
@@ -142,7 +142,7 @@ fn a_step_after_one_that_does_not_count_is_held_against_the_last_that_does() {
 }
 
 #[test]
-fn what_a_step_gives_up_is_stated_from_the_level_and_from_the_knob() {
+fn the_cost_of_a_step_is_stated_from_the_level_and_from_the_knob() {
     let ledger = only(&run());
     let [buffered] = ledger.rows[1].costs.as_slice() else {
         panic!("{:?}", ledger.rows[1].costs);

@@ -1,0 +1,289 @@
+//! What a plan or a run folder names is not loaded, run or written to before it is trusted.
+
+use crate::engine_builds::short_run;
+use crate::support::{ALL_WELL, Bench, refusal, stderr, stdout};
+use serde_json::Value;
+use std::path::PathBuf;
+
+/// Code that leaves a file behind when it is loaded or run.
+pub struct Trap {
+    pub bench: Bench,
+}
+
+impl Trap {
+    pub fn new() -> Self {
+        Self {
+            bench: Bench::new(),
+        }
+    }
+
+    pub fn marker(&self) -> PathBuf {
+        self.bench.path().join("was-run")
+    }
+
+    /// Whether the code was run since this was last asked.
+    pub fn has_sprung(&self) -> bool {
+        std::fs::remove_file(self.marker()).is_ok()
+    }
+
+    /// A shared library whose constructor leaves the file.
+    pub fn library(&self, name: &str) -> String {
+        let source = self.bench.write(
+            "trap.c",
+            &format!(
+                "#include <stdio.h>\n__attribute__((constructor)) static void run(void) {{ FILE \
+                 *file = fopen(\"{}\", \"w\"); if (file) fclose(file); }}\n",
+                self.marker().display()
+            ),
+        );
+        let library = self.bench.write(name, "");
+        let mut compiler = std::process::Command::new("cc");
+        compiler.args(["-shared", "-fPIC", "-o"]);
+        let status = compiler.arg(&library).arg(&source).status().unwrap();
+        assert!(status.success());
+        library.to_str().unwrap().to_owned()
+    }
+
+    /// A script that passes for a server's program, and leaves the file when it is asked its
+    /// version.
+    pub fn server(&self, name: &str, version: &str) -> String {
+        use std::os::unix::fs::PermissionsExt;
+        let text = format!(
+            "#!/bin/sh\ntouch {}\necho '{version}'\n",
+            self.marker().display()
+        );
+        let program = self.bench.write(&format!("bin/{name}"), &text);
+        self.bench.write("bin/initdb", "");
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(&program, mode).unwrap();
+        program.to_str().unwrap().to_owned()
+    }
+
+    /// A plan that names it.
+    pub fn plan(&self, contender: &str) {
+        let plan = format!("workload = \"threen1\"\nengines = [\"{contender}\"]\n");
+        let small = "durability = \"sync\"\n[settings]\nfinish = 20\n";
+        self.bench.write("plan.toml", &(plan + small));
+    }
+}
+
+#[test]
+fn what_a_plan_names_is_not_loaded_or_run_before_it_is_trusted() {
+    let trap = Trap::new();
+    let library = trap.library("libevil.so");
+    let postgres = trap.server("postgres", "postgres (PostgreSQL) 15.1");
+    let mariadb = trap.server("mariadbd", "mariadbd  Ver 10.11.6-MariaDB for Linux");
+    for (engine, code) in [
+        ("rocksdb", &library),
+        ("lmdb", &library),
+        ("sqlite", &library),
+        ("wiredtiger", &library),
+        ("gtm", &library),
+        ("postgresql", &postgres),
+        ("mariadb", &mariadb),
+    ] {
+        let contender = format!("{engine}@{code}");
+        trap.plan(&contender);
+        let checked = trap.bench.run(&["plan", "check", "plan.toml"]);
+        assert_eq!(checked.status.code(), Some(0), "{}", stderr(&checked));
+        let said = stdout(&checked);
+        assert!(
+            said.contains(&format!("build {contender} is not loaded by this command")),
+            "{said}"
+        );
+        let line = refusal(&trap.bench.run(&["run", "plan.toml"]));
+        assert!(
+            line.contains(&contender) && line.contains("--trust-plan"),
+            "{line}"
+        );
+        let step = ["--step", "settings.finish=30"];
+        let ledger = [&["ledger", "plan.toml"][..], &step].concat();
+        assert!(refusal(&trap.bench.run(&ledger)).contains("--trust-plan"));
+        assert!(!trap.has_sprung(), "{contender} was run");
+        // The controls: trusted, it is; and what the user types is his own word.
+        if engine != "gtm" {
+            let trusted = trap.bench.run(&["run", "plan.toml", "--trust-plan"]);
+            let said = stderr(&trusted);
+            assert!(said.contains(&contender), "{said}");
+            assert!(trap.has_sprung(), "{contender}: {said}");
+            trap.bench.run(&short_run(&contender));
+            assert!(trap.has_sprung(), "{contender}");
+        }
+    }
+}
+
+#[test]
+fn an_address_is_neither_a_program_of_that_name_nor_read_for_its_password_before_it_is_trusted() {
+    let trap = Trap::new();
+    for (engine, scheme, version) in [
+        (
+            "mariadb",
+            "mysql",
+            "mariadbd  Ver 10.11.6-MariaDB for Linux",
+        ),
+        ("postgresql", "postgres", "postgres (PostgreSQL) 15.1"),
+    ] {
+        let program = trap.server("server", version);
+        let named = format!("{scheme}://me@127.0.0.1:1/trueput");
+        let of_that_name = trap.bench.write(&named.replace("//", "/"), "");
+        std::fs::rename(&program, &of_that_name).unwrap();
+        trap.plan(&format!("{engine}@{named}"));
+        let line = refusal(&trap.bench.run(&["run", "plan.toml"]));
+        assert!(line.contains("a server to connect to"), "{line}");
+        let trusted = trap.bench.run(&["run", "plan.toml", "--trust-plan"]);
+        assert!(!trap.has_sprung(), "{}", stderr(&trusted));
+        // The control: named as the file that it is, it is run.
+        trap.bench
+            .run(&short_run(&format!("{engine}@{}", of_that_name.display())));
+        assert!(trap.has_sprung(), "{engine}");
+
+        let file = "/nowhere/token";
+        trap.plan(&format!("{engine}@{named}?password_file={file}"));
+        let checked = trap.bench.run(&["plan", "check", "plan.toml"]);
+        assert_eq!(checked.status.code(), Some(0), "{}", stderr(&checked));
+        let line = refusal(&trap.bench.run(&["run", "plan.toml"]));
+        assert!(line.contains(&format!("first line of {file}")), "{line}");
+    }
+}
+
+#[test]
+fn what_a_plan_names_is_asked_for_on_a_terminal() {
+    let trap = Trap::new();
+    let library = trap.library("libevil.so");
+    trap.plan(&format!("rocksdb@{library}"));
+    let answered = |answer: &str| {
+        let program = trap.bench.plain_command(&[]);
+        let program = program.get_program().to_str().unwrap().to_owned();
+        let mut script = std::process::Command::new("script");
+        let line = format!("{program} run --no-ceilings plan.toml");
+        script.args(["-qec", &line, "/dev/null"]);
+        script.current_dir(trap.bench.path());
+        script.stdin(std::process::Stdio::piped());
+        script.stdout(std::process::Stdio::piped());
+        let mut child = script.spawn().ok()?;
+        use std::io::Write;
+        child
+            .stdin
+            .take()
+            .unwrap()
+            .write_all(answer.as_bytes())
+            .unwrap();
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        Some((output.status.code(), said))
+    };
+    let Some((code, said)) = answered("n\n") else {
+        eprintln!("skipped: no program 'script' on this machine");
+        return;
+    };
+    assert_eq!(code, Some(2), "{said}");
+    assert!(
+        said.contains("[y/N]") && said.contains("nothing was run"),
+        "{said}"
+    );
+    assert!(!trap.has_sprung(), "{said}");
+    let (_, said) = answered("y\n").unwrap();
+    assert!(trap.has_sprung(), "{said}");
+}
+
+#[test]
+fn a_plan_is_checked_without_loading_what_is_installed() {
+    let trap = Trap::new();
+    let library = "data/trueput/engines/rocksdb-99.0.0/librocksdb.so";
+    trap.library(library);
+    let data = trap.bench.path().join("data");
+    let run = |arguments: &[&str]| {
+        let mut command = trap.bench.command(arguments);
+        command.env("XDG_DATA_HOME", &data).output().unwrap()
+    };
+    for engine in ["rocksdb", "present"] {
+        let output = run(&["plan", "check", "threen1", "--engine", engine]);
+        assert!(stdout(&output).contains("rocksdb"), "{}", stderr(&output));
+        assert!(!trap.has_sprung(), "{engine}");
+    }
+    run(&["plan", "check", "published/symas-2014-load"]);
+    run(&["published"]);
+    assert!(!trap.has_sprung());
+    // The control: those that look into builds load it.
+    run(&["engines"]);
+    assert!(trap.has_sprung());
+}
+
+/// A run folder of one trial that has not ended, whose manifest is then changed.
+fn unfinished(bench: &Bench, change: impl Fn(&mut Value)) -> String {
+    let output = bench.run(&short_run("lmdb"));
+    assert_eq!(output.status.code(), Some(ALL_WELL), "{}", stderr(&output));
+    let folder = bench.run_folder().path().to_owned();
+    std::fs::write(folder.join("trials.jsonl"), "").unwrap();
+    std::fs::remove_file(folder.join("end.json")).unwrap();
+    std::fs::remove_file(folder.join("report.html")).unwrap();
+    for file in std::fs::read_dir(folder.join("histograms")).unwrap() {
+        std::fs::remove_file(file.unwrap().path()).unwrap();
+    }
+    let file = folder.join("run.json");
+    let mut manifest = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    change(&mut manifest);
+    std::fs::write(&file, manifest.to_string()).unwrap();
+    folder.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn what_a_run_folder_names_is_not_loaded_before_it_is_trusted() {
+    let trap = Trap::new();
+    let library = trap.library("libevil.so");
+    let folder = unfinished(&trap.bench, |manifest| {
+        manifest["trials"][0]["build"] = library.clone().into();
+    });
+    let line = refusal(&trap.bench.run(&["run", "--resume", &folder]));
+    assert!(
+        line.contains(&library) && line.contains("--trust-plan"),
+        "{line}"
+    );
+    assert!(!trap.has_sprung());
+    trap.bench
+        .run(&["run", "--resume", &folder, "--trust-plan"]);
+    assert!(trap.has_sprung(), "the control: trusted, it is loaded");
+}
+
+#[test]
+fn a_run_folder_does_not_say_where_else_to_write() {
+    let bench = Bench::new();
+    let elsewhere = bench.path().join("elsewhere");
+    let folder = unfinished(&bench, |manifest| {
+        manifest["work"] = elsewhere.to_str().unwrap().into();
+    });
+    let resume = ["run", "--resume", &folder];
+    let line = refusal(&bench.run(&resume));
+    assert!(
+        line.contains("elsewhere") && line.contains("--work"),
+        "{line}"
+    );
+    assert!(!elsewhere.exists());
+    let target = bench.write("precious", "kept");
+    let path = PathBuf::from(&folder);
+    for link in ["report.html", "histograms/0001-lmdb-sync-w2-r1.hlog"] {
+        std::os::unix::fs::symlink(&target, path.join(link)).unwrap();
+        let line = refusal(&bench.run(&[&resume[..], &["--work", "here"]].concat()));
+        assert!(line.contains("is a link"), "{line}");
+        std::fs::remove_file(path.join(link)).unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(&target).unwrap(), "kept");
+    // The control: where the user says so, it goes on.
+    let output = bench.run(&[&resume[..], &["--work", "here"]].concat());
+    assert_eq!(output.status.code(), Some(ALL_WELL), "{}", stderr(&output));
+}
+
+#[test]
+fn a_plan_s_options_of_mkfs_that_name_devices_are_asked_for() {
+    let bench = Bench::new();
+    let plan = "workload = \"threen1\"\nengines = [\"lmdb\"]\ndurability = \"process\"\n";
+    let device = bench.path().join("device").display().to_string();
+    let wanted = format!("filesystem = \"ext4:mkfs=-J device={device}\"\n");
+    bench.write("plan.toml", &format!("{plan}{wanted}"));
+    let line = refusal(&bench.run(&["run", "plan.toml"]));
+    let can_mount = !line.contains("nothing to run");
+    assert!(
+        !can_mount || (line.contains(&device) && line.contains("--trust-plan")),
+        "{line}"
+    );
+}

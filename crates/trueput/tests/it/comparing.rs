@@ -264,7 +264,7 @@ fn a_damaged_line_is_named_and_a_run_without_trials_is_refused() {
     let (a, b) = two(&bench, 0.9);
     let file = Path::new(&b).join("trials.jsonl");
     let text = std::fs::read_to_string(&file).unwrap();
-    std::fs::write(&file, text.replacen("\"format\":1", "\"format\":", 1)).unwrap();
+    std::fs::write(&file, text.replacen("\"format\":", "\"format\"", 1)).unwrap();
     let output = bench.run(&["compare", &a, &b, "--full"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let text = stdout(&output);

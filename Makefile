@@ -16,7 +16,7 @@ SLOW := conformance:: berkeleydb:: mariadb:: odbc:: other_builds:: postgresql:: 
   wiredtiger:: killed calibration:: browser page_charts page_pictures page_several page_tables \
   page_whole page_widths every_method_in_every_place tpcc::acid tpcc::engines tpcc::sql answers:: \
   caches:: crashes:: engine_builds:: filesystems:: fuzz:: native:: repeats:: secrets:: servers:: trust:: \
-  turns:: acknowledged three_cheats
+  time_slices:: acknowledged three_cheats
 
 .PHONY: help run test check browser lint bench build setup doc clean allocators numa-guest engines engines-all engines-here
 

@@ -7,5 +7,6 @@
 
 mod folder;
 mod format_document;
+mod generated_tables;
 mod published;
 mod support;

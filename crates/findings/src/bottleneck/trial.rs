@@ -32,7 +32,8 @@ pub fn trial_bottleneck<'a>(
     measurement: &Measurement,
     cores: f64,
 ) -> Option<TrialBottleneck<'a>> {
-    // In turns nobody counts devices and pressure for one trial, and rests look like waits.
+    // With time slices, devices and pressure are not counted for one trial, and pauses
+    // look like waits.
     let in_turns = trial.spec.conditions.time_slice_s.is_some();
     if in_turns || measurement.elapsed_s < SHORTEST_S || measurement.workers.is_empty() {
         return None;

@@ -30,7 +30,7 @@ fn turns_need_two_trials_that_differ_in_their_contender_alone() {
 }
 
 #[test]
-fn one_without_a_rival_runs_by_itself() {
+fn one_without_another_contender_runs_by_itself() {
     let mut plan = time_sliced(&["null", "shared", "single"]);
     plan.durability = vec![Sync];
     let trials = expanded(&plan).trials;

@@ -30,7 +30,7 @@ test: setup engines-here ## Check the formatting and the lints, then run every t
 	@$(TIMED) formatting $(CARGO) fmt --all --check
 	@$(TIMED) lints $(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	@$(TIMED) "building the tests" $(CARGO) test --workspace --locked --no-run
-	@$(TIMED) tests $(CARGO) test --workspace --locked
+	@$(TIMED) tests $(CARGO) test --workspace --locked --no-fail-fast
 
 check: setup ## The quick part of 'make test': formatting, lints, unit tests, what needs no server and no long run.
 	@$(TIMED) formatting $(CARGO) fmt --all --check

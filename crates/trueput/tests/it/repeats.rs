@@ -81,7 +81,7 @@ fn repeats_end_when_every_interval_is_narrow_and_the_report_says_so() {
     }
     let json = stdout(&bench.run(&["report", &run, "--format", "json"]));
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
-    assert_eq!(json["end"]["enough"], "narrow", "{}", json["end"]);
+    assert_eq!(json["end"]["stop_reason"], "narrow", "{}", json["end"]);
 }
 
 #[test]

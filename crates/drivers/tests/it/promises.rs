@@ -248,7 +248,9 @@ fn an_engine_that_is_opened_reports_the_size_that_its_cache_was_given() {
         let Ok(cache) = cache_knob(*engine) else {
             continue;
         };
-        if engine.build().is_err() || engine.service().is_some() {
+        // GT.M's timer signals the thread that it began on, which here would end before the
+        // program does: `tests/gtm.rs` is a program of its own for it.
+        if name == "gtm" || engine.build().is_err() || engine.service().is_some() {
             continue;
         }
         let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Attempts that are made again as long as what is in their way passes.
+//! Attempts that are made again after a transient error.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ pub(crate) struct Retry {
 }
 
 impl Retry {
-    /// Makes an attempt, and makes it again as long as `passes` says of its error that it passes.
+    /// Makes an attempt, and makes it again while its error is transient by `passes`.
     ///
     /// # Errors
     /// That of the last attempt.
@@ -29,7 +29,7 @@ impl Retry {
         }
     }
 
-    /// Asks until the answer is yes; no, where it was not so for the whole time.
+    /// Asks until the answer is yes. Returns false if it never was within the limit.
     ///
     /// # Errors
     /// The first of the question's own.

@@ -2,7 +2,7 @@
 
 use crate::Run;
 use crate::bottleneck::allowed_processors;
-use crate::eligibility::{headline, rate, why_unranked};
+use crate::eligibility::{headline, ineligibility, rate};
 use crate::statistics::{FEWEST_REPEATS, Noise, Shares, Summary, noise};
 use std::collections::BTreeMap;
 use trueput_record::TrialRecord;
@@ -20,7 +20,7 @@ pub fn of_run(report: &Run) -> Option<Noise> {
         let headline = headlines
             .entry(workload)
             .or_insert_with(|| headline(&report.manifest, &[trial]));
-        if why_unranked(trial, headline).is_none() {
+        if ineligibility(trial, headline).is_none() {
             let rates = cells.entry((workload, trial.spec.cell)).or_default();
             rates.extend(rate(trial, headline));
         }

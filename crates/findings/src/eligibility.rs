@@ -1,7 +1,9 @@
 //! Which trials count, and for what.
 
 use crate::marks::NO_HISTOGRAMS;
+use serde::{Serialize, Serializer};
 use std::collections::HashMap;
+use std::fmt::{Display, Formatter, Result};
 use trueput_record::folder::RunManifest;
 use trueput_record::{Outcome, TrialRecord};
 
@@ -10,6 +12,131 @@ pub const HARNESS_ENGINE: &str = "null";
 
 /// The last attempt at each trial that was not interrupted, by the trial's id.
 pub struct LastAttempts<'a>(HashMap<&'a str, &'a TrialRecord>);
+
+/// The class of a trial that does not count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum UnrankedStatus {
+    /// It ended with an error.
+    #[serde(rename = "FAILED")]
+    Failed,
+    /// Its figures must not be believed.
+    #[serde(rename = "INVALID")]
+    Invalid,
+    /// The user stopped it.
+    #[serde(rename = "interrupted")]
+    Interrupted,
+    /// It went on with a trial that was interrupted.
+    #[serde(rename = "resumed")]
+    Resumed,
+    /// Its figures may be right, but nothing shows it.
+    #[serde(rename = "unverified")]
+    Unverified,
+}
+
+impl UnrankedStatus {
+    /// Whether something went wrong, rather than was left out by the user's wish.
+    #[must_use]
+    pub fn is_bad(self) -> bool {
+        matches!(self, Self::Failed | Self::Invalid)
+    }
+}
+
+impl Display for UnrankedStatus {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> Result {
+        formatter.write_str(match self {
+            Self::Failed => "FAILED",
+            Self::Invalid => "INVALID",
+            Self::Interrupted => "interrupted",
+            Self::Resumed => "resumed",
+            Self::Unverified => "unverified",
+        })
+    }
+}
+
+/// Why a trial does not count. Its `Display` is the sentence that JSON has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ineligibility {
+    /// It failed.
+    Failed {
+        /// The error.
+        reason: String,
+        /// Whether an unreported conflict of several writers explains it; see
+        /// [`crate::writers::is_unreported_conflict`].
+        is_unreported_conflict: bool,
+    },
+    /// It is invalid, for these reasons.
+    Invalid(Vec<String>),
+    /// The user stopped it.
+    Interrupted,
+    /// It went on with a trial that was interrupted.
+    Resumed,
+    /// Its record has no measurement.
+    NoMeasurement,
+    /// Its record lacks the kind of operation to rank by.
+    NoOperation(String),
+    /// Its histograms are missing.
+    NoHistograms,
+    /// Its verification failed, with these differences.
+    FailedVerification(Vec<String>),
+    /// Nothing was verified.
+    NoVerification,
+}
+
+impl Ineligibility {
+    /// The class of the trial.
+    #[must_use]
+    pub fn status(&self) -> UnrankedStatus {
+        match self {
+            Self::Failed { .. } => UnrankedStatus::Failed,
+            Self::Invalid(_)
+            | Self::NoMeasurement
+            | Self::NoOperation(_)
+            | Self::FailedVerification(_) => UnrankedStatus::Invalid,
+            Self::Interrupted => UnrankedStatus::Interrupted,
+            Self::Resumed => UnrankedStatus::Resumed,
+            Self::NoHistograms | Self::NoVerification => UnrankedStatus::Unverified,
+        }
+    }
+}
+
+impl Display for Ineligibility {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> Result {
+        match self {
+            Self::Failed {
+                reason,
+                is_unreported_conflict,
+            } => {
+                formatter.write_str(reason)?;
+                match is_unreported_conflict {
+                    true => formatter.write_str(
+                        "; fails only with several writers: if another transaction was in the \
+                         way, the driver must return Error::Conflict, which is counted and retried \
+                         (docs/ADDING_AN_ENGINE.md)",
+                    ),
+                    false => Ok(()),
+                }
+            }
+            Self::Invalid(reasons) | Self::FailedVerification(reasons) => {
+                formatter.write_str(&reasons.join("; "))
+            }
+            Self::Interrupted => formatter.write_str("the user stopped it"),
+            Self::Resumed => formatter
+                .write_str("it resumed an interrupted trial: its rates cover only the rest"),
+            Self::NoMeasurement => formatter.write_str("its record has no measurement"),
+            Self::NoOperation(kind) => {
+                write!(formatter, "its record has no operation '{kind}' to rank by")
+            }
+            Self::NoHistograms => formatter.write_str(NO_HISTOGRAMS),
+            Self::NoVerification => formatter.write_str("nothing was verified"),
+        }
+    }
+}
+
+impl Serialize for Ineligibility {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
 
 impl<'a> LastAttempts<'a> {
     /// Those of a run's trials, in the order in which they ended.
@@ -46,38 +173,37 @@ pub fn headline(manifest: &RunManifest, trials: &[&TrialRecord]) -> String {
         .unwrap_or_else(|| "operation".to_owned())
 }
 
-/// The status and reason of a trial that does not count; `None` for one that does. The null engine
-/// keeps nothing that could be verified, so its trials count if they ended well.
-pub fn why_unranked(trial: &TrialRecord, headline: &str) -> Option<(&'static str, String)> {
+/// Why a trial does not count; `None` for one that does. The null engine keeps nothing that could
+/// be verified, so its trials count if they ended well.
+pub fn ineligibility(trial: &TrialRecord, headline: &str) -> Option<Ineligibility> {
     match &trial.outcome {
-        Outcome::Failed { reason, .. } => return Some(("FAILED", reason.clone())),
-        Outcome::Invalid { reasons } => return Some(("INVALID", reasons.join("; "))),
-        Outcome::Interrupted => return Some(("interrupted", "the user stopped it".to_owned())),
+        Outcome::Failed { reason, .. } => {
+            return Some(Ineligibility::Failed {
+                reason: reason.clone(),
+                is_unreported_conflict: false,
+            });
+        }
+        Outcome::Invalid { reasons } => return Some(Ineligibility::Invalid(reasons.clone())),
+        Outcome::Interrupted => return Some(Ineligibility::Interrupted),
+        Outcome::Valid if trial.resumed => return Some(Ineligibility::Resumed),
         Outcome::Valid => {}
     }
-    if trial.resumed {
-        let reason = "it resumed an interrupted trial: its rates cover only the rest";
-        return Some(("resumed", reason.to_owned()));
-    }
     let Some(measurement) = &trial.measurement else {
-        return Some(("INVALID", "its record has no measurement".to_owned()));
+        return Some(Ineligibility::NoMeasurement);
     };
     if measurement.operation(headline).is_none() {
-        return Some((
-            "INVALID",
-            format!("its record has no operation '{headline}' to rank by"),
-        ));
+        return Some(Ineligibility::NoOperation(headline.to_owned()));
     }
     if measurement.lacks_histograms {
-        return Some(("unverified", NO_HISTOGRAMS.to_owned()));
+        return Some(Ineligibility::NoHistograms);
     }
     if trial.spec.engine == HARNESS_ENGINE || trial.is_rankable() {
         return None;
     }
-    match &trial.verification {
-        Some(verification) => Some(("INVALID", verification.failures().join("; "))),
-        None => Some(("unverified", "nothing was verified".to_owned())),
-    }
+    Some(match &trial.verification {
+        Some(verification) => Ineligibility::FailedVerification(verification.failures()),
+        None => Ineligibility::NoVerification,
+    })
 }
 
 /// A trial's rate of a kind of operation, per second.

@@ -5,12 +5,19 @@ use std::collections::BTreeMap;
 use trueput_record::consistency::{contradictions, derive_rates, is_timed};
 use trueput_record::{Outcome, RunFolder, RunManifest, TrialRecord, TrialSpec};
 
-/// What the reasons of such a trial begin with.
-const DISAGREE: &str = "parts of the record disagree";
+/// What a check of the trials of a run found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Integrity {
+    /// By trial, which parts of its record disagree, one sentence each; a trial without an entry
+    /// has none.
+    pub contradictions: BTreeMap<String, Vec<String>>,
+    /// How many trials cannot be checked because their histograms are missing.
+    pub unchecked: usize,
+}
 
 /// Makes each trial whose parts disagree invalid, with what disagrees; its rates are then what
-/// count and elapsed time make them. Returns what could not be checked, one sentence each.
-pub fn mark(folder: &RunFolder, manifest: &RunManifest, trials: &mut [TrialRecord]) -> Vec<String> {
+/// count and elapsed time make them.
+pub fn check(folder: &RunFolder, manifest: &RunManifest, trials: &mut [TrialRecord]) -> Integrity {
     let planned: BTreeMap<&str, &TrialSpec> = manifest
         .trials
         .iter()
@@ -18,52 +25,54 @@ pub fn mark(folder: &RunFolder, manifest: &RunManifest, trials: &mut [TrialRecor
         .collect();
     let logged_lines = logged_lines(trials);
     let twice = ended_twice(trials);
-    let mut unchecked = 0;
+    let mut integrity = Integrity::default();
     for (index, trial) in trials.iter_mut().enumerate() {
         let id = trial.spec.id.clone();
         let has_log = logged_lines.get(&id) == Some(&index);
         let logged = match has_log.then(|| folder.histograms(&id)).transpose() {
             Ok(logged) => logged.flatten(),
             Err(error) => {
-                doubt(trial, [unreadable(&error)]);
+                integrity.invalidate(trial, vec![unreadable(&error)]);
                 continue;
             }
         };
         let lacks_log = logged.is_none();
-        unchecked += usize::from(has_log && lacks_log);
+        integrity.unchecked += usize::from(has_log && lacks_log);
         let planned = planned.get(id.as_str()).copied();
         let mut found = contradictions(trial, planned, logged.as_deref());
         if twice.contains_key(&id) {
             found.push("trials.jsonl has more than one line for this trial".to_owned());
         }
-        doubt(trial, found);
+        integrity.invalidate(trial, found);
         if let Some(measured) = &mut trial.measurement {
             measured.lacks_histograms = has_log && lacks_log && is_timed(measured);
             derive_rates(measured);
         }
     }
-    match unchecked {
-        0 => Vec::new(),
-        1 => vec!["the histograms of 1 trial are missing and cannot be checked".to_owned()],
-        more => vec![format!(
-            "the histograms of {more} trials are missing and cannot be checked"
-        )],
-    }
+    integrity
 }
 
-/// The trials of a run whose parts disagree, with what does.
-pub fn disagreeing(trials: &[TrialRecord]) -> impl Iterator<Item = (&str, String)> {
-    trials.iter().filter_map(|trial| {
-        let Outcome::Invalid { reasons } = &trial.outcome else {
-            return None;
+impl Integrity {
+    /// Adds contradictions, for which a trial's numbers must not be believed. A trial that failed
+    /// or was stopped is not ranked anyhow, and keeps its own reason.
+    fn invalidate(&mut self, trial: &mut TrialRecord, found: Vec<String>) {
+        let is_ended = matches!(trial.outcome, Outcome::Valid | Outcome::Invalid { .. });
+        if found.is_empty() || !is_ended {
+            return;
+        }
+        let found = found
+            .into_iter()
+            .map(|sentence| format!("parts of the record disagree: {sentence}"));
+        let found: Vec<_> = found.collect();
+        let mut reasons = match &mut trial.outcome {
+            Outcome::Invalid { reasons } => std::mem::take(reasons),
+            _ => Vec::new(),
         };
-        let disagree: Vec<&str> = reasons
-            .iter()
-            .map(String::as_str)
-            .filter(|reason| reason.starts_with(DISAGREE))
-            .collect();
-        (!disagree.is_empty()).then(|| (trial.spec.id.as_str(), disagree.join("; ")))
-    })
+        reasons.extend(found.iter().cloned());
+        trial.outcome = Outcome::Invalid { reasons };
+        let of_trial = self.contradictions.entry(trial.spec.id.clone());
+        of_trial.or_default().extend(found);
+    }
 }
 
 /// By trial, the line whose histograms its log has: what ran to its end, or else the last attempt
@@ -111,22 +120,4 @@ fn unreadable(error: &trueput_record::Error) -> String {
     };
     let name = path.file_name().unwrap_or(path.as_os_str());
     format!("{} cannot be read: {why}", name.to_string_lossy())
-}
-
-/// Adds reasons for which a trial's numbers must not be believed. A trial that failed or was
-/// stopped is not ranked anyhow, and keeps its own reason.
-fn doubt(trial: &mut TrialRecord, found: impl IntoIterator<Item = String>) {
-    let found = found
-        .into_iter()
-        .map(|sentence| format!("{DISAGREE}: {sentence}"));
-    match &mut trial.outcome {
-        Outcome::Invalid { reasons } => reasons.extend(found),
-        Outcome::Valid => {
-            let reasons: Vec<_> = found.collect();
-            if !reasons.is_empty() {
-                trial.outcome = Outcome::Invalid { reasons };
-            }
-        }
-        Outcome::Failed { .. } | Outcome::Interrupted => {}
-    }
 }

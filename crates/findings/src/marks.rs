@@ -1,4 +1,4 @@
-//! EventProgress: what a reader must know of a contender wherever it is named.
+//! Marks: what a reader must know of a contender wherever it is named.
 //!
 //! A mark has a label, which is in brackets after the contender's name in every table, chart
 //! and sentence (`leveldb [assertions]`), and an explanation, which stands once below the ranking.
@@ -20,6 +20,9 @@ pub const NO_HISTOGRAMS: &str = "its histograms are missing from the run folder,
 /// Something that a reader must know of a contender wherever it is named.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Mark {
+    /// Its kind.
+    #[serde(skip)]
+    pub kind: MarkKind,
     /// A word or a few, shown in brackets after the contender's name.
     pub label: Cow<'static, str>,
     /// What the label means, as a clause that follows the contender's name and a colon. It is the
@@ -30,12 +33,27 @@ pub struct Mark {
     pub comparable: bool,
 }
 
+/// The kinds of marks, the gravest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MarkKind {
+    /// The histograms of a trial are missing.
+    UnverifiedRecord,
+    /// The engine has a known fault with these settings.
+    KnownDefect,
+    /// The library was compiled with its assertions.
+    Assertions,
+    /// No counter shows whether commits reached storage.
+    UnverifiedFlushes,
+    /// The driver does what a user of the engine may not need.
+    Workaround,
+}
+
 impl Mark {
     /// Whether the figures may be ranked with others; `include_assertions` admits builds with
     /// assertions, which are slower than they could be, and nothing that is wrong.
     #[must_use]
     pub fn permits_ranking(&self, include_assertions: bool) -> bool {
-        self.comparable || (include_assertions && self.explanation == WITH_ASSERTIONS)
+        self.comparable || (include_assertions && self.kind == MarkKind::Assertions)
     }
 }
 
@@ -56,6 +74,7 @@ pub fn marks(trial: &TrialRecord) -> Vec<Mark> {
 fn known_defect(trial: &TrialRecord) -> Option<Mark> {
     let explanation = trial.engine.as_ref()?.known_defect.clone()?;
     Some(Mark {
+        kind: MarkKind::KnownDefect,
         label: Cow::Borrowed("known defect"),
         explanation: Cow::Owned(format!("{explanation}: not comparable")),
         comparable: false,
@@ -66,6 +85,7 @@ fn known_defect(trial: &TrialRecord) -> Option<Mark> {
 fn unverified_record(trial: &TrialRecord) -> Option<Mark> {
     let lacks_them = trial.measurement.as_ref()?.lacks_histograms;
     lacks_them.then_some(Mark {
+        kind: MarkKind::UnverifiedRecord,
         label: Cow::Borrowed("record not verified"),
         explanation: Cow::Borrowed(NO_HISTOGRAMS),
         comparable: false,
@@ -76,6 +96,7 @@ fn unverified_record(trial: &TrialRecord) -> Option<Mark> {
 fn assertions(trial: &TrialRecord) -> Option<Mark> {
     let has_them = trial.engine.as_ref()?.assertions == Some(true);
     has_them.then_some(Mark {
+        kind: MarkKind::Assertions,
         label: Cow::Borrowed("assertions"),
         explanation: Cow::Borrowed(WITH_ASSERTIONS),
         comparable: false,
@@ -86,6 +107,7 @@ fn assertions(trial: &TrialRecord) -> Option<Mark> {
 fn workaround(trial: &TrialRecord) -> Option<Mark> {
     let explanation = trial.engine.as_ref()?.workaround.clone()?;
     Some(Mark {
+        kind: MarkKind::Workaround,
         label: Cow::Borrowed("workaround"),
         explanation: Cow::Owned(explanation),
         comparable: true,
@@ -100,6 +122,7 @@ fn unverified_flushes(trial: &TrialRecord) -> Option<Mark> {
         FlushVerdict::Explained | FlushVerdict::Impossible => return None,
     };
     Some(Mark {
+        kind: MarkKind::UnverifiedFlushes,
         label: Cow::Borrowed("flushes not verified"),
         explanation: Cow::Owned(format!(
             "no counter shows whether its commits reached storage ({why})"
@@ -113,7 +136,7 @@ fn unverified_flushes(trial: &TrialRecord) -> Option<Mark> {
 pub fn marks_of<'a>(trials: impl IntoIterator<Item = &'a TrialRecord>) -> Vec<Mark> {
     let mut all: Vec<Mark> = Vec::new();
     for mark in trials.into_iter().flat_map(marks) {
-        if !all.iter().any(|known| known.label == mark.label) {
+        if !all.iter().any(|known| known.kind == mark.kind) {
             all.push(mark);
         }
     }

@@ -9,7 +9,9 @@
 use crate::builds::{EngineBuild, builds};
 use crate::cells::Cell;
 use crate::contender::ContenderNames;
-use crate::eligibility::{HARNESS_ENGINE, LastAttempts, headline, why_unranked};
+use crate::eligibility::{
+    HARNESS_ENGINE, Ineligibility, LastAttempts, UnrankedStatus, headline, ineligibility,
+};
 use crate::marks::{Mark, marked, marks};
 use crate::significance::{between, counting};
 use crate::statistics::{Comparison, compare_together};
@@ -82,10 +84,10 @@ pub struct UnrankedTrial {
     /// What a reader must know of it wherever it is named.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<Mark>,
-    /// `INVALID`, `FAILED`, `interrupted`, `resumed` or `unverified`.
-    pub status: &'static str,
-    /// Why it does not count, one sentence or several.
-    pub reason: String,
+    /// Its class.
+    pub status: UnrankedStatus,
+    /// Why it does not count.
+    pub reason: Ineligibility,
     /// Rate of the headline operation per second, where the number itself can be believed.
     pub headline_per_s: Option<f64>,
 }
@@ -95,12 +97,6 @@ impl UnrankedTrial {
     #[must_use]
     pub fn name(&self) -> String {
         marked(&self.contender, &self.marks)
-    }
-
-    /// Whether something went wrong, rather than was left out by the user's wish.
-    #[must_use]
-    pub fn is_bad(&self) -> bool {
-        matches!(self.status, "INVALID" | "FAILED")
     }
 }
 
@@ -157,7 +153,14 @@ pub fn rankings(manifest: &RunManifest, trials: &[TrialRecord]) -> Vec<Ranking> 
     for (ranking, group) in rankings.iter_mut().zip(&groups) {
         for unranked in &mut ranking.unranked {
             let trial = group.iter().find(|trial| trial.spec.id == unranked.id);
-            unranked.reason += trial.map_or("", |trial| writers::hint(trial, trials));
+            if let Ineligibility::Failed {
+                is_unreported_conflict,
+                ..
+            } = &mut unranked.reason
+            {
+                *is_unreported_conflict =
+                    trial.is_some_and(|trial| writers::is_unreported_conflict(trial, trials));
+            }
         }
     }
     rankings
@@ -177,11 +180,9 @@ fn ranking(manifest: &RunManifest, trials: &[&TrialRecord]) -> Ranking {
     let mut by_cell: BTreeMap<u32, Vec<&TrialRecord>> = BTreeMap::new();
     let mut unranked = Vec::new();
     for trial in trials {
-        match why_unranked(trial, &headline) {
+        match ineligibility(trial, &headline) {
             None => by_cell.entry(trial.spec.cell).or_default().push(trial),
-            Some((status, reason)) => {
-                unranked.push(unranked_trial(trial, &names, &headline, status, reason));
-            }
+            Some(reason) => unranked.push(unranked_trial(trial, &names, &headline, reason)),
         }
     }
     let cells = by_cell
@@ -317,10 +318,10 @@ fn unranked_trial(
     trial: &TrialRecord,
     names: &ContenderNames,
     headline: &str,
-    status: &'static str,
-    reason: String,
+    reason: Ineligibility,
 ) -> UnrankedTrial {
-    let believable = matches!(status, "resumed" | "unverified");
+    let status = reason.status();
+    let believable = matches!(status, UnrankedStatus::Resumed | UnrankedStatus::Unverified);
     let measured = trial.measurement.as_ref().filter(|_| believable);
     UnrankedTrial {
         id: trial.spec.id.clone(),

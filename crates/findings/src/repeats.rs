@@ -1,6 +1,6 @@
 //! How well a run knows its contenders' rates: what automatic repeats go by.
 
-use crate::eligibility::{headline, rate, why_unranked};
+use crate::eligibility::{headline, ineligibility, rate};
 use crate::fixed_rate;
 use crate::statistics::geometric_mean;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ pub fn widest(manifest: &RunManifest, trials: &[TrialRecord]) -> Option<(f64, St
     let mut cells: BTreeMap<u32, (String, Vec<f64>, Vec<&TrialRecord>)> = BTreeMap::new();
     for trial in trials {
         let headline = headline(manifest, &[trial]);
-        if why_unranked(trial, &headline).is_some() {
+        if ineligibility(trial, &headline).is_some() {
             continue;
         }
         let name = || format!("{} ({})", trial.spec.contender(), trial.spec.durability);

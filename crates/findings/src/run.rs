@@ -1,7 +1,7 @@
 //! A run folder, read: what everything else is computed from.
 
 use crate::eligibility::LastAttempts;
-use crate::integrity;
+use crate::integrity::{self, Integrity};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use trueput_record::folder::{DamagedLine, RunEnd, RunFolder, RunManifest};
@@ -21,8 +21,8 @@ pub struct Run {
     pub trials: Vec<TrialRecord>,
     /// Lines of `trials.jsonl` that could not be read.
     pub damaged: Vec<DamagedLine>,
-    /// What of the record could not be checked against its other parts, one sentence each.
-    pub unchecked: Vec<String>,
+    /// Whether the parts of each record agree.
+    pub integrity: Integrity,
     /// How the run ended; `None` while it runs or where it was cut short.
     pub end: Option<RunEnd>,
 }
@@ -61,7 +61,7 @@ impl Run {
     pub fn load_as(run_folder: &Path, shown_as: &Path, most_bytes: u64) -> Result<Self, Error> {
         let (folder, manifest) = RunFolder::open_limited(run_folder, most_bytes)?;
         let mut stored = folder.trials()?;
-        let unchecked = integrity::mark(&folder, &manifest, &mut stored.trials);
+        let integrity = integrity::check(&folder, &manifest, &mut stored.trials);
         let end = folder.end()?;
         Ok(Self {
             folder: run_folder.to_owned(),
@@ -69,7 +69,7 @@ impl Run {
             manifest,
             trials: stored.trials,
             damaged: stored.damaged,
-            unchecked,
+            integrity,
             end,
         })
     }

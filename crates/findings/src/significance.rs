@@ -1,6 +1,6 @@
 //! How certain the order of a ranking is: which differences are significant, and which are not.
 
-use crate::eligibility::{rate, why_unranked};
+use crate::eligibility::{ineligibility, rate};
 use crate::statistics::{Comparison, compare_among};
 use std::collections::BTreeMap;
 use trueput_record::TrialRecord;
@@ -12,7 +12,7 @@ pub fn counting<'a>(
     headline: &str,
 ) -> Vec<&'a TrialRecord> {
     let counts =
-        |trial: &&TrialRecord| trial.spec.cell == cell && why_unranked(trial, headline).is_none();
+        |trial: &&TrialRecord| trial.spec.cell == cell && ineligibility(trial, headline).is_none();
     trials.into_iter().filter(counts).collect()
 }
 

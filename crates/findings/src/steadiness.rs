@@ -2,7 +2,7 @@
 //! outliers.
 
 use crate::Run;
-use crate::eligibility::{LastAttempts, headline, rate, why_unranked};
+use crate::eligibility::{LastAttempts, headline, ineligibility, rate};
 use crate::statistics::{Shape, drift, median, outliers, shape};
 use crate::trial_names::TrialNames;
 use std::collections::{BTreeMap, BTreeSet};
@@ -108,7 +108,7 @@ fn repeats(report: &Run) -> Vec<Repeats<'_>> {
     let mut cells: BTreeMap<u32, Repeats<'_>> = BTreeMap::new();
     for trial in trials {
         let headline = headline(&report.manifest, &[trial]);
-        if why_unranked(trial, &headline).is_some() {
+        if ineligibility(trial, &headline).is_some() {
             continue;
         }
         let cell = cells.entry(trial.spec.cell).or_insert_with(|| Repeats {

@@ -6,11 +6,11 @@ use trueput_record::{Outcome, TrialRecord, TrialSpec};
 /// What a reason has that is no error of the engine, or says already what to do.
 const OTHER_CAUSES: [&str; 4] = ["was killed", "full: ", "panicked", "Error::Conflict"];
 
-/// What follows the reason of a trial that failed with several workers, where the same
-/// contender passed every trial of that kind with one; empty for any other.
-pub fn hint(failed: &TrialRecord, trials: &[TrialRecord]) -> &'static str {
+/// Whether a trial failed with several workers where the same contender passed every trial of that
+/// kind with one: its driver may return a conflict as another error.
+pub fn is_unreported_conflict(failed: &TrialRecord, trials: &[TrialRecord]) -> bool {
     let Outcome::Failed { reason, .. } = &failed.outcome else {
-        return "";
+        return false;
     };
     let mut of_one = trials
         .iter()
@@ -20,13 +20,7 @@ pub fn hint(failed: &TrialRecord, trials: &[TrialRecord]) -> &'static str {
     let passes_alone = of_one.peek().is_some()
         && of_one.all(|trial| !matches!(trial.outcome, Outcome::Failed { .. }));
     let is_other = OTHER_CAUSES.iter().any(|cause| reason.contains(cause));
-    match failed.spec.workers > 1 && passes_alone && !is_other {
-        true => {
-            "; fails only with several writers: if another transaction was in the way, the driver \
-             must return Error::Conflict, which is counted and retried (docs/ADDING_AN_ENGINE.md)"
-        }
-        false => "",
-    }
+    failed.spec.workers > 1 && passes_alone && !is_other
 }
 
 fn same_but_workers(one: &TrialSpec, other: &TrialSpec) -> bool {

@@ -29,6 +29,7 @@
 //! - `published`: published tables, as data
 //! - `recovery`: engine events, and recovery from a crash
 //! - `regular_file`: files of folders of unknown origin
+//! - `skipped`: the lines that name skipped parts of a plan
 //! - `suggest`: the known name nearest to a misspelled one
 //! - `text`: text of unknown origin, made safe to show
 //! - `trial`: the specification of one trial
@@ -57,6 +58,7 @@ pub mod plan;
 pub mod published;
 pub mod recovery;
 pub mod regular_file;
+pub mod skipped;
 pub mod suggest;
 pub mod text;
 pub mod trial;

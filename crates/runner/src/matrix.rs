@@ -11,7 +11,7 @@ mod time_slices;
 pub use names::name_trials;
 
 use crate::Registry;
-use crate::resolution::{check_fit, describe_error, resolve_storage};
+use crate::resolution::{check_fit, describe_error, missing_level, resolve_storage};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use trueput_engine::parameter::resolve;
@@ -637,18 +637,6 @@ fn with_present_hint(name: &str, why: String) -> String {
     } else {
         format!("{why}; '{PRESENT_ENGINES}' means all of them")
     }
-}
-
-fn missing_level(engine: &dyn Engine, level: Durability) -> String {
-    let has = Durability::ALL
-        .into_iter()
-        .filter(|&level| engine.promise(level).is_some());
-    let has: Vec<_> = has.map(Durability::name).collect();
-    format!(
-        "{} does not support durability '{level}'; it supports {}",
-        engine.info().name,
-        has.join(", ")
-    )
 }
 
 /// Returns every combination of one value per name; the last name varies fastest.

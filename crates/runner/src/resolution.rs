@@ -8,7 +8,8 @@ use trueput_engine::{
 use trueput_host::placement;
 use trueput_record::address::is_address_for;
 use trueput_record::plan::{MAX_WORKERS, check_count};
-use trueput_record::{Conditions, Isolation, Promise, TrialSpec, WorkerKind};
+use trueput_record::skipped::unsupported_level;
+use trueput_record::{Conditions, Durability, Isolation, Promise, TrialSpec, WorkerKind};
 use trueput_workloads::{Job, WorkloadSubject};
 
 static STORAGE: Storage = Storage;
@@ -86,19 +87,7 @@ pub(crate) fn resolve_trial(
         ),
     };
     if engine.promise(spec.durability).is_none() {
-        let levels = trueput_record::Durability::ALL.into_iter();
-        let has: Vec<_> = levels
-            .filter(|&level| engine.promise(level).is_some())
-            .collect();
-        let has: Vec<_> = has
-            .into_iter()
-            .map(trueput_record::Durability::name)
-            .collect();
-        return Err(format!(
-            "{name} does not support durability '{}'; it supports {}",
-            spec.durability,
-            has.join(", ")
-        ));
+        return Err(missing_level(&*engine, spec.durability));
     }
     let knobs = parameter::resolve(name, engine.knobs(), &spec.knobs)?;
     let promise = engine.promise_with(spec.durability, &knobs);
@@ -229,4 +218,11 @@ fn check_workers(engine: &dyn Engine, spec: &TrialSpec) -> Result<(), String> {
         ));
     }
     Ok(())
+}
+
+/// The sentence for a durability level that an engine lacks.
+pub(crate) fn missing_level(engine: &dyn Engine, level: Durability) -> String {
+    let levels = Durability::ALL.into_iter();
+    let supported = levels.filter(|&level| engine.promise(level).is_some());
+    unsupported_level(engine.info().name, level, supported)
 }

@@ -10,15 +10,17 @@ pub use cost::lost;
 use crate::Run;
 use crate::cells::cache_hit_ratio;
 use crate::contender::ContenderNames;
-use crate::eligibility::{LastAttempts, headline, why_unranked};
+use crate::eligibility::{Ineligibility, LastAttempts, UnrankedStatus, headline, ineligibility};
 use crate::over_time::counted;
 use crate::published::{changes, transactions_per_minute};
 use crate::statistics::{Comparison, Summary, compare_among, median};
 use crate::units::plural;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
+use std::fmt::{self, Display, Formatter};
 use trueput_record::ablation::{AblationKind, AblationStep};
 use trueput_record::measurement::Measurement;
+use trueput_record::skipped::{STEP_WITHOUT_EFFECT, step_reason};
 use trueput_record::{Durability, Survival, TrialRecord, TrialSpec};
 
 /// The steps of one base.
@@ -67,16 +69,70 @@ pub struct Row {
 pub enum State {
     /// It was measured.
     Measured,
-    /// It was not measured, and why: it changes nothing for this engine, or the engine has it not.
+    /// It was not measured.
     NotTaken {
-        /// Why.
-        why: String,
+        /// Why not.
+        why: SkippedStep,
     },
     /// It was to be measured, and no trial of it counts.
     Uncounted {
-        /// Why not, of its last trial.
-        why: String,
+        /// Why its last trial does not count.
+        why: UncountedStep,
     },
+}
+
+/// Why a step was not measured. Its `Display` is the sentence that JSON has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SkippedStep {
+    /// It changes nothing for this engine.
+    WithoutEffect,
+    /// The engine or the machine cannot take it, as the runner says.
+    Unavailable(String),
+    /// The run does not have it.
+    NotInRun,
+}
+
+/// Why no trial of a step counts. Its `Display` is the sentence that JSON has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UncountedStep {
+    /// Its last trial does not count.
+    Ineligible(Ineligibility),
+    /// Its last trial committed no transaction.
+    NoTransaction,
+    /// It has no trial yet.
+    NotRun,
+}
+
+impl Display for SkippedStep {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::WithoutEffect => STEP_WITHOUT_EFFECT,
+            Self::Unavailable(why) => why,
+            Self::NotInRun => "not part of this run",
+        })
+    }
+}
+
+impl Display for UncountedStep {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ineligible(reason) => write!(formatter, "{}: {reason}", reason.status()),
+            Self::NoTransaction => formatter.write_str("it committed no transaction"),
+            Self::NotRun => formatter.write_str("not run yet"),
+        }
+    }
+}
+
+impl Serialize for SkippedStep {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl Serialize for UncountedStep {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
 }
 
 /// Medians over the trials of a row that count.
@@ -250,9 +306,7 @@ impl<'a> Builder<'a> {
         let attempts = LastAttempts::of(&self.report.trials);
         let latest = of_cell.filter(|trial| !attempts.supersede(trial));
         let trials: Vec<_> = latest.collect();
-        let counting = trials
-            .iter()
-            .filter(|trial| why_not(trial, headline).is_none());
+        let counting = trials.iter().filter(|trial| counts(trial, headline));
         let rates = counting.filter_map(|trial| {
             let rate = rate(trial.measurement.as_ref()?, &trial.spec, headline)?;
             Some((trial.spec.repeat, rate))
@@ -299,15 +353,17 @@ impl<'a> Builder<'a> {
     }
 
     fn not_taken(&self, base: &TrialSpec, index: u32, name: &str) -> Row {
-        let about = format!("{}: step '{name}': ", base.contender());
-        let mut said = self.report.manifest.skipped.iter();
-        let why = said.find_map(|line| line.strip_prefix(&about));
+        let contender = base.contender();
+        let mut lines = self.report.manifest.skipped.iter();
+        let why = match lines.find_map(|line| step_reason(line, &contender, name)) {
+            None => SkippedStep::NotInRun,
+            Some(STEP_WITHOUT_EFFECT) => SkippedStep::WithoutEffect,
+            Some(why) => SkippedStep::Unavailable(why.to_owned()),
+        };
         Row {
             index,
             name: name.to_owned(),
-            state: State::NotTaken {
-                why: why.unwrap_or("not part of this run").to_owned(),
-            },
+            state: State::NotTaken { why },
             durability: None,
             changes: Vec::new(),
             figures: None,
@@ -342,35 +398,37 @@ fn rate(measured: &Measurement, spec: &TrialSpec, headline: &str) -> Option<f64>
 }
 
 /// Why a trial does not count; `None` if it does. One that was crashed where nothing is promised
-/// has nothing to verify, and counts: a ledger ranks nobody.
-fn why_not(trial: &TrialRecord, headline: &str) -> Option<String> {
-    let (status, reason) = why_unranked(trial, headline)?;
-    let crashed = trial.measurement.as_ref()?.recovery.is_some();
+/// has nothing to verify, and counts: an ablation ranks nobody.
+fn ineligible_step(trial: &TrialRecord, headline: &str) -> Option<Ineligibility> {
+    let reason = ineligibility(trial, headline)?;
+    let crashed = trial
+        .measurement
+        .as_ref()
+        .is_some_and(|measured| measured.recovery.is_some());
     let unpromised = trial.spec.durability.after_killed_processes() == Survival::Nothing;
-    match status == "unverified" && crashed && unpromised {
-        true => None,
-        false => Some(format!("{status}: {reason}")),
-    }
+    let is_unverified = reason.status() == UnrankedStatus::Unverified;
+    (!(is_unverified && crashed && unpromised)).then_some(reason)
 }
 
-fn uncounted(ground: &StepTrials<'_>, headline: &str) -> String {
-    let last = ground.trials.last();
-    let why = last.map(|trial| match &trial.measurement {
-        None => why_unranked(trial, headline).map_or_else(String::new, |(status, reason)| {
-            format!("{status}: {reason}")
-        }),
-        Some(_) => {
-            why_not(trial, headline).unwrap_or_else(|| "it committed no transaction".to_owned())
-        }
-    });
-    why.unwrap_or_else(|| "not run yet".to_owned())
+fn counts(trial: &TrialRecord, headline: &str) -> bool {
+    trial.measurement.is_some() && ineligible_step(trial, headline).is_none()
+}
+
+fn uncounted(ground: &StepTrials<'_>, headline: &str) -> UncountedStep {
+    match ground.trials.last() {
+        None => UncountedStep::NotRun,
+        Some(trial) => match ineligible_step(trial, headline) {
+            Some(reason) => UncountedStep::Ineligible(reason),
+            None => UncountedStep::NoTransaction,
+        },
+    }
 }
 
 fn figures(ground: &StepTrials<'_>, headline: &str) -> Option<Figures> {
     let counting: Vec<&Measurement> = ground
         .trials
         .iter()
-        .filter(|trial| why_not(trial, headline).is_none())
+        .filter(|trial| counts(trial, headline))
         .filter_map(|trial| trial.measurement.as_ref())
         .collect();
     let middle = |of: &dyn Fn(&Measurement) -> Option<f64>| {

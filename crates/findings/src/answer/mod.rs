@@ -19,9 +19,9 @@ pub use rows::{AnswerRow, LatencyFigure};
 pub use subject::Subject;
 pub use verdict::{RankingVerdict, RowVerdict, refuses};
 
-use crate::eligibility::HARNESS_ENGINE;
+use crate::eligibility::{HARNESS_ENGINE, Ineligibility, UnrankedStatus};
 use crate::rankings::{Ranking, UnrankedTrial, rankings};
-use crate::statistics::{Interval, Noise};
+use crate::statistics::{Disturbance, Interval, Noise};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use subject::subjects;
@@ -50,8 +50,8 @@ pub struct Answer {
     pub threads: Vec<String>,
     /// The lines of `trials.jsonl` that could not be read, by number from 1.
     pub damaged_lines: Vec<usize>,
-    /// What disturbed the run, one clause each; empty for a quiet machine.
-    pub disturbances: Vec<String>,
+    /// What disturbed the run; empty for a quiet machine.
+    pub disturbances: Vec<Disturbance>,
     /// What the user can do to learn more.
     pub next_steps: Vec<NextStep>,
 }
@@ -157,10 +157,10 @@ pub struct UnrankedContender {
 /// Trials that do not count for one reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FailureKind {
-    /// `FAILED`, `INVALID`, or why it is not ranked: `unverified` or `resumed`.
-    pub status: &'static str,
+    /// Their class.
+    pub status: UnrankedStatus,
     /// The reason.
-    pub reason: String,
+    pub reason: Ineligibility,
     /// The contenders, each once, in the plan's order.
     pub contenders: Vec<String>,
     /// How many trials.
@@ -279,7 +279,7 @@ fn not_ranked((ranking, subject): (&Ranking, &Subject)) -> Vec<UnrankedContender
 fn failures(rankings: &[Ranking]) -> Vec<FailureKind> {
     let mut kinds: Vec<FailureKind> = Vec::new();
     let trials = rankings.iter().flat_map(|ranking| &ranking.unranked);
-    for trial in trials.filter(|trial| trial.status != "interrupted") {
+    for trial in trials.filter(|trial| trial.status != UnrankedStatus::Interrupted) {
         let name = trial.name();
         let same =
             |kind: &&mut FailureKind| kind.status == trial.status && kind.reason == trial.reason;

@@ -2,6 +2,7 @@
 
 use super::Answer;
 use crate::Run;
+use crate::integrity::Integrity;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use trueput_record::{Outcome, RunManifest, TrialRecord};
@@ -39,7 +40,7 @@ impl Standings {
             manifest: manifest.clone(),
             trials: Vec::new(),
             damaged: Vec::new(),
-            unchecked: Vec::new(),
+            integrity: Integrity::default(),
             end: None,
         };
         let mut standings = Self {

@@ -19,6 +19,9 @@ pub struct AnswerRow {
     pub rank: Option<usize>,
     /// The contender, with the labels of its marks: the name that every table has.
     pub contender: String,
+    /// The contender, without its marks.
+    #[serde(skip)]
+    pub plain_name: String,
     /// The engine.
     pub engine: String,
     /// The cell's number in the plan.
@@ -98,6 +101,7 @@ fn unplaced_row(ranking: &Ranking, cell: &Cell) -> AnswerRow {
     AnswerRow {
         rank: None,
         contender: cell.name(),
+        plain_name: cell.contender.clone(),
         engine: cell.engine.clone(),
         cell: cell.cell,
         marks: cell.marks.clone(),

@@ -2,7 +2,7 @@
 
 use super::side::{Side, SideCell};
 use super::{SideComparison, SideFacts};
-use crate::statistics::median;
+use crate::statistics::{Disturbance, median};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use trueput_record::TrialRecord;
@@ -152,7 +152,7 @@ impl SideComparison {
     pub fn disturbances(&self) -> Vec<String> {
         let reasons = |facts: &SideFacts| -> Vec<String> {
             let noise = facts.noise.iter().flat_map(|noise| &noise.reasons);
-            noise.cloned().collect()
+            noise.map(Disturbance::to_string).collect()
         };
         let clause = |name: &str, reasons: Vec<String>| {
             (!reasons.is_empty()).then(|| format!("{name} was disturbed: {}", reasons.join("; ")))

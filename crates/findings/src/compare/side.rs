@@ -4,7 +4,7 @@ use super::Error;
 use super::select::Selector;
 use crate::contender::ContenderNames;
 use crate::eligibility::rate;
-use crate::eligibility::{LastAttempts, headline, why_unranked};
+use crate::eligibility::{LastAttempts, headline, ineligibility};
 use crate::marks::{Mark, marked, marks_of};
 use crate::{Run, fixed_rate};
 use std::collections::BTreeSet;
@@ -152,7 +152,7 @@ impl Side {
         let mut cells: Vec<SideCell<'_>> = Vec::new();
         for trial in &chosen {
             let headline = self.headline(trial);
-            if why_unranked(trial, &headline).is_some() {
+            if ineligibility(trial, &headline).is_some() {
                 continue;
             }
             match cells
@@ -179,7 +179,8 @@ impl Side {
     pub(super) fn uncounted(&self) -> Vec<String> {
         let chosen = self.chosen();
         let told = chosen.iter().filter_map(|trial| {
-            let (status, reason) = why_unranked(trial, &self.headline(trial))?;
+            let reason = ineligibility(trial, &self.headline(trial))?;
+            let status = reason.status();
             Some(format!(
                 "{}: {status} {}: {reason}",
                 self.label, trial.spec.id
@@ -199,9 +200,11 @@ impl Side {
         let chosen = self.chosen();
         let told = chosen.iter().filter_map(|trial| {
             let same = repeats(of, &trial.spec);
-            let (status, reason) = same.then(|| why_unranked(trial, &self.headline(trial)))??;
-            let bad = matches!(status, "FAILED" | "INVALID");
-            bad.then(|| format!("{} {status}: {reason}", trial.spec.id))
+            let reason = same.then(|| ineligibility(trial, &self.headline(trial)))??;
+            let status = reason.status();
+            status
+                .is_bad()
+                .then(|| format!("{} {status}: {reason}", trial.spec.id))
         });
         told.collect()
     }

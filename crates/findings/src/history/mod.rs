@@ -1,6 +1,6 @@
 //! Many runs of one plan: per contender the series of its rates, and where it changed.
 
-use crate::{Run, integrity};
+use crate::Run;
 mod track;
 
 pub use track::{HistoryCell, history_cells};
@@ -167,8 +167,11 @@ pub fn history(runs: Vec<Result<Run, String>>, selector: &Selector) -> History {
             format!("{label}: line {line} of trials.jsonl unreadable, skipped: {why}")
         }));
         skipped.extend(
-            integrity::disagreeing(&side.report.trials)
-                .map(|(id, why)| format!("{label}: {id} is skipped: {why}")),
+            side.report
+                .integrity
+                .contradictions
+                .iter()
+                .map(|(id, found)| format!("{label}: {id} is skipped: {}", found.join("; "))),
         );
         let cells = history_cells(side);
         if cells.is_empty() {

@@ -26,7 +26,7 @@ pub use interval::{
     Interval, bootstrap_median, geometric_mean, log_ratio_paired, log_ratio_unpaired,
 };
 pub use level::level_changes;
-pub use noise::{Noise, Shares, noise};
+pub use noise::{Disturbance, Noise, Shares, noise};
 pub use rank::{RankTest, outliers, rank_test};
 pub use summary::{FEWEST_REPEATS, Summary, apart, maximum, median, quantile};
 

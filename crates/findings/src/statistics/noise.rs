@@ -1,7 +1,8 @@
 //! Whether a machine was quiet enough to rank anything on it.
 
 use crate::statistics::Summary;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+use std::fmt::{Display, Formatter, Result};
 
 /// What is known of a run's noise.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -9,8 +10,61 @@ pub struct Noise {
     /// How far the medians of cells must be apart to be told apart: the typical spread of repeats,
     /// as a share; 0 where no cell was repeated often enough to have one.
     pub floor: f64,
-    /// Sentences that say what disturbed the run.
-    pub reasons: Vec<String>,
+    /// The disturbances.
+    pub reasons: Vec<Disturbance>,
+}
+
+/// A sign that a run was disturbed. Its `Display` is the clause that JSON has.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Disturbance {
+    /// Repeats of a cell differ by much.
+    Spread {
+        /// The typical spread, as a share.
+        share: f64,
+    },
+    /// Programs that are not ours used processors.
+    OtherPrograms {
+        /// Their share of the processors, 0 to 1.
+        share: f64,
+        /// Whether it includes the kernel's threads.
+        with_kernel: bool,
+    },
+    /// The hypervisor withheld processors.
+    Hypervisor {
+        /// Its share of the processors, 0 to 1.
+        share: f64,
+    },
+}
+
+impl Display for Disturbance {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> Result {
+        let percent = |share: f64| format!("{:.0} %", share * 100.0);
+        match *self {
+            Self::Spread { share } => {
+                let share = percent(share);
+                write!(formatter, "repeats of a cell typically differ by {share}")
+            }
+            Self::OtherPrograms { share, with_kernel } => {
+                let or_kernel = if with_kernel { " or the kernel" } else { "" };
+                let share = percent(share);
+                write!(
+                    formatter,
+                    "other programs{or_kernel} used {share} of the processors"
+                )
+            }
+            Self::Hypervisor { share } => write!(
+                formatter,
+                "the hypervisor took {} of the processors (steal)",
+                percent(share)
+            ),
+        }
+    }
+}
+
+impl Serialize for Disturbance {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
 }
 
 /// What went elsewhere of the processors that the trials could use, each part 0 to 1.
@@ -32,26 +86,19 @@ pub fn noise(spreads: &[f64], shares: Shares) -> Option<Noise> {
     let summary = Summary::of(spreads.iter().copied());
     let floor = summary.map(|summary| summary.median);
     let mut reasons = Vec::new();
-    let percent = |share: f64| format!("{:.0} %", share * 100.0);
-    if let Some(typical) = floor.filter(|typical| *typical > 0.10) {
-        reasons.push(format!(
-            "repeats of a cell typically differ by {}",
-            percent(typical)
-        ));
+    if let Some(share) = floor.filter(|typical| *typical > 0.10) {
+        reasons.push(Disturbance::Spread { share });
     }
     if shares.others > 0.05 {
-        let share = percent(shares.others);
-        let who = match shares.with_kernel {
-            true => "other programs or the kernel",
-            false => "other programs",
-        };
-        reasons.push(format!("{who} used {share} of the processors"));
+        reasons.push(Disturbance::OtherPrograms {
+            share: shares.others,
+            with_kernel: shares.with_kernel,
+        });
     }
     if shares.steal > 0.02 {
-        let share = percent(shares.steal);
-        reasons.push(format!(
-            "the hypervisor took {share} of the processors (steal)"
-        ));
+        reasons.push(Disturbance::Hypervisor {
+            share: shares.steal,
+        });
     }
     (floor.is_some() || !reasons.is_empty()).then(|| Noise {
         floor: floor.unwrap_or_default(),
@@ -99,8 +146,8 @@ mod tests {
     fn what_disturbed_a_run_is_told_without_repeats_and_drowns_nothing_then() {
         let once = noise(&[], shares(0.0, 0.5)).unwrap();
         assert_eq!(
-            once.reasons,
-            ["the hypervisor took 50 % of the processors (steal)"]
+            once.reasons[0].to_string(),
+            "the hypervisor took 50 % of the processors (steal)"
         );
         assert!(!once.drowns(100.0, 100.1));
     }
@@ -112,6 +159,10 @@ mod tests {
             ..shares(0.3, 0.0)
         };
         let told = noise(&[], with_kernel).unwrap().reasons;
-        assert!(told[0].starts_with("other programs or the kernel used 30 %"));
+        assert!(
+            told[0]
+                .to_string()
+                .starts_with("other programs or the kernel used 30 %")
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! Marks that every contender of a ranking has, said once in its heading instead of in each name.
 
 use trueput_findings::answer::{AnswerRow, RankingAnswer};
-use trueput_findings::marks::{labels, marked};
+use trueput_findings::marks::{Mark, labels, marked};
 
 /// A ranking as the terminal shows it.
 pub(super) struct PlainRanking {
@@ -14,17 +14,15 @@ pub(super) struct PlainRanking {
 impl PlainRanking {
     pub fn of(ranking: &RankingAnswer) -> Self {
         let rows = || ranking.rows.iter().chain(&ranking.not_comparable);
-        let has = |row: &AnswerRow, label: &str| row.marks.iter().any(|mark| mark.label == label);
+        let has = |row: &AnswerRow, kind| row.marks.iter().any(|mark| mark.kind == kind);
         let mut shared = ranking.leader().marks.clone();
-        shared.retain(|mark| rows().all(|row| has(row, &mark.label)));
-        let is_shared = |label: &str| shared.iter().any(|mark| mark.label == label);
+        shared.retain(|mark| rows().all(|row| has(row, mark.kind)));
+        let is_shared = |kind| shared.iter().any(|mark: &Mark| mark.kind == kind);
         let mut plain = ranking.clone();
         for row in plain.rows.iter_mut().chain(&mut plain.not_comparable) {
-            let brackets = marked("", &row.marks);
-            let name = row.contender.strip_suffix(&brackets);
             let mut left = row.marks.clone();
-            left.retain(|mark| !is_shared(&mark.label));
-            let name = marked(name.unwrap_or(&row.contender), &left);
+            left.retain(|mark| !is_shared(mark.kind));
+            let name = marked(&row.plain_name, &left);
             for tied in plain.tied.iter_mut().filter(|tied| **tied == row.contender) {
                 tied.clone_from(&name);
             }

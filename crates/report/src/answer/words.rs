@@ -4,9 +4,11 @@ use crate::answer::table::{interval_ends, share_text};
 use trueput_findings::answer::{
     Answer, FailureKind, NextStep, RankingAnswer, RankingVerdict, RowVerdict, Share, UnrankedReason,
 };
-use trueput_findings::statistics::InconclusiveReason;
+use trueput_findings::eligibility::UnrankedStatus;
+use trueput_findings::statistics::{Disturbance, InconclusiveReason};
 use trueput_findings::units::{counted, number};
 use trueput_record::VerifyLevel;
+use trueput_record::skipped::is_unsupported_level;
 
 /// More names than these are counted instead.
 const MOST_NAMES: usize = 3;
@@ -56,7 +58,8 @@ pub(super) fn damaged(answer: &Answer) -> Option<String> {
 
 /// What disturbed the run: `Disturbed: repeats of a cell typically differ by 28 %.`
 pub(crate) fn disturbed(answer: &Answer) -> Option<String> {
-    let clauses = &answer.disturbances;
+    let clauses = answer.disturbances.iter();
+    let clauses: Vec<_> = clauses.map(Disturbance::to_string).collect();
     (!clauses.is_empty()).then(|| format!("Disturbed: {}.", clauses.join("; ")))
 }
 
@@ -289,7 +292,7 @@ fn verified(answer: &Answer) -> String {
     let unverified = answer
         .failures
         .iter()
-        .filter(|kind| kind.status == "unverified");
+        .filter(|kind| kind.status == UnrankedStatus::Unverified);
     let unverified: usize = unverified.map(|kind| kind.trials).sum();
     let is_sample = |level: &Option<VerifyLevel>| *level == Some(VerifyLevel::Sample);
     match levels.iter().filter(full).count() {
@@ -329,7 +332,7 @@ pub(super) fn skipped(skipped: &[String]) -> Option<String> {
             let (fixed, open): (Vec<_>, Vec<_>) = several
                 .iter()
                 .map(String::as_str)
-                .partition(|one| one.contains(" does not support durability "));
+                .partition(|one| is_unsupported_level(one));
             let told = [open, fixed].concat().join("; ");
             Some(format!("Skipped ({}): {told}", several.len()))
         }

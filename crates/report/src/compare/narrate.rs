@@ -9,7 +9,7 @@ use trueput_findings::compare::{
     CellResult, Change, ChangeSubject, SideComparison, SideFacts, SideFigure,
 };
 use trueput_findings::history::rate_of;
-use trueput_findings::marks::{Mark, WITH_ASSERTIONS, explanations};
+use trueput_findings::marks::{Mark, MarkKind, explanations};
 use trueput_findings::statistics::{
     Comparison, InconclusiveReason, Interval, LEAST_CLAIM, Verdict,
 };
@@ -105,7 +105,7 @@ pub(super) fn warnings(compared: &SideComparison) -> Vec<String> {
 /// What the marks of the contenders mean. Two builds that both have assertions are compared with
 /// each other, and with no build without.
 fn explained(compared: &SideComparison) -> Vec<String> {
-    let has_them = |marks: &[Mark]| marks.iter().any(|mark| mark.explanation == WITH_ASSERTIONS);
+    let has_them = |marks: &[Mark]| marks.iter().any(|mark| mark.kind == MarkKind::Assertions);
     let mut marked: Vec<(&str, Vec<Mark>)> = Vec::new();
     let mut alike = BTreeSet::new();
     for result in &compared.results {
@@ -119,7 +119,7 @@ fn explained(compared: &SideComparison) -> Vec<String> {
         ];
         for (name, marks) in sides {
             let mut marks = marks.clone();
-            marks.retain(|mark| !(both_have_them && mark.explanation == WITH_ASSERTIONS));
+            marks.retain(|mark| !(both_have_them && mark.kind == MarkKind::Assertions));
             marked.push((name, marks));
         }
     }

@@ -4,7 +4,7 @@ use crate::sections::tpcc;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use trueput_findings::Run;
-use trueput_findings::eligibility::{LastAttempts, headline, why_unranked};
+use trueput_findings::eligibility::{LastAttempts, headline, ineligibility};
 use trueput_record::text::visible_lines;
 use trueput_record::{TrialRecord, TrialSpec};
 
@@ -118,7 +118,7 @@ fn sampled(reports: &[Run]) -> Vec<TrialSample<'_>> {
             sampled.push(TrialSample {
                 trial,
                 labels,
-                counts: why_unranked(trial, &headline).is_none(),
+                counts: ineligibility(trial, &headline).is_none(),
             });
         }
     }

@@ -4,7 +4,7 @@ use super::{Findings, Part, Section};
 use crate::document::{Block, Column, Table};
 use crate::sections::over_time::events_in_words;
 use trueput_findings::Run;
-use trueput_findings::ablation::{Ablation, Figures, Gain, Row, State, ablations};
+use trueput_findings::ablation::{Ablation, Figures, Gain, Row, SkippedStep, State, ablations};
 use trueput_findings::statistics::Verdict;
 use trueput_findings::units::{bytes, hit_ratio, number, seconds, thousands};
 use trueput_record::ablation::AblationKind;
@@ -155,7 +155,9 @@ fn dash() -> String {
 
 fn gain(row: &Row, gain: Option<&Gain>) -> String {
     match &row.state {
-        State::NotTaken { why } if why.contains("changes nothing") => "no change".to_owned(),
+        State::NotTaken {
+            why: SkippedStep::WithoutEffect,
+        } => "no change".to_owned(),
         State::NotTaken { .. } => "not available".to_owned(),
         State::Uncounted { .. } => "not valid".to_owned(),
         State::Measured => gain.map_or_else(dash, gain_in_words),
@@ -181,7 +183,8 @@ fn gain_in_words(gain: &Gain) -> String {
 fn notes(row: &Row) -> Option<String> {
     let name = &row.name;
     match &row.state {
-        State::NotTaken { why } | State::Uncounted { why } => Some(format!("{name}: {why}")),
+        State::NotTaken { why } => Some(format!("{name}: {why}")),
+        State::Uncounted { why } => Some(format!("{name}: {why}")),
         State::Measured if row.index == 0 => None,
         State::Measured => {
             let changes = row.changes.join(", ");

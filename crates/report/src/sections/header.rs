@@ -5,7 +5,7 @@ use crate::document::Block;
 use crate::in_memory;
 use trueput_findings::Run;
 use trueput_findings::answer::Answer;
-use trueput_findings::units::bytes;
+use trueput_findings::units::{bytes, counted};
 use trueput_record::HostFacts;
 use trueput_record::folder::DamagedLine;
 use trueput_record::host::FileSystemFacts;
@@ -166,7 +166,13 @@ fn damage(report: &Run) -> Option<Block> {
         let (line, message) = (damaged.line, &damaged.message);
         format!("trials.jsonl, line {line}: unreadable, skipped: {message}")
     };
-    let unchecked = report.unchecked.iter().cloned();
+    let unchecked = match report.integrity.unchecked {
+        0 => None,
+        count => Some(format!(
+            "the histograms of {} are missing and cannot be checked",
+            counted(count as u64, "trial")
+        )),
+    };
     let lines: Vec<_> = report.damaged.iter().map(line).chain(unchecked).collect();
     (!lines.is_empty()).then_some(Block::Warnings(lines))
 }

@@ -383,7 +383,8 @@ fn unranked(ranking: &Ranking) -> Vec<Block> {
     let line = |(trial, names): &(&UnrankedTrial, Vec<String>)| {
         format!("{} {}: {}", trial.status, names.join(", "), trial.reason)
     };
-    let (bad, left_out): (Vec<_>, Vec<_>) = reasons.iter().partition(|(trial, _)| trial.is_bad());
+    let (bad, left_out): (Vec<_>, Vec<_>) =
+        reasons.iter().partition(|(trial, _)| trial.status.is_bad());
     let (bad, left_out): (Vec<_>, Vec<_>) = (
         bad.into_iter().map(line).collect(),
         left_out.into_iter().map(line).collect(),

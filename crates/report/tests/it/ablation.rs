@@ -2,7 +2,7 @@
 
 use crate::support::{self, report, spec, terminal, valid};
 use trueput_findings::Run;
-use trueput_findings::ablation::{Ablation, State, ablations};
+use trueput_findings::ablation::{Ablation, SkippedStep, State, UncountedStep, ablations};
 use trueput_findings::statistics::{Verdict, claim_level};
 use trueput_record::ablation::{AblationKind, AblationStep, BASE};
 use trueput_record::accounting::CacheUse;
@@ -220,14 +220,14 @@ fn a_step_that_was_not_measured_says_why() {
     assert_eq!(
         ledger.rows[2].state,
         State::NotTaken {
-            why: why.to_owned()
+            why: SkippedStep::WithoutEffect
         }
     );
     assert!(terminal(&report, 300).contains("no change"));
     report.trials.retain(|trial| trial.spec.cell != 1);
     let ledger = only(&report);
     let unrun = State::Uncounted {
-        why: "not run yet".to_owned(),
+        why: UncountedStep::NotRun,
     };
     assert_eq!(ledger.rows[1].state, unrun);
 }

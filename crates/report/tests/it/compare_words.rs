@@ -2,6 +2,7 @@
 
 use crate::support::{report, spec, valid};
 use trueput_findings::compare::{Selector, Side, SideComparison, compare_sides};
+use trueput_findings::statistics::{Disturbance, Noise};
 use trueput_record::{Durability, TrialRecord};
 use trueput_report::answer::Layout;
 use trueput_report::compare::{render, render_usual};
@@ -170,9 +171,12 @@ fn a_disturbed_run_and_a_limit_that_moved_stand_beside_the_verdict() {
     let clause = "its storage flushed 88 % fewer times per second than in run A";
     let text = at(&moved, 400);
     assert!(text.contains(&format!("In run B {clause}.")), "{text}");
-    moved[0].second.noise = Some(trueput_findings::statistics::Noise {
+    moved[0].second.noise = Some(Noise {
         floor: 0.0,
-        reasons: vec!["other programs used 92 % of the processors".to_owned()],
+        reasons: vec![Disturbance::OtherPrograms {
+            share: 0.92,
+            with_kernel: false,
+        }],
     });
     let text = at(&moved, 400);
     let said =

@@ -5,6 +5,7 @@ use crate::support::{
     spec, terminal, valid, whole,
 };
 use trueput_findings::Run;
+use trueput_findings::eligibility::UnrankedStatus;
 use trueput_findings::rankings::{Ranking, rankings};
 use trueput_findings::scaling::series;
 use trueput_record::conditions::{Allocator, Arrival, NumaPolicy, Rate, Start};
@@ -83,21 +84,22 @@ fn ranges_commits_keys_and_numbers_of_workers_never_share_a_ranking() {
 fn what_is_invalid_or_failed_is_never_ranked_and_its_reason_is_kept() {
     let rankings = rank(&everything());
     let unranked = &rankings[1].unranked;
-    assert_eq!(unranked[0].status, "INVALID");
-    assert!(unranked[0].reason.contains("expected 350, found 349"));
+    assert_eq!(unranked[0].status, UnrankedStatus::Invalid);
+    assert!(
+        unranked[0]
+            .reason
+            .to_string()
+            .contains("expected 350, found 349")
+    );
     assert_eq!(
         unranked[0].headline_per_s, None,
         "a doubtful number is not shown"
     );
     assert_eq!(
         (unranked[1].status, unranked[1].contender.as_str()),
-        ("FAILED", "sqlite")
+        (UnrankedStatus::Failed, "sqlite")
     );
-    assert!(
-        unranked
-            .iter()
-            .all(trueput_findings::rankings::UnrankedTrial::is_bad)
-    );
+    assert!(unranked.iter().all(|trial| trial.status.is_bad()));
 }
 
 #[test]
@@ -120,7 +122,7 @@ fn a_null_trial_on_a_debug_build_does_not_count_either() {
     let spec = spec(0, "null", Durability::None, 1);
     let rankings = rank(&[invalid(spec, 1_000.0, "a debug build")]);
     assert!(rankings[0].harness.is_empty());
-    assert_eq!(rankings[0].unranked[0].reason, "a debug build");
+    assert_eq!(rankings[0].unranked[0].reason.to_string(), "a debug build");
 }
 
 #[test]
@@ -139,7 +141,10 @@ fn resumed_and_unverified_trials_are_shown_apart_with_their_rate() {
         .collect();
     assert_eq!(
         shown,
-        [("resumed", Some(1_000.0)), ("unverified", Some(2_000.0))]
+        [
+            (UnrankedStatus::Resumed, Some(1_000.0)),
+            (UnrankedStatus::Unverified, Some(2_000.0))
+        ]
     );
 }
 
@@ -153,10 +158,11 @@ fn a_line_that_says_valid_but_whose_checks_failed_is_not_believed() {
         0.1,
     ));
     let rankings = rank(&[trial]);
-    assert_eq!(rankings[0].unranked[0].status, "INVALID");
+    assert_eq!(rankings[0].unranked[0].status, UnrankedStatus::Invalid);
     assert!(
         rankings[0].unranked[0]
             .reason
+            .to_string()
             .contains("expected 7, found 8")
     );
 }
@@ -170,7 +176,7 @@ fn an_interrupted_trial_that_was_run_again_is_spoken_for_by_the_later_line() {
         ..valid(spec.clone(), 1.0)
     };
     let alone = rank(std::slice::from_ref(&stopped));
-    assert_eq!(alone[0].unranked[0].status, "interrupted");
+    assert_eq!(alone[0].unranked[0].status, UnrankedStatus::Interrupted);
     assert!(
         report(vec![stopped.clone()]).missing().len() == 1,
         "it is to be run again"
@@ -215,7 +221,7 @@ fn a_trial_whose_histograms_are_gone_has_a_mark_and_no_place() {
     std::fs::remove_file(folder.histogram_path(&trials[1].spec.id)).unwrap();
     let (left, text) = ranked();
     assert_eq!(contenders(&left), ["lmdb", "mdbx"]);
-    assert_eq!(left.unranked[0].status, "unverified");
+    assert_eq!(left.unranked[0].status, UnrankedStatus::Unverified);
     assert_eq!(left.unranked[0].marks[0].label, "record not verified");
     for words in [
         "redb [record not verified]",
@@ -627,7 +633,7 @@ fn what_fails_only_with_several_writers_is_said_to_be_a_conflict_that_a_driver_m
         let found = rankings(&report.manifest, &report.trials);
         let mut all = found.into_iter().flat_map(|ranking| ranking.unranked);
         let of_several = all.find(|unranked| unranked.id == "1-r1").unwrap();
-        of_several.reason
+        of_several.reason.to_string()
     };
     let reason = "worker 2: put: the transaction was given up";
     let passed = || valid(trial(0, 1, 1), 1_000.0);

@@ -1,7 +1,7 @@
 //! The steps of a ledger: each base cell again, with each step's changes.
 
 use super::{Error, Expansion};
-use crate::resolution::{check_fit, describe_error};
+use crate::resolution::{check_fit, describe_error, missing_level};
 use trueput_engine::parameter::resolve;
 use trueput_engine::{Durability, Engine};
 use trueput_host::placement;
@@ -10,6 +10,7 @@ use trueput_record::TrialSpec;
 use trueput_record::ablation::{AblationKind, AblationStep, BASE};
 use trueput_record::plan::Step;
 use trueput_record::plan::UnsupportedPolicy;
+use trueput_record::skipped::{STEP_WITHOUT_EFFECT, skipped_step};
 use trueput_record::trial::Settings;
 
 impl Expansion<'_> {
@@ -60,8 +61,7 @@ impl Expansion<'_> {
                     continue;
                 };
                 if after == *ground {
-                    let why = "it changes nothing, so it is not measured again";
-                    note(left_out, step_of(&base, step, why));
+                    note(left_out, step_of(&base, step, STEP_WITHOUT_EFFECT));
                     continue;
                 }
                 let number = u32::try_from(index).unwrap_or(u32::MAX).saturating_add(1);
@@ -142,7 +142,7 @@ impl Expansion<'_> {
         };
         let knobs = resolve(&spec.engine, engine.knobs(), &knobs).map_err(plan_error)?;
         let promised = match engine.promise(spec.durability) {
-            None => Err(super::missing_level(engine, spec.durability)),
+            None => Err(missing_level(engine, spec.durability)),
             Some(_) => engine
                 .promise_with(spec.durability, &knobs)
                 .map_err(|error| describe_error(&spec.engine, error)),
@@ -200,7 +200,7 @@ impl Expansion<'_> {
 
 /// What is said of a step that a contender does not take.
 fn step_of(base: &TrialSpec, step: &Step, why: &str) -> String {
-    format!("{}: step '{}': {why}", base.contender(), step.name)
+    skipped_step(&base.contender(), &step.name, why)
 }
 
 fn note(left_out: &mut Vec<String>, why: String) {

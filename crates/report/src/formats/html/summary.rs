@@ -3,9 +3,9 @@
 use crate::document::Block;
 use crate::sections::header::ReportHeader;
 use trueput_findings::Run;
+use trueput_findings::eligibility::{Ineligibility, UnrankedStatus};
 use trueput_findings::rankings::{Ranking, UnrankedTrial};
 use trueput_findings::units::{counted, thousands};
-use trueput_record::Outcome;
 
 /// How many lines are told: a list that is longer would be folded.
 const MOST_LINES: usize = 12;
@@ -22,7 +22,7 @@ pub(crate) fn blocks(
         .into_iter()
         .partition(|block| matches!(block, Block::Warnings(_)));
     let mut blocks = vec![Block::Text(counts(report))];
-    blocks.extend(failures(report, rankings));
+    blocks.extend(failures(rankings));
     blocks.extend(header.warnings());
     blocks.extend(warnings);
     blocks.push(header.how_to_read.clone());
@@ -82,10 +82,10 @@ fn counts(report: &Run) -> String {
 }
 
 /// What went wrong, a line for each contender with its first reason.
-fn failures(report: &Run, rankings: &[Ranking]) -> Option<Block> {
+fn failures(rankings: &[Ranking]) -> Option<Block> {
     let mut contenders: Vec<(String, Vec<&UnrankedTrial>)> = Vec::new();
     let bad = rankings.iter().flat_map(|ranking| &ranking.unranked);
-    for trial in bad.filter(|trial| trial.is_bad()) {
+    for trial in bad.filter(|trial| trial.status.is_bad()) {
         let name = trial.name();
         match contenders.iter_mut().find(|(other, _)| *other == name) {
             Some((_, trials)) => trials.push(trial),
@@ -93,7 +93,7 @@ fn failures(report: &Run, rankings: &[Ranking]) -> Option<Block> {
         }
     }
     let line = |(name, trials): &(String, Vec<&UnrankedTrial>)| {
-        let of = |status: &str, one: &str, several: &str| {
+        let of = |status: UnrankedStatus, one: &str, several: &str| {
             let count = trials.iter().filter(|trial| trial.status == status).count();
             match count {
                 0 => None,
@@ -102,11 +102,11 @@ fn failures(report: &Run, rankings: &[Ranking]) -> Option<Block> {
             }
         };
         let said = [
-            of("FAILED", "failed", "failed"),
-            of("INVALID", "is invalid", "are invalid"),
+            of(UnrankedStatus::Failed, "failed", "failed"),
+            of(UnrankedStatus::Invalid, "is invalid", "are invalid"),
         ];
         let said: Vec<_> = said.into_iter().flatten().collect();
-        let reason = trials.first().map(|first| first_reason(report, first));
+        let reason = trials.first().map(|first| first_reason(first));
         let first = if trials.len() > 1 { "; the first" } else { "" };
         let (said, reason) = (said.join(" and "), reason.unwrap_or_default());
         format!("{name}: {said}{first}: {reason}")
@@ -120,11 +120,9 @@ fn failures(report: &Run, rankings: &[Ranking]) -> Option<Block> {
 }
 
 /// The first of the reasons why a trial does not count.
-fn first_reason<'a>(report: &'a Run, trial: &'a UnrankedTrial) -> &'a str {
-    let mut records = report.trials.iter();
-    let record = records.find(|record| record.spec.id == trial.id);
-    match record.map(|record| &record.outcome) {
-        Some(Outcome::Invalid { reasons }) => reasons.first().unwrap_or(&trial.reason),
-        _ => &trial.reason,
+fn first_reason(trial: &UnrankedTrial) -> String {
+    match &trial.reason {
+        Ineligibility::Invalid(reasons) if !reasons.is_empty() => reasons[0].clone(),
+        reason => reason.to_string(),
     }
 }

@@ -278,7 +278,7 @@ pub fn report(trials: Vec<TrialRecord>) -> Run {
         manifest: manifest(&trials),
         trials,
         damaged: Vec::new(),
-        unchecked: Vec::new(),
+        integrity: trueput_findings::integrity::Integrity::default(),
         end: Some(end()),
     }
 }

@@ -1,40 +1,9 @@
 //! docs/DURABILITY.md and docs/ISOLATION.md say what the drivers say.
 
-use trueput_engine::{Durability, Engine, Isolation, Window, isolation, parameter};
+use trueput_engine::{Durability, Engine, Isolation, isolation, parameter};
 use trueput_record::trial::Settings;
 
 const TABLE: &str = include_str!("../../../../docs/DURABILITY.md");
-
-/// A window as the table writes it.
-fn window_text(window: Option<&Window>) -> String {
-    let Some(window) = window else {
-        return "-".to_owned();
-    };
-    let time = window.time_s.map(|time_s| format!("{time_s} s"));
-    let bytes = window.bytes.map(|bytes| format!("{bytes} bytes"));
-    let commits = window.commits.map(|commits| match commits {
-        1 => "1 commit".to_owned(),
-        _ => format!("{commits} commits"),
-    });
-    let until = Some(format!("until {}", window.until));
-    [time, bytes, commits, until]
-        .into_iter()
-        .flatten()
-        .collect::<Vec<_>>()
-        .join(", ")
-}
-
-/// The row that the table must have for a level that the engine has.
-fn row(engine: &dyn Engine, durability: Durability) -> Option<String> {
-    let promise = engine.promise(durability)?;
-    Some(format!(
-        "| {} | {durability} | `{}` | {} | {} |",
-        engine.info().name,
-        promise.mapped_to,
-        window_text(promise.window.as_ref()),
-        promise.source
-    ))
-}
 
 /// The cells of the table under a heading, the rows of names and dashes left out.
 fn cells(heading: &str) -> Vec<Vec<&'static str>> {
@@ -48,28 +17,6 @@ fn cells(heading: &str) -> Vec<Vec<&'static str>> {
     rows.skip(1)
         .map(|row| row.trim_matches('|').split('|').map(str::trim).collect())
         .collect()
-}
-
-#[test]
-fn the_table_has_every_promise_word_for_word() {
-    let expected: Vec<String> = trueput_drivers::registry()
-        .iter()
-        .flat_map(|engine| {
-            Durability::ALL
-                .into_iter()
-                .filter_map(|level| row(*engine, level))
-        })
-        .collect();
-    let missing: Vec<_> = expected
-        .iter()
-        .filter(|row| !TABLE.lines().any(|line| line == row.as_str()))
-        .collect();
-    assert!(
-        missing.is_empty(),
-        "docs/DURABILITY.md lacks\n{}",
-        expected.join("\n")
-    );
-    assert_eq!(cells("How each engine keeps them").len(), expected.len());
 }
 
 #[test]

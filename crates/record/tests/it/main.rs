@@ -7,6 +7,5 @@
 
 mod folder;
 mod format_document;
-mod generated_tables;
 mod published;
 mod support;

@@ -17,6 +17,7 @@ mod engine_builds;
 mod filesystems;
 mod fuzz;
 mod gate;
+mod generated_tables;
 mod histories;
 mod listings;
 mod native;

@@ -1,0 +1,235 @@
+//! The tables of documents that list declarations are made from the declarations.
+//!
+//! Each stands between `<!-- begin: NAME -->` and `<!-- end: NAME -->`. A stale one fails the test;
+//! with `TRUEPUT_DOCS=write` in the environment the test writes it anew.
+
+use std::path::Path;
+use trueput_engine::{Durability, Parameter, Window};
+use trueput_record::conditions::{CONDITIONS, Form};
+use trueput_record::published::all;
+use trueput_workloads::Workload;
+
+/// A table of a document.
+struct DocumentTable {
+    document: String,
+    name: &'static str,
+    text: String,
+}
+
+fn tables() -> Vec<DocumentTable> {
+    let of = |document: &str, name, text| DocumentTable {
+        document: document.to_owned(),
+        name,
+        text,
+    };
+    let mut tables = vec![
+        of("docs/COMMANDS.md", "conditions", conditions()),
+        of("docs/PUBLISHED.md", "published", published()),
+        of("docs/ENGINES.md", "engines", engines()),
+        of("docs/DURABILITY.md", "promises", promises()),
+        of("docs/KNOBS.md", "knobs", knobs()),
+    ];
+    tables.extend(trueput::registry().workloads.iter().map(|workload| {
+        let document = format!("docs/workloads/{}.md", workload.info().name);
+        of(&document, "settings", settings(*workload))
+    }));
+    tables
+}
+
+/// A table in Markdown; a bar in a cell is escaped.
+fn table(heads: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+    let mut text = line(heads.iter().map(ToString::to_string).collect());
+    text.push_str(&format!("|{}\n", "---|".repeat(heads.len())));
+    for row in rows {
+        text.push_str(&line(
+            row.iter().map(|cell| cell.replace('|', "\\|")).collect(),
+        ));
+    }
+    text
+}
+
+fn conditions() -> String {
+    let rows = CONDITIONS.iter().map(|condition| {
+        let option = format!(
+            "--{} {}",
+            condition.name.replace('_', "-"),
+            condition.value_name
+        );
+        let many = match condition.form {
+            Form::Flag | Form::One => "one",
+            Form::Dimension => "a list in a plan",
+            Form::List(_) => "a list",
+        };
+        vec![
+            format!("`{}`", option.trim_end()),
+            format!("`{}`", condition.name),
+            many.to_owned(),
+            condition.help.trim().to_owned(),
+        ]
+    });
+    table(&["option", "key in a plan", "values", "meaning"], rows)
+}
+
+fn published() -> String {
+    let tables = all().unwrap();
+    let rows = tables.iter().map(|table| {
+        vec![
+            format!("`{}`", table.id),
+            table.source.document.clone(),
+            table.year().map_or(String::new(), |year| year.to_string()),
+            table.rows.len().to_string(),
+            table.title.clone(),
+        ]
+    });
+    table(
+        &["table", "document", "year", "rows", "what was measured"],
+        rows,
+    )
+}
+
+fn engines() -> String {
+    let heads = ["engine", "workers", "writers"];
+    let levels = Durability::ALL.map(Durability::name);
+    let rows = trueput::registry().engines.iter().map(|engine| {
+        let capabilities = engine.capabilities();
+        let workers = match capabilities.several_processes {
+            true => "processes",
+            false => "threads",
+        };
+        let writers = match capabilities.concurrent_writers {
+            true => "overlapping",
+            false => "one at a time",
+        };
+        let levels = Durability::ALL.map(|level| match engine.promise(level) {
+            Some(_) => "yes".to_owned(),
+            None => "–".to_owned(),
+        });
+        let mut row = vec![engine.info().name.to_owned()];
+        row.extend(levels);
+        row.extend([workers.to_owned(), writers.to_owned()]);
+        row
+    });
+    table(&[&heads[..1], &levels, &heads[1..]].concat(), rows)
+}
+
+fn promises() -> String {
+    let rows = trueput::registry().engines.iter().flat_map(|engine| {
+        let promises = Durability::ALL.into_iter().filter_map(move |level| {
+            let promise = engine.promise(level)?;
+            Some(vec![
+                engine.info().name.to_owned(),
+                level.name().to_owned(),
+                format!("`{}`", promise.mapped_to),
+                promise.window.as_ref().map_or("-".to_owned(), window),
+                promise.source,
+            ])
+        });
+        promises.collect::<Vec<_>>()
+    });
+    table(&["engine", "level", "settings", "window", "source"], rows)
+}
+
+fn window(window: &Window) -> String {
+    let time = window.time_s.map(|time_s| format!("{time_s} s"));
+    let bytes = window.bytes.map(|bytes| format!("{bytes} bytes"));
+    let commits = window.commits.map(|commits| match commits {
+        1 => "1 commit".to_owned(),
+        _ => format!("{commits} commits"),
+    });
+    let until = Some(format!("until {}", window.until));
+    let parts = [time, bytes, commits, until].into_iter().flatten();
+    parts.collect::<Vec<_>>().join(", ")
+}
+
+/// A section for each engine that has knobs.
+fn knobs() -> String {
+    let engines = trueput::registry().engines;
+    let with_knobs = engines.iter().filter(|engine| !engine.knobs().is_empty());
+    let sections = with_knobs.map(|engine| {
+        let rows = engine.knobs().iter().map(|knob| {
+            let mut row = parameter(knob);
+            row.push(knob.cost.to_owned());
+            row
+        });
+        let heads = [
+            "knob",
+            "default",
+            "values",
+            "meaning",
+            "cost of another value",
+        ];
+        format!("## {}\n\n{}", engine.info().name, table(&heads, rows))
+    });
+    let sections: Vec<_> = sections.collect();
+    sections.join("\n").trim_end().to_owned() + "\n"
+}
+
+fn settings(workload: &dyn Workload) -> String {
+    let rows = workload.settings().iter().map(parameter);
+    table(&["setting", "default", "values", "meaning"], rows)
+}
+
+/// A row about a parameter: name, default with its unit, values, meaning.
+fn parameter(parameter: &Parameter) -> Vec<String> {
+    let default = parameter.kind.default_text();
+    let unit = match parameter.unit {
+        // A size has its own.
+        "" | "bytes" if default.ends_with('B') => String::new(),
+        "" => String::new(),
+        unit => format!(" {unit}"),
+    };
+    vec![
+        format!("`{}`", parameter.name),
+        format!("{default}{unit}"),
+        parameter.kind.range(),
+        parameter.summary.to_owned(),
+    ]
+}
+
+/// A document with the text between a table's marks replaced; `None` if it lacks the marks.
+fn replaced(document: &str, name: &str, text: &str) -> Option<String> {
+    let (begin, end) = (
+        format!("<!-- begin: {name} -->\n"),
+        format!("<!-- end: {name} -->"),
+    );
+    let (before, rest) = document.split_once(&begin)?;
+    let (_, after) = rest.split_once(&end)?;
+    Some(format!("{before}{begin}\n{text}\n{end}{after}"))
+}
+
+#[test]
+fn tables_of_documents_are_those_of_the_declarations() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let writes = std::env::var("TRUEPUT_DOCS").is_ok_and(|wish| wish == "write");
+    for DocumentTable {
+        document: path,
+        name,
+        text,
+    } in tables()
+    {
+        let document = std::fs::read_to_string(root.join(&path)).unwrap();
+        let fresh = replaced(&document, name, &text);
+        let fresh = fresh.unwrap_or_else(|| panic!("{path} has no marks of '{name}'"));
+        if writes {
+            std::fs::write(root.join(&path), fresh).unwrap();
+        } else {
+            assert!(
+                fresh == document,
+                "the table '{name}' of {path} is stale: run this test with TRUEPUT_DOCS=write"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_stale_table_is_replaced_and_what_is_around_it_stays() {
+    let document = "a\n<!-- begin: x -->\nold\n<!-- end: x -->\nb\n";
+    let fresh = replaced(document, "x", "| new |\n").unwrap();
+    assert_eq!(
+        fresh,
+        "a\n<!-- begin: x -->\n\n| new |\n\n<!-- end: x -->\nb\n"
+    );
+    assert_eq!(replaced(&fresh, "x", "| new |\n").unwrap(), fresh);
+    assert_eq!(replaced("a\n", "x", ""), None);
+}

@@ -9,6 +9,8 @@ TRUEPUT := target/release/trueput
 ALLOCATORS := libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0
 
 TIMED := scripts/timed
+# Builds the tests with the lints: one build instead of two, and no dependency compiled twice.
+LINTED := RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/scripts/rustc-with-lints
 # Most tests wait: for a disk, for a server, for an engine that sleeps as it closes.
 export RUST_TEST_THREADS ?= $(shell echo $$(( 2 * $$(nproc) )))
 # What 'make check' leaves to 'make test': parts of the names of tests that take seconds.
@@ -28,16 +30,14 @@ run: build engines-here ## Build, get more engines where that is allowed, run th
 
 test: setup engines-here ## Check the formatting and the lints, then run every test, on every engine that is here.
 	@$(TIMED) formatting $(CARGO) fmt --all --check
-	@$(TIMED) lints $(CARGO) clippy --workspace --all-targets --locked -- -D warnings
-	@$(TIMED) "building the tests" $(CARGO) test --workspace --locked --no-run
-	@$(TIMED) tests $(CARGO) test --workspace --locked --no-fail-fast
+	@$(LINTED) $(TIMED) "lints, and building the tests" $(CARGO) test --workspace --locked --no-run
+	@$(LINTED) $(TIMED) tests $(CARGO) test --workspace --locked --no-fail-fast
 
 check: setup ## The quick part of 'make test': formatting, lints, unit tests, what needs no server and no long run.
 	@$(TIMED) formatting $(CARGO) fmt --all --check
-	@$(TIMED) lints $(CARGO) clippy --workspace --all-targets --locked -- -D warnings
-	@$(TIMED) "building the tests" $(CARGO) test --workspace --locked --no-run --lib --bins --test it
-	@$(TIMED) "unit tests" $(CARGO) test --workspace --locked --lib --bins
-	@$(TIMED) "quick tests" $(CARGO) test --workspace --locked --test it -- $(SLOW:%=--skip %)
+	@$(LINTED) $(TIMED) "lints, and building the tests" $(CARGO) test --workspace --locked --no-run
+	@$(LINTED) $(TIMED) "unit tests" $(CARGO) test --workspace --locked --lib --bins
+	@$(LINTED) $(TIMED) "quick tests" $(CARGO) test --workspace --locked --test it -- $(SLOW:%=--skip %)
 
 browser: ## Install Chromium, with which 'make test' looks at the report's page (100 MB; without it: skipped).
 	@prefix=; [ "$$(id -u)" = 0 ] || prefix="sudo -n"; \

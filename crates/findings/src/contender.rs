@@ -66,7 +66,7 @@ impl ContenderNames {
     pub fn name(&self, spec: &TrialSpec) -> String {
         let contender = spec.contender();
         if let Some(step) = &spec.step {
-            // A ledger's cells differ by what their steps changed, which it says itself.
+            // An ablation's cells differ by what their steps changed, which it says itself.
             let build = self.build(spec);
             let of_base = match self.several_bases.contains(&contender) {
                 true => format!(" (on cell {})", step.base),
@@ -123,7 +123,7 @@ fn build_names(trials: &[&TrialRecord]) -> BTreeMap<String, String> {
         .into_iter()
         .map(|(engine, builds)| match builds.len() {
             1 => each(&builds, |_, _| engine.to_owned()),
-            _ => told_apart(engine, &builds),
+            _ => distinguish_builds(engine, &builds),
         });
     named.flatten().collect()
 }
@@ -140,7 +140,7 @@ fn each(
 }
 
 /// Names several builds of an engine. One that never opened did not say its version.
-fn told_apart(engine: &str, builds: &Builds<'_>) -> BTreeMap<String, String> {
+fn distinguish_builds(engine: &str, builds: &Builds<'_>) -> BTreeMap<String, String> {
     let version = |report: &EngineReport| format!("{engine} {}", version_number(&report.version));
     let with_file = |report: &EngineReport| {
         let file = Path::new(&report.origin).file_name().unwrap_or_default();

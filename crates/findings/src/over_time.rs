@@ -11,7 +11,7 @@ use trueput_record::TrialRecord;
 use trueput_record::measurement::Measurement;
 use trueput_record::recovery::EventRecord;
 
-/// A stretch counts as fallen where its rate is below this part of the one before, and as recovered
+/// A segment counts as fallen where its rate is below this part of the one before, and as recovered
 /// where it is at least so much of it again.
 const FALLEN: f64 = 0.95;
 
@@ -52,7 +52,7 @@ pub struct Cliff {
     pub events: Vec<EventRecord>,
 }
 
-/// The rate of a stretch of the timeline, a second long or nearly.
+/// The rate of a segment of the timeline, a second long or nearly.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Second {
     /// When it began, seconds since the release.

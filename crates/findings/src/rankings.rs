@@ -149,7 +149,7 @@ pub fn rankings(manifest: &RunManifest, trials: &[TrialRecord]) -> Vec<Ranking> 
     let groups = groups(manifest, trials);
     let rankings = groups.iter().map(|group| ranking(manifest, group));
     let mut rankings: Vec<_> = rankings.collect();
-    hold_against_best(&mut rankings, &groups);
+    compare_with_best(&mut rankings, &groups);
     for (ranking, group) in rankings.iter_mut().zip(&groups) {
         for unranked in &mut ranking.unranked {
             let trial = group.iter().find(|trial| trial.spec.id == unranked.id);
@@ -196,7 +196,7 @@ fn ranking(manifest: &RunManifest, trials: &[&TrialRecord]) -> Ranking {
         Some(_) => sort_at_rate(&mut cells, &by_cell),
         None => sort_by_rate(&mut cells),
     }
-    let (cells, not_comparable) = told_apart(cells, manifest.include_assertions);
+    let (cells, not_comparable) = partition_comparable(cells, manifest.include_assertions);
     let cells = with_shares(cells, rate_per_s);
     let notes: BTreeSet<_> = trials
         .iter()
@@ -224,7 +224,7 @@ fn ranking(manifest: &RunManifest, trials: &[&TrialRecord]) -> Ranking {
 
 /// The cells that are ranked, and those that are apart. Where all are of one build and have the
 /// same marks there is no other that they would be compared with: they are ranked.
-fn told_apart(cells: Vec<Cell>, include_assertions: bool) -> (Vec<Cell>, Vec<Cell>) {
+fn partition_comparable(cells: Vec<Cell>, include_assertions: bool) -> (Vec<Cell>, Vec<Cell>) {
     let build = |cell: &Cell| (cell.engine.clone(), cell.sha256.clone());
     let builds: BTreeSet<_> = cells.iter().map(build).collect();
     let grave = |cell: &Cell| -> Vec<Mark> {
@@ -273,7 +273,7 @@ fn sort_at_rate(cells: &mut [Cell], repeats: &BTreeMap<u32, Vec<&TrialRecord>>) 
 
 /// Compares each cell with the best of its ranking. A reader goes through all rankings, so all of
 /// their comparisons are read together.
-fn hold_against_best(rankings: &mut [Ranking], groups: &[Vec<&TrialRecord>]) {
+fn compare_with_best(rankings: &mut [Ranking], groups: &[Vec<&TrialRecord>]) {
     let behind = |(index, ranking): (usize, &Ranking)| {
         let cells = 1..ranking.cells.len();
         cells.map(move |cell| (index, cell))
@@ -281,7 +281,7 @@ fn hold_against_best(rankings: &mut [Ranking], groups: &[Vec<&TrialRecord>]) {
     let places: Vec<_> = rankings.iter().enumerate().flat_map(behind).collect();
     let compared = compare_together(places.len(), |place, comparisons| {
         let (index, cell) = places[place];
-        against_best(&rankings[index], &groups[index], cell, comparisons)
+        compare_cell(&rankings[index], &groups[index], cell, comparisons)
     });
     for ((index, cell), compared) in places.into_iter().zip(compared) {
         let ranking = &mut rankings[index];
@@ -296,7 +296,7 @@ fn hold_against_best(rankings: &mut [Ranking], groups: &[Vec<&TrialRecord>]) {
 
 /// A cell of a ranking compared with the best, one of `comparisons`; at one rate by response time,
 /// if both kept it.
-fn against_best(
+fn compare_cell(
     ranking: &Ranking,
     trials: &[&TrialRecord],
     cell: usize,

@@ -6,7 +6,7 @@ use std::fmt;
 /// The name of the trial that no step has changed.
 pub const BASE: &str = "base";
 
-/// What the steps of a ledger stand on.
+/// What the steps of an ablation stand on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AblationKind {
@@ -36,12 +36,12 @@ impl fmt::Display for AblationKind {
     }
 }
 
-/// Which step of a ledger a trial is of.
+/// Which step of an ablation a trial is of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AblationStep {
     /// What the steps stand on.
     pub ablation: AblationKind,
-    /// The cell of the trial that no step has changed: steps with one base are one ledger.
+    /// The cell of the trial that no step has changed: steps with one base are one ablation.
     pub base: u32,
     /// Which step, from 1; 0 is the base.
     pub index: u32,

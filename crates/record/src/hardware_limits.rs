@@ -64,8 +64,8 @@ pub struct MemoryBandwidth {
 
 /// A rate over a limit; `None` if there is none.
 #[must_use]
-pub fn share_of(per_s: f64, ceiling_per_s: f64) -> Option<f64> {
-    (ceiling_per_s > 0.0 && per_s.is_finite()).then(|| per_s / ceiling_per_s)
+pub fn share_of(per_s: f64, limit_per_s: f64) -> Option<f64> {
+    (limit_per_s > 0.0 && per_s.is_finite()).then(|| per_s / limit_per_s)
 }
 
 #[cfg(test)]
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_is_no_share_of_a_ceiling_that_was_not_measured() {
+    fn there_is_no_share_of_a_limit_that_was_not_measured() {
         assert_eq!(share_of(50.0, 200.0), Some(0.25));
         assert_eq!(share_of(50.0, 0.0), None);
     }

@@ -22,7 +22,7 @@
 //! note = "shorter range: it flushes at each commit"
 //! ```
 //!
-//! With steps it is a ledger: each cell of the matrix is a base, and is run again with each step's
+//! With steps it is an ablation: each cell of the matrix is a base, and runs again with each step's
 //! changes. A step may name the knobs of several engines; one for which it changes nothing is not
 //! measured again.
 //!
@@ -103,12 +103,12 @@ pub struct PlanFile {
     pub settings: Dimensions,
     /// Knobs by engine.
     pub knobs: BTreeMap<String, Dimensions>,
-    /// Exceptions for some cells, applied in order. They hold for the base of a ledger and for its
-    /// steps alike.
+    /// Exceptions for some cells, applied in order. They hold for the base of an ablation and for
+    /// its steps.
     pub when: Vec<PlanException>,
     /// What the steps stand on.
-    pub ledger: AblationKind,
-    /// The steps of a ledger; empty: the plan has none.
+    pub ablation: AblationKind,
+    /// The steps of an ablation; empty: the plan has none.
     pub steps: Vec<Step>,
     /// Where the plan was read from, for messages.
     pub origin: Origin,
@@ -282,7 +282,7 @@ impl PlanFile {
             settings: Dimensions::new(),
             knobs: BTreeMap::new(),
             when: Vec::new(),
-            ledger: AblationKind::Cumulative,
+            ablation: AblationKind::Cumulative,
             steps: Vec::new(),
             origin: Origin::default(),
         }

@@ -141,7 +141,7 @@ pub struct TrialSpec {
     /// table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// Which step of a ledger it is of; absent where its plan has none.
+    /// Which step of an ablation it is of; absent where its plan has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<AblationStep>,
 }

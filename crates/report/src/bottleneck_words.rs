@@ -1,8 +1,8 @@
-//! What held a trial in words: the cause, and a stretch with the figures that its rule looked at.
+//! The words for bottlenecks: the cause, and an interval with its evidence.
 
 use trueput_findings::bottleneck::{Bottleneck, BottleneckInterval, Evidence};
 
-/// A cause as it stands after "held by".
+/// The name of a cause.
 pub(crate) fn cause(bottleneck: Bottleneck) -> &'static str {
     match bottleneck {
         Bottleneck::NoisyNeighbors => "noisy neighbors",
@@ -18,15 +18,15 @@ pub(crate) fn cause(bottleneck: Bottleneck) -> &'static str {
     }
 }
 
-/// A stretch: when, its bottleneck, and the evidence.
-pub(crate) fn stretch(interval: &BottleneckInterval) -> String {
-    let (from_s, to_s, held_by) = (interval.from_s, interval.to_s, cause(interval.bottleneck));
-    let evidence = told(&interval.evidence, interval.bottleneck).join(", ");
-    format!("{from_s:.0} to {to_s:.0} s: {held_by} ({evidence})")
+/// An interval: its seconds, its bottleneck and the evidence.
+pub(crate) fn interval(interval: &BottleneckInterval) -> String {
+    let (from_s, to_s, cause) = (interval.from_s, interval.to_s, cause(interval.bottleneck));
+    let evidence = evidence_words(&interval.evidence, interval.bottleneck).join(", ");
+    format!("{from_s:.0} to {to_s:.0} s: {cause} ({evidence})")
 }
 
 /// What the rules went by for this verdict; all that was seen where no rule fitted.
-fn told(evidence: &Evidence, verdict: Bottleneck) -> Vec<String> {
+fn evidence_words(evidence: &Evidence, verdict: Bottleneck) -> Vec<String> {
     match verdict {
         Bottleneck::NoisyNeighbors => [neighbors(evidence), lacking(evidence)].concat(),
         Bottleneck::Harness => {
@@ -149,11 +149,11 @@ mod tests {
             bottleneck,
             evidence,
         };
-        stretch(&interval)
+        super::interval(&interval)
     }
 
     #[test]
-    fn a_stretch_tells_what_its_rule_looked_at_and_no_more() {
+    fn an_interval_has_the_evidence_of_its_rule_and_no_more() {
         assert_eq!(
             told(Bottleneck::LogFlush),
             "3 to 8 s: log flush (samples waiting for I/O 66 %, log's device busy 72 %, queue \

@@ -16,10 +16,10 @@ pub trait RunReport {
     #[must_use]
     fn render(&self, format: Format, style: Style) -> String;
 
-    /// Writes the ledger for a terminal, with what its engines did over time and the published
+    /// Writes the ablation for a terminal, with what its engines did over time and the published
     /// steps beside. It ends with a newline.
     #[must_use]
-    fn render_ledger(&self, style: Style) -> String;
+    fn render_ablation(&self, style: Style) -> String;
 
     /// Writes the report as one HTML page that needs nothing else: no network and no other file. It
     /// ends with a newline.
@@ -41,7 +41,7 @@ impl RunReport for Run {
         }
     }
 
-    fn render_ledger(&self, style: Style) -> String {
+    fn render_ablation(&self, style: Style) -> String {
         terminal::render(&sections::ablation_document(self), style)
     }
 

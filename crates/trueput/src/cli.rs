@@ -40,6 +40,7 @@ pub enum Command {
     /// Run a plan, or a workload on the engines that you name
     Run(cmd::run::Arguments),
     /// Measure what each change of a knob gains and costs (ablation)
+    #[command(visible_alias = "ablation")]
     Ledger(cmd::ledger::Arguments),
     /// Solve 3n+1 problems from standard input, as the original program does
     Threen1(cmd::threen1::Arguments),

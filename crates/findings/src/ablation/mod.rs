@@ -1,4 +1,4 @@
-//! The ledger of knobs: what each step of a plan gained, and what it gave up.
+//! Ablation: what each step of a plan gains, and what it costs.
 //!
 //! It is no ranking. Its rows may promise different things; that a row is faster than another says
 //! what the difference in promise, memory or realism costs.
@@ -138,7 +138,7 @@ impl Serialize for UncountedStep {
 /// Medians over the trials of a row that count.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Figures {
-    /// The rate, in the ledger's unit.
+    /// The rate, in the ablation's unit.
     pub rate: Summary,
     /// New-orders per minute, of the workload `tpcc`.
     pub new_orders_per_minute: Option<f64>,
@@ -169,7 +169,7 @@ pub struct Gain {
     pub comparison: Comparison,
 }
 
-/// Every ledger of a report, in the plan's order.
+/// Every ablation of a report, in the plan's order.
 #[must_use]
 pub fn ablations(report: &Run) -> Vec<Ablation> {
     let mut bases: Vec<(&TrialSpec, &AblationStep)> = Vec::new();
@@ -186,12 +186,12 @@ pub fn ablations(report: &Run) -> Vec<Ablation> {
     };
     bases
         .into_iter()
-        .map(|(spec, step)| builder.ledger(spec, step))
+        .map(|(spec, step)| builder.ablation(spec, step))
         .collect()
 }
 
 /// How many gains a report has, which are all read together: each step's over the base, and in a
-/// cumulative ledger that over the step before it, too. For its first step these are one.
+/// cumulative ablation that over the step before it, too. For its first step these are one.
 fn comparisons(report: &Run) -> usize {
     let mut steps: BTreeMap<u32, (AblationKind, usize)> = BTreeMap::new();
     for (_, step) in cells(report).filter(|(_, step)| step.index > 0) {
@@ -204,7 +204,7 @@ fn comparisons(report: &Run) -> usize {
     gains.sum()
 }
 
-/// One trial of each cell that is of a ledger.
+/// One trial of each cell that is of an ablation.
 fn cells(report: &Run) -> impl Iterator<Item = (&TrialSpec, &AblationStep)> {
     let first = report
         .manifest
@@ -243,7 +243,7 @@ struct Baselines<'a> {
 }
 
 impl<'a> Builder<'a> {
-    fn ledger(&self, base: &'a TrialSpec, step: &AblationStep) -> Ablation {
+    fn ablation(&self, base: &'a TrialSpec, step: &AblationStep) -> Ablation {
         let headline = self.headline(base);
         let mut rows: Vec<Row> = Vec::new();
         let mut grounds: Vec<StepTrials<'a>> = Vec::new();
@@ -389,7 +389,7 @@ fn is_tpcc(spec: &TrialSpec) -> bool {
     spec.workload == "tpcc"
 }
 
-/// The rate of a trial in its ledger's unit.
+/// The rate of a trial in its ablation's unit.
 fn rate(measured: &Measurement, spec: &TrialSpec, headline: &str) -> Option<f64> {
     match is_tpcc(spec) {
         true => transactions_per_minute(measured),

@@ -1,4 +1,4 @@
-//! What held a trial, second by second, with the evidence: rules over what was sampled, in the
+//! The bottleneck of a trial, second by second, with the evidence: rules over the samples, in the
 //! order in which they are in [`judge`]. `docs/METHOD.md` says why each threshold is where it is.
 
 mod trial;
@@ -9,7 +9,7 @@ use serde::Serialize;
 use trueput_record::accounting::Device;
 use trueput_record::measurement::TimelineSecond;
 
-/// What held the workers.
+/// A bottleneck of the workers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bottleneck {
@@ -85,8 +85,8 @@ pub struct Evidence {
     pub steal_share: f64,
     /// Time that the workers waited for a processor over all their time; `None` in older records.
     pub run_delay_share: Option<f64>,
-    /// Whether what follows is of the log's device: where it has one of its own, the busier of both
-    /// is told.
+    /// Whether the fields below are of the log's device: where the log has one of its own, they are of
+    /// the busier device.
     pub is_log_device: bool,
     /// The part of the time in which the device had something to do; `None` if none is seen.
     pub device_busy_share: Option<f64>,
@@ -107,7 +107,7 @@ pub struct Evidence {
     pub voluntary_switches_per_s: f64,
 }
 
-/// A stretch of a trial that one thing held.
+/// An interval of a trial with one bottleneck.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BottleneckInterval {
     /// Where it began, seconds since the release.
@@ -120,10 +120,10 @@ pub struct BottleneckInterval {
     pub evidence: Evidence,
 }
 
-/// What held each stretch of a trial, and the means of what was seen in it. Seconds shorter than a
-/// quarter are left out: their samples are too coarse.
+/// The bottleneck of each interval of a trial, with the means of its evidence. Seconds shorter than
+/// a quarter are left out: their samples are too coarse.
 #[must_use]
-pub fn stretches(timeline: &[TimelineSecond], setting: &Setting) -> Vec<BottleneckInterval> {
+pub fn intervals(timeline: &[TimelineSecond], setting: &Setting) -> Vec<BottleneckInterval> {
     let mut found: Vec<(BottleneckInterval, Vec<Evidence>)> = Vec::new();
     let mut from_s = 0.0;
     for second in timeline {
@@ -137,35 +137,35 @@ pub fn stretches(timeline: &[TimelineSecond], setting: &Setting) -> Vec<Bottlene
                     seen.push(evidence);
                 }
                 _ => {
-                    let stretch = BottleneckInterval {
+                    let interval = BottleneckInterval {
                         from_s,
                         to_s: second.at_s,
                         bottleneck,
                         evidence,
                     };
-                    found.push((stretch, vec![evidence]));
+                    found.push((interval, vec![evidence]));
                 }
             }
         }
         from_s = second.at_s;
     }
-    let meant = found.into_iter().map(|(mut stretch, seen)| {
-        stretch.evidence = mean(&seen);
-        stretch
+    let meant = found.into_iter().map(|(mut interval, seen)| {
+        interval.evidence = mean(&seen);
+        interval
     });
     meant.collect()
 }
 
-/// What held the longest part of a trial, and for which share of it.
+/// The bottleneck of the longest part of a trial, and its share of the trial.
 #[must_use]
-pub fn verdict(stretches: &[BottleneckInterval]) -> Option<(Bottleneck, f64)> {
-    let total: f64 = stretches
+pub fn verdict(intervals: &[BottleneckInterval]) -> Option<(Bottleneck, f64)> {
+    let total: f64 = intervals
         .iter()
-        .map(|stretch| stretch.to_s - stretch.from_s)
+        .map(|interval| interval.to_s - interval.from_s)
         .sum();
     let mut spans = std::collections::BTreeMap::new();
-    for stretch in stretches {
-        *spans.entry(stretch.bottleneck).or_insert(0.0) += stretch.to_s - stretch.from_s;
+    for interval in intervals {
+        *spans.entry(interval.bottleneck).or_insert(0.0) += interval.to_s - interval.from_s;
     }
     let longest = spans
         .into_iter()
@@ -173,23 +173,23 @@ pub fn verdict(stretches: &[BottleneckInterval]) -> Option<(Bottleneck, f64)> {
     (total > 0.0).then(|| (longest.0, longest.1 / total))
 }
 
-/// When the processors ceased to set the pace and the device began to, seconds: the end of the last
-/// second that the processors held, where at least a tenth of the trial was held by each.
+/// The second from which the device is the bottleneck, where the processors are it before: at least
+/// a tenth of the trial each.
 #[must_use]
-pub fn turns_io_bound(stretches: &[BottleneckInterval]) -> Option<f64> {
+pub fn io_bound_from_s(intervals: &[BottleneckInterval]) -> Option<f64> {
     let span = |of: fn(Bottleneck) -> bool| -> f64 {
-        let held = stretches.iter().filter(|stretch| of(stretch.bottleneck));
-        held.map(|stretch| stretch.to_s - stretch.from_s).sum()
+        let held = intervals.iter().filter(|interval| of(interval.bottleneck));
+        held.map(|interval| interval.to_s - interval.from_s).sum()
     };
     let total = span(|_| true);
     let both = span(Bottleneck::is_cpu) >= total / 10.0 && span(Bottleneck::is_io) >= total / 10.0;
-    let first_io = stretches
+    let first_io = intervals
         .iter()
-        .position(|stretch| stretch.bottleneck.is_io())?;
-    let begins_with_cpu = stretches[..first_io]
+        .position(|interval| interval.bottleneck.is_io())?;
+    let begins_with_cpu = intervals[..first_io]
         .iter()
-        .any(|stretch| stretch.bottleneck.is_cpu());
-    (both && begins_with_cpu).then(|| stretches[first_io].from_s)
+        .any(|interval| interval.bottleneck.is_cpu());
+    (both && begins_with_cpu).then(|| intervals[first_io].from_s)
 }
 
 fn evidence(second: &TimelineSecond, span_s: f64, setting: &Setting) -> Evidence {
@@ -197,7 +197,7 @@ fn evidence(second: &TimelineSecond, span_s: f64, setting: &Setting) -> Evidence
     let over = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
     let operations: u64 = second.counts.iter().sum();
     let neighbors = second.neighbors.unwrap_or_default();
-    let (device, is_log_device) = busier(second);
+    let (device, is_log_device) = busier_device(second);
     let seen = device.unwrap_or_default();
     let machine_s = setting.cores * span_s;
     let available_s = setting.cores.min(setting.workers.max(1.0)) * span_s;
@@ -229,7 +229,7 @@ fn evidence(second: &TimelineSecond, span_s: f64, setting: &Setting) -> Evidence
 }
 
 /// The device that had more to do, and whether that is the log's own.
-fn busier(second: &TimelineSecond) -> (Option<Device>, bool) {
+fn busier_device(second: &TimelineSecond) -> (Option<Device>, bool) {
     match (second.device, second.log_device) {
         (Some(data), Some(log)) if log.busy_s > data.busy_s => (Some(log), true),
         (None, Some(log)) => (Some(log), true),
@@ -240,7 +240,7 @@ fn busier(second: &TimelineSecond) -> (Option<Device>, bool) {
 /// Whether others have the processors that the workers would use. Workers that wait for something
 /// else most of the time do not suffer from a neighbor's load: where it is known how long they
 /// waited for a processor, that counts.
-fn neighbors_hold(seen: &Evidence, ours: f64) -> bool {
+fn is_disturbed_by_neighbors(seen: &Evidence, ours: f64) -> bool {
     let theirs = seen.others_share + seen.steal_share;
     let suffers = match seen.run_delay_share {
         // Of time that the hypervisor withholds, a guest's tasks do not know that they waited.
@@ -276,7 +276,7 @@ pub fn judge(seen: &Evidence, setting: &Setting) -> Bottleneck {
     let waits_for_device = waits_for_device(seen);
     let ours = seen.cpu_share * setting.cores.min(setting.workers.max(1.0)) / setting.cores;
     let with_kernel = ours + seen.kernel_threads_share;
-    if neighbors_hold(seen, with_kernel) {
+    if is_disturbed_by_neighbors(seen, with_kernel) {
         return Bottleneck::NoisyNeighbors;
     }
     if seen.cpu_share >= 0.8 {
@@ -380,7 +380,7 @@ mod tests {
     }
 
     fn held(second: TimelineSecond) -> Bottleneck {
-        stretches(&[second], &SETTING)[0].bottleneck
+        intervals(&[second], &SETTING)[0].bottleneck
     }
 
     fn on_device(mut second: TimelineSecond, device: Device) -> TimelineSecond {
@@ -485,7 +485,7 @@ mod tests {
         let mut idle = second(1.0, 0.1, 0.1);
         idle.voluntary_context_switches = 5_000;
         assert_eq!(
-            stretches(&[idle.clone()], &alone)[0].bottleneck,
+            intervals(&[idle.clone()], &alone)[0].bottleneck,
             Bottleneck::Unclear
         );
         let clients = Setting {
@@ -493,7 +493,7 @@ mod tests {
             ..SETTING
         };
         assert_eq!(
-            stretches(&[idle.clone()], &clients)[0].bottleneck,
+            intervals(&[idle.clone()], &clients)[0].bottleneck,
             Bottleneck::Unclear
         );
         let paced = Setting {
@@ -501,7 +501,7 @@ mod tests {
             ..SETTING
         };
         assert_eq!(
-            stretches(&[idle], &paced)[0].bottleneck,
+            intervals(&[idle], &paced)[0].bottleneck,
             Bottleneck::OfferedLoad
         );
     }
@@ -512,7 +512,7 @@ mod tests {
             is_all_harness: true,
             ..SETTING
         };
-        let found = stretches(&[second(1.0, 1.8, 0.1)], &null);
+        let found = intervals(&[second(1.0, 1.8, 0.1)], &null);
         assert_eq!(found[0].bottleneck, Bottleneck::Harness);
     }
 
@@ -604,7 +604,7 @@ mod tests {
         apart.io_wait_share = Some(0.9);
         assert_eq!(held(apart.clone()), Bottleneck::RandomRead);
         apart.log_device = Some(flushing);
-        let found = stretches(&[apart], &SETTING);
+        let found = intervals(&[apart], &SETTING);
         assert_eq!(found[0].bottleneck, Bottleneck::LogFlush);
         assert!(found[0].evidence.is_log_device);
         assert_eq!(found[0].evidence.device_busy_share, Some(0.9));
@@ -620,21 +620,21 @@ mod tests {
         };
         let mut timeline: Vec<_> = (1..=4).map(|at| second(f64::from(at), 1.9, 0.0)).collect();
         timeline.extend((5..=9).map(|at| on_device(second(f64::from(at), 0.2, 0.2), busy)));
-        let found = stretches(&timeline, &SETTING);
+        let found = intervals(&timeline, &SETTING);
         assert_eq!(found.len(), 2);
-        assert_eq!(turns_io_bound(&found), Some(4.0));
+        assert_eq!(io_bound_from_s(&found), Some(4.0));
         assert_eq!(
             verdict(&found).map(|(held, _)| held),
             Some(Bottleneck::WriteBack)
         );
-        assert_eq!(turns_io_bound(&found[..1]), None);
+        assert_eq!(io_bound_from_s(&found[..1]), None);
         assert_eq!((found[1].from_s, found[1].to_s), (4.0, 9.0));
     }
 
     #[test]
     fn a_remainder_too_short_to_sample_says_nothing() {
         let timeline = [second(1.0, 1.9, 0.0), second(1.1, 0.0, 0.0)];
-        assert_eq!(stretches(&timeline, &SETTING).len(), 1);
+        assert_eq!(intervals(&timeline, &SETTING).len(), 1);
         assert_eq!(verdict(&[]), None);
     }
 }

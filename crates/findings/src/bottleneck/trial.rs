@@ -21,7 +21,7 @@ pub struct TrialBottleneck<'a> {
     pub share: f64,
     /// When it turned from CPU-bound to I/O-bound, seconds.
     pub io_bound_from_s: Option<f64>,
-    /// Every stretch, with what was seen.
+    /// Every interval, with what was seen.
     pub intervals: Vec<BottleneckInterval>,
 }
 
@@ -57,14 +57,14 @@ pub fn trial_bottleneck<'a>(
         is_all_harness: trial.spec.engine == "null",
         keeps_rate: keeps_rate(measurement),
     };
-    let stretches = super::stretches(&measurement.timeline, &setting);
-    let (verdict, share) = super::verdict(&stretches)?;
+    let intervals = super::intervals(&measurement.timeline, &setting);
+    let (verdict, share) = super::verdict(&intervals)?;
     Some(TrialBottleneck {
         trial: &trial.spec.id,
         verdict,
         share,
-        io_bound_from_s: super::turns_io_bound(&stretches),
-        intervals: stretches,
+        io_bound_from_s: super::io_bound_from_s(&intervals),
+        intervals,
     })
 }
 

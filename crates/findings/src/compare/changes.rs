@@ -9,8 +9,9 @@ use std::fmt;
 use trueput_record::trial::Settings;
 use trueput_record::{TrialRecord, Value};
 
-/// A ceiling that differs by less than this part is taken as the same: such short probes scatter.
-const CEILING_SCATTER: f64 = 0.10;
+/// A hardware limit that differs by less than this share counts as the same: its short measurement
+/// scatters.
+const LIMIT_SCATTER: f64 = 0.10;
 
 /// Stands for the value of a setting that a side does not name.
 const NOT_STATED: &str = "not stated";
@@ -134,18 +135,25 @@ pub fn between_runs(first: &Side, second: &Side) -> Vec<Change> {
         ),
     ];
     let mut changes: Vec<Change> = stated.into_iter().flatten().collect();
-    changes.extend(of_ceilings(&first.report.trials, &second.report.trials));
+    changes.extend(of_hardware_limits(
+        &first.report.trials,
+        &second.report.trials,
+    ));
     changes
 }
 
 /// HardwareLimits of the machine that differ by more than their probes scatter: where a disk or the
 /// memory is not as fast as it was, a slower engine is no wonder.
-fn of_ceilings(first: &[TrialRecord], second: &[TrialRecord]) -> Vec<Change> {
+fn of_hardware_limits(first: &[TrialRecord], second: &[TrialRecord]) -> Vec<Change> {
     let limits = alike::limits(first, second).into_iter();
-    let differing = limits.filter(|limit| limit.rise().abs() > CEILING_SCATTER);
+    let differing = limits.filter(|limit| limit.rise().abs() > LIMIT_SCATTER);
     let changes = differing.filter_map(|limit| {
         let (one, other) = (number(limit.first_per_s), number(limit.second_per_s));
-        change(format!("ceiling: {}", limit.what).as_str(), one, other)
+        change(
+            format!("hardware limit: {}", limit.what).as_str(),
+            one,
+            other,
+        )
     });
     changes.collect()
 }
@@ -182,14 +190,14 @@ pub fn between_cells(first: &SideCell<'_>, second: &SideCell<'_>) -> Vec<Change>
     if a.engine == b.engine {
         let (one, other) = (engine_settings(first), engine_settings(second));
         let reported = of_settings(ChangeSubject::EngineFact, &one, &other);
-        told_once(&mut changes, reported);
+        merge_reported(&mut changes, reported);
     }
     changes
 }
 
 /// Adds what the engine reports to the knobs that were asked for. Where it confirms a knob, that
 /// one is told alone, with the value that the engine had where none was asked for.
-fn told_once(changes: &mut Vec<Change>, reported: Vec<Change>) {
+fn merge_reported(changes: &mut Vec<Change>, reported: Vec<Change>) {
     let confirms = |asked: &str, had: &str| asked == NOT_STATED || asked == had;
     for report in reported {
         let is_same = |change: &&mut Change| match (&change.subject, &report.subject) {
@@ -294,7 +302,7 @@ mod tests {
             of(EngineFact, "page_size", "4096", "8192"),
             of(EngineFact, "cache_size", "1", "16"),
         ];
-        told_once(&mut changes, reported);
+        merge_reported(&mut changes, reported);
         assert_eq!(
             changes,
             [

@@ -76,7 +76,7 @@ pub(super) fn matched<'a>(first: &'a Side, second: &'a Side) -> Result<CellPairs
 }
 
 /// The marks of a cell that keep it out of comparisons with what lacks them.
-fn grave(cell: &SideCell<'_>, include_assertions: bool) -> Vec<Mark> {
+fn blocking_marks(cell: &SideCell<'_>, include_assertions: bool) -> Vec<Mark> {
     let marks = cell.marks().into_iter();
     let is_grave = |mark: &Mark| !mark.permits_ranking(include_assertions);
     marks.filter(is_grave).collect()
@@ -86,7 +86,10 @@ fn grave(cell: &SideCell<'_>, include_assertions: bool) -> Vec<Mark> {
 /// so that only builds of one engine may share them.
 fn unlike(one: &SideCell<'_>, other: &SideCell<'_>) -> bool {
     let included = one.include_assertions || other.include_assertions;
-    let (marks, others) = (grave(one, included), grave(other, included));
+    let (marks, others) = (
+        blocking_marks(one, included),
+        blocking_marks(other, included),
+    );
     let alike = one.spec.engine == other.spec.engine && marks == others;
     let unmarked = marks.is_empty() && others.is_empty();
     !(alike || unmarked)
@@ -97,7 +100,8 @@ fn unlike_words(one: &SideCell<'_>, other: &SideCell<'_>) -> String {
     let named = [(&one.name, &first), (&other.name, &second)];
     let named = named.map(|(name, marks)| (name.as_str(), marks.as_slice()));
     let why = explanations(named).join(" ");
-    let assertions_alone = grave(one, true).is_empty() && grave(other, true).is_empty();
+    let assertions_alone =
+        blocking_marks(one, true).is_empty() && blocking_marks(other, true).is_empty();
     let way_out = match assertions_alone {
         true => " --include-assertions compares them all the same",
         false => "",

@@ -276,7 +276,7 @@ impl CellResult {
     /// interval holds more than `part` and is not wholly beyond it: the repeats cannot tell.
     /// `None` if they can, or if there is no interval.
     #[must_use]
-    pub fn cannot_tell(&self, part: f64) -> Option<f64> {
+    pub fn undetected_loss(&self, part: f64) -> Option<f64> {
         let ratio = self.comparison.ratio?;
         let held = match self.responses {
             None => 1.0 - ratio.low,
@@ -356,14 +356,14 @@ fn require_different(first: &Side, others: &[Side]) -> Result<(), Error> {
             one.require_one_contender()?;
             other.require_one_contender()?;
             if one.ids() == other.ids() {
-                return Err(itself(one, other, one.contenders()));
+                return Err(same_contender_error(one, other, one.contenders()));
             }
         }
     }
     Ok(())
 }
 
-fn itself(first: &Side, second: &Side, contender: String) -> Error {
+fn same_contender_error(first: &Side, second: &Side, contender: String) -> Error {
     Error::Itself {
         first: first.label.clone(),
         second: second.label.clone(),
@@ -381,7 +381,7 @@ fn two_sides(first: &Side, second: &Side, comparisons: usize) -> Result<SideComp
     } = matched(first, second)?;
     let one_run = same_folder(first, second);
     if let Some((cell, _)) = pairs.iter().find(|pair| one_run && is_one(pair)) {
-        return Err(itself(first, second, cell.name.clone()));
+        return Err(same_contender_error(first, second, cell.name.clone()));
     }
     let names = |cells: Vec<SideCell<'_>>| {
         let name = |cell: &SideCell<'_>| {

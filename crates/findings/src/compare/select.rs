@@ -172,7 +172,7 @@ impl Selector {
         let is_engine = specs.iter().any(|spec| spec.engine == word);
         let is_name = whole == word && (self.exact || is_engine);
         if !is_name {
-            self.meant = meant(report, &specs, &whole);
+            self.meant = trials_of_contender(report, &specs, &whole);
         }
         if self.meant.is_none() {
             self.named.extend(self.inside.iter().cloned());
@@ -254,7 +254,11 @@ impl Selector {
 }
 
 /// The trials whose contender a report calls so, else those of a build whose path ends so.
-fn meant(report: &Run, specs: &[&TrialSpec], whole: &str) -> Option<BTreeSet<String>> {
+fn trials_of_contender(
+    report: &Run,
+    specs: &[&TrialSpec],
+    whole: &str,
+) -> Option<BTreeSet<String>> {
     let named = reported_names(report);
     let named = named.iter().filter(|(_, names)| names.contains(whole));
     let named: BTreeSet<_> = named.map(|(id, _)| (*id).to_owned()).collect();

@@ -54,7 +54,7 @@ pub struct Series {
     pub points: Vec<Point>,
     /// Where the level changed.
     pub steps: Vec<Step>,
-    /// Runs that are far from the others of their stretch.
+    /// Runs that are far from the others of their segment.
     pub outliers: Vec<Outlier>,
 }
 
@@ -103,12 +103,12 @@ pub struct Step {
     pub with: Vec<String>,
 }
 
-/// A run that is far from the others of its stretch.
+/// A run that is far from the others of its segment.
 #[derive(Debug, Clone, Serialize)]
 pub struct Outlier {
     /// Its index among the points.
     pub at: usize,
-    /// The median of its stretch, between two changes of level, per second.
+    /// The median of its segment, between two changes of level, per second.
     pub median_per_s: f64,
 }
 
@@ -263,9 +263,9 @@ fn judge(series: &mut Series, together: usize, changes: impl Fn(usize, usize) ->
         }
     }
     for two in bounds.windows(2) {
-        let stretch = &rates[two[0]..two[1]];
-        let median_per_s = median(stretch.iter().copied()).unwrap_or_default();
-        let far = outliers(stretch, FAR).into_iter();
+        let segment = &rates[two[0]..two[1]];
+        let median_per_s = median(segment.iter().copied()).unwrap_or_default();
+        let far = outliers(segment, FAR).into_iter();
         series.outliers.extend(far.map(|index| Outlier {
             at: two[0] + index,
             median_per_s,

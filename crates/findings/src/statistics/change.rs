@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// The least length of a stretch between two changes.
+/// The least length of a segment between two changes.
 pub(super) const SHORTEST: usize = 3;
 
 /// What the rates of a trial's seconds look like.
@@ -32,7 +32,7 @@ pub enum Shape {
     },
 }
 
-/// Where the mean of a series changes: the indexes at which a new stretch begins, by binary
+/// Where the mean of a series changes: the indexes at which a new segment begins, by binary
 /// segmentation (Scott and Knott, 1974) of the sum of squares, with a penalty of Bayes' criterion
 /// for each change. Among the hundreds of seconds of a trial, what scatters without a pattern has
 /// no change; for the few runs of a history, [`super::level_changes`] asks for more.

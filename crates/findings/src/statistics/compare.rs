@@ -123,8 +123,8 @@ pub fn compare_among(
     };
     let ranks = rank_test(first, second);
     let signs = paired.then(|| sign_test(first, second));
-    let by_ranks = ranks.is_some_and(|ranks| as_sure(ranks.p_value, ranks.least_p_value));
-    let by_signs = signs.is_some_and(|signs| as_sure(signs.p_value, signs.least_p_value));
+    let by_ranks = ranks.is_some_and(|ranks| is_significant(ranks.p_value, ranks.least_p_value));
+    let by_signs = signs.is_some_and(|signs| is_significant(signs.p_value, signs.least_p_value));
     let away = |ratio: Interval| (ratio.estimate - 1.0).abs() >= LEAST_CLAIM;
     let claimable = (by_ranks || by_signs) && ratio.is_some_and(away);
     let verdict = match ratio {
@@ -153,7 +153,7 @@ pub fn claim_level(comparisons: usize) -> f64 {
 }
 
 /// Whether a chance is as small as a claim needs, or as small as so few values can make it.
-fn as_sure(p_value: f64, least_p_value: f64) -> bool {
+fn is_significant(p_value: f64, least_p_value: f64) -> bool {
     p_value <= CLAIM.max(least_p_value * (1.0 + 1e-9))
 }
 

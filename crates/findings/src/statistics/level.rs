@@ -14,11 +14,11 @@ const ONE_SERIES: f64 = 0.02;
 const ORDERS: std::ops::RangeInclusive<f64> = 2_000.0..=100_000.0;
 
 /// Where the level of a series changed for certain, of `series` series that are read together: the
-/// indexes at which a new stretch begins. All of them together show a change if there is none no
+/// indexes at which a new segment begins. All of them together show a change if there is none no
 /// more than once in twenty, one alone about once in fifty, if the values of a flat series could as
 /// well have come in any other order.
 ///
-/// Candidates are those of [`change_points`]. One is kept where the two stretches beside it, taken
+/// Candidates are those of [`change_points`]. One is kept where the two segments beside it, taken
 /// together, show a step by both of these: Student's test, with its level divided by the places
 /// where the step could have been; and a test by permutation (Fisher, 1935): of all orders of these
 /// values no larger part than that level shows a step so clear anywhere or, of few values, none
@@ -33,7 +33,7 @@ pub fn level_changes(values: &[f64], series: usize) -> Vec<usize> {
         bounds.push(values.len());
         let doubts = bounds
             .windows(3)
-            .map(|three| doubt(&values[three[0]..three[2]], level));
+            .map(|three| step_p_value(&values[three[0]..three[2]], level));
         let least_sure = doubts.enumerate().max_by(|(_, a), (_, b)| a.total_cmp(b));
         match least_sure {
             Some((index, doubt)) if doubt > level => found.remove(index),
@@ -45,7 +45,7 @@ pub fn level_changes(values: &[f64], series: usize) -> Vec<usize> {
 
 /// The chance of so clear a step in `values` if they came in any order: at most `level` where the
 /// step is to be believed.
-fn doubt(values: &[f64], level: f64) -> f64 {
+fn step_p_value(values: &[f64], level: f64) -> f64 {
     let clearest = clearest_step(values);
     let by_student = student(clearest, values.len());
     // To try orders takes long, and cannot make a step clearer.
@@ -72,7 +72,7 @@ fn doubt(values: &[f64], level: f64) -> f64 {
     }
 }
 
-/// The clearest step of a series: the part of its sum of squares that is between the stretches
+/// The clearest step of a series: the part of its sum of squares that is between the segments
 /// before and after it, over the part within them, wherever that is most.
 fn clearest_step(values: &[f64]) -> f64 {
     let count = values.len() as f64;
@@ -124,11 +124,11 @@ mod tests {
         // No order is clearer, so Student's test alone speaks. scipy 1.17.1: ttest_ind(x[:4],
         // x[4:]).pvalue, times the three places that the step could have had.
         let apart = [100.0, 101.0, 99.0, 100.5, 96.5, 97.0, 95.5, 97.5];
-        assert!((doubt(&apart, 0.1) / 0.003_465_038_843_349_628 - 1.0).abs() < 1e-9);
+        assert!((step_p_value(&apart, 0.1) / 0.003_465_038_843_349_628 - 1.0).abs() < 1e-9);
         // permutation_test((x,), clearest_step, permutation_type='pairings', n_resamples=inf) of
         // all 40,320 orders is 0.0786; ours tries 2,000, whose standard error is 0.006.
         let mixed = [10.0, 10.2, 9.9, 10.1, 8.0, 7.9, 8.1, 9.95];
-        assert!((doubt(&mixed, 0.1) - 0.078_571).abs() < 0.018);
+        assert!((step_p_value(&mixed, 0.1) - 0.078_571).abs() < 0.018);
     }
 
     #[test]

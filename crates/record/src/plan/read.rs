@@ -79,7 +79,7 @@ impl Reader<'_> {
                 .insert(name.to_owned(), self.line(key.span().start));
             self.key(&mut plan, key.get_ref(), item)?;
         }
-        self.check_ledger(&plan, table)?;
+        self.check_ablation(&plan, table)?;
         check_name(&plan.name)
             .map_err(|why| self.wrong(table.get("name").map_or(0..0, Spanned::span), why))?;
         Ok(plan)
@@ -123,7 +123,7 @@ impl Reader<'_> {
             "knobs" => plan.knobs = self.knobs(item, &mut plan.origin)?,
             "when" => plan.when = self.exceptions(item, &mut plan.origin)?,
             "ledger" => {
-                plan.ledger = self.one_of(item, key, AblationKind::ALL, AblationKind::name)?;
+                plan.ablation = self.one_of(item, key, AblationKind::ALL, AblationKind::name)?;
             }
             "step" => plan.steps = self.steps(item, &mut plan.origin)?,
             _ => self.condition(&mut plan.conditions, key, item)?,

@@ -5,7 +5,7 @@ use crate::trial::Settings;
 use crate::{Durability, TrialSpec};
 use std::collections::BTreeMap;
 
-/// A step of a plan's ledger: the changes that it makes, on whichever engines they concern.
+/// A step of a plan's ablation: the changes that it makes, on whichever engines they concern.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Step {
     /// What the step is called.

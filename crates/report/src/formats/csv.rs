@@ -122,7 +122,7 @@ fn about_the_trial() -> Vec<Column> {
     ]
 }
 
-/// A column that only trials of a ledger fill.
+/// A column that only trials of an ablation fill.
 fn of_step(title: &str, value: fn(&AblationStep) -> String) -> Column {
     column(title, move |trial| {
         trial.spec.step.as_ref().map(value).unwrap_or_default()

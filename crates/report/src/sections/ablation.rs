@@ -1,4 +1,4 @@
-//! Ledgers as blocks of a report.
+//! Ablations as blocks of a report.
 
 use super::{Findings, Part, Section};
 use crate::document::{Block, Column, Table};
@@ -21,7 +21,7 @@ impl Section for AblationSteps {
 }
 
 /// The section's heading.
-const HEADING: &str = "Ledger";
+const HEADING: &str = "Ablation";
 
 const TEXT: &str = "What each step gains, and what it costs. This is not a ranking: rows can have \
     different durability levels. A gain is a ratio of medians, with the confidence interval of \
@@ -33,17 +33,17 @@ pub(crate) fn blocks(report: &Run) -> Vec<Block> {
     blocks_of(&ablations(report))
 }
 
-/// The section of these ledgers.
-fn blocks_of(ledgers: &[Ablation]) -> Vec<Block> {
-    if ledgers.is_empty() {
+/// The section of these ablations.
+fn blocks_of(ablations: &[Ablation]) -> Vec<Block> {
+    if ablations.is_empty() {
         return Vec::new();
     }
     let mut blocks = vec![Block::Text(TEXT.to_owned())];
-    for ledger in ledgers {
-        let heading = heading(ledger);
+    for ablation in ablations {
+        let heading = heading(ablation);
         blocks.push(Block::Heading(3, heading.clone()));
-        blocks.push(Block::Table(table(ledger).captioned(heading)));
-        let notes: Vec<String> = ledger.rows.iter().flat_map(notes).collect();
+        blocks.push(Block::Table(table(ablation).captioned(heading)));
+        let notes: Vec<String> = ablation.rows.iter().flat_map(notes).collect();
         if !notes.is_empty() {
             blocks.push(Block::List(notes));
         }
@@ -51,16 +51,16 @@ fn blocks_of(ledgers: &[Ablation]) -> Vec<Block> {
     blocks
 }
 
-fn heading(ledger: &Ablation) -> String {
-    let stands = match ledger.kind {
+fn heading(ablation: &Ablation) -> String {
+    let stands = match ablation.kind {
         AblationKind::Cumulative => "each step added to the previous one",
         AblationKind::OneAtATime => "each step alone on the base",
     };
-    let workers = match ledger.workers {
+    let workers = match ablation.workers {
         1 => "1 worker".to_owned(),
         workers => format!("{workers} workers"),
     };
-    let (contender, workload) = (&ledger.contender, &ledger.workload);
+    let (contender, workload) = (&ablation.contender, &ablation.workload);
     format!("{contender}, {workload}, {workers}: {stands}")
 }
 
@@ -72,14 +72,14 @@ fn figure(of: fn(&Figures) -> Option<String>) -> Cell {
 }
 
 /// The columns, each with what fills it.
-fn columns(ledger: &Ablation) -> Vec<(Column, Cell)> {
+fn columns(ablation: &Ablation) -> Vec<(Column, Cell)> {
     let mut columns: Vec<(Column, Cell)> = vec![
         (
             Column::text("step", 0),
             Box::new(|row| format!("{}. {}", row.index, row.name)),
         ),
         (
-            Column::figures(&ledger.unit, 0),
+            Column::figures(&ablation.unit, 0),
             figure(|figures| Some(number(figures.rate.median))),
         ),
         (
@@ -87,7 +87,7 @@ fn columns(ledger: &Ablation) -> Vec<(Column, Cell)> {
             figure(|figures| figures.new_orders_per_minute.map(number)),
         ),
     ];
-    if ledger.kind == AblationKind::Cumulative {
+    if ablation.kind == AblationKind::Cumulative {
         columns.push((
             Column::figures("vs previous step", 0),
             Box::new(|row| gain(row, row.over_before.as_ref())),
@@ -95,7 +95,10 @@ fn columns(ledger: &Ablation) -> Vec<(Column, Cell)> {
     }
     let rest: Vec<(Column, Cell)> = vec![
         (
-            Column::figures("vs base", u8::from(ledger.kind == AblationKind::Cumulative)),
+            Column::figures(
+                "vs base",
+                u8::from(ablation.kind == AblationKind::Cumulative),
+            ),
             Box::new(|row| gain(row, row.over_base.as_ref())),
         ),
         (
@@ -135,15 +138,15 @@ fn columns(ledger: &Ablation) -> Vec<(Column, Cell)> {
     columns
 }
 
-fn table(ledger: &Ablation) -> Table {
-    let told = |cell: &Cell| ledger.rows.iter().any(|row| cell(row) != dash());
-    let columns: Vec<_> = columns(ledger)
+fn table(ablation: &Ablation) -> Table {
+    let told = |cell: &Cell| ablation.rows.iter().any(|row| cell(row) != dash());
+    let columns: Vec<_> = columns(ablation)
         .into_iter()
         .filter(|(_, cell)| told(cell))
         .collect();
     let row = |row: &Row| columns.iter().map(|(_, cell)| cell(row)).collect();
     Table {
-        rows: ledger.rows.iter().map(row).collect(),
+        rows: ablation.rows.iter().map(row).collect(),
         columns: columns.into_iter().map(|(column, _)| column).collect(),
         ..Table::default()
     }

@@ -1,7 +1,7 @@
 //! The section on bottlenecks: what each trial waited for, and the shares of their time.
 
 use super::{Findings, Part, Section};
-use crate::bottleneck_words::{cause, stretch};
+use crate::bottleneck_words::{cause, interval};
 use crate::chart::{Chart, Column, Group, Kind, Unit, Word};
 use crate::document::Block;
 use std::collections::BTreeMap;
@@ -98,7 +98,7 @@ fn lines(measured: &[(&TrialRecord, &Measurement)], names: &TrialNames, cores: f
             line += &format!("; it changes from CPU-bound to I/O-bound at {at_s:.0} s");
         }
         let told = longest(&held.intervals);
-        let evidence: Vec<_> = told.iter().copied().map(stretch).collect();
+        let evidence: Vec<_> = told.iter().copied().map(interval).collect();
         line += &format!(". {}", evidence.join("; "));
         let more = held.intervals.len() - told.len();
         if more > 0 {

@@ -24,7 +24,7 @@ const TEXT: &str = "The first trial of each cell, second by second. A cliff is a
     level, or one or two seconds below half of the median. Engine events come from the engine's \
     log or counters.";
 
-/// The section; nothing where no engine tells and no trial is of a ledger.
+/// The section; nothing where no engine tells and no trial is of an ablation.
 pub(crate) fn blocks(report: &Run) -> Vec<Block> {
     let names = TrialNames::of(report);
     let mut rows = Vec::new();

@@ -1,4 +1,4 @@
-//! The ledger of a run with steps: gains, intervals, and what was given up.
+//! The ablation of a run with steps: gains, intervals, and what was given up.
 
 use crate::support::{self, report, spec, terminal, valid};
 use trueput_findings::Run;
@@ -12,7 +12,7 @@ use trueput_report::{Format, RunReport, Style};
 
 const SCATTER: [f64; 5] = [1.0, 1.012, 0.991, 1.005, 0.997];
 
-/// Five trials of a step of a ledger whose base is cell 0, at about this rate.
+/// Five trials of a step of an ablation whose base is cell 0, at about this rate.
 fn trials(index: u32, name: &str, durability: Durability, per_s: f64) -> Vec<TrialRecord> {
     let trial = |repeat: usize| {
         let mut spec = spec(index, "lmdb", durability, repeat as u32 + 1);
@@ -74,9 +74,9 @@ fn only(report: &Run) -> Ablation {
 
 #[test]
 fn a_step_that_gains_is_told_from_one_that_does_not() {
-    let ledger = only(&run());
-    let [base, buffered, map] = ledger.rows.as_slice() else {
-        panic!("{:?}", ledger.rows);
+    let ablation = only(&run());
+    let [base, buffered, map] = ablation.rows.as_slice() else {
+        panic!("{:?}", ablation.rows);
     };
     assert_eq!(
         (base.over_before.clone(), base.over_base.clone()),
@@ -112,8 +112,8 @@ fn both_gains_of_a_step_are_among_those_that_are_read_together() {
         (AblationKind::Cumulative, 13),
         (AblationKind::OneAtATime, 7),
     ] {
-        let ledger = only(&seven_steps(kind));
-        let gain = ledger.rows[7].over_base.as_ref().unwrap();
+        let ablation = only(&seven_steps(kind));
+        let gain = ablation.rows[7].over_base.as_ref().unwrap();
         let level = gain.comparison.ratio.unwrap().level;
         assert_eq!(level, claim_level(together), "{kind:?}");
     }
@@ -132,9 +132,9 @@ fn a_step_after_one_that_does_not_count_is_held_against_the_last_that_does() {
             reasons: vec![invalid.clone()],
         };
     }
-    let ledger = only(&report);
-    assert!(matches!(ledger.rows[1].state, State::Uncounted { .. }));
-    let after = &ledger.rows[2];
+    let ablation = only(&report);
+    assert!(matches!(ablation.rows[1].state, State::Uncounted { .. }));
+    let after = &ablation.rows[2];
     assert_eq!(after.over_before, after.over_base);
     assert!(after.over_before.is_some());
     // What it changes is told over the step that the plan stands it on.
@@ -143,13 +143,16 @@ fn a_step_after_one_that_does_not_count_is_held_against_the_last_that_does() {
 
 #[test]
 fn the_cost_of_a_step_is_stated_from_the_level_and_from_the_knob() {
-    let ledger = only(&run());
-    let [buffered] = ledger.rows[1].costs.as_slice() else {
-        panic!("{:?}", ledger.rows[1].costs);
+    let ablation = only(&run());
+    let [buffered] = ablation.rows[1].costs.as_slice() else {
+        panic!("{:?}", ablation.rows[1].costs);
     };
     assert!(buffered.starts_with("durability buffered instead of sync: after killed processes"));
-    assert_eq!(ledger.rows[2].costs, ["map_size 2147483648: address space"]);
-    assert_eq!(ledger.rows[1].changes, ["durability sync to buffered"]);
+    assert_eq!(
+        ablation.rows[2].costs,
+        ["map_size 2147483648: address space"]
+    );
+    assert_eq!(ablation.rows[1].changes, ["durability sync to buffered"]);
 }
 
 #[test]
@@ -157,7 +160,7 @@ fn the_section_shows_gain_recovery_and_what_is_missing_in_every_format() {
     let report = run();
     let text = terminal(&report, 400);
     for said in [
-        "Ledger",
+        "Ablation",
         "This is not a ranking",
         "1. buffered logging",
         "no significant gain (",
@@ -216,25 +219,25 @@ fn a_step_that_was_not_measured_says_why() {
     let why = "it changes nothing, so it is not measured again";
     let line = format!("lmdb: step 'larger map': {why}");
     report.manifest.skipped.push(line);
-    let ledger = only(&report);
+    let ablation = only(&report);
     assert_eq!(
-        ledger.rows[2].state,
+        ablation.rows[2].state,
         State::NotTaken {
             why: SkippedStep::WithoutEffect
         }
     );
     assert!(terminal(&report, 300).contains("no change"));
     report.trials.retain(|trial| trial.spec.cell != 1);
-    let ledger = only(&report);
+    let ablation = only(&report);
     let unrun = State::Uncounted {
         why: UncountedStep::NotRun,
     };
-    assert_eq!(ledger.rows[1].state, unrun);
+    assert_eq!(ablation.rows[1].state, unrun);
 }
 
 #[test]
-fn a_run_without_steps_has_no_ledger() {
+fn a_run_without_steps_has_no_ablation() {
     let report = report(support::everything());
     assert!(ablations(&report).is_empty());
-    assert!(!terminal(&report, 300).contains("Ledger"));
+    assert!(!terminal(&report, 300).contains("Ablation"));
 }

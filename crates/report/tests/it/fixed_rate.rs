@@ -323,7 +323,7 @@ fn open_loops_are_compared_by_the_response_time_that_is_worst() {
     assert!((70.0..73.0).contains(&ratio.estimate), "{ratio:?}");
     assert_eq!(result.slower_by(0.03), Some(true));
     assert!(result.looks_slower_by(0.03, 1));
-    assert_eq!(result.cannot_tell(0.03), None);
+    assert_eq!(result.undetected_loss(0.03), None);
     let text = render(&compared, Format::Terminal, Style::default());
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
@@ -334,7 +334,7 @@ fn open_loops_are_compared_by_the_response_time_that_is_worst() {
     let result = &back[0].results[0];
     assert_eq!(result.slower_by(0.03), Some(false));
     assert!(!result.looks_slower_by(0.03, 1));
-    assert_eq!(result.cannot_tell(0.03), None);
+    assert_eq!(result.undetected_loss(0.03), None);
     let text = render(&back, Format::Terminal, Style::default());
     assert!(text.contains("B is faster by"), "{text}");
 }
@@ -357,9 +357,9 @@ fn a_gate_cannot_tell_wherever_the_interval_holds_a_larger_fall() {
     let smallest = result.comparison.smallest_ratio.unwrap() - 1.0;
     assert!(smallest < 0.03, "{smallest}");
     assert!(!result.looks_slower_by(0.03, 1));
-    let held = result.cannot_tell(0.03).unwrap();
+    let held = result.undetected_loss(0.03).unwrap();
     assert!((0.035..0.039).contains(&held), "{held}");
-    assert_eq!(result.cannot_tell(0.04), None);
+    assert_eq!(result.undetected_loss(0.04), None);
 }
 
 #[test]
@@ -379,7 +379,7 @@ fn a_gate_of_open_loops_sees_noise_and_a_rate_that_was_lost() {
     let unsure = beside((&wild, "lmdb"), (&wild, "lmdb"));
     let result = &unsure[0].results[0];
     assert_eq!(result.slower_by(0.03), Some(false));
-    assert!(result.cannot_tell(0.03).unwrap() > 0.5);
+    assert!(result.undetected_loss(0.03).unwrap() > 0.5);
     let late = report(with_commits(repeats(1, "lmdb", 105, 40_000), 700));
     let lost = beside((&calm, "lmdb"), (&late, "lmdb"));
     let broken = &lost[0].results[0].second_broken;

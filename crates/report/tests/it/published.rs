@@ -512,8 +512,8 @@ fn each_cell_of_a_tpcc_run_is_a_step_with_its_gain_and_its_cost() {
 }
 
 #[test]
-fn a_step_of_a_ledger_bears_its_name_and_gains_over_what_it_stands_on() {
-    let ledger = |kind: AblationKind| {
+fn a_step_of_an_ablation_bears_its_name_and_gains_over_what_it_stands_on() {
+    let ablation = |kind: AblationKind| {
         let rates = [100.0, 110.0, 121.0];
         let trials = (0..3).map(|index: u32| {
             let mut record = trial(index, "sqlite", &[("workload", "tpcc")], 60.0);
@@ -536,11 +536,11 @@ fn a_step_of_a_ledger_bears_its_name_and_gains_over_what_it_stands_on() {
     };
     let told = |text: &str, gain: &str| (text.to_owned(), gain.to_owned());
     assert_eq!(
-        ledger(AblationKind::Cumulative),
+        ablation(AblationKind::Cumulative),
         told("step 2 (workers 5 to 6)", "10.0")
     );
     assert_eq!(
-        ledger(AblationKind::OneAtATime),
+        ablation(AblationKind::OneAtATime),
         told("step 2 (workers 4 to 6)", "21.0")
     );
 }

@@ -1,4 +1,4 @@
-//! The steps of a ledger: each base cell again, with each step's changes.
+//! The steps of an ablation: each base cell again, with each step's changes.
 
 use super::{Error, Expansion};
 use crate::resolution::{check_fit, describe_error, missing_level};
@@ -53,7 +53,7 @@ impl Expansion<'_> {
             cells.push(base.clone());
             let mut before = base.clone();
             for (index, step) in self.plan.steps.iter().enumerate() {
-                let ground = match self.plan.ledger {
+                let ground = match self.plan.ablation {
                     AblationKind::Cumulative => &before,
                     AblationKind::OneAtATime => &base,
                 };
@@ -107,7 +107,7 @@ impl Expansion<'_> {
         TrialSpec {
             cell: u32::try_from(cell).unwrap_or(u32::MAX),
             step: Some(AblationStep {
-                ablation: self.plan.ledger,
+                ablation: self.plan.ablation,
                 base,
                 index,
                 name: name.to_owned(),
@@ -240,9 +240,9 @@ mod tests {
         }
     }
 
-    fn ledger(kind: AblationKind, engines: &[&str], steps: Vec<Step>) -> PlanFile {
+    fn ablation(kind: AblationKind, engines: &[&str], steps: Vec<Step>) -> PlanFile {
         let mut plan = plan(engines);
-        (plan.ledger, plan.steps) = (kind, steps);
+        (plan.ablation, plan.steps) = (kind, steps);
         plan
     }
 
@@ -258,7 +258,7 @@ mod tests {
     fn each_step_stands_on_the_one_before_it_or_on_the_base() {
         let steps = vec![to_process("unsafe"), with_map("wide", 2 * GIB)];
         let of = |kind| {
-            let matrix = expanded(&ledger(kind, &["shared"], steps.clone()));
+            let matrix = expanded(&ablation(kind, &["shared"], steps.clone()));
             matrix.trials.iter().map(told).collect::<Vec<_>>()
         };
         let row = |index, name: &str, durability, map: i64| {
@@ -276,7 +276,7 @@ mod tests {
 
     #[test]
     fn every_step_is_run_once_before_any_is_run_again() {
-        let mut plan = ledger(AblationKind::Cumulative, &["shared"], vec![to_process("u")]);
+        let mut plan = ablation(AblationKind::Cumulative, &["shared"], vec![to_process("u")]);
         plan.repeat = 2;
         let trials = expanded(&plan).trials;
         let order: Vec<_> = trials.iter().map(|spec| (spec.repeat, spec.cell)).collect();
@@ -286,7 +286,7 @@ mod tests {
     #[test]
     fn an_engine_for_which_a_step_changes_nothing_is_not_measured_again() {
         let steps = vec![with_map("wide", 2 * GIB)];
-        let matrix = expanded(&ledger(
+        let matrix = expanded(&ablation(
             AblationKind::Cumulative,
             &["shared", "single"],
             steps,
@@ -301,7 +301,7 @@ mod tests {
     #[test]
     fn a_level_that_an_engine_has_not_is_refused_or_left_out_as_the_plan_says() {
         let engines = ["shared", "single"];
-        let mut plan = ledger(AblationKind::Cumulative, &engines, vec![to_process("u")]);
+        let mut plan = ablation(AblationKind::Cumulative, &engines, vec![to_process("u")]);
         let said = "single: step 'u': single does not support durability 'process'; it supports \
             sync, async";
         assert_eq!(refused(&plan), format!("{said}{SKIP_HINT}"));
@@ -318,7 +318,7 @@ mod tests {
         let engines = ["shared", "single"];
         let mut weaker = to_process("weaker");
         weaker.durability.push(Durability::Async);
-        let matrix = expanded(&ledger(
+        let matrix = expanded(&ablation(
             AblationKind::Cumulative,
             &engines,
             vec![weaker.clone()],
@@ -327,7 +327,7 @@ mod tests {
         let sync = Durability::Sync;
         assert_eq!(levels, [sync, Durability::Process, sync, Durability::Async]);
         weaker.engines.push("single".to_owned());
-        let matrix = expanded(&ledger(AblationKind::Cumulative, &engines, vec![weaker]));
+        let matrix = expanded(&ablation(AblationKind::Cumulative, &engines, vec![weaker]));
         assert_eq!(matrix.trials.len(), 3);
         assert!(matrix.left_out[0].starts_with("shared: step 'weaker': it changes nothing"));
     }
@@ -335,7 +335,7 @@ mod tests {
     #[test]
     fn a_step_that_nobody_takes_is_left_out_where_that_is_asked_for_and_others_are_taken() {
         let steps = vec![with_map("same", GIB), with_map("wide", 2 * GIB)];
-        let mut plan = ledger(AblationKind::OneAtATime, &["shared"], steps);
+        let mut plan = ablation(AblationKind::OneAtATime, &["shared"], steps);
         assert!(refused(&plan).contains("step 'same'"));
         plan.unsupported = UnsupportedPolicy::LeaveOut;
         let matrix = expanded(&plan);
@@ -347,7 +347,7 @@ mod tests {
 
     #[test]
     fn a_step_that_nobody_takes_or_that_names_what_is_not_there_is_refused() {
-        let same = ledger(
+        let same = ablation(
             AblationKind::Cumulative,
             &["shared"],
             vec![with_map("s", GIB)],
@@ -359,7 +359,7 @@ mod tests {
         );
         let mut unknown = with_map("s", GIB);
         unknown.knobs = BTreeMap::from([("shred".to_owned(), Settings::new())]);
-        let message = refused(&ledger(
+        let message = refused(&ablation(
             AblationKind::Cumulative,
             &["shared"],
             vec![unknown],
@@ -369,7 +369,7 @@ mod tests {
             settings: Settings::from([("start".to_owned(), Value::Integer(500))]),
             ..step("s")
         };
-        let message = refused(&ledger(
+        let message = refused(&ablation(
             AblationKind::Cumulative,
             &["shared"],
             vec![reversed],

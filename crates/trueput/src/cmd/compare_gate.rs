@@ -122,7 +122,7 @@ impl Gate {
         let count = results(compared).count();
         let unsure = results(compared)
             .filter(|one| !one.1.looks_slower_by(part, count))
-            .filter_map(|one| Some((one, one.1.cannot_tell(part)?)))
+            .filter_map(|one| Some((one, one.1.undetected_loss(part)?)))
             .max_by(|one, other| one.1.total_cmp(&other.1));
         if let Some((widest, held)) = unsure {
             let (widest, held) = (named(widest), per_cent(held));

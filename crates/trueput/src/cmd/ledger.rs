@@ -53,7 +53,7 @@ pub struct Arguments {
     /// Apply each step to the base alone [default: to the previous step]
     #[arg(long)]
     one_at_a_time: bool,
-    /// Write each event as one line of JSON to standard output, the ledger last
+    /// Write each event as one line of JSON to standard output, the ablation last
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -66,7 +66,7 @@ pub struct Arguments {
     trust: Trust,
 }
 
-/// Runs the steps and prints the ledger.
+/// Runs the steps and prints the ablation.
 ///
 /// # Errors
 /// A usage error for whatever is wrong with the plan, a step or the folders, before anything runs.
@@ -93,7 +93,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
             output::json_lines(&document.to_string())?;
         }
         false => {
-            let document = report.render_ledger(arguments.screen.style(ChartsWhen::Auto));
+            let document = report.render_ablation(arguments.screen.style(ChartsWhen::Auto));
             output::document(&document, Format::Terminal)?;
             output::line(&format!("run folder: {}", folder.path().display()))?;
             output::line(&describe_page(&write_own_page(&report)?))?;
@@ -110,7 +110,7 @@ fn plan(arguments: &Arguments, registry: &Registry) -> Result<PlanFile, Failure>
     }
     arguments.choices.apply(&mut plan)?;
     if arguments.one_at_a_time {
-        plan.ledger = AblationKind::OneAtATime;
+        plan.ablation = AblationKind::OneAtATime;
         plan.origin.forget("ledger");
     }
     if !arguments.steps.is_empty() {

@@ -1,4 +1,4 @@
-//! Steps of a ledger, and crashes on purpose, end to end.
+//! Steps of an ablation, and crashes on purpose, end to end.
 
 use crate::support::{ALL_WELL, Bench, ended_well, refusal, stderr, stdout};
 use trueput_record::TrialRecord;
@@ -143,7 +143,7 @@ fn a_workload_that_cannot_tell_what_is_missing_refuses_a_crash_in_one_line() {
     assert!(threen1.contains("prefix of the commits"), "{threen1}");
 }
 
-const LEDGER: [&str; 12] = [
+const ABLATION: [&str; 12] = [
     "ledger",
     "micro",
     "--no-ceilings",
@@ -159,7 +159,7 @@ const LEDGER: [&str; 12] = [
 ];
 
 #[test]
-fn a_ledger_runs_every_step_on_every_engine_and_prints_what_each_gave_up() {
+fn an_ablation_runs_every_step_on_every_engine_and_prints_what_each_gave_up() {
     let bench = Bench::new();
     let steps = [
         "--step",
@@ -167,11 +167,11 @@ fn a_ledger_runs_every_step_on_every_engine_and_prints_what_each_gave_up() {
         "--step",
         "larger cache: cache_size=16MiB",
     ];
-    let output = bench.run(&[&LEDGER[..], &steps].concat());
+    let output = bench.run(&[&ABLATION[..], &steps].concat());
     assert_eq!(output.status.code(), Some(ALL_WELL), "{}", stderr(&output));
     let said = stdout(&output);
     for part in [
-        "Ledger",
+        "Ablation",
         "0. base",
         "1. no flush",
         "2. larger cache",
@@ -186,17 +186,17 @@ fn a_ledger_runs_every_step_on_every_engine_and_prints_what_each_gave_up() {
     let folder = bench.run_folder().path().to_string_lossy().into_owned();
     let again = stdout(&bench.run(&["report", &folder, "--full"]));
     assert!(
-        again.contains("Ledger") && again.contains("1. no flush"),
+        again.contains("Ablation") && again.contains("1. no flush"),
         "{again}"
     );
 }
 
 #[test]
-fn a_ledger_without_steps_or_with_a_wrong_one_is_refused() {
+fn an_ablation_without_steps_or_with_a_wrong_one_is_refused() {
     let bench = Bench::new();
-    let none = refusal(&bench.run(&LEDGER));
+    let none = refusal(&bench.run(&ABLATION));
     assert!(none.contains("has no steps"), "{none}");
-    let refused = |step: &str| refusal(&bench.run(&[&LEDGER[..], &["--step", step]].concat()));
+    let refused = |step: &str| refusal(&bench.run(&[&ABLATION[..], &["--step", step]].concat()));
     assert!(refused("x: cache_sice=1MiB").contains("did you mean 'cache_size'"));
     assert!(refused("x: durability=buffered").contains("does not support durability 'buffered'"));
     assert!(refused("x: durability=async").contains("no engine of the plan supports it"));

@@ -1,5 +1,5 @@
-//! Caches: what engines tell of theirs, with and without priming, in the record and in the ledger;
-//! and this program's own, of conformance.
+//! Caches: what engines tell of theirs, with and without priming, in the record and in the
+//! ablation; and this program's own, of conformance.
 
 use crate::support::{ALL_WELL, Bench, ended_well, stderr, stdout};
 use trueput_record::TrialRecord;

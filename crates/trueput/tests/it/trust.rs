@@ -97,8 +97,8 @@ fn what_a_plan_names_is_not_loaded_or_run_before_it_is_trusted() {
             "{line}"
         );
         let step = ["--step", "settings.finish=30"];
-        let ledger = [&["ledger", "plan.toml"][..], &step].concat();
-        assert!(refusal(&trap.bench.run(&ledger)).contains("--trust-plan"));
+        let ablation = [&["ledger", "plan.toml"][..], &step].concat();
+        assert!(refusal(&trap.bench.run(&ablation)).contains("--trust-plan"));
         assert!(!trap.has_sprung(), "{contender} was run");
         // The controls: trusted, it is; and what the user types is his own word.
         if engine != "gtm" {

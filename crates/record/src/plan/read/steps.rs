@@ -1,4 +1,4 @@
-//! Reads the steps of a ledger.
+//! Reads the steps of an ablation.
 
 use super::{Item, Reader};
 use crate::Error;
@@ -34,7 +34,7 @@ impl Reader<'_> {
     }
 
     /// A plan that says what its steps stand on has some.
-    pub(super) fn check_ledger(&self, plan: &PlanFile, table: &DeTable<'_>) -> Result<(), Error> {
+    pub(super) fn check_ablation(&self, plan: &PlanFile, table: &DeTable<'_>) -> Result<(), Error> {
         match table.get("ledger") {
             Some(item) if plan.steps.is_empty() => Err(self.wrong(
                 item.span(),
@@ -174,7 +174,7 @@ block_cache = "64MiB"
 "#,
         )
         .unwrap();
-        assert_eq!(plan.ledger, AblationKind::OneAtATime);
+        assert_eq!(plan.ablation, AblationKind::OneAtATime);
         let [buffered, cache] = plan.steps.as_slice() else {
             panic!("{:?}", plan.steps);
         };
@@ -193,7 +193,7 @@ block_cache = "64MiB"
     #[test]
     fn steps_are_cumulative_where_the_plan_does_not_say() {
         let plan = read("workload = \"t\"\n[[step]]\nname = \"a\"\nstart = \"cold\"\n").unwrap();
-        assert_eq!(plan.ledger, AblationKind::Cumulative);
+        assert_eq!(plan.ablation, AblationKind::Cumulative);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A step of a ledger as the command line gives it.
+//! A step of an ablation as the command line gives it.
 
 use trueput_record::Value;
 use trueput_record::ablation::BASE;

@@ -261,16 +261,12 @@ fn each<T>(texts: &[String], read: impl Fn(&str) -> Result<T, String>) -> Result
 
 /// Brings what a key of the plan has to a scale.
 fn rescale(key: &str, scale: f64, plan: &mut PlanFile) {
-    let conditions = &mut plan.conditions;
     let values = match key.split('.').collect::<Vec<_>>()[..] {
-        ["duration"] => {
-            let shorter = |time_s: f64| (time_s * scale).max(1.0);
-            conditions.duration_s = conditions.duration_s.map(shorter);
-            return;
-        }
-        ["warm_up"] => {
-            conditions.warm_up_s *= scale;
-            return;
+        [name] => {
+            if let Some(condition) = Condition::named(name) {
+                condition.scale(&mut plan.conditions, scale);
+            }
+            None
         }
         ["settings", name] => plan.settings.get_mut(name),
         ["knobs", engine, name] => plan.knobs.get_mut(engine).and_then(|of| of.get_mut(name)),

@@ -28,6 +28,8 @@ pub struct Condition {
     change: Option<fn(&ConditionLists, &Conditions, &mut Conditions)>,
     /// Its value at a trial, for people; `None` if it only shapes others.
     value: Option<fn(&Conditions) -> String>,
+    /// Multiplies its value; `None` if it is no amount of work.
+    scale: Option<fn(&mut ConditionLists, f64)>,
 }
 
 /// How many values a condition takes.
@@ -64,6 +66,13 @@ impl Condition {
     /// One sentence that says what was given and what would be right.
     pub fn set(&self, lists: &mut ConditionLists, texts: &[&str]) -> Result<(), String> {
         (self.set)(lists, texts)
+    }
+
+    /// Multiplies its value if it is an amount of work.
+    pub fn scale(&self, lists: &mut ConditionLists, factor: f64) {
+        if let Some(scale) = self.scale {
+            scale(lists, factor);
+        }
     }
 
     /// Whether a step of an ablation can change it.
@@ -229,19 +238,26 @@ macro_rules! condition {
     (@value $field:ident $write:expr) => {
         Some(|conditions| $write(&conditions.$field))
     };
+    (@scale $list:ident) => {
+        None
+    };
+    (@scale $list:ident $scale:expr) => {
+        Some(|lists, factor| $scale(&mut lists.$list, factor))
+    };
 }
 
 /// Declares the conditions, a row each:
 ///
-/// `NAME [or FORMER_NAME] VALUE_NAME FORM: LIST = READ, trial FIELD = MAKE, as WRITE`: the plan's
-/// values are read into the list; a value of it makes the field of a trial, which is written for
-/// people.
+/// `NAME [or FORMER_NAME] VALUE_NAME FORM: LIST = READ, trial FIELD = MAKE, as WRITE, scaled
+/// SCALE`: the plan's values are read into the list; a value of it makes the field of a trial, which is
+/// written for people. An amount of work can be scaled.
 macro_rules! conditions {
     ($(
         $(#[doc = $help:literal])+
         $name:literal $(or $former:literal)? $value_name:literal $form:ident $(($split:expr))?:
         $list:ident = $read:expr
-        $(, trial $field:ident = $into:expr, as $write:expr)?;
+        $(, trial $field:ident = $into:expr, as $write:expr)?
+        $(, scaled $scale:expr)?;
     )+) => {
         /// Every run condition, in the order of help and reports.
         pub static CONDITIONS: &[Condition] = &[$(Condition {
@@ -261,6 +277,7 @@ macro_rules! conditions {
             },
             change: condition!(@change $form $list $($field)?),
             value: condition!(@value $($field $write)?),
+            scale: condition!(@scale $list $($scale)?),
         }),+];
     };
 }
@@ -268,11 +285,13 @@ macro_rules! conditions {
 conditions! {
     /// Time that workers run before the measurement: seconds, or with a unit [default: 0]
     "warm_up" "TIME" One: warm_up_s = parse_seconds,
-        trial warm_up_s = ConditionLists::as_given, as seconds;
+        trial warm_up_s = ConditionLists::as_given, as seconds,
+        scaled |time_s: &mut f64, factor| *time_s *= factor;
     /// Length of the measured part: seconds, or with a unit, as in 500ms or 2m [default: until the
     /// operations are done; 10 s with a rate and no number of operations; 0: until they are done]
     "duration" "TIME" One: duration_s = parse_duration,
-        trial duration_s = ConditionLists::as_given, as seconds_or_none;
+        trial duration_s = ConditionLists::as_given, as seconds_or_none,
+        scaled scale_duration;
     /// Requests per second over all workers (open loop, measures response times); 0 for a closed
     /// loop [default: 0]
     "rate" "N" List(list::split): rate_per_s = parse_rate,
@@ -321,6 +340,11 @@ conditions! {
 /// Reads a duration; 0 stands for none.
 fn parse_duration(text: &str) -> Result<Option<f64>, String> {
     parse_seconds(text).map(|seconds| Some(seconds).filter(|&seconds| seconds > 0.0))
+}
+
+/// Scales a duration, to 1 s at least.
+fn scale_duration(duration_s: &mut Option<f64>, factor: f64) {
+    *duration_s = duration_s.map(|time_s| (time_s * factor).max(1.0));
 }
 
 fn parse_flag(text: &str) -> Result<bool, String> {

@@ -27,7 +27,7 @@
 //! measured again.
 //!
 //! ```toml
-//! ledger = "cumulative"                   # or "one-at-a-time"
+//! ablation = "cumulative"                 # or "one-at-a-time"
 //!
 //! [[step]]
 //! name = "buffered logging"

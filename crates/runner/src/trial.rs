@@ -278,9 +278,9 @@ fn run_with_server(
     setup.verify(context, spec, server, result, trial)
 }
 
-/// The ceilings of a trial, measured by a process that is placed and limited as its workers, or
-/// taken from an earlier trial in the same circumstances. Where they cannot be measured the trial
-/// goes on without.
+/// The hardware limits of a trial, measured by a process that is placed and limited as its workers,
+/// or taken from an earlier trial in the same circumstances. Where they cannot be measured the
+/// trial goes on without.
 fn hardware_limits(
     context: &mut RunContext<'_>,
     spec: &TrialSpec,
@@ -298,7 +298,7 @@ fn hardware_limits(
         committers: resolved.job.sessions(spec.workers),
         commit_bytes: resolved.job.commit_bytes(),
     };
-    let key = ceilings_key(spec, &task);
+    let key = hardware_limits_key(spec, &task);
     if let Some(known) = context.hardware_limits.get(&key) {
         return Ok(Some(known.clone()));
     }
@@ -330,7 +330,7 @@ fn is_local(engine: &str, build: Option<&Path>) -> bool {
 
 /// Returns all that the hardware limits depend on: the task without its folder, which differs
 /// between trials, and the conditions of the workers.
-fn ceilings_key(spec: &TrialSpec, task: &WorkerTask) -> String {
+fn hardware_limits_key(spec: &TrialSpec, task: &WorkerTask) -> String {
     let WorkerTask::HardwareLimits {
         stores,
         committers,

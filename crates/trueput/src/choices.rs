@@ -29,8 +29,8 @@ pub struct RunDirectories {
     #[command(flatten)]
     pub disk: Disk,
     /// Do not measure the hardware limits (saves about 2 s per run)
-    #[arg(long)]
-    pub no_ceilings: bool,
+    #[arg(long, alias = "no-ceilings")]
+    pub no_hardware_limits: bool,
     /// Run the conformance suite again where the same program has passed it with the same library,
     /// level and knobs before
     #[arg(long)]

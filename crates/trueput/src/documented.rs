@@ -79,7 +79,9 @@ fn mistake(words: &[String], registry: &Registry) -> Option<String> {
         words.get(at + 1)
     };
     let plan = match words.get(1..).unwrap_or_default() {
-        [command, plan, ..] if ["run", "ledger"].contains(&command.as_str()) => Some(plan),
+        [command, plan, ..] if ["run", "ledger", "ablation"].contains(&command.as_str()) => {
+            Some(plan)
+        }
         [plan, action, named, ..] if plan == "plan" && action != "list" => Some(named),
         _ => None,
     };

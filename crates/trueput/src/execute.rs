@@ -33,7 +33,7 @@ pub fn options(places: &RunDirectories) -> Result<Options, Failure> {
         keep_unfinished: false,
         resume_databases: false,
         disk_factor: places.disk.factor,
-        hardware_limits: !places.no_ceilings,
+        hardware_limits: !places.no_hardware_limits,
         conformance_cache: ConformanceCache::of_user(!places.check_again),
         until: None,
         include_assertions: false,

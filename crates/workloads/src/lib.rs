@@ -255,7 +255,7 @@ pub trait Job: Send + Sync {
     }
 
     /// Bytes of keys and values that one commit writes, about: the size of the record for which a
-    /// flush is measured as the ceiling.
+    /// flush is measured as the hardware limit.
     fn commit_bytes(&self) -> u64 {
         128
     }

@@ -85,8 +85,8 @@ pub struct Evidence {
     pub steal_share: f64,
     /// Time that the workers waited for a processor over all their time; `None` in older records.
     pub run_delay_share: Option<f64>,
-    /// Whether the fields below are of the log's device: where the log has one of its own, they are of
-    /// the busier device.
+    /// Whether the fields below are of the log's device: where the log has one of its own, they are
+    /// of the busier device.
     pub is_log_device: bool,
     /// The part of the time in which the device had something to do; `None` if none is seen.
     pub device_busy_share: Option<f64>,

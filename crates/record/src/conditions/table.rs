@@ -249,8 +249,8 @@ macro_rules! condition {
 /// Declares the conditions, a row each:
 ///
 /// `NAME [or FORMER_NAME] VALUE_NAME FORM: LIST = READ, trial FIELD = MAKE, as WRITE, scaled
-/// SCALE`: the plan's values are read into the list; a value of it makes the field of a trial, which is
-/// written for people. An amount of work can be scaled.
+/// SCALE`: the plan's values are read into the list; a value of it makes the field of a trial,
+/// which is written for people. An amount of work can be scaled.
 macro_rules! conditions {
     ($(
         $(#[doc = $help:literal])+

@@ -30,7 +30,17 @@ const FIRST_KEYS: [&str; 11] = [
     "verify",
     "seed",
 ];
-const LAST_KEYS: [&str; 6] = ["unsupported", "settings", "knobs", "when", "ledger", "step"];
+const LAST_KEYS: [&str; 6] = [
+    "unsupported",
+    "settings",
+    "knobs",
+    "when",
+    "ablation",
+    "step",
+];
+
+/// The name that the key `ablation` had, which plans may still use.
+const FORMER_ABLATION_KEY: &str = "ledger";
 
 const WHEN_KEYS: [&str; 4] = ["durability", "engines", "settings", "note"];
 
@@ -49,6 +59,15 @@ pub(super) fn plan(path: &Path, text: &str) -> Result<PlanFile, Error> {
     reader.plan(document.get_ref())
 }
 
+/// The name of a key that is perhaps given by its former name.
+fn current_name(key: &str) -> &str {
+    match Condition::named(key) {
+        Some(condition) => condition.name,
+        None if key == FORMER_ABLATION_KEY => "ablation",
+        None => key,
+    }
+}
+
 struct Reader<'a> {
     path: &'a Path,
     text: &'a str,
@@ -58,7 +77,7 @@ impl Reader<'_> {
     fn plan(&self, table: &DeTable<'_>) -> Result<PlanFile, Error> {
         let conditions = CONDITIONS.iter().map(|condition| condition.name);
         let keys = FIRST_KEYS.into_iter().chain(conditions).chain(LAST_KEYS);
-        let former = |key: &str| Condition::named(key).is_some();
+        let former = |key: &str| current_name(key) != key;
         self.check_keys(table, &keys.collect::<Vec<_>>(), former)?;
         let Some(workload) = table.get("workload") else {
             return Err(self.wrong(
@@ -72,12 +91,11 @@ impl Reader<'_> {
             plan.name = stem.to_string_lossy().into_owned();
         }
         for (key, item) in table {
-            let name = Condition::named(key.get_ref()).map(|condition| condition.name);
-            let name = name.unwrap_or(key.get_ref());
+            let line = self.line(key.span().start);
             plan.origin
                 .lines
-                .insert(name.to_owned(), self.line(key.span().start));
-            self.key(&mut plan, key.get_ref(), item)?;
+                .insert(current_name(key.get_ref()).to_owned(), line);
+            self.key(&mut plan, current_name(key.get_ref()), item)?;
         }
         self.check_ablation(&plan, table)?;
         check_name(&plan.name)
@@ -122,7 +140,7 @@ impl Reader<'_> {
             }
             "knobs" => plan.knobs = self.knobs(item, &mut plan.origin)?,
             "when" => plan.when = self.exceptions(item, &mut plan.origin)?,
-            "ledger" => {
+            "ablation" => {
                 plan.ablation = self.one_of(item, key, AblationKind::ALL, AblationKind::name)?;
             }
             "step" => plan.steps = self.steps(item, &mut plan.origin)?,
@@ -540,7 +558,7 @@ note = "shorter"
         ("when = [{settings = {}}]", "lacks 'note'"),
         ("when = [{note = \"a\"}]", "lacks 'settings'"),
         ("crash_and_recover = \"yes\"", "expected true or false"),
-        ("ledger = \"cumulativ\"", "did you mean 'cumulative'"),
+        ("ablation = \"cumulativ\"", "did you mean 'cumulative'"),
         ("ledger = \"one-at-a-time\"", "has no [[step]]"),
         ("step = 3", "[[step]]"),
         ("step = [{durability = \"sync\"}]", "[[step]] lacks 'name'"),

@@ -16,18 +16,16 @@ impl Section for HardwareLimitShares {
     fn parts(&self, findings: &Findings<'_>) -> Vec<Part> {
         let blocks = blocks(&findings.first_of_each_cell(), &findings.names);
         let title = "Compared with raw storage and memory";
-        Part::with_text(title, CEILINGS, blocks)
-            .into_iter()
-            .collect()
+        Part::with_text(title, TEXT, blocks).into_iter().collect()
     }
 }
 
-const CEILINGS: &str = "Hardware limits, measured in this run without an engine, on the same file \
+const TEXT: &str = "Hardware limits, measured in this run without an engine, on the same file \
     system, with as many threads as the trial has workers. Commits are compared with durable \
     appends (a flush for each, or a flush for all that wait), reads with dependent reads of \
     memory.";
 
-/// A table of these trials, and a sentence for each rate that exceeds its ceiling.
+/// A table of these trials, and a sentence for each rate that exceeds its limit.
 pub(crate) fn blocks(measured: &[(&TrialRecord, &Measurement)], names: &TrialNames) -> Vec<Block> {
     let (mut rows, mut exceeded) = (Vec::new(), Vec::new());
     for (trial, measurement) in measured {

@@ -433,7 +433,7 @@ fn the_log_flush_example_stands_beside_flushes_in_place_alone() {
 }
 
 /// What this machine flushes without an engine: each flush alone.
-fn with_ceiling(mut record: TrialRecord, separate_per_s: f64) -> TrialRecord {
+fn with_limit(mut record: TrialRecord, separate_per_s: f64) -> TrialRecord {
     let flush = FlushLimit {
         separate_per_s,
         ..FlushLimit::default()
@@ -447,7 +447,7 @@ fn with_ceiling(mut record: TrialRecord, separate_per_s: f64) -> TrialRecord {
 
 #[test]
 fn flushes_are_set_over_what_the_device_could_do_on_each_side() {
-    let measured = with_ceiling(flushes("place"), 2_500.0);
+    let measured = with_limit(flushes("place"), 2_500.0);
     let comparison = beside("berkeleydb-log-flush", vec![measured.clone()]).unwrap();
     let table = ratios(
         &comparison,
@@ -468,7 +468,7 @@ fn flushes_are_set_over_what_the_device_could_do_on_each_side() {
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    // The control: without a ceiling there is no ratio, and none is advised.
+    // The control: without a hardware limit there is no ratio, and none is advised.
     let text = terminal(&report(vec![flushes("place")]), 160);
     assert!(
         text.contains("do not compare their figures with ours"),

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn every_ceiling_is_measured_and_nothing_is_left_behind() {
+    fn every_limit_is_measured_and_nothing_is_left_behind() {
         let folder = tempfile::tempdir().unwrap();
         let hardware_limits = measure(&site(folder.path())).unwrap();
         let flush = hardware_limits.flush.unwrap();

@@ -111,7 +111,7 @@ fn plan(arguments: &Arguments, registry: &Registry) -> Result<PlanFile, Failure>
     arguments.choices.apply(&mut plan)?;
     if arguments.one_at_a_time {
         plan.ablation = AblationKind::OneAtATime;
-        plan.origin.forget("ledger");
+        plan.origin.forget("ablation");
     }
     if !arguments.steps.is_empty() {
         for index in 0..plan.steps.len() {

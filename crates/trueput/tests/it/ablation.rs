@@ -146,7 +146,7 @@ fn a_workload_that_cannot_tell_what_is_missing_refuses_a_crash_in_one_line() {
 const ABLATION: [&str; 12] = [
     "ledger",
     "micro",
-    "--no-ceilings",
+    "--no-hardware-limits",
     "--engine",
     "lmdb,sqlite",
     "--durability",

@@ -27,7 +27,7 @@ fn without_and_with_priming(engine: &str, more: &[&str]) -> (Bench, Vec<TrialRec
 fn with_step(engine: &str, more: &[&str]) -> (Bench, Vec<TrialRecord>, String) {
     let bench = Bench::new();
     let work = ["ledger", "tpcc", "--engine", engine, "--workers", "1"];
-    let once = ["--repeat", "1", "--no-ceilings", "--start", "cold"];
+    let once = ["--repeat", "1", "--no-hardware-limits", "--start", "cold"];
     let count = ["--set", "transactions=100"];
     let arguments = [&work[..], &count, &once, more].concat();
     let output = bench.run(&arguments);

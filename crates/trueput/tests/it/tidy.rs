@@ -54,7 +54,7 @@ const WORDS: [(&str, &str); 16] = [
 const ENDINGS: [&str; 8] = ["ed", "ing", "ly", "ful", "less", "able", "ible", "ous"];
 
 /// Nouns that end so.
-const NOUNS: &str = "Accounting Anomaly Assembly Binding Building Ceiling Drawing Embed Encoding \
+const NOUNS: &str = "Accounting Anomaly Assembly Binding Building Drawing Embed Encoding \
     Family Feed Heading Listing Logging Mapping Ordering Padding Paging Ranking Rating Reading \
     Reply Ring Sampling Scaling Scheduling Seed Setting Slicing Speed String Table Timing \
     Variable Warning";

@@ -142,7 +142,7 @@ fn a_knob_that_the_engine_cannot_have_is_bad_input_and_no_fault_of_its_conforman
     let program = assert_cmd::cargo::cargo_bin!("trueput").display();
     let run = format!(
         "ulimit -v 268435456; exec {program} run threen1 --engine lmdb --durability process \
-         --set finish=10 --no-ceilings --knob lmdb.map_size=64TiB --knob lmdb.max_readers=64"
+         --set finish=10 --no-hardware-limits --knob lmdb.map_size=64TiB --knob lmdb.max_readers=64"
     );
     let output = Command::new("sh")
         .args(["-c", &run])

@@ -155,7 +155,7 @@ fn what_a_plan_names_is_asked_for_on_a_terminal() {
         let program = trap.bench.plain_command(&[]);
         let program = program.get_program().to_str().unwrap().to_owned();
         let mut script = std::process::Command::new("script");
-        let line = format!("{program} run --no-ceilings plan.toml");
+        let line = format!("{program} run --no-hardware-limits plan.toml");
         script.args(["-qec", &line, "/dev/null"]);
         script.current_dir(trap.bench.path());
         script.stdin(std::process::Stdio::piped());

@@ -1,6 +1,6 @@
 //! Reads the steps of an ablation.
 
-use super::{Item, Reader};
+use super::{Item, Reader, current_name};
 use crate::Error;
 use crate::ablation::BASE;
 use crate::plan::{CONDITIONS, ConditionLists, Origin, PlanFile, Step};
@@ -35,8 +35,11 @@ impl Reader<'_> {
 
     /// A plan that says what its steps stand on has some.
     pub(super) fn check_ablation(&self, plan: &PlanFile, table: &DeTable<'_>) -> Result<(), Error> {
-        match table.get("ledger") {
-            Some(item) if plan.steps.is_empty() => Err(self.wrong(
+        let mut given = table
+            .iter()
+            .filter(|(key, _)| current_name(key.get_ref()) == "ablation");
+        match given.next() {
+            Some((_, item)) if plan.steps.is_empty() => Err(self.wrong(
                 item.span(),
                 "the plan sets how steps build on each other but has no [[step]]; add one",
             )),
@@ -155,10 +158,9 @@ mod tests {
 
     #[test]
     fn steps_read_as_written_and_in_their_order() {
-        let plan = read(
-            r#"
+        let text = r#"
 workload = "micro"
-ledger = "one-at-a-time"
+ablation = "one-at-a-time"
 [[step]]
 name = "buffered logging"
 engines = ["rocksdb", "sqlite"]
@@ -171,9 +173,10 @@ settings = { batch = 10 }
 "lmdb.map_size" = "2GiB"
 [step.knobs.rocksdb]
 block_cache = "64MiB"
-"#,
-        )
-        .unwrap();
+"#;
+        let plan = read(text).unwrap();
+        let former = read(&text.replace("ablation =", "ledger =")).unwrap();
+        assert_eq!(former.ablation, plan.ablation);
         assert_eq!(plan.ablation, AblationKind::OneAtATime);
         let [buffered, cache] = plan.steps.as_slice() else {
             panic!("{:?}", plan.steps);

@@ -53,7 +53,7 @@ impl Bench {
         let mut command = self.plain_command(arguments);
         // They take two seconds a run, and only their own tests look at them.
         if let Some(&("run" | "threen1")) = arguments.first() {
-            command.arg("--no-ceilings");
+            command.arg("--no-hardware-limits");
         }
         command
     }

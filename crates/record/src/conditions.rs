@@ -4,10 +4,9 @@
 mod lists;
 mod table;
 
-pub use lists::{ConditionLists, LEAST_MEMORY_BYTES, check_rate};
-pub use table::{CONDITIONS, Condition, Form};
+pub use lists::{LEAST_MEMORY_BYTES, check_rate};
+pub use table::{CONDITIONS, Condition, ConditionLists, Conditions, Form};
 
-use crate::filesystem::FileSystem;
 use crate::suggest::did_you_mean;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -18,49 +17,6 @@ pub const LEAST_TIME_SLICE_S: f64 = 1e-3;
 
 /// The longest turn, seconds.
 pub const MOST_TIME_SLICE_S: f64 = 60.0;
-
-/// The run conditions of a trial. The default is a closed loop, warm, unplaced, with all memory.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Conditions {
-    /// How long the workers run before what they do counts, seconds.
-    pub warm_up_s: f64,
-    /// How long the measured part lasts, seconds; `None`: until the workload's own count is done.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub duration_s: Option<f64>,
-    /// The pace of an open loop; `None`: a closed loop, in which each worker goes on at once.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rate: Option<Rate>,
-    /// How the database stands when the workers begin.
-    pub start: Start,
-    /// The processors that workers may use, as `0-3,8`; `None`: all.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cpus: Option<String>,
-    /// Where the workers' memory is; `None`: as the kernel likes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub numa: Option<NumaPolicy>,
-    /// The memory allocator of the workers.
-    pub allocator: Allocator,
-    /// The most memory that the workers may have together, page cache included, bytes; `None`: no
-    /// limit. With one the start is cold: pages that the load left are charged to others.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub memory_bytes: Option<u64>,
-    /// The file system that the database is on; `None`: the work folder's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub file_system: Option<FileSystem>,
-    /// The file system that the engine's log is on, for engines that can place it apart; `None`:
-    /// with the database.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub log_file_system: Option<FileSystem>,
-    /// Whether the workers, and the engine's server, are killed once they have handed over what
-    /// they measured, and the database is opened again, timed, and verified.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub crash_and_recover: bool,
-    /// How long the workers run at once before those of the other contenders of the repeat take
-    /// over, until each has done its share, seconds; `None`: one trial runs after the other.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub time_slice_s: Option<f64>,
-}
 
 /// The pace of an open loop.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

@@ -1,48 +1,11 @@
 //! The conditions of a plan. A condition with several values is a dimension.
 
-use super::{Allocator, Arrival, NumaPolicy, Start, parse_list};
+use super::{ConditionLists, NumaPolicy, parse_list};
 use crate::filesystem::FileSystem;
 use crate::value::{count_hint, parse_bytes};
 
 /// The least memory that a trial may be limited to, bytes: below it no engine can open.
 pub const LEAST_MEMORY_BYTES: u64 = 16 << 20;
-
-/// The values that each condition is to take; an empty list stands for the default alone.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct ConditionLists {
-    /// As [`super::Conditions::warm_up_s`]; the same for all trials.
-    pub warm_up_s: f64,
-    /// As [`super::Conditions::duration_s`]; the same for all trials.
-    pub duration_s: Option<f64>,
-    /// Operations per second of an open loop; 0 stands for a closed loop.
-    pub rate_per_s: Vec<f64>,
-    /// When the operations of an open loop become due; the same for all trials.
-    pub arrival: Arrival,
-    /// As [`super::Conditions::start`].
-    pub start: Vec<Start>,
-    /// As [`super::Conditions::cpus`]; `None` stands for all.
-    pub cpus: Vec<Option<String>>,
-    /// As [`super::Conditions::numa`]; `None` stands for none.
-    pub numa: Vec<Option<NumaPolicy>>,
-    /// As [`super::Conditions::allocator`].
-    pub allocator: Vec<Allocator>,
-    /// As [`super::Conditions::memory_bytes`]; `None` stands for no limit.
-    pub memory_bytes: Vec<Option<u64>>,
-    /// Sizes of every engine's own cache, bytes. No condition of a trial: it becomes the value of
-    /// each engine's knob for it.
-    pub cache_bytes: Vec<u64>,
-    /// As [`super::Conditions::file_system`].
-    pub file_system: Vec<FileSystem>,
-    /// As [`super::Conditions::log_file_system`].
-    pub log_file_system: Vec<FileSystem>,
-    /// The size of every image that is made and whose file system names none, bytes; `None`: as
-    /// large as the trial needs.
-    pub image_bytes: Option<u64>,
-    /// As [`super::Conditions::crash_and_recover`]; the same for all trials.
-    pub crash_and_recover: bool,
-    /// As [`super::Conditions::time_slice_s`]; the same for all trials.
-    pub time_slice_s: Option<f64>,
-}
 
 impl ConditionLists {
     /// The size for images, where one is given and no file system takes it.
@@ -117,7 +80,7 @@ pub fn parse_memory(text: &str) -> Result<Option<u64>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Conditions;
+    use crate::conditions::{Allocator, Conditions};
 
     #[test]
     fn a_plan_without_conditions_has_the_default_alone() {

@@ -1,12 +1,13 @@
-//! The run conditions, each declared once: the key of a plan, the option of the command line and
-//! its help, what a step may change, the selector of a comparison and the name in reports are one
-//! row.
+//! The run conditions, each declared once: its values in a plan, its value in a trial, the key of a
+//! plan, the option of the command line and its help, what a step may change, the selector of a
+//! comparison and the name in reports are one row.
 
 use super::lists::{parse_cpus, parse_memory, parse_numa, parse_rate};
-use super::{Arrival, ConditionLists, Conditions, Rate, parse_seconds, parse_time_slice};
+use super::{Allocator, Arrival, NumaPolicy, Rate, Start, parse_seconds, parse_time_slice};
 use crate::filesystem::{self, FileSystem, parse_image};
 use crate::list;
 use crate::value::{format_bytes, parse_bytes};
+use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display};
 
 /// The description of one run condition.
@@ -192,6 +193,15 @@ fn read_last<T>(texts: &[&str], read: impl Fn(&str) -> Result<T, String>) -> Res
 
 /// The parts of a row that depend on whether the condition takes one value or a list.
 macro_rules! condition {
+    (@type One $each:ty) => {
+        $each
+    };
+    (@type Flag $each:ty) => {
+        $each
+    };
+    (@type $form:ident $each:ty) => {
+        Vec<$each>
+    };
     (@former) => {
         None
     };
@@ -248,17 +258,37 @@ macro_rules! condition {
 
 /// Declares the conditions, a row each:
 ///
-/// `NAME [or FORMER_NAME] VALUE_NAME FORM: LIST = READ, trial FIELD = MAKE, as WRITE, scaled
-/// SCALE`: the plan's values are read into the list; a value of it makes the field of a trial,
-/// which is written for people. An amount of work can be scaled.
+/// `NAME [or FORMER_NAME] VALUE_NAME FORM: LIST: TYPE = READ, trial FIELD: TYPE = MAKE, as WRITE,
+/// scaled SCALE`: the plan's values are read into the list; a value of it makes the field of a
+/// trial, which is written for people. An amount of work can be scaled.
 macro_rules! conditions {
     ($(
         $(#[doc = $help:literal])+
         $name:literal $(or $former:literal)? $value_name:literal $form:ident $(($split:expr))?:
-        $list:ident = $read:expr
-        $(, trial $field:ident = $into:expr, as $write:expr)?
+        $list:ident: $each:ty = $read:expr
+        $(, $(#[$attribute:meta])* trial $field:ident: $one:ty = $into:expr, as $write:expr)?
         $(, scaled $scale:expr)?;
     )+) => {
+        /// The run conditions of a trial. The default is a closed loop, warm, unplaced, with all
+        /// memory.
+        #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+        #[serde(default)]
+        pub struct Conditions {
+            $($(
+                $(#[$attribute])*
+                pub $field: $one,
+            )?)+
+        }
+
+        /// The values of each run condition in a plan; an empty list stands for the default alone.
+        #[derive(Debug, Clone, Default, PartialEq)]
+        pub struct ConditionLists {
+            $(
+                #[doc = concat!("Values of `", $name, "`.")]
+                pub $list: condition!(@type $form $each),
+            )+
+        }
+
         /// Every run condition, in the order of help and reports.
         pub static CONDITIONS: &[Condition] = &[$(Condition {
             name: $name,
@@ -284,57 +314,83 @@ macro_rules! conditions {
 
 conditions! {
     /// Time that workers run before the measurement: seconds, or with a unit [default: 0]
-    "warm_up" "TIME" One: warm_up_s = parse_seconds,
-        trial warm_up_s = ConditionLists::as_given, as seconds,
+    "warm_up" "TIME" One: warm_up_s: f64 = parse_seconds,
+        /// How long the workers run before what they do counts, seconds.
+        trial warm_up_s: f64 = ConditionLists::as_given, as seconds,
         scaled |time_s: &mut f64, factor| *time_s *= factor;
     /// Length of the measured part: seconds, or with a unit, as in 500ms or 2m [default: until the
     /// operations are done; 10 s with a rate and no number of operations; 0: until they are done]
-    "duration" "TIME" One: duration_s = parse_duration,
-        trial duration_s = ConditionLists::as_given, as seconds_or_none,
+    "duration" "TIME" One: duration_s: Option<f64> = parse_duration,
+        /// How long the measured part lasts, seconds; `None`: until the workload's own count is
+        /// done.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        trial duration_s: Option<f64> = ConditionLists::as_given, as seconds_or_none,
         scaled scale_duration;
     /// Requests per second over all workers (open loop, measures response times); 0 for a closed
     /// loop [default: 0]
-    "rate" "N" List(list::split): rate_per_s = parse_rate,
-        trial rate = ConditionLists::rate, as rate_text;
+    "rate" "N" List(list::split): rate_per_s: f64 = parse_rate,
+        /// The pace of an open loop; `None`: a closed loop, in which each worker goes on at once.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        trial rate: Option<Rate> = ConditionLists::rate, as rate_text;
     /// Arrival of the requests of an open loop: constant, poisson [default: constant]
-    "arrival" "HOW" One: arrival = str::parse::<Arrival>;
+    "arrival" "HOW" One: arrival: Arrival = str::parse::<Arrival>;
     /// State of the page cache when workers start: warm, cold (dropped) [default: warm]
-    "start" "HOW" List(list::split): start = str::parse,
-        trial start = ConditionLists::as_given, as ToString::to_string;
+    "start" "HOW" List(list::split): start: Start = str::parse,
+        /// How the database stands when the workers begin.
+        trial start: Start = ConditionLists::as_given, as ToString::to_string;
     /// CPUs that the workers may use, as in 0-3,8 [default: all]
-    "cpus" "LIST" Dimension: cpus = parse_cpus,
-        trial cpus = ConditionLists::as_given, as cpus_text;
+    "cpus" "LIST" Dimension: cpus: Option<String> = parse_cpus,
+        /// The processors that workers may use, as `0-3,8`; `None`: all.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        trial cpus: Option<String> = ConditionLists::as_given, as cpus_text;
     /// NUMA memory policy: local, interleave[:NODES], bind:NODES, preferred:NODE
-    "numa" "POLICY" Dimension: numa = parse_numa,
-        trial numa = ConditionLists::as_given, as or_none;
+    "numa" "POLICY" Dimension: numa: Option<NumaPolicy> = parse_numa,
+        /// Where the workers' memory is; `None`: as the kernel likes.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        trial numa: Option<NumaPolicy> = ConditionLists::as_given, as or_none;
     /// Memory allocators, preloaded into the workers: libc, jemalloc, tcmalloc, mimalloc [default:
     /// libc]
-    "allocator" "NAME" List(list::split): allocator = str::parse,
-        trial allocator = ConditionLists::as_given, as ToString::to_string;
+    "allocator" "NAME" List(list::split): allocator: Allocator = str::parse,
+        /// The memory allocator of the workers.
+        trial allocator: Allocator = ConditionLists::as_given, as ToString::to_string;
     /// Memory limit of all workers together, page cache included, as in 1GiB [default: none]
-    "memory" "SIZE" List(list::split): memory_bytes = parse_memory,
-        trial memory_bytes = ConditionLists::as_given, as size_text;
+    "memory" "SIZE" List(list::split): memory_bytes: Option<u64> = parse_memory,
+        /// The most memory that the workers may have together, page cache included, bytes; `None`:
+        /// no limit. With one the start is cold: pages that the load left are charged to others.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        trial memory_bytes: Option<u64> = ConditionLists::as_given, as size_text;
     /// Size of every engine's own cache, by the knob that it has for it, as in 256MiB; each of
     /// several sizes makes a cell. SQLite's is per worker. Refused where an engine has no such knob
     /// [default: each knob's own]
-    "cache" "SIZE" List(list::split): cache_bytes = parse_bytes;
+    "cache" "SIZE" List(list::split): cache_bytes: u64 = parse_bytes;
     /// File systems: here, tmpfs, ext4, xfs …, folder:/mnt/x; one with options, as in
     /// ext4:mount=noatime, must be alone or last (see docs/FILESYSTEMS.md) [default: here]
-    "filesystem" "KIND" List(filesystem::split): file_system = str::parse,
-        trial file_system = ConditionLists::placed, as place_text;
+    "filesystem" "KIND" List(filesystem::split): file_system: FileSystem = str::parse,
+        /// The file system that the database is on; `None`: the work folder's.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        trial file_system: Option<FileSystem> = ConditionLists::placed, as place_text;
     /// File system of the engine's log, for engines with a knob log_directory
-    "log_filesystem" "KIND" List(filesystem::split): log_file_system = str::parse,
-        trial log_file_system = ConditionLists::placed, as place_text;
+    "log_filesystem" "KIND" List(filesystem::split): log_file_system: FileSystem = str::parse,
+        /// The file system that the engine's log is on, for engines that can place it apart;
+        /// `None`: with the database.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        trial log_file_system: Option<FileSystem> = ConditionLists::placed, as place_text;
     /// Size of the image files that hold file systems, as in 4GiB [default: what a trial needs]
-    "image" "SIZE" One: image_bytes = |text| parse_image(text).map(Some);
+    "image" "SIZE" One: image_bytes: Option<u64> = |text| parse_image(text).map(Some);
     /// Kill the workers and the engine's server at the end of each trial, time the restart, and
     /// verify what survived
-    "crash_and_recover" "" Flag: crash_and_recover = parse_flag,
-        trial crash_and_recover = ConditionLists::as_given, as ToString::to_string;
+    "crash_and_recover" "" Flag: crash_and_recover: bool = parse_flag,
+        /// Whether the workers, and the engine's server, are killed once they have handed over what
+        /// they measured, and the database is opened again, timed, and verified.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        trial crash_and_recover: bool = ConditionLists::as_given, as ToString::to_string;
     /// Run the contenders of a repeat side by side, in slices of this length, as in 10ms, so that
     /// other programs disturb all of them alike; 0 for none (see docs/METHOD.md) [default: 0]
-    "time_slice" or "turns" "TIME" One: time_slice_s = parse_time_slice,
-        trial time_slice_s = ConditionLists::as_given, as seconds_or_none;
+    "time_slice" or "turns" "TIME" One: time_slice_s: Option<f64> = parse_time_slice,
+        /// How long the workers run at once before those of the other contenders of the repeat take
+        /// over, until each has done its share, seconds; `None`: one trial runs after the other.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        trial time_slice_s: Option<f64> = ConditionLists::as_given, as seconds_or_none;
 }
 
 /// Reads a duration; 0 stands for none.

@@ -16,6 +16,7 @@ use std::process::ExitCode;
 use trueput_findings::Run;
 use trueput_findings::ablation::ablations;
 use trueput_record::ablation::AblationKind;
+use trueput_record::conditions::CONDITIONS;
 use trueput_record::plan::PlanFile;
 use trueput_record::{RunFolder, RunManifest};
 use trueput_report::{Format, RunReport};
@@ -26,11 +27,6 @@ use trueput_runner::{Options, Registry, matrix};
 const USUAL_REPEAT: u32 = 3;
 
 const EXAMPLES: &str = "\
-A step is 'NAME: KEY=VALUE, KEY=VALUE'; NAME: is optional. KEY is durability, a condition \
-(start, memory, allocator, filesystem, log_filesystem, cpus, numa, rate), ENGINE.KNOB, \
-settings.SETTING, or the bare name of a knob or setting, for every engine that has it. If a step \
-changes nothing for an engine, that engine is not measured again.
-
 Examples:
   trueput ledger plans/oltp-cheats.toml
   trueput ledger tpcc --engine postgresql --workers 4 --duration 20s --crash-and-recover \\
@@ -42,7 +38,7 @@ Examples:
 
 /// What `trueput ledger` is given.
 #[derive(Debug, Args)]
-#[command(after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
+#[command(after_help = format!("{}\n\n{EXAMPLES}\n\n{EXIT_CODES}", describe_steps()))]
 pub struct Arguments {
     /// A plan file, a ready plan or a workload
     #[arg(value_name = "PLAN|WORKLOAD")]
@@ -64,6 +60,20 @@ pub struct Arguments {
     places: RunDirectories,
     #[command(flatten)]
     trust: Trust,
+}
+
+/// Says in the help what a step may change.
+fn describe_steps() -> String {
+    let conditions = CONDITIONS.iter();
+    let changed = conditions.filter(|condition| condition.is_changed_by_steps());
+    let names: Vec<_> = changed.map(|condition| condition.name).collect();
+    format!(
+        "A step is 'NAME: KEY=VALUE, KEY=VALUE'; NAME: is optional. KEY is durability, a condition \
+         ({}), ENGINE.KNOB, settings.SETTING, or the bare name of a knob or setting, for every \
+         engine that has it. If a step changes nothing for an engine, that engine is not measured \
+         again.",
+        names.join(", ")
+    )
 }
 
 /// Runs the steps and prints the ablation.

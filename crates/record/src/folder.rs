@@ -240,7 +240,7 @@ impl RunFolder {
                 let lacks = if path.exists() {
                     format!("it has no {MANIFEST}")
                 } else {
-                    "it is not there".to_owned()
+                    "it does not exist".to_owned()
                 };
                 Error::invalid(path, format!("not a run folder: {lacks}"))
             }

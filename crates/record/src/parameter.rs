@@ -145,7 +145,7 @@ impl Kind {
                 let hint = did_you_mean(&word, choices.iter().copied());
                 known.then(|| Value::Text(word.clone())).ok_or_else(|| {
                     format!(
-                        "no such choice '{word}'{hint}; it is one of {}",
+                        "unknown value '{word}'{hint}; it is one of {}",
                         self.range()
                     )
                 })

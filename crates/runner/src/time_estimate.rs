@@ -77,7 +77,7 @@ impl TimeEstimate {
         };
         let time = to_text(self.known_s);
         let plural = if trials == 1 { "" } else { "s" };
-        let later = "the first repeat shows it";
+        let later = "known after the first repeat";
         match trials - unknown {
             known if unknown == 0 => format!("{about} {time} for {known} trial{plural}"),
             0 => format!("time unknown for {trials} trial{plural}: {later}"),
@@ -203,11 +203,11 @@ mod tests {
         assert_eq!(said(estimate(1, 0, 1, 90.0)), "at least 90 s for 1 trial");
         assert_eq!(
             said(estimate(9, 4, 0, 5_400.0)),
-            "about 1 h 30 min for 5 of 9 trials; time unknown for 4: the first repeat shows it"
+            "about 1 h 30 min for 5 of 9 trials; time unknown for 4: known after the first repeat"
         );
         assert_eq!(
             said(estimate(9, 9, 0, 0.0)),
-            "time unknown for 9 trials: the first repeat shows it"
+            "time unknown for 9 trials: known after the first repeat"
         );
     }
 

@@ -31,8 +31,8 @@ pub struct RunDirectories {
     /// Do not measure the hardware limits (saves about 2 s per run)
     #[arg(long, alias = "no-ceilings")]
     pub no_hardware_limits: bool,
-    /// Run the conformance suite again where the same program has passed it with the same library,
-    /// level and knobs before
+    /// Run the conformance suite even where it passed before with the same program, library, level
+    /// and knobs
     #[arg(long)]
     pub check_again: bool,
 }
@@ -191,22 +191,22 @@ pub struct Choices {
     /// Numbers of workers, comma-separated, as in 1,2,4,8 [default: the plan's, or 4]
     #[arg(long, value_name = "N", value_parser = parse_workers_list, allow_negative_numbers = true)]
     pub workers: Vec<std::vec::Vec<u32>>,
-    /// Skip engines, levels and file systems that are not supported together, instead of refusing
-    /// the run
+    /// Skip unsupported combinations of engine, level and file system, instead of refusing the run
     #[arg(long)]
     pub skip_unsupported: bool,
-    /// Run workers as processes or threads [default: processes if the engine supports several]
+    /// Run workers as processes or threads [default: processes if several can open its
+    /// database]
     #[arg(long, value_name = "KIND", value_enum)]
     pub worker_kind: Option<WorkerChoice>,
     /// Number of repeats of each cell; 5 or more show smaller differences [default: the plan's, or
     /// 1]
     #[arg(long, value_name = "N", value_parser = parse_repeat, allow_negative_numbers = true)]
     pub repeat: Option<u32>,
-    /// Set a setting of the workload; each of several comma-separated values makes a cell (see
+    /// Set a setting of the workload; several comma-separated values run every combination (see
     /// 'trueput workloads')
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_setting)]
     pub settings: Vec<Setting>,
-    /// Set a knob of an engine; each of several comma-separated values makes a cell (see 'trueput
+    /// Set a knob of an engine; several comma-separated values run every combination (see 'trueput
     /// knobs ENGINE')
     #[arg(long = "knob", value_name = "ENGINE.NAME=VALUE", value_parser = parse_knob)]
     pub knobs: Vec<KnobSetting>,

@@ -8,7 +8,7 @@ use trueput_record::plan::PlanFile;
 use trueput_record::suggest::did_you_mean;
 use trueput_runner::Registry;
 
-/// What may be before a ready plan's name, as before its file's.
+/// What may be before a built-in plan's name, as before its file's.
 const PREFIX: &str = "plans/";
 
 /// A plan that is part of the program.
@@ -28,7 +28,7 @@ macro_rules! embedded {
     };
 }
 
-/// The ready plans; what to run first is first.
+/// The built-in plans; what to run first is first.
 pub static ALL: [ReadyPlan; 19] = embedded![
     "first-look",
     "first-look-long",
@@ -74,7 +74,7 @@ impl ReadyPlan {
     }
 }
 
-/// The ready plan of that name, which may be written as its file's: `first-look`,
+/// The built-in plan of that name, which may be written as its file's: `first-look`,
 /// `plans/first-look` or `plans/first-look.toml`.
 pub fn named(given: &str) -> Option<&'static ReadyPlan> {
     let name = given.strip_prefix(PREFIX).unwrap_or(given);
@@ -82,8 +82,8 @@ pub fn named(given: &str) -> Option<&'static ReadyPlan> {
     ALL.iter().find(|plan| plan.name == name)
 }
 
-/// Reads a plan file or a ready plan, or makes a plan for a workload. A file that is there comes
-/// first, then a workload, then a ready plan.
+/// Reads a plan file or a built-in plan, or makes a plan for a workload. A file that is there comes
+/// first, then a workload, then a built-in plan.
 ///
 /// # Errors
 /// As [`PlanFile::read`]; and where there is nothing of that name.

@@ -62,9 +62,9 @@ fn parse_budget(text: &str) -> Result<f64, String> {
 #[command(next_help_heading = "Repeats")]
 pub struct Repeats {
     /// Repeat until the rate of every contender (with --rate: its worst p99 response time) is known
-    /// within this part, as in 2%, at 95 % confidence; --repeat is then the maximum [default: 30,
-    /// or 1000 with --budget]
-    #[arg(long, value_name = "PART", value_parser = parse_half_width,
+    /// to within this fraction, for example 2%, at 95 % confidence; --repeat is then the maximum
+    /// [default: 30, or 1000 with --budget]
+    #[arg(long, value_name = "FRACTION", value_parser = parse_half_width,
         allow_negative_numbers = true)]
     pub until: Option<f64>,
     /// Repeat until this time is used up, as in 10m; with --until, whichever comes first

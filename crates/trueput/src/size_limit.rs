@@ -8,7 +8,7 @@ use trueput_record::value::parse_bytes;
 /// How much is read of each run.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct SizeLimit {
-    /// Largest file of a run, or unpacked bundle, to read; a line may have a quarter of it
+    /// Largest file of a run, or unpacked bundle, to read; a line may be at most a quarter of this
     #[arg(long = "max-size", value_name = "SIZE", value_parser = parse_bytes,
           default_value = "256MiB")]
     pub most_bytes: u64,

@@ -222,7 +222,8 @@ impl Side {
         Error::NoSuchTrial {
             run: self.report.shown_as.clone(),
             why: format!(
-                "none of its {} trials counts, so there is nothing to compare; the first: {first}",
+                "none of its {} trials is valid, so there is nothing to compare; the first: \
+                 {first}",
                 uncounted.len()
             ),
         }

@@ -318,8 +318,9 @@ conditions! {
         /// How long the workers run before what they do counts, seconds.
         trial warm_up_s: f64 = ConditionLists::as_given, as seconds,
         scaled |time_s: &mut f64, factor| *time_s *= factor;
-    /// Length of the measured part: seconds, or with a unit, as in 500ms or 2m [default: until the
-    /// operations are done; 10 s with a rate and no number of operations; 0: until they are done]
+    /// Length of the measured part: seconds, or with a unit, for example 500ms or 2m [default:
+    /// until the operations are done, or 10 s with a rate and no number of operations; 0: until
+    /// they are done]
     "duration" "TIME" One: duration_s: Option<f64> = parse_duration,
         /// How long the measured part lasts, seconds; `None`: until the workload's own count is
         /// done.
@@ -338,7 +339,7 @@ conditions! {
     "start" "HOW" List(list::split): start: Start = str::parse,
         /// How the database stands when the workers begin.
         trial start: Start = ConditionLists::as_given, as ToString::to_string;
-    /// CPUs that the workers may use, as in 0-3,8 [default: all]
+    /// CPUs that the workers may use, for example 0-3,8 [default: all]
     "cpus" "LIST" Dimension: cpus: Option<String> = parse_cpus,
         /// The processors that workers may use, as `0-3,8`; `None`: all.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -353,18 +354,18 @@ conditions! {
     "allocator" "NAME" List(list::split): allocator: Allocator = str::parse,
         /// The memory allocator of the workers.
         trial allocator: Allocator = ConditionLists::as_given, as ToString::to_string;
-    /// Memory limit of all workers together, page cache included, as in 1GiB [default: none]
+    /// Memory limit of all workers together, page cache included, for example 1GiB [default: none]
     "memory" "SIZE" List(list::split): memory_bytes: Option<u64> = parse_memory,
         /// The most memory that the workers may have together, page cache included, bytes; `None`:
         /// no limit. With one the start is cold: pages that the load left are charged to others.
         #[serde(skip_serializing_if = "Option::is_none")]
         trial memory_bytes: Option<u64> = ConditionLists::as_given, as size_text;
-    /// Size of every engine's own cache, by the knob that it has for it, as in 256MiB; each of
-    /// several sizes makes a cell. SQLite's is per worker. Refused where an engine has no such knob
-    /// [default: each knob's own]
+    /// Size of every engine's own cache, by its own knob, for example 256MiB. SQLite's is per
+    /// worker. Refused where an engine has no such knob [default: each knob's own]
     "cache" "SIZE" List(list::split): cache_bytes: u64 = parse_bytes;
-    /// File systems: here, tmpfs, ext4, xfs …, folder:/mnt/x; one with options, as in
-    /// ext4:mount=noatime, must be alone or last (see docs/FILESYSTEMS.md) [default: here]
+    /// File systems: here, tmpfs, ext4, xfs …, folder:/mnt/x; one with options, for
+    /// example ext4:mount=noatime, must be the only or the last one (see docs/FILESYSTEMS.md)
+    /// [default: here]
     "filesystem" "KIND" List(filesystem::split): file_system: FileSystem = str::parse,
         /// The file system that the database is on; `None`: the work folder's.
         #[serde(skip_serializing_if = "Option::is_none")]

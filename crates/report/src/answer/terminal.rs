@@ -166,7 +166,7 @@ impl Screen<'_> {
         if self.0.rankings.is_empty() && others == 0 && room > 1 {
             let ended = self.0.trials.planned > self.0.trials.missing;
             let text = match ended {
-                true => "No trial counts, so there is nothing to rank.",
+                true => "No valid trials, so nothing is ranked.",
                 false => "No trial of this run has finished, so there is nothing to rank.",
             };
             let text = cut_end(text, columns);

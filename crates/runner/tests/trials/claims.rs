@@ -429,7 +429,7 @@ fn a_trial_that_cannot_be_is_refused_before_anything_is_made() {
         ),
         (vec![spec("../a", "store")], "is not a trial id"),
         (vec![spec("a", "store"), spec("a", "store")], "the same id"),
-        (vec![spec("a", "sing")], "no such choice 'sing'"),
+        (vec![spec("a", "sing")], "unknown value 'sing'"),
         (vec![], "no trial"),
     ];
     for (trials, expected) in faults {

@@ -97,9 +97,9 @@ fn forget_conformance(arguments: &Arguments) -> Result<bool, Failure> {
             output::complain(&format!("{folder} cannot be removed: {error}"));
             return Ok(false);
         }
-        Some(Ok(())) => format!("removed {count} remembered conformance results from {folder}"),
+        Some(Ok(())) => format!("removed {count} cached conformance results from {folder}"),
         None => {
-            format!("{count} conformance results are remembered in {folder}; --yes removes them")
+            format!("{count} cached conformance results in {folder}; --yes removes them")
         }
     };
     if !arguments.json {

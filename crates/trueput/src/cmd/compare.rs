@@ -54,8 +54,9 @@ pub struct Arguments {
     /// Compare contenders of one run; each is compared with the first
     #[arg(long, value_name = "A,B")]
     contenders: Vec<String>,
-    /// Exit with 1 if a rate fell by more than this, as in 3%: significantly, or in every repeat
-    #[arg(long, value_name = "PART", value_parser = parse_part)]
+    /// Exit with 1 if a rate fell by more than this, for example 3%: significantly, or in every
+    /// repeat
+    #[arg(long, value_name = "FRACTION", value_parser = parse_part)]
     fail_if_slower: Option<f64>,
     /// With --fail-if-slower: pass if the repeats are too few or too noisy to tell [default: fail]
     #[arg(long, requires = "fail_if_slower")]

@@ -72,10 +72,6 @@ pub fn table(knobs: &[Parameter]) -> String {
 }
 
 fn entry(knob: &Parameter) -> Entry<4> {
-    let cost = match knob.cost {
-        "" => "nothing",
-        cost => cost,
-    };
     Entry {
         cells: [
             knob.name.to_owned(),
@@ -83,7 +79,10 @@ fn entry(knob: &Parameter) -> Entry<4> {
             knob.unit.to_owned(),
             knob.kind.range(),
         ],
-        below: vec![knob.summary.to_owned(), format!("Cost: {cost}")],
+        below: match knob.cost {
+            "" => vec![knob.summary.to_owned()],
+            cost => vec![knob.summary.to_owned(), format!("Cost: {cost}")],
+        },
     }
 }
 

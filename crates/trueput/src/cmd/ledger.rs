@@ -40,7 +40,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = format!("{}\n\n{EXAMPLES}\n\n{EXIT_CODES}", describe_steps()))]
 pub struct Arguments {
-    /// A plan file, a ready plan or a workload
+    /// A plan file, a built-in plan or a workload
     #[arg(value_name = "PLAN|WORKLOAD")]
     what: String,
     /// A step; repeat the option for more, in order. Replaces all steps of the plan

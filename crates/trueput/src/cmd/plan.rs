@@ -1,4 +1,4 @@
-//! `trueput plan`: lists the ready plans, shows one, and expands a plan without running it.
+//! `trueput plan`: lists the built-in plans, shows one, and expands a plan without running it.
 
 use crate::choices::{Choices, Disk};
 use crate::failure::Failure;
@@ -69,13 +69,13 @@ struct ShowArguments {
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 struct CheckArguments {
-    /// A plan file, a ready plan, a workload, or published/ID for the nearest experiment to a
+    /// A plan file, a built-in plan, a workload, or published/ID for the nearest experiment to a
     /// published one
     #[arg(value_name = "PLAN|WORKLOAD|published/ID")]
     what: String,
-    /// For published/ID: size of the run, as a part of the published size [default: fits a small
-    /// machine]
-    #[arg(long, value_name = "PART", value_parser = parse_scale, allow_negative_numbers = true)]
+    /// For published/ID: size of the run, as a fraction of the published size [default: fits a
+    /// small machine]
+    #[arg(long, value_name = "FRACTION", value_parser = parse_scale, allow_negative_numbers = true)]
     scale: Option<f64>,
     /// Write JSON: each trial with all its settings
     #[arg(long)]
@@ -86,7 +86,7 @@ struct CheckArguments {
     disk: Disk,
 }
 
-/// Lists the ready plans, shows one, or shows the trials of a plan.
+/// Lists the built-in plans, shows one, or shows the trials of a plan.
 ///
 /// # Errors
 /// A usage error for whatever is wrong with the plan.

@@ -48,7 +48,7 @@ const OF_A_NEW_RUN: [&str; 13] = [
 #[derive(Debug, Args)]
 #[command(after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct Arguments {
-    /// A plan file, a ready plan, a workload, or published/ID for the nearest experiment to a
+    /// A plan file, a built-in plan, a workload, or published/ID for the nearest experiment to a
     /// published one
     #[arg(
         value_name = "PLAN|WORKLOAD|published/ID",
@@ -56,9 +56,9 @@ pub struct Arguments {
         conflicts_with = "SizeLimit"
     )]
     what: Option<String>,
-    /// For published/ID: size of the run, as a part of the published size [default: fits a small
-    /// machine]
-    #[arg(long, value_name = "PART", value_parser = parse_scale, allow_negative_numbers = true,
+    /// For published/ID: size of the run, as a fraction of the published size [default: fits a
+    /// small machine]
+    #[arg(long, value_name = "FRACTION", value_parser = parse_scale, allow_negative_numbers = true,
         conflicts_with = "resume")]
     scale: Option<f64>,
     /// Continue an interrupted run; finished trials are not run again

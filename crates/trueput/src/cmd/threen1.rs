@@ -50,7 +50,8 @@ pub struct Arguments {
     /// Set a knob of the engine (see 'trueput knobs ENGINE')
     #[arg(long = "knob", value_name = "ENGINE.NAME=VALUE", value_parser = parse_knob)]
     knobs: Vec<KnobSetting>,
-    /// Run workers as processes or threads [default: processes if the engine supports several]
+    /// Run workers as processes or threads [default: processes if several can open its
+    /// database]
     #[arg(long, value_name = "KIND", value_enum)]
     worker_kind: Option<WorkerChoice>,
     /// How much to verify after each problem: full, sample (a tenth of the records), off

@@ -49,7 +49,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
         let said = wrap(&said, list_width(), "  ").join("\n");
         output::line(&format!("{gap}{said}"))?;
         let headline = match info.headline {
-            "" => "the first kind of operation that the settings leave, per second".to_owned(),
+            "" => "the first kind of operation that the settings select, per second".to_owned(),
             kind => format!("{kind}s per second"),
         };
         output::line(&format!("ranked by: {headline}\n"))?;

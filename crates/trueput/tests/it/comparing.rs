@@ -108,7 +108,7 @@ fn what_may_not_be_compared_is_refused_with_the_reason() {
         (&[&a, &finish], &["finish is 20", "30 in the second"]),
         (
             &[&a, &failed],
-            &["none of its 10 trials counts", "a disk died"],
+            &["none of its 10 trials is valid", "a disk died"],
         ),
         (&[&a], &["one run is given", "--contenders"]),
         (&[&a, "--contenders", "lmdb"], &["name two"]),

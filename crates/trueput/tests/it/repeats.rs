@@ -276,7 +276,7 @@ fn a_plan_is_told_with_its_time_from_durations_and_earlier_runs() {
     let short = [&short[..], &process].concat();
     let text = told(&short);
     assert!(
-        text.ends_with("time unknown for 2 trials: the first repeat shows it\n"),
+        text.ends_with("time unknown for 2 trials: known after the first repeat\n"),
         "{text}"
     );
     let ran = bench.run(&[&["run"], &short[..]].concat());

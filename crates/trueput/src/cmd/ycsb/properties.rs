@@ -306,7 +306,7 @@ mod tests {
             ),
             (
                 "requestdistribution=zipf",
-                ":1: ycsb.requestdistribution: no such choice",
+                ":1: ycsb.requestdistribution: unknown value",
             ),
             (
                 "threadcount=none",

@@ -3,8 +3,8 @@
 
 use super::engines::{OPTIMISTIC, found};
 use super::harness::{Bench, engine};
-use trueput_engine::Engine;
 use trueput_engine::testing::Fault;
+use trueput_engine::{COMPILED_IN, Engine};
 use trueput_record::measurement::Check;
 use trueput_workloads::tpcc::acid::AcidSuite;
 use trueput_workloads::tpcc::scale::{Cardinality, Scale};
@@ -49,9 +49,10 @@ fn assert_passes(engine: &dyn Engine, knobs: &[(&str, &str)]) {
 
 #[test]
 fn engines_that_are_compiled_in_are_atomic_and_keep_transactions_apart() {
-    for name in ["lmdb", "sqlite", "redb", "fjall"] {
-        assert_passes(engine(name), &[]);
-    }
+    let engines = trueput_drivers::registry().iter().copied();
+    let compiled_in = engines.filter(|engine| engine.info().install == COMPILED_IN);
+    let atomic = compiled_in.filter(|engine| engine.capabilities().atomic_transactions);
+    atomic.for_each(|engine| assert_passes(engine, &[]));
 }
 
 #[test]

@@ -19,6 +19,7 @@
 //! - `in_memory`: databases that lay in memory
 //! - `integrity`: trials whose records contradict themselves
 //! - `isolation`: the isolation levels that contenders state
+//! - `knob_effects`: what changing one knob does to rate, memory and disk
 //! - `marks`: what a reader must know of a contender wherever it is named
 //! - `over_time`: the rate second by second, and where it dropped
 //! - `published`: published tables, and what comes nearest to them in a run
@@ -33,6 +34,7 @@
 //! - `threen1`: the line of output of the original 3n+1 program
 //! - `trial_names`: one name for each trial and contender of a run
 //! - `units`: figures with units, for people
+//! - `workload_cells`: the trials of one workload, by cell
 //! - `writers`: failures that occur only with several writers
 
 pub mod ablation;
@@ -50,6 +52,7 @@ pub mod history;
 pub mod in_memory;
 pub mod integrity;
 pub mod isolation;
+pub mod knob_effects;
 pub mod marks;
 pub mod over_time;
 pub mod published;
@@ -66,6 +69,7 @@ pub mod steadiness;
 pub mod threen1;
 pub mod trial_names;
 pub mod units;
+pub mod workload_cells;
 mod writers;
 
 pub use run::{Run, TrialTotals};

@@ -109,15 +109,15 @@ fn lines(measured: &[(&TrialRecord, &Measurement)], names: &TrialNames, cores: f
     lines
 }
 
-/// How many stretches of a trial are told; the JSON report has all.
-const MOST_STRETCHES: usize = 2;
+/// The most intervals of a trial that are shown; the JSON report has all.
+const MOST_INTERVALS: usize = 2;
 
-/// The longest stretches, of those alike the first, in the order in which they were.
-fn longest(stretches: &[BottleneckInterval]) -> Vec<&BottleneckInterval> {
-    let span = |stretch: &BottleneckInterval| stretch.to_s - stretch.from_s;
-    let mut told: Vec<_> = stretches.iter().collect();
+/// The longest intervals, of equal ones the first, in the order of time.
+fn longest(intervals: &[BottleneckInterval]) -> Vec<&BottleneckInterval> {
+    let span = |one: &BottleneckInterval| one.to_s - one.from_s;
+    let mut told: Vec<_> = intervals.iter().collect();
     told.sort_by(|one, other| span(other).total_cmp(&span(one)));
-    told.truncate(MOST_STRETCHES);
+    told.truncate(MOST_INTERVALS);
     told.sort_by(|one, other| one.from_s.total_cmp(&other.from_s));
     told
 }

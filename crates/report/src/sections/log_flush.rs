@@ -3,8 +3,8 @@
 
 use super::{Findings, Part, Section};
 use crate::document::{Block, Column, Table};
-use trueput_findings::statistics::median;
 use trueput_findings::units::{counted, nanoseconds, number};
+use trueput_findings::workload_cells::{WorkloadCell, workload_cells};
 use trueput_record::measurement::Measurement;
 use trueput_record::{Durability, TrialRecord};
 
@@ -26,36 +26,14 @@ const FEW: f64 = 0.1;
 
 const UNSEEN: &str = "cannot be seen";
 
-/// The trials of one cell.
-struct Row<'a> {
-    first: &'a TrialRecord,
-    measured: Vec<&'a Measurement>,
-}
-
 /// A heading, the table and what it warns of; nothing where no such trial counts.
 pub(crate) fn blocks(trials: &[TrialRecord]) -> Vec<Block> {
-    let mut rows: Vec<Row<'_>> = Vec::new();
-    let of_workload = |trial: &&TrialRecord| trial.spec.workload == "log-flush";
-    for trial in trials.iter().filter(of_workload) {
-        let Some(measured) = trial.measurement.as_ref().filter(|_| trial.is_rankable()) else {
-            continue;
-        };
-        match rows
-            .iter_mut()
-            .find(|row| row.first.spec.cell == trial.spec.cell)
-        {
-            Some(row) => row.measured.push(measured),
-            None => rows.push(Row {
-                first: trial,
-                measured: vec![measured],
-            }),
-        }
-    }
+    let rows = workload_cells(trials, "log-flush");
     if rows.is_empty() {
         return Vec::new();
     }
     let mut blocks = vec![Block::Table(table(&rows))];
-    let warnings: Vec<_> = rows.iter().filter_map(Row::warning).collect();
+    let warnings: Vec<_> = rows.iter().filter_map(warning).collect();
     if !warnings.is_empty() {
         blocks.push(Block::Warnings(warnings));
     }
@@ -91,44 +69,29 @@ fn setting(trial: &TrialRecord, name: &str) -> String {
     value.map(ToString::to_string).unwrap_or_default()
 }
 
-impl Row<'_> {
-    fn median(&self, figure: impl Fn(&Measurement) -> Option<f64>) -> Option<f64> {
-        let figures: Vec<f64> = self.measured.iter().filter_map(|one| figure(one)).collect();
-        median(figures)
-    }
+fn device_flushes_per_commit(row: &WorkloadCell<'_>) -> Option<f64> {
+    row.median(|one| per(device_flushes(one)?, commits(one)?))
+}
 
-    fn shown(
-        &self,
-        figure: impl Fn(&Measurement) -> Option<f64>,
-        write: impl Fn(f64) -> String,
-    ) -> String {
-        self.median(figure).map_or_else(|| "–".to_owned(), write)
+/// What was acknowledged without a flush at the device. Direct writes may pass its cache by
+/// themselves, and then need none.
+fn warning(row: &WorkloadCell<'_>) -> Option<String> {
+    let flush = setting(row.first, "flush");
+    if row.first.spec.durability != Durability::Sync || flush == "direct-dsync" {
+        return None;
     }
-
-    fn device_flushes_per_commit(&self) -> Option<f64> {
-        self.median(|one| per(device_flushes(one)?, commits(one)?))
+    let seen = row.median(|one| per(device_flushes(one)?, asked_for(one)?))?;
+    if seen >= FEW {
+        return None;
     }
-
-    /// What was acknowledged without a flush at the device. Direct writes may pass its cache by
-    /// themselves, and then need none.
-    fn warning(&self) -> Option<String> {
-        let flush = setting(self.first, "flush");
-        if self.first.spec.durability != Durability::Sync || flush == "direct-dsync" {
-            return None;
-        }
-        let seen = self.median(|one| per(device_flushes(one)?, asked_for(one)?))?;
-        if seen >= FEW {
-            return None;
-        }
-        let bytes = setting(self.first, "bytes");
-        let workers = self.first.spec.workers;
-        Some(format!(
-            "{flush} of {bytes} bytes by {}: the device completed {} flushes per flush that the \
-             file system acknowledged; lost power can lose commits",
-            counted(workers.into(), "worker"),
-            figures(seen)
-        ))
-    }
+    let bytes = setting(row.first, "bytes");
+    let workers = row.first.spec.workers;
+    Some(format!(
+        "{flush} of {bytes} bytes by {}: the device completed {} flushes per flush that the \
+         file system acknowledged; lost power can lose commits",
+        counted(workers.into(), "worker"),
+        figures(seen)
+    ))
 }
 
 fn device_flushes(measured: &Measurement) -> Option<f64> {
@@ -155,8 +118,8 @@ fn figures(value: f64) -> String {
     format!("{value:.3}")
 }
 
-fn table(rows: &[Row<'_>]) -> Table {
-    let placed = |row: &Row<'_>| row.first.spec.conditions.file_system.clone();
+fn table(rows: &[WorkloadCell<'_>]) -> Table {
+    let placed = |row: &WorkloadCell<'_>| row.first.spec.conditions.file_system.clone();
     let several = rows.iter().any(|row| placed(row).is_some());
     let mut columns = vec![
         Column::text("flush", 0),
@@ -174,10 +137,11 @@ fn table(rows: &[Row<'_>]) -> Table {
     if several {
         columns.insert(0, Column::text("file system", 0));
     }
-    let latency = |one: &Measurement, figure: fn(&Measurement) -> Option<u64>| {
-        figure(one).map(|latency_ns| latency_ns as f64)
+    let commit = |one: &Measurement| one.operation("commit").cloned();
+    let shown = |figure: Option<f64>, write: fn(f64) -> String| {
+        figure.map_or_else(|| "–".to_owned(), write)
     };
-    let row = |row: &Row<'_>| {
+    let row = |row: &WorkloadCell<'_>| {
         let named = |name: &str| setting(row.first, name);
         let mut cells = vec![
             named("flush"),
@@ -186,21 +150,20 @@ fn table(rows: &[Row<'_>]) -> Table {
             named("file"),
             named("files"),
             row.first.spec.workers.to_string(),
-            row.shown(|one| Some(one.operation("commit")?.per_s), number),
-            row.shown(
-                |one| latency(one, |it| Some(it.operation("commit")?.latency.p50_ns)),
+            shown(row.median(|one| Some(commit(one)?.per_s)), number),
+            shown(
+                row.median(|one| Some(commit(one)?.latency.p50_ns as f64)),
                 nanoseconds,
             ),
-            row.shown(
-                |one| latency(one, |it| Some(it.operation("commit")?.latency.p99_ns)),
+            shown(
+                row.median(|one| Some(commit(one)?.latency.p99_ns as f64)),
                 nanoseconds,
             ),
-            row.shown(
-                |one| per(commits(one)?, asked_for(one)?),
+            shown(
+                row.median(|one| per(commits(one)?, asked_for(one)?)),
                 |it| format!("{it:.2}"),
             ),
-            row.device_flushes_per_commit()
-                .map_or_else(|| UNSEEN.to_owned(), figures),
+            device_flushes_per_commit(row).map_or_else(|| UNSEEN.to_owned(), figures),
         ];
         if several {
             cells.insert(0, placed(row).unwrap_or_default().to_string());

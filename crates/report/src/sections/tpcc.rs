@@ -3,10 +3,9 @@
 use super::{Findings, Part, Section};
 use crate::document::{Block, Column, Table};
 use trueput_findings::marks::{marked, marks};
-use trueput_findings::statistics::median;
 use trueput_findings::units::number;
-use trueput_record::measurement::Measurement;
-use trueput_record::{TrialRecord, Value};
+use trueput_findings::workload_cells::{WorkloadCell, workload_cells};
+use trueput_record::TrialRecord;
 
 /// The trials of the workload `tpcc`.
 pub(crate) struct OrdersPerMinute;
@@ -32,12 +31,6 @@ const RATES: [&str; 4] = [
     "new-orders per minute (reduced cardinality)",
 ];
 
-/// The trials of one cell.
-struct Row<'a> {
-    first: &'a TrialRecord,
-    measured: Vec<&'a Measurement>,
-}
-
 /// The notice, where any of these workloads is `tpcc`, whatever became of its trials.
 pub(crate) fn notice<'a>(workloads: impl IntoIterator<Item = &'a str>) -> Option<&'static str> {
     let mut workloads = workloads.into_iter();
@@ -54,21 +47,7 @@ pub(crate) fn notice_block<'a>(workloads: impl IntoIterator<Item = &'a str>) -> 
 /// A heading, the notice and the table; the notice alone where no such trial counts; nothing where
 /// there is none.
 fn part(trials: &[TrialRecord]) -> Option<Part> {
-    let mut rows: Vec<Row<'_>> = Vec::new();
-    let of_workload = |trial: &&TrialRecord| trial.spec.workload == "tpcc";
-    for trial in trials.iter().filter(of_workload) {
-        let Some(measured) = trial.measurement.as_ref().filter(|_| trial.is_rankable()) else {
-            continue;
-        };
-        let same = |row: &&mut Row<'_>| row.first.spec.cell == trial.spec.cell;
-        match rows.iter_mut().find(same) {
-            Some(row) => row.measured.push(measured),
-            None => rows.push(Row {
-                first: trial,
-                measured: vec![measured],
-            }),
-        }
-    }
+    let rows = workload_cells(trials, "tpcc");
     if rows.is_empty() {
         let workloads = trials.iter().map(|trial| trial.spec.workload.as_str());
         return Part::without_title(notice_block(workloads).into_iter().collect());
@@ -80,51 +59,34 @@ fn part(trials: &[TrialRecord]) -> Option<Part> {
     )
 }
 
-impl Row<'_> {
-    /// The median of a result that is a number.
-    fn median(&self, name: &str) -> Option<f64> {
-        let values = self
-            .measured
-            .iter()
-            .filter_map(|one| match one.results.get(name)? {
-                Value::Float(value) => Some(*value),
-                Value::Integer(value) => Some(*value as f64),
-                _ => None,
-            });
-        median(values)
-    }
-
-    fn shown(&self, name: &str) -> String {
-        self.median(name).map_or_else(|| "–".to_owned(), number)
-    }
-
-    fn word(&self, name: &str) -> String {
-        let value = self.measured.first().and_then(|one| one.results.get(name));
-        value.map(ToString::to_string).unwrap_or_default()
-    }
-
-    fn cells(&self) -> Vec<String> {
-        let spec = &self.first.spec;
-        let rate = RATES.into_iter().find(|name| self.median(name).is_some());
-        let rate = rate.unwrap_or_default();
-        vec![
-            marked(&spec.contender(), &marks(self.first)),
-            spec.durability.to_string(),
-            self.word("store"),
-            self.word("warehouses"),
-            spec.workers.to_string(),
-            self.shown("transactions per minute (all kinds)"),
-            self.shown(rate),
-            rate.to_owned(),
-            self.shown("90th percentile of new-order, ms"),
-            self.word("response times within limits"),
-            self.shown("conflicts, percent of attempts"),
-            self.shown("deadlocks, percent of attempts"),
-        ]
-    }
+fn row(cell: &WorkloadCell<'_>) -> Vec<String> {
+    let spec = &cell.first.spec;
+    let rate = RATES
+        .into_iter()
+        .find(|name| cell.median_result(name).is_some());
+    let rate = rate.unwrap_or_default();
+    let figure = |name: &str| {
+        let median = cell.median_result(name);
+        median.map_or_else(|| "–".to_owned(), number)
+    };
+    let word = |name: &str| cell.first_result(name).unwrap_or_default();
+    vec![
+        marked(&spec.contender(), &marks(cell.first)),
+        spec.durability.to_string(),
+        word("store"),
+        word("warehouses"),
+        spec.workers.to_string(),
+        figure("transactions per minute (all kinds)"),
+        figure(rate),
+        rate.to_owned(),
+        figure("90th percentile of new-order, ms"),
+        word("response times within limits"),
+        figure("conflicts, percent of attempts"),
+        figure("deadlocks, percent of attempts"),
+    ]
 }
 
-fn table(rows: &[Row<'_>]) -> Table {
+fn table(rows: &[WorkloadCell<'_>]) -> Table {
     Table {
         columns: vec![
             Column::text("engine", 0),
@@ -140,7 +102,7 @@ fn table(rows: &[Row<'_>]) -> Table {
             Column::figures("conflicts, %", 1),
             Column::figures("deadlocks, %", 3),
         ],
-        rows: rows.iter().map(Row::cells).collect(),
+        rows: rows.iter().map(row).collect(),
         ..Table::default()
     }
 }

@@ -6,11 +6,10 @@
     reason = "tests, and engines that fall over"
 )]
 
-mod broken;
+mod faulty_engine;
 mod isolation;
 
-use broken::{Broken, Fault};
-use std::path::Path;
+use faulty_engine::{Fault, FaultyEngine};
 use trueput_engine::reference::Reference;
 use trueput_engine::{Durability, Engine, Null, ParameterValues, conformance};
 use trueput_record::measurement::Check;
@@ -80,11 +79,12 @@ fn a_level_that_the_engine_has_not_fails_and_says_so() {
 #[test]
 fn a_folder_that_cannot_be_used_fails_every_check_and_is_named() {
     let knobs = ParameterValues::default();
-    let missing = Path::new("/nonexistent");
-    let checks = conformance::run(&Reference, missing, Durability::None, &knobs);
+    let folder = tempfile::tempdir().unwrap();
+    let missing = folder.path().join("absent");
+    let checks = conformance::run(&Reference, &missing, Durability::None, &knobs);
     assert_eq!(failed(&checks).len(), checks.len());
     assert!(
-        checks[0].detail.contains("/nonexistent/check-00"),
+        checks[0].detail.contains("absent/check-00"),
         "{}",
         checks[0].detail
     );
@@ -104,7 +104,7 @@ fn what_lies_in_the_folder_already_is_left_alone() {
 
 /// The engine fails, and at the check whose claim it breaks, which says this.
 fn caught(fault: Fault, claim: &str, detail: &str) {
-    let checks = run(&Broken(fault));
+    let checks = run(&FaultyEngine(fault));
     let failures = failed(&checks);
     let found = failures.iter().find(|check| check.name == claim);
     let Some(found) = found else {
@@ -352,14 +352,14 @@ fn an_engine_that_panics_fails_its_check_and_the_others_go_on() {
         "what is deleted is gone",
         "the engine fell over",
     );
-    let checks = run(&Broken(Fault::Panics));
+    let checks = run(&FaultyEngine(Fault::Panics));
     let detail = |checks: &[Check]| {
         let mut failed = checks.iter().filter(|check| !check.passed);
         failed.next().map(|check| check.detail.clone())
     };
     let said = detail(&checks).unwrap();
     assert!(
-        said.contains("panicked at ") && said.contains("broken/mod.rs:"),
+        said.contains("panicked at ") && said.contains("faulty_engine/mod.rs:"),
         "{said}"
     );
     assert_eq!(said.lines().count(), 1, "{said}");
@@ -374,7 +374,7 @@ fn an_engine_that_panics_fails_its_check_and_the_others_go_on() {
 
 #[test]
 fn an_engine_that_only_ever_conflicts_is_given_up_soon() {
-    let checks = run(&Broken(Fault::AlwaysConflicts));
+    let checks = run(&FaultyEngine(Fault::AlwaysConflicts));
     let not_run = checks
         .iter()
         .filter(|check| check.detail.starts_with("not run"))
@@ -398,7 +398,7 @@ fn every_fault_is_caught_and_every_check_catches_one() {
         .into_iter()
         .filter(|fault| *fault != Fault::AlwaysConflicts)
     {
-        let checks = run(&Broken(fault));
+        let checks = run(&FaultyEngine(fault));
         let failures = failed(&checks);
         assert!(!failures.is_empty(), "{fault:?} passes every check");
         uncaught.retain(|name| failures.iter().all(|check| check.name != *name));

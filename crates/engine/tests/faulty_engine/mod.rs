@@ -124,9 +124,9 @@ impl Fault {
 }
 
 /// The reference engine with one fault.
-pub struct Broken(pub Fault);
+pub struct FaultyEngine(pub Fault);
 
-impl Engine for Broken {
+impl Engine for FaultyEngine {
     fn info(&self) -> Info {
         Info {
             name: "broken",

@@ -1,68 +1,62 @@
-//! What puts a comparison in another light: the same library on both sides, or another machine.
+//! What the two sides of a comparison have alike: the library, and the limits of the hardware.
 
 use super::side::{Side, SideCell};
-use super::{SideComparison, SideFacts};
-use crate::statistics::{Disturbance, median};
+use crate::statistics::median;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use trueput_record::TrialRecord;
 use trueput_record::hardware_limits::HardwareLimits;
 
-/// A hardware limit that moved by more than this part is named beside the verdict.
-const MOVED: f64 = 0.20;
-
 /// A probe of a hardware limit.
-struct Probe {
-    name: &'static str,
-    /// What the machine does this many times per second, as in "its storage flushed".
-    does: &'static str,
-    of: fn(&HardwareLimits) -> Option<f64>,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LimitProbe {
+    /// Flushes of the storage, one after the other.
+    Flush,
+    /// Dependent reads of memory.
+    MemoryRead,
+    /// Random reads of the storage.
+    BlockRead,
 }
 
-const PROBES: [Probe; 3] = [
-    Probe {
-        name: "flushes/s, each alone",
-        does: "its storage flushed",
-        of: |all| Some(all.flush?.separate_per_s),
-    },
-    Probe {
-        name: "dependent reads of memory/s",
-        does: "its memory was read",
-        of: |all| Some(all.memory.dependent_reads_per_s),
-    },
-    Probe {
-        name: "random reads of 4 KiB/s",
-        does: "its storage was read",
-        of: |all| Some(all.blocks?.random_reads_per_s),
-    },
-];
+impl LimitProbe {
+    const ALL: [Self; 3] = [Self::Flush, Self::MemoryRead, Self::BlockRead];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Flush => "flushes/s, each alone",
+            Self::MemoryRead => "dependent reads of memory/s",
+            Self::BlockRead => "random reads of 4 KiB/s",
+        }
+    }
+
+    fn of(self, limits: &HardwareLimits) -> Option<f64> {
+        match self {
+            Self::Flush => Some(limits.flush?.separate_per_s),
+            Self::MemoryRead => Some(limits.memory.dependent_reads_per_s),
+            Self::BlockRead => Some(limits.blocks?.random_reads_per_s),
+        }
+    }
+}
 
 /// A hardware limit as both sides measured it.
 #[derive(Debug, Clone, Serialize)]
 pub struct Limit {
-    /// What was probed.
+    /// The probe.
+    #[serde(skip)]
+    pub probe: LimitProbe,
+    /// Its name.
     pub what: &'static str,
     /// The first side's median, per second.
     pub first_per_s: f64,
     /// The second side's.
     pub second_per_s: f64,
-    #[serde(skip)]
-    does: &'static str,
 }
 
 impl Limit {
-    /// By what part the second is higher than the first; negative where it is lower.
-    pub(super) fn rise(&self) -> f64 {
+    /// How much higher the second is, as a share of the first; negative where it is lower.
+    #[must_use]
+    pub fn rise(&self) -> f64 {
         self.second_per_s / self.first_per_s - 1.0
-    }
-
-    /// What moved, as a clause about the second run.
-    fn clause(&self) -> Option<String> {
-        let rise = self.rise();
-        let how = if rise < 0.0 { "fewer" } else { "more" };
-        let part = (rise.abs() * 100.0).round();
-        let does = self.does;
-        (rise.abs() > MOVED).then(|| format!("{does} {part:.0} % {how} times per second"))
     }
 }
 
@@ -78,20 +72,20 @@ pub(super) fn limits(first: &[TrialRecord], second: &[TrialRecord]) -> Vec<Limit
     };
     let both = circumstances(first);
     let both: Vec<_> = both.intersection(&circumstances(second)).copied().collect();
-    let of = |trials: &[TrialRecord], probe: &Probe| {
+    let of = |trials: &[TrialRecord], probe: LimitProbe| {
         let hardware_limits = trials
             .iter()
             .filter_map(|trial| trial.hardware_limits.as_ref());
         let alike =
             hardware_limits.filter(|all| both.contains(&(all.committers, all.commit_bytes)));
-        median(alike.filter_map(probe.of)).filter(|per_s| *per_s > 0.0)
+        median(alike.filter_map(|all| probe.of(all))).filter(|per_s| *per_s > 0.0)
     };
-    let probed = PROBES.iter().filter_map(|probe| {
+    let probed = LimitProbe::ALL.into_iter().filter_map(|probe| {
         Some(Limit {
-            what: probe.name,
+            probe,
+            what: probe.name(),
             first_per_s: of(first, probe)?,
             second_per_s: of(second, probe)?,
-            does: probe.does,
         })
     });
     probed.collect()
@@ -124,59 +118,4 @@ pub(super) fn same_library(first: &SideCell<'_>, second: &SideCell<'_>) -> bool 
         && a.worker_kind == b.worker_kind
         && a.verify == b.verify
         && a.conditions == b.conditions
-}
-
-impl SideComparison {
-    /// What to know before the verdicts: that both sides ran the same library.
-    #[must_use]
-    pub fn same_library(&self) -> Option<String> {
-        let same: Vec<_> = self.results.iter().filter(|it| it.same_library).collect();
-        let what = "ran the same library (same SHA-256)";
-        let cause = match self.one_run {
-            true => "so they differ by chance or by the machine",
-            false => "so a difference comes from the machine or the settings",
-        };
-        if same.is_empty() {
-            return None;
-        }
-        if same.len() == self.results.len() {
-            return Some(format!("Both sides {what}, {cause}."));
-        }
-        let names: BTreeSet<_> = same.iter().map(|result| result.first_name()).collect();
-        let names = names.into_iter().collect::<Vec<_>>().join(", ");
-        Some(format!("{names}: both sides {what}, {cause}."))
-    }
-
-    /// What disturbed the runs, a clause each: "run B was disturbed: …".
-    #[must_use]
-    pub fn disturbances(&self) -> Vec<String> {
-        let reasons = |facts: &SideFacts| -> Vec<String> {
-            let noise = facts.noise.iter().flat_map(|noise| &noise.reasons);
-            noise.map(Disturbance::to_string).collect()
-        };
-        let clause = |name: &str, reasons: Vec<String>| {
-            (!reasons.is_empty()).then(|| format!("{name} was disturbed: {}", reasons.join("; ")))
-        };
-        let first = reasons(&self.first);
-        if self.one_run {
-            return clause("the run", first).into_iter().collect();
-        }
-        let moved: Vec<_> = self.limits.iter().filter_map(Limit::clause).collect();
-        let second = reasons(&self.second);
-        let second = match second.is_empty() && !moved.is_empty() {
-            true => Some(format!("in run B {} than in run A", moved.join("; "))),
-            false => {
-                let last = moved.last().map(|last| format!("{last} than in run A"));
-                let others = moved.iter().take(moved.len().saturating_sub(1)).cloned();
-                clause(
-                    "run B",
-                    second.into_iter().chain(others).chain(last).collect(),
-                )
-            }
-        };
-        [clause("run A", first), second]
-            .into_iter()
-            .flatten()
-            .collect()
-    }
 }

@@ -10,7 +10,7 @@ mod side;
 
 use crate::eligibility::rate;
 use crate::{disturbance, fixed_rate};
-pub use alike::Limit;
+pub use alike::{Limit, LimitProbe};
 pub use changes::{Change, ChangeSubject, between_cells, between_runs};
 pub use matching::circumstances;
 pub use select::{Selector, words};

@@ -1,6 +1,7 @@
 //! A comparison on one screen: verdicts, what changed, the table of results.
 
 use crate::answer::Layout;
+use crate::compare::caveats::same_library;
 use crate::compare::narrate::{
     ChangeSubjects, disturbed, results, sentence, side_named, told, warnings,
 };
@@ -62,7 +63,7 @@ fn lines_of(compared: &SideComparison, layout: Layout, most: usize) -> Vec<Strin
     if let Some(Block::Text(text)) = notice {
         lines.extend(wrapped(&text));
     }
-    lines.extend(compared.same_library().iter().flat_map(|it| wrapped(it)));
+    lines.extend(same_library(compared).iter().flat_map(|it| wrapped(it)));
     let mut found: Vec<_> = compared.results.iter().collect();
     if found.len() > most {
         // What differs is worth more than what does not.

@@ -1,8 +1,10 @@
 //! Comparisons, in words.
 
 mod brief;
+mod caveats;
 mod narrate;
 
+pub use caveats::disturbances;
 pub use narrate::document;
 
 use crate::answer::Layout;

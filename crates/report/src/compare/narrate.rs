@@ -1,5 +1,6 @@
 //! What a comparison says, in blocks.
 
+use super::caveats::{disturbances, same_library};
 use crate::document::{Block, Column, Table};
 use crate::sections::tpcc;
 use crate::significance::levels;
@@ -46,7 +47,7 @@ pub(super) fn document_with(compared: &SideComparison, with_knobs: bool) -> Vec<
     blocks.extend(tpcc::notice_block(
         workloads.map(|result| result.workload.as_str()),
     ));
-    blocks.extend(compared.same_library().map(Block::Text));
+    blocks.extend(same_library(compared).map(Block::Text));
     let verdicts: Vec<_> = compared.results.iter().map(sentence).collect();
     blocks.push(Block::List(verdicts));
     blocks.extend(disturbed(compared).into_iter().map(Block::Text));
@@ -83,7 +84,7 @@ pub(super) fn document_with(compared: &SideComparison, with_knobs: bool) -> Vec<
 
 /// What disturbed the runs, a sentence each.
 pub(super) fn disturbed(compared: &SideComparison) -> Vec<String> {
-    let clauses = compared.disturbances().into_iter();
+    let clauses = disturbances(compared).into_iter();
     let sentence = |clause: String| {
         let mut letters = clause.chars();
         let first = letters.next().map(|letter| letter.to_ascii_uppercase());

@@ -5,6 +5,7 @@ use crate::output;
 use std::process::ExitCode;
 use trueput_findings::compare::{CellResult, SideComparison};
 use trueput_findings::units::per_cent;
+use trueput_report::compare::disturbances;
 
 /// What `--fail-if-slower` came to.
 pub struct Gate {
@@ -63,10 +64,11 @@ impl Gate {
                 _ => format!("{}: ", one.second.label),
             };
             let same = one
-                .same_library()
-                .is_some()
+                .results
+                .iter()
+                .any(|it| it.same_library)
                 .then(|| "both sides ran the same library (same SHA-256)".to_owned());
-            let clauses = same.into_iter().chain(one.disturbances());
+            let clauses = same.into_iter().chain(disturbances(one));
             all.extend(clauses.map(|clause| format!("{of}{clause}")));
         }
         if !all.is_empty() {

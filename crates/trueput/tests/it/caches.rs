@@ -211,11 +211,8 @@ fn conformance_that_was_passed_is_remembered_and_checked_again_on_demand() {
         stdout(&command.output().unwrap())
     };
     let told = clean(&["clean"]);
-    assert!(
-        told.contains("2 conformance results are remembered"),
-        "{told}"
-    );
-    assert!(clean(&["clean", "--yes"]).contains("removed 2 remembered conformance results"));
+    assert!(told.contains("2 cached conformance results"), "{told}");
+    assert!(clean(&["clean", "--yes"]).contains("removed 2 cached conformance results"));
     assert!(!conformance(&run_with_cache(&bench, &[]).0).cached);
 }
 

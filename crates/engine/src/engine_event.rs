@@ -28,6 +28,4 @@ impl EngineEvent {
     pub const COMPACTION_ENDED: &'static str = "compaction ended";
     /// The log continues in another file.
     pub const LOG_SWITCH: &'static str = "log switch";
-    /// The engine delays writers.
-    pub const STALL: &'static str = "stall";
 }

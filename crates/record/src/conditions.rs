@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// The shortest turn, seconds: handing one over takes some 0.1 ms.
+/// The shortest time slice, seconds: to switch takes some 0.1 ms.
 pub const LEAST_TIME_SLICE_S: f64 = 1e-3;
 
-/// The longest turn, seconds.
+/// The longest time slice, seconds.
 pub const MOST_TIME_SLICE_S: f64 = 60.0;
 
 /// The pace of an open loop.
@@ -217,7 +217,7 @@ pub fn parse_seconds(text: &str) -> Result<f64, String> {
     fits.then_some(seconds).ok_or_else(wrong)
 }
 
-/// Reads how long a turn lasts, in seconds; 0 stands for none, and `None` is what it reads then.
+/// Reads the length of a time slice, in seconds; `None` for 0, which stands for none.
 ///
 /// # Errors
 /// A sentence that says what was given and what would be right.

@@ -447,7 +447,7 @@ fn is_absent(error: &std::io::Error) -> bool {
 }
 
 fn to_json_pretty<T: Serialize>(value: &T) -> String {
-    // Only a map with keys other than strings could fail here, and no noun of ours has one.
+    // Only a map with keys other than strings could fail here, and there is none.
     let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
     text.push('\n');
     text

@@ -81,11 +81,11 @@ pub(crate) fn read<T: DeserializeOwned>(
     for rename in kind.renames() {
         apply(rename, rename.path, &mut value);
     }
-    // A value has no lines: where one would be named, the text is read once more for it.
-    serde_json::from_value(value).map_err(|error| match serde_json::from_slice::<T>(text) {
-        Err(with_line) => with_line,
-        Ok(_) => error,
-    })
+    // What is read is of this version from here on, and is exported as such.
+    if let Some(stated) = value.get_mut("format") {
+        *stated = FORMAT_VERSION.into();
+    }
+    serde_json::from_value(value)
 }
 
 /// Gives a field its new name in every object at the end of the path.
@@ -123,7 +123,7 @@ mod tests {
         });
         let new: Value = read(FileKind::Manifest, 1, old.to_string().as_bytes()).unwrap();
         let expected = json!({
-            "format": 1,
+            "format": FORMAT_VERSION,
             "costs": {"lmdb.map_size": "address space"},
             "trials": [
                 {"conditions": {"time_slice_s": 0.5}, "settings": {"turn_s": 1, "ledger": 2}},
@@ -131,6 +131,14 @@ mod tests {
             ],
         });
         assert_eq!(new, expected);
+    }
+
+    #[test]
+    fn a_fault_of_version_1_is_told_and_not_its_old_names() {
+        let line = json!({"spec": {"step": {"ledger": "cumulative"}}, "outcome": 7}).to_string();
+        let error = read::<crate::TrialRecord>(FileKind::Trial, 1, line.as_bytes());
+        let told = error.unwrap_err().to_string();
+        assert!(!told.contains("ablation"), "{told}");
     }
 
     #[test]

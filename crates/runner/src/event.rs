@@ -28,8 +28,8 @@ pub enum Event {
         passed: usize,
         /// The failed ones, one sentence each; its trials are invalid where there are any.
         failures: Vec<String>,
-        /// When they were passed, RFC 3339, where that was in an earlier run; this run does not
-        /// have repeated them then.
+        /// When they were passed, RFC 3339, if that was in an earlier run: this run does not repeat
+        /// them.
         #[serde(skip_serializing_if = "Option::is_none")]
         remembered_from: Option<String>,
     },

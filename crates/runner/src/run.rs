@@ -247,6 +247,9 @@ fn settings_give_up(
 
 /// Runs every trial of the manifest that has not ended yet, in its order.
 ///
+/// An interrupted trial has not ended, and runs again; with [`Options::resume_databases`] a failed
+/// one does, too. Workers die with the thread that calls this, should it end early.
+///
 /// # Errors
 /// Where the work folder or the run folder cannot be used. A trial that fails is recorded, and the
 /// next one runs.
@@ -443,7 +446,7 @@ fn is_interrupted(trial: &TrialResult) -> bool {
 }
 
 /// Makes the outcomes of trials that shared time slices consistent: if one was interrupted, all are
-/// run again.
+/// run again. One whose rivals had ended in an earlier part of the run shared them with nobody.
 fn settle_group_outcomes(trials: &mut [TrialResult], group: &[&TrialSpec], manifest: &RunManifest) {
     let Some(key) = group.first().and_then(|spec| derive_group_key(spec)) else {
         return;

@@ -8,7 +8,7 @@ use crate::output;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 use table::LiveTable;
-use time_left::ArrivalSpec;
+use time_left::TimeLeftEstimator;
 use trueput_findings::answer::{Round, Standings};
 use trueput_record::measurement::OperationSummary;
 use trueput_record::{Outcome, TrialRecord};
@@ -30,7 +30,7 @@ const STEPS: u64 = 1_000;
 /// Tells what a run does.
 pub struct Progress {
     manner: ProgressStyle,
-    time_left: ArrivalSpec,
+    time_left: TimeLeftEstimator,
     /// The trials under way, and how they are called: several where contenders take turns.
     trials: Vec<(String, String)>,
     told: Instant,
@@ -69,7 +69,7 @@ impl Progress {
         let now = Instant::now();
         Self {
             manner,
-            time_left: ArrivalSpec::new(now),
+            time_left: TimeLeftEstimator::new(now),
             trials: Vec::new(),
             told: now,
             has_told_remembered: false,

@@ -36,7 +36,7 @@ fn at(path: &Path) -> impl Fn(std::io::Error) -> Error + '_ {
     move |error| Error::engine(format!("{}: {error}", path.display()))
 }
 
-/// Passes on whether GDE has done what it was told, and what it said where it does not have.
+/// Success if GDE did its work, else an error with its output.
 fn made_by_editor(is_done: bool, said: &str) -> Result<()> {
     let said = said.replace('\n', " ");
     is_done

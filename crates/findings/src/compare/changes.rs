@@ -142,8 +142,8 @@ pub fn between_runs(first: &Side, second: &Side) -> Vec<Change> {
     changes
 }
 
-/// HardwareLimits of the machine that differ by more than their probes scatter: where a disk or the
-/// memory is not as fast as it was, a slower engine is no wonder.
+/// The hardware limits that differ by more than their measurements scatter: a slower disk or memory
+/// explains a slower engine.
 fn of_hardware_limits(first: &[TrialRecord], second: &[TrialRecord]) -> Vec<Change> {
     let limits = alike::limits(first, second).into_iter();
     let differing = limits.filter(|limit| limit.rise().abs() > LIMIT_SCATTER);

@@ -1,4 +1,4 @@
-//! Which cell of one side is against which of the other.
+//! Pairs of cells, one of each side, that are compared.
 
 use super::Error;
 use super::side::{Side, SideCell};

@@ -71,8 +71,12 @@ impl<'a> Trials<'a> {
                 .duration_s
                 .map(|time_s| format!("{time_s}s")),
             ["numa"] => {
-                let numa = spec.conditions.numa.as_ref().unwrap_or(&NumaPolicy::Local);
-                Some(numa.to_string())
+                // Tables name the policy, and none names nodes.
+                let policy = match spec.conditions.numa {
+                    Some(NumaPolicy::Interleave(_)) => "interleave",
+                    _ => "local",
+                };
+                Some(policy.to_owned())
             }
             ["filesystem"] => Some(self.file_system(trial)),
             ["step"] => self.steps.of_cell(spec.cell),

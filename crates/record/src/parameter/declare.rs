@@ -325,7 +325,16 @@ macro_rules! parameters {
         impl From<&$crate::parameter::ParameterValues> for $struct {
             fn from(values: &$crate::parameter::ParameterValues) -> Self {
                 Self {
-                    $($field: values.get($name).and_then($read).unwrap_or($default),)+
+                    $($field: {
+                        let read = values.get($name).and_then($read);
+                        // What a run records must be what it uses.
+                        debug_assert!(
+                            read.is_some() || values.get($name).is_none(),
+                            "{} has a value of another type",
+                            $name
+                        );
+                        read.unwrap_or($default)
+                    },)+
                 }
             }
         }

@@ -92,10 +92,13 @@ impl Reader<'_> {
         }
         for (key, item) in table {
             let line = self.line(key.span().start);
-            plan.origin
-                .lines
-                .insert(current_name(key.get_ref()).to_owned(), line);
-            self.key(&mut plan, current_name(key.get_ref()), item)?;
+            let name = current_name(key.get_ref());
+            if plan.origin.lines.insert(name.to_owned(), line).is_some() {
+                let why =
+                    format!("'{name}' is given twice, once by its former name: leave out one");
+                return Err(self.wrong(key.span(), why));
+            }
+            self.key(&mut plan, name, item)?;
         }
         self.check_ablation(&plan, table)?;
         check_name(&plan.name)
@@ -161,9 +164,14 @@ impl Reader<'_> {
         let texts = match condition.form {
             Form::Flag => vec![self.boolean(item)?.to_string()],
             Form::One => vec![self.value(item)?.to_string()],
-            Form::Dimension | Form::List(_) => {
-                self.some(item, |one| Ok(self.value(one)?.to_string()))?
-            }
+            Form::Dimension | Form::List(_) => self.some(item, |one| {
+                let text = self.value(one)?.to_string();
+                // A wrong one of several is named by its own line.
+                condition
+                    .set(&mut ConditionLists::default(), &[&text])
+                    .map_err(|why| self.wrong(one.span(), why))?;
+                Ok(text)
+            })?,
         };
         let texts: Vec<_> = texts.iter().map(String::as_str).collect();
         condition
@@ -596,6 +604,21 @@ note = "shorter"
                 "{line}: {message}"
             );
         }
+    }
+
+    #[test]
+    fn a_wrong_value_of_a_list_is_named_by_its_own_line() {
+        let text = "workload = \"t\"\nrate = [\n  100,\n  -5,\n]\n";
+        let message = read(text).unwrap_err();
+        assert!(message.starts_with("plans/x.toml:4: "), "{message}");
+    }
+
+    #[test]
+    fn a_key_and_its_former_name_are_not_both_taken() {
+        let text = "workload = \"t\"\ntime_slice = \"5ms\"\nturns = \"9ms\"\n";
+        let message = read(text).unwrap_err();
+        let said = "plans/x.toml:3: 'time_slice' is given twice";
+        assert!(message.starts_with(said), "{message}");
     }
 
     #[test]

@@ -1,13 +1,13 @@
-//! How long is left, of a trial and of the whole run. An estimate that takes its word from what was
-//! seen so far, and is silent before anything was.
+//! The time left, of a trial and of the whole run: an estimate from what has been seen so far, and
+//! none before that.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use trueput_runner::Phase;
 
-/// How fast a run goes.
+/// Estimates the time left of a trial and of its run.
 #[derive(Debug, Clone)]
-pub struct ArrivalSpec {
+pub struct TimeLeftEstimator {
     run_began: Instant,
     trial_began: Instant,
     /// When the last trial ended.
@@ -25,7 +25,7 @@ pub struct ArrivalSpec {
     knows_all_cells: bool,
 }
 
-impl ArrivalSpec {
+impl TimeLeftEstimator {
     /// Nothing was seen yet.
     pub fn new(now: Instant) -> Self {
         Self {
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn nothing_is_estimated_before_anything_was_seen() {
         let now = Instant::now();
-        let time_left = ArrivalSpec::new(now);
+        let time_left = TimeLeftEstimator::new(now);
         assert_eq!(
             (time_left.trial_left(now), time_left.run_left(now)),
             (None, None)
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn what_is_left_follows_from_what_is_done() {
         let start = Instant::now();
-        let mut time_left = ArrivalSpec::new(start);
+        let mut time_left = TimeLeftEstimator::new(start);
         time_left.begin_run(3, start);
         time_left.begin_trial(0, start);
         time_left.end_trial(0, start + 10 * SECOND);
@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn trials_that_take_turns_are_under_way_together() {
         let start = Instant::now();
-        let mut time_left = ArrivalSpec::new(start);
+        let mut time_left = TimeLeftEstimator::new(start);
         time_left.begin_run(4, start);
         (0..2).for_each(|cell| _ = time_left.begin_trial(cell, start));
         (0..2).for_each(|cell| time_left.end_trial(cell, start + 20 * SECOND));
@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn cells_to_come_take_as_long_as_they_took_without_their_conformance() {
         let start = Instant::now();
-        let mut time_left = ArrivalSpec::new(start);
+        let mut time_left = TimeLeftEstimator::new(start);
         time_left.begin_run(6, start);
         // A slow engine whose suite takes 30 s, and a fast one.
         assert!(!time_left.begin_trial(0, start));

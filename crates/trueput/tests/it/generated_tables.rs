@@ -166,8 +166,21 @@ fn knobs() -> String {
 }
 
 fn settings(workload: &dyn Workload) -> String {
-    let rows = workload.settings().iter().map(parameter);
-    table(&["setting", "default", "values", "meaning"], rows)
+    let settings = workload.settings();
+    let has_costs = settings.iter().any(|setting| !setting.cost.is_empty());
+    let rows = settings.iter().map(|setting| {
+        let mut row = parameter(setting);
+        row.extend(has_costs.then(|| setting.cost.to_owned()));
+        row
+    });
+    let heads = [
+        "setting",
+        "default",
+        "values",
+        "meaning",
+        "cost of another value",
+    ];
+    table(&heads[..heads.len() - usize::from(!has_costs)], rows)
 }
 
 /// A row about a parameter: name, default with its unit, values, meaning.

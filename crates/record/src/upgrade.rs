@@ -85,7 +85,11 @@ pub(crate) fn read<T: DeserializeOwned>(
     if let Some(stated) = value.get_mut("format") {
         *stated = FORMAT_VERSION.into();
     }
-    serde_json::from_value(value)
+    // A value has no lines: the text is read once more for the line of a fault that it has, too.
+    serde_json::from_value(value).map_err(|error| match serde_json::from_slice::<T>(text) {
+        Err(with_line) if with_line.to_string().starts_with(&error.to_string()) => with_line,
+        _ => error,
+    })
 }
 
 /// Gives a field its new name in every object at the end of the path.

@@ -379,19 +379,38 @@ fn ends_of_records(log: &[u8]) -> Vec<usize> {
 }
 
 /// A copy of the folder of an open database, as a kill would leave it, with its log cut off.
+///
+/// WiredTiger's threads rename files meanwhile, for example that of the next log. A copy that
+/// misses a file for it is made again.
 fn killed_at(open: &Path, end_of_log: usize) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    for entry in std::fs::read_dir(open).unwrap().flatten() {
-        let copy = folder.path().join(entry.file_name());
-        if entry.file_name() == FIRST_LOG {
-            let mut log = std::fs::read(entry.path()).unwrap();
-            log[end_of_log..].fill(0);
-            std::fs::write(copy, log).unwrap();
-        } else {
-            std::fs::copy(entry.path(), copy).unwrap();
+    for _ in 0..100 {
+        let folder = tempfile::tempdir().unwrap();
+        match copy_with_log_cut(open, folder.path(), end_of_log) {
+            Ok(()) => return folder,
+            Err(gone) if gone.kind() == std::io::ErrorKind::NotFound => {}
+            Err(why) => panic!("{}: {why}", open.display()),
         }
     }
-    folder
+    panic!(
+        "{}: files went away during each of 100 copies",
+        open.display()
+    );
+}
+
+/// Copies the folder of a database with zeros in place of what its log has from there on.
+fn copy_with_log_cut(open: &Path, to: &Path, end_of_log: usize) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(open)? {
+        let entry = entry?;
+        let copy = to.join(entry.file_name());
+        if entry.file_name() == FIRST_LOG {
+            let mut log = std::fs::read(entry.path())?;
+            log[end_of_log..].fill(0);
+            std::fs::write(copy, log)?;
+        } else {
+            std::fs::copy(entry.path(), copy)?;
+        }
+    }
+    Ok(())
 }
 
 const FIRST_LOG: &str = "WiredTigerLog.0000000001";

@@ -5,6 +5,7 @@ use crate::cells::Cell;
 use crate::rankings::Ranking;
 use crate::significance::{between, counting};
 use crate::statistics::{Comparison, compare_together};
+use crate::units::number;
 use std::collections::{BTreeMap, BTreeSet};
 use trueput_record::Value;
 
@@ -78,13 +79,15 @@ impl KnobChange<'_> {
     fn is_namesake(&self, other: &Self) -> bool {
         let (one, two) = (self.ranking, other.ranking);
         let isolation = |ranking: &Ranking| ranking.isolation.filter(|_| ranking.is_split);
+        // Two rates that print alike make one heading.
+        let rate = |ranking: &Ranking| ranking.rate_per_s.map(number);
         let value = |change: &Self, cell: &Cell| cell.knobs.get(&change.knob).cloned();
         one.workload == two.workload
             && one.durability == two.durability
             && one.in_memory == two.in_memory
             && one.workers == two.workers
             && isolation(one) == isolation(two)
-            && one.rate_per_s == two.rate_per_s
+            && rate(one) == rate(two)
             && self.cell.engine == other.cell.engine
             && self.knob == other.knob
             && value(self, self.cell) == value(other, other.cell)

@@ -4,10 +4,12 @@ use crate::support::{report, spec, terminal, valid};
 use trueput_findings::Run;
 use trueput_findings::answer::{Answer, RankingVerdict, RowVerdict};
 use trueput_findings::compare::{Selector, Side, SideComparison, compare_sides};
+use trueput_findings::knob_effects::knob_effects;
 use trueput_findings::rankings::rankings;
 use trueput_findings::repeats::widest;
+use trueput_record::conditions::{Arrival, Rate};
 use trueput_record::measurement::{LatencySummary, OpenLoop, ResponseSummary};
-use trueput_record::{Durability, TrialRecord};
+use trueput_record::{Durability, TrialRecord, Value};
 use trueput_report::answer::standings;
 use trueput_report::answer::{AnswerText, Layout};
 use trueput_report::compare::render;
@@ -403,4 +405,43 @@ fn repeats_of_open_loops_go_on_until_response_times_are_known() {
     }
     let (width, whose) = widest(&report.manifest, &report.trials).unwrap();
     assert!(width > 0.5 && whose.contains("redb"), "{width} {whose}");
+}
+
+/// One knob at two values in each of two rankings, one of 100 and one of 200 keys, each at one of
+/// these rates, and the parameters that tell the two effects apart.
+fn knob_effects_at(rates_per_s: [f64; 2]) -> Vec<Vec<(String, String)>> {
+    let rankings_given = rates_per_s.into_iter().zip([100, 200]);
+    let cells = rankings_given.flat_map(|ranking| [(ranking, 1), (ranking, 2)]);
+    let trials = (0..).zip(cells).map(|(cell, ((per_s, keys), readers))| {
+        let mut trial = trial(cell, "lmdb", 1, 100, 0);
+        let arrival = Arrival::Constant;
+        trial.spec.conditions.rate = Some(Rate { per_s, arrival });
+        trial
+            .spec
+            .settings
+            .insert("keys".to_owned(), Value::Integer(keys));
+        trial
+            .spec
+            .knobs
+            .insert("readers".to_owned(), Value::Integer(readers));
+        let measured = trial.measurement.as_mut().unwrap();
+        measured.open_loop.as_mut().unwrap().rate_per_s = per_s;
+        trial
+    });
+    let run = report(trials.collect());
+    let effects = knob_effects(&run, &rankings(&run.manifest, &run.trials));
+    effects.into_iter().map(|effect| effect.beside).collect()
+}
+
+#[test]
+fn equal_knob_effects_at_rates_that_print_alike_state_what_differs() {
+    let differing = |keys: &str, rate: &str| {
+        [("keys", keys), ("rate", rate)].map(|(name, value)| (name.to_owned(), value.to_owned()))
+    };
+    assert_eq!(
+        knob_effects_at([12.31, 12.34]),
+        [differing("100", "12.31/s"), differing("200", "12.34/s")]
+    );
+    // The control: the headings of these two rankings differ.
+    assert_eq!(knob_effects_at([12.0, 14.0]), [vec![], vec![]]);
 }

@@ -5,7 +5,7 @@ use super::{Findings, Part, Section};
 use crate::document::{Block, Column, Table};
 use trueput_findings::units::{counted, nanoseconds, number};
 use trueput_findings::workload_cells::{WorkloadCell, workload_cells};
-use trueput_record::measurement::Measurement;
+use trueput_record::measurement::{Measurement, OperationSummary};
 use trueput_record::{Durability, TrialRecord};
 
 /// The trials of the workload `log-flush`.
@@ -52,7 +52,7 @@ pub(crate) fn blocks(trials: &[TrialRecord]) -> Vec<Block> {
 pub fn berkeley(trial: &TrialRecord) -> Option<[String; 3]> {
     let in_place = setting(trial, "at") == "place" && trial.spec.workers == 1;
     let measured = trial.measurement.as_ref().filter(|_| in_place)?;
-    let commits = measured.operation("commit")?;
+    let commits = commit(measured)?;
     Some([
         format!("running: {} ops", commits.count),
         format!("Elapsed time: {:.6} seconds", measured.elapsed_s),
@@ -98,8 +98,12 @@ fn device_flushes(measured: &Measurement) -> Option<f64> {
     measured.log_flushes().map(|count| count as f64)
 }
 
+fn commit(measured: &Measurement) -> Option<&OperationSummary> {
+    measured.operation("commit")
+}
+
 fn commits(measured: &Measurement) -> Option<f64> {
-    Some(measured.operation("commit")?.count as f64)
+    Some(commit(measured)?.count as f64)
 }
 
 /// Flushes that were asked for: with group commit fewer than commits.
@@ -137,7 +141,6 @@ fn table(rows: &[WorkloadCell<'_>]) -> Table {
     if several {
         columns.insert(0, Column::text("file system", 0));
     }
-    let commit = |one: &Measurement| one.operation("commit").cloned();
     let shown = |figure: Option<f64>, write: fn(f64) -> String| {
         figure.map_or_else(|| "–".to_owned(), write)
     };

@@ -8,6 +8,7 @@ pub use lists::{LEAST_MEMORY_BYTES, check_rate};
 pub use table::{CONDITIONS, Condition, ConditionLists, Conditions, Form};
 
 use crate::suggest::did_you_mean;
+use crate::value::parse_seconds;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -196,27 +197,6 @@ pub fn parse_list(text: &str) -> Result<Vec<u32>, String> {
     Ok(found)
 }
 
-/// Reads a span of time in seconds: `10`, `0.5`, `500ms`, `10s`, `2m`, `1h`.
-///
-/// # Errors
-/// A sentence that says what was given and what would be right.
-pub fn parse_seconds(text: &str) -> Result<f64, String> {
-    let wrong =
-        || format!("'{text}' is no span of time; write seconds or a unit, as in 10, 500ms, 2m");
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let factor = match &text[digits.len()..] {
-        "" | "s" => 1.0,
-        "ms" => 1e-3,
-        "m" | "min" => 60.0,
-        "h" => 3_600.0,
-        _ => return Err(wrong()),
-    };
-    let number: f64 = digits.replace('_', "").parse().map_err(|_| wrong())?;
-    let seconds = number * factor;
-    let fits = seconds.is_finite() && (0.0..=30.0 * 86_400.0).contains(&seconds);
-    fits.then_some(seconds).ok_or_else(wrong)
-}
-
 /// Reads the length of a time slice, in seconds; `None` for 0, which stands for none.
 ///
 /// # Errors
@@ -275,16 +255,6 @@ mod tests {
         assert_eq!(parse_list("0-3,8,2"), Ok(vec![0, 1, 2, 3, 8]));
         for text in ["", "3-1", "a", "0,,1", "0-99999"] {
             assert!(parse_list(text).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn spans_of_time_read_units() {
-        assert_eq!(parse_seconds("2m"), Ok(120.0));
-        assert_eq!(parse_seconds("500ms"), Ok(0.5));
-        assert_eq!(parse_seconds("10"), Ok(10.0));
-        for text in ["-1", "soon", "1 day", "inf", "1e9h"] {
-            assert!(parse_seconds(text).unwrap_err().contains(text));
         }
     }
 

@@ -9,11 +9,11 @@ pub mod unit;
 use crate::Value;
 use crate::suggest::{did_you_mean, setting_hint};
 use crate::trial::Settings;
-use crate::value::{count_hint, format_bytes, parse_bytes};
-pub use declare::{FromValue, word_of};
+use crate::value::{count_hint, format_bytes, format_seconds, parse_bytes, parse_seconds};
+pub use declare::{FromValue, value_or, word_of};
 
 /// The description of one parameter.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy)]
 pub struct Parameter {
     /// Its name, the engine's own where there is one.
     pub name: &'static str,
@@ -27,11 +27,29 @@ pub struct Parameter {
     pub unit: &'static str,
 }
 
-/// The value of a [`Kind::Fraction`] that has no default and is not given.
+/// The usual word for what another parameter decides: see [`DefaultValue::Word`].
 pub const PRESET: &str = "preset";
 
-/// The type of a parameter, with its range and default.
+/// The default of a size, a fraction or a duration.
 #[derive(Debug, Clone, Copy, PartialEq)]
+pub enum DefaultValue<T> {
+    /// A value.
+    Value(T),
+    /// No value: this word stands for it, and can be given too.
+    Word(&'static str),
+}
+
+impl<T: Into<Value>> From<DefaultValue<T>> for Value {
+    fn from(default: DefaultValue<T>) -> Self {
+        match default {
+            DefaultValue::Value(value) => value.into(),
+            DefaultValue::Word(word) => word.into(),
+        }
+    }
+}
+
+/// The type of a parameter, with its range and default.
+#[derive(Debug, Clone, Copy)]
 #[allow(
     missing_docs,
     reason = "the fields are named for what they hold, in the parameter's unit"
@@ -40,11 +58,21 @@ pub enum Kind {
     /// A whole number within bounds, both included.
     Integer { default: i64, min: i64, max: i64 },
     /// A size in bytes within bounds, both included; plans may write `64MiB`.
-    Bytes { default: u64, min: u64, max: u64 },
-    /// A number within bounds, both included. Where there is no default, [`PRESET`] stands for
-    /// it: another parameter decides.
+    Bytes {
+        default: DefaultValue<u64>,
+        min: u64,
+        max: u64,
+    },
+    /// A number within bounds, both included.
     Fraction {
-        default: Option<f64>,
+        default: DefaultValue<f64>,
+        min: f64,
+        max: f64,
+    },
+    /// A number of seconds within bounds, both included; plans may write `500ms`. Where a word is
+    /// the default, 0 stands for it too.
+    Duration {
+        default: DefaultValue<f64>,
         min: f64,
         max: f64,
     },
@@ -55,6 +83,12 @@ pub enum Kind {
         default: &'static str,
         choices: &'static [&'static str],
     },
+    /// A text of the grammar that is described; `check` refuses any other.
+    Text {
+        default: &'static str,
+        grammar: &'static str,
+        check: fn(&str) -> Result<(), String>,
+    },
 }
 
 impl Kind {
@@ -63,12 +97,17 @@ impl Kind {
     pub const fn is_consistent(&self) -> bool {
         match *self {
             Self::Integer { default, min, max } => min <= default && default <= max,
-            Self::Bytes { default, min, max } => min <= default && default <= max,
-            Self::Fraction { default, min, max } => match default {
-                Some(default) => min <= default && default <= max,
-                None => min <= max,
+            Self::Bytes { default, min, max } => match default {
+                DefaultValue::Value(default) => min <= default && default <= max,
+                DefaultValue::Word(_) => min <= max,
             },
-            Self::Boolean { .. } | Self::Choice { .. } => true,
+            Self::Fraction { default, min, max } | Self::Duration { default, min, max } => {
+                match default {
+                    DefaultValue::Value(default) => min <= default && default <= max,
+                    DefaultValue::Word(_) => min <= max,
+                }
+            }
+            Self::Boolean { .. } | Self::Choice { .. } | Self::Text { .. } => true,
         }
     }
 
@@ -77,27 +116,57 @@ impl Kind {
     pub fn default_value(&self) -> Value {
         match *self {
             Self::Integer { default, .. } => Value::Integer(default),
-            Self::Bytes { default, .. } => Value::from(default),
-            Self::Fraction { default, .. } => default.map_or(PRESET.into(), Value::Float),
+            Self::Bytes { default, .. } => default.into(),
+            Self::Fraction { default, .. } | Self::Duration { default, .. } => default.into(),
             Self::Boolean { default } => Value::Boolean(default),
-            Self::Choice { default, .. } => Value::from(default),
+            Self::Choice { default, .. } | Self::Text { default, .. } => Value::from(default),
+        }
+    }
+
+    /// The word that stands for no value.
+    fn word(&self) -> Option<&'static str> {
+        match *self {
+            Self::Bytes {
+                default: DefaultValue::Word(word),
+                ..
+            }
+            | Self::Fraction {
+                default: DefaultValue::Word(word),
+                ..
+            }
+            | Self::Duration {
+                default: DefaultValue::Word(word),
+                ..
+            } => Some(word),
+            _ => None,
         }
     }
 
     /// The range, for people.
     #[must_use]
     pub fn range(&self) -> String {
-        match *self {
+        let range = match *self {
             Self::Integer {
                 min, max: i64::MAX, ..
             } => format!("{min} or more"),
             Self::Integer { min, max, .. } => format!("{min} to {max}"),
+            Self::Bytes {
+                min, max: u64::MAX, ..
+            } => format!("{} or more", format_bytes(min)),
             Self::Bytes { min, max, .. } => {
                 format!("{} to {}", format_bytes(min), format_bytes(max))
             }
             Self::Fraction { min, max, .. } => format!("{min} to {max}"),
+            Self::Duration { min, max, .. } => {
+                format!("{} to {}", format_seconds(min), format_seconds(max))
+            }
             Self::Boolean { .. } => "on, off".to_owned(),
             Self::Choice { choices, .. } => choices.join(", "),
+            Self::Text { grammar, .. } => grammar.to_owned(),
+        };
+        match self.word() {
+            Some(word) => format!("{range}, or {word}"),
+            None => range,
         }
     }
 
@@ -105,19 +174,43 @@ impl Kind {
     #[must_use]
     pub fn default_text(&self) -> String {
         match *self {
-            Self::Bytes { default, .. } => format_bytes(default),
+            Self::Bytes {
+                default: DefaultValue::Value(default),
+                ..
+            } => format_bytes(default),
+            Self::Duration {
+                default: DefaultValue::Value(default),
+                ..
+            } => format_seconds(default),
             Self::Boolean { default } => if default { "on" } else { "off" }.to_owned(),
             _ => self.default_value().to_string(),
         }
     }
 
+    /// Reads a value of this type from a text.
+    ///
+    /// # Errors
+    /// One sentence: the text and what would be right.
+    pub fn read(&self, text: &str) -> Result<Value, String> {
+        match self {
+            Self::Integer { .. } | Self::Fraction { .. } | Self::Boolean { .. } => {
+                self.admit(&Value::parse(text))
+            }
+            // `on` is a word and `007` a text here.
+            _ => self.admit(&text.into()),
+        }
+    }
+
     /// Checks a given value and brings it to this type.
     fn admit(&self, given: &Value) -> Result<Value, String> {
-        let out_of_range = || format!("{given} is out of range ({})", self.range());
+        let within = |fits: bool, value: Value| {
+            let out_of_range = || format!("{given} is out of range ({})", self.range());
+            fits.then_some(value).ok_or_else(out_of_range)
+        };
         match (self, given) {
+            (_, Value::Text(text)) if self.word() == Some(text) => Ok(given.clone()),
             (Self::Integer { min, max, .. }, Value::Integer(number)) => {
-                let fits = (min..=max).contains(&number);
-                fits.then(|| given.clone()).ok_or_else(out_of_range)
+                within((min..=max).contains(&number), given.clone())
             }
             // 1e6 is how people write a million.
             (Self::Integer { .. }, Value::Float(number)) if is_whole(*number) => {
@@ -125,48 +218,57 @@ impl Kind {
             }
             (Self::Bytes { min, max, .. }, Value::Integer(_) | Value::Text(_)) => {
                 let bytes = parse_bytes(&given.to_string())?;
-                let fits = (*min..=*max).contains(&bytes);
-                fits.then(|| Value::from(bytes)).ok_or_else(out_of_range)
+                within((*min..=*max).contains(&bytes), bytes.into())
             }
             (Self::Fraction { .. }, Value::Integer(number)) => {
                 self.admit(&Value::Float(*number as f64))
             }
             (Self::Fraction { min, max, .. }, Value::Float(number)) => {
                 let fits = number.is_finite() && (min..=max).contains(&number);
-                fits.then(|| given.clone()).ok_or_else(out_of_range)
+                within(fits, given.clone())
             }
-            (Self::Fraction { default: None, .. }, Value::Text(word)) if word == PRESET => {
-                Ok(given.clone())
+            (Self::Duration { min, max, .. }, _) => {
+                let seconds = parse_seconds(&given.to_string())?;
+                match self.word() {
+                    Some(word) if seconds == 0.0 => Ok(word.into()),
+                    _ => within((*min..=*max).contains(&seconds), seconds.into()),
+                }
             }
             (Self::Boolean { .. }, Value::Boolean(_)) => Ok(given.clone()),
             (Self::Choice { choices, .. }, _) => {
                 let word = given.to_string();
                 let known = choices.contains(&word.as_str());
-                let hint = did_you_mean(&word, choices.iter().copied());
-                known.then(|| Value::Text(word.clone())).ok_or_else(|| {
-                    format!(
-                        "unknown value '{word}'{hint}; it is one of {}",
-                        self.range()
-                    )
-                })
+                known
+                    .then(|| Value::Text(word.clone()))
+                    .ok_or_else(|| unknown_word(&word, choices))
             }
-            (Self::Integer { max, .. }, Value::Float(number)) if *number > *max as f64 => {
-                Err(format!("{given} is out of range (at most {max})"))
+            (Self::Text { check, .. }, _) => {
+                let text = given.to_string();
+                check(&text).map(|()| Value::Text(text))
             }
-            (Self::Integer { .. }, _) => Err(format!(
-                "'{given}' is not a whole number ({}){}",
-                self.range(),
-                count_hint(&given.to_string())
-            )),
-            (Self::Fraction { .. }, _) => Err(format!(
-                "'{given}' is not a number ({}){}",
-                self.range(),
-                count_hint(&given.to_string())
-            )),
-            (Self::Boolean { .. }, _) => Err(format!("'{given}' is neither on nor off")),
-            (Self::Bytes { .. }, _) => Err(format!("'{given}' is not a size ({})", self.range())),
+            _ => Err(self.mismatch(given)),
         }
     }
+
+    /// Says that a value is of another type.
+    fn mismatch(&self, given: &Value) -> String {
+        let (range, hint) = (self.range(), count_hint(&given.to_string()));
+        match (self, given) {
+            (Self::Integer { max, .. }, Value::Float(number)) if *number > *max as f64 => {
+                format!("{given} is out of range (at most {max})")
+            }
+            (Self::Integer { .. }, _) => format!("'{given}' is not a whole number ({range}){hint}"),
+            (Self::Fraction { .. }, _) => format!("'{given}' is not a number ({range}){hint}"),
+            (Self::Boolean { .. }, _) => format!("'{given}' is neither on nor off"),
+            _ => format!("'{given}' is not a size ({range})"),
+        }
+    }
+}
+
+fn unknown_word(word: &str, choices: &[&str]) -> String {
+    let hint = did_you_mean(word, choices.iter().copied());
+    let choices = choices.join(", ");
+    format!("unknown value '{word}'{hint}; it is one of {choices}")
 }
 
 /// Whether a float is a whole number that it states exactly.

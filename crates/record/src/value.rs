@@ -28,10 +28,11 @@ impl Value {
             "false" | "off" | "no" => return Self::Boolean(false),
             _ => {}
         }
-        if let Ok(number) = text.replace('_', "").parse() {
+        let digits = text.replace('_', "");
+        if let Ok(number) = digits.parse() {
             return Self::Integer(number);
         }
-        match text.parse::<f64>() {
+        match digits.parse::<f64>() {
             Ok(number) if number.is_finite() => Self::Float(number),
             _ => Self::Text(text.to_owned()),
         }
@@ -58,6 +59,12 @@ impl From<bool> for Value {
 impl From<i64> for Value {
     fn from(value: i64) -> Self {
         Self::Integer(value)
+    }
+}
+
+impl From<f64> for Value {
+    fn from(value: f64) -> Self {
+        Self::Float(value)
     }
 }
 
@@ -139,6 +146,44 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
     number.checked_mul(factor).ok_or_else(wrong)
 }
 
+/// Reads a span of time in seconds: `10`, `0.5`, `500ms`, `10s`, `2m`, `1h`.
+///
+/// # Errors
+/// A sentence that says what was given and what would be right.
+pub fn parse_seconds(text: &str) -> Result<f64, String> {
+    let wrong =
+        || format!("'{text}' is no span of time; write seconds or a unit, as in 10, 500ms, 2m");
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let factor = match &text[digits.len()..] {
+        "" | "s" => 1.0,
+        "ms" => 1e-3,
+        "m" | "min" => 60.0,
+        "h" => 3_600.0,
+        _ => return Err(wrong()),
+    };
+    let number: f64 = digits.replace('_', "").parse().map_err(|_| wrong())?;
+    let seconds = number * factor;
+    let fits = seconds.is_finite() && (0.0..=30.0 * 86_400.0).contains(&seconds);
+    fits.then_some(seconds).ok_or_else(wrong)
+}
+
+/// Formats a duration as [`parse_seconds`] reads it: `500ms`, `2m`.
+///
+/// ```
+/// use trueput_record::value::format_seconds;
+/// assert_eq!([0.001, 1.5, 120.0].map(format_seconds), ["1ms", "1.5s", "2m"]);
+/// ```
+#[must_use]
+pub fn format_seconds(seconds: f64) -> String {
+    let (size, unit) = match seconds {
+        _ if seconds > 0.0 && seconds < 1.0 => (seconds * 1e3, "ms"),
+        _ if seconds >= 3_600.0 && seconds % 3_600.0 == 0.0 => (seconds / 3_600.0, "h"),
+        _ if seconds >= 60.0 && seconds % 60.0 == 0.0 => (seconds / 60.0, "m"),
+        _ => (seconds, "s"),
+    };
+    format!("{size}{unit}")
+}
+
 /// Formats a size: `1 GiB`, `1.5 KiB`. One decimal, or none if it is exact.
 ///
 /// ```
@@ -180,6 +225,7 @@ mod tests {
     fn the_command_line_tells_booleans_numbers_and_words_apart() {
         assert_eq!(Value::parse("on"), Value::Boolean(true));
         assert_eq!(Value::parse("1_000"), Value::Integer(1000));
+        assert_eq!(Value::parse("1_000.5"), Value::Float(1000.5));
         assert_eq!(Value::parse("0.5"), Value::Float(0.5));
         assert_eq!(Value::parse("1GiB"), Value::from("1GiB"));
     }
@@ -199,6 +245,20 @@ mod tests {
         assert_eq!(format_bytes((1 << 20) - 1), "1.0 MiB");
         assert_eq!(format_bytes((1 << 30) - 1), "1.0 GiB");
         assert_eq!(format_bytes(5_000 << 40), "5000 TiB");
+    }
+
+    #[test]
+    fn spans_of_time_read_units() {
+        assert_eq!(parse_seconds("2m"), Ok(120.0));
+        assert_eq!(parse_seconds("500ms"), Ok(0.5));
+        assert_eq!(parse_seconds("10"), Ok(10.0));
+        for text in ["-1", "soon", "1 day", "inf", "1e9h"] {
+            assert!(parse_seconds(text).unwrap_err().contains(text));
+        }
+        for text in ["1ms", "500ms", "1.5s", "0s", "90s", "1m", "720h"] {
+            let seconds = parse_seconds(text).unwrap();
+            assert_eq!(format_seconds(seconds), text);
+        }
     }
 
     #[test]

@@ -3,10 +3,10 @@
 //! comparison and the name in reports are one row.
 
 use super::lists::{parse_cpus, parse_memory, parse_numa, parse_rate};
-use super::{Allocator, Arrival, NumaPolicy, Rate, Start, parse_seconds, parse_time_slice};
+use super::{Allocator, Arrival, NumaPolicy, Rate, Start, parse_time_slice};
 use crate::filesystem::{self, FileSystem, parse_image};
 use crate::list;
-use crate::value::{format_bytes, parse_bytes};
+use crate::value::{format_bytes, parse_bytes, parse_seconds};
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display};
 

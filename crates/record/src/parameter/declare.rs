@@ -1,7 +1,6 @@
 //! The macros that declare parameters, and what their expansion calls.
 
 use crate::Value;
-use crate::parameter::PRESET;
 
 /// A type that the field of a declared parameter can have.
 pub trait FromValue: Sized {
@@ -44,12 +43,12 @@ impl FromValue for f64 {
     }
 }
 
-impl FromValue for Option<f64> {
-    fn from_value(value: &Value) -> Option<Self> {
-        match value {
-            Value::Text(word) if word == PRESET => Some(None),
-            value => f64::from_value(value).map(Some),
-        }
+/// The value as its type, or `None` for the word that stands for no value.
+#[must_use]
+pub fn value_or<T: FromValue>(value: &Value, word: &str) -> Option<Option<T>> {
+    match value {
+        Value::Text(text) if text == word => Some(None),
+        value => T::from_value(value).map(Some),
     }
 }
 
@@ -63,8 +62,8 @@ pub fn word_of(value: &Value, words: &[&'static str]) -> Option<&'static str> {
 }
 
 /// Declares an enum of the words that a parameter takes. `WORDS` lists them, `ALL` the variants,
-/// and `word` is the word of a variant. The type can be in a `Choice<…>` of
-/// [`parameters!`](crate::parameters).
+/// and `word` is the word of a variant, which is also how it is displayed. The type can be in a
+/// `Choice<…>` of [`parameters!`](crate::parameters).
 ///
 /// ```
 /// trueput_record::choices! {
@@ -109,6 +108,12 @@ macro_rules! choices {
             }
         }
 
+        impl std::fmt::Display for $name {
+            fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                formatter.pad(self.word())
+            }
+        }
+
         impl $crate::parameter::FromValue for $name {
             fn from_value(value: &$crate::Value) -> Option<Self> {
                 $crate::parameter::word_of(value, Self::WORDS).and_then(|word| match word {
@@ -126,14 +131,19 @@ macro_rules! choices {
 /// A field's documentation is the parameter's summary. A name that is no Rust identifier follows
 /// `as`. A kind is one of
 ///
-/// - `Bytes = 1 GiB in 1 MiB..=1 TiB` (a `u64`)
+/// - `Bytes = 1 GiB in 1 MiB..=1 TiB` (a `u64`), or `Option<Bytes> or "none" in 1 MiB..` where a
+///   word is the default
 /// - `Integer = 5 in 0..=100`, or `in 1..` without an upper limit (a `u64`; `Integer<u32>` is a
 ///   `u32`)
 /// - `Fraction = 0.9 in 0.0..=1.0` (an `f64`), or `Option<Fraction> in 0.0..=1.0` where another
 ///   parameter stands in for the default
+/// - `Duration = 10.0 s in 1.0 ms..=1.0 h` (an `f64` of seconds), or `Option<Duration> or "none" in
+///   1.0 ms..=1.0 h`
 /// - `Boolean = true`
 /// - `Choice = "a" of ["a", "b"]` (a `&'static str`), or `Choice<Mode> = Fast` for an enum of
 ///   [`choices!`](crate::choices)
+/// - `Text<Type> = "default" by parse as "its grammar"`, where `parse` makes a `Type` of a `&str`;
+///   the struct of parameters takes no such type that is not `Copy`
 ///
 /// and may be followed by `unit "…"` and `cost "…"`, in this order. A range can name constants, in
 /// parentheses where it is more than a name. A default out of its range does not compile.
@@ -176,23 +186,66 @@ macro_rules! parameters {
 
     (@kind $head:tt $done:tt $field:tt Bytes = $default:tt $default_unit:ident
         in $min:tt $min_unit:ident ..= $max:tt $max_unit:ident $($rest:tt)*) => {
-        $crate::parameters!(@end $head $done $field {
+        $crate::parameters! { @end $head $done $field {
             (u64)
             ($default * $crate::parameter::unit::$default_unit)
             ($crate::parameter::Kind::Bytes {
-                default: $default * $crate::parameter::unit::$default_unit,
+                default: $crate::parameter::DefaultValue::Value(
+                    $default * $crate::parameter::unit::$default_unit
+                ),
                 min: $min * $crate::parameter::unit::$min_unit,
                 max: $max * $crate::parameter::unit::$max_unit,
             })
             ($crate::parameter::FromValue::from_value)
-        } "bytes" $($rest)*);
+        } "bytes" $($rest)* }
+    };
+    (@kind $head:tt $done:tt $field:tt Option<Bytes> or $word:literal in $min:tt $min_unit:ident ..
+        $($rest:tt)*) => {
+        $crate::parameters! { @end $head $done $field {
+            (Option<u64>)
+            (None)
+            ($crate::parameter::Kind::Bytes {
+                default: $crate::parameter::DefaultValue::Word($word),
+                min: $min * $crate::parameter::unit::$min_unit,
+                max: u64::MAX,
+            })
+            (|value: &$crate::Value| $crate::parameter::value_or(value, $word))
+        } "bytes" $($rest)* }
+    };
+    (@kind $head:tt $done:tt $field:tt Duration = $default:tt $default_unit:ident
+        in $min:tt $min_unit:ident ..= $max:tt $max_unit:ident $($rest:tt)*) => {
+        $crate::parameters! { @end $head $done $field {
+            (f64)
+            ($default * $crate::parameter::unit::$default_unit)
+            ($crate::parameter::Kind::Duration {
+                default: $crate::parameter::DefaultValue::Value(
+                    $default * $crate::parameter::unit::$default_unit
+                ),
+                min: $min * $crate::parameter::unit::$min_unit,
+                max: $max * $crate::parameter::unit::$max_unit,
+            })
+            ($crate::parameter::FromValue::from_value)
+        } "s" $($rest)* }
+    };
+    (@kind $head:tt $done:tt $field:tt Option<Duration> or $word:literal
+        in $min:tt $min_unit:ident ..= $max:tt $max_unit:ident $($rest:tt)*) => {
+        $crate::parameters! { @end $head $done $field {
+            (Option<f64>)
+            (None)
+            ($crate::parameter::Kind::Duration {
+                default: $crate::parameter::DefaultValue::Word($word),
+                min: $min * $crate::parameter::unit::$min_unit,
+                max: $max * $crate::parameter::unit::$max_unit,
+            })
+            (|value: &$crate::Value| $crate::parameter::value_or(value, $word))
+        } "s" $($rest)* }
     };
     (@kind $head:tt $done:tt $field:tt Integer = $($rest:tt)+) => {
-        $crate::parameters!(@kind $head $done $field Integer<u64> = $($rest)+);
+        $crate::parameters! { @kind $head $done $field Integer<u64> = $($rest)+ }
     };
     (@kind $head:tt $done:tt $field:tt Integer<$type:ty> = $default:tt in $min:tt ..= $max:tt
         $($rest:tt)*) => {
-        $crate::parameters!(@end $head $done $field {
+        $crate::parameters! { @end $head $done $field {
             ($type)
             ($default)
             ({
@@ -206,54 +259,58 @@ macro_rules! parameters {
                 }
             })
             ($crate::parameter::FromValue::from_value)
-        } "" $($rest)*);
+        } "" $($rest)* }
     };
     (@kind $head:tt $done:tt $field:tt Integer<$type:ty> = $default:tt in $min:tt ..
         $($rest:tt)*) => {
-        $crate::parameters!(
+        $crate::parameters! {
             @kind $head $done $field Integer<$type> = $default in $min ..= (i64::MAX) $($rest)*
-        );
+        }
     };
     (@kind $head:tt $done:tt $field:tt Fraction = $default:tt in $min:tt ..= $max:tt
         $($rest:tt)*) => {
-        $crate::parameters!(@end $head $done $field {
+        $crate::parameters! { @end $head $done $field {
             (f64)
             ($default)
             ($crate::parameter::Kind::Fraction {
-                default: Some($default),
+                default: $crate::parameter::DefaultValue::Value($default),
                 min: $min,
                 max: $max,
             })
             ($crate::parameter::FromValue::from_value)
-        } "" $($rest)*);
+        } "" $($rest)* }
     };
     (@kind $head:tt $done:tt $field:tt Option<Fraction> in $min:tt ..= $max:tt
         $($rest:tt)*) => {
-        $crate::parameters!(@end $head $done $field {
+        $crate::parameters! { @end $head $done $field {
             (Option<f64>)
             (None)
-            ($crate::parameter::Kind::Fraction { default: None, min: $min, max: $max })
-            ($crate::parameter::FromValue::from_value)
-        } "" $($rest)*);
+            ($crate::parameter::Kind::Fraction {
+                default: $crate::parameter::DefaultValue::Word($crate::parameter::PRESET),
+                min: $min,
+                max: $max,
+            })
+            (|value: &$crate::Value| $crate::parameter::value_or(value, $crate::parameter::PRESET))
+        } "" $($rest)* }
     };
     (@kind $head:tt $done:tt $field:tt Boolean = $default:literal $($rest:tt)*) => {
-        $crate::parameters!(@end $head $done $field {
+        $crate::parameters! { @end $head $done $field {
             (bool)
             ($default)
             ($crate::parameter::Kind::Boolean { default: $default })
             ($crate::parameter::FromValue::from_value)
-        } "" $($rest)*);
+        } "" $($rest)* }
     };
     (@kind $head:tt $done:tt $field:tt Choice = $default:literal of $words:tt $($rest:tt)*) => {
-        $crate::parameters!(@end $head $done $field {
+        $crate::parameters! { @end $head $done $field {
             (&'static str)
             ($default)
             ($crate::parameter::Kind::Choice { default: $default, choices: &$words })
-            (|value| $crate::parameter::word_of(value, &$words))
-        } "" $($rest)*);
+            (|value: &$crate::Value| $crate::parameter::word_of(value, &$words))
+        } "" $($rest)* }
     };
     (@kind $head:tt $done:tt $field:tt Choice<$type:ty> = $default:ident $($rest:tt)*) => {
-        $crate::parameters!(@end $head $done $field {
+        $crate::parameters! { @end $head $done $field {
             ($type)
             (<$type>::$default)
             ($crate::parameter::Kind::Choice {
@@ -261,13 +318,46 @@ macro_rules! parameters {
                 choices: <$type>::WORDS,
             })
             ($crate::parameter::FromValue::from_value)
-        } "" $($rest)*);
+        } "" $($rest)* }
+    };
+
+    (@kind $head:tt $done:tt $field:tt Text<$type:ty> = $default:literal by $parse:path as
+        $grammar:literal $($rest:tt)*) => {
+        $crate::parameters! { @end $head $done $field {
+            ($type)
+            ($parse($default).unwrap_or_default())
+            ($crate::parameter::Kind::Text {
+                default: $default,
+                grammar: $grammar,
+                check: |text: &str| $parse(text).map(|_: $type| ()),
+            })
+            (|value: &$crate::Value| $parse(&value.to_string()).ok())
+        } "" $($rest)* }
+    };
+
+    // One part of a declaration alone, for macros that declare something else than a struct.
+    (@part $part:tt $field:tt { $($kind:tt)+ }) => {
+        $crate::parameters!(@kind $part [] $field $($kind)+)
+    };
+    (@end {type} [] {} {($type:ty) $default:tt $kind:tt $read:tt} $($rest:tt)+) => { $type };
+    (@end {default} [] {} {$type:tt $default:tt $kind:tt $read:tt} $($rest:tt)+) => { $default };
+    (@end {reader} [] {} {$type:tt $default:tt $kind:tt $read:tt} $($rest:tt)+) => { $read };
+    (@end {parameter} [] {[$($doc:literal)+] $name:tt}
+        {$type:tt $default:tt $kind:tt $read:tt} $usual:literal
+        $(, unit $unit:literal)? $(, cost $cost:literal)?) => {
+        $crate::parameter::Parameter {
+            name: $name,
+            summary: concat!($($doc),+).trim_ascii(),
+            cost: [$($cost,)? ""][0],
+            kind: $kind,
+            unit: [$($unit,)? $usual][0],
+        }
     };
 
     (@end $head:tt [$($done:tt)*] $field:tt $kind:tt $usual:literal
         $(, unit $unit:literal)? $(, cost $cost:literal)? $(,)?) => {
         $crate::parameters!(
-            @emit $head $($done)* {$field $kind ([$($unit,)? $usual][0]) ([$($cost,)? ""][0])}
+            @emit $head $($done)* {$field $kind {$usual $(, unit $unit)? $(, cost $cost)?}}
         );
     };
     // Every field begins with its documentation.
@@ -275,7 +365,7 @@ macro_rules! parameters {
         $(, unit $unit:literal)? $(, cost $cost:literal)? , # $($rest:tt)+) => {
         $crate::parameters!(
             @field $head
-            [$($done)* {$field $kind ([$($unit,)? $usual][0]) ([$($cost,)? ""][0])}]
+            [$($done)* {$field $kind {$usual $(, unit $unit)? $(, cost $cost)?}}]
             # $($rest)+
         );
     };
@@ -284,7 +374,7 @@ macro_rules! parameters {
         $({
             {[$($doc:literal)+] $field:ident $name:tt}
             {($type:ty) $default:tt $kind:tt $read:tt}
-            $unit:tt $cost:tt
+            {$($rest:tt)+}
         })+) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq)]
@@ -295,13 +385,10 @@ macro_rules! parameters {
         impl $struct {
             /// Their descriptions, in the order of the fields.
             $visible const PARAMETERS: &'static [$crate::parameter::Parameter] = &[
-                $($crate::parameter::Parameter {
-                    name: $name,
-                    summary: concat!($($doc),+).trim_ascii(),
-                    cost: $cost,
-                    kind: $kind,
-                    unit: $unit,
-                },)+
+                $($crate::parameters!(
+                    @end {parameter} [] {[$($doc)+] $name}
+                    {($type) $default $kind $read} $($rest)+
+                ),)+
             ];
         }
 

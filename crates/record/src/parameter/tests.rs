@@ -33,9 +33,24 @@ crate::parameters! {
         other_share as "other.share": Option<Fraction> in 0.0..=1.0,
         /// Whether.
         flag: Boolean = true,
+        /// How long.
+        pause: Duration = 1.5 s in 1.0 ms..=1.0 h,
+        /// How long, or not at all.
+        timeout: Option<Duration> or "never" in 1.0 ms..=1.0 min,
+        /// At most so much.
+        limit: Option<Bytes> or "none" in 1 KiB..,
+        /// In seconds between the beats.
+        beat: Text<u8> = "3" by beat as "numbers of dots",
         /// Written to the file.
         page as "page=": Choice = "4096" of ["512", "4096"], unit "bytes",
     }
+}
+
+/// The number of dots, or the digit itself.
+fn beat(text: &str) -> Result<u8, String> {
+    let dots = || text.bytes().all(|byte| byte == b'.').then_some(text.len());
+    let beat = text.parse().ok().or_else(|| u8::try_from(dots()?).ok());
+    beat.ok_or_else(|| format!("'{text}' is no beat; write dots"))
 }
 
 fn toy(name: &str, value: impl Into<Value>) -> Result<Toy, String> {
@@ -58,6 +73,10 @@ fn a_plan_that_says_nothing_has_the_defaults() {
         share: 0.5,
         other_share: None,
         flag: true,
+        pause: 1.5,
+        timeout: None,
+        limit: None,
+        beat: 3,
         page: "4096",
     };
     assert_eq!(Toy::from(&values), expected);
@@ -80,8 +99,12 @@ fn a_declaration_describes_itself() {
         "finish 1 1 or more starts ",
         "level -1 -1 to 9  ",
         "share 0.5 0 to 1 % the rest",
-        "other.share preset 0 to 1  ",
+        "other.share preset 0 to 1, or preset  ",
         "flag on on, off  ",
+        "pause 1.5s 1ms to 1h s ",
+        "timeout never 1ms to 1m, or never s ",
+        "limit none 1 KiB or more, or none bytes ",
+        "beat 3 numbers of dots  ",
         "page= 4096 512, 4096 bytes ",
     ];
     assert_eq!(described, expected);
@@ -121,6 +144,34 @@ fn a_fraction_may_be_whole_and_without_a_default_another_setting_decides() {
 }
 
 #[test]
+fn a_duration_has_a_unit_and_where_a_word_is_the_default_0_stands_for_it() {
+    let pause = |text: &str| toy("pause", text).map(|toy| toy.pause);
+    assert_eq!((pause("20ms"), pause("2m")), (Ok(0.02), Ok(120.0)));
+    assert_eq!(toy("pause", 3_i64).unwrap().pause, 3.0);
+    for wrong in ["0", "2h", "soon", "never"] {
+        assert!(pause(wrong).unwrap_err().contains(wrong), "{wrong}");
+    }
+    let timeout = |text: &str| toy("timeout", text).map(|toy| toy.timeout);
+    assert_eq!((timeout("0"), timeout("never")), (Ok(None), Ok(None)));
+    assert_eq!(timeout("0.25"), Ok(Some(0.25)));
+    let far = timeout("2m").unwrap_err();
+    assert_eq!(far, "toy.timeout: 2m is out of range (1ms to 1m, or never)");
+}
+
+#[test]
+fn a_word_stands_for_no_size_and_a_text_is_held_against_its_grammar() {
+    let limit = |text: &str| toy("limit", text).map(|toy| toy.limit);
+    assert_eq!((limit("none"), limit("2KiB")), (Ok(None), Ok(Some(2_048))));
+    assert!(limit("1").is_err() && limit("never").is_err());
+    let beat = |text: &str| toy("beat", text).map(|toy| toy.beat);
+    assert_eq!((beat("...."), beat("7")), (Ok(4), Ok(7)));
+    assert_eq!(
+        beat("x").unwrap_err(),
+        "toy.beat: 'x' is no beat; write dots"
+    );
+}
+
+#[test]
 fn an_unknown_parameter_names_the_nearest() {
     let error = toy("cache_sise", 1_i64).unwrap_err();
     assert!(error.contains("did you mean 'cache_size'"), "{error}");
@@ -143,10 +194,11 @@ fn a_default_out_of_its_range_is_inconsistent() {
         max: 5,
     };
     assert!(whole(5).is_consistent() && !whole(6).is_consistent());
+    use DefaultValue::{Value, Word};
     let share = |default| Kind::Fraction {
         default,
         min: 0.0,
         max: 1.0,
     };
-    assert!(share(None).is_consistent() && !share(Some(1.5)).is_consistent());
+    assert!(share(Word(PRESET)).is_consistent() && !share(Value(1.5)).is_consistent());
 }

@@ -302,7 +302,7 @@ mod tests {
         for (text, words) in [
             (
                 "\nreadproportion=2\n",
-                ":2: ycsb.readproportion: 2 is out of range (0 to 1)",
+                ":2: ycsb.readproportion: 2 is out of range (0 to 1, or preset)",
             ),
             (
                 "requestdistribution=zipf",

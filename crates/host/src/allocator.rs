@@ -163,8 +163,8 @@ fn allocator_name(file: &str) -> String {
         .iter()
         .any(|stem| file.starts_with(stem));
     match known {
-        Some(library) => library.allocator.name().to_owned(),
-        None if is_libc || !file.contains(".so") => Allocator::Libc.name().to_owned(),
+        Some(library) => library.allocator.word().to_owned(),
+        None if is_libc || !file.contains(".so") => Allocator::Libc.word().to_owned(),
         None => file.to_owned(),
     }
 }

@@ -153,7 +153,7 @@ pub fn verify_child(pid: u32, conditions: &Conditions) -> Result<(), String> {
         ));
     }
     let allocator = AllocatorReport {
-        name: conditions.allocator.name().to_owned(),
+        name: conditions.allocator.word().to_owned(),
         ..AllocatorReport::default()
     };
     match list_doubts(conditions, &read_placement(pid), &allocator).as_slice() {
@@ -231,7 +231,7 @@ pub fn list_doubts(
     }
     let asked = conditions.allocator;
     // What the user preloads where the plan asks for nothing is recorded and is no fault.
-    if asked != Allocator::Libc && allocator.name != asked.name() {
+    if asked != Allocator::Libc && allocator.name != asked.word() {
         let found = &allocator.name;
         doubts.push(format!(
             "the workers ran with the allocator {found}, not {asked}"

@@ -4,20 +4,11 @@
 mod lists;
 mod table;
 
-pub use lists::{LEAST_MEMORY_BYTES, check_rate};
 pub use table::{CONDITIONS, Condition, ConditionLists, Conditions, Form};
 
-use crate::suggest::did_you_mean;
-use crate::value::parse_seconds;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
-
-/// The shortest time slice, seconds: to switch takes some 0.1 ms.
-pub const LEAST_TIME_SLICE_S: f64 = 1e-3;
-
-/// The longest time slice, seconds.
-pub const MOST_TIME_SLICE_S: f64 = 60.0;
 
 /// The pace of an open loop.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -28,41 +19,47 @@ pub struct Rate {
     pub arrival: Arrival,
 }
 
-/// When the operations of an open loop become due.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Arrival {
-    /// At equal distances.
-    #[default]
-    Constant,
-    /// At exponentially distributed distances, as independent users would come.
-    Poisson,
+crate::choices! {
+    /// When the operations of an open loop become due.
+    #[derive(Default, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Arrival {
+        /// At equal distances.
+        #[default]
+        Constant = "constant",
+        /// At exponentially distributed distances, as independent users would come.
+        Poisson = "poisson",
+    }
 }
 
-/// How the database stands when the workers begin.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Start {
-    /// As the load left it: its pages are in the page cache as far as they fit.
-    #[default]
-    Warm,
-    /// Closed, its pages dropped from the page cache.
-    Cold,
+crate::choices! {
+    /// How the database stands when the workers begin.
+    #[derive(Default, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Start {
+        /// As the load left it: its pages are in the page cache as far as they fit.
+        #[default]
+        Warm = "warm",
+        /// Closed, its pages dropped from the page cache.
+        Cold = "cold",
+    }
 }
 
-/// The allocator that the workers' C code uses.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Allocator {
-    /// That of the C library.
-    #[default]
-    Libc,
-    /// jemalloc, preloaded.
-    Jemalloc,
-    /// tcmalloc, preloaded.
-    Tcmalloc,
-    /// mimalloc, preloaded.
-    Mimalloc,
+crate::choices! {
+    /// The allocator that the workers' C code uses.
+    #[derive(Default, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Allocator {
+        /// That of the C library.
+        #[default]
+        Libc = "libc",
+        /// jemalloc, preloaded.
+        Jemalloc = "jemalloc",
+        /// tcmalloc, preloaded.
+        Tcmalloc = "tcmalloc",
+        /// mimalloc, preloaded.
+        Mimalloc = "mimalloc",
+    }
 }
 
 /// Where memory is on a machine of several NUMA nodes.
@@ -78,48 +75,6 @@ pub enum NumaPolicy {
     /// On this node while it has room.
     Preferred(u32),
 }
-
-macro_rules! named {
-    ($type:ident, $what:literal, $($variant:ident => $name:literal),+) => {
-        impl $type {
-            /// Every choice.
-            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
-
-            /// The choice's name, as on the command line and in files.
-            #[must_use]
-            pub fn name(self) -> &'static str {
-                match self { $(Self::$variant => $name),+ }
-            }
-        }
-
-        impl fmt::Display for $type {
-            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.pad(self.name())
-            }
-        }
-
-        impl FromStr for $type {
-            type Err = String;
-
-            fn from_str(text: &str) -> Result<Self, String> {
-                let found = Self::ALL.iter().copied().find(|one| one.name() == text);
-                found.ok_or_else(|| {
-                    let names = [$($name),+];
-                    let hint = did_you_mean(text, names);
-                    format!(
-                        concat!("no ", $what, " '{}'{}; it is one of {}"),
-                        text, hint, names.join(", ")
-                    )
-                })
-            }
-        }
-    };
-}
-
-named!(Arrival, "arrival", Constant => "constant", Poisson => "poisson");
-named!(Start, "start", Warm => "warm", Cold => "cold");
-named!(Allocator, "allocator",
-    Libc => "libc", Jemalloc => "jemalloc", Tcmalloc => "tcmalloc", Mimalloc => "mimalloc");
 
 impl fmt::Display for NumaPolicy {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -197,34 +152,9 @@ pub fn parse_list(text: &str) -> Result<Vec<u32>, String> {
     Ok(found)
 }
 
-/// Reads the length of a time slice, in seconds; `None` for 0, which stands for none.
-///
-/// # Errors
-/// A sentence that says what was given and what would be right.
-pub fn parse_time_slice(text: &str) -> Result<Option<f64>, String> {
-    match parse_seconds(text)? {
-        0.0 => Ok(None),
-        time_slice_s if (LEAST_TIME_SLICE_S..=MOST_TIME_SLICE_S).contains(&time_slice_s) => {
-            Ok(Some(time_slice_s))
-        }
-        _ => Err(format!(
-            "a time slice of {text} is out of range: use 1ms to 1m, or 0 for no time slices"
-        )),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_turn_is_no_shorter_than_handing_it_over_is_worth() {
-        assert_eq!(parse_time_slice("10ms"), Ok(Some(0.01)));
-        assert_eq!(parse_time_slice("0"), Ok(None));
-        for text in ["0.5ms", "2m", "soon"] {
-            assert!(parse_time_slice(text).unwrap_err().contains(text));
-        }
-    }
 
     #[test]
     fn a_policy_reads_as_it_is_written() {
@@ -256,12 +186,6 @@ mod tests {
         for text in ["", "3-1", "a", "0,,1", "0-99999"] {
             assert!(parse_list(text).is_err(), "{text}");
         }
-    }
-
-    #[test]
-    fn a_misspelled_choice_is_refused_with_the_nearest() {
-        let message = "jemaloc".parse::<Allocator>().unwrap_err();
-        assert!(message.contains("did you mean 'jemalloc'"), "{message}");
     }
 
     #[test]

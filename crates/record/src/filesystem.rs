@@ -106,10 +106,7 @@ impl FileSystem {
 }
 
 /// Reads the size of an image.
-///
-/// # Errors
-/// One sentence.
-pub fn parse_image(text: &str) -> Result<u64, String> {
+fn parse_image(text: &str) -> Result<u64, String> {
     match parse_bytes(text)? {
         bytes if bytes >= LEAST_IMAGE_BYTES => Ok(bytes),
         _ => Err(format!("an image of {text}; it must be 16MiB or more")),

@@ -1,7 +1,8 @@
-//! Parameters: the knobs of an engine and the settings of a workload.
+//! Parameters: the knobs of an engine, the settings of a workload and the conditions of a run.
 //!
-//! [`parameters!`](crate::parameters) declares them once. It yields a typed struct for the code
-//! that uses them, and a list of [`Parameter`]s for everything else: checks, help and tables.
+//! [`parameters!`](crate::parameters) declares knobs and settings once. It yields a typed struct
+//! for the code that uses them, and a list of [`Parameter`]s for everything else: checks, help and
+//! tables. [`conditions`](crate::conditions) declares conditions with the same kinds.
 
 mod declare;
 pub mod unit;

@@ -45,7 +45,7 @@ mod read;
 mod step;
 
 pub use crate::ablation::AblationKind;
-pub use crate::conditions::{CONDITIONS, Condition, ConditionLists, check_rate};
+pub use crate::conditions::{CONDITIONS, Condition, ConditionLists};
 pub use step::Step;
 
 use crate::trial::Settings;

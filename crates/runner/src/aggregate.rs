@@ -171,7 +171,7 @@ fn open_loop(
     let oldest_ns = paced.iter().map(|part| part.oldest_wait_ns).max();
     let open_loop = OpenLoop {
         rate_per_s: rate.per_s,
-        arrival: rate.arrival.name().to_owned(),
+        arrival: rate.arrival.word().to_owned(),
         issued: paced.iter().map(|part| part.issued).sum(),
         backlog: paced.iter().map(|part| part.backlog).sum(),
         oldest_wait_s: oldest_ns.unwrap_or_default() as f64 / 1e9,

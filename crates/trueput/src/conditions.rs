@@ -16,7 +16,9 @@ pub struct ConditionOptions(Vec<(&'static Condition, Vec<String>)>);
 impl ConditionOptions {
     /// Whether an option gives the condition of that name.
     pub fn is_given(&self, name: &str) -> bool {
-        self.0.iter().any(|(condition, _)| condition.name == name)
+        self.0
+            .iter()
+            .any(|(condition, _)| condition.parameter.name == name)
     }
 
     /// Puts what was given in the place of the plan's own conditions.
@@ -29,7 +31,7 @@ impl ConditionOptions {
             condition
                 .set(&mut plan.conditions, &texts)
                 .map_err(|why| Failure::usage(format!("--{}: {why}", option(condition))))?;
-            plan.origin.forget(condition.name);
+            plan.origin.forget(condition.parameter.name);
         }
         Ok(())
     }
@@ -37,7 +39,7 @@ impl ConditionOptions {
 
 /// The name of a condition's option.
 fn option(condition: &Condition) -> String {
-    condition.name.replace('_', "-")
+    condition.parameter.name.replace('_', "-")
 }
 
 fn argument(condition: &'static Condition) -> Arg {
@@ -45,13 +47,15 @@ fn argument(condition: &'static Condition) -> Arg {
         let texts = condition.split(text)?;
         Ok(texts.into_iter().map(str::to_owned).collect())
     };
-    let argument = Arg::new(condition.name)
+    let argument = Arg::new(condition.parameter.name)
         .long(option(condition))
         .aliases(condition.former_name)
-        .help(condition.help)
+        .help(condition.help())
         .help_heading("Run conditions (override the plan)");
+    if condition.is_flag() {
+        return argument.action(ArgAction::SetTrue);
+    }
     let action = match condition.form {
-        Form::Flag => return argument.action(ArgAction::SetTrue),
         Form::One | Form::Dimension => ArgAction::Set,
         Form::List(_) => ArgAction::Append,
     };
@@ -68,7 +72,7 @@ impl Args for ConditionOptions {
     }
 
     fn augment_args(command: Command) -> Command {
-        let names = CONDITIONS.iter().map(|condition| condition.name);
+        let names = CONDITIONS.iter().map(|condition| condition.parameter.name);
         let group = ArgGroup::new(GROUP).multiple(true).args(names);
         command.args(CONDITIONS.iter().map(argument)).group(group)
     }
@@ -81,15 +85,13 @@ impl Args for ConditionOptions {
 impl FromArgMatches for ConditionOptions {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let given = CONDITIONS.iter().filter_map(|condition| {
-            let texts = match condition.form {
-                Form::Flag if matches.get_flag(condition.name) => vec!["true".to_owned()],
-                Form::Flag => return None,
-                Form::One | Form::Dimension | Form::List(_) => {
-                    let each = matches.get_many::<Vec<String>>(condition.name)?;
-                    each.flatten().cloned().collect()
-                }
-            };
-            Some((condition, texts))
+            let name = condition.parameter.name;
+            if condition.is_flag() {
+                let is_set = matches.get_flag(name);
+                return is_set.then(|| (condition, vec!["true".to_owned()]));
+            }
+            let each = matches.get_many::<Vec<String>>(name)?;
+            Some((condition, each.flatten().cloned().collect()))
         });
         Ok(Self(given.collect()))
     }

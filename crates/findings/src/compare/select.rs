@@ -323,7 +323,7 @@ pub(super) fn property(spec: &TrialSpec, name: &str) -> Option<String> {
     };
     let stated = |values: &trueput_record::trial::Settings| values.get(name).map(Value::to_string);
     let condition = || {
-        let name = Condition::named(name)?.name;
+        let name = Condition::named(name)?.parameter.name;
         let mut named = spec.conditions.named().into_iter();
         named
             .find(|(known, _)| *known == name)

@@ -2,10 +2,6 @@
 
 use super::{ConditionLists, NumaPolicy, parse_list};
 use crate::filesystem::FileSystem;
-use crate::value::{count_hint, parse_bytes};
-
-/// The least memory that a trial may be limited to, bytes: below it no engine can open.
-pub const LEAST_MEMORY_BYTES: u64 = 16 << 20;
 
 impl ConditionLists {
     /// The size for images, where one is given and no file system takes it.
@@ -15,28 +11,6 @@ impl ConditionLists {
         let mut wanted = self.file_system.iter().chain(&self.log_file_system);
         self.image_bytes.filter(|_| !wanted.any(takes_it))
     }
-}
-
-/// Refuses what is no rate.
-///
-/// # Errors
-/// One sentence.
-pub fn check_rate(per_s: f64) -> Result<f64, String> {
-    let fits = per_s.is_finite() && (0.0..=1e9).contains(&per_s);
-    fits.then_some(per_s)
-        .ok_or_else(|| format!("the rate is {per_s}; it must be between 0 and 1e9 per second"))
-}
-
-/// Reads a rate: operations per second, 0 for a closed loop.
-///
-/// # Errors
-/// One sentence.
-pub fn parse_rate(text: &str) -> Result<f64, String> {
-    let number = text.replace('_', "").parse().map_err(|_| {
-        let hint = count_hint(text);
-        format!("'{text}' is not a rate per second{hint}")
-    })?;
-    check_rate(number)
 }
 
 /// Reads a list of processors, or `all`.
@@ -58,22 +32,6 @@ pub fn parse_numa(text: &str) -> Result<Option<NumaPolicy>, String> {
     match text {
         "none" => Ok(None),
         policy => policy.parse().map(Some),
-    }
-}
-
-/// Reads a limit of memory, or `none`.
-///
-/// # Errors
-/// One sentence.
-pub fn parse_memory(text: &str) -> Result<Option<u64>, String> {
-    if text == "none" {
-        return Ok(None);
-    }
-    match parse_bytes(text)? {
-        bytes if bytes >= LEAST_MEMORY_BYTES => Ok(Some(bytes)),
-        _ => Err(format!(
-            "memory is {text}; it must be 16MiB or more, or none"
-        )),
     }
 }
 
@@ -102,17 +60,6 @@ mod tests {
         assert_eq!(all[0].rate, None);
         assert_eq!(all[1].rate.map(|rate| rate.per_s), Some(100.0));
         assert_eq!(all[2].allocator, Allocator::Jemalloc);
-    }
-
-    #[test]
-    fn what_is_no_condition_is_refused() {
-        assert!(check_rate(-1.0).is_err() && check_rate(f64::NAN).is_err());
-        assert!(parse_memory("1KiB").unwrap_err().contains("16MiB"));
-        assert_eq!(parse_memory("1GiB"), Ok(Some(1 << 30)));
-        assert_eq!(
-            (parse_cpus("all"), parse_numa("none")),
-            (Ok(None), Ok(None))
-        );
     }
 
     #[test]

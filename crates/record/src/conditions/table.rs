@@ -2,27 +2,26 @@
 //! plan, the option of the command line and its help, what a step may change, the selector of a
 //! comparison and the name in reports are one row.
 
-use super::lists::{parse_cpus, parse_memory, parse_numa, parse_rate};
-use super::{Allocator, Arrival, NumaPolicy, Rate, Start, parse_time_slice};
-use crate::filesystem::{self, FileSystem, parse_image};
-use crate::list;
-use crate::value::{format_bytes, parse_bytes, parse_seconds};
+use super::lists::{parse_cpus, parse_numa};
+use super::{Allocator, Arrival, NumaPolicy, Rate, Start};
+use crate::filesystem::{self, FileSystem, LEAST_IMAGE_BYTES};
+use crate::parameter::{Kind, Parameter};
+use crate::value::format_bytes;
+use crate::{Value, list};
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display};
 
 /// The description of one run condition.
 pub struct Condition {
-    /// Its name: the key of a plan and, with dashes, the option.
-    pub name: &'static str,
+    /// Its type, range and default. Its name is the key of a plan and, with dashes, the option.
+    pub parameter: Parameter,
     /// The name that it had, which plans and options may still use.
     pub former_name: Option<&'static str>,
-    /// What it is, for the help of the command line.
-    pub help: &'static str,
     /// What the help calls its value.
     pub value_name: &'static str,
     /// How many values it takes.
     pub form: Form,
-    set: fn(&mut ConditionLists, &[&str]) -> Result<(), String>,
+    set: fn(&Parameter, &mut ConditionLists, &[&str]) -> Result<(), String>,
     vary: fn(&ConditionLists, &mut Vec<Conditions>),
     /// Takes the condition over from the first to the second where the lists give it; `None` if
     /// a step cannot change it.
@@ -36,9 +35,7 @@ pub struct Condition {
 /// How many values a condition takes.
 #[derive(Clone, Copy)]
 pub enum Form {
-    /// None: it is on or off.
-    Flag,
-    /// One for all trials.
+    /// One for all trials; one that is on or off is an option without a value.
     One,
     /// One, or a list in a plan, which makes a dimension.
     Dimension,
@@ -48,7 +45,7 @@ pub enum Form {
 
 impl fmt::Debug for Condition {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.name)
+        formatter.write_str(self.parameter.name)
     }
 }
 
@@ -56,9 +53,28 @@ impl Condition {
     /// The condition of that name, or of that former name.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
-        let is_named =
-            |condition: &&Self| condition.name == name || condition.former_name == Some(name);
+        let is_named = |one: &&Self| one.parameter.name == name || one.former_name == Some(name);
         CONDITIONS.iter().find(is_named)
+    }
+
+    /// Whether it is on or off for all trials.
+    #[must_use]
+    pub fn is_flag(&self) -> bool {
+        matches!(
+            (self.parameter.kind, self.form),
+            (Kind::Boolean { .. }, Form::One)
+        )
+    }
+
+    /// What it is, its values and its default, for the help of the command line.
+    #[must_use]
+    pub fn help(&self) -> String {
+        let Parameter { summary, kind, .. } = self.parameter;
+        if self.is_flag() {
+            return summary.to_owned();
+        }
+        let (range, default) = (kind.range(), kind.default_text());
+        format!("{summary} [values: {range}] [default: {default}]")
     }
 
     /// Reads its values from texts and puts them in the place of those that the lists have.
@@ -66,7 +82,7 @@ impl Condition {
     /// # Errors
     /// One sentence that says what was given and what would be right.
     pub fn set(&self, lists: &mut ConditionLists, texts: &[&str]) -> Result<(), String> {
-        (self.set)(lists, texts)
+        (self.set)(&self.parameter, lists, texts)
     }
 
     /// Multiplies its value if it is an amount of work.
@@ -89,7 +105,7 @@ impl Condition {
     pub fn split<'t>(&self, text: &'t str) -> Result<Vec<&'t str>, String> {
         let texts = match self.form {
             Form::List(split) => split(text)?,
-            Form::Flag | Form::One | Form::Dimension => vec![text],
+            Form::One | Form::Dimension => vec![text],
         };
         self.set(&mut ConditionLists::default(), &texts)?;
         Ok(texts)
@@ -102,7 +118,7 @@ impl Conditions {
     pub fn named(&self) -> Vec<(&'static str, String)> {
         let named = CONDITIONS.iter().filter_map(|condition| {
             let value = condition.value?;
-            Some((condition.name, value(self)))
+            Some((condition.parameter.name, value(self)))
         });
         named.collect()
     }
@@ -174,12 +190,14 @@ fn vary<T>(all: &mut Vec<Conditions>, values: &[T], set: impl Fn(&mut Conditions
 
 /// Reads each text once, where it is first.
 fn read_each<T: PartialEq>(
+    kind: &Kind,
     texts: &[&str],
-    read: impl Fn(&str) -> Result<T, String>,
+    convert: impl Fn(&Value) -> Option<T>,
 ) -> Result<Vec<T>, String> {
     let mut found = Vec::new();
     for text in texts {
-        let one = read(text)?;
+        let value = kind.read(text)?;
+        let one = convert(&value).ok_or_else(|| format!("'{text}' cannot be given"))?;
         if !found.contains(&one) {
             found.push(one);
         }
@@ -187,20 +205,19 @@ fn read_each<T: PartialEq>(
     Ok(found)
 }
 
-fn read_last<T>(texts: &[&str], read: impl Fn(&str) -> Result<T, String>) -> Result<T, String> {
-    read(texts.last().copied().unwrap_or_default())
-}
-
 /// The parts of a row that depend on whether the condition takes one value or a list.
 macro_rules! condition {
-    (@type One $each:ty) => {
-        $each
+    (@type One $kind:tt) => {
+        crate::parameters!(@part {type} {} $kind)
     };
-    (@type Flag $each:ty) => {
-        $each
+    (@type $form:ident $kind:tt) => {
+        Vec<crate::parameters!(@part {type} {} $kind)>
     };
-    (@type $form:ident $each:ty) => {
-        Vec<$each>
+    (@default One $kind:tt) => {
+        crate::parameters!(@part {default} {} $kind)
+    };
+    (@default $form:ident $kind:tt) => {
+        Vec::new()
     };
     (@former) => {
         None
@@ -208,28 +225,27 @@ macro_rules! condition {
     (@former $former:literal) => {
         Some($former)
     };
-    (@values One $lists:ident.$list:ident $texts:ident $read:expr) => {
-        $lists.$list = read_last($texts, $read)?
+    (@set One $lists:ident.$list:ident $found:ident) => {
+        if let Some(last) = $found.into_iter().next_back() {
+            $lists.$list = last;
+        }
     };
-    (@values Flag $lists:ident.$list:ident $texts:ident $read:expr) => {
-        $lists.$list = read_last($texts, $read)?
-    };
-    (@values $form:ident $lists:ident.$list:ident $texts:ident $read:expr) => {
-        $lists.$list = read_each($texts, $read)?
+    (@set $form:ident $lists:ident.$list:ident $found:ident) => {
+        $lists.$list = $found
     };
     (@given One $lists:ident.$list:ident) => {
-        std::slice::from_ref(&$lists.$list)
-    };
-    (@given Flag $lists:ident.$list:ident) => {
         std::slice::from_ref(&$lists.$list)
     };
     (@given $form:ident $lists:ident.$list:ident) => {
         &$lists.$list
     };
-    (@change One $list:ident $($field:ident)?) => {
-        None
+    (@into) => {
+        ConditionLists::as_given
     };
-    (@change Flag $list:ident $($field:ident)?) => {
+    (@into $into:expr) => {
+        $into
+    };
+    (@change One $list:ident $($field:ident)?) => {
         None
     };
     (@change $form:ident $list:ident) => {
@@ -258,20 +274,20 @@ macro_rules! condition {
 
 /// Declares the conditions, a row each:
 ///
-/// `NAME [or FORMER_NAME] VALUE_NAME FORM: LIST: TYPE = READ, trial FIELD: TYPE = MAKE, as WRITE,
-/// scaled SCALE`: the plan's values are read into the list; a value of it makes the field of a
-/// trial, which is written for people. An amount of work can be scaled.
+/// `NAME [or FORMER_NAME] VALUE_NAME FORM: LIST {KIND}, trial FIELD: TYPE [= MAKE], as WRITE,
+/// scaled SCALE`: the plan's values, of a kind of [`parameters!`](crate::parameters), are read into
+/// the list; a value of it makes the field of a trial, which is written for people. An amount of
+/// work can be scaled.
 macro_rules! conditions {
     ($(
-        $(#[doc = $help:literal])+
+        $(#[doc = $summary:literal])+
         $name:literal $(or $former:literal)? $value_name:literal $form:ident $(($split:expr))?:
-        $list:ident: $each:ty = $read:expr
-        $(, $(#[$attribute:meta])* trial $field:ident: $one:ty = $into:expr, as $write:expr)?
+        $list:ident $kind:tt
+        $(, $(#[$attribute:meta])* trial $field:ident: $one:ty $(= $into:expr)?, as $write:expr)?
         $(, scaled $scale:expr)?;
     )+) => {
-        /// The run conditions of a trial. The default is a closed loop, warm, unplaced, with all
-        /// memory.
-        #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+        /// The run conditions of a trial.
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
         #[serde(default)]
         pub struct Conditions {
             $($(
@@ -280,29 +296,51 @@ macro_rules! conditions {
             )?)+
         }
 
+        /// The default is a closed loop, warm, unplaced, with all memory.
+        impl Default for Conditions {
+            fn default() -> Self {
+                let lists = ConditionLists::default();
+                Self {
+                    $($($field: condition!(@into $($into)?)(
+                        &lists,
+                        &crate::parameters!(@part {default} {} $kind),
+                    ),)?)+
+                }
+            }
+        }
+
         /// The values of each run condition in a plan; an empty list stands for the default alone.
-        #[derive(Debug, Clone, Default, PartialEq)]
+        #[derive(Debug, Clone, PartialEq)]
         pub struct ConditionLists {
             $(
                 #[doc = concat!("Values of `", $name, "`.")]
-                pub $list: condition!(@type $form $each),
+                pub $list: condition!(@type $form $kind),
             )+
+        }
+
+        impl Default for ConditionLists {
+            fn default() -> Self {
+                Self {
+                    $($list: condition!(@default $form $kind),)+
+                }
+            }
         }
 
         /// Every run condition, in the order of help and reports.
         pub static CONDITIONS: &[Condition] = &[$(Condition {
-            name: $name,
+            parameter: crate::parameters!(@part {parameter} {[$($summary)+] $name} $kind),
             former_name: condition!(@former $($former)?),
-            help: concat!($($help),+).trim_ascii(),
             value_name: $value_name,
             form: Form::$form $(($split))?,
-            set: |lists, texts| {
-                condition!(@values $form lists.$list texts $read);
+            set: |parameter, lists, texts| {
+                let convert = crate::parameters!(@part {reader} {} $kind);
+                let found = read_each(&parameter.kind, texts, convert)?;
+                condition!(@set $form lists.$list found);
                 Ok(())
             },
             vary: |_lists, _all| {
                 $(vary(_all, condition!(@given $form _lists.$list), |one, value| {
-                    one.$field = $into(_lists, value);
+                    one.$field = condition!(@into $($into)?)(_lists, value);
                 });)?
             },
             change: condition!(@change $form $list $($field)?),
@@ -313,100 +351,100 @@ macro_rules! conditions {
 }
 
 conditions! {
-    /// Time that workers run before the measurement: seconds, or with a unit [default: 0]
-    "warm_up" "TIME" One: warm_up_s: f64 = parse_seconds,
+    /// Time that workers run before the measurement, in seconds or with a unit, as in 500ms or 2m
+    "warm_up" "TIME" One: warm_up_s {Duration = 0.0 s in 0.0 s..=720.0 h},
         /// How long the workers run before what they do counts, seconds.
-        trial warm_up_s: f64 = ConditionLists::as_given, as seconds,
+        trial warm_up_s: f64, as seconds,
         scaled |time_s: &mut f64, factor| *time_s *= factor;
-    /// Length of the measured part: seconds, or with a unit, for example 500ms or 2m [default:
-    /// until the operations are done, or 10 s with a rate and no number of operations; 0: until
-    /// they are done]
-    "duration" "TIME" One: duration_s: Option<f64> = parse_duration,
+    /// Length of the measured part, in seconds or with a unit, as in 500ms or 2m; none or 0: until
+    /// the operations are done, or 10 s with a rate and no number of operations
+    "duration" "TIME" One: duration_s {Option<Duration> or "none" in 0.0 s..=720.0 h},
         /// How long the measured part lasts, seconds; `None`: until the workload's own count is
         /// done.
         #[serde(skip_serializing_if = "Option::is_none")]
-        trial duration_s: Option<f64> = ConditionLists::as_given, as seconds_or_none,
+        trial duration_s: Option<f64>, as seconds_or_none,
         scaled scale_duration;
     /// Requests per second over all workers (open loop, measures response times); 0 for a closed
-    /// loop [default: 0]
-    "rate" "N" List(list::split): rate_per_s: f64 = parse_rate,
+    /// loop
+    "rate" "N" List(list::split): rate_per_s {Fraction = 0.0 in 0.0..=1e9, unit "per second"},
         /// The pace of an open loop; `None`: a closed loop, in which each worker goes on at once.
         #[serde(skip_serializing_if = "Option::is_none")]
         trial rate: Option<Rate> = ConditionLists::rate, as rate_text;
-    /// Arrival of the requests of an open loop: constant, poisson [default: constant]
-    "arrival" "HOW" One: arrival: Arrival = str::parse::<Arrival>;
-    /// State of the page cache when workers start: warm, cold (dropped) [default: warm]
-    "start" "HOW" List(list::split): start: Start = str::parse,
+    /// Arrival of the requests of an open loop
+    "arrival" "HOW" One: arrival {Choice<Arrival> = Constant};
+    /// State of the page cache when workers start; cold drops it
+    "start" "HOW" List(list::split): start {Choice<Start> = Warm},
         /// How the database stands when the workers begin.
-        trial start: Start = ConditionLists::as_given, as ToString::to_string;
-    /// CPUs that the workers may use, for example 0-3,8 [default: all]
-    "cpus" "LIST" Dimension: cpus: Option<String> = parse_cpus,
+        trial start: Start, as ToString::to_string;
+    /// CPUs that the workers may use
+    "cpus" "LIST" Dimension: cpus {
+        Text<Option<String>> = "all" by parse_cpus as "all, or numbers and ranges, as in 0-3,8"
+    },
         /// The processors that workers may use, as `0-3,8`; `None`: all.
         #[serde(skip_serializing_if = "Option::is_none")]
-        trial cpus: Option<String> = ConditionLists::as_given, as cpus_text;
-    /// NUMA memory policy: local, interleave[:NODES], bind:NODES, preferred:NODE
-    "numa" "POLICY" Dimension: numa: Option<NumaPolicy> = parse_numa,
+        trial cpus: Option<String>, as cpus_text;
+    /// NUMA memory policy
+    "numa" "POLICY" Dimension: numa {
+        Text<Option<NumaPolicy>> = "none" by parse_numa as
+            "none, local, interleave[:NODES], bind:NODES, preferred:NODE"
+    },
         /// Where the workers' memory is; `None`: as the kernel likes.
         #[serde(skip_serializing_if = "Option::is_none")]
-        trial numa: Option<NumaPolicy> = ConditionLists::as_given, as or_none;
-    /// Memory allocators, preloaded into the workers: libc, jemalloc, tcmalloc, mimalloc [default:
-    /// libc]
-    "allocator" "NAME" List(list::split): allocator: Allocator = str::parse,
+        trial numa: Option<NumaPolicy>, as or_none;
+    /// Memory allocators, preloaded into the workers
+    "allocator" "NAME" List(list::split): allocator {Choice<Allocator> = Libc},
         /// The memory allocator of the workers.
-        trial allocator: Allocator = ConditionLists::as_given, as ToString::to_string;
-    /// Memory limit of all workers together, page cache included, for example 1GiB [default: none]
-    "memory" "SIZE" List(list::split): memory_bytes: Option<u64> = parse_memory,
+        trial allocator: Allocator, as ToString::to_string;
+    /// Memory limit of all workers together, page cache included, as in 1GiB
+    "memory" "SIZE" List(list::split): memory_bytes {Option<Bytes> or "none" in 16 MiB..},
         /// The most memory that the workers may have together, page cache included, bytes; `None`:
         /// no limit. With one the start is cold: pages that the load left are charged to others.
         #[serde(skip_serializing_if = "Option::is_none")]
-        trial memory_bytes: Option<u64> = ConditionLists::as_given, as size_text;
-    /// Size of every engine's own cache, by its own knob, for example 256MiB. SQLite's is per
-    /// worker. Refused where an engine has no such knob [default: each knob's own]
-    "cache" "SIZE" List(list::split): cache_bytes: u64 = parse_bytes;
-    /// File systems: here, tmpfs, ext4, xfs …, folder:/mnt/x; one with options, for
-    /// example ext4:mount=noatime, must be the only or the last one (see docs/FILESYSTEMS.md)
-    /// [default: here]
-    "filesystem" "KIND" List(filesystem::split): file_system: FileSystem = str::parse,
+        trial memory_bytes: Option<u64>, as size_text;
+    /// Size of every engine's own cache, by its own knob, as in 256MiB; preset: each knob's own
+    /// default. SQLite's is per worker. Refused where an engine has no such knob
+    "cache" "SIZE" List(list::split): cache_bytes {Option<Bytes> or "preset" in 0 B..};
+    /// File systems; one with options, as in ext4:mount=noatime, must be the only or the last one
+    /// (see docs/FILESYSTEMS.md)
+    "filesystem" "KIND" List(filesystem::split): file_system {
+        Text<FileSystem> = "here" by str::parse as "here, tmpfs, ext4, xfs …, folder:/mnt/x"
+    },
         /// The file system that the database is on; `None`: the work folder's.
         #[serde(skip_serializing_if = "Option::is_none")]
         trial file_system: Option<FileSystem> = ConditionLists::placed, as place_text;
-    /// File system of the engine's log, for engines with a knob log_directory
-    "log_filesystem" "KIND" List(filesystem::split): log_file_system: FileSystem = str::parse,
+    /// File system of the engine's log, for engines with a knob log_directory; here: with the
+    /// database
+    "log_filesystem" "KIND" List(filesystem::split): log_file_system {
+        Text<FileSystem> = "here" by str::parse as "here, tmpfs, ext4, xfs …, folder:/mnt/x"
+    },
         /// The file system that the engine's log is on, for engines that can place it apart;
         /// `None`: with the database.
         #[serde(skip_serializing_if = "Option::is_none")]
         trial log_file_system: Option<FileSystem> = ConditionLists::placed, as place_text;
-    /// Size of the image files that hold file systems, as in 4GiB [default: what a trial needs]
-    "image" "SIZE" One: image_bytes: Option<u64> = |text| parse_image(text).map(Some);
+    /// Size of the image files that hold file systems, as in 4GiB; auto: what a trial needs
+    "image" "SIZE" One: image_bytes {Option<Bytes> or "auto" in LEAST_IMAGE_BYTES B..};
     /// Kill the workers and the engine's server at the end of each trial, time the restart, and
     /// verify what survived
-    "crash_and_recover" "" Flag: crash_and_recover: bool = parse_flag,
+    "crash_and_recover" "" One: crash_and_recover {Boolean = false},
         /// Whether the workers, and the engine's server, are killed once they have handed over what
         /// they measured, and the database is opened again, timed, and verified.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
-        trial crash_and_recover: bool = ConditionLists::as_given, as ToString::to_string;
+        trial crash_and_recover: bool, as ToString::to_string;
     /// Run the contenders of a repeat side by side, in slices of this length, as in 10ms, so that
-    /// other programs disturb all of them alike; 0 for none (see docs/METHOD.md) [default: 0]
-    "time_slice" or "turns" "TIME" One: time_slice_s: Option<f64> = parse_time_slice,
+    /// other programs disturb all of them alike; none or 0: one after the other (see
+    /// docs/METHOD.md)
+    "time_slice" or "turns" "TIME" One: time_slice_s {
+        Option<Duration> or "none" in 1.0 ms..=1.0 min
+    },
         /// How long the workers run at once before those of the other contenders of the repeat take
         /// over, until each has done its share, seconds; `None`: one trial runs after the other.
         #[serde(skip_serializing_if = "Option::is_none")]
-        trial time_slice_s: Option<f64> = ConditionLists::as_given, as seconds_or_none;
-}
-
-/// Reads a duration; 0 stands for none.
-fn parse_duration(text: &str) -> Result<Option<f64>, String> {
-    parse_seconds(text).map(|seconds| Some(seconds).filter(|&seconds| seconds > 0.0))
+        trial time_slice_s: Option<f64>, as seconds_or_none;
 }
 
 /// Scales a duration, to 1 s at least.
 fn scale_duration(duration_s: &mut Option<f64>, factor: f64) {
     *duration_s = duration_s.map(|time_s| (time_s * factor).max(1.0));
-}
-
-fn parse_flag(text: &str) -> Result<bool, String> {
-    let wrong = |_| format!("'{text}' is neither true nor false");
-    text.parse().map_err(wrong)
 }
 
 fn seconds(time_s: &f64) -> String {
@@ -449,7 +487,8 @@ mod tests {
 
     #[test]
     fn names_are_distinct_and_every_condition_of_a_trial_is_named() {
-        let names: BTreeSet<_> = CONDITIONS.iter().map(|condition| condition.name).collect();
+        let names = CONDITIONS.iter().map(|condition| condition.parameter.name);
+        let names: BTreeSet<_> = names.collect();
         assert_eq!(names.len(), CONDITIONS.len());
         let texts = |name: &str| match name {
             "warm_up" | "duration" | "time_slice" => "1s",
@@ -466,7 +505,8 @@ mod tests {
         };
         let mut lists = ConditionLists::default();
         for condition in CONDITIONS {
-            condition.set(&mut lists, &[texts(condition.name)]).unwrap();
+            let text = texts(condition.parameter.name);
+            condition.set(&mut lists, &[text]).unwrap();
         }
         let [all] = &lists.combinations()[..] else {
             panic!("one value each is one combination");
@@ -477,6 +517,92 @@ mod tests {
         let usual = Conditions::default().named();
         for (this, usual) in named.iter().zip(&usual) {
             assert_ne!(this, usual, "it was set to another value");
+        }
+    }
+
+    fn given(name: &str, text: &str) -> Result<ConditionLists, String> {
+        let mut lists = ConditionLists::default();
+        let condition = Condition::named(name).unwrap();
+        condition.set(&mut lists, &[text]).map(|()| lists)
+    }
+
+    #[test]
+    fn what_is_no_condition_is_refused_with_what_would_be_right() {
+        for (name, text, says) in [
+            ("rate", "-1", "-1 is out of range (0 to 1000000000)"),
+            ("rate", "nan", "'nan' is not a number (0 to 1000000000)"),
+            (
+                "memory",
+                "1KiB",
+                "1KiB is out of range (16 MiB or more, or none)",
+            ),
+            (
+                "image",
+                "1KiB",
+                "1KiB is out of range (16 MiB or more, or auto)",
+            ),
+            (
+                "time_slice",
+                "0.5ms",
+                "0.5ms is out of range (1ms to 1m, or none)",
+            ),
+            (
+                "time_slice",
+                "2m",
+                "2m is out of range (1ms to 1m, or none)",
+            ),
+            ("time_slice", "soon", "'soon' is no span of time"),
+            ("cpus", "on", "'on' is no list of processors"),
+            ("filesystem", "EXT4", "'EXT4' is no file system"),
+        ] {
+            let message = given(name, text).err().unwrap_or_default();
+            assert!(message.starts_with(says), "{name}={text}: {message}");
+        }
+    }
+
+    #[test]
+    fn a_word_or_zero_stands_for_none() {
+        let none = ConditionLists::default();
+        for (name, text) in [
+            ("time_slice", "0"),
+            ("time_slice", "none"),
+            ("duration", "0s"),
+            ("duration", "none"),
+            ("image", "auto"),
+        ] {
+            assert_eq!(given(name, text), Ok(none.clone()), "{name}={text}");
+        }
+        assert_eq!(
+            given("time_slice", "10ms").unwrap().time_slice_s,
+            Some(0.01)
+        );
+        assert_eq!(given("memory", "none").unwrap().memory_bytes, [None]);
+        assert_eq!(
+            given("memory", "1GiB").unwrap().memory_bytes,
+            [Some(1 << 30)]
+        );
+        assert_eq!(given("cache", "preset").unwrap().cache_bytes, [None]);
+        assert_eq!(given("cpus", "all").unwrap().cpus, [None]);
+        assert_eq!(given("numa", "none").unwrap().numa, [None]);
+    }
+
+    #[test]
+    fn the_help_of_a_condition_has_its_values_and_its_default() {
+        let help = |name| Condition::named(name).unwrap().help();
+        let start = "State of the page cache when workers start; cold drops it [values: warm, \
+                     cold] [default: warm]";
+        assert_eq!(help("start"), start);
+        assert!(help("memory").ends_with("[values: 16 MiB or more, or none] [default: none]"));
+        assert!(help("crash_and_recover").ends_with("verify what survived"));
+    }
+
+    #[test]
+    fn the_default_of_every_condition_is_one_of_its_values() {
+        for Condition { parameter, .. } in CONDITIONS {
+            let (kind, name) = (parameter.kind, parameter.name);
+            assert!(kind.is_consistent(), "{name}");
+            let default = kind.default_value();
+            assert_eq!(kind.read(&default.to_string()), Ok(default), "{name}");
         }
     }
 
@@ -491,5 +617,7 @@ mod tests {
             Ok(vec!["here", "ext4:mount=noatime,barrier=0"])
         );
         assert!(split("start", "warm,cool").unwrap_err().contains("'cold'"));
+        let wrong = split("allocator", "jemaloc").unwrap_err();
+        assert!(wrong.contains("did you mean 'jemalloc'"), "{wrong}");
     }
 }

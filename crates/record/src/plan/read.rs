@@ -62,7 +62,7 @@ pub(super) fn plan(path: &Path, text: &str) -> Result<PlanFile, Error> {
 /// The name of a key that is perhaps given by its former name.
 fn current_name(key: &str) -> &str {
     match Condition::named(key) {
-        Some(condition) => condition.name,
+        Some(condition) => condition.parameter.name,
         None if key == FORMER_ABLATION_KEY => "ablation",
         None => key,
     }
@@ -75,7 +75,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn plan(&self, table: &DeTable<'_>) -> Result<PlanFile, Error> {
-        let conditions = CONDITIONS.iter().map(|condition| condition.name);
+        let conditions = CONDITIONS.iter().map(|condition| condition.parameter.name);
         let keys = FIRST_KEYS.into_iter().chain(conditions).chain(LAST_KEYS);
         let former = |key: &str| current_name(key) != key;
         self.check_keys(table, &keys.collect::<Vec<_>>(), former)?;
@@ -161,22 +161,23 @@ impl Reader<'_> {
         let Some(condition) = Condition::named(key) else {
             return Ok(());
         };
+        let about = |why: String| format!("{key}: {why}");
         let texts = match condition.form {
-            Form::Flag => vec![self.boolean(item)?.to_string()],
+            Form::One if condition.is_flag() => vec![self.boolean(item)?.to_string()],
             Form::One => vec![self.value(item)?.to_string()],
             Form::Dimension | Form::List(_) => self.some(item, |one| {
                 let text = self.value(one)?.to_string();
                 // A wrong one of several is named by its own line.
                 condition
                     .set(&mut ConditionLists::default(), &[&text])
-                    .map_err(|why| self.wrong(one.span(), why))?;
+                    .map_err(|why| self.wrong(one.span(), about(why)))?;
                 Ok(text)
             })?,
         };
         let texts: Vec<_> = texts.iter().map(String::as_str).collect();
         condition
             .set(lists, &texts)
-            .map_err(|why| self.wrong(item.span(), why))
+            .map_err(|why| self.wrong(item.span(), about(why)))
     }
 
     fn check_keys(
@@ -491,7 +492,7 @@ note = "shorter"
             "plans/x.toml:20"
         );
         assert_eq!(plan.origin.of("knobs.lmdb.map_size").unwrap().line, 25);
-        assert_eq!(plan.conditions.cache_bytes, [64 << 20, 1 << 30]);
+        assert_eq!(plan.conditions.cache_bytes, [Some(64 << 20), Some(1 << 30)]);
         let conditions = plan.conditions.combinations();
         assert_eq!(conditions.len(), 4);
         assert_eq!(conditions[0].duration_s, Some(120.0));
@@ -553,15 +554,18 @@ note = "shorter"
         ),
         ("when = 3", "[[when]]"),
         ("duration = \"soon\"", "is no span of time"),
-        ("rate = -5", "must be between 0"),
-        ("rate = \"fast\"", "is not a rate per second"),
-        ("memory = \"1KiB\"", "16MiB or more"),
+        ("rate = -5", "rate: -5 is out of range (0 to 1000000000)"),
+        (
+            "rate = \"fast\"",
+            "rate: 'fast' is not a number (0 to 1000000000)",
+        ),
+        ("memory = \"1KiB\"", "(16 MiB or more, or none)"),
         ("numa = \"bind\"", "is no NUMA policy"),
         ("cpus = \"a-b\"", "is no list of processors"),
         ("allocator = \"jemaloc\"", "did you mean 'jemalloc'"),
         ("filesystem = \"EXT4\"", "is no file system"),
         ("filesystem = [\"ext4:mont=x\"]", "did you mean 'mount'"),
-        ("image = \"1KiB\"", "16MiB or more"),
+        ("image = \"1KiB\"", "(16 MiB or more, or auto)"),
         ("start = \"cool\"", "did you mean 'cold'"),
         ("when = [{settings = {}}]", "lacks 'note'"),
         ("when = [{note = \"a\"}]", "lacks 'settings'"),

@@ -18,7 +18,7 @@ impl Expansion<'_> {
         candidates: &mut Vec<EngineCandidate>,
         left_out: &mut Vec<String>,
     ) -> Result<(), Error> {
-        if self.plan.conditions.cache_bytes.is_empty() {
+        if self.plan.conditions.cache_bytes.iter().all(Option::is_none) {
             return Ok(());
         }
         let (mut reasons, mut names) = (Vec::new(), Vec::new());
@@ -67,7 +67,7 @@ impl Expansion<'_> {
         left_out: &mut Vec<String>,
     ) -> Result<Vec<Settings>, Error> {
         let sizes = &self.plan.conditions.cache_bytes;
-        if sizes.is_empty() || !engine.capabilities().retains_data {
+        if sizes.iter().all(Option::is_none) || !engine.capabilities().retains_data {
             return Ok(vec![given.clone()]);
         }
         let name = engine.info().name;
@@ -87,8 +87,11 @@ impl Expansion<'_> {
             );
             return Err(self.plan_error(CACHE, message));
         }
-        let sized = |&bytes: &u64| {
+        let sized = |bytes: &Option<u64>| {
             let mut knobs = given.clone();
+            let Some(bytes) = *bytes else {
+                return Ok(knobs);
+            };
             knobs.insert(knob.name.to_owned(), knob.value(bytes));
             let fits = resolve(name, engine.knobs(), &knobs);
             fits.map(|_| knobs).map_err(|why| {

@@ -120,8 +120,8 @@ fn each_allocator_that_is_here_is_the_workers_own() {
         for record in made.records() {
             assert!(doubts(&record).is_empty(), "{record:?}");
             let found = record.measurement.unwrap().allocator.unwrap();
-            assert_eq!(found.name, allocator.name());
-            assert!(found.path.contains(allocator.name()), "{found:?}");
+            assert_eq!(found.name, allocator.word());
+            assert!(found.path.contains(allocator.word()), "{found:?}");
             assert!(
                 found.version.starts_with(|c: char| c.is_ascii_digit()),
                 "{found:?}"

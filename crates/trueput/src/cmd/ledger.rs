@@ -66,7 +66,7 @@ pub struct Arguments {
 fn describe_steps() -> String {
     let conditions = CONDITIONS.iter();
     let changed = conditions.filter(|condition| condition.is_changed_by_steps());
-    let names: Vec<_> = changed.map(|condition| condition.name).collect();
+    let names: Vec<_> = changed.map(|condition| condition.parameter.name).collect();
     format!(
         "A step is 'NAME: KEY=VALUE, KEY=VALUE'; NAME: is optional. KEY is durability, a condition \
          ({}), ENGINE.KNOB, settings.SETTING, or the bare name of a knob or setting, for every \

@@ -220,7 +220,11 @@ fn a_count_with_a_letter_is_answered_in_full() {
         ),
         ("--workers", "1k", "'1k' is not a whole number; write 1000"),
         ("--seed", "5k", "; write 5000"),
-        ("--rate", "5k", "'5k' is not a rate per second; write 5000"),
+        (
+            "--rate",
+            "5k",
+            "'5k' is not a number (0 to 1000000000); write 5000",
+        ),
     ] {
         let arguments: &[&str] = &["run", "threen1", "--engine", "lmdb", option, value];
         assert_refused(&bench, &[(arguments, &[words])]);
@@ -457,7 +461,7 @@ fn records_that_cannot_be_and_more_than_there_is_are_refused_before_anything_is_
         ),
         (&["--set", "records=9000000000000"], "free"),
         (&["--memory", "1000TiB"], "exceeds this machine's"),
-        (&["--rate", "-5"], "must be between 0"),
+        (&["--rate", "-5"], "out of range (0 to 1000000000)"),
         (&["--arrival", "poisson"], "set a rate"),
     ];
     let bench = with_a_run();

@@ -6,6 +6,7 @@
 use std::path::Path;
 use trueput_engine::{Durability, Parameter, Window};
 use trueput_record::conditions::{CONDITIONS, Form};
+use trueput_record::parameter::Kind;
 use trueput_record::published::all;
 use trueput_workloads::Workload;
 
@@ -51,24 +52,27 @@ fn table(heads: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
 
 fn conditions() -> String {
     let rows = CONDITIONS.iter().map(|condition| {
-        let option = format!(
-            "--{} {}",
-            condition.name.replace('_', "-"),
-            condition.value_name
-        );
+        let name = condition.parameter.name.replace('_', "-");
+        let option = format!("--{name} {}", condition.value_name);
         let many = match condition.form {
-            Form::Flag | Form::One => "one",
+            Form::One => "one",
             Form::Dimension => "a list in a plan",
             Form::List(_) => "a list",
         };
-        vec![
-            format!("`{}`", option.trim_end()),
-            format!("`{}`", condition.name),
-            many.to_owned(),
-            condition.help.trim().to_owned(),
-        ]
+        let mut row = vec![format!("`{}`", option.trim_end())];
+        row.extend(parameter(&condition.parameter));
+        row.insert(4, many.to_owned());
+        row
     });
-    table(&["option", "key in a plan", "values", "meaning"], rows)
+    let heads = [
+        "option",
+        "key in a plan",
+        "default",
+        "values",
+        "how many",
+        "meaning",
+    ];
+    table(&heads, rows)
 }
 
 fn published() -> String {
@@ -186,11 +190,10 @@ fn settings(workload: &dyn Workload) -> String {
 /// A row about a parameter: name, default with its unit, values, meaning.
 fn parameter(parameter: &Parameter) -> Vec<String> {
     let default = parameter.kind.default_text();
-    let unit = match parameter.unit {
-        // A size has its own.
-        "" | "bytes" if default.ends_with('B') => String::new(),
-        "" => String::new(),
-        unit => format!(" {unit}"),
+    let unit = match (parameter.kind, parameter.unit) {
+        // A size and a duration have their own.
+        (Kind::Bytes { .. } | Kind::Duration { .. }, _) | (_, "") => String::new(),
+        (_, unit) => format!(" {unit}"),
     };
     vec![
         format!("`{}`", parameter.name),

@@ -75,5 +75,8 @@ fn time_slices_that_are_none_are_refused() {
     let output = run(&["--turns", "0.1ms"]);
     assert_eq!(output.status.code(), Some(2));
     let said = stderr(&output);
-    assert!(said.contains("use 1ms to 1m"), "{said}");
+    assert!(
+        said.contains("0.1ms is out of range (1ms to 1m, or none)"),
+        "{said}"
+    );
 }

@@ -52,7 +52,7 @@ impl Reader<'_> {
         let conditions = CONDITIONS
             .iter()
             .filter(|condition| condition.is_changed_by_steps());
-        let conditions = conditions.map(|condition| condition.name);
+        let conditions = conditions.map(|condition| condition.parameter.name);
         let keys: Vec<_> = KEYS.into_iter().chain(conditions).collect();
         self.check_keys(table, &keys, |_| false)?;
         let Some(name) = table.get("name") else {

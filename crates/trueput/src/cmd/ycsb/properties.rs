@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use trueput_engine::parameter::resolve;
 use trueput_record::Value;
-use trueput_record::plan::{MAX_WORKERS, PlanFile, check_count, check_rate};
+use trueput_record::plan::{Condition, ConditionLists, MAX_WORKERS, PlanFile, check_count};
 use trueput_record::suggest::did_you_mean;
 use trueput_record::trial::Settings;
 use trueput_workloads::Workload;
@@ -80,8 +80,7 @@ struct Property {
 pub struct PlanProperties {
     settings: Settings,
     workers: Option<u32>,
-    rate_per_s: Option<f64>,
-    duration_s: Option<f64>,
+    conditions: ConditionLists,
     from_files: bool,
     name: Option<String>,
     /// What was passed over, a line each.
@@ -162,12 +161,12 @@ impl PlanProperties {
                 self.workers = Some(check_count(name, number, MAX_WORKERS)?);
             }
             "target" => {
-                let per_s: f64 = number(name, value)?;
-                self.rate_per_s = Some(check_rate(per_s)?);
+                let _: f64 = number(name, value)?;
+                self.take_condition("rate", name, value)?;
             }
             "maxexecutiontime" => {
-                let seconds: u32 = number(name, value)?;
-                self.duration_s = Some(f64::from(seconds)).filter(|&seconds| seconds > 0.0);
+                let _: u32 = number(name, value)?;
+                self.take_condition("duration", name, value)?;
             }
             "dotransactions" if value != "true" => {
                 return Err("each run includes its load: remove dotransactions".into());
@@ -182,6 +181,12 @@ impl PlanProperties {
             _ => return self.take_setting(name, value),
         }
         Ok(true)
+    }
+
+    fn take_condition(&mut self, key: &str, name: &str, value: &str) -> Result<(), String> {
+        let set = |condition: &Condition| condition.set(&mut self.conditions, &[value]);
+        let set = Condition::named(key).map_or(Ok(()), set);
+        set.map_err(|why| format!("{name}: {why}"))
     }
 
     /// A load in parts is not offered, one that is whole may be said.
@@ -222,10 +227,12 @@ impl PlanProperties {
         if let Some(name) = &self.name {
             plan.name.clone_from(name);
         }
-        if let Some(per_s) = self.rate_per_s {
-            plan.conditions.rate_per_s = vec![per_s];
+        if !self.conditions.rate_per_s.is_empty() {
+            let rates = &self.conditions.rate_per_s;
+            plan.conditions.rate_per_s.clone_from(rates);
         }
-        plan.conditions.duration_s = self.duration_s.or(plan.conditions.duration_s);
+        let duration_s = self.conditions.duration_s;
+        plan.conditions.duration_s = duration_s.or(plan.conditions.duration_s);
     }
 }
 
@@ -311,6 +318,10 @@ mod tests {
             (
                 "threadcount=none",
                 ":1: threadcount=none is not a valid number",
+            ),
+            (
+                "target=-5",
+                ":1: target: -5 is out of range (0 to 1000000000)",
             ),
             (
                 "workload=site.ycsb.workloads.RestWorkload",

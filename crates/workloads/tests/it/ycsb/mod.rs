@@ -247,7 +247,10 @@ fn settings_that_do_not_go_together_are_refused_in_a_sentence() {
         &[("readproportion", "0"), ("updateproportion", "0")],
         "no operation has a share; give one of readproportion",
     );
-    refused(&[("readproportion", "1.5")], "out of range (0 to 1, or preset)");
+    refused(
+        &[("readproportion", "1.5")],
+        "out of range (0 to 1, or preset)",
+    );
     refused(
         &[("minscanlength", "20"), ("maxscanlength", "10")],
         "minscanlength=20 is more than the 10 of maxscanlength",

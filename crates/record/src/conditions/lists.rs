@@ -63,6 +63,30 @@ mod tests {
     }
 
     #[test]
+    fn a_plan_that_lists_both_file_systems_varies_that_of_the_database_slowest() {
+        let list = |texts: [&str; 2]| texts.map(|text| text.parse().unwrap()).to_vec();
+        let lists = ConditionLists {
+            file_system: list(["ext4", "xfs"]),
+            log_file_system: list(["tmpfs", "ext2"]),
+            memory_bytes: vec![None, Some(1 << 30)],
+            ..ConditionLists::default()
+        };
+        let all = lists.combinations();
+        let shown: Vec<_> = all.iter().map(Conditions::special).collect();
+        let expected = [
+            "filesystem=ext4 log_filesystem=tmpfs",
+            "memory=1 GiB filesystem=ext4 log_filesystem=tmpfs",
+            "filesystem=ext4 log_filesystem=ext2",
+            "memory=1 GiB filesystem=ext4 log_filesystem=ext2",
+            "filesystem=xfs log_filesystem=tmpfs",
+            "memory=1 GiB filesystem=xfs log_filesystem=tmpfs",
+            "filesystem=xfs log_filesystem=ext2",
+            "memory=1 GiB filesystem=xfs log_filesystem=ext2",
+        ];
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
     fn an_image_size_that_no_file_system_takes_is_unused() {
         let lists = |file_systems: &[&str]| ConditionLists {
             file_system: file_systems

@@ -135,11 +135,14 @@ impl Conditions {
 }
 
 impl ConditionLists {
-    /// Every combination of one value of each list; the values of the last row vary slowest.
+    /// Every combination of one value of each list; the values of the last row vary slowest, after
+    /// those of the database's file system.
     #[must_use]
     pub fn combinations(&self) -> Vec<Conditions> {
+        let mut slowest_first: Vec<_> = CONDITIONS.iter().rev().collect();
+        slowest_first.sort_by_key(|condition| condition.parameter.name != "filesystem");
         let mut all = vec![Conditions::default()];
-        for condition in CONDITIONS.iter().rev() {
+        for condition in slowest_first {
             (condition.vary)(self, &mut all);
         }
         all

@@ -1,9 +1,9 @@
 //! What `run` and `threen1` share: options for the runner, the report at the end, the exit code.
 
-use crate::choices::RunDirectories;
 use crate::failure::{FAILED, Failure, INTERRUPTED, USAGE};
 use crate::output::{self, ChartsWhen};
 use crate::page::{describe_page, write_own_page};
+use crate::plan_overrides::RunDirectories;
 use crate::progress::Progress;
 use crate::screen::Screen;
 use crate::{repeats, signals};

@@ -21,7 +21,6 @@
 
 mod ascii;
 mod bundle;
-mod choices;
 mod cli;
 mod cmd;
 mod conditions;
@@ -31,6 +30,7 @@ mod execute;
 mod failure;
 mod output;
 mod page;
+mod plan_overrides;
 mod progress;
 mod published_plan;
 mod ready_plans;

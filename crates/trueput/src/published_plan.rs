@@ -232,7 +232,7 @@ fn apply(setting: &Setting, plan: &mut PlanFile) -> Result<(), String> {
     match setting.name.split('.').collect::<Vec<_>>()[..] {
         ["engines"] => plan.engines = texts.iter().map(|name| Contender::parse(name)).collect(),
         ["durability"] => plan.durability = each(&texts, |text| text.parse())?,
-        ["workers"] => plan.workers = each(&texts, crate::choices::parse_workers)?,
+        ["workers"] => plan.workers = each(&texts, crate::plan_overrides::parse_workers)?,
         ["worker_kind"] => {
             let kinds = [WorkerKind::Processes, WorkerKind::Threads];
             plan.worker_kind = kinds.into_iter().find(|kind| kind.name() == first());

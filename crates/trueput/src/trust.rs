@@ -1,9 +1,9 @@
 //! What a plan or a run folder names that runs somebody else's code or writes in places of the
 //! user's: shown, and done only where the user agrees. See SECURITY.md.
 
-use crate::choices::Choices;
 use crate::failure::Failure;
 use crate::output;
+use crate::plan_overrides::PlanOverrides;
 use clap::Args;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -30,14 +30,14 @@ pub struct ForeignCode(Vec<String>);
 
 impl ForeignCode {
     /// What of a plan is neither in a known place nor the user's own word on the command line.
-    pub fn of_plan(plan: &PlanFile, choices: &Choices) -> Self {
+    pub fn of_plan(plan: &PlanFile, overrides: &PlanOverrides) -> Self {
         let mut foreign = Self::default();
-        if choices.engine.is_empty() {
+        if overrides.engine.is_empty() {
             for contender in &plan.engines {
                 foreign.add_build(&contender.engine, contender.build.as_deref());
             }
         }
-        let is_plans = |name: &str| !choices.conditions.is_given(name);
+        let is_plans = |name: &str| !overrides.conditions.is_given(name);
         let steps = plan.steps.iter().map(|step| &step.conditions);
         for conditions in steps.chain([&plan.conditions]) {
             let lists = [
@@ -125,10 +125,10 @@ impl Trust {
         self,
         what: &str,
         plan: &PlanFile,
-        choices: &Choices,
+        overrides: &PlanOverrides,
         registry: &Registry,
     ) -> Result<(), Failure> {
-        let foreign = ForeignCode::of_plan(plan, choices);
+        let foreign = ForeignCode::of_plan(plan, overrides);
         if !foreign.is_empty() {
             matrix::expand_with(plan, registry, BuildAccess::Unopened)?;
         }

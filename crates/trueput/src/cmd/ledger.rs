@@ -2,11 +2,11 @@
 
 mod step;
 
-use crate::choices::{Choices, RunDirectories};
 use crate::execute;
 use crate::failure::{EXIT_CODES, Failure};
 use crate::output::{self, ChartsWhen};
 use crate::page::{describe_page, write_own_page};
+use crate::plan_overrides::{PlanOverrides, RunDirectories};
 use crate::progress::Progress;
 use crate::ready_plans::plan_or_workload;
 use crate::screen::Screen;
@@ -55,7 +55,7 @@ pub struct Arguments {
     #[command(flatten)]
     screen: Screen,
     #[command(flatten)]
-    choices: Choices,
+    overrides: PlanOverrides,
     #[command(flatten)]
     places: RunDirectories,
     #[command(flatten)]
@@ -82,12 +82,12 @@ fn describe_steps() -> String {
 /// A usage error for whatever is wrong with the plan, a step or the folders, before anything runs.
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
     let mut options = execute::options(&arguments.places)?;
-    options.include_assertions = arguments.choices.include_assertions;
-    options.split_by = arguments.choices.split_by;
+    options.include_assertions = arguments.overrides.include_assertions;
+    options.split_by = arguments.overrides.split_by;
     let plan = plan(arguments, registry)?;
     arguments
         .trust
-        .check_plan(&arguments.what, &plan, &arguments.choices, registry)?;
+        .check_plan(&arguments.what, &plan, &arguments.overrides, registry)?;
     let (folder, manifest) = create(&plan, arguments, &mut options, registry)?;
     execute::caution(&manifest, registry);
     let mut progress = match arguments.json {
@@ -118,7 +118,7 @@ fn plan(arguments: &Arguments, registry: &Registry) -> Result<PlanFile, Failure>
     if plan.origin.of("workload").is_none() {
         plan.repeat = USUAL_REPEAT;
     }
-    arguments.choices.apply(&mut plan)?;
+    arguments.overrides.apply(&mut plan)?;
     if arguments.one_at_a_time {
         plan.ablation = AblationKind::OneAtATime;
         plan.origin.forget("ablation");

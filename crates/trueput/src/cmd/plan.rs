@@ -1,7 +1,7 @@
 //! `trueput plan`: lists the built-in plans, shows one, and expands a plan without running it.
 
-use crate::choices::{Choices, Disk};
 use crate::failure::Failure;
+use crate::plan_overrides::{Disk, PlanOverrides};
 use crate::published_plan::{self, parse_scale};
 use crate::ready_plans::{self, ReadyPlan};
 use crate::screen::list_width;
@@ -81,7 +81,7 @@ struct CheckArguments {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    choices: Choices,
+    overrides: PlanOverrides,
     #[command(flatten)]
     disk: Disk,
 }
@@ -152,7 +152,7 @@ fn check(arguments: &CheckArguments, registry: &Registry) -> Result<(), Failure>
         registry,
         BuildAccess::Unopened,
     )?;
-    arguments.choices.apply(&mut named.plan)?;
+    arguments.overrides.apply(&mut named.plan)?;
     let mut matrix = matrix::expand_with(&named.plan, registry, BuildAccess::Unopened)?;
     named.tell_place(matrix.trials.len());
     matrix.left_out.extend(named.left_out);

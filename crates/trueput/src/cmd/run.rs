@@ -1,9 +1,9 @@
 //! `trueput run`: expands a plan, runs its trials, ends with the table.
 
-use crate::choices::{Choices, RunDirectories};
 use crate::conditions;
 use crate::execute;
 use crate::failure::{EXIT_CODES, Failure};
+use crate::plan_overrides::{PlanOverrides, RunDirectories};
 use crate::published_plan::{self, parse_scale};
 use crate::repeats::{self, Repeats};
 use crate::screen::Screen;
@@ -26,9 +26,8 @@ Examples:
   trueput run published/fis-2011-threen1-gtm-tuning --scale 0.1
   trueput run --resume results/20261121T204500Z-first-look";
 
-/// What `trueput run` is given.
-/// What a run that goes on has from its first part. The group `Choices` has no members for clap,
-/// since it holds another group.
+/// What a run that goes on has from its first part. The group `PlanOverrides` has no members for
+/// clap, since it holds another group.
 const OF_A_NEW_RUN: [&str; 13] = [
     "what",
     "engine",
@@ -45,6 +44,7 @@ const OF_A_NEW_RUN: [&str; 13] = [
     conditions::GROUP,
 ];
 
+/// What `trueput run` is given.
 #[derive(Debug, Args)]
 #[command(after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct Arguments {
@@ -72,7 +72,7 @@ pub struct Arguments {
     #[command(flatten)]
     repeats: Repeats,
     #[command(flatten)]
-    choices: Choices,
+    overrides: PlanOverrides,
     #[command(flatten)]
     places: RunDirectories,
     #[command(flatten)]
@@ -88,8 +88,8 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
     let mut options = execute::options(&arguments.places)?;
     options.until = arguments.repeats.rule();
-    options.include_assertions = arguments.choices.include_assertions;
-    options.split_by = arguments.choices.split_by;
+    options.include_assertions = arguments.overrides.include_assertions;
+    options.split_by = arguments.overrides.split_by;
     let (folder, manifest) = match &arguments.resume {
         Some(path) => resumed(path, arguments)?,
         None => create(arguments, &mut options, registry)?,
@@ -127,11 +127,11 @@ fn create(
     let what = arguments.what.as_deref().unwrap_or_default();
     let mut named = published_plan::plan(what, arguments.scale, registry, BuildAccess::Opened)?;
     let plan = &mut named.plan;
-    arguments.choices.apply(plan)?;
+    arguments.overrides.apply(plan)?;
     arguments
         .trust
-        .check_plan(what, plan, &arguments.choices, registry)?;
-    let repeat = arguments.choices.repeat;
+        .check_plan(what, plan, &arguments.overrides, registry)?;
+    let repeat = arguments.overrides.repeat;
     arguments.repeats.apply(plan, repeat, registry);
     let mut matrix = matrix::expand(plan, registry)?;
     matrix.leave_out_unreachable(plan, arguments.places.databases(), registry)?;

@@ -2,8 +2,8 @@
 
 mod resume;
 
-use crate::choices::{KnobSetting, RunDirectories, WorkerChoice, apply_knobs, parse_knob};
 use crate::failure::{EXIT_CODES, Failure};
+use crate::plan_overrides::{KnobSetting, RunDirectories, WorkerChoice, apply_knobs, parse_knob};
 use crate::progress::Progress;
 use crate::repeats::{self, Repeats};
 use crate::screen::Screen;

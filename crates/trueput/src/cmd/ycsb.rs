@@ -2,8 +2,8 @@
 
 mod properties;
 
-use crate::choices::{Choices, RunDirectories};
 use crate::failure::{EXIT_CODES, Failure};
+use crate::plan_overrides::{PlanOverrides, RunDirectories};
 use crate::repeats::Repeats;
 use crate::screen::Screen;
 use crate::{execute, output};
@@ -46,7 +46,7 @@ pub struct Arguments {
     #[command(flatten)]
     repeats: Repeats,
     #[command(flatten)]
-    choices: Choices,
+    overrides: PlanOverrides,
     #[command(flatten)]
     places: RunDirectories,
 }
@@ -58,8 +58,8 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
     let mut options = execute::options(&arguments.places)?;
     options.until = arguments.repeats.rule();
-    options.include_assertions = arguments.choices.include_assertions;
-    options.split_by = arguments.choices.split_by;
+    options.include_assertions = arguments.overrides.include_assertions;
+    options.split_by = arguments.overrides.split_by;
     let (folder, manifest) = create(arguments, &mut options, registry)?;
     execute::carry_out(
         &folder,
@@ -82,8 +82,8 @@ fn create(
     }
     let mut plan = PlanFile::for_workload(WORKLOAD);
     asked.apply(&mut plan);
-    arguments.choices.apply(&mut plan)?;
-    let named = arguments.choices.repeat;
+    arguments.overrides.apply(&mut plan)?;
+    let named = arguments.overrides.repeat;
     arguments.repeats.apply(&mut plan, named, registry);
     let mut matrix = matrix::expand(&plan, registry)?;
     matrix.leave_out_unreachable(&plan, arguments.places.databases(), registry)?;

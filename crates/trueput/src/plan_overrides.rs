@@ -179,7 +179,7 @@ pub fn parse_name(text: &str) -> Result<String, String> {
 /// Options that override the keys of a plan.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "What to run (overrides the plan)")]
-pub struct Choices {
+pub struct PlanOverrides {
     /// Engines, comma-separated: NAME, NAME@LIBRARY, NAME@ADDRESS, or 'present' for all installed
     /// ones [default: the plan's]
     #[arg(long, value_name = "ENGINE")]
@@ -231,7 +231,7 @@ pub struct Choices {
     pub conditions: ConditionOptions,
 }
 
-impl Choices {
+impl PlanOverrides {
     /// Overrides the plan's keys with what was given.
     ///
     /// # Errors

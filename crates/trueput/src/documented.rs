@@ -1,7 +1,7 @@
 //! Tests that every command that the documents and the help texts show can be typed.
 
+use crate::built_in_plans;
 use crate::cli::Cli;
-use crate::ready_plans;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 use std::path::Path;
@@ -100,7 +100,7 @@ fn is_there(named: &str, registry: &Registry) -> bool {
     // A reader's own file.
     let own = ["mine.toml", "plan.toml"].contains(&named);
     let table = named.strip_prefix("published/");
-    own || ready_plans::named(named).is_some()
+    own || built_in_plans::named(named).is_some()
         || registry.workload(named).is_ok()
         || table.is_some_and(|id| published::named(id).is_ok())
 }

@@ -20,6 +20,7 @@
 //! them, too, so it must be all that `main` does.
 
 mod ascii;
+mod built_in_plans;
 mod bundle;
 mod cli;
 mod cmd;
@@ -33,7 +34,6 @@ mod page;
 mod plan_overrides;
 mod progress;
 mod published_plan;
-mod ready_plans;
 mod repeats;
 mod screen;
 mod signals;

@@ -1,9 +1,9 @@
 //! The experiment here that comes nearest to a published one: a plan of ours with the document's
 //! settings, at a scale.
 
+use crate::built_in_plans::{self, plan_or_workload};
 use crate::failure::Failure;
 use crate::output;
-use crate::ready_plans::{self, plan_or_workload};
 use trueput_findings::units::counted;
 use trueput_host::trial_file_system::why_unavailable;
 use trueput_record::plan::{Condition, Contender, PlanFile, UnsupportedPolicy};
@@ -216,8 +216,8 @@ fn absent(name: &str, registry: &Registry, builds: BuildAccess) -> Option<String
 
 fn begun(published: &PublishedTable) -> Result<PlanFile, Failure> {
     let experiment = &published.experiment;
-    let mut plan = match ready_plans::named(&experiment.plan) {
-        Some(ready) => ready.plan()?,
+    let mut plan = match built_in_plans::named(&experiment.plan) {
+        Some(built_in) => built_in.plan()?,
         None => PlanFile::for_workload(&experiment.workload),
     };
     plan.unsupported = UnsupportedPolicy::LeaveOut;
@@ -356,7 +356,7 @@ mod tests {
     fn every_experiment_begins_with_a_plan_that_is_there_and_sets_what_plans_have() {
         for published in all().unwrap() {
             let experiment = &published.experiment;
-            let there = ready_plans::named(&experiment.plan).is_some();
+            let there = built_in_plans::named(&experiment.plan).is_some();
             assert!(there || experiment.plan.is_empty(), "{}", published.id);
             let mut plan = begun(&published).unwrap();
             assert_eq!(plan.workload, experiment.workload, "{}", published.id);

@@ -2,13 +2,13 @@
 
 mod step;
 
+use crate::built_in_plans::plan_or_workload;
 use crate::execute;
 use crate::failure::{EXIT_CODES, Failure};
 use crate::output::{self, ChartsWhen};
 use crate::page::{describe_page, write_own_page};
 use crate::plan_overrides::{PlanOverrides, RunDirectories};
 use crate::progress::Progress;
-use crate::ready_plans::plan_or_workload;
 use crate::screen::Screen;
 use crate::trust::Trust;
 use clap::Args;

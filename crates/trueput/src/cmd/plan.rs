@@ -1,9 +1,9 @@
 //! `trueput plan`: lists the built-in plans, shows one, and expands a plan without running it.
 
+use crate::built_in_plans::{self, BuiltInPlan};
 use crate::failure::Failure;
 use crate::plan_overrides::{Disk, PlanOverrides};
 use crate::published_plan::{self, parse_scale};
-use crate::ready_plans::{self, ReadyPlan};
 use crate::screen::list_width;
 use crate::table::Entry;
 use crate::{output, table};
@@ -100,14 +100,14 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
 }
 
 fn list(as_json: bool, registry: &Registry) -> Result<(), Failure> {
-    let plans = ready_plans::ALL.iter();
+    let plans = built_in_plans::ALL.iter();
     if as_json {
         let described: Result<Vec<_>, Failure> = plans
-            .map(|ready| {
-                let plan = ready.plan()?;
+            .map(|built_in| {
+                let plan = built_in.plan()?;
                 Ok(json!({
-                    "name": ready.name,
-                    "command": format!("trueput run {}", ready.typed(registry)),
+                    "name": built_in.name,
+                    "command": format!("trueput run {}", built_in.typed(registry)),
                     "workload": plan.workload,
                     "about": plan.about,
                 }))
@@ -115,7 +115,8 @@ fn list(as_json: bool, registry: &Registry) -> Result<(), Failure> {
             .collect();
         return output::json(&described?.into());
     }
-    let listed: Result<Vec<_>, Failure> = plans.map(|ready| listed(ready, registry)).collect();
+    let listed: Result<Vec<_>, Failure> =
+        plans.map(|built_in| listed(built_in, registry)).collect();
     output::write(&table::entries(
         ["plan", "workload"],
         &listed?,
@@ -124,19 +125,19 @@ fn list(as_json: bool, registry: &Registry) -> Result<(), Failure> {
     output::line("\n'trueput run PLAN' runs one; 'trueput plan show PLAN' prints it.")
 }
 
-fn listed(ready: &ReadyPlan, registry: &Registry) -> Result<Entry<2>, Failure> {
-    let plan = ready.plan()?;
+fn listed(built_in: &BuiltInPlan, registry: &Registry) -> Result<Entry<2>, Failure> {
+    let plan = built_in.plan()?;
     Ok(Entry {
-        cells: [ready.typed(registry), plan.workload],
+        cells: [built_in.typed(registry), plan.workload],
         below: vec![plan.about],
     })
 }
 
 fn show(name: &str) -> Result<(), Failure> {
-    match ready_plans::named(name) {
-        Some(ready) => output::as_it_is(ready.text),
+    match built_in_plans::named(name) {
+        Some(built_in) => output::as_it_is(built_in.text),
         None => {
-            let hint = did_you_mean(name, ready_plans::ALL.iter().map(|plan| plan.name));
+            let hint = did_you_mean(name, built_in_plans::ALL.iter().map(|plan| plan.name));
             Err(Failure::usage(format!(
                 "no plan '{name}'{hint}; 'trueput plan list' lists them"
             )))

@@ -19,7 +19,7 @@ fn told(arguments: &[&str]) -> String {
 }
 
 #[test]
-fn ready_plans_are_listed_shown_and_run_by_name_from_any_folder() {
+fn built_in_plans_are_listed_shown_and_run_by_name_from_any_folder() {
     let table = told(&["plan", "list"]);
     assert!(table.lines().nth(1).unwrap().starts_with("first-look "));
     // A workload has that name, too.

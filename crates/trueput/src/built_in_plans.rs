@@ -12,7 +12,7 @@ use trueput_runner::Registry;
 const PREFIX: &str = "plans/";
 
 /// A plan that is part of the program.
-pub struct ReadyPlan {
+pub struct BuiltInPlan {
     /// The name of its file, without the ending.
     pub name: &'static str,
     /// Its TOML.
@@ -21,7 +21,7 @@ pub struct ReadyPlan {
 
 macro_rules! embedded {
     ($($name:literal),* $(,)?) => {
-        [$(ReadyPlan {
+        [$(BuiltInPlan {
             name: $name,
             text: include_str!(concat!("../../../plans/", $name, ".toml")),
         }),*]
@@ -29,7 +29,7 @@ macro_rules! embedded {
 }
 
 /// The built-in plans; what to run first is first.
-pub static ALL: [ReadyPlan; 19] = embedded![
+pub static ALL: [BuiltInPlan; 19] = embedded![
     "first-look",
     "first-look-long",
     "threen1-engines",
@@ -51,7 +51,7 @@ pub static ALL: [ReadyPlan; 19] = embedded![
     "berkeleydb-log-flush",
 ];
 
-impl ReadyPlan {
+impl BuiltInPlan {
     /// What the plan is called where messages name its file.
     pub fn path(&self) -> String {
         format!("{PREFIX}{}.toml", self.name)
@@ -76,7 +76,7 @@ impl ReadyPlan {
 
 /// The built-in plan of that name, which may be written as its file's: `first-look`,
 /// `plans/first-look` or `plans/first-look.toml`.
-pub fn named(given: &str) -> Option<&'static ReadyPlan> {
+pub fn named(given: &str) -> Option<&'static BuiltInPlan> {
     let name = given.strip_prefix(PREFIX).unwrap_or(given);
     let name = name.strip_suffix(".toml").unwrap_or(name);
     ALL.iter().find(|plan| plan.name == name)
@@ -96,14 +96,14 @@ pub fn plan_or_workload(what: &str, registry: &Registry) -> Result<PlanFile, Fai
     if !names_file && registry.workload(what).is_ok() {
         return Ok(PlanFile::for_workload(what));
     }
-    if let Some(ready) = named(what) {
+    if let Some(built_in) = named(what) {
         if names_file && what.ends_with(".toml") {
             output::note(&format!(
                 "there is no file {what} here; this is trueput's own plan {}",
-                ready.name
+                built_in.name
             ));
         }
-        return Ok(ready.plan()?);
+        return Ok(built_in.plan()?);
     }
     match names_file {
         true => Ok(PlanFile::read(&path)?),
@@ -128,14 +128,14 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn every_plan_of_the_repository_is_ready_and_names_itself_as_its_file() {
+    fn every_plan_of_the_repository_is_built_in_and_names_itself_as_its_file() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plans");
         let files = std::fs::read_dir(folder).unwrap().map(|entry| {
             let path = entry.unwrap().path();
             path.file_stem().unwrap().to_str().unwrap().to_owned()
         });
-        let ready: BTreeSet<_> = ALL.iter().map(|plan| plan.name.to_owned()).collect();
-        assert_eq!(ready, files.collect());
+        let built_in: BTreeSet<_> = ALL.iter().map(|plan| plan.name.to_owned()).collect();
+        assert_eq!(built_in, files.collect());
         for plan in &ALL {
             assert_eq!(plan.plan().unwrap().name, plan.name);
             assert!(!plan.plan().unwrap().about.is_empty(), "{}", plan.name);
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ready_plan_may_be_written_as_its_file() {
+    fn a_built_in_plan_may_be_written_as_its_file() {
         for given in ["first-look", "plans/first-look", "plans/first-look.toml"] {
             assert_eq!(named(given).unwrap().name, "first-look");
         }

@@ -51,23 +51,23 @@ impl Expansion<'_> {
             let place = u32::try_from(cells.len()).unwrap_or(u32::MAX);
             let base = self.at_step(base, place, cells.len(), (0, BASE));
             cells.push(base.clone());
-            let mut before = base.clone();
+            let mut last = base.clone();
             for (index, step) in self.plan.steps.iter().enumerate() {
-                let ground = match self.plan.ablation {
-                    AblationKind::Cumulative => &before,
+                let before = match self.plan.ablation {
+                    AblationKind::Cumulative => &last,
                     AblationKind::OneAtATime => &base,
                 };
-                let Some(after) = self.stepped(engine, ground, (index, step), left_out)? else {
+                let Some(after) = self.apply_step(engine, before, (index, step), left_out)? else {
                     continue;
                 };
-                if after == *ground {
-                    note(left_out, step_of(&base, step, STEP_WITHOUT_EFFECT));
+                if after == *before {
+                    note(left_out, skip_message(&base, step, STEP_WITHOUT_EFFECT));
                     continue;
                 }
                 let number = u32::try_from(index).unwrap_or(u32::MAX).saturating_add(1);
                 let after = self.at_step(after, place, cells.len(), (number, &step.name));
                 cells.push(after.clone());
-                before = after;
+                last = after;
             }
         }
         Ok(())
@@ -116,24 +116,24 @@ impl Expansion<'_> {
         }
     }
 
-    /// A trial with a step's changes, checked and resolved; `None` if the engine has not what
-    /// the step asks for and such is left out.
-    fn stepped(
+    /// The trial `before` a step with the step's changes, checked and resolved; `None` if the
+    /// engine does not support what the step asks for and the plan leaves that out.
+    fn apply_step(
         &self,
         engine: &dyn Engine,
-        ground: &TrialSpec,
+        before: &TrialSpec,
         (index, step): (usize, &Step),
         left_out: &mut Vec<String>,
     ) -> Result<Option<TrialSpec>, Error> {
         let plan_error = |why: String| self.step_wrong(index, &step.name, &why);
         let key = format!("step.{index}");
-        let mut spec = step.applied(ground, |level| engine.promise(level).is_some());
+        let mut spec = step.applied(before, |level| engine.promise(level).is_some());
         if !engine.capabilities().retains_data {
             spec.durability = Durability::None;
         }
         placement::check(&spec.conditions).map_err(|unmet| plan_error(unmet.message))?;
         if let Some(why) = self.lacking_file_system(&spec, index, step)? {
-            note(left_out, step_of(ground, step, &why));
+            note(left_out, skip_message(before, step, &why));
             return Ok(None);
         }
         let conditions = &spec.conditions;
@@ -148,7 +148,7 @@ impl Expansion<'_> {
                 .map_err(|error| describe_error(&spec.engine, error)),
         };
         if let Err(why) = promised {
-            let why = step_of(ground, step, &why);
+            let why = skip_message(before, step, &why);
             if !left_out.contains(&why) {
                 self.leave_out_or_refuse(&key, why, left_out)?;
             }
@@ -158,7 +158,7 @@ impl Expansion<'_> {
         spec.conditions = self.with_end(&given, &spec.conditions);
         let (settings, job) = self.resolve_settings(&given, &spec.conditions)?;
         if let Err(why) = check_fit(&*job, engine, &knobs) {
-            let why = step_of(ground, step, &why);
+            let why = skip_message(before, step, &why);
             if !left_out.contains(&why) {
                 self.leave_out_or_refuse(&key, why, left_out)?;
             }
@@ -198,8 +198,8 @@ impl Expansion<'_> {
     }
 }
 
-/// What is said of a step that a contender does not take.
-fn step_of(base: &TrialSpec, step: &Step, why: &str) -> String {
+/// Says why a contender skips a step.
+fn skip_message(base: &TrialSpec, step: &Step, why: &str) -> String {
     skipped_step(&base.contender(), &step.name, why)
 }
 

@@ -37,7 +37,7 @@ pub use service::Service;
 pub use sql::{Datum, Dialect, Sql};
 pub use storage::Storage;
 pub use trueput_record::accounting::CacheUse;
-pub use trueput_record::parameter::{self, Kind, Parameter, ParameterValues};
+pub use trueput_record::parameter::{self, Parameter, ParameterValues, ValueKind};
 pub use trueput_record::{
     Durability, Isolation, Phenomenon, Promise, Value, Window, choices, parameters,
 };

@@ -23,7 +23,7 @@ pub struct Parameter {
     /// The cost of another value than the default; empty if there is none.
     pub cost: &'static str,
     /// Its type, range and default.
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// The unit of a whole number or a fraction: `pages`, `ms` …; empty if there is none.
     pub unit: &'static str,
 }
@@ -55,7 +55,7 @@ impl<T: Into<Value>> From<DefaultValue<T>> for Value {
     missing_docs,
     reason = "the fields are named for what they hold, in the parameter's unit"
 )]
-pub enum Kind {
+pub enum ValueKind {
     /// A whole number within bounds, both included.
     Integer { default: i64, min: i64, max: i64 },
     /// A size in bytes within bounds, both included; plans may write `64MiB`.
@@ -92,7 +92,7 @@ pub enum Kind {
     },
 }
 
-impl Kind {
+impl ValueKind {
     /// Whether the default is within the range.
     #[must_use]
     pub const fn is_consistent(&self) -> bool {

@@ -1,7 +1,7 @@
 //! What an option that is none may have meant: a setting of a workload.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use trueput_engine::{Kind, Parameter};
+use trueput_engine::{Parameter, ValueKind};
 use trueput_record::suggest::same_setting;
 use trueput_runner::Registry;
 use trueput_workloads::Workload;
@@ -68,7 +68,7 @@ fn value<'w>(option: &str, words: &'w [String]) -> Option<&'w str> {
 fn fit(text: &str, setting: &Parameter) -> String {
     let joined = text.replace(',', "+");
     match setting.kind {
-        Kind::Choice { choices, .. } if choices.contains(&joined.as_str()) => joined,
+        ValueKind::Choice { choices, .. } if choices.contains(&joined.as_str()) => joined,
         _ => text.to_owned(),
     }
 }

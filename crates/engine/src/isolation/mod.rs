@@ -11,7 +11,8 @@ mod schedule;
 
 use crate::conformance::support::{Fault, Outcome, Record, StepContext, guarded, read, store};
 use crate::{
-    Database, Durability, Engine, Isolation, Kind, OpenSpec, ParameterValues, Phenomenon, Value,
+    Database, Durability, Engine, Isolation, OpenSpec, ParameterValues, Phenomenon, Value,
+    ValueKind,
 };
 use anomalies::Anomaly;
 use schedule::{Key, ReadMethod, Scheduler, TRANSACTIONS};
@@ -157,11 +158,13 @@ pub fn settings(engine: &dyn Engine) -> Vec<Settings> {
 }
 
 /// What a knob of words, or one that is on or off, can be set to; its default first.
-fn values(kind: &Kind) -> Vec<Value> {
+fn values(kind: &ValueKind) -> Vec<Value> {
     let default = kind.default_value();
     let mut values: Vec<Value> = match kind {
-        Kind::Choice { choices, .. } => choices.iter().map(|word| Value::from(*word)).collect(),
-        Kind::Boolean { .. } => [false, true].map(Value::from).to_vec(),
+        ValueKind::Choice { choices, .. } => {
+            choices.iter().map(|word| Value::from(*word)).collect()
+        }
+        ValueKind::Boolean { .. } => [false, true].map(Value::from).to_vec(),
         _ => vec![default.clone()],
     };
     values.sort_by_key(|value| *value != default);

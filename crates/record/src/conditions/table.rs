@@ -5,7 +5,7 @@
 use super::lists::{parse_cpus, parse_numa};
 use super::{Allocator, Arrival, NumaPolicy, Rate, Start};
 use crate::filesystem::{self, FileSystem, LEAST_IMAGE_BYTES};
-use crate::parameter::{Kind, Parameter};
+use crate::parameter::{Parameter, ValueKind};
 use crate::value::format_bytes;
 use crate::{Value, list};
 use serde::{Deserialize, Serialize};
@@ -62,7 +62,7 @@ impl Condition {
     pub fn is_flag(&self) -> bool {
         matches!(
             (self.parameter.kind, self.form),
-            (Kind::Boolean { .. }, Form::One)
+            (ValueKind::Boolean { .. }, Form::One)
         )
     }
 
@@ -193,7 +193,7 @@ fn vary<T>(all: &mut Vec<Conditions>, values: &[T], set: impl Fn(&mut Conditions
 
 /// Reads each text once, where it is first.
 fn read_each<T: PartialEq>(
-    kind: &Kind,
+    kind: &ValueKind,
     texts: &[&str],
     convert: impl Fn(&Value) -> Option<T>,
 ) -> Result<Vec<T>, String> {

@@ -189,7 +189,7 @@ macro_rules! parameters {
         $crate::parameters! { @end $head $done $field {
             (u64)
             ($default * $crate::parameter::unit::$default_unit)
-            ($crate::parameter::Kind::Bytes {
+            ($crate::parameter::ValueKind::Bytes {
                 default: $crate::parameter::DefaultValue::Value(
                     $default * $crate::parameter::unit::$default_unit
                 ),
@@ -204,7 +204,7 @@ macro_rules! parameters {
         $crate::parameters! { @end $head $done $field {
             (Option<u64>)
             (None)
-            ($crate::parameter::Kind::Bytes {
+            ($crate::parameter::ValueKind::Bytes {
                 default: $crate::parameter::DefaultValue::Word($word),
                 min: $min * $crate::parameter::unit::$min_unit,
                 max: u64::MAX,
@@ -217,7 +217,7 @@ macro_rules! parameters {
         $crate::parameters! { @end $head $done $field {
             (f64)
             ($default * $crate::parameter::unit::$default_unit)
-            ($crate::parameter::Kind::Duration {
+            ($crate::parameter::ValueKind::Duration {
                 default: $crate::parameter::DefaultValue::Value(
                     $default * $crate::parameter::unit::$default_unit
                 ),
@@ -232,7 +232,7 @@ macro_rules! parameters {
         $crate::parameters! { @end $head $done $field {
             (Option<f64>)
             (None)
-            ($crate::parameter::Kind::Duration {
+            ($crate::parameter::ValueKind::Duration {
                 default: $crate::parameter::DefaultValue::Word($word),
                 min: $min * $crate::parameter::unit::$min_unit,
                 max: $max * $crate::parameter::unit::$max_unit,
@@ -252,7 +252,7 @@ macro_rules! parameters {
                 const RANGE: [i64; 2] = [$min, $max];
                 const { assert!(RANGE[0] as i128 >= <$type>::MIN as i128) };
                 const { assert!(RANGE[1] as i128 <= <$type>::MAX as i128) };
-                $crate::parameter::Kind::Integer {
+                $crate::parameter::ValueKind::Integer {
                     default: $default,
                     min: RANGE[0],
                     max: RANGE[1],
@@ -272,7 +272,7 @@ macro_rules! parameters {
         $crate::parameters! { @end $head $done $field {
             (f64)
             ($default)
-            ($crate::parameter::Kind::Fraction {
+            ($crate::parameter::ValueKind::Fraction {
                 default: $crate::parameter::DefaultValue::Value($default),
                 min: $min,
                 max: $max,
@@ -285,7 +285,7 @@ macro_rules! parameters {
         $crate::parameters! { @end $head $done $field {
             (Option<f64>)
             (None)
-            ($crate::parameter::Kind::Fraction {
+            ($crate::parameter::ValueKind::Fraction {
                 default: $crate::parameter::DefaultValue::Word($crate::parameter::PRESET),
                 min: $min,
                 max: $max,
@@ -297,7 +297,7 @@ macro_rules! parameters {
         $crate::parameters! { @end $head $done $field {
             (bool)
             ($default)
-            ($crate::parameter::Kind::Boolean { default: $default })
+            ($crate::parameter::ValueKind::Boolean { default: $default })
             ($crate::parameter::FromValue::from_value)
         } "" $($rest)* }
     };
@@ -305,7 +305,7 @@ macro_rules! parameters {
         $crate::parameters! { @end $head $done $field {
             (&'static str)
             ($default)
-            ($crate::parameter::Kind::Choice { default: $default, choices: &$words })
+            ($crate::parameter::ValueKind::Choice { default: $default, choices: &$words })
             (|value: &$crate::Value| $crate::parameter::word_of(value, &$words))
         } "" $($rest)* }
     };
@@ -313,7 +313,7 @@ macro_rules! parameters {
         $crate::parameters! { @end $head $done $field {
             ($type)
             (<$type>::$default)
-            ($crate::parameter::Kind::Choice {
+            ($crate::parameter::ValueKind::Choice {
                 default: <$type>::$default.word(),
                 choices: <$type>::WORDS,
             })
@@ -326,7 +326,7 @@ macro_rules! parameters {
         $crate::parameters! { @end $head $done $field {
             ($type)
             ($parse($default).unwrap_or_default())
-            ($crate::parameter::Kind::Text {
+            ($crate::parameter::ValueKind::Text {
                 default: $default,
                 grammar: $grammar,
                 check: |text: &str| $parse(text).map(|_: $type| ()),

@@ -188,14 +188,14 @@ fn a_value_out_of_range_or_of_the_wrong_type_is_refused_with_the_range() {
 
 #[test]
 fn a_default_out_of_its_range_is_inconsistent() {
-    let whole = |default| Kind::Integer {
+    let whole = |default| ValueKind::Integer {
         default,
         min: 1,
         max: 5,
     };
     assert!(whole(5).is_consistent() && !whole(6).is_consistent());
     use DefaultValue::{Value, Word};
-    let share = |default| Kind::Fraction {
+    let share = |default| ValueKind::Fraction {
         default,
         min: 0.0,
         max: 1.0,

@@ -6,7 +6,7 @@
 use std::path::Path;
 use trueput_engine::{Durability, Parameter, Window};
 use trueput_record::conditions::{CONDITIONS, Form};
-use trueput_record::parameter::Kind;
+use trueput_record::parameter::ValueKind;
 use trueput_record::published::all;
 use trueput_workloads::Workload;
 
@@ -192,7 +192,7 @@ fn parameter(parameter: &Parameter) -> Vec<String> {
     let default = parameter.kind.default_text();
     let unit = match (parameter.kind, parameter.unit) {
         // A size and a duration have their own.
-        (Kind::Bytes { .. } | Kind::Duration { .. }, _) | (_, "") => String::new(),
+        (ValueKind::Bytes { .. } | ValueKind::Duration { .. }, _) | (_, "") => String::new(),
         (_, unit) => format!(" {unit}"),
     };
     vec![

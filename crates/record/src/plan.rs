@@ -46,7 +46,7 @@ mod step;
 
 pub use crate::ablation::AblationKind;
 pub use crate::conditions::{CONDITIONS, Condition, ConditionLists};
-pub use step::Step;
+pub use step::PlanStep;
 
 use crate::trial::Settings;
 use crate::value::format_bytes;
@@ -109,7 +109,7 @@ pub struct PlanFile {
     /// What the steps stand on.
     pub ablation: AblationKind,
     /// The steps of an ablation; empty: the plan has none.
-    pub steps: Vec<Step>,
+    pub steps: Vec<PlanStep>,
     /// Where the plan was read from, for messages.
     pub origin: Origin,
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// A step of a plan's ablation: the changes that it makes, on whichever engines they concern.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Step {
+pub struct PlanStep {
     /// What the step is called.
     pub name: String,
     /// The engines that it is for; empty: all.
@@ -23,7 +23,7 @@ pub struct Step {
     pub conditions: ConditionLists,
 }
 
-impl Step {
+impl PlanStep {
     /// Whether it names no change on any engine.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -69,12 +69,12 @@ mod tests {
             memory_bytes: Some(1 << 30),
             ..Conditions::default()
         };
-        let step = Step {
+        let step = PlanStep {
             conditions: ConditionLists {
                 start: vec![Start::Cold],
                 ..ConditionLists::default()
             },
-            ..Step::default()
+            ..PlanStep::default()
         };
         let after = step.conditions.over(&before);
         assert_eq!(after.start, Start::Cold);
@@ -83,7 +83,7 @@ mod tests {
             ..after
         };
         assert_eq!(back, before);
-        assert_eq!(Step::default().conditions.over(&before), before);
-        assert!(!step.is_empty() && Step::default().is_empty());
+        assert_eq!(PlanStep::default().conditions.over(&before), before);
+        assert!(!step.is_empty() && PlanStep::default().is_empty());
     }
 }

@@ -8,7 +8,7 @@ use trueput_host::placement;
 use trueput_host::trial_file_system::{self, FileSystemError};
 use trueput_record::TrialSpec;
 use trueput_record::ablation::{AblationKind, AblationStep, BASE};
-use trueput_record::plan::Step;
+use trueput_record::plan::PlanStep;
 use trueput_record::plan::UnsupportedPolicy;
 use trueput_record::skipped::{STEP_WITHOUT_EFFECT, skipped_step};
 use trueput_record::trial::Settings;
@@ -122,7 +122,7 @@ impl Expansion<'_> {
         &self,
         engine: &dyn Engine,
         before: &TrialSpec,
-        (index, step): (usize, &Step),
+        (index, step): (usize, &PlanStep),
         left_out: &mut Vec<String>,
     ) -> Result<Option<TrialSpec>, Error> {
         let plan_error = |why: String| self.step_wrong(index, &step.name, &why);
@@ -175,7 +175,7 @@ impl Expansion<'_> {
         &self,
         spec: &TrialSpec,
         index: usize,
-        step: &Step,
+        step: &PlanStep,
     ) -> Result<Option<String>, Error> {
         let conditions = &spec.conditions;
         let wanted = [&conditions.file_system, &conditions.log_file_system];
@@ -199,7 +199,7 @@ impl Expansion<'_> {
 }
 
 /// Says why a contender skips a step.
-fn skip_message(base: &TrialSpec, step: &Step, why: &str) -> String {
+fn skip_message(base: &TrialSpec, step: &PlanStep, why: &str) -> String {
     skipped_step(&base.contender(), &step.name, why)
 }
 
@@ -218,29 +218,29 @@ mod tests {
     use trueput_engine::Value;
     use trueput_record::PlanFile;
 
-    fn step(name: &str) -> Step {
-        Step {
+    fn step(name: &str) -> PlanStep {
+        PlanStep {
             name: name.to_owned(),
-            ..Step::default()
+            ..PlanStep::default()
         }
     }
 
-    fn with_map(name: &str, bytes: i64) -> Step {
+    fn with_map(name: &str, bytes: i64) -> PlanStep {
         let knobs = Settings::from([("map_size".to_owned(), Value::Integer(bytes))]);
-        Step {
+        PlanStep {
             knobs: BTreeMap::from([("shared".to_owned(), knobs)]),
             ..step(name)
         }
     }
 
-    fn to_process(name: &str) -> Step {
-        Step {
+    fn to_process(name: &str) -> PlanStep {
+        PlanStep {
             durability: vec![Durability::Process],
             ..step(name)
         }
     }
 
-    fn ablation(kind: AblationKind, engines: &[&str], steps: Vec<Step>) -> PlanFile {
+    fn ablation(kind: AblationKind, engines: &[&str], steps: Vec<PlanStep>) -> PlanFile {
         let mut plan = plan(engines);
         (plan.ablation, plan.steps) = (kind, steps);
         plan
@@ -365,7 +365,7 @@ mod tests {
             vec![unknown],
         ));
         assert!(message.contains("did you mean 'shared'"), "{message}");
-        let reversed = Step {
+        let reversed = PlanStep {
             settings: Settings::from([("start".to_owned(), Value::Integer(500))]),
             ..step("s")
         };

@@ -3,7 +3,7 @@
 use super::{Item, Reader, current_name};
 use crate::Error;
 use crate::ablation::BASE;
-use crate::plan::{CONDITIONS, ConditionLists, Origin, PlanFile, Step};
+use crate::plan::{CONDITIONS, ConditionLists, Origin, PlanFile, PlanStep};
 use crate::trial::Settings;
 use std::collections::BTreeMap;
 use toml::de::DeTable;
@@ -15,11 +15,15 @@ const MOST_CHARACTERS: usize = 80;
 const KEYS: [&str; 5] = ["name", "engines", "durability", "settings", "knobs"];
 
 impl Reader<'_> {
-    pub(super) fn steps(&self, item: &Item<'_>, origin: &mut Origin) -> Result<Vec<Step>, Error> {
+    pub(super) fn steps(
+        &self,
+        item: &Item<'_>,
+        origin: &mut Origin,
+    ) -> Result<Vec<PlanStep>, Error> {
         let Some(blocks) = item.get_ref().as_array() else {
             return Err(self.wrong(item.span(), "write each step under a [[step]] heading"));
         };
-        let mut steps: Vec<Step> = Vec::new();
+        let mut steps: Vec<PlanStep> = Vec::new();
         for (index, block) in blocks.iter().enumerate() {
             let line = self.line(block.span().start);
             origin.lines.insert(format!("step.{index}"), line);
@@ -47,7 +51,7 @@ impl Reader<'_> {
         }
     }
 
-    fn step(&self, block: &Item<'_>) -> Result<Step, Error> {
+    fn step(&self, block: &Item<'_>) -> Result<PlanStep, Error> {
         let table = self.table(block)?;
         let conditions = CONDITIONS
             .iter()
@@ -58,9 +62,9 @@ impl Reader<'_> {
         let Some(name) = table.get("name") else {
             return Err(self.wrong(block.span(), "[[step]] lacks 'name'"));
         };
-        let mut step = Step {
+        let mut step = PlanStep {
             name: self.text(name)?,
-            ..Step::default()
+            ..PlanStep::default()
         };
         check_step_name(&step.name).map_err(|why| self.wrong(name.span(), why))?;
         for (key, item) in table {

@@ -2,7 +2,7 @@
 
 use super::*;
 use trueput_engine::Dialect;
-use trueput_record::plan::Step;
+use trueput_record::plan::PlanStep;
 
 /// Has write batches alone.
 const BATCHES: DescribedEngine = DescribedEngine {
@@ -120,18 +120,18 @@ fn an_engine_without_the_transactions_that_a_workload_needs_is_refused_or_left_o
 
 #[test]
 fn a_step_to_what_an_engine_has_not_is_refused_or_left_out() {
-    let to_sql = Step {
+    let to_sql = PlanStep {
         name: "in SQL".to_owned(),
         settings: Settings::from([("store".to_owned(), "sql".into())]),
-        ..Step::default()
+        ..PlanStep::default()
     };
-    let wide = Step {
+    let wide = PlanStep {
         name: "wide".to_owned(),
         knobs: BTreeMap::from([(
             "shared".to_owned(),
             Settings::from([("map_size".to_owned(), Value::Integer(2 << 30))]),
         )]),
-        ..Step::default()
+        ..PlanStep::default()
     };
     let mut plan = reading(&["shared"]);
     plan.steps = vec![to_sql, wide];

@@ -2,7 +2,7 @@
 
 use trueput_record::Value;
 use trueput_record::ablation::BASE;
-use trueput_record::plan::Step;
+use trueput_record::plan::PlanStep;
 use trueput_record::plan::{Condition, ConditionLists, PRESENT_ENGINES, PlanFile};
 use trueput_record::suggest::did_you_mean;
 use trueput_runner::Registry;
@@ -48,10 +48,10 @@ impl StepText {
     ///
     /// # Errors
     /// One sentence for what nobody has.
-    pub fn resolve(&self, plan: &PlanFile, registry: &Registry) -> Result<Step, String> {
-        let mut step = Step {
+    pub fn resolve(&self, plan: &PlanFile, registry: &Registry) -> Result<PlanStep, String> {
+        let mut step = PlanStep {
             name: self.name.clone(),
-            ..Step::default()
+            ..PlanStep::default()
         };
         for (key, value) in &self.changes {
             let about = |why: String| format!("step '{}': {key}: {why}", self.name);
@@ -75,7 +75,7 @@ fn condition(lists: &mut ConditionLists, key: &str, value: &str) -> Result<bool,
 
 /// Sets a knob or a setting.
 fn setting(
-    step: &mut Step,
+    step: &mut PlanStep,
     plan: &PlanFile,
     registry: &Registry,
     key: &str,
@@ -149,7 +149,7 @@ mod tests {
     use trueput_record::Durability;
     use trueput_record::plan::Contender;
 
-    fn resolved(text: &str) -> Result<Step, String> {
+    fn resolved(text: &str) -> Result<PlanStep, String> {
         let registry = Registry {
             engines: trueput_drivers::registry(),
             workloads: trueput_workloads::registry(),

@@ -136,9 +136,11 @@ pub(crate) struct LibraryKind {
     pub(crate) deadlock: &'static str,
     /// The command that compiles its shim.
     pub(crate) installed_by: &'static str,
+    /// Those that are loaded. A kind has its own, as a library knows the engine that it is for.
+    pub(crate) libraries: FileCache<Library>,
 }
 
-pub(super) const BERKELEY_DB: LibraryKind = LibraryKind {
+pub(super) static BERKELEY_DB: LibraryKind = LibraryKind {
     title: super::TITLE,
     shims: LibrarySearch {
         installed: &["berkeleydb"],
@@ -148,6 +150,7 @@ pub(super) const BERKELEY_DB: LibraryKind = LibraryKind {
     room: "none_log_buffer",
     deadlock: "DB_LOCK_DEADLOCK",
     installed_by: "make engines",
+    libraries: FileCache::new(),
 };
 
 /// The functions of one library.
@@ -196,8 +199,8 @@ impl Api {
         path: &Path,
         kind: &'static LibraryKind,
     ) -> Result<(Self, &'static Library)> {
-        static LIBRARIES: FileCache<Library> = FileCache::new();
-        let library = LIBRARIES.get(path, |path| library::load(path, kind.title))?;
+        let load = |path: &Path| library::load(path, kind.title);
+        let library = kind.libraries.get(path, load)?;
         let exported = ExportedFunctions::load(library, "db_")?;
         let (shim, from) = shim_for(version(&exported), kind)?;
         let api = Self {

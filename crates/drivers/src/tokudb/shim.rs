@@ -7,7 +7,7 @@ use std::path::Path;
 use trueput_engine::Result;
 
 /// TokuDB as a library of Berkeley DB's API.
-pub(super) const TOKUDB: LibraryKind = LibraryKind {
+pub(super) static TOKUDB: LibraryKind = LibraryKind {
     title: super::TITLE,
     shims: LibrarySearch {
         installed: &["tokudb-shim"],
@@ -18,6 +18,7 @@ pub(super) const TOKUDB: LibraryKind = LibraryKind {
     // It has no words for it.
     deadlock: "code: -30995",
     installed_by: "make engines-all",
+    libraries: FileCache::new(),
 };
 
 /// The settings of an environment: `struct trueput_tokudb_settings`.

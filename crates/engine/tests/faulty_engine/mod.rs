@@ -50,6 +50,8 @@ pub enum Fault {
     LooksAtOldState,
     /// A read transaction sees what others commit after it began.
     ReadsLatest,
+    /// A read transaction does so while another one is open.
+    MixesStatesAmongReaders,
     /// Write transactions overwrite each other without a conflict.
     LosesUpdates,
     /// A write conflict is noticed, and reported as a failure.
@@ -86,7 +88,7 @@ pub enum Fault {
 
 impl Fault {
     /// Every fault.
-    pub const ALL: [Self; 33] = [
+    pub const ALL: [Self; 34] = [
         Self::LosesPuts,
         Self::KeepsFirstPut,
         Self::GetsNeighbors,
@@ -104,6 +106,7 @@ impl Fault {
         Self::ReadsUncommitted,
         Self::LooksAtOldState,
         Self::ReadsLatest,
+        Self::MixesStatesAmongReaders,
         Self::LosesUpdates,
         Self::ConflictIsFailure,
         Self::SplitsTransactions,
@@ -171,6 +174,7 @@ impl Engine for FaultyEngine {
             inner: Reference.open(&spec)?,
             puts: AtomicU64::new(0),
             commits: AtomicU64::new(0),
+            readers: AtomicU64::new(0),
             uncommitted: Mutex::default(),
         }))
     }
@@ -181,6 +185,8 @@ struct BrokenDatabase {
     inner: Box<dyn Database>,
     puts: AtomicU64,
     commits: AtomicU64,
+    /// Read transactions that are open.
+    readers: AtomicU64,
     /// What is put and not yet committed, for all to see.
     uncommitted: Mutex<BTreeMap<Vec<u8>, Vec<u8>>>,
 }
@@ -254,6 +260,21 @@ impl BrokenSession<'_> {
         Ok(())
     }
 
+    /// Whether it reads while another one does.
+    fn is_among_readers(&self) -> bool {
+        let readers = self.database.readers.load(Ordering::SeqCst);
+        self.mode == Some(Mode::Read) && readers > 1
+    }
+
+    /// Forgets the transaction; returns its mode.
+    fn end(&mut self) -> Option<Mode> {
+        let mode = self.mode.take();
+        if mode == Some(Mode::Read) {
+            self.database.readers.fetch_sub(1, Ordering::SeqCst);
+        }
+        mode
+    }
+
     /// Commits what there is and goes on in a new transaction.
     fn renew(&mut self, mode: Mode) -> Result<()> {
         self.inner.commit()?;
@@ -280,6 +301,9 @@ impl Session for BrokenSession<'_> {
         };
         self.inner.begin(instead)?;
         self.mode = Some(mode);
+        if mode == Mode::Read {
+            self.database.readers.fetch_add(1, Ordering::SeqCst);
+        }
         self.commits_before = self.database.commits.load(Ordering::Relaxed);
         Ok(())
     }
@@ -289,6 +313,9 @@ impl Session for BrokenSession<'_> {
         match self.database.fault {
             Fault::MisuseIsConflict if !open => return Err(Error::Conflict("busy".to_owned())),
             Fault::ReadsLatest if self.mode == Some(Mode::Read) => self.renew(Mode::Read)?,
+            Fault::MixesStatesAmongReaders if self.is_among_readers() => {
+                self.renew(Mode::Read)?;
+            }
             Fault::GetsNeighbors if open => {
                 let mut shown = 0;
                 let nearest = &mut |_: &[u8], value: &[u8]| {
@@ -416,7 +443,7 @@ impl Session for BrokenSession<'_> {
 
     fn commit(&mut self) -> Result<()> {
         self.database.uncommitted.lock().unwrap().clear();
-        let mode = self.mode.take();
+        let mode = self.end();
         if self.is(Fault::AlwaysConflicts) && mode == Some(Mode::Write) {
             self.inner.abort()?;
             return Err(Error::Conflict("busy".to_owned()));
@@ -429,7 +456,7 @@ impl Session for BrokenSession<'_> {
 
     fn abort(&mut self) -> Result<()> {
         self.database.uncommitted.lock().unwrap().clear();
-        self.mode = None;
+        self.end();
         self.held_back.clear();
         if self.is(Fault::AbortCommits) {
             self.inner.commit()
@@ -441,7 +468,7 @@ impl Session for BrokenSession<'_> {
 
 impl Drop for BrokenSession<'_> {
     fn drop(&mut self) {
-        if self.is(Fault::DropCommits) && self.mode.is_some() {
+        if self.end().is_some() && self.is(Fault::DropCommits) {
             self.inner.commit().unwrap();
         }
     }

@@ -293,7 +293,7 @@ fn check_runs_both_suites_on_the_server_that_an_engine_needs_and_leaves_nothing(
         let level = ["--durability", "process", "--work", "checks"];
         let output = bench.run(&[&["check", kind.engine], &level[..]].concat());
         let (text, why) = (stdout(&output), stderr(&output));
-        let passed = format!("{} process: 32 of 32 checks passed\n", kind.engine);
+        let passed = format!("{} process: 33 of 33 checks passed\n", kind.engine);
         assert!(text.starts_with(&passed), "{text}\n{why}");
         let observed = format!("{} isolation with ", kind.engine);
         assert!(text.contains(&observed), "{text}");

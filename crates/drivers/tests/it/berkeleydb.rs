@@ -1,52 +1,22 @@
 //! The Berkeley DB driver does what it promises.
 
-use crate::crash::{CRASH_COMMITS, crash};
-use crate::support::{self, deadlock, keeps_the_contract, observe, open, overlap, read, write};
+use crate::support::{
+    self, TestDatabase, deadlock, keeps_the_contract, observe, open, overlap, read, refusal,
+    resolve, write,
+};
 use trueput_drivers::BerkeleyDb;
-use trueput_engine::{Durability, Engine, EngineEvent, Error, Isolation, Mode, Value, parameter};
+use trueput_engine::{Durability, Engine, EngineEvent, Error, Isolation, Mode, Value};
 
 static ENGINE: BerkeleyDb = BerkeleyDb::new();
-const LEVELS: [Durability; 4] = [
-    Durability::Sync,
-    Durability::Async,
-    Durability::Buffered,
-    Durability::None,
-];
 
-/// Whether there is a library to test; where not, why.
-fn is_here() -> bool {
-    match ENGINE.build() {
-        Ok(_) => true,
-        Err(why) => {
-            eprintln!("skipped: {why}");
-            false
-        }
-    }
-}
-
-#[test]
-fn every_promised_level_opens_and_no_other_does() {
-    if !is_here() {
-        return;
-    }
-    for durability in Durability::ALL {
-        let folder = tempfile::tempdir().unwrap();
-        let opened = open(&ENGINE, folder.path(), durability, &[]);
-        let error = opened.as_ref().err().map(ToString::to_string);
-        assert_eq!(
-            opened.is_ok(),
-            LEVELS.contains(&durability),
-            "{durability}: {error:?}"
-        );
-        assert_eq!(opened.is_ok(), ENGINE.promise(durability).is_some());
-    }
+/// The engine, where this machine has it.
+fn engine() -> Option<&'static dyn Engine> {
+    support::installed(&ENGINE)
 }
 
 #[test]
 fn berkeley_db_reports_the_settings_that_the_promise_names() {
-    if !is_here() {
-        return;
-    }
+    let Some(engine) = engine() else { return };
     let flags = [
         (Durability::Sync, "in-memory", ""),
         (Durability::Async, "in-memory", "DB_TXN_WRITE_NOSYNC"),
@@ -56,90 +26,54 @@ fn berkeley_db_reports_the_settings_that_the_promise_names() {
     ];
     let all = flags.map(|(_, _, flag)| flag);
     for (durability, none_log, flag) in flags {
-        let folder = tempfile::tempdir().unwrap();
-        let knobs = [("none_log", Value::from(none_log))];
-        let database = open(&ENGINE, folder.path(), durability, &knobs).unwrap();
+        let knobs = &format!("none_log={none_log}");
+        let database = TestDatabase::open(engine, durability, knobs);
         let settings = database.settings().unwrap();
         for name in all.iter().filter(|name| !name.is_empty()) {
             assert_eq!(settings[*name], Value::from(*name == flag), "{durability}");
         }
-        let knobs =
-            parameter::resolve("berkeleydb", ENGINE.knobs(), &support::settings(&knobs)).unwrap();
-        let promise = ENGINE.promise_with(durability, &knobs).unwrap();
+        let promise = engine.promise_with(durability, &resolve(engine, knobs));
+        let promise = promise.unwrap();
         assert!(promise.mapped_to.contains(flag), "{}", promise.mapped_to);
     }
 }
 
 #[test]
 fn the_contract_is_kept_with_other_access_methods_isolations_and_logs() {
-    if !is_here() {
-        return;
-    }
-    let choices = [
-        (Durability::Buffered, "access_method", "hash"),
-        (Durability::Buffered, "isolation", "snapshot"),
-        (Durability::Async, "log_directory", "log"),
-        (Durability::None, "none_log", "not-durable"),
-        (Durability::Buffered, "page_size", "65536"),
-    ];
-    for (durability, name, choice) in choices {
-        keeps_the_contract(&ENGINE, durability, &[(name, Value::from(choice))]);
-    }
-    let writers = |choice: &'static str| ("writers", Value::from(choice));
-    let plain_reads = ("read_for_update", Value::Boolean(false));
+    let Some(engine) = engine() else { return };
+    keeps_the_contract(engine, Durability::Async, "log_directory=log");
+    keeps_the_contract(engine, Durability::None, "none_log=not-durable");
     for knobs in [
-        vec![writers("turns")],
-        vec![writers("guarded"), plain_reads.clone()],
-        vec![writers("overlapping"), plain_reads],
+        "access_method=hash",
+        "isolation=snapshot",
+        "page_size=65536",
+        "writers=turns",
+        "writers=guarded read_for_update=false",
+        "writers=overlapping read_for_update=false",
     ] {
-        keeps_the_contract(&ENGINE, Durability::Buffered, &knobs);
+        keeps_the_contract(engine, Durability::Buffered, knobs);
     }
 }
 
 #[test]
 fn knobs_reach_berkeley_db() {
-    if !is_here() {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let knobs = [
-        ("cache_size", Value::from("1GiB")),
-        ("page_size", Value::from("8192")),
-        ("access_method", Value::from("hash")),
-        ("log_buffer", Value::from("1MiB")),
-        ("log_file_size", Value::from("16MiB")),
-        ("log_auto_remove", Value::Boolean(false)),
-        ("lk_detect", Value::from("youngest")),
-        ("lk_max_locks", Value::Integer(2_000_000)),
-        ("tx_max", Value::Integer(2_000)),
-        ("isolation", Value::from("snapshot")),
-        ("log_directory", Value::from("log")),
-    ];
-    let database = open(&ENGINE, folder.path(), Durability::Async, &knobs).unwrap();
-    let settings = database.settings().unwrap();
-    assert_eq!(settings["cachesize"], Value::Integer(1 << 30));
-    assert_eq!(settings["pagesize"], Value::Integer(8192));
-    assert_eq!(settings["type"], Value::from("DB_HASH"));
-    assert_eq!(settings["lg_bsize"], Value::Integer(1 << 20));
-    assert_eq!(settings["lg_max"], Value::Integer(16 << 20));
-    assert_eq!(settings["DB_LOG_AUTO_REMOVE"], Value::Boolean(false));
-    assert_eq!(settings["lk_detect"], Value::Integer(9));
-    assert_eq!(settings["lk_max_locks"], Value::Integer(2_000_000));
-    assert_eq!(settings["tx_max"], Value::Integer(2_000));
-    assert_eq!(settings["DB_MULTIVERSION"], Value::Boolean(true));
-    assert!(folder.path().join("log/log.0000000001").exists());
+    let Some(engine) = engine() else { return };
+    let knobs = "cache_size=1GiB page_size=8192 access_method=hash log_buffer=1MiB \
+                 log_file_size=16MiB log_auto_remove=false lk_detect=youngest \
+                 lk_max_locks=2000000 tx_max=2000 isolation=snapshot log_directory=log";
+    let database = TestDatabase::open(engine, Durability::Async, knobs);
+    let expected = "cachesize=1073741824 pagesize=8192 type=DB_HASH lg_bsize=1048576 \
+                    lg_max=16777216 DB_LOG_AUTO_REMOVE=false lk_detect=9 lk_max_locks=2000000 \
+                    tx_max=2000 DB_MULTIVERSION=true";
+    support::reports(&database.settings().unwrap(), expected);
+    assert!(database.path().join("log/log.0000000001").exists());
 }
 
 #[test]
 fn a_log_file_too_small_for_its_buffer_is_refused_by_name() {
-    if !is_here() {
-        return;
-    }
+    let Some(engine) = engine() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let knobs = [("log_buffer", Value::from("4MiB"))];
-    let error = open(&ENGINE, folder.path(), Durability::Sync, &knobs)
-        .err()
-        .unwrap();
+    let error = refusal(engine, folder.path(), Durability::Sync, "log_buffer=4MiB");
     assert!(
         matches!(&error, Error::Unsupported(text) if text.contains("log_file_size")),
         "{error}"
@@ -148,28 +82,24 @@ fn a_log_file_too_small_for_its_buffer_is_refused_by_name() {
 
 #[test]
 fn a_database_changes_its_level_from_one_opening_to_the_next() {
-    if !is_here() {
-        return;
-    }
+    let Some(engine) = engine() else { return };
+    let order = ["sync", "none", "async", "none", "none", "buffered", "sync"];
     let folder = tempfile::tempdir().unwrap();
-    let order = [0, 3, 1, 3, 3, 2, 0].map(|index: usize| LEVELS[index]);
-    for (number, durability) in (0_u8..).zip(order) {
-        let database = open(&ENGINE, folder.path(), durability, &[]).unwrap();
-        write(database.as_ref(), &[number], b"value");
+    for (number, level) in (0_u8..).zip(order) {
+        let durability = level.parse().unwrap();
+        let database = open(engine, folder.path(), durability, "").unwrap();
+        write(&*database, &[number], b"value");
         for earlier in 0..=number {
-            let found = read(database.as_ref(), &[earlier]);
-            assert_eq!(found.as_deref(), Some(b"value".as_slice()), "{durability}");
+            let found = read(&*database, &[earlier]).unwrap();
+            assert_eq!(found, b"value", "{durability}");
         }
     }
 }
 
 #[test]
 fn a_scan_of_many_pages_fits_the_table_of_locks() {
-    if !is_here() {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let database = open(&ENGINE, folder.path(), Durability::Buffered, &[]).unwrap();
+    let Some(engine) = engine() else { return };
+    let database = TestDatabase::open(engine, Durability::Buffered, "");
     let mut session = database.session().unwrap();
     for block in 0..20_u32 {
         session.begin(Mode::Write).unwrap();
@@ -191,13 +121,9 @@ fn a_scan_of_many_pages_fits_the_table_of_locks() {
 
 #[test]
 fn a_transaction_beyond_the_log_in_memory_is_full_and_names_the_knob() {
-    if !is_here() {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let knobs = [("none_log_buffer", Value::from("1MiB"))];
-    let database = open(&ENGINE, folder.path(), Durability::None, &knobs).unwrap();
-    write(database.as_ref(), b"key", b"value");
+    let Some(engine) = engine() else { return };
+    let database = TestDatabase::open(engine, Durability::None, "none_log_buffer=1MiB");
+    write(&*database, b"key", b"value");
     let mut session = database.session().unwrap();
     session.begin(Mode::Write).unwrap();
     let error = (0..2_000_u32)
@@ -209,117 +135,53 @@ fn a_transaction_beyond_the_log_in_memory_is_full_and_names_the_knob() {
     );
     session.abort().unwrap();
     drop(session);
-    assert_eq!(read(database.as_ref(), b"key").unwrap(), b"value");
-}
-
-#[test]
-fn one_process_opens_a_database_once() {
-    if !is_here() {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let database = open(&ENGINE, folder.path(), Durability::None, &[]).unwrap();
-    let error = open(&ENGINE, folder.path(), Durability::None, &[])
-        .err()
-        .unwrap();
-    assert!(error.to_string().contains("once per process"), "{error}");
-    drop(database);
-    assert!(open(&ENGINE, folder.path(), Durability::None, &[]).is_ok());
-}
-
-#[test]
-fn another_engines_library_is_refused_in_one_line() {
-    if !is_here() {
-        return;
-    }
-    let library = std::env::current_exe().unwrap();
-    let error = ENGINE.with_library(&library).err().unwrap().to_string();
-    assert!(!error.contains('\n'), "{error}");
-}
-
-#[test]
-fn a_killed_process_loses_nothing_where_each_commit_is_written_to_the_log() {
-    if !is_here() {
-        return;
-    }
-    for durability in [Durability::Sync, Durability::Async] {
-        assert_eq!(crash(&ENGINE, durability, &[]), CRASH_COMMITS);
-    }
-}
-
-#[test]
-fn a_killed_process_loses_what_was_in_the_logs_buffer() {
-    if !is_here() {
-        return;
-    }
-    let found = crash(&ENGINE, Durability::Buffered, &[]);
-    assert!(found > 0 && found < CRASH_COMMITS, "{found}");
+    assert_eq!(read(&*database, b"key").unwrap(), b"value");
 }
 
 #[test]
 fn checkpoints_and_log_switches_are_seen_from_outside() {
-    if !is_here() {
-        return;
-    }
+    let Some(engine) = engine() else { return };
     for place in ["beside", "log"] {
-        let given = [
-            ("checkpoint_log", Value::Integer(0)),
-            ("log_directory", place.into()),
-        ];
+        let knobs = format!("checkpoint_log=0 log_directory={place}");
         for level in [Durability::Sync, Durability::Async] {
-            observe::a_checkpoint_is_seen(&ENGINE, level, &given);
+            observe::a_checkpoint_is_seen(engine, level, &knobs);
         }
-        let small = [
-            given[0].clone(),
-            given[1].clone(),
-            ("log_file_size", Value::Integer(1 << 20)),
-            ("log_buffer", Value::Integer(256 << 10)),
-        ];
-        let [written, ..] = observe::seen(&ENGINE, Durability::Async, &small, 300);
+        let small = format!("{knobs} log_file_size=1MiB log_buffer=256KiB");
+        let [written, ..] = observe::seen(engine, Durability::Async, &small, 300);
         assert_eq!(written, [EngineEvent::LOG_SWITCH], "{place}");
     }
 }
 
 #[test]
 fn a_deadlock_is_told_as_one() {
-    if !is_here() {
-        return;
-    }
+    let Some(engine) = engine() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let given = [("writers", "overlapping".into())];
-    deadlock::is_told_apart(&ENGINE, folder.path(), &given);
+    deadlock::is_told_apart(engine, folder.path(), "writers=overlapping");
 }
 
 #[test]
 fn guarded_writers_that_overlap_lose_no_record() {
-    if !is_here() {
-        return;
-    }
-    for knobs in [&[][..], &[("read_for_update", Value::Boolean(false))]] {
+    let Some(engine) = engine() else { return };
+    for knobs in ["", "read_for_update=false"] {
         for round in 0..3 {
-            assert_eq!(overlap::lost(&ENGINE, knobs, round), 0, "{knobs:?}");
+            assert_eq!(overlap::lost(engine, knobs, round), 0, "{knobs:?}");
         }
     }
 }
 
 #[test]
 fn a_record_that_overlapping_writers_would_lose_is_counted() {
-    if !is_here() {
-        return;
-    }
-    assert_eq!(overlap::counted_without_one(&ENGINE), 1);
+    let Some(engine) = engine() else { return };
+    assert_eq!(overlap::counted_without_one(engine), 1);
 }
 
 #[test]
 fn a_put_is_guarded_unless_its_transaction_has_looked_the_key_up() {
-    if !is_here() {
-        return;
-    }
+    let Some(engine) = engine() else { return };
     // Locks asked for by one transaction that gets, deletes and puts keys.
     let locks = |writers: &str, steps: &[(char, u8)]| {
-        let folder = tempfile::tempdir().unwrap();
-        let knobs = [("writers", Value::from(writers))];
-        let database = open(&ENGINE, folder.path(), Durability::None, &knobs).unwrap();
+        let knobs = &format!("writers={writers}");
+        let database = TestDatabase::open(engine, Durability::None, knobs);
         let count = || match database.counters().unwrap()["st_nrequests"] {
             Value::Integer(count) => count,
             _ => 0,
@@ -350,40 +212,34 @@ fn a_put_is_guarded_unless_its_transaction_has_looked_the_key_up() {
 
 #[test]
 fn the_workaround_is_told_with_the_knobs_that_have_one() {
-    let told = |given: &[(&str, Value)]| {
-        let knobs = parameter::resolve("berkeleydb", ENGINE.knobs(), &support::settings(given));
-        ENGINE.workaround(&knobs.unwrap()).unwrap_or_default()
+    let stated = |knobs| {
+        let workaround = ENGINE.workaround(&resolve(&ENGINE, knobs));
+        workaround.unwrap_or_default()
     };
-    let writers = |choice: &'static str| ("writers", Value::from(choice));
-    let hash = ("access_method", Value::from("hash"));
-    assert!(told(&[]).starts_with("each put first locks its leaf"));
-    assert!(told(&[writers("turns")]).starts_with("write transactions take turns"));
-    assert_eq!(told(&[writers("overlapping")]), "");
-    let of_hash = told(std::slice::from_ref(&hash));
+    assert!(stated("").starts_with("each put first locks its leaf"));
+    assert!(stated("writers=turns").starts_with("write transactions take turns"));
+    assert_eq!(stated("writers=overlapping"), "");
+    let of_hash = stated("access_method=hash");
     assert!(of_hash.starts_with("a scan reads the whole"), "{of_hash}");
-    assert_eq!(told(&[hash.clone(), writers("overlapping")]), of_hash);
-    let both = told(&[hash, writers("turns")]);
+    assert_eq!(stated("access_method=hash writers=overlapping"), of_hash);
+    let both = stated("access_method=hash writers=turns");
     assert!(both.ends_with(&format!("; {of_hash}")), "{both}");
 }
 
 #[test]
 fn what_can_lose_records_is_told_as_a_defect_and_states_no_isolation() {
-    let stated = |given: &[(&str, Value)]| {
-        let knobs =
-            parameter::resolve("berkeleydb", ENGINE.knobs(), &support::settings(given)).unwrap();
-        (ENGINE.known_defect(&knobs), ENGINE.isolation(&knobs))
-    };
-    let writers = |choice: &'static str| ("writers", Value::from(choice));
-    let hash = ("access_method", Value::from("hash"));
     for isolation in ["locking", "snapshot"] {
-        let isolation = ("isolation", Value::from(isolation));
-        let (defect, level) = stated(&[writers("overlapping"), isolation.clone()]);
+        let stated = |knobs: &str| {
+            let knobs = resolve(&ENGINE, &format!("isolation={isolation} {knobs}"));
+            (ENGINE.known_defect(&knobs), ENGINE.isolation(&knobs))
+        };
+        let (defect, level) = stated("writers=overlapping");
         assert!(defect.unwrap().starts_with("it can lose records"));
-        assert_eq!(level, None, "{isolation:?}");
+        assert_eq!(level, None, "{isolation}");
         let sound = (None, Some(Isolation::Serializable));
-        assert_eq!(stated(&[writers("guarded"), isolation.clone()]), sound);
-        assert_eq!(stated(&[writers("turns"), isolation.clone()]), sound);
-        let of_hash = [writers("overlapping"), hash.clone(), isolation];
-        assert_eq!(stated(&of_hash), sound);
+        assert_eq!(stated("writers=guarded"), sound);
+        assert_eq!(stated("writers=turns"), sound);
+        let of_hash = stated("writers=overlapping access_method=hash");
+        assert_eq!(of_hash, sound);
     }
 }

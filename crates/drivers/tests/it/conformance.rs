@@ -3,7 +3,7 @@
 
 use crate::support;
 use std::collections::BTreeSet;
-use trueput_engine::{Durability, Engine};
+use trueput_engine::Engine;
 
 /// Engines whose tests of the contract are elsewhere, and why.
 const ELSEWHERE: [(&str, &str); 2] = [
@@ -11,27 +11,15 @@ const ELSEWHERE: [(&str, &str); 2] = [
     ("odbc", "works only on a data source that is named: odbc.rs"),
 ];
 
-fn engine(name: &str) -> &'static dyn Engine {
-    let mut engines = trueput_drivers::registry().iter();
-    *engines.find(|engine| engine.info().name == name).unwrap()
-}
-
-/// The engine, where this machine has it; where not, says why.
+/// The engine, where this machine has it.
 fn installed(name: &str) -> Option<&'static dyn Engine> {
-    let engine = engine(name);
-    match engine.build() {
-        Ok(_) => Some(engine),
-        Err(why) => {
-            eprintln!("skipped: {why}");
-            None
-        }
-    }
+    support::installed(support::engine(name))
 }
 
 fn keeps_the_contract(name: &str, level: &str) {
     let level = level.trim_start_matches("at_").parse().unwrap();
     if let Some(engine) = installed(name) {
-        support::keeps_the_contract(engine, level, &[]);
+        support::keeps_the_contract(engine, level, "");
     }
 }
 
@@ -85,9 +73,7 @@ fn every_engine_of_the_registry_has_a_test_at_every_level_that_it_promises() {
     let mut promised = BTreeSet::new();
     for engine in trueput_drivers::registry() {
         let name = engine.info().name;
-        let levels = Durability::ALL.into_iter();
-        let levels = levels.filter(|level| engine.promise(*level).is_some());
-        promised.extend(levels.map(|level| (name, format!("at_{level}"))));
+        promised.extend(support::levels(*engine).map(|level| (name, format!("at_{level}"))));
     }
     promised.retain(|(name, _)| !is_elsewhere(*name));
     let tested = TESTED

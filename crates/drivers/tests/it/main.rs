@@ -6,6 +6,7 @@
 )]
 
 mod berkeleydb;
+mod claims;
 mod conformance;
 mod crash;
 mod durability_table;

@@ -1,7 +1,7 @@
 //! The MariaDB driver does what it promises, on servers of its own and on a user's.
 
 use crate::support::{
-    self, TestDirectory, deadlock, observe, open, read, settings,
+    self, TestDatabase, TestDirectory, deadlock, observe, open, read, refusal, resolve,
     sql::{self, Sample},
     write,
 };
@@ -11,8 +11,7 @@ use std::path::Path;
 use std::time::SystemTime;
 use trueput_drivers::MariaDb;
 use trueput_engine::{
-    Address, Datum, Dialect, Direction, Durability, Engine, EngineEvent, KeyRange, Mode, OpenSpec,
-    Value, conformance, parameter,
+    Address, Datum, Dialect, Durability, Engine, EngineEvent, Mode, OpenSpec, Value,
 };
 
 static MARIADB: MariaDb = MariaDb::new();
@@ -30,23 +29,18 @@ const SAMPLE: Sample = Sample {
     unknown_table: "nowhere' doesn't exist",
 };
 
-/// Says why, and that the test is skipped, if there is no server.
-fn is_missing() -> bool {
-    let built = MARIADB.build();
-    if let Err(why) = &built {
-        eprintln!("skipped: {why}");
-    }
-    built.is_err()
+/// The engine, where this machine has it.
+fn engine() -> Option<&'static dyn Engine> {
+    support::installed(&MARIADB)
 }
 
-fn keeps_the_contract(durability: Durability, given: &[(&str, Value)]) {
-    if !is_missing() {
-        support::keeps_the_contract(&MARIADB, durability, given);
-    }
-}
+const INNODB: &str = "";
+const MYROCKS: &str = "storage_engine=rocksdb";
 
-fn rocksdb() -> (&'static str, Value) {
-    ("storage_engine", "rocksdb".into())
+fn keeps_the_contract(durability: Durability, knobs: &str) {
+    if let Some(engine) = engine() {
+        support::keeps_the_contract(engine, durability, knobs);
+    }
 }
 
 #[test]
@@ -57,171 +51,125 @@ fn the_contract_is_kept_at_every_isolation_that_is_offered() {
         "snapshot",
         "serializable",
     ] {
-        keeps_the_contract(Durability::Async, &[("isolation", isolation.into())]);
+        keeps_the_contract(Durability::Async, &format!("isolation={isolation}"));
     }
     for isolation in ["read-committed", "repeatable-read"] {
-        let given = [rocksdb(), ("isolation", isolation.into())];
-        keeps_the_contract(Durability::Async, &given);
+        let knobs = format!("{MYROCKS} isolation={isolation}");
+        keeps_the_contract(Durability::Async, &knobs);
     }
 }
 
 /// Two sessions look up a key that is not there and put it, one after the other.
-fn second_to_put_what_both_missed(given: &[(&str, Value)]) -> trueput_engine::Result<()> {
-    let place = TestDirectory::of(&MARIADB, Durability::Async, given);
-    let database = open(&MARIADB, place.path(), Durability::Async, given).unwrap();
+fn second_to_put_what_both_missed(knobs: &str) -> trueput_engine::Result<()> {
+    let database = TestDatabase::open(&MARIADB, Durability::Async, knobs);
     let (mut first, mut second) = (database.session().unwrap(), database.session().unwrap());
     for session in [&mut first, &mut second] {
         session.begin(Mode::Write).unwrap();
         assert_eq!(support::get(session.as_mut(), b"key"), None);
     }
     first.put(b"key", b"first's").unwrap();
-    // A second put of the first's own is none of anybody's business.
+    // A second put of its own changes nothing for the other.
     first.put(b"key", b"first's again").unwrap();
     first.commit().unwrap();
-    let told = second.put(b"key", b"second's");
+    let outcome = second.put(b"key", b"second's");
     second.abort().unwrap();
     assert_eq!(read(&*database, b"key").unwrap(), b"first's again");
-    told
+    outcome
 }
 
 #[test]
 fn a_key_that_two_missed_is_put_by_one_of_them_where_nothing_could_be_locked() {
-    if is_missing() {
-        return;
-    }
-    let given = [("isolation", "read-committed".into())];
-    let told = second_to_put_what_both_missed(&given).unwrap_err();
-    assert!(
-        told.is_conflict() && told.to_string().contains("1062"),
-        "{told}"
-    );
+    let Some(_) = engine() else { return };
+    let error = second_to_put_what_both_missed("isolation=read-committed").unwrap_err();
+    assert!(error.is_conflict(), "{error}");
+    assert!(error.to_string().contains("1062"), "{error}");
 }
 
 #[test]
 fn innodb_keeps_the_contract_with_other_knobs() {
-    let knobs = [
-        ("isolation", "snapshot".into()),
-        ("innodb_page_size", "4096".into()),
-        ("compression", "zlib".into()),
-        ("log_directory", "log".into()),
-    ];
-    keeps_the_contract(Durability::Buffered, &knobs);
+    let knobs = "isolation=snapshot innodb_page_size=4096 compression=zlib log_directory=log";
+    keeps_the_contract(Durability::Buffered, knobs);
 }
 
 #[test]
 fn both_storage_engines_speak_sql() {
-    if is_missing() {
-        return;
-    }
-    assert_eq!(MARIADB.dialect(), Some(Dialect::Mariadb));
-    for given in [vec![], vec![rocksdb()]] {
-        let place = TestDirectory::of(&MARIADB, Durability::Async, &given);
-        let database = open(&MARIADB, place.path(), Durability::Async, &given).unwrap();
+    let Some(engine) = engine() else { return };
+    assert_eq!(engine.dialect(), Some(Dialect::Mariadb));
+    for storage in [INNODB, MYROCKS] {
+        let database = TestDatabase::open(engine, Durability::Async, storage);
         sql::speaks_sql(&*database, &SAMPLE);
     }
 }
 
 /// How many of so many commits a server finds that was killed.
-fn left_after_a_kill(durability: Durability, given: &[(&str, Value)]) -> u64 {
+fn left_after_a_kill(durability: Durability, knobs: &str) -> u64 {
     const COMMITS: u64 = 200;
-    let place = TestDirectory::of(&MARIADB, durability, given);
-    let database = open(&MARIADB, place.path(), durability, given).unwrap();
-    let mut session = database.session().unwrap();
+    let place = TestDirectory::of(&MARIADB, durability, knobs);
+    let database = open(&MARIADB, place.path(), durability, knobs).unwrap();
     for number in 0..COMMITS {
-        session.begin(Mode::Write).unwrap();
-        session.put(&number.to_be_bytes(), b"committed").unwrap();
-        session.commit().unwrap();
+        write(&*database, &number.to_be_bytes(), b"committed");
     }
+    let mut session = database.session().unwrap();
     session.begin(Mode::Write).unwrap();
     session
         .put(&COMMITS.to_be_bytes(), b"never committed")
         .unwrap();
     let pid = Pid::from_raw(place.server().unwrap().pid().cast_signed());
     kill(pid, Signal::SIGKILL).unwrap();
-    let told = session.commit().unwrap_err();
-    assert!(!told.is_conflict(), "{told}");
+    let error = session.commit().unwrap_err();
+    assert!(!error.is_conflict(), "{error}");
     drop(session);
     drop(database);
-    let _again = support::start(&MARIADB, place.path(), durability, given);
-    let database = open(&MARIADB, place.path(), durability, given).unwrap();
-    let mut session = database.session().unwrap();
-    session.begin(Mode::Read).unwrap();
-    let mut found = 0;
-    let seen = session.scan(KeyRange::ALL, Direction::Forward, &mut |key, _| {
-        // A prefix of the commits: nothing is left out.
-        assert_eq!(key, u64::to_be_bytes(found));
-        found += 1;
-        std::ops::ControlFlow::Continue(())
-    });
-    assert_eq!(seen, Ok(found));
-    session.commit().unwrap();
-    write(&*database, b"afterwards", b"works");
+    let _again = support::start(&MARIADB, place.path(), durability, knobs);
+    let database = open(&MARIADB, place.path(), durability, knobs).unwrap();
+    let found = support::commits_left(&*database);
     assert!(found <= COMMITS);
     found
 }
 
 #[test]
 fn a_killed_server_keeps_what_its_level_promises() {
-    if is_missing() {
-        return;
-    }
-    for given in [vec![], vec![rocksdb()]] {
+    let Some(_) = engine() else { return };
+    for storage in [INNODB, MYROCKS] {
         let levels = [Durability::Sync, Durability::Async, Durability::Process];
-        let offered = levels
-            .iter()
-            .filter(|level| promised(**level, &given).is_ok());
-        for durability in offered.copied() {
-            assert_eq!(
-                left_after_a_kill(durability, &given),
-                200,
-                "{durability} {given:?}"
-            );
+        let is_offered = |level: &Durability| promised(*level, storage).is_ok();
+        for durability in levels.into_iter().filter(is_offered) {
+            let left = left_after_a_kill(durability, storage);
+            assert_eq!(left, 200, "{durability} {storage}");
         }
         // A prefix, of whatever length.
-        left_after_a_kill(Durability::Buffered, &given);
+        left_after_a_kill(Durability::Buffered, storage);
     }
 }
 
 #[test]
 fn what_was_stopped_in_good_order_is_there_again() {
-    if is_missing() {
-        return;
-    }
+    let Some(engine) = engine() else { return };
     let level = Durability::Buffered;
-    let mut place = TestDirectory::of(&MARIADB, level, &[]);
-    let database = open(&MARIADB, place.path(), level, &[]).unwrap();
+    let mut place = TestDirectory::of(engine, level, "");
+    let database = open(engine, place.path(), level, "").unwrap();
     write(&*database, b"key", b"value");
     database.checkpoint().unwrap();
     drop(database);
-    place.restart(&MARIADB, level, &[]);
-    let database = open(&MARIADB, place.path(), level, &[]).unwrap();
-    let found = read(&*database, b"key");
-    assert_eq!(found.as_deref(), Some(b"value".as_slice()));
+    place.restart(engine, level, "");
+    let database = open(engine, place.path(), level, "").unwrap();
+    assert_eq!(read(&*database, b"key").unwrap(), b"value");
 }
 
 #[test]
 fn a_folder_without_a_server_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
-    let refused = open(&MARIADB, folder.path(), Durability::Sync, &[]).err();
-    let why = refused.unwrap().to_string();
+    let why = refusal(&MARIADB, folder.path(), Durability::Sync, "").to_string();
     assert!(why.contains("no MariaDB server runs in"), "{why}");
 }
 
 #[test]
 fn knobs_reach_the_server_and_are_read_back() {
-    if is_missing() {
-        return;
-    }
-    let given = [
-        ("innodb_buffer_pool_size", Value::from("64MiB")),
-        ("innodb_log_file_size", Value::from("32MiB")),
-        ("innodb_io_capacity", Value::Integer(1000)),
-        ("innodb_doublewrite", "off".into()),
-        ("innodb_flush_method", "fsync".into()),
-        ("log_directory", "log".into()),
-    ];
-    let place = TestDirectory::of(&MARIADB, Durability::Process, &given);
-    let database = open(&MARIADB, place.path(), Durability::Process, &given).unwrap();
+    let Some(engine) = engine() else { return };
+    let knobs = "innodb_buffer_pool_size=64MiB innodb_log_file_size=32MiB \
+                 innodb_io_capacity=1000 innodb_doublewrite=off innodb_flush_method=fsync \
+                 log_directory=log";
+    let database = TestDatabase::open(engine, Durability::Process, knobs);
     let found = database.settings().unwrap();
     let expected = [
         ("innodb_buffer_pool_size", "67108864"),
@@ -236,7 +184,7 @@ fn knobs_reach_the_server_and_are_read_back() {
     for (name, value) in expected {
         assert_eq!(found[name].to_string(), value, "{name}");
     }
-    assert!(place.path().join("log/ib_logfile0").exists());
+    assert!(database.path().join("log/ib_logfile0").exists());
     write(&*database, b"key", b"value");
     let counters = database.counters().unwrap();
     let reads = &counters["Innodb_buffer_pool_read_requests"];
@@ -245,18 +193,14 @@ fn knobs_reach_the_server_and_are_read_back() {
 
 #[test]
 fn no_other_user_reaches_the_socket_or_the_log_of_a_private_server() {
-    if is_missing() {
-        return;
-    }
-    let given = [("log_directory", "log".into())];
-    let place = TestDirectory::of(&MARIADB, Durability::Sync, &given);
+    let Some(engine) = engine() else { return };
+    let place = TestDirectory::of(engine, Durability::Sync, "log_directory=log");
     assert!(place.path().join("data/server.sock").exists());
     support::are_closed_to_others(place.path(), &["data", "log"]);
 }
 
-fn promised(durability: Durability, given: &[(&str, Value)]) -> Result<String, String> {
-    let knobs = parameter::resolve("mariadb", MARIADB.knobs(), &settings(given)).unwrap();
-    let promise = MARIADB.promise_with(durability, &knobs);
+fn promised(durability: Durability, knobs: &str) -> Result<String, String> {
+    let promise = MARIADB.promise_with(durability, &resolve(&MARIADB, knobs));
     promise
         .map(|promise| promise.mapped_to)
         .map_err(|why| why.to_string())
@@ -275,27 +219,23 @@ fn the_promise_follows_the_knobs() {
         let mapped_to = format!(
             "innodb_flush_log_at_trx_commit={number}, innodb_doublewrite={twice}, log_bin=OFF"
         );
-        assert_eq!(promised(level, &[]), Ok(mapped_to));
+        assert_eq!(promised(level, ""), Ok(mapped_to));
     }
-    assert!(promised(None, &[]).is_err());
-    let mapped_to = promised(Async, &[rocksdb()]).unwrap();
-    assert!(
-        mapped_to.contains("rocksdb_manual_wal_flush=0"),
-        "{mapped_to}"
-    );
-    let torn = [("innodb_doublewrite", "off".into())];
-    assert!(promised(Sync, &torn).unwrap_err().contains("use process"));
-    assert!(promised(Process, &torn).is_ok());
-    let mixed = [rocksdb(), ("innodb_io_capacity", Value::Integer(900))];
-    let why = promised(Sync, &mixed).unwrap_err();
+    assert!(promised(None, "").is_err());
+    let text = promised(Async, MYROCKS).unwrap();
+    assert!(text.contains("rocksdb_manual_wal_flush=0"), "{text}");
+    let torn = "innodb_doublewrite=off";
+    assert!(promised(Sync, torn).unwrap_err().contains("use process"));
+    assert!(promised(Process, torn).is_ok());
+    let of_rocksdb = |knob: &str| promised(Sync, &format!("{MYROCKS} {knob}")).unwrap_err();
+    let why = of_rocksdb("innodb_io_capacity=900");
     assert!(why.contains("innodb_io_capacity does nothing"), "{why}");
-    let gaps = [rocksdb(), ("isolation", "serializable".into())];
-    assert!(promised(Sync, &gaps).unwrap_err().contains("InnoDB's"));
+    assert!(of_rocksdb("isolation=serializable").contains("InnoDB's"));
 }
 
 /// Makes a user of that password, and a schema that is somebody else's.
 fn prepare_users_server(folder: &Path) {
-    let database = open(&MARIADB, folder, Durability::Sync, &[]).unwrap();
+    let database = open(&MARIADB, folder, Durability::Sync, "").unwrap();
     let mut session = database.session().unwrap();
     let sql = session.sql().unwrap();
     sql.batch(
@@ -307,74 +247,58 @@ fn prepare_users_server(folder: &Path) {
 
 #[test]
 fn a_users_server_is_used_in_a_schema_of_ours_alone() {
-    if is_missing() {
-        return;
-    }
-    let place = TestDirectory::of(&MARIADB, Durability::Sync, &[]);
+    let Some(engine) = engine() else { return };
+    let place = TestDirectory::of(engine, Durability::Sync, "");
     prepare_users_server(place.path());
     let socket = place.path().join("data/server.sock");
     let at = |who: &str, schema: &str| {
         let socket = socket.display();
         let url = format!("mysql://{who}@localhost/{schema}?socket={socket}");
-        MARIADB.with_address(&Address::of(&url))
+        engine.with_address(&Address::of(&url))
     };
     let engine = at("me:s3cret", "trueput_mine").unwrap();
     let build = engine.build().unwrap();
     assert!(build.version.contains("MariaDB"));
     let shown = build.library.unwrap().display().to_string();
-    assert!(
-        shown.starts_with("mysql://me@localhost/trueput_mine"),
-        "{shown}"
-    );
+    let start = "mysql://me@localhost/trueput_mine";
+    assert!(shown.starts_with(start), "{shown}");
     assert!(engine.service().is_none());
     let first = tempfile::tempdir().unwrap();
-    let database = open(&*engine, first.path(), Durability::Sync, &[]).unwrap();
+    let database = open(&*engine, first.path(), Durability::Sync, "").unwrap();
     write(&*database, b"key", b"value");
-    let again = open(&*engine, first.path(), Durability::Sync, &[]).unwrap();
-    assert_eq!(read(&*again, b"key").as_deref(), Some(b"value".as_slice()));
+    let again = open(&*engine, first.path(), Durability::Sync, "").unwrap();
+    assert_eq!(read(&*again, b"key").unwrap(), b"value");
     let second = tempfile::tempdir().unwrap();
     drop(database);
-    let used = open(&*engine, second.path(), Durability::Sync, &[]);
-    let used = used.err().unwrap().to_string();
+    let used = refusal(&*engine, second.path(), Durability::Sync, "").to_string();
     assert!(used.contains("another run uses the database"), "{used}");
-    assert_eq!(read(&*again, b"key").as_deref(), Some(b"value".as_slice()));
+    assert_eq!(read(&*again, b"key").unwrap(), b"value");
     drop(again);
-    let database = open(&*engine, second.path(), Durability::Sync, &[]).unwrap();
+    let database = open(&*engine, second.path(), Durability::Sync, "").unwrap();
     assert_eq!(read(&*database, b"key"), None, "a new folder begins anew");
-    let said = |opened: trueput_engine::Result<_>| {
-        let why = opened.err().unwrap().to_string();
+    let refused = |who: &str, schema: &str, level, knobs| {
+        let engine = at(who, schema).unwrap();
+        let why = refusal(&*engine, second.path(), level, knobs).to_string();
         assert!(!why.contains("s3cret") && !why.contains('\n'), "{why}");
         why
     };
-    let refused = |who: &str, schema: &str, level, given: &[(&str, Value)]| {
-        said(open(
-            &*at(who, schema).unwrap(),
-            second.path(),
-            level,
-            given,
-        ))
-    };
-    let taken = refused("me:s3cret", "trueput_taken", Durability::Sync, &[]);
+    let taken = refused("me:s3cret", "trueput_taken", Durability::Sync, "");
     assert!(taken.contains("was not made by this program"), "{taken}");
-    let wrong = refused("me:s3crets", "trueput_mine", Durability::Sync, &[]);
+    let wrong = refused("me:s3crets", "trueput_mine", Durability::Sync, "");
     assert!(wrong.contains("Access denied"), "{wrong}");
-    let level = refused("me:s3cret", "trueput_mine", Durability::Async, &[]);
-    assert!(
-        level.contains("innodb_flush_log_at_trx_commit is 1"),
-        "{level}"
-    );
-    let knob = [("innodb_io_capacity", Value::Integer(900))];
-    let own = refused("me:s3cret", "trueput_mine", Durability::Sync, &knob);
+    let level = refused("me:s3cret", "trueput_mine", Durability::Async, "");
+    let reason = "innodb_flush_log_at_trx_commit is 1";
+    assert!(level.contains(reason), "{level}");
+    let knob = "innodb_io_capacity=900";
+    let own = refused("me:s3cret", "trueput_mine", Durability::Sync, knob);
     assert!(own.contains("the server's own"), "{own}");
 }
 
 #[test]
 fn a_user_with_rights_on_one_database_alone_is_served_and_nobody_elses_tables_are_touched() {
-    if is_missing() {
-        return;
-    }
-    let place = TestDirectory::of(&MARIADB, Durability::Sync, &[]);
-    let owner = open(&MARIADB, place.path(), Durability::Sync, &[]).unwrap();
+    let Some(engine) = engine() else { return };
+    let place = TestDirectory::of(engine, Durability::Sync, "");
+    let owner = open(engine, place.path(), Durability::Sync, "").unwrap();
     let as_owner = |statements: &str| {
         let mut session = owner.session().unwrap();
         session.sql().unwrap().batch(statements).unwrap();
@@ -388,95 +312,80 @@ fn a_user_with_rights_on_one_database_alone_is_served_and_nobody_elses_tables_ar
         "mysql://clerk:pass@localhost/trueput_only?socket={}",
         socket.display()
     );
-    let engine = MARIADB.with_address(&Address::of(&url)).unwrap();
+    let engine = engine.with_address(&Address::of(&url)).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let knobs = parameter::resolve("mariadb", engine.knobs(), &settings(&[])).unwrap();
-    let checks = conformance::run(&*engine, folder.path(), Durability::Sync, &knobs);
-    let failed: Vec<_> = checks.iter().filter(|check| !check.passed).collect();
-    assert!(!checks.is_empty() && failed.is_empty(), "{failed:?}");
+    support::keeps_the_contract_in(&*engine, folder.path(), Durability::Sync, "");
     // Names with quotes in them, and tables that refer to each other, go too.
     as_owner(
         "CREATE TABLE trueput_only.`a``b` (id INT PRIMARY KEY); \
          CREATE TABLE trueput_only.a (id INT REFERENCES trueput_only.`a``b` (id)); \
          CREATE DATABASE apart; CREATE TABLE apart.record (id INT)",
     );
-    drop(open(&*engine, folder.path(), Durability::Sync, &[]).unwrap());
+    drop(open(&*engine, folder.path(), Durability::Sync, "").unwrap());
     as_owner("CREATE TABLE trueput_only.`a``b` (id INT); SELECT id FROM apart.record");
     as_owner("CREATE VIEW trueput_only.seen AS SELECT * FROM apart.record");
     let another = tempfile::tempdir().unwrap();
-    let refused = open(&*engine, another.path(), Durability::Sync, &[]);
-    let why = refused.err().unwrap().to_string();
+    let why = refusal(&*engine, another.path(), Durability::Sync, "").to_string();
     assert!(why.contains("'seen' (view)"), "{why}");
     as_owner("SELECT * FROM trueput_only.record");
 }
 
 #[test]
 fn what_is_no_server_is_refused() {
-    let missing = MARIADB
-        .with_library(Path::new("/nowhere/mariadbd"))
-        .err()
-        .unwrap();
-    assert!(
-        missing.to_string().contains("/nowhere/mariadbd"),
-        "{missing}"
-    );
-    let other = MARIADB.with_library(Path::new("/bin/true")).err().unwrap();
-    assert!(other.to_string().contains("no MariaDB server"), "{other}");
+    for (path, why) in [
+        ("/nowhere/mariadbd", "/nowhere/mariadbd"),
+        ("/bin/true", "no MariaDB server"),
+    ] {
+        let error = MARIADB.with_library(Path::new(path)).err().unwrap();
+        assert!(error.to_string().contains(why), "{error}");
+    }
 }
 
 #[test]
 fn innodbs_checkpoints_are_seen_from_outside() {
-    if is_missing() {
-        return;
-    }
+    let Some(engine) = engine() else { return };
     for place in ["beside", "log"] {
-        let given = [("log_directory", place.into())];
-        observe::a_checkpoint_is_seen(&MARIADB, Durability::Async, &given);
+        let knobs = format!("log_directory={place}");
+        observe::a_checkpoint_is_seen(engine, Durability::Async, &knobs);
     }
-    let small = [("innodb_log_file_size", Value::Integer(16 << 20))];
-    let [written, ..] = observe::seen(&MARIADB, Durability::Async, &small, 4_000);
+    let small = "innodb_log_file_size=16MiB";
+    let [written, ..] = observe::seen(engine, Durability::Async, small, 4_000);
     assert_eq!(written, [EngineEvent::CHECKPOINT, EngineEvent::LOG_SWITCH]);
 }
 
 #[test]
-fn myrocks_tells_of_its_flushes_in_its_log_and_innodb_of_nothing() {
-    if is_missing() {
-        return;
-    }
-    for (given, is_told) in [(vec![rocksdb()], true), (vec![], false)] {
-        let place = TestDirectory::of(&MARIADB, Durability::Async, &given);
-        let knobs = parameter::resolve("mariadb", MARIADB.knobs(), &settings(&given)).unwrap();
+fn myrocks_reports_its_flushes_in_its_log_and_innodb_reports_nothing() {
+    let Some(engine) = engine() else { return };
+    for storage in [MYROCKS, INNODB] {
+        let database = TestDatabase::open(engine, Durability::Async, storage);
         let spec = OpenSpec {
-            directory: place.path(),
+            directory: database.path(),
             durability: Durability::Async,
-            knobs: &knobs,
+            knobs: &resolve(engine, storage),
             sessions: 1,
         };
-        let database = MARIADB.open(&spec).unwrap();
         write(&*database, b"key", b"value");
         let before = SystemTime::now();
-        if !is_told {
-            assert_eq!(MARIADB.events(&spec, before), None);
+        if storage == INNODB {
+            assert_eq!(engine.events(&spec, before), None);
             continue;
         }
-        assert_eq!(MARIADB.events(&spec, before), Some(Vec::new()));
+        assert_eq!(engine.events(&spec, before), Some(Vec::new()));
         database.checkpoint().unwrap();
-        let told = MARIADB.events(&spec, before).unwrap();
-        let kinds: Vec<_> = told.iter().map(|event| event.kind).collect();
+        let events = engine.events(&spec, before).unwrap();
+        let kinds: Vec<_> = events.iter().map(|event| event.kind).collect();
         assert!(kinds.contains(&EngineEvent::FLUSH), "{kinds:?}");
-        assert!(MARIADB.event_watcher(&spec).is_none());
+        assert!(engine.event_watcher(&spec).is_none());
     }
 }
 
 #[test]
 fn a_deadlock_is_told_from_a_lock_that_was_waited_for_too_long() {
-    if is_missing() {
-        return;
-    }
-    let place = TestDirectory::of(&MARIADB, Durability::Sync, &[]);
-    deadlock::is_told_apart(&MARIADB, place.path(), &[]);
+    let Some(engine) = engine() else { return };
+    let place = TestDirectory::of(engine, Durability::Sync, "");
+    deadlock::is_told_apart(engine, place.path(), "");
     // MyRocks looks for no deadlock: both wait until the time is up.
-    let place = TestDirectory::of(&MARIADB, Durability::Sync, &[rocksdb()]);
-    let error = deadlock::waited_too_long(&MARIADB, place.path(), &[rocksdb()]);
+    let place = TestDirectory::of(engine, Durability::Sync, MYROCKS);
+    let error = deadlock::waited_too_long(engine, place.path(), MYROCKS);
     deadlock::another_conflict_is_none(&error);
 }

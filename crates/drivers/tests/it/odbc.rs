@@ -2,17 +2,16 @@
 //! SQL, what is ours in a data source and what is not, and what is said where something is wrong.
 
 use crate::support::{
-    self, deadlock,
+    self, TestDatabase, deadlock,
     odbc::{self, Origin},
-    open, read, settings,
+    open, read, refusal, resolve,
     sql::{self, Sample},
     write,
 };
 use std::path::Path;
 use trueput_drivers::Odbc;
 use trueput_engine::{
-    Address, Datum, Dialect, Durability, Engine, Mode, ParameterValues, Value, conformance,
-    isolation, parameter,
+    Address, Datum, Dialect, Durability, Engine, Mode, ParameterValues, conformance, isolation,
 };
 
 static ODBC: Odbc = Odbc::new();
@@ -49,16 +48,15 @@ const SQLITE: Sample = Sample {
 
 /// The contract at every level that the data source promises, with this isolation, which holds.
 fn keeps_the_contract(origin: &Origin, isolation: &str) {
-    let engine = ODBC.with_library(Path::new(origin.source())).unwrap();
-    let given = settings(&[("isolation", isolation.into())]);
-    let knobs = parameter::resolve("odbc", engine.knobs(), &given).unwrap();
+    let engine = origin.engine();
+    let knobs = &resolve(&*engine, &format!("isolation={isolation}"));
     let mut levels = 0;
     for level in Durability::ALL {
         if engine.promise(level).is_none() || !origin.is_set_for(level) {
             continue;
         }
         let folder = tempfile::tempdir().unwrap();
-        let checks = conformance::run(&*engine, folder.path(), level, &knobs);
+        let checks = conformance::run(&*engine, folder.path(), level, knobs);
         let failed: Vec<_> = checks.iter().filter(|check| !check.passed).collect();
         assert!(
             checks.len() > 20 && failed.is_empty(),
@@ -66,7 +64,7 @@ fn keeps_the_contract(origin: &Origin, isolation: &str) {
         );
         levels += 1;
         if levels == 1 {
-            is_isolated_as_stated(&*engine, level, &knobs);
+            is_isolated_as_stated(&*engine, level, knobs);
         }
     }
     assert!(levels > 0);
@@ -82,10 +80,9 @@ fn is_isolated_as_stated(engine: &dyn Engine, level: Durability, knobs: &Paramet
 }
 
 fn speaks_sql(origin: &Origin, dialect: Dialect, sample: &Sample) {
-    let engine = ODBC.with_library(Path::new(origin.source())).unwrap();
+    let engine = origin.engine();
     assert_eq!(engine.dialect(), Some(dialect));
-    let folder = tempfile::tempdir().unwrap();
-    let database = open(&*engine, folder.path(), Durability::Sync, &[]).unwrap();
+    let database = TestDatabase::open(&*engine, Durability::Sync, "");
     sql::speaks_sql(&*database, sample);
     let told = database.settings().unwrap();
     assert_eq!(told["dialect"].to_string(), dialect.name());
@@ -94,18 +91,18 @@ fn speaks_sql(origin: &Origin, dialect: Dialect, sample: &Sample) {
 
 /// What was written for a folder is there for that folder, and gone for another.
 fn holds_one_database(origin: &Origin) {
-    let engine = ODBC.with_library(Path::new(origin.source())).unwrap();
+    let engine = origin.engine();
     let version = engine.build().unwrap().version;
     assert!(version.contains(" by "), "{version}");
     assert!(engine.service().is_none());
     let folder = tempfile::tempdir().unwrap();
-    let at = |folder: &Path| open(&*engine, folder, Durability::Sync, &[]).unwrap();
+    let at = |folder: &Path| open(&*engine, folder, Durability::Sync, "").unwrap();
     let database = at(folder.path());
     write(&*database, b"key", b"value");
     database.checkpoint().unwrap();
     drop(database);
     let again = at(folder.path());
-    assert_eq!(read(&*again, b"key").as_deref(), Some(b"value".as_slice()));
+    assert_eq!(read(&*again, b"key").unwrap(), b"value");
     drop(again);
     let other = tempfile::tempdir().unwrap();
     assert_eq!(read(&*at(other.path()), b"key"), None);
@@ -114,9 +111,8 @@ fn holds_one_database(origin: &Origin) {
 
 /// A commit after an error is refused, and the session goes on.
 fn goes_on_after_an_error(origin: &Origin) {
-    let engine = ODBC.with_library(Path::new(origin.source())).unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let database = open(&*engine, folder.path(), Durability::Sync, &[]).unwrap();
+    let engine = origin.engine();
+    let database = TestDatabase::open(&*engine, Durability::Sync, "");
     let mut session = database.session().unwrap();
     session.begin(Mode::Write).unwrap();
     session.put(b"key", b"value").unwrap();
@@ -171,12 +167,11 @@ fn a_file_with_tables_of_anothers_is_refused_and_left_alone() {
     let foreign = origin.sqlite_with("CREATE TABLE thesis (years INTEGER)");
     let engine = ODBC.with_library(Path::new(&foreign)).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let refusals = [
-        engine.build().map(drop),
-        open(&*engine, folder.path(), Durability::Sync, &[]).map(drop),
-    ];
-    for refused in refusals {
-        let why = refused.unwrap_err().to_string();
+    for refused in [
+        engine.build().unwrap_err(),
+        refusal(&*engine, folder.path(), Durability::Sync, ""),
+    ] {
+        let why = refused.to_string();
         assert!(
             why.contains("did not make") && why.contains("another file"),
             "{why}"
@@ -191,10 +186,9 @@ fn a_schema_of_anothers_is_refused_and_left_alone() {
         return;
     };
     origin.as_owner("CREATE SCHEMA trueput; CREATE TABLE trueput.thesis (years int)");
-    let engine = ODBC.with_library(Path::new(origin.source())).unwrap();
+    let engine = origin.engine();
     let folder = tempfile::tempdir().unwrap();
-    let refused = open(&*engine, folder.path(), Durability::Sync, &[]).map(drop);
-    let why = refused.unwrap_err().to_string();
+    let why = refusal(&*engine, folder.path(), Durability::Sync, "").to_string();
     assert!(why.contains("schema 'trueput'"), "{why}");
     origin.as_owner("INSERT INTO trueput.thesis VALUES (10)");
 }
@@ -203,14 +197,14 @@ fn a_schema_of_anothers_is_refused_and_left_alone() {
 fn is_held(by: &dyn Engine, from: &dyn Engine) {
     let folders = [(); 2].map(|()| tempfile::tempdir().unwrap());
     let at = |engine: &dyn Engine, folder: usize| {
-        open(engine, folders[folder].path(), Durability::Sync, &[])
+        open(engine, folders[folder].path(), Durability::Sync, "")
     };
     let database = at(by, 0).unwrap();
     write(&*database, b"key", b"value");
     let refused = at(from, 1).map(drop).unwrap_err().to_string();
     assert!(refused.contains("another run"), "{refused}");
     let again = at(by, 0).unwrap();
-    assert_eq!(read(&*again, b"key").as_deref(), Some(b"value".as_slice()));
+    assert_eq!(read(&*again, b"key").unwrap(), b"value");
     drop((database, again));
     assert_eq!(read(&*at(from, 1).unwrap(), b"key"), None);
 }
@@ -219,7 +213,7 @@ fn is_held_against_all(origin: Option<Origin>) {
     let Some(origin) = origin else {
         return;
     };
-    let odbc = ODBC.with_library(Path::new(origin.source())).unwrap();
+    let odbc = origin.engine();
     let native = origin.native();
     is_held(&*odbc, &*odbc);
     is_held(&*odbc, &*native);
@@ -247,9 +241,9 @@ fn a_schema_whose_making_is_cut_off_before_its_mark_is_not_there() {
          CREATE EVENT TRIGGER cut ON ddl_command_end WHEN TAG IN ('COMMENT') \
          EXECUTE FUNCTION public.cut()",
     );
-    let engine = ODBC.with_library(Path::new(origin.source())).unwrap();
+    let engine = origin.engine();
     let folder = tempfile::tempdir().unwrap();
-    let at = || open(&*engine, folder.path(), Durability::Sync, &[]).map(drop);
+    let at = || open(&*engine, folder.path(), Durability::Sync, "").map(drop);
     let why = at().unwrap_err().to_string();
     assert!(why.contains("cut off"), "{why}");
     assert_eq!(engine.build().map(drop), Ok(()));
@@ -274,15 +268,14 @@ fn a_dialect_that_the_address_names_is_what_the_engine_is_asked_by() {
     assert!(sqlite.build().is_ok());
     let folder = tempfile::tempdir().unwrap();
     let at = |dialect: &str| {
-        let knobs = [("dialect", Value::from(dialect))];
-        open(&*sqlite, folder.path(), Durability::Sync, &knobs).map(drop)
+        let knobs = &format!("dialect={dialect}");
+        open(&*sqlite, folder.path(), Durability::Sync, knobs).map(drop)
     };
     assert_eq!(at("sqlite"), Ok(()));
     let why = at("iris").unwrap_err().to_string();
     assert!(why.contains("TRUEPUT_DIALECT=iris"), "{why}");
-    let given = settings(&[("dialect", "iris".into())]);
-    let knobs = parameter::resolve("odbc", sqlite.knobs(), &given).unwrap();
-    assert!(sqlite.promise_with(Durability::Sync, &knobs).is_err());
+    let knobs = &resolve(&*sqlite, "dialect=iris");
+    assert!(sqlite.promise_with(Durability::Sync, knobs).is_err());
 }
 
 #[test]
@@ -290,14 +283,13 @@ fn a_level_that_the_server_is_not_set_for_is_refused() {
     let Some(origin) = Origin::mariadb() else {
         return;
     };
-    let engine = ODBC.with_library(Path::new(origin.source())).unwrap();
+    let engine = origin.engine();
     let folder = tempfile::tempdir().unwrap();
-    let refused = open(&*engine, folder.path(), Durability::Buffered, &[]).map(drop);
-    let why = refused.unwrap_err().to_string();
+    let why = refusal(&*engine, folder.path(), Durability::Buffered, "").to_string();
     assert!(why.contains("innodb_flush_log_at_trx_commit = 1"), "{why}");
     assert!(engine.promise(Durability::Async).is_none());
-    let knobs = [("dialect", Value::from("informix"))];
-    let other = open(&*engine, folder.path(), Durability::Sync, &knobs).map(drop);
+    let knobs = "dialect=informix";
+    let other = open(&*engine, folder.path(), Durability::Sync, knobs).map(drop);
     assert!(other.is_err(), "its statements are not MariaDB's");
 }
 
@@ -388,8 +380,8 @@ fn a_deadlock_is_told_as_one_over_odbc_too() {
         .into_iter()
         .flatten()
     {
-        let engine = ODBC.with_library(Path::new(origin.source())).unwrap();
+        let engine = origin.engine();
         let folder = tempfile::tempdir().unwrap();
-        deadlock::is_told_apart(&*engine, folder.path(), &[]);
+        deadlock::is_told_apart(&*engine, folder.path(), "");
     }
 }

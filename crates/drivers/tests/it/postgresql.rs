@@ -1,19 +1,16 @@
 //! The PostgreSQL driver does what it promises, on a private server and on a user's.
 
 use crate::support::{
-    self, TestDirectory, deadlock, get, keeps_the_contract, open, read, scans_keep_to_their_bounds,
+    self, TestDatabase, TestDirectory, deadlock, get, keeps_the_contract, keeps_the_contract_in,
+    open, read, refusal, scans_keep_to_their_bounds,
     sql::{self, Sample},
     write,
 };
 use std::path::Path;
 use trueput_drivers::Postgresql;
-use trueput_engine::{
-    Address, Database, Datum, Dialect, Durability, Engine, Error, Mode, Value, conformance,
-    parameter,
-};
+use trueput_engine::{Address, Database, Datum, Dialect, Durability, Engine, Error, Mode};
 
 static ENGINE: Postgresql = Postgresql::new();
-const LEVELS: [Durability; 3] = [Durability::Sync, Durability::Buffered, Durability::Process];
 
 const SAMPLE: Sample = Sample {
     columns: "id bigint PRIMARY KEY, amount numeric(12, 2), name text, data bytea, at timestamptz",
@@ -27,15 +24,9 @@ const SAMPLE: Sample = Sample {
     unknown_table: "relation \"nowhere\" does not exist",
 };
 
-/// Whether there is a PostgreSQL to test; where not, why.
-fn is_here() -> bool {
-    match ENGINE.build() {
-        Ok(_) => true,
-        Err(why) => {
-            eprintln!("skipped: {why}");
-            false
-        }
-    }
+/// The engine, where this machine has it.
+fn engine() -> Option<&'static dyn Engine> {
+    support::installed(&ENGINE)
 }
 
 /// The address of a private server's own socket, as a user would give it.
@@ -46,6 +37,12 @@ fn address(place: &Path, user: &str, database: &str) -> String {
     )
 }
 
+/// The engine on a database of the server of `place`, as that user.
+fn as_user(place: &TestDirectory, user: &str, database: &str) -> Box<dyn Engine> {
+    let address = address(place.path(), user, database);
+    ENGINE.with_address(&Address::of(&address)).unwrap()
+}
+
 /// Executes statements at a private server as its owner.
 fn as_owner(database: &dyn Database, statements: &str) {
     let mut session = database.session().unwrap();
@@ -53,32 +50,20 @@ fn as_owner(database: &dyn Database, statements: &str) {
 }
 
 #[test]
-fn the_contract_is_kept_at_every_level() {
-    if is_here() {
-        LEVELS
-            .iter()
-            .for_each(|level| keeps_the_contract(&ENGINE, *level, &[]));
-    }
-}
-
-#[test]
 fn the_contract_is_kept_at_every_isolation() {
-    if is_here() {
-        for isolation in ["read-committed", "serializable"] {
-            let given = [("isolation", Value::from(isolation))];
-            keeps_the_contract(&ENGINE, Durability::Process, &given);
-        }
+    let Some(engine) = engine() else { return };
+    for isolation in ["read-committed", "serializable"] {
+        let knobs = format!("isolation={isolation}");
+        keeps_the_contract(engine, Durability::Process, &knobs);
     }
 }
 
 #[test]
 fn who_finds_nothing_at_read_committed_makes_others_wait_for_what_it_stores() {
-    if !is_here() {
-        return;
-    }
-    let knobs = [("isolation", Value::from("read-committed"))];
-    let place = TestDirectory::of(&ENGINE, Durability::Process, &knobs);
-    let database = open(&ENGINE, place.path(), Durability::Process, &knobs).unwrap();
+    let Some(engine) = engine() else { return };
+    let knobs = "isolation=read-committed";
+    let database = TestDatabase::open(engine, Durability::Process, knobs);
+    let database = &*database;
     let mut first = database.session().unwrap();
     first.begin(Mode::Write).unwrap();
     assert_eq!(get(first.as_mut(), b"counter"), None);
@@ -95,39 +80,30 @@ fn who_finds_nothing_at_read_committed_makes_others_wait_for_what_it_stores() {
         assert!(early.is_err(), "it did not wait, and found {early:?}");
         first.put(b"counter", b"1").unwrap();
         first.commit().unwrap();
-        assert_eq!(finds.recv().unwrap().as_deref(), Some(b"1".as_slice()));
+        assert_eq!(finds.recv().unwrap().unwrap(), b"1");
     });
 }
 
 #[test]
 fn no_other_user_reaches_the_socket_or_the_log_of_a_private_server() {
-    if !is_here() {
-        return;
-    }
-    let given = [("log_directory", Value::from("log"))];
-    let place = TestDirectory::of(&ENGINE, Durability::Process, &given);
+    let Some(engine) = engine() else { return };
+    let place = TestDirectory::of(engine, Durability::Process, "log_directory=log");
     assert!(place.path().join("data/.s.PGSQL.5432").exists());
     support::are_closed_to_others(place.path(), &["data", "log/wal"]);
 }
 
 #[test]
 fn its_sessions_speak_sql() {
-    if !is_here() {
-        return;
-    }
-    let place = TestDirectory::of(&ENGINE, Durability::Process, &[]);
-    let database = open(&ENGINE, place.path(), Durability::Process, &[]).unwrap();
-    assert_eq!(ENGINE.dialect(), Some(Dialect::Postgresql));
+    let Some(engine) = engine() else { return };
+    let database = TestDatabase::open(engine, Durability::Process, "");
+    assert_eq!(engine.dialect(), Some(Dialect::Postgresql));
     sql::speaks_sql(&*database, &SAMPLE);
 }
 
 #[test]
 fn a_statement_takes_an_array_and_a_small_number() {
-    if !is_here() {
-        return;
-    }
-    let place = TestDirectory::of(&ENGINE, Durability::Process, &[]);
-    let database = open(&ENGINE, place.path(), Durability::Process, &[]).unwrap();
+    let Some(engine) = engine() else { return };
+    let database = TestDatabase::open(engine, Durability::Process, "");
     let mut session = database.session().unwrap();
     let speaker = session.sql().unwrap();
     speaker
@@ -156,12 +132,9 @@ fn a_statement_takes_an_array_and_a_small_number() {
 
 #[test]
 fn scans_keep_to_their_bounds_in_batches_too() {
-    if !is_here() {
-        return;
-    }
-    let place = TestDirectory::of(&ENGINE, Durability::Process, &[]);
-    let database = open(&ENGINE, place.path(), Durability::Process, &[]).unwrap();
-    scans_keep_to_their_bounds(database.as_ref());
+    let Some(engine) = engine() else { return };
+    let database = TestDatabase::open(engine, Durability::Process, "");
+    scans_keep_to_their_bounds(&*database);
     let mut session = database.session().unwrap();
     session.begin(Mode::Write).unwrap();
     for number in 0..3_000_u32 {
@@ -181,11 +154,8 @@ fn scans_keep_to_their_bounds_in_batches_too() {
 
 #[test]
 fn a_key_of_the_greatest_length_that_cannot_be_compressed_is_kept() {
-    if !is_here() {
-        return;
-    }
-    let place = TestDirectory::of(&ENGINE, Durability::Process, &[]);
-    let database = open(&ENGINE, place.path(), Durability::Process, &[]).unwrap();
+    let Some(engine) = engine() else { return };
+    let database = TestDatabase::open(engine, Durability::Process, "");
     let mut state = 1_u64;
     let mut random = || {
         state = state
@@ -193,52 +163,39 @@ fn a_key_of_the_greatest_length_that_cannot_be_compressed_is_kept() {
             .wrapping_add(1);
         (state >> 33) as u8
     };
-    let key: Vec<u8> = (0..ENGINE.capabilities().max_key_bytes)
+    let key: Vec<u8> = (0..engine.capabilities().max_key_bytes)
         .map(|_| random())
         .collect();
-    write(database.as_ref(), &key, b"value");
-    assert_eq!(
-        read(database.as_ref(), &key).as_deref(),
-        Some(b"value".as_slice())
-    );
+    write(&*database, &key, b"value");
+    assert_eq!(read(&*database, &key).unwrap(), b"value");
 }
 
 #[test]
 fn a_socket_is_reached_whatever_the_length_of_its_path() {
-    if !is_here() {
-        return;
-    }
+    let Some(engine) = engine() else { return };
     let folder = tempfile::tempdir().unwrap();
     let long = folder.path().join("a".repeat(120)).join("b".repeat(120));
     std::fs::create_dir_all(&long).unwrap();
-    let server = support::start(&ENGINE, &long, Durability::Process, &[]).unwrap();
-    let database = open(&ENGINE, &long, Durability::Process, &[]).unwrap();
-    write(database.as_ref(), b"key", b"value");
-    assert_eq!(
-        read(database.as_ref(), b"key").as_deref(),
-        Some(b"value".as_slice())
-    );
+    let server = support::start(engine, &long, Durability::Process, "").unwrap();
+    let database = open(engine, &long, Durability::Process, "").unwrap();
+    write(&*database, b"key", b"value");
+    assert_eq!(read(&*database, b"key").unwrap(), b"value");
     drop(database);
     server.stop(&mut || true).unwrap();
 }
 
 #[test]
 fn what_was_committed_is_there_when_the_server_comes_back() {
-    if !is_here() {
-        return;
-    }
-    let given = [("log_directory", Value::from("log"))];
-    let mut place = TestDirectory::of(&ENGINE, Durability::Sync, &given);
+    let Some(engine) = engine() else { return };
+    let given = "log_directory=log";
+    let mut place = TestDirectory::of(engine, Durability::Sync, given);
     assert!(place.path().join("log/wal").is_dir());
-    let database = open(&ENGINE, place.path(), Durability::Sync, &given).unwrap();
-    write(database.as_ref(), b"key", b"value");
+    let database = open(engine, place.path(), Durability::Sync, given).unwrap();
+    write(&*database, b"key", b"value");
     drop(database);
-    place.restart(&ENGINE, Durability::Buffered, &given);
-    let database = open(&ENGINE, place.path(), Durability::Buffered, &given).unwrap();
-    assert_eq!(
-        read(database.as_ref(), b"key").as_deref(),
-        Some(b"value".as_slice())
-    );
+    place.restart(engine, Durability::Buffered, given);
+    let database = open(engine, place.path(), Durability::Buffered, given).unwrap();
+    assert_eq!(read(&*database, b"key").unwrap(), b"value");
     let settings = database.settings().unwrap();
     assert_eq!(settings["synchronous_commit"], "off".into());
     assert_eq!(settings["fsync"], "on".into());
@@ -246,16 +203,9 @@ fn what_was_committed_is_there_when_the_server_comes_back() {
 
 #[test]
 fn settings_and_counters_are_the_server_s_own() {
-    if !is_here() {
-        return;
-    }
-    let given = [
-        ("shared_buffers", Value::from("32MiB")),
-        ("wal_compression", Value::from("on")),
-        ("checkpoint_timeout", Value::Integer(600)),
-    ];
-    let place = TestDirectory::of(&ENGINE, Durability::Sync, &given);
-    let database = open(&ENGINE, place.path(), Durability::Sync, &given).unwrap();
+    let Some(engine) = engine() else { return };
+    let given = "shared_buffers=32MiB wal_compression=on checkpoint_timeout=600";
+    let database = TestDatabase::open(engine, Durability::Sync, given);
     let settings = database.settings().unwrap();
     for (name, value) in [
         ("shared_buffers", "32MB"),
@@ -266,7 +216,7 @@ fn settings_and_counters_are_the_server_s_own() {
         assert_eq!(settings[name], value.into(), "{name}");
     }
     assert_ne!(settings["wal_compression"], "off".into());
-    write(database.as_ref(), b"key", b"value");
+    write(&*database, b"key", b"value");
     database.checkpoint().unwrap();
     let counters = database.counters().unwrap();
     let has = |part: &str| counters.keys().any(|name| name.contains(part));
@@ -274,22 +224,19 @@ fn settings_and_counters_are_the_server_s_own() {
         has("blks_hit") && has("checkpoint") && has("wal_bytes"),
         "{counters:?}"
     );
-    let log = std::fs::read_to_string(place.path().join("server.log")).unwrap();
+    let log = std::fs::read_to_string(database.path().join("server.log")).unwrap();
     assert!(log.contains("checkpoint starting"), "{log}");
 }
 
 #[test]
 fn a_transaction_in_the_way_is_a_conflict_and_the_session_goes_on() {
-    if !is_here() {
-        return;
-    }
-    let place = TestDirectory::of(&ENGINE, Durability::Process, &[]);
-    let database = open(&ENGINE, place.path(), Durability::Process, &[]).unwrap();
-    write(database.as_ref(), b"key", b"one");
+    let Some(engine) = engine() else { return };
+    let database = TestDatabase::open(engine, Durability::Process, "");
+    write(&*database, b"key", b"one");
     let mut session = database.session().unwrap();
     session.begin(Mode::Write).unwrap();
     assert!(get(session.as_mut(), b"key").is_some());
-    write(database.as_ref(), b"key", b"two");
+    write(&*database, b"key", b"two");
     let error = session.put(b"key", b"three").unwrap_err();
     assert!(
         error.is_conflict() && error.to_string().contains("40001"),
@@ -298,70 +245,50 @@ fn a_transaction_in_the_way_is_a_conflict_and_the_session_goes_on() {
     deadlock::another_conflict_is_none(&error);
     session.abort().unwrap();
     session.begin(Mode::Write).unwrap();
-    assert_eq!(
-        get(session.as_mut(), b"key").as_deref(),
-        Some(b"two".as_slice())
-    );
+    assert_eq!(get(session.as_mut(), b"key").unwrap(), b"two");
     session.commit().unwrap();
 }
 
 /// A user's own database on the server of `place`: the connection that made it, and the engine on
 /// it.
 fn shop(place: &TestDirectory) -> (Box<dyn Database>, Box<dyn Engine>) {
-    let owner = open(&ENGINE, place.path(), Durability::Sync, &[]).unwrap();
+    let owner = open(&ENGINE, place.path(), Durability::Sync, "").unwrap();
     as_owner(&*owner, "CREATE DATABASE shop");
-    let users = ENGINE
-        .with_address(&Address::of(&address(place.path(), "postgres", "shop")))
-        .unwrap();
-    (owner, users)
+    (owner, as_user(place, "postgres", "shop"))
 }
 
 #[test]
 fn a_users_server_is_used_in_a_schema_of_ours_and_nowhere_else() {
-    if !is_here() {
-        return;
-    }
-    let place = TestDirectory::of(&ENGINE, Durability::Sync, &[]);
+    let Some(engine) = engine() else { return };
+    let place = TestDirectory::of(engine, Durability::Sync, "");
     let (_owner, users) = shop(&place);
     assert!(users.service().is_none() && users.build().is_ok());
     let folder = tempfile::tempdir().unwrap();
-    let at = |level| open(&*users, folder.path(), level, &[]);
+    let at = |level| open(&*users, folder.path(), level, "");
     let database = at(Durability::Sync).unwrap();
-    write(database.as_ref(), b"key", b"value");
+    write(&*database, b"key", b"value");
     drop(database);
     let database = at(Durability::Buffered).unwrap();
-    assert_eq!(
-        read(database.as_ref(), b"key").as_deref(),
-        Some(b"value".as_slice())
-    );
-    assert_eq!(
-        database.settings().unwrap()["synchronous_commit"],
-        "off".into()
-    );
+    assert_eq!(read(&*database, b"key").unwrap(), b"value");
+    let settings = database.settings().unwrap();
+    assert_eq!(settings["synchronous_commit"], "off".into());
     // Another folder is another database, and this one is at work.
     drop(database);
-    let knobs = parameter::resolve("postgresql", users.knobs(), &Default::default()).unwrap();
-    let checks = conformance::run(&*users, folder.path(), Durability::Sync, &knobs);
-    let failed: Vec<_> = checks.iter().filter(|check| !check.passed).collect();
-    assert!(!checks.is_empty() && failed.is_empty(), "{failed:?}");
+    keeps_the_contract_in(&*users, folder.path(), Durability::Sync, "");
     let afresh = at(Durability::Sync).unwrap();
-    assert_eq!(read(afresh.as_ref(), b"key"), None);
-    let refused = at(Durability::Process).map(drop).unwrap_err().to_string();
-    assert!(
-        refused.contains("fsync=on") && refused.contains("not 'process'"),
-        "{refused}"
-    );
+    assert_eq!(read(&*afresh, b"key"), None);
+    let why = refusal(&*users, folder.path(), Durability::Process, "").to_string();
+    assert!(why.contains("fsync=on"), "{why}");
+    assert!(why.contains("not 'process'"), "{why}");
 }
 
 #[test]
 fn a_schema_whose_making_is_cut_off_before_its_mark_is_not_there() {
-    if !is_here() {
-        return;
-    }
-    let place = TestDirectory::of(&ENGINE, Durability::Sync, &[]);
+    let Some(engine) = engine() else { return };
+    let place = TestDirectory::of(engine, Durability::Sync, "");
     let (_owner, users) = shop(&place);
     let folders = [(); 2].map(|()| tempfile::tempdir().unwrap());
-    let database = open(&*users, folders[0].path(), Durability::Sync, &[]).unwrap();
+    let database = open(&*users, folders[0].path(), Durability::Sync, "").unwrap();
     as_owner(
         &*database,
         "CREATE FUNCTION public.cut() RETURNS event_trigger LANGUAGE plpgsql AS \
@@ -370,70 +297,51 @@ fn a_schema_whose_making_is_cut_off_before_its_mark_is_not_there() {
          EXECUTE FUNCTION public.cut()",
     );
     drop(database);
-    let cut = open(&*users, folders[1].path(), Durability::Sync, &[]);
-    let why = cut.map(drop).unwrap_err().to_string();
+    let why = refusal(&*users, folders[1].path(), Durability::Sync, "").to_string();
     assert!(why.contains("cut off"), "{why}");
     assert_eq!(users.build().map(drop), Ok(()));
 }
 
 #[test]
 fn a_user_with_rights_on_his_database_alone_is_served() {
-    if !is_here() {
-        return;
-    }
-    let place = TestDirectory::of(&ENGINE, Durability::Sync, &[]);
-    let owner = open(&ENGINE, place.path(), Durability::Sync, &[]).unwrap();
+    let Some(engine) = engine() else { return };
+    let place = TestDirectory::of(engine, Durability::Sync, "");
+    let owner = open(engine, place.path(), Durability::Sync, "").unwrap();
     as_owner(&*owner, "CREATE ROLE clerk LOGIN");
     as_owner(&*owner, "CREATE DATABASE shop OWNER clerk");
-    let users = ENGINE
-        .with_address(&Address::of(&address(place.path(), "clerk", "shop")))
-        .unwrap();
+    let users = as_user(&place, "clerk", "shop");
     assert!(users.build().is_ok());
     let folder = tempfile::tempdir().unwrap();
-    let knobs = parameter::resolve("postgresql", users.knobs(), &Default::default()).unwrap();
-    let checks = conformance::run(&*users, folder.path(), Durability::Sync, &knobs);
-    let failed: Vec<_> = checks.iter().filter(|check| !check.passed).collect();
-    assert!(!checks.is_empty() && failed.is_empty(), "{failed:?}");
+    keeps_the_contract_in(&*users, folder.path(), Durability::Sync, "");
 }
 
 #[test]
 fn a_schema_that_is_not_ours_is_refused_and_left_alone() {
-    if !is_here() {
-        return;
-    }
-    let place = TestDirectory::of(&ENGINE, Durability::Sync, &[]);
-    let owner = open(&ENGINE, place.path(), Durability::Sync, &[]).unwrap();
+    let Some(engine) = engine() else { return };
+    let place = TestDirectory::of(engine, Durability::Sync, "");
+    let owner = open(engine, place.path(), Durability::Sync, "").unwrap();
     as_owner(&*owner, "CREATE TABLE thesis (years int)");
     // The private server's own schema has the name, and not the mark.
-    let users = ENGINE
-        .with_address(&Address::of(&address(place.path(), "postgres", "postgres")))
-        .unwrap();
+    let users = as_user(&place, "postgres", "postgres");
     let folder = tempfile::tempdir().unwrap();
-    let refusals = [
-        users.build().map(drop),
-        open(&*users, folder.path(), Durability::Sync, &[]).map(drop),
-    ];
-    for refused in refusals {
-        let why = refused.unwrap_err().to_string();
-        assert!(
-            why.contains("schema 'trueput' that is not trueput's"),
-            "{why}"
-        );
+    for refused in [
+        users.build().unwrap_err(),
+        refusal(&*users, folder.path(), Durability::Sync, ""),
+    ] {
+        let why = refused.to_string();
+        let reason = "schema 'trueput' that is not trueput's";
+        assert!(why.contains(reason), "{why}");
     }
     as_owner(&*owner, "INSERT INTO thesis VALUES (10)");
 }
 
 #[test]
 fn a_wrong_password_and_a_wrong_address_are_one_clear_line_without_the_password() {
-    if !is_here() {
-        return;
-    }
-    let place = TestDirectory::of(&ENGINE, Durability::Sync, &[]);
-    let owner = open(&ENGINE, place.path(), Durability::Sync, &[]).unwrap();
-    as_owner(
-        &*owner,
-        "CREATE ROLE clerk LOGIN PASSWORD 'right' SUPERUSER",
-    );
+    let Some(engine) = engine() else { return };
+    let place = TestDirectory::of(engine, Durability::Sync, "");
+    let owner = open(engine, place.path(), Durability::Sync, "").unwrap();
+    let role = "CREATE ROLE clerk LOGIN PASSWORD 'right' SUPERUSER";
+    as_owner(&*owner, role);
     as_owner(&*owner, "CREATE DATABASE shop");
     let rules = "local all clerk scram-sha-256\nlocal all all trust\n";
     std::fs::write(place.path().join("data/pg_hba.conf"), rules).unwrap();
@@ -446,7 +354,7 @@ fn a_wrong_password_and_a_wrong_address_are_one_clear_line_without_the_password(
         );
         let address = Address::of(&url);
         assert!(!format!("{address} {address:?}").contains(password));
-        ENGINE.with_address(&address).unwrap().build()
+        engine.with_address(&address).unwrap().build()
     };
     // What the server has read of its rules shows a moment after it was told to.
     let limit = std::time::Instant::now() + std::time::Duration::from_secs(30);
@@ -456,23 +364,16 @@ fn a_wrong_password_and_a_wrong_address_are_one_clear_line_without_the_password(
             Ok(_) => assert!(std::time::Instant::now() < limit),
         }
     };
-    assert!(refused.contains("postgres://clerk@/shop"), "{refused}");
-    assert!(
-        refused.contains("password authentication failed"),
-        "{refused}"
-    );
-    assert!(
-        !refused.contains("wrong") && !refused.contains('\n'),
-        "{refused}"
-    );
+    for part in ["postgres://clerk@/shop", "password authentication failed"] {
+        assert!(refused.contains(part), "{refused}");
+    }
+    for part in ["wrong", "\n"] {
+        assert!(!refused.contains(part), "{refused}");
+    }
     assert!(with("right").is_ok());
     let nowhere = "postgres://clerk@/shop?host=/no/such/folder";
-    let why = ENGINE
-        .with_address(&Address::of(nowhere))
-        .unwrap()
-        .build()
-        .unwrap_err()
-        .to_string();
+    let unreachable = ENGINE.with_address(&Address::of(nowhere)).unwrap();
+    let why = unreachable.build().unwrap_err().to_string();
     assert!(why.starts_with(&format!("cannot reach {nowhere}")), "{why}");
 }
 
@@ -482,12 +383,8 @@ fn a_program_that_is_no_postgresql_is_refused() {
         ("/bin/sh", "is no PostgreSQL server"),
         ("/no/such/postgres", "cannot read"),
     ] {
-        let refused = ENGINE
-            .with_library(Path::new(path))
-            .map(drop)
-            .unwrap_err()
-            .to_string();
-        assert!(refused.contains(why), "{refused}");
+        let error = ENGINE.with_library(Path::new(path)).err().unwrap();
+        assert!(error.to_string().contains(why), "{error}");
     }
     let refused = ENGINE.with_address(&Address::of("mysql://host/db"));
     let why = refused.map(drop).unwrap_err().to_string();
@@ -496,12 +393,10 @@ fn a_program_that_is_no_postgresql_is_refused() {
 
 #[test]
 fn a_deadlock_is_told_as_one_at_every_isolation() {
-    if !is_here() {
-        return;
-    }
-    let place = TestDirectory::of(&ENGINE, Durability::Sync, &[]);
+    let Some(engine) = engine() else { return };
+    let place = TestDirectory::of(engine, Durability::Sync, "");
     for isolation in ["read-committed", "repeatable-read", "serializable"] {
-        let given = [("isolation", isolation.into())];
-        deadlock::is_told_apart(&ENGINE, place.path(), &given);
+        let knobs = format!("isolation={isolation}");
+        deadlock::is_told_apart(engine, place.path(), &knobs);
     }
 }

@@ -1,12 +1,12 @@
 //! SQLite's sessions speak SQL as the contract has it, with any build.
 
 use crate::support::{
-    self, open,
+    self, TestDatabase,
     sql::{self, Sample},
 };
 use std::time::{Duration, Instant};
 use trueput_drivers::Sqlite;
-use trueput_engine::{Datum, Dialect, Durability, Engine, Mode, Value};
+use trueput_engine::{Datum, Dialect, Durability, Engine, Mode};
 
 static SQLITE: Sqlite = Sqlite::new();
 
@@ -22,8 +22,7 @@ const SAMPLE: Sample = Sample {
 
 fn speaks(engine: &dyn Engine) {
     assert_eq!(engine.dialect(), Some(Dialect::Sqlite));
-    let folder = tempfile::tempdir().unwrap();
-    let database = open(engine, folder.path(), Durability::Process, &[]).unwrap();
+    let database = TestDatabase::open(engine, Durability::Process, "");
     sql::speaks_sql(&*database, &SAMPLE);
 }
 
@@ -45,9 +44,7 @@ fn every_build_on_this_machine_speaks_sql() {
 
 #[test]
 fn a_writer_in_the_way_is_a_conflict_also_without_a_transaction() {
-    let folder = tempfile::tempdir().unwrap();
-    let knobs = [("busy_timeout", Value::Integer(20))];
-    let database = open(&SQLITE, folder.path(), Durability::Process, &knobs).unwrap();
+    let database = TestDatabase::open(&SQLITE, Durability::Process, "busy_timeout=20");
     let (mut first, mut second) = (database.session().unwrap(), database.session().unwrap());
     let sql = first.sql().unwrap();
     sql.batch("CREATE TABLE t (id INTEGER PRIMARY KEY)")
@@ -69,8 +66,7 @@ fn a_writer_in_the_way_is_a_conflict_also_without_a_transaction() {
 
 #[test]
 fn what_sqlite_has_no_type_for_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let database = open(&SQLITE, folder.path(), Durability::Process, &[]).unwrap();
+    let database = TestDatabase::open(&SQLITE, Durability::Process, "");
     let mut session = database.session().unwrap();
     let sql = session.sql().unwrap();
     let fraction = sql.prepare("SELECT 0.5").unwrap();
@@ -86,8 +82,7 @@ fn what_sqlite_has_no_type_for_is_refused() {
 
 #[test]
 fn keys_and_tables_are_committed_together() {
-    let folder = tempfile::tempdir().unwrap();
-    let database = open(&SQLITE, folder.path(), Durability::Process, &[]).unwrap();
+    let database = TestDatabase::open(&SQLITE, Durability::Process, "");
     let mut session = database.session().unwrap();
     session.begin(Mode::Write).unwrap();
     session.put(b"key", b"value").unwrap();

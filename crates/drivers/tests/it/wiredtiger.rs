@@ -1,7 +1,8 @@
 //! WiredTiger's driver. Skipped where no WiredTiger is on the machine: `make engines` installs it.
 
-use crate::crash::{CRASH_COMMITS, crash};
-use crate::support::{self, get, keeps_the_contract, observe, open, read, write};
+use crate::support::{
+    self, TestDatabase, get, keeps_the_contract, observe, open, read, refusal, write,
+};
 use std::ops::ControlFlow;
 use std::path::Path;
 use trueput_drivers::WiredTiger;
@@ -10,25 +11,11 @@ use trueput_engine::{
 };
 
 static WIREDTIGER: WiredTiger = WiredTiger::new();
-const TABLES: [&str; 2] = ["btree", "lsm"];
+const TABLES: [&str; 2] = ["table=btree", "table=lsm"];
 
 /// Every build on this machine for which there is a shim.
 fn builds() -> Vec<Box<dyn Engine>> {
-    let mut builds = Vec::new();
-    for path in WIREDTIGER.library_files() {
-        match WIREDTIGER.with_library(&path) {
-            Ok(engine) => builds.push(engine),
-            Err(error) => eprintln!("skipped: {error}"),
-        }
-    }
-    if builds.is_empty() {
-        eprintln!("skipped: no WiredTiger on this machine; `make engines` installs one");
-    }
-    builds
-}
-
-fn table(kind: &str) -> (&'static str, Value) {
-    ("table", kind.into())
+    support::builds(&WIREDTIGER)
 }
 
 fn counter(database: &dyn Database, name: &str) -> i64 {
@@ -42,8 +29,8 @@ fn counter(database: &dyn Database, name: &str) -> i64 {
 fn every_build_keeps_the_contract_at_every_level_with_both_kinds_of_table() {
     for engine in builds() {
         for level in Durability::ALL {
-            for kind in TABLES {
-                keeps_the_contract(engine.as_ref(), level, &[table(kind)]);
+            for table in TABLES {
+                keeps_the_contract(&*engine, level, table);
             }
         }
     }
@@ -51,31 +38,15 @@ fn every_build_keeps_the_contract_at_every_level_with_both_kinds_of_table() {
 
 #[test]
 fn the_other_settings_keep_the_contract() {
-    let given = [
-        ("transaction_sync", "dsync".into()),
-        ("cache_size", Value::Integer(64 << 20)),
-        ("checkpoint_wait", 1_i64.into()),
-        ("checkpoint_log_size", Value::Integer(1 << 20)),
-        ("log_file_max", Value::Integer(1 << 20)),
-        ("log_directory", "log".into()),
-        ("eviction_threads_min", 2_i64.into()),
-        ("eviction_threads_max", 4_i64.into()),
-        ("leaf_page_max", Value::Integer(4 << 10)),
-        ("internal_page_max", Value::Integer(8 << 10)),
-        ("memory_page_max", Value::Integer(1 << 20)),
-        ("statistics", "none".into()),
-    ];
-    let lsm = [
-        table("lsm"),
-        ("lsm_chunk_size", Value::Integer(1 << 20)),
-        ("lsm_bloom", false.into()),
-        ("lsm_threads", 3_i64.into()),
-    ];
+    let btree = "transaction_sync=dsync cache_size=64MiB checkpoint_wait=1 \
+                 checkpoint_log_size=1MiB log_file_max=1MiB log_directory=log \
+                 eviction_threads_min=2 eviction_threads_max=4 leaf_page_max=4KiB \
+                 internal_page_max=8KiB memory_page_max=1MiB statistics=none";
+    let lsm = "table=lsm lsm_chunk_size=1MiB lsm_bloom=false lsm_threads=3";
     for engine in builds() {
-        keeps_the_contract(engine.as_ref(), Durability::Sync, &given);
-        keeps_the_contract(engine.as_ref(), Durability::Async, &lsm);
-        let by_checkpoint = [("buffered_by", "checkpoint".into())];
-        keeps_the_contract(engine.as_ref(), Durability::Buffered, &by_checkpoint);
+        keeps_the_contract(&*engine, Durability::Sync, btree);
+        keeps_the_contract(&*engine, Durability::Async, lsm);
+        keeps_the_contract(&*engine, Durability::Buffered, "buffered_by=checkpoint");
     }
 }
 
@@ -84,10 +55,10 @@ fn a_compressor_is_used_or_refused_by_name() {
     for engine in builds() {
         for name in ["snappy", "lz4"] {
             let folder = tempfile::tempdir().unwrap();
-            let given = [("block_compressor", name.into())];
-            match open(engine.as_ref(), folder.path(), Durability::Async, &given) {
+            let given = &format!("block_compressor={name}");
+            match open(&*engine, folder.path(), Durability::Async, given) {
                 Ok(database) => {
-                    write(database.as_ref(), b"key", b"value");
+                    write(&*database, b"key", b"value");
                     let settings = database.settings().unwrap();
                     assert_eq!(settings["table: block_compressor"], Value::from(name));
                 }
@@ -98,38 +69,20 @@ fn a_compressor_is_used_or_refused_by_name() {
 }
 
 #[test]
-fn scans_keep_to_their_bounds_in_both_directions() {
-    for engine in builds() {
-        for kind in TABLES {
-            let folder = tempfile::tempdir().unwrap();
-            let level = Durability::Async;
-            let database = open(engine.as_ref(), folder.path(), level, &[table(kind)]).unwrap();
-            support::scans_keep_to_their_bounds(database.as_ref());
-        }
-    }
-}
-
-#[test]
 fn the_second_to_write_a_record_gets_a_conflict() {
     for engine in builds() {
-        for kind in TABLES {
-            let folder = tempfile::tempdir().unwrap();
-            let level = Durability::Async;
-            let database = open(engine.as_ref(), folder.path(), level, &[table(kind)]).unwrap();
-            let (mut first, mut second) =
-                (database.session().unwrap(), database.session().unwrap());
+        for table in TABLES {
+            let database = TestDatabase::open(&*engine, Durability::Async, table);
+            let [mut first, mut second] = [(); 2].map(|()| database.session().unwrap());
             first.begin(Mode::Write).unwrap();
             second.begin(Mode::Write).unwrap();
             first.put(b"key", b"first").unwrap();
             let refused = second.put(b"key", b"second").unwrap_err();
-            assert!(matches!(refused, Error::Conflict(_)), "{kind}: {refused}");
+            assert!(matches!(refused, Error::Conflict(_)), "{table}: {refused}");
             second.abort().unwrap();
             first.commit().unwrap();
             second.begin(Mode::Read).unwrap();
-            assert_eq!(
-                get(second.as_mut(), b"key").as_deref(),
-                Some(b"first".as_slice())
-            );
+            assert_eq!(get(second.as_mut(), b"key").unwrap(), b"first");
             second.commit().unwrap();
         }
     }
@@ -141,13 +94,12 @@ fn the_log_is_written_and_flushed_as_the_level_says() {
     const COMMITS: i64 = 40;
     for engine in builds() {
         for level in Durability::ALL {
-            let folder = tempfile::tempdir().unwrap();
-            let database = open(engine.as_ref(), folder.path(), level, &[]).unwrap();
-            let count = |name: &str| counter(database.as_ref(), name);
+            let database = TestDatabase::open(&*engine, level, "");
+            let count = |name: &str| counter(&*database, name);
             let (writes, flushes) = ("log: log write operations", "log: log sync operations");
             let before = (count(writes), count(flushes));
             for number in 0..COMMITS {
-                write(database.as_ref(), &number.to_be_bytes(), b"value");
+                write(&*database, &number.to_be_bytes(), b"value");
             }
             let (written, flushed) = (count(writes) - before.0, count(flushes) - before.1);
             let (least_flushed, is_logged) = match level {
@@ -168,17 +120,11 @@ fn the_log_is_written_and_flushed_as_the_level_says() {
 #[test]
 fn what_was_set_is_read_back() {
     for engine in builds() {
-        for kind in TABLES {
-            let folder = tempfile::tempdir().unwrap();
-            let given = [
-                table(kind),
-                ("cache_size", Value::Integer(40 << 20)),
-                ("leaf_page_max", Value::Integer(8 << 10)),
-            ];
-            let level = Durability::Async;
-            let database = open(engine.as_ref(), folder.path(), level, &given).unwrap();
+        for table in TABLES {
+            let knobs = format!("{table} cache_size=40MiB leaf_page_max=8KiB");
+            let database = TestDatabase::open(&*engine, Durability::Async, &knobs);
             let settings = database.settings().unwrap();
-            assert_eq!(settings["table"], Value::from(kind));
+            support::reports(&settings, table);
             let cache = &settings["cache: maximum bytes configured"];
             assert_eq!(*cache, Value::Integer(40 << 20));
             let text = format!("{settings:?}");
@@ -189,48 +135,24 @@ fn what_was_set_is_read_back() {
 
 #[test]
 fn settings_that_do_not_go_together_are_refused() {
-    let refusals: [&[(&str, Value)]; 2] = [
-        &[("eviction_threads_min", 9_i64.into())],
-        &[table("lsm"), ("buffered_by", "checkpoint".into())],
-    ];
     for engine in builds() {
-        for given in refusals {
+        for knobs in ["eviction_threads_min=9", "table=lsm buffered_by=checkpoint"] {
             let folder = tempfile::tempdir().unwrap();
-            let opened = open(engine.as_ref(), folder.path(), Durability::Buffered, given);
-            assert!(matches!(opened.err(), Some(Error::Unsupported(_))));
+            let error = refusal(&*engine, folder.path(), Durability::Buffered, knobs);
+            assert!(matches!(error, Error::Unsupported(_)));
         }
     }
 }
 
-#[test]
-fn a_database_that_is_open_is_not_opened_again() {
-    for engine in builds() {
-        let folder = tempfile::tempdir().unwrap();
-        let first = open(engine.as_ref(), folder.path(), Durability::Async, &[]).unwrap();
-        let second = open(engine.as_ref(), folder.path(), Durability::Async, &[]);
-        let text = second.err().unwrap().to_string();
-        assert!(text.contains("already"), "{text}");
-        write(first.as_ref(), b"key", b"value");
-        assert!(read(first.as_ref(), b"key").is_some());
-    }
-}
-
-#[test]
-fn a_library_of_another_engine_is_refused() {
-    let known = ["/usr/lib/x86_64-linux-gnu/libm.so.6", "/lib64/libm.so.6"];
-    let Some(path) = known.iter().map(Path::new).find(|path| path.is_file()) else {
-        eprintln!("skipped: no libm.so.6 where it is looked for");
-        return;
-    };
-    let text = WIREDTIGER.with_library(path).err().unwrap().to_string();
-    assert!(
-        text.contains("lacks wiredtiger_open: it is no WiredTiger"),
-        "{text}"
-    );
-}
-
+const FILL_VARIABLE: &str = "TRUEPUT_TEST_WIREDTIGER_FILL";
 const LIBRARY_VARIABLE: &str = "TRUEPUT_TEST_WIREDTIGER_LIBRARY";
-const TABLE_VARIABLE: &str = "TRUEPUT_TEST_WIREDTIGER_TABLE";
+const KNOBS_VARIABLE: &str = "TRUEPUT_TEST_WIREDTIGER_KNOBS";
+const LEVEL_VARIABLE: &str = "TRUEPUT_TEST_WIREDTIGER_LEVEL";
+const THREADS: u32 = 4;
+const EACH: u32 = 5000;
+/// With these, chunks and checkpoints come and go while the records are written.
+const SMALL_CHUNKS: &str = "lsm_chunk_size=512KiB memory_page_max=64KiB checkpoint_wait=1 \
+                            log_file_max=1MiB";
 
 /// Not a test of its own: what the test below starts and sees die.
 #[test]
@@ -238,33 +160,13 @@ fn die_in_child() {
     let Ok(directory) = std::env::var(FILL_VARIABLE) else {
         return;
     };
-    let told = |name| std::env::var(name).unwrap();
-    let engine = WIREDTIGER
-        .with_library(Path::new(&told(LIBRARY_VARIABLE)))
-        .unwrap();
-    let given = small_chunks(&told(TABLE_VARIABLE), &told(KEPT_BY_VARIABLE));
-    let level = told(LEVEL_VARIABLE).parse().unwrap();
-    let database = open(engine.as_ref(), Path::new(&directory), level, &given).unwrap();
-    fill(database.as_ref());
+    let [library, level, knobs] =
+        [LIBRARY_VARIABLE, LEVEL_VARIABLE, KNOBS_VARIABLE].map(|name| std::env::var(name).unwrap());
+    let engine = WIREDTIGER.with_library(Path::new(&library)).unwrap();
+    let level = level.parse().unwrap();
+    let database = open(&*engine, Path::new(&directory), level, &knobs).unwrap();
+    fill(&*database);
     std::process::abort();
-}
-
-const FILL_VARIABLE: &str = "TRUEPUT_TEST_WIREDTIGER_FILL";
-const KEPT_BY_VARIABLE: &str = "TRUEPUT_TEST_WIREDTIGER_KEPT_BY";
-const LEVEL_VARIABLE: &str = "TRUEPUT_TEST_WIREDTIGER_LEVEL";
-const THREADS: u32 = 4;
-const EACH: u32 = 5000;
-
-/// Chunks and checkpoints come and go while the records are written.
-fn small_chunks(kind: &str, kept_by: &str) -> Vec<(&'static str, Value)> {
-    vec![
-        table(kind),
-        ("buffered_by", kept_by.into()),
-        ("lsm_chunk_size", Value::Integer(512 << 10)),
-        ("memory_page_max", Value::Integer(64 << 10)),
-        ("checkpoint_wait", 1_i64.into()),
-        ("log_file_max", Value::Integer(1 << 20)),
-    ]
 }
 
 /// Several threads write at once, each its own records in order, one to a commit.
@@ -285,36 +187,34 @@ fn fill(database: &dyn Database) {
 }
 
 /// How many records of each thread are left after a kill; they are the first ones of each.
-fn left_of_many(engine: &dyn Engine, kind: &str, level: Durability, kept_by: &str) -> Vec<u32> {
+fn left_of_many(engine: &dyn Engine, level: Durability, knobs: &str) -> Vec<u32> {
+    let knobs = format!("{knobs} {SMALL_CHUNKS}");
     let folder = tempfile::tempdir().unwrap();
     let status = std::process::Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "wiredtiger::die_in_child"])
         .env(LIBRARY_VARIABLE, engine.build().unwrap().library.unwrap())
-        .env(TABLE_VARIABLE, kind)
         .env(LEVEL_VARIABLE, level.name())
-        .env(KEPT_BY_VARIABLE, kept_by)
+        .env(KNOBS_VARIABLE, &knobs)
         .env(FILL_VARIABLE, folder.path())
         .stdout(std::process::Stdio::null())
         .stderr(std::process::Stdio::null())
         .status()
         .unwrap();
     assert!(!status.success());
-    let database = open(engine, folder.path(), level, &small_chunks(kind, kept_by)).unwrap();
+    let database = open(engine, folder.path(), level, &knobs).unwrap();
     let mut session = database.session().unwrap();
     let mut left = vec![0; THREADS as usize];
     session.begin(Mode::Read).unwrap();
     let visit = &mut |key: &[u8], _: &[u8]| {
         let thread = usize::from(key[3]);
         let expected: u32 = left[thread];
-        assert_eq!(key[4..], expected.to_be_bytes(), "{kind}, thread {thread}");
+        assert_eq!(key[4..], expected.to_be_bytes(), "{knobs}, thread {thread}");
         left[thread] += 1;
         ControlFlow::Continue(())
     };
     let scanned = session.scan(KeyRange::ALL, Direction::Forward, visit);
-    assert_eq!(
-        scanned,
-        Ok(left.iter().map(|&count| u64::from(count)).sum())
-    );
+    let found = left.iter().map(|&count| u64::from(count)).sum();
+    assert_eq!(scanned, Ok(found));
     session.commit().unwrap();
     left
 }
@@ -322,43 +222,15 @@ fn left_of_many(engine: &dyn Engine, kind: &str, level: Durability, kept_by: &st
 #[test]
 fn a_kill_amid_chunks_and_checkpoints_leaves_what_the_level_says() {
     for engine in builds() {
-        for kind in TABLES {
-            let left = left_of_many(engine.as_ref(), kind, Durability::Process, "log");
-            assert_eq!(left, [EACH; THREADS as usize], "{kind}");
+        for table in TABLES {
+            let left = left_of_many(&*engine, Durability::Process, table);
+            assert_eq!(left, [EACH; THREADS as usize], "{table}");
         }
-        for (kind, kept_by) in [("btree", "log"), ("lsm", "log"), ("btree", "checkpoint")] {
+        for knobs in ["table=btree", "table=lsm", "buffered_by=checkpoint"] {
             // That these are the first of each thread, the scan has checked.
-            let left = left_of_many(engine.as_ref(), kind, Durability::Buffered, kept_by);
-            assert!(left.iter().all(|&count| count <= EACH), "{kind}: {left:?}");
+            let left = left_of_many(&*engine, Durability::Buffered, knobs);
+            assert!(left.iter().all(|&count| count <= EACH), "{knobs}: {left:?}");
         }
-    }
-}
-
-/// Kills a process with each build and kind of table, and says what is left.
-fn left_after_a_kill(level: Durability) -> Vec<u64> {
-    let mut left = Vec::new();
-    for engine in builds() {
-        for kind in TABLES {
-            left.push(crash(engine.as_ref(), level, &[table(kind)]));
-        }
-    }
-    left
-}
-
-#[test]
-fn a_killed_process_loses_nothing_where_commits_are_written() {
-    for level in [Durability::Sync, Durability::Async, Durability::Process] {
-        for left in left_after_a_kill(level) {
-            assert_eq!(left, CRASH_COMMITS, "{level}");
-        }
-    }
-}
-
-/// That it is a prefix, `crash` has checked.
-#[test]
-fn a_killed_process_leaves_a_prefix_where_the_log_is_buffered() {
-    for left in left_after_a_kill(Durability::Buffered) {
-        assert!(left <= CRASH_COMMITS);
     }
 }
 
@@ -417,22 +289,19 @@ const FIRST_LOG: &str = "WiredTigerLog.0000000001";
 
 #[test]
 fn a_kill_while_the_table_is_made_leaves_a_database_that_opens() {
-    let small = ("log_file_max", Value::Integer(100 << 10));
     for engine in builds() {
-        for kind in TABLES {
-            let given = [table(kind), small.clone()];
-            let folder = tempfile::tempdir().unwrap();
-            let whole = open(engine.as_ref(), folder.path(), Durability::Process, &given).unwrap();
-            let ends = ends_of_records(&std::fs::read(folder.path().join(FIRST_LOG)).unwrap());
+        for table in TABLES {
+            let knobs = format!("{table} log_file_max=100KiB");
+            let whole = TestDatabase::open(&*engine, Durability::Process, &knobs);
+            let ends = ends_of_records(&std::fs::read(whole.path().join(FIRST_LOG)).unwrap());
             assert!(ends.len() > 3, "{ends:?}");
             for end in ends {
-                let left = killed_at(folder.path(), end);
-                let database = open(engine.as_ref(), left.path(), Durability::Process, &given);
-                let database = database.unwrap_or_else(|error| panic!("{kind}, {end}: {error}"));
-                write(database.as_ref(), b"key", b"value");
-                assert_eq!(read(database.as_ref(), b"key").unwrap(), b"value");
+                let left = killed_at(whole.path(), end);
+                let database = open(&*engine, left.path(), Durability::Process, &knobs);
+                let database = database.unwrap_or_else(|error| panic!("{table}, {end}: {error}"));
+                write(&*database, b"key", b"value");
+                assert_eq!(read(&*database, b"key").unwrap(), b"value");
             }
-            drop(whole);
         }
     }
 }
@@ -440,17 +309,12 @@ fn a_kill_while_the_table_is_made_leaves_a_database_that_opens() {
 #[test]
 fn checkpoints_and_log_switches_are_seen_from_outside() {
     for engine in builds() {
-        let small = [
-            ("checkpoint_wait", Value::Integer(0)),
-            ("checkpoint_log_size", Value::Integer(0)),
-            ("log_file_max", Value::Integer(1 << 20)),
-        ];
-        for kind in ["beside", "log"] {
-            let mut given = small.to_vec();
-            given.push(("log_directory", kind.into()));
-            observe::a_checkpoint_is_seen(engine.as_ref(), Durability::Async, &given);
-            let [written, ..] = observe::seen(engine.as_ref(), Durability::Async, &given, 300);
-            assert_eq!(written, [EngineEvent::LOG_SWITCH], "{kind}");
+        let small = "checkpoint_wait=0 checkpoint_log_size=0 log_file_max=1MiB";
+        for place in ["beside", "log"] {
+            let knobs = format!("{small} log_directory={place}");
+            observe::a_checkpoint_is_seen(&*engine, Durability::Async, &knobs);
+            let [written, ..] = observe::seen(&*engine, Durability::Async, &knobs, 300);
+            assert_eq!(written, [EngineEvent::LOG_SWITCH], "{place}");
         }
     }
 }

@@ -4,15 +4,15 @@
 use crate::support::{get, open, read, write};
 use std::path::Path;
 use std::sync::Barrier;
-use trueput_engine::{Database, Durability, Engine, Error, Mode, Result, Session, Value};
+use trueput_engine::{Database, Durability, Engine, Error, Mode, Result, Session};
 
 /// This many records that the first and the last are not in one page.
 const RECORDS: u32 = 200;
 
 /// Of two sessions that wait for each other one is given up and told that it was a deadlock; the
 /// other commits, and others are let through.
-pub fn is_told_apart(engine: &dyn Engine, folder: &Path, given: &[(&str, Value)]) {
-    let database = open(engine, folder, level(engine), given).unwrap();
+pub fn is_told_apart(engine: &dyn Engine, folder: &Path, knobs: &str) {
+    let database = open(engine, folder, level(engine), knobs).unwrap();
     fill(&*database);
     let [first, last] = [0, RECORDS - 1].map(u32::to_be_bytes);
     let both_hold_one = Barrier::new(2);
@@ -51,8 +51,8 @@ pub fn another_conflict_is_none(error: &Error) {
 }
 
 /// One session holds a record for as long as another waits for it: what the other is told.
-pub fn waited_too_long(engine: &dyn Engine, folder: &Path, given: &[(&str, Value)]) -> Error {
-    let database = open(engine, folder, level(engine), given).unwrap();
+pub fn waited_too_long(engine: &dyn Engine, folder: &Path, knobs: &str) -> Error {
+    let database = open(engine, folder, level(engine), knobs).unwrap();
     fill(&*database);
     let key = 0_u32.to_be_bytes();
     let (mut holder, mut other) = (database.session().unwrap(), database.session().unwrap());

@@ -1,4 +1,4 @@
-//! What the drivers' tests share: opening, one-line transactions, and a process that dies.
+//! What the drivers' tests share: engines, databases, and transactions in one line.
 
 pub mod deadlock;
 pub mod observe;
@@ -7,22 +7,75 @@ pub mod overlap;
 pub mod sql;
 
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Deref};
 use std::path::Path;
 use tempfile::TempDir;
 use trueput_engine::{
-    Database, Direction, Durability, Engine, KeyRange, Mode, OpenSpec, Result, Session, Value,
-    conformance, isolation, parameter,
+    Database, Direction, Durability, Engine, Error, KeyRange, Mode, OpenSpec, ParameterValues,
+    Result, Session, Value, ValueKind, conformance, isolation, parameter,
 };
 use trueput_host::service::{Server, ServerSpec};
 use trueput_record::Conditions;
+use trueput_record::measurement::Check;
 
-/// Settings for [`open`] from pairs.
-pub fn settings(pairs: &[(&str, Value)]) -> BTreeMap<String, Value> {
-    pairs
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), value.clone()))
-        .collect()
+/// The engine of that name.
+pub fn engine(name: &str) -> &'static dyn Engine {
+    let mut engines = trueput_drivers::registry().iter();
+    *engines.find(|engine| engine.info().name == name).unwrap()
+}
+
+/// The engine, where this machine has it; where not, says why.
+pub fn installed<E: Engine + ?Sized>(engine: &'static E) -> Option<&'static E> {
+    match engine.build() {
+        Ok(_) => Some(engine),
+        Err(why) => {
+            eprintln!("skipped: {why}");
+            None
+        }
+    }
+}
+
+/// Every library of the engine on this machine that this program can use.
+pub fn builds(engine: &dyn Engine) -> Vec<Box<dyn Engine>> {
+    let mut builds = Vec::new();
+    for path in engine.library_files() {
+        match engine.with_library(&path) {
+            Ok(build) => builds.push(build),
+            Err(why) => eprintln!("skipped: {why}"),
+        }
+    }
+    if builds.is_empty() {
+        let info = engine.info();
+        let (title, install) = (info.title, info.install);
+        eprintln!("skipped: no {title} on this machine; {install} installs one");
+    }
+    builds
+}
+
+/// The levels that the engine promises.
+pub fn levels(engine: &dyn Engine) -> impl Iterator<Item = Durability> {
+    let is_promised = |level: &Durability| engine.promise(*level).is_some();
+    Durability::ALL.into_iter().filter(is_promised)
+}
+
+/// Knobs as a user writes them, with spaces between: `cache_size=1GiB compression=none`.
+pub fn settings(engine: &dyn Engine, knobs: &str) -> BTreeMap<String, Value> {
+    let setting = |knob: &str| {
+        let (name, value) = knob.split_once('=').unwrap();
+        let parameter = engine.knobs().iter().find(|knob| knob.name == name);
+        let value = match parameter.map(|parameter| &parameter.kind) {
+            Some(ValueKind::Choice { .. }) => Value::from(value),
+            _ => Value::parse(value),
+        };
+        (name.to_owned(), value)
+    };
+    knobs.split_whitespace().map(setting).collect()
+}
+
+/// All knobs of an engine, those that are written here changed from their defaults.
+pub fn resolve(engine: &dyn Engine, knobs: &str) -> ParameterValues {
+    let settings = settings(engine, knobs);
+    parameter::resolve(engine.info().name, engine.knobs(), &settings).unwrap()
 }
 
 /// Opens a database, as the runner would.
@@ -30,15 +83,62 @@ pub fn open(
     engine: &dyn Engine,
     directory: &Path,
     durability: Durability,
-    given: &[(&str, Value)],
+    knobs: &str,
 ) -> Result<Box<dyn Database>> {
-    let knobs = parameter::resolve(engine.info().name, engine.knobs(), &settings(given)).unwrap();
     engine.open(&OpenSpec {
         directory,
         durability,
-        knobs: &knobs,
+        knobs: &resolve(engine, knobs),
         sessions: 8,
     })
+}
+
+/// Why a database is not opened.
+pub fn refusal(
+    engine: &dyn Engine,
+    directory: &Path,
+    durability: Durability,
+    knobs: &str,
+) -> Error {
+    open(engine, directory, durability, knobs).err().unwrap()
+}
+
+/// An open database, with its folder and the server that the engine needs, where it needs one.
+pub struct TestDatabase {
+    // Closed before its server is stopped.
+    database: Box<dyn Database>,
+    place: TestDirectory,
+}
+
+impl TestDatabase {
+    /// A new database.
+    pub fn open(engine: &dyn Engine, durability: Durability, knobs: &str) -> Self {
+        TestDirectory::of(engine, durability, knobs).open(engine, durability, knobs)
+    }
+
+    /// The same, closed in good order and opened again.
+    pub fn reopen(self, engine: &dyn Engine, durability: Durability, knobs: &str) -> Self {
+        self.close().open(engine, durability, knobs)
+    }
+
+    /// Closes it; its folder and its server stay.
+    pub fn close(self) -> TestDirectory {
+        drop(self.database);
+        self.place
+    }
+
+    /// Its folder.
+    pub fn path(&self) -> &Path {
+        self.place.path()
+    }
+}
+
+impl Deref for TestDatabase {
+    type Target = dyn Database;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.database
+    }
 }
 
 /// A folder for databases, with the server that the engine needs for them, where it needs one. It
@@ -50,9 +150,9 @@ pub struct TestDirectory {
 
 impl TestDirectory {
     /// Starts the server, as the runner would.
-    pub fn of(engine: &dyn Engine, durability: Durability, given: &[(&str, Value)]) -> Self {
+    pub fn of(engine: &dyn Engine, durability: Durability, knobs: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let server = start(engine, folder.path(), durability, given);
+        let server = start(engine, folder.path(), durability, knobs);
         Self { server, folder }
     }
 
@@ -66,13 +166,21 @@ impl TestDirectory {
         self.server.as_ref()
     }
 
+    /// Opens a database in it.
+    pub fn open(self, engine: &dyn Engine, durability: Durability, knobs: &str) -> TestDatabase {
+        let database = open(engine, self.path(), durability, knobs).unwrap();
+        TestDatabase {
+            database,
+            place: self,
+        }
+    }
+
     /// Stops the server in good order and starts it again with other settings.
-    pub fn restart(&mut self, engine: &dyn Engine, level: Durability, given: &[(&str, Value)]) {
-        let server = self.server.take();
-        server
-            .map_or(Ok(()), |server| server.stop(&mut || true))
-            .unwrap();
-        self.server = start(engine, self.folder.path(), level, given);
+    pub fn restart(&mut self, engine: &dyn Engine, durability: Durability, knobs: &str) {
+        if let Some(server) = self.server.take() {
+            server.stop(&mut || true).unwrap();
+        }
+        self.server = start(engine, self.folder.path(), durability, knobs);
     }
 }
 
@@ -81,22 +189,29 @@ pub fn start(
     engine: &dyn Engine,
     folder: &Path,
     durability: Durability,
-    given: &[(&str, Value)],
+    knobs: &str,
 ) -> Option<Server> {
     let service = engine.service()?;
-    let knobs = parameter::resolve(engine.info().name, engine.knobs(), &settings(given)).unwrap();
-    let site = ServerSpec {
+    let spec = ServerSpec {
         service: &*service,
         database: &OpenSpec {
             directory: folder,
             durability,
-            knobs: &knobs,
+            knobs: &resolve(engine, knobs),
             sessions: 16,
         },
         conditions: &Conditions::default(),
         group_entry: None,
     };
-    Some(Server::start(&site, &mut || true).unwrap())
+    Some(Server::start(&spec, &mut || true).unwrap())
+}
+
+/// The engine reports these settings, written as knobs are.
+pub fn reports(settings: &BTreeMap<String, Value>, expected: &str) {
+    for setting in expected.split_whitespace() {
+        let (name, value) = setting.split_once('=').unwrap();
+        assert_eq!(settings[name], Value::parse(value), "{name}");
+    }
 }
 
 /// No other user can enter these folders of a private server's.
@@ -109,23 +224,29 @@ pub fn are_closed_to_others(place: &Path, folders: &[&str]) {
     }
 }
 
-/// The engine keeps the contract at `durability` with settings other than its defaults.
-pub fn keeps_the_contract(engine: &dyn Engine, durability: Durability, given: &[(&str, Value)]) {
-    let place = TestDirectory::of(engine, durability, given);
-    let knobs = parameter::resolve(engine.info().name, engine.knobs(), &settings(given)).unwrap();
-    let checks = conformance::run(engine, place.path(), durability, &knobs);
+/// There are checks, and each has passed.
+pub fn all_passed(checks: &[Check]) {
     let failed: Vec<_> = checks.iter().filter(|check| !check.passed).collect();
     assert!(!checks.is_empty() && failed.is_empty(), "{failed:?}");
 }
 
+/// The engine keeps the contract at `durability` with these knobs.
+pub fn keeps_the_contract(engine: &dyn Engine, durability: Durability, knobs: &str) {
+    let place = TestDirectory::of(engine, durability, knobs);
+    keeps_the_contract_in(engine, place.path(), durability, knobs);
+}
+
+/// The same, in a folder for whose databases the server runs.
+pub fn keeps_the_contract_in(engine: &dyn Engine, folder: &Path, level: Durability, knobs: &str) {
+    let knobs = resolve(engine, knobs);
+    all_passed(&conformance::run(engine, folder, level, &knobs));
+}
+
 /// No anomaly occurs that the isolation which the engine states proscribes, with its default knobs.
 pub fn is_isolated_as_stated(engine: &dyn Engine, durability: Durability) {
-    let place = TestDirectory::of(engine, durability, &[]);
-    let knobs = parameter::resolve(engine.info().name, engine.knobs(), &settings(&[])).unwrap();
-    let report = isolation::observe(engine, place.path(), durability, &knobs);
-    let checks = report.checks();
-    let failed: Vec<_> = checks.iter().filter(|check| !check.passed).collect();
-    assert!(!checks.is_empty() && failed.is_empty(), "{failed:?}");
+    let place = TestDirectory::of(engine, durability, "");
+    let report = isolation::observe(engine, place.path(), durability, &resolve(engine, ""));
+    all_passed(&report.checks());
 }
 
 /// The value of `key` in the open transaction.
@@ -153,6 +274,24 @@ pub fn write(database: &dyn Database, key: &[u8], value: &[u8]) {
     session.begin(Mode::Write).unwrap();
     session.put(key, value).unwrap();
     session.commit().unwrap();
+}
+
+/// How many commits a crash has left of those that put `committed` under their number: the first
+/// ones, without a gap. The database takes new ones.
+pub fn commits_left(database: &dyn Database) -> u64 {
+    let mut session = database.session().unwrap();
+    session.begin(Mode::Read).unwrap();
+    let mut left = 0_u64;
+    let shown = session.scan(KeyRange::ALL, Direction::Forward, &mut |key, value| {
+        assert_eq!((key, value), (&left.to_be_bytes()[..], &b"committed"[..]));
+        left += 1;
+        ControlFlow::Continue(())
+    });
+    assert_eq!(shown, Ok(left));
+    session.commit().unwrap();
+    write(database, b"afterwards", b"works");
+    assert_eq!(read(database, b"afterwards").unwrap(), b"works");
+    left
 }
 
 /// The keys of a scan in the open transaction, at most `limit`.
@@ -230,20 +369,21 @@ pub fn scans_keep_to_their_bounds(database: &dyn Database) {
 pub fn is_isolated_as_stated_with_every_setting(engine: &dyn Engine) {
     let name = engine.info().name;
     for given in isolation::settings(engine) {
-        let knobs = parameter::resolve(name, engine.knobs(), &given).unwrap();
+        let words: Vec<_> = given.iter().map(|(k, v)| format!("{k}={v}")).collect();
+        let given = words.join(" ");
+        let knobs = resolve(engine, &given);
         let mut levels = Durability::ALL.into_iter().rev();
         let Some(level) = levels.find(|level| engine.promise_with(*level, &knobs).is_ok()) else {
-            eprintln!("{name} refuses {given:?}");
+            eprintln!("{name} refuses {given}");
             continue;
         };
-        let pairs: Vec<_> = given.iter().map(|(k, v)| (k.as_str(), v.clone())).collect();
-        let place = TestDirectory::of(engine, level, &pairs);
+        let place = TestDirectory::of(engine, level, &given);
         let report = isolation::observe(engine, place.path(), level, &knobs);
         let stated = report.stated.map(|stated| stated.name());
         let strongest = report.strongest().map(|level| level.name());
-        eprintln!("{name} {given:?}: stated {stated:?}, not refuted {strongest:?}");
+        eprintln!("{name} {given}: stated {stated:?}, not refuted {strongest:?}");
         let checks = report.checks();
         let failed: Vec<_> = checks.iter().filter(|check| !check.passed).collect();
-        assert!(failed.is_empty(), "{name} {given:?}: {failed:?}");
+        assert!(failed.is_empty(), "{name} {given}: {failed:?}");
     }
 }

@@ -1,7 +1,7 @@
 //! What an engine does by itself is seen from outside, and nothing where it does nothing.
 
-use crate::support::{TestDirectory, settings, write};
-use trueput_engine::{Durability, Engine, EngineEvent, OpenSpec, Value, parameter};
+use crate::support::{TestDatabase, resolve, write};
+use trueput_engine::{Durability, Engine, EngineEvent, OpenSpec};
 
 /// Bytes of each record that is written.
 const BYTES: usize = 10_000;
@@ -11,18 +11,16 @@ const BYTES: usize = 10_000;
 pub fn seen(
     engine: &dyn Engine,
     level: Durability,
-    given: &[(&str, Value)],
+    knobs: &str,
     records: u32,
 ) -> [Vec<&'static str>; 3] {
-    let place = TestDirectory::of(engine, level, given);
-    let knobs = parameter::resolve("engine", engine.knobs(), &settings(given)).unwrap();
+    let database = TestDatabase::open(engine, level, knobs);
     let spec = OpenSpec {
-        directory: place.path(),
+        directory: database.path(),
         durability: level,
-        knobs: &knobs,
+        knobs: &resolve(engine, knobs),
         sessions: 4,
     };
-    let database = engine.open(&spec).unwrap();
     write(&*database, b"first", b"value");
     database.checkpoint().unwrap();
     let mut observer = engine.event_watcher(&spec).unwrap();
@@ -41,9 +39,9 @@ pub fn seen(
 }
 
 /// A checkpoint that is asked for is seen, and ends; before it there is none, and after it nothing.
-pub fn a_checkpoint_is_seen(engine: &dyn Engine, level: Durability, given: &[(&str, Value)]) {
+pub fn a_checkpoint_is_seen(engine: &dyn Engine, level: Durability, knobs: &str) {
     let name = engine.info().name;
-    let [written, asked, nothing] = seen(engine, level, given, 1);
+    let [written, asked, nothing] = seen(engine, level, knobs, 1);
     let is_checkpoint = |kind: &&str| kind.starts_with(EngineEvent::CHECKPOINT);
     assert!(!written.iter().any(is_checkpoint), "{name}: {written:?}");
     assert_eq!(asked, [EngineEvent::CHECKPOINT], "{name}");

@@ -41,7 +41,7 @@ fn found(source: String, origin: impl FnOnce(String) -> Origin) -> Option<Origin
 /// A private server, unless there is none on this machine.
 fn place(engine: &'static dyn Engine) -> Option<TestDirectory> {
     match engine.build() {
-        Ok(_) => Some(TestDirectory::of(engine, Durability::Sync, &[])),
+        Ok(_) => Some(TestDirectory::of(engine, Durability::Sync, "")),
         Err(why) => {
             eprintln!("skipped: {why}");
             None
@@ -100,6 +100,11 @@ impl Origin {
         &self.source
     }
 
+    /// The engine over it.
+    pub fn engine(&self) -> Box<dyn Engine> {
+        ODBC.with_library(self.source.as_ref()).unwrap()
+    }
+
     /// The same schema by the server's own driver.
     pub fn native(&self) -> Box<dyn Engine> {
         let (engine, place) = (self.engine.unwrap(), self.place.as_ref().unwrap());
@@ -124,7 +129,7 @@ impl Origin {
         // Another database of the instance, so that our schema stays as it is.
         let other = place.path().join("owner");
         let _ = std::fs::create_dir(&other);
-        let database = open(engine, &other, Durability::Sync, &[]).unwrap();
+        let database = open(engine, &other, Durability::Sync, "").unwrap();
         let mut session = database.session().unwrap();
         session.sql().unwrap().batch(statements).unwrap();
     }

@@ -1,7 +1,7 @@
 //! Write transactions that overlap on a tree of several levels, and what they leave.
 
-use crate::support::open;
-use trueput_engine::{Database, Durability, Engine, Mode, Result, Value};
+use crate::support::TestDatabase;
+use trueput_engine::{Database, Durability, Engine, Mode, Result};
 
 const THREADS: u64 = 16;
 const PUTS_EACH: u64 = 4_000;
@@ -16,12 +16,10 @@ fn key(number: u64) -> [u8; 8] {
 
 /// How many committed records are not found afterwards, of those that threads put at once, each in
 /// a transaction of its own, into small pages.
-pub(crate) fn lost(engine: &dyn Engine, knobs: &[(&str, Value)], round: u64) -> u64 {
-    let folder = tempfile::tempdir().unwrap();
-    let mut given = vec![("page_size", Value::from("512"))];
-    given.extend(knobs.iter().cloned());
-    let database = open(engine, folder.path(), Durability::None, &given).unwrap();
-    let database = database.as_ref();
+pub(crate) fn lost(engine: &dyn Engine, knobs: &str, round: u64) -> u64 {
+    let knobs = format!("page_size=512 {knobs}");
+    let database = TestDatabase::open(engine, Durability::None, &knobs);
+    let database = &*database;
     let first = round * THREADS * PUTS_EACH;
     std::thread::scope(|scope| {
         for thread in 0..THREADS {
@@ -46,8 +44,7 @@ pub(crate) fn lost(engine: &dyn Engine, knobs: &[(&str, Value)], round: u64) -> 
 
 /// What [`lost`] would count where one of its records was lost.
 pub(crate) fn counted_without_one(engine: &dyn Engine) -> u64 {
-    let folder = tempfile::tempdir().unwrap();
-    let database = open(engine, folder.path(), Durability::None, &[]).unwrap();
+    let database = TestDatabase::open(engine, Durability::None, "");
     let mut session = database.session().unwrap();
     session.begin(Mode::Write).unwrap();
     for number in (0..100).filter(|number| *number != 50) {

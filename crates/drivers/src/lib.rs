@@ -1,6 +1,7 @@
 //! Drivers: each speaks one engine's own public API. A new engine is one file and one row here.
 
 mod berkeleydb;
+mod calendar;
 mod common_errors;
 mod fjall;
 mod gtm;

@@ -1,5 +1,6 @@
 //! Decimals and moments, as ODBC's buffers have them.
 
+use crate::calendar::{date_of, days_since_1970};
 use trueput_engine::{Datum, Error, Result};
 
 /// `SQL_TIMESTAMP_STRUCT`.
@@ -48,28 +49,6 @@ impl Timestamp {
         let seconds = (hours * 60 + i64::from(self.minute)) * 60 + i64::from(self.second);
         seconds * 1_000_000 + i64::from(self.fraction / 1000)
     }
-}
-
-/// Days from 1970-01-01 to a date of the Gregorian calendar, by Howard Hinnant's `days_from_civil`
-/// (<https://howardhinnant.github.io/date_algorithms.html>).
-fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
-    let year = year - i64::from(month <= 2);
-    let era = year.div_euclid(400);
-    let of_era = year.rem_euclid(400);
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
-}
-
-/// The date this many days after 1970-01-01: `civil_from_days` of the same source.
-fn date_of(days: i64) -> (i64, i64, i64) {
-    let days = days + 719_468;
-    let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let shifted = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * shifted + 2) / 5 + 1;
-    let month = (shifted + 2) % 12 + 1;
-    (year + era * 400 + i64::from(month <= 2), month, day)
 }
 
 /// Writes `units` with `scale` digits behind the point to the end of `out`.

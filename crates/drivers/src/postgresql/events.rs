@@ -1,16 +1,17 @@
-//! What a private server tells of its own doings: the checkpoints in its log.
+//! What a private server does by itself: the checkpoints in its log.
 
+use crate::calendar::days_since_1970;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 use trueput_engine::EngineEvent;
 
-/// The checkpoints of which this log tells since then; `None` if there is no log. Its times are
+/// The checkpoints in this log since then; `None` if there is no log. Its times are
 /// in UTC, as the driver has it.
 pub(super) fn since(log: &Path, since: SystemTime) -> Option<Vec<EngineEvent>> {
     let text = std::fs::read(log).ok()?;
     let text = String::from_utf8_lossy(&text);
-    let told = text.lines().filter_map(checkpoint);
-    Some(told.filter(|event| event.at >= since).collect())
+    let events = text.lines().filter_map(checkpoint);
+    Some(events.filter(|event| event.at >= since).collect())
 }
 
 /// A line such as `2026-11-22 04:35:53.123 UTC [1407] LOG:  checkpoint starting: wal`.
@@ -47,18 +48,6 @@ fn moment(prefix: &str) -> Option<SystemTime> {
     Some(SystemTime::UNIX_EPOCH + whole + rest)
 }
 
-/// Days from 1970-01-01 to a date of the Gregorian calendar (Howard Hinnant, "chrono-Compatible
-/// Low-Level Date Algorithms", `days_from_civil`).
-fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let year_of_era = year.rem_euclid(400);
-    let month_from_march = (month + 9) % 12;
-    let day_of_year = (153 * month_from_march + 2) / 5 + day - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    era * 146_097 + day_of_era - 719_468
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -68,7 +57,7 @@ mod tests {
                          buffers (0.5%)";
 
     #[test]
-    fn a_checkpoint_is_told_when_it_begins_and_when_it_ends() {
+    fn a_checkpoint_is_read_when_it_begins_and_when_it_ends() {
         let begun = checkpoint(BEGUN).unwrap();
         assert_eq!(
             (begun.kind, begun.detail.as_str()),
@@ -83,15 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn days_are_counted_over_leap_years() {
-        assert_eq!(days_since_1970(1970, 1, 1), 0);
-        assert_eq!(days_since_1970(2000, 2, 29), 11_016);
-        assert_eq!(days_since_1970(2000, 3, 1), 11_017);
-        assert_eq!(days_since_1970(2026, 11, 22), 20_779);
-    }
-
-    #[test]
-    fn other_lines_and_other_zones_tell_nothing() {
+    fn other_lines_and_other_zones_are_left_out() {
         let elsewhere = BEGUN.replace("UTC", "CET");
         let other = BEGUN.replace("checkpoint starting", "automatic vacuum of table");
         for line in ["", &elsewhere, &other, "LOG:  checkpoint starting: wal"] {
@@ -100,13 +81,13 @@ mod tests {
     }
 
     #[test]
-    fn a_log_tells_of_what_came_after_a_moment_and_no_log_tells_nothing() {
+    fn a_log_has_what_came_after_a_moment() {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("server.log");
         assert_eq!(since(&log, SystemTime::UNIX_EPOCH), None);
         std::fs::write(&log, format!("{BEGUN}\n{ENDED}\nstopped\n")).unwrap();
-        let told = since(&log, SystemTime::UNIX_EPOCH).unwrap();
-        assert_eq!(told.len(), 2);
-        assert_eq!(since(&log, told[1].at).unwrap(), told[1..]);
+        let events = since(&log, SystemTime::UNIX_EPOCH).unwrap();
+        assert_eq!(events.len(), 2);
+        assert_eq!(since(&log, events[1].at).unwrap(), events[1..]);
     }
 }

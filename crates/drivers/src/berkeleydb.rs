@@ -18,7 +18,6 @@ use environment::Environment;
 use knobs::BerkeleyKnobs;
 use shim::{BerkeleyLibrary, LogFlush};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use trueput_engine::event_watcher::EventProgress;
 use trueput_engine::{
     Build, CacheCount, CacheKnob, CacheScope, CacheUse, Capabilities, Database, Durability, Engine,
@@ -38,15 +37,7 @@ const SOURCE: &str = concat!(
 
 library::driver! {
     /// The Berkeley DB driver.
-    BerkeleyDb: LibraryOrigin::found(TITLE, SEARCH)
-}
-
-impl BerkeleyDb {
-    fn library(&self) -> Result<(PathBuf, &'static BerkeleyLibrary)> {
-        let path = self.origin.path()?;
-        let engine = BerkeleyLibrary::of(&path)?;
-        Ok((path, engine))
-    }
+    BerkeleyDb of BerkeleyLibrary: LibraryOrigin::found(TITLE, SEARCH)
 }
 
 impl Engine for BerkeleyDb {
@@ -193,24 +184,21 @@ impl Database for Environment {
     }
 
     fn counters(&self) -> Result<BTreeMap<String, Value>> {
-        let counters = self.statistics()?.into_iter();
-        Ok(counters
-            .map(|(name, count)| (name, Value::from(count)))
-            .collect())
+        self.store.handles.counters()
     }
 
     /// By the counters of the cache, which all processes share.
     fn count_cache(&self) -> Result<Option<CacheCount<'_>>> {
         CacheCount::of_counters(CacheScope::Database, || {
-            let counters: BTreeMap<_, _> = self.statistics()?.into_iter().collect();
+            let counters: BTreeMap<_, _> = self.store.handles.statistics()?.into_iter().collect();
             let counter = |name: &str| counters.get(name).copied();
-            let told = counter("st_cache_hit").zip(counter("st_cache_miss"));
-            Ok(told.map(|(hits, misses)| CacheUse { hits, misses }))
+            let counted = counter("st_cache_hit").zip(counter("st_cache_miss"));
+            Ok(counted.map(|(hits, misses)| CacheUse { hits, misses }))
         })
     }
 
     fn settings(&self) -> Result<BTreeMap<String, Value>> {
-        let settings = Environment::settings(self)?.into_iter();
+        let settings = self.store.handles.settings()?.into_iter();
         Ok(settings
             .map(|(name, number)| {
                 let value = match (name.as_str(), number) {
@@ -225,6 +213,6 @@ impl Database for Environment {
     }
 
     fn checkpoint(&self) -> Result<()> {
-        Environment::checkpoint(self)
+        self.store.handles.checkpoint()
     }
 }

@@ -6,6 +6,7 @@
 mod session;
 
 use crate::common_errors;
+use crate::named_values::named_values;
 use crate::promise::{self, until};
 use ::fjall::config::{BlockSizePolicy, CompressionPolicy};
 use ::fjall::{
@@ -292,6 +293,12 @@ fn convert(error: ::fjall::Error) -> Error {
     }
 }
 
+/// What applies to one level of the tree after the other.
+fn list(levels: &[impl ToString]) -> Value {
+    let words: Vec<_> = levels.iter().map(ToString::to_string).collect();
+    Value::Text(words.join(","))
+}
+
 enum FjallHandle {
     SingleWriter(SingleWriterTxDatabase, SingleWriterTxKeyspace),
     Optimistic(OptimisticTxDatabase, OptimisticTxKeyspace),
@@ -327,7 +334,7 @@ impl Database for FjallDatabase {
     fn counters(&self) -> Result<BTreeMap<String, Value>> {
         let (engine, records) = (self.engine(), self.records());
         let compacting_us = u64::try_from(engine.time_compacting().as_micros());
-        let counts = [
+        Ok(named_values([
             ("write_buffer_size", engine.write_buffer_size()),
             ("outstanding_flushes", engine.outstanding_flushes() as u64),
             ("time_compacting_us", compacting_us.unwrap_or(u64::MAX)),
@@ -352,10 +359,7 @@ impl Database for FjallDatabase {
             ("table_count", records.table_count() as u64),
             ("blob_file_count", records.blob_file_count() as u64),
             ("fragmented_blob_bytes", records.fragmented_blob_bytes()),
-        ];
-        Ok(counts
-            .map(|(name, count)| (name.to_owned(), Value::from(count)))
-            .into())
+        ]))
     }
 
     /// What fjall reports: the cache's capacity, and the settings that the keyspace was made with,
@@ -363,35 +367,25 @@ impl Database for FjallDatabase {
     /// journals, the worker threads and the mode of commits cannot be read back.
     fn settings(&self) -> Result<BTreeMap<String, Value>> {
         let options = &self.records().config;
-        let list = |words: Vec<String>| Value::Text(words.join(","));
-        let block_sizes = options
-            .data_block_size_policy
-            .iter()
-            .map(ToString::to_string)
-            .collect();
-        let compressions = options
-            .data_block_compression_policy
-            .iter()
-            .map(ToString::to_string)
-            .collect();
-        let mut settings = BTreeMap::from([
+        let is_separated = self.records().is_kv_separated();
+        let mut settings = named_values([
             (
-                "cache_capacity".to_owned(),
+                "cache_capacity",
                 Value::from(self.engine().cache_capacity()),
             ),
-            ("data_block_size_policy".to_owned(), list(block_sizes)),
             (
-                "data_block_compression_policy".to_owned(),
-                list(compressions),
+                "data_block_size_policy",
+                list(&options.data_block_size_policy),
             ),
             (
-                "expect_point_read_hits".to_owned(),
-                Value::from(options.expect_point_read_hits),
+                "data_block_compression_policy",
+                list(&options.data_block_compression_policy),
             ),
             (
-                "is_kv_separated".to_owned(),
-                Value::from(self.records().is_kv_separated()),
+                "expect_point_read_hits",
+                options.expect_point_read_hits.into(),
             ),
+            ("is_kv_separated", is_separated.into()),
         ]);
         if let Some(blobs) = &options.kv_separation_opts {
             let threshold = i64::from(blobs.separation_threshold);

@@ -14,7 +14,7 @@ use knobs::{Compression, LevelDbKnobs};
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use trueput_engine::{
     Build, CacheKnob, Capabilities, Database, Durability, Engine, Error, Info, InstallableBuild,
     Isolation, OpenSpec, Parameter, ParameterValues, Promise, Result, Session, Value, Window,
@@ -52,22 +52,20 @@ const LIMITS: LengthLimits = LengthLimits {
 
 library::driver! {
     /// The LevelDB driver.
-    LevelDb: LibraryOrigin::found(TITLE, SEARCH)
+    LevelDb of LevelDbLibrary: LibraryOrigin::found(TITLE, SEARCH)
 }
 
-impl LevelDb {
-    fn library(&self) -> Result<(PathBuf, &'static LevelDbLibrary)> {
+impl LevelDbLibrary {
+    fn of(path: &Path) -> Result<&'static Self> {
         static LOADED: FileCache<LevelDbLibrary> = FileCache::new();
-        let path = self.origin.path()?;
-        let symbols = LOADED.get(&path, |path| {
+        LOADED.get(path, |path| {
             let library = LIBRARIES.get(path, |path| library::load(path, TITLE))?;
-            Ok(LevelDbLibrary {
+            Ok(Self {
                 own: LevelDbFunctions::load(library, "leveldb_")?,
                 api: LsmFunctions::load(library, "leveldb_")?,
                 reads: ReadFunctions::load(library, "leveldb_")?,
             })
-        })?;
-        Ok((path, symbols))
+        })
     }
 }
 

@@ -13,6 +13,7 @@ mod lsm;
 mod mapped_session;
 mod mariadb;
 mod mdbx;
+mod named_values;
 mod odbc;
 mod ordered_cursor;
 mod percent;

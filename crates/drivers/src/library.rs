@@ -142,9 +142,10 @@ impl LibraryOrigin {
     }
 }
 
-/// The driver of an engine that is a library, loaded at run time: the type that knows which one.
+/// The driver of an engine that is a library, loaded at run time: the type that knows which one, and
+/// what its `of` takes from the library at a path.
 macro_rules! driver {
-    ($(#[$documentation:meta])* $Driver:ident: $origin:expr) => {
+    ($(#[$documentation:meta])* $Driver:ident of $Library:ty: $origin:expr) => {
         $(#[$documentation])*
         pub struct $Driver {
             origin: $crate::library::LibraryOrigin,
@@ -155,6 +156,15 @@ macro_rules! driver {
             #[must_use]
             pub const fn new() -> Self {
                 Self { origin: $origin }
+            }
+
+            /// The library's file, and what is loaded from it.
+            fn library(
+                &self,
+            ) -> trueput_engine::Result<(std::path::PathBuf, &'static $Library)> {
+                let path = self.origin.path()?;
+                let library = <$Library>::of(&path)?;
+                Ok((path, library))
             }
         }
 
@@ -168,7 +178,7 @@ macro_rules! driver {
 pub(crate) use driver;
 
 /// Of such a driver's `Engine`: the libraries that are found, and the engine as a named one has it,
-/// which `library`, the driver's own, loads.
+/// which `library` loads.
 macro_rules! library_selection {
     () => {
         fn library_files(&self) -> Vec<std::path::PathBuf> {

@@ -7,6 +7,7 @@ mod session;
 
 use crate::common_errors;
 use crate::library::{self, LibrarySearch};
+use crate::named_values::named_values;
 use crate::promise;
 use build::{LmdbBuild, TITLE};
 use environment::Environment;
@@ -218,7 +219,7 @@ impl Database for Environment {
 
     fn counters(&self) -> Result<BTreeMap<String, Value>> {
         let (stat, info) = (self.stat()?, self.information()?);
-        let counters = [
+        Ok(named_values([
             ("ms_depth", u64::from(stat.ms_depth)),
             ("ms_branch_pages", stat.ms_branch_pages as u64),
             ("ms_leaf_pages", stat.ms_leaf_pages as u64),
@@ -231,29 +232,17 @@ impl Database for Environment {
                 "stale_readers_cleared_at_open",
                 u64::from(self.stale_readers),
             ),
-        ];
-        Ok(counters
-            .map(|(name, count)| (name.to_owned(), Value::from(count)))
-            .into())
+        ]))
     }
 
     fn settings(&self) -> Result<BTreeMap<String, Value>> {
         let (stat, info) = (self.stat()?, self.information()?);
-        Ok(BTreeMap::from([
-            (
-                "flags".to_owned(),
-                Value::from(environment::flag_names(self.flags()?)),
-            ),
-            ("me_mapsize".to_owned(), Value::from(info.me_mapsize as u64)),
-            (
-                "me_maxreaders".to_owned(),
-                Value::from(u64::from(info.me_maxreaders)),
-            ),
-            ("ms_psize".to_owned(), Value::from(u64::from(stat.ms_psize))),
-            (
-                "maxkeysize".to_owned(),
-                Value::from(self.max_key_bytes() as u64),
-            ),
+        Ok(named_values([
+            ("flags", Value::from(environment::flag_names(self.flags()?))),
+            ("me_mapsize", (info.me_mapsize as u64).into()),
+            ("me_maxreaders", u64::from(info.me_maxreaders).into()),
+            ("ms_psize", u64::from(stat.ms_psize).into()),
+            ("maxkeysize", (self.max_key_bytes() as u64).into()),
         ]))
     }
 

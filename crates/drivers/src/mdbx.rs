@@ -8,11 +8,11 @@ mod session;
 
 use crate::common_errors;
 use crate::library::{self, LibraryOrigin, LibrarySearch};
+use crate::named_values::named_values;
 use api::{MdbxBuild, TITLE, value};
 use environment::{Environment, OpenOptions};
 use knobs::{AsyncMethod, MdbxKnobs};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use trueput_engine::{
     Build, CacheKnob, Capabilities, Database, Durability, Engine, Error, Info, Isolation, OpenSpec,
     Parameter, ParameterValues, Promise, Result, Session, Value, Window,
@@ -34,15 +34,7 @@ const MS_PER_S: u64 = 1000;
 
 library::driver! {
     /// The libmdbx driver.
-    Mdbx: LibraryOrigin::compiled(TITLE, SEARCH)
-}
-
-impl Mdbx {
-    fn library(&self) -> Result<(PathBuf, &'static MdbxBuild)> {
-        let path = self.origin.path()?;
-        let build = MdbxBuild::loaded(&path)?;
-        Ok((path, build))
-    }
+    Mdbx of MdbxBuild: LibraryOrigin::compiled(TITLE, SEARCH)
 }
 
 impl Engine for Mdbx {
@@ -213,10 +205,6 @@ fn knob_flags(knobs: &MdbxKnobs) -> u32 {
     .fold(0, |flags, (_, flag)| flags | flag)
 }
 
-fn named<const N: usize>(pairs: [(&str, Value); N]) -> BTreeMap<String, Value> {
-    pairs.map(|(name, value)| (name.to_owned(), value)).into()
-}
-
 impl Database for Environment {
     fn session(&self) -> Result<Box<dyn Session + '_>> {
         Ok(Box::new(self.new_session()?))
@@ -225,41 +213,38 @@ impl Database for Environment {
     fn counters(&self) -> Result<BTreeMap<String, Value>> {
         let (stat, info) = (self.stat()?, self.information()?);
         let pages = info.pages;
-        Ok(named(
-            [
-                ("ms_depth", u64::from(stat.depth)),
-                ("ms_branch_pages", stat.branch_pages),
-                ("ms_leaf_pages", stat.leaf_pages),
-                ("ms_overflow_pages", stat.overflow_pages),
-                ("ms_entries", stat.entries),
-                ("mi_dxb_fsize", info.file_bytes),
-                ("mi_last_pgno", info.last_page),
-                ("mi_recent_txnid", info.recent_txnid),
-                ("mi_numreaders", u64::from(info.readers)),
-                ("mi_unsync_volume", info.unsynced_bytes),
-                ("pgop_newly", pages.newly),
-                ("pgop_cow", pages.cow),
-                ("pgop_split", pages.split),
-                ("pgop_merge", pages.merge),
-                ("pgop_spill", pages.spill),
-                ("pgop_wops", pages.wops),
-                ("pgop_msync", pages.msync),
-                ("pgop_fsync", pages.fsync),
-                (
-                    "stale_readers_cleared_at_open",
-                    u64::from(self.stale_readers),
-                ),
-            ]
-            .map(|(name, count)| (name, Value::from(count))),
-        ))
+        Ok(named_values([
+            ("ms_depth", u64::from(stat.depth)),
+            ("ms_branch_pages", stat.branch_pages),
+            ("ms_leaf_pages", stat.leaf_pages),
+            ("ms_overflow_pages", stat.overflow_pages),
+            ("ms_entries", stat.entries),
+            ("mi_dxb_fsize", info.file_bytes),
+            ("mi_last_pgno", info.last_page),
+            ("mi_recent_txnid", info.recent_txnid),
+            ("mi_numreaders", u64::from(info.readers)),
+            ("mi_unsync_volume", info.unsynced_bytes),
+            ("pgop_newly", pages.newly),
+            ("pgop_cow", pages.cow),
+            ("pgop_split", pages.split),
+            ("pgop_merge", pages.merge),
+            ("pgop_spill", pages.spill),
+            ("pgop_wops", pages.wops),
+            ("pgop_msync", pages.msync),
+            ("pgop_fsync", pages.fsync),
+            (
+                "stale_readers_cleared_at_open",
+                u64::from(self.stale_readers),
+            ),
+        ]))
     }
 
     fn settings(&self) -> Result<BTreeMap<String, Value>> {
         let info = self.information()?;
         let threshold = self.option(value::MDBX_OPT_WRITETHROUGH_THRESHOLD)?;
         let period_ms = u64::from(info.sync_period) * MS_PER_S;
-        Ok(named([
-            ("flags", environment::flag_names(self.flags()?).into()),
+        Ok(named_values([
+            ("flags", Value::from(environment::flag_names(self.flags()?))),
             ("mi_geo.lower", info.geometry.lower.into()),
             ("mi_geo.upper", info.geometry.upper.into()),
             ("mi_geo.grow", info.geometry.grow.into()),

@@ -6,6 +6,7 @@
 mod session;
 
 use crate::common_errors;
+use crate::named_values::named_values;
 use crate::promise::{self, until};
 use ::redb::{
     Builder, Database as RedbDatabase, Durability as RedbDurability, ReadableDatabase,
@@ -273,7 +274,7 @@ impl Database for RedbHandle {
             .map_err(convert)?
             .len()
             .map_err(convert)?;
-        Ok(BTreeMap::from([("len".to_owned(), Value::from(records))]))
+        Ok(named_values([("len", records)]))
     }
 
     /// What the file's header says. redb has no call that reports a setting: the size of its cache
@@ -282,9 +283,9 @@ impl Database for RedbHandle {
         let header = self.header()?;
         let page_size = u32::from_le_bytes([header[12], header[13], header[14], header[15]]);
         let flags = header[9];
-        Ok(BTreeMap::from([
-            ("page_size".to_owned(), Value::from(i64::from(page_size))),
-            ("last_commit_two_phase".to_owned(), (flags & 4 != 0).into()),
+        Ok(named_values([
+            ("page_size", Value::from(i64::from(page_size))),
+            ("last_commit_two_phase", (flags & 4 != 0).into()),
         ]))
     }
 

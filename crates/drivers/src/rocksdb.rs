@@ -13,7 +13,6 @@ use crate::lsm;
 use crate::promise::{self, until};
 use database::RocksDbDatabase;
 use knobs::{BufferedWal, RocksDbKnobs, Transactions};
-use std::path::PathBuf;
 use std::time::SystemTime;
 use symbols::RocksDbLibrary;
 use trueput_engine::{
@@ -41,15 +40,7 @@ const LOG_BUFFER_BYTES: u64 = 1 << 20;
 
 library::driver! {
     /// The RocksDB driver.
-    RocksDb: LibraryOrigin::found(TITLE, SEARCH)
-}
-
-impl RocksDb {
-    fn library(&self) -> Result<(PathBuf, &'static RocksDbLibrary)> {
-        let path = self.origin.path()?;
-        let symbols = RocksDbLibrary::of(&path, TITLE)?;
-        Ok((path, symbols))
-    }
+    RocksDb of RocksDbLibrary: LibraryOrigin::found(TITLE, SEARCH)
 }
 
 impl Engine for RocksDb {

@@ -16,7 +16,6 @@ use environment::Environment;
 use knobs::TokuKnobs;
 use shim::TokuLibrary;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use trueput_engine::{
     Build, CacheKnob, Capabilities, Database, Durability, Engine, Error, Info, Isolation, OpenSpec,
     Parameter, ParameterValues, Promise, Result, Session, Value, Window,
@@ -39,15 +38,7 @@ const MAX_VALUE_BYTES: u32 = 32 << 20;
 
 library::driver! {
     /// The TokuDB driver.
-    TokuDb: LibraryOrigin::compiled(TITLE, SEARCH)
-}
-
-impl TokuDb {
-    fn library(&self) -> Result<(PathBuf, &'static TokuLibrary)> {
-        let path = self.origin.path()?;
-        let engine = TokuLibrary::of(&path)?;
-        Ok((path, engine))
-    }
+    TokuDb of TokuLibrary: LibraryOrigin::compiled(TITLE, SEARCH)
 }
 
 impl Engine for TokuDb {
@@ -160,10 +151,7 @@ impl Database for Environment {
     }
 
     fn counters(&self) -> Result<BTreeMap<String, Value>> {
-        let counters = self.statistics()?.into_iter();
-        Ok(counters
-            .map(|(name, count)| (name, Value::from(count)))
-            .collect())
+        self.store.handles.counters()
     }
 
     fn settings(&self) -> Result<BTreeMap<String, Value>> {
@@ -181,6 +169,6 @@ impl Database for Environment {
     }
 
     fn checkpoint(&self) -> Result<()> {
-        Environment::checkpoint(self)
+        self.store.handles.checkpoint()
     }
 }

@@ -15,7 +15,6 @@ use config::OpenConfig;
 use database::WiredTigerDatabase;
 use knobs::WiredTigerKnobs;
 use shim::Api;
-use std::path::PathBuf;
 use trueput_engine::event_watcher::EventProgress;
 use trueput_engine::{
     Build, CacheKnob, Capabilities, Database, Durability, Engine, Error, EventWatcher, Info,
@@ -47,15 +46,7 @@ const MAX_VALUE_BYTES: usize = 1 << 30;
 
 library::driver! {
     /// The WiredTiger driver.
-    WiredTiger: LibraryOrigin::found(TITLE, SEARCH)
-}
-
-impl WiredTiger {
-    fn library(&self) -> Result<(PathBuf, &'static Api)> {
-        let path = self.origin.path()?;
-        let api = Api::of(&path, TITLE)?;
-        Ok((path, api))
-    }
+    WiredTiger of Api: LibraryOrigin::found(TITLE, SEARCH)
 }
 
 impl Engine for WiredTiger {

@@ -127,7 +127,7 @@ impl Environment {
     /// Whether the environment is set as the promise needs it: one that other processes made is
     /// joined as it is.
     fn verify(&self) -> Result<()> {
-        let set = self.settings()?;
+        let set = self.store.handles.settings()?;
         let is_set = |name: &str| {
             set.iter()
                 .any(|(known, number)| known == name && *number != 0)
@@ -147,27 +147,6 @@ impl Environment {
             }
         }
         Ok(())
-    }
-
-    /// Settings as the library reports them.
-    pub(super) fn settings(&self) -> Result<Vec<(String, u64)>> {
-        let DatabaseHandles { api, env, db } = self.store.handles;
-        // SAFETY: both are open; the context is that of the visitor.
-        api.shown(|show, context| unsafe { (api.shim.settings)(env, db, show, context) })
-    }
-
-    /// The library's counters.
-    pub(super) fn statistics(&self) -> Result<Vec<(String, u64)>> {
-        let DatabaseHandles { api, env, .. } = self.store.handles;
-        // SAFETY: the environment is open; the context is that of the visitor.
-        api.shown(|show, context| unsafe { (api.shim.statistics)(env, show, context) })
-    }
-
-    /// Writes the cache out and flushes it, with the log before it.
-    pub(super) fn checkpoint(&self) -> Result<()> {
-        let DatabaseHandles { api, env, .. } = self.store.handles;
-        // SAFETY: the environment is open.
-        api.check(unsafe { (api.shim.checkpoint)(env, 0) })
     }
 }
 

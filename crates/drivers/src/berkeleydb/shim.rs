@@ -2,10 +2,11 @@
 
 use crate::common_errors;
 use crate::library::{self, FileCache, Library, LibrarySearch, symbols};
+use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::path::Path;
 use std::ptr;
-use trueput_engine::{Error, Result};
+use trueput_engine::{Error, Result, Value};
 
 /// A handle of Berkeley DB's: `DB_ENV *`, `DB *`, `DB_TXN *` or `DBC *`.
 pub(crate) type Handle = *mut c_void;
@@ -179,7 +180,7 @@ impl BerkeleyLibrary {
     }
 }
 
-/// The handles of an environment and its database.
+/// The handles of an environment and its database. Both are open for as long as the handles are used.
 #[derive(Clone, Copy)]
 pub(crate) struct DatabaseHandles {
     pub(crate) api: &'static Api,
@@ -192,6 +193,35 @@ pub(crate) struct DatabaseHandles {
 unsafe impl Send for DatabaseHandles {}
 // SAFETY: as above.
 unsafe impl Sync for DatabaseHandles {}
+
+impl DatabaseHandles {
+    /// Settings as the library reports them.
+    pub(crate) fn settings(&self) -> Result<Vec<(String, u64)>> {
+        let Self { api, env, db } = *self;
+        // SAFETY: both are open; the context is that of the visitor.
+        api.shown(|show, context| unsafe { (api.shim.settings)(env, db, show, context) })
+    }
+
+    /// The library's counters.
+    pub(crate) fn statistics(&self) -> Result<Vec<(String, u64)>> {
+        let Self { api, env, .. } = *self;
+        // SAFETY: the environment is open; the context is that of the visitor.
+        api.shown(|show, context| unsafe { (api.shim.statistics)(env, show, context) })
+    }
+
+    /// The library's counters, as the contract has them.
+    pub(crate) fn counters(&self) -> Result<BTreeMap<String, Value>> {
+        let counters = self.statistics()?.into_iter();
+        Ok(counters.map(|(name, count)| (name, count.into())).collect())
+    }
+
+    /// Writes the log and what has changed in the cache, and flushes both.
+    pub(crate) fn checkpoint(&self) -> Result<()> {
+        // SAFETY: the environment is open.
+        self.api
+            .check(unsafe { (self.api.shim.checkpoint)(self.env, 0) })
+    }
+}
 
 impl Api {
     /// Takes it from the library at `path` and the shim for its version, which is returned too.

@@ -220,7 +220,7 @@ impl MdbxBuild {
     ///
     /// # Errors
     /// One line: what is wrong with the library, or that its version is not known.
-    pub(super) fn loaded(path: &Path) -> Result<&'static Self> {
+    pub(super) fn of(path: &Path) -> Result<&'static Self> {
         static LIBRARIES: FileCache<library::Library> = FileCache::new();
         static LOADED: FileCache<MdbxBuild> = FileCache::new();
         LOADED.get(path, |path| {

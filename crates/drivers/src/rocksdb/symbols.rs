@@ -95,11 +95,11 @@ pub(super) struct RocksDbLibrary {
 
 impl RocksDbLibrary {
     /// Takes them from the library at `path`, once.
-    pub(super) fn of(path: &Path, title: &'static str) -> Result<&'static Self> {
+    pub(super) fn of(path: &Path) -> Result<&'static Self> {
         static LIBRARIES: FileCache<Library> = FileCache::new();
         static SYMBOLS: FileCache<RocksDbLibrary> = FileCache::new();
         SYMBOLS.get(path, |path| {
-            let library = LIBRARIES.get(path, |path| library::load(path, title))?;
+            let library = LIBRARIES.get(path, |path| library::load(path, super::TITLE))?;
             Ok(Self {
                 own: RocksDbFunctions::load(library, "rocksdb_")?,
                 api: LsmFunctions::load(library, "rocksdb_")?,

@@ -76,28 +76,9 @@ impl Environment {
     /// Settings as the library reports them, but for what commits do: that is given with each
     /// transaction.
     pub(super) fn settings(&self) -> Result<Vec<(String, u64)>> {
-        let DatabaseHandles { api, env, db } = self.store.handles;
-        // SAFETY: both are open; the context is that of the visitor.
-        let shown =
-            api.shown(|show, context| unsafe { (api.shim.settings)(env, db, show, context) });
-        shown.map(|mut shown| {
-            shown.push(("DB_TXN_NOSYNC".to_owned(), u64::from(self.is_nosync)));
-            shown
-        })
-    }
-
-    /// The library's counters.
-    pub(super) fn statistics(&self) -> Result<Vec<(String, u64)>> {
-        let DatabaseHandles { api, env, .. } = self.store.handles;
-        // SAFETY: the environment is open; the context is that of the visitor.
-        api.shown(|show, context| unsafe { (api.shim.statistics)(env, show, context) })
-    }
-
-    /// Writes the log and every changed node out, and flushes them.
-    pub(super) fn checkpoint(&self) -> Result<()> {
-        let DatabaseHandles { api, env, .. } = self.store.handles;
-        // SAFETY: the environment is open.
-        api.check(unsafe { (api.shim.checkpoint)(env, 0) })
+        let mut settings = self.store.handles.settings()?;
+        settings.push(("DB_TXN_NOSYNC".to_owned(), u64::from(self.is_nosync)));
+        Ok(settings)
     }
 }
 

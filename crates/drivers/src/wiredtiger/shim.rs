@@ -1,5 +1,6 @@
 //! WiredTiger's functions: three of its library, the rest through `shim/wiredtiger.c`.
 
+use super::TITLE;
 use crate::common_errors;
 use crate::library::{self, FileCache, Library, LibrarySearch, symbols};
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -79,13 +80,13 @@ pub(super) struct Api {
 
 impl Api {
     /// Takes it from the library at `path` and the shim for its version, once.
-    pub(super) fn of(path: &Path, title: &'static str) -> Result<&'static Self> {
+    pub(super) fn of(path: &Path) -> Result<&'static Self> {
         static LIBRARIES: FileCache<Library> = FileCache::new();
         static APIS: FileCache<Api> = FileCache::new();
         APIS.get(path, |path| {
-            let library = LIBRARIES.get(path, |path| library::load(path, title))?;
+            let library = LIBRARIES.get(path, |path| library::load(path, TITLE))?;
             let exported = ExportedFunctions::load(library, "wiredtiger_")?;
-            let shim = shim_for(path, version(&exported), title)?;
+            let shim = shim_for(path, version(&exported))?;
             // SAFETY: it is not called. `bt_debug.c` is compiled into diagnostic builds only.
             let debug = unsafe { library.symbol::<unsafe extern "C" fn()>("__wt_debug_addr") };
             Ok(Self {
@@ -177,7 +178,7 @@ pub(super) fn missing(library: &Path) -> Option<Error> {
 
 /// The shim for a library of that version, beside the library or where `make engines` puts it:
 /// another version's handles are laid out otherwise.
-fn shim_for(library: &Path, wanted: [c_int; 3], title: &'static str) -> Result<ShimFunctions> {
+fn shim_for(library: &Path, wanted: [c_int; 3]) -> Result<ShimFunctions> {
     static LOADED: FileCache<Library> = FileCache::new();
     let beside = Some(library.with_file_name(SHIMS.system)).filter(|path| path.is_file());
     let candidates: Vec<PathBuf> = beside.into_iter().chain(SHIMS.run()).collect();
@@ -197,7 +198,7 @@ fn shim_for(library: &Path, wanted: [c_int; 3], title: &'static str) -> Result<S
     }
     let (library, wanted, shim) = (library.display(), dotted(wanted), SHIMS.system);
     Err(Error::engine(format!(
-        "{library} is {title} {wanted}, and there is no {shim} for that version: `make engines` \
+        "{library} is {TITLE} {wanted}, and there is no {shim} for that version: `make engines` \
          compiles those for the versions that it installs, docs/ENGINES.md says how for others"
     )))
 }

@@ -14,7 +14,7 @@ pub(crate) mod shim;
 use crate::common_errors;
 use crate::library::{self, LibraryOrigin, LibrarySearch, assertions};
 use crate::promise::{self, until};
-use environment::Environment;
+use environment::BerkeleyEnvironment;
 use knobs::BerkeleyKnobs;
 use shim::{BerkeleyLibrary, LogFlush};
 use std::collections::BTreeMap;
@@ -157,7 +157,7 @@ impl Engine for BerkeleyDb {
         let level = knobs::level(spec.durability, &knobs)
             .ok_or_else(|| common_errors::no_durability("berkeleydb", spec.durability))?;
         let (_, engine) = self.library()?;
-        Ok(Box::new(Environment::open(
+        Ok(Box::new(BerkeleyEnvironment::open(
             engine,
             spec.directory,
             &knobs,
@@ -178,7 +178,7 @@ fn unflushed(knobs: &BerkeleyKnobs) -> Window {
     ))
 }
 
-impl Database for Environment {
+impl Database for BerkeleyEnvironment {
     fn session(&self) -> Result<Box<dyn Session + '_>> {
         Ok(Box::new(session::BerkeleySession::new(&self.store)))
     }

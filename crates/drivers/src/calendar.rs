@@ -1,5 +1,5 @@
-//! Dates of the Gregorian calendar, as numbers of days: what a statement's parameter or a row costs
-//! is arithmetic alone.
+//! Dates of the Gregorian calendar as numbers of days, without allocation: sessions convert
+//! parameters and rows with it.
 
 /// Days from 1970-01-01 to a date of the Gregorian calendar, by Howard Hinnant's `days_from_civil`
 /// (<https://howardhinnant.github.io/date_algorithms.html>).

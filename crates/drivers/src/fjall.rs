@@ -1,7 +1,7 @@
 //! fjall: a log-structured merge tree with a journal, written in Rust.
 //!
 //! One process has the folder open. Write transactions take turns (`single-writer`), or overlap and
-//! may be told to try again when they commit (`optimistic`), as a knob says.
+//! may meet a conflict when they commit (`optimistic`), as a knob says.
 
 mod session;
 
@@ -60,7 +60,7 @@ parameters! {
             cost "more: CPU time of the sessions; fewer: writers wait for compaction",
         /// Compression of data blocks; by-level is fjall's default: none in the upper two levels,
         /// lz4 below. Fixed when the database is created.
-        compression: Choice<Compression> = ByLevel, cost "lz4: CPU time; none: disk and cache",
+        compression: Choice<FjallCompression> = ByLevel, cost "lz4: CPU time; none: disk and cache",
         /// Size of a data block before compression. Fixed when the database is created.
         data_block_size: Bytes = 4 KiB in 1 KiB..=1 MiB,
             cost "larger: reads more than needed; smaller: larger index in memory",
@@ -91,7 +91,7 @@ choices! {
 
 choices! {
     /// Compression of data blocks.
-    enum Compression {
+    enum FjallCompression {
         ByLevel = "by-level",
         None = "none",
         Lz4 = "lz4",
@@ -249,9 +249,9 @@ fn keyspace_options(knobs: &FjallKnobs) -> KeyspaceCreateOptions {
         .data_block_size_policy(BlockSizePolicy::all(block_size))
         .expect_point_read_hits(knobs.expect_point_read_hits);
     let compression = match knobs.compression {
-        Compression::None => Some(CompressionType::None),
-        Compression::Lz4 => Some(CompressionType::Lz4),
-        Compression::ByLevel => None,
+        FjallCompression::None => Some(CompressionType::None),
+        FjallCompression::Lz4 => Some(CompressionType::Lz4),
+        FjallCompression::ByLevel => None,
     };
     let options = match compression {
         Some(kind) => options.data_block_compression_policy(CompressionPolicy::all(kind)),

@@ -15,7 +15,7 @@ use crate::common_errors;
 use crate::library::{self, assertions};
 use crate::promise;
 use database::GtmDatabase;
-use install::Installation;
+use install::GtmInstallation;
 use knobs::{AccessMethod, DatabaseLayout, GtmKnobs, HostLanguage};
 use std::path::{Path, PathBuf};
 use trueput_engine::{
@@ -45,7 +45,7 @@ impl Gtm {
         Self { named: None }
     }
 
-    fn installation(&self) -> Result<Installation> {
+    fn installation(&self) -> Result<GtmInstallation> {
         let path = match &self.named {
             Some(path) => path.clone(),
             None => install::found().into_iter().next().ok_or_else(|| {
@@ -53,7 +53,7 @@ impl Gtm {
             })?,
         };
         process::check(&path, TITLE)?;
-        Installation::of(path, TITLE)
+        GtmInstallation::of(path, TITLE)
     }
 }
 

@@ -10,7 +10,7 @@ use crate::library::{self, FileCache, LibraryOrigin, LibrarySearch, symbols};
 use crate::lsm::{
     self, BatchSession, Handle, LsmDatabase, LsmFunctions, ReadFunctions, ValueAccess, check,
 };
-use knobs::{Compression, LevelDbKnobs};
+use knobs::{LevelDbCompression, LevelDbKnobs};
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
@@ -275,7 +275,7 @@ impl DatabaseOptions {
             usize::try_from(bytes)
                 .map_err(|_| Error::Unsupported(format!("leveldb.{name} exceeds memory")))
         };
-        let compression = c_int::from(knobs.compression == Compression::Snappy);
+        let compression = c_int::from(knobs.compression == LevelDbCompression::Snappy);
         let write_buffer = size("write_buffer_size", knobs.write_buffer_size)?;
         let block = size("block_size", knobs.block_size)?;
         let cache_bytes = size("block_cache", knobs.block_cache)?;

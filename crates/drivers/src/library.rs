@@ -142,8 +142,8 @@ impl LibraryOrigin {
     }
 }
 
-/// The driver of an engine that is a library, loaded at run time: the type that knows which one, and
-/// what its `of` takes from the library at a path.
+/// The driver of an engine that is a library, loaded at run time: a type that knows which one. The
+/// second type's `of` loads the library at a path.
 macro_rules! driver {
     ($(#[$documentation:meta])* $Driver:ident of $Library:ty: $origin:expr) => {
         $(#[$documentation])*

@@ -10,7 +10,7 @@ use crate::library::{self, LibrarySearch};
 use crate::named_values::named_values;
 use crate::promise;
 use build::{LmdbBuild, TITLE};
-use environment::Environment;
+use environment::LmdbEnvironment;
 use lmdb_master_sys as ffi;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -178,7 +178,7 @@ impl Engine for Lmdb {
             )));
         }
         let map_bytes = knobs.map_size as usize;
-        Ok(Box::new(Environment::open(
+        Ok(Box::new(LmdbEnvironment::open(
             self.selected_build(),
             spec.directory,
             flags,
@@ -212,7 +212,7 @@ fn knob_flags(knobs: LmdbKnobs) -> u32 {
     .fold(0, |flags, (_, flag)| flags | flag)
 }
 
-impl Database for Environment {
+impl Database for LmdbEnvironment {
     fn session(&self) -> Result<Box<dyn Session + '_>> {
         Ok(Box::new(self.new_session()?))
     }

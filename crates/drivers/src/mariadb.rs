@@ -16,7 +16,7 @@ use crate::log_directory::LogDirectory;
 use crate::{library, promise};
 use connection::client_error;
 use database::MariaDbDatabase;
-use knobs::{IsolationLevel, MariaDbKnobs, NAME, Storage};
+use knobs::{IsolationLevel, MariaDbKnobs, NAME, StorageEngine};
 use mysql::prelude::Queryable;
 pub(crate) use schema::lock_name;
 use server::PrivateServer;
@@ -34,11 +34,11 @@ use trueput_engine::{
 /// The MariaDB driver.
 #[derive(Default)]
 pub struct MariaDb {
-    named: Option<SelectedServer>,
+    named: Option<SelectedMariaDbServer>,
 }
 
 /// The server that a plan names.
-enum SelectedServer {
+enum SelectedMariaDbServer {
     /// A server's program.
     Program(PathBuf),
     /// A server that runs.
@@ -54,7 +54,7 @@ impl MariaDb {
 
     /// The server's program.
     fn program(&self) -> Result<PathBuf> {
-        if let Some(SelectedServer::Program(path)) = &self.named {
+        if let Some(SelectedMariaDbServer::Program(path)) = &self.named {
             return Ok(path.clone());
         }
         server::found().into_iter().next().ok_or_else(|| {
@@ -76,7 +76,7 @@ impl Engine for MariaDb {
     }
 
     fn build(&self) -> Result<Build> {
-        if let Some(SelectedServer::External(server)) = &self.named {
+        if let Some(SelectedMariaDbServer::External(server)) = &self.named {
             let server_access = ServerAccess::External(server.clone());
             let shown = server.shown();
             let invalid_url = |error| Error::engine(format!("{shown}: {}", client_error(error)));
@@ -110,18 +110,18 @@ impl Engine for MariaDb {
     fn with_library(&self, library: &Path) -> Result<Box<dyn Engine>> {
         let program = library::full_path(library)?;
         server::version(&program)?;
-        let named = Some(SelectedServer::Program(program));
+        let named = Some(SelectedMariaDbServer::Program(program));
         Ok(Box::new(Self { named }))
     }
 
     fn unopened(&self, library: &Path) -> Result<Box<dyn Engine>> {
-        let named = Some(SelectedServer::Program(library::full_path(library)?));
+        let named = Some(SelectedMariaDbServer::Program(library::full_path(library)?));
         Ok(Box::new(Self { named }))
     }
 
     fn with_address(&self, address: &Address) -> Result<Box<dyn Engine>> {
         let server = ExternalServer::new(address)?;
-        let named = Some(SelectedServer::External(Box::new(server)));
+        let named = Some(SelectedMariaDbServer::External(Box::new(server)));
         Ok(Box::new(Self { named }))
     }
 
@@ -150,18 +150,18 @@ impl Engine for MariaDb {
         Some(match (knobs.storage_engine, knobs.isolation) {
             (_, IsolationLevel::ReadCommitted) => Isolation::ReadCommitted,
             // Without gap locks, a search is not kept from what is put into it.
-            (Storage::Rocksdb, _) => Isolation::Snapshot,
+            (StorageEngine::Rocksdb, _) => Isolation::Snapshot,
             // Gets and scans of a write transaction are FOR UPDATE, with locks on gaps.
-            (Storage::Innodb, _) => Isolation::Serializable,
+            (StorageEngine::Innodb, _) => Isolation::Serializable,
         })
     }
 
     fn isolation_in_sql(&self, knobs: &ParameterValues) -> Option<Isolation> {
         let knobs = MariaDbKnobs::from(knobs);
         Some(match (knobs.storage_engine, knobs.isolation) {
-            (Storage::Innodb, IsolationLevel::Serializable) => Isolation::Serializable,
-            (Storage::Innodb, IsolationLevel::Snapshot)
-            | (Storage::Rocksdb, IsolationLevel::RepeatableRead) => Isolation::Snapshot,
+            (StorageEngine::Innodb, IsolationLevel::Serializable) => Isolation::Serializable,
+            (StorageEngine::Innodb, IsolationLevel::Snapshot)
+            | (StorageEngine::Rocksdb, IsolationLevel::RepeatableRead) => Isolation::Snapshot,
             // At repeatable-read, too, an UPDATE overwrites what was committed since the SELECT.
             _ => Isolation::ReadCommitted,
         })
@@ -183,7 +183,7 @@ impl Engine for MariaDb {
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
         settings::levels(spec.durability, spec.knobs)?;
         let server_access = match &self.named {
-            Some(SelectedServer::External(server)) => {
+            Some(SelectedMariaDbServer::External(server)) => {
                 settings::check_for_users_server(spec.knobs)?;
                 ServerAccess::External(server.clone())
             }
@@ -197,7 +197,7 @@ impl Engine for MariaDb {
 
     fn service(&self) -> Option<Box<dyn Service>> {
         match &self.named {
-            Some(SelectedServer::External(_)) => None,
+            Some(SelectedMariaDbServer::External(_)) => None,
             // Where there is none, executing it says so.
             _ => Some(Box::new(PrivateServer {
                 program: self.program().unwrap_or_else(|_| PathBuf::from("mariadbd")),
@@ -208,8 +208,8 @@ impl Engine for MariaDb {
     fn events(&self, spec: &OpenSpec<'_>, since: SystemTime) -> Option<Vec<EngineEvent>> {
         self.service()?;
         match MariaDbKnobs::from(spec.knobs).storage_engine {
-            Storage::Innodb => None,
-            Storage::Rocksdb => {
+            StorageEngine::Innodb => None,
+            StorageEngine::Rocksdb => {
                 let data =
                     server_access::instance_folder(spec.directory)?.join(server_access::DATA);
                 crate::rocksdb::events::since(&data.join("#rocksdb"), since)
@@ -220,7 +220,7 @@ impl Engine for MariaDb {
     fn event_watcher(&self, spec: &OpenSpec<'_>) -> Option<Box<dyn EventWatcher>> {
         self.service()?;
         let knobs = MariaDbKnobs::from(spec.knobs);
-        if knobs.storage_engine != Storage::Innodb {
+        if knobs.storage_engine != StorageEngine::Innodb {
             return None;
         }
         let log = match knobs.log_directory {

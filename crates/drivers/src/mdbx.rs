@@ -10,7 +10,7 @@ use crate::common_errors;
 use crate::library::{self, LibraryOrigin, LibrarySearch};
 use crate::named_values::named_values;
 use api::{MdbxBuild, TITLE, value};
-use environment::{Environment, OpenOptions};
+use environment::{MdbxEnvironment, OpenOptions};
 use knobs::{AsyncMethod, MdbxKnobs};
 use std::collections::BTreeMap;
 use trueput_engine::{
@@ -120,7 +120,7 @@ impl Engine for Mdbx {
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
         let setup = setup(spec)?;
         let (_, build) = self.library()?;
-        let environment = Environment::open(build, spec.directory, &setup)?;
+        let environment = MdbxEnvironment::open(build, spec.directory, &setup)?;
         let unflushed = setup.flags & value::MDBX_SAFE_NOSYNC != 0;
         if unflushed && environment.information()?.boot_id == [0, 0] {
             return Err(Error::Unsupported(format!(
@@ -205,7 +205,7 @@ fn knob_flags(knobs: &MdbxKnobs) -> u32 {
     .fold(0, |flags, (_, flag)| flags | flag)
 }
 
-impl Database for Environment {
+impl Database for MdbxEnvironment {
     fn session(&self) -> Result<Box<dyn Session + '_>> {
         Ok(Box::new(self.new_session()?))
     }

@@ -24,7 +24,7 @@ mod sql;
 mod statement;
 
 use crate::{common_errors, promise};
-use connection::{Connection, NativeErrors, SourceInfo};
+use connection::{NativeErrors, OdbcConnection, SourceInfo};
 use database::OdbcDatabase;
 use dialect::DialectProfile;
 use knobs::{NAME, OdbcKnobs, check_dialect};
@@ -60,8 +60,8 @@ impl Odbc {
     fn info(&self) -> Result<(&DataSource, &SourceInfo)> {
         let named = self.named.as_ref().ok_or_else(source::unnamed)?;
         if named.info.get().is_none() {
-            let info = Connection::open(&named.source, "", NativeErrors::default())?.info()?;
-            // Another thread may have been first; it was told the same.
+            let info = OdbcConnection::open(&named.source, "", NativeErrors::default())?.info()?;
+            // Another thread may have been first; it got the same answer.
             let _ = named.info.set(info);
         }
         let info = named.info.get().ok_or_else(source::unnamed)?;
@@ -110,7 +110,7 @@ impl Engine for Odbc {
 
     fn build(&self) -> Result<Build> {
         let (source, info) = self.info()?;
-        let connection = Connection::open(source, "", NativeErrors::default())?;
+        let connection = OdbcConnection::open(source, "", NativeErrors::default())?;
         let profile = dialect::info(source.dialect(), info)?;
         schema::check(&connection, profile, source)?;
         Ok(Build {

@@ -18,12 +18,12 @@ mod wire;
 
 use crate::library;
 use crate::promise;
-use address::Address;
+use address::ServerAddress;
 use database::PostgresqlDatabase;
 pub(crate) use external_schema::{SCHEMA_LOCK, SCHEMA_LOCK_RETRY};
 use instance::Instance;
-use isolation::Isolation as IsolationLevel;
-use knobs::{DurabilitySettings, PostgresqlKnobs};
+use isolation::PostgresqlIsolation;
+use knobs::{PostgresqlKnobs, WalSettings};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use trueput_engine::{
@@ -31,7 +31,7 @@ use trueput_engine::{
     Info, Isolation, OpenSpec, Parameter, ParameterValues, Promise, Result, Service, Window,
     credentials,
 };
-use wire::Connection;
+use wire::PostgresqlConnection;
 
 const SOURCE: &str = "PostgreSQL documentation, 'Asynchronous Commit' and 'Write Ahead Log' \
                       (fsync, synchronous_commit, full_page_writes)";
@@ -47,17 +47,17 @@ const LONGEST_VALUE: usize = 512 << 20;
 
 /// The PostgreSQL driver.
 pub struct Postgresql {
-    named: SelectedServer,
+    named: SelectedPostgresqlServer,
 }
 
 /// The server that a plan names.
-enum SelectedServer {
+enum SelectedPostgresqlServer {
     /// The first that is found.
     First,
     /// A program.
     Program(PathBuf),
     /// A user's, which runs.
-    External(Address),
+    External(ServerAddress),
 }
 
 impl Postgresql {
@@ -65,14 +65,14 @@ impl Postgresql {
     #[must_use]
     pub const fn new() -> Self {
         Self {
-            named: SelectedServer::First,
+            named: SelectedPostgresqlServer::First,
         }
     }
 
     /// The program of a private server.
     fn program(&self) -> Result<PathBuf> {
         match &self.named {
-            SelectedServer::Program(program) => Ok(program.clone()),
+            SelectedPostgresqlServer::Program(program) => Ok(program.clone()),
             _ => install::found().into_iter().next().ok_or_else(|| {
                 Error::engine(
                     "no PostgreSQL server on this machine (postgres and initdb in one \
@@ -82,9 +82,9 @@ impl Postgresql {
         }
     }
 
-    fn users(&self) -> Option<&Address> {
+    fn users(&self) -> Option<&ServerAddress> {
         match &self.named {
-            SelectedServer::External(address) => Some(address),
+            SelectedPostgresqlServer::External(address) => Some(address),
             _ => None,
         }
     }
@@ -111,7 +111,7 @@ impl Engine for Postgresql {
 
     fn build(&self) -> Result<Build> {
         if let Some(address) = self.users() {
-            let mut connection = Connection::open(address, &[])?;
+            let mut connection = PostgresqlConnection::open(address, &[])?;
             let version = connection.parameter("server_version").unwrap_or_default();
             let version = install::check_version(version, &address.to_string())?;
             external_schema::check(&mut connection, address)?;
@@ -142,17 +142,17 @@ impl Engine for Postgresql {
         install::version(&full)?;
         install::initdb(&full)?;
         Ok(Box::new(Self {
-            named: SelectedServer::Program(full),
+            named: SelectedPostgresqlServer::Program(full),
         }))
     }
 
     fn unopened(&self, library: &Path) -> Result<Box<dyn Engine>> {
-        let named = SelectedServer::Program(library::full_path(library)?);
+        let named = SelectedPostgresqlServer::Program(library::full_path(library)?);
         Ok(Box::new(Self { named }))
     }
 
     fn with_address(&self, address: &credentials::Address) -> Result<Box<dyn Engine>> {
-        let named = SelectedServer::External(Address::parse(address)?);
+        let named = SelectedPostgresqlServer::External(ServerAddress::parse(address)?);
         Ok(Box::new(Self { named }))
     }
 
@@ -178,7 +178,7 @@ impl Engine for Postgresql {
             None => {
                 let knobs = PostgresqlKnobs::from(knobs);
                 let delay_ms = knobs.wal_writer_delay;
-                (DurabilitySettings::of(&knobs, durability)?, Some(delay_ms))
+                (WalSettings::of(&knobs, durability)?, Some(delay_ms))
             }
         };
         Ok(Promise {
@@ -191,10 +191,10 @@ impl Engine for Postgresql {
 
     fn isolation(&self, knobs: &ParameterValues) -> Option<Isolation> {
         Some(match PostgresqlKnobs::from(knobs).isolation {
-            IsolationLevel::ReadCommitted => Isolation::ReadCommitted,
+            PostgresqlIsolation::ReadCommitted => Isolation::ReadCommitted,
             // What it calls repeatable read is snapshot isolation.
-            IsolationLevel::RepeatableRead => Isolation::Snapshot,
-            IsolationLevel::Serializable => Isolation::Serializable,
+            PostgresqlIsolation::RepeatableRead => Isolation::Snapshot,
+            PostgresqlIsolation::Serializable => Isolation::Serializable,
         })
     }
 

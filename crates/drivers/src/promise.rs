@@ -9,7 +9,7 @@ pub(crate) fn with_defaults(engine: &dyn Engine, durability: Durability) -> Opti
     engine.promise_with(durability, &knobs).ok()
 }
 
-/// A window that is known in words alone: until when a commit can be lost.
+/// A window without numbers: until when a commit can be lost.
 pub(crate) fn until(text: impl Into<String>) -> Window {
     Window {
         time_s: None,

@@ -13,7 +13,7 @@ use crate::common_errors;
 use crate::library::{self, LibrarySearch};
 use build::{SqliteBuild, TITLE};
 use cache::CacheTotals;
-use connection::Connection;
+use connection::SqliteConnection;
 use rusqlite::ffi;
 use setup::ConnectionSetup;
 use std::collections::BTreeMap;
@@ -309,19 +309,19 @@ const SETTINGS: [&str; 9] = [
 struct SqliteDatabase {
     build: &'static SqliteBuild,
     setup: ConnectionSetup,
-    control: Mutex<Connection>,
+    control: Mutex<SqliteConnection>,
     counters: Mutex<[u64; COUNTERS.len()]>,
     cache: CacheTotals,
 }
 
 impl SqliteDatabase {
-    fn control(&self) -> MutexGuard<'_, Connection> {
+    fn control(&self) -> MutexGuard<'_, SqliteConnection> {
         self.control.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds the counters of a connection that is about to be closed. One that cannot be read counts
     /// nothing.
-    fn add_counters(&self, connection: &Connection) {
+    fn add_counters(&self, connection: &SqliteConnection) {
         let mut totals = self.counters.lock().unwrap_or_else(PoisonError::into_inner);
         for (total, (_, counter)) in totals.iter_mut().zip(COUNTERS) {
             *total += connection.status(counter).unwrap_or(0);

@@ -12,7 +12,7 @@ use crate::berkeleydb::session::BerkeleySession;
 use crate::common_errors;
 use crate::library::{self, LibraryOrigin, LibrarySearch, assertions};
 use crate::promise;
-use environment::Environment;
+use environment::TokuEnvironment;
 use knobs::TokuKnobs;
 use shim::TokuLibrary;
 use std::collections::BTreeMap;
@@ -120,7 +120,7 @@ impl Engine for TokuDb {
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
         self.promise_with(spec.durability, spec.knobs)?;
         let (_, engine) = self.library()?;
-        Ok(Box::new(Environment::open(engine, spec)?))
+        Ok(Box::new(TokuEnvironment::open(engine, spec)?))
     }
 }
 
@@ -145,7 +145,7 @@ fn unwritten(knobs: &TokuKnobs) -> Window {
     }
 }
 
-impl Database for Environment {
+impl Database for TokuEnvironment {
     fn session(&self) -> Result<Box<dyn Session + '_>> {
         Ok(Box::new(BerkeleySession::new(&self.store)))
     }
@@ -155,7 +155,7 @@ impl Database for Environment {
     }
 
     fn settings(&self) -> Result<BTreeMap<String, Value>> {
-        let settings = Environment::settings(self)?.into_iter();
+        let settings = TokuEnvironment::settings(self)?.into_iter();
         Ok(settings
             .map(|(name, number)| {
                 let value = match name.as_str() {

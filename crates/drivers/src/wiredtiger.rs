@@ -14,7 +14,7 @@ use crate::promise::{self, until};
 use config::OpenConfig;
 use database::WiredTigerDatabase;
 use knobs::WiredTigerKnobs;
-use shim::Api;
+use shim::WiredTigerApi;
 use trueput_engine::event_watcher::EventProgress;
 use trueput_engine::{
     Build, CacheKnob, Capabilities, Database, Durability, Engine, Error, EventWatcher, Info,
@@ -46,7 +46,7 @@ const MAX_VALUE_BYTES: usize = 1 << 30;
 
 library::driver! {
     /// The WiredTiger driver.
-    WiredTiger of Api: LibraryOrigin::found(TITLE, SEARCH)
+    WiredTiger of WiredTigerApi: LibraryOrigin::found(TITLE, SEARCH)
 }
 
 impl Engine for WiredTiger {

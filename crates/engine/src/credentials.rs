@@ -243,8 +243,8 @@ mod tests {
         let address = credentials.address(shown);
         assert_eq!(address.password(), Some(&Secret::new("p%40ss")));
         assert_eq!(address.to_string(), shown);
-        let told = format!("{credentials:?} {address:?} {}", Secret::new("p%40ss"));
-        assert!(!told.contains("p%40ss"), "{told}");
+        let printed = format!("{credentials:?} {address:?} {}", Secret::new("p%40ss"));
+        assert!(!printed.contains("p%40ss"), "{printed}");
         assert_eq!(
             credentials.address("postgres://you@host:7/db").password(),
             None

@@ -16,7 +16,7 @@ pub trait EventWatcher: Send {
 
 /// Positions of an engine's checkpoints and log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Progress {
+pub struct LogPosition {
     /// A number that changes with each checkpoint.
     pub checkpoint: u64,
     /// A number that grows by one when the log continues in another file or starts again; 0 if
@@ -24,18 +24,18 @@ pub struct Progress {
     pub log: u64,
 }
 
-/// Turns changes of [`Progress`] between polls into events. A checkpoint that several polls in a
+/// Turns changes of [`LogPosition`] between polls into events. A checkpoint that several polls in a
 /// row see is one event; it ends at the first poll that sees none.
 #[derive(Debug)]
 pub struct EventProgress<R> {
     read: R,
-    last: Option<Progress>,
+    last: Option<LogPosition>,
     is_in_checkpoint: bool,
 }
 
-impl<R: FnMut() -> Option<Progress> + Send> EventProgress<R> {
-    /// Looks for the first time, by `read`, which says how far the engine has come; `None` if
-    /// its files do not tell at the moment.
+impl<R: FnMut() -> Option<LogPosition> + Send> EventProgress<R> {
+    /// Reads the first position with `read`, which returns `None` while the files do not show
+    /// one.
     pub fn new(mut read: R) -> Self {
         let last = read();
         Self {
@@ -46,21 +46,21 @@ impl<R: FnMut() -> Option<Progress> + Send> EventProgress<R> {
     }
 }
 
-impl<R: FnMut() -> Option<Progress> + Send> EventWatcher for EventProgress<R> {
+impl<R: FnMut() -> Option<LogPosition> + Send> EventWatcher for EventProgress<R> {
     fn poll(&mut self) -> Vec<EngineEvent> {
-        let mut seen = Vec::new();
+        let mut events = Vec::new();
         let Some(now) = (self.read)() else {
-            return seen;
+            return events;
         };
         let Some(last) = self.last.replace(now) else {
-            return seen;
+            return events;
         };
         let at = SystemTime::now();
-        let mut mark = |kind, detail: String| seen.push(EngineEvent { at, kind, detail });
+        let mut record = |kind, detail: String| events.push(EngineEvent { at, kind, detail });
         let is_in_checkpoint = now.checkpoint != last.checkpoint;
         match (self.is_in_checkpoint, is_in_checkpoint) {
-            (false, true) => mark(EngineEvent::CHECKPOINT, "since the last look".to_owned()),
-            (true, false) => mark(
+            (false, true) => record(EngineEvent::CHECKPOINT, "since the last look".to_owned()),
+            (true, false) => record(
                 EngineEvent::CHECKPOINT_ENDED,
                 "none since the last look".to_owned(),
             ),
@@ -69,13 +69,13 @@ impl<R: FnMut() -> Option<Progress> + Send> EventWatcher for EventProgress<R> {
         self.is_in_checkpoint = is_in_checkpoint;
         match now.log.wrapping_sub(last.log) {
             0 => {}
-            1 => mark(EngineEvent::LOG_SWITCH, String::new()),
-            times => mark(
+            1 => record(EngineEvent::LOG_SWITCH, String::new()),
+            times => record(
                 EngineEvent::LOG_SWITCH,
                 format!("{times} since the last look"),
             ),
         }
-        seen
+        events
     }
 }
 
@@ -97,12 +97,12 @@ mod tests {
 
     fn kinds(steps: &[Option<(u64, u64)>]) -> Vec<Vec<&'static str>> {
         let mut steps = steps.iter();
-        let mut marks = EventProgress::new(move || {
+        let mut watcher = EventProgress::new(move || {
             let step = steps.next().copied().flatten();
-            step.map(|(checkpoint, log)| Progress { checkpoint, log })
+            step.map(|(checkpoint, log)| LogPosition { checkpoint, log })
         });
-        let looks = (0..4).map(|_| marks.poll());
-        looks
+        let polls = (0..4).map(|_| watcher.poll());
+        polls
             .map(|seen| seen.into_iter().map(|one| one.kind).collect())
             .collect()
     }

@@ -312,7 +312,7 @@ pub struct Build {
     /// The library's file; `None` if the engine is compiled into this program.
     pub library: Option<PathBuf>,
     /// Whether the library was compiled with its assertions, which cost speed, so that it is no
-    /// fair baseline; `None` if that cannot be told.
+    /// fair baseline; `None` if unknown.
     pub assertions: Option<bool>,
 }
 
@@ -369,7 +369,7 @@ pub trait Database: Send + Sync {
     /// tell. Beginning and ending it may take milliseconds, and nothing is lost between them.
     ///
     /// Where sessions keep what they count to themselves, those that still live at the end are
-    /// not in it, but for what they told by [`Session::flush_counters`].
+    /// not in it, except for what [`Session::flush_counters`] has handed over.
     ///
     /// # Errors
     /// Whatever the engine says.

@@ -1,4 +1,4 @@
-//! Panics of drivers, told in one line: what they said and where.
+//! Panics of drivers in one line: their message and their place.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};

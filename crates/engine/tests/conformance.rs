@@ -9,7 +9,7 @@
 mod faulty_engine;
 mod isolation;
 
-use faulty_engine::{Fault, FaultyEngine};
+use faulty_engine::{EngineFault, FaultyEngine};
 use trueput_engine::reference::Reference;
 use trueput_engine::{Durability, Engine, Null, ParameterValues, conformance};
 use trueput_record::measurement::Check;
@@ -103,7 +103,7 @@ fn what_lies_in_the_folder_already_is_left_alone() {
 }
 
 /// The engine fails, and at the check whose claim it breaks, which says this.
-fn caught(fault: Fault, claim: &str, detail: &str) {
+fn caught(fault: EngineFault, claim: &str, detail: &str) {
     let checks = run(&FaultyEngine(fault));
     let failures = failed(&checks);
     let found = failures.iter().find(|check| check.name == claim);
@@ -115,14 +115,18 @@ fn caught(fault: Fault, claim: &str, detail: &str) {
 
 #[test]
 fn an_engine_that_loses_a_write_is_caught() {
-    caught(Fault::LosesPuts, "what is put can be got", "found nothing");
     caught(
-        Fault::LosesPuts,
+        EngineFault::LosesPuts,
+        "what is put can be got",
+        "found nothing",
+    );
+    caught(
+        EngineFault::LosesPuts,
         "no update of a shared counter is lost",
         "32 increments",
     );
     caught(
-        Fault::LosesPuts,
+        EngineFault::LosesPuts,
         "two sessions work in two threads",
         "found nothing",
     );
@@ -131,12 +135,12 @@ fn an_engine_that_loses_a_write_is_caught() {
 #[test]
 fn an_engine_that_keeps_an_old_value_or_shows_another_is_caught() {
     caught(
-        Fault::KeepsFirstPut,
+        EngineFault::KeepsFirstPut,
         "a later put replaces an earlier one",
         "found 'first'",
     );
     caught(
-        Fault::GetsNeighbors,
+        EngineFault::GetsNeighbors,
         "a missing key is absent",
         "expected nothing",
     );
@@ -145,7 +149,7 @@ fn an_engine_that_keeps_an_old_value_or_shows_another_is_caught() {
 #[test]
 fn an_engine_that_keeps_what_was_deleted_is_caught() {
     caught(
-        Fault::IgnoresDeletes,
+        EngineFault::IgnoresDeletes,
         "what is deleted is gone",
         "expected nothing, found 'value'",
     );
@@ -154,20 +158,20 @@ fn an_engine_that_keeps_what_was_deleted_is_caught() {
 #[test]
 fn an_engine_that_returns_keys_out_of_order_is_caught() {
     let order = "keys are in unsigned byte order";
-    caught(Fault::ScansOutOfOrder, order, "record 2 should be");
-    caught(Fault::ScansInSignedOrder, order, "record 1 should be");
+    caught(EngineFault::ScansOutOfOrder, order, "record 2 should be");
+    caught(EngineFault::ScansInSignedOrder, order, "record 1 should be");
 }
 
 #[test]
 fn an_engine_whose_scan_goes_beyond_its_bounds_is_caught() {
-    let fault = Fault::BackwardScanIncludesUpperBound;
+    let fault = EngineFault::BackwardScanIncludesUpperBound;
     caught(fault, "a scan keeps its bounds", "Backward");
 }
 
 #[test]
-fn an_engine_whose_scan_does_not_end_when_told_is_caught() {
+fn an_engine_whose_scan_goes_on_after_a_break_is_caught() {
     caught(
-        Fault::ScanIgnoresBreak,
+        EngineFault::ScanIgnoresBreak,
         "a scan ends where its visitor breaks",
         "broken off",
     );
@@ -176,7 +180,7 @@ fn an_engine_whose_scan_does_not_end_when_told_is_caught() {
 #[test]
 fn an_engine_whose_scan_miscounts_is_caught() {
     caught(
-        Fault::ScanMiscounts,
+        EngineFault::ScanMiscounts,
         "a scan keeps its bounds",
         "scan answered 8 but showed 7",
     );
@@ -185,12 +189,12 @@ fn an_engine_whose_scan_miscounts_is_caught() {
 #[test]
 fn an_engine_that_does_not_see_its_own_writes_is_caught() {
     caught(
-        Fault::ScanMissesOwnWrites,
+        EngineFault::ScanMissesOwnWrites,
         "a scan sees its transaction's own writes",
         "Forward",
     );
     caught(
-        Fault::GetMissesOwnWrites,
+        EngineFault::GetMissesOwnWrites,
         "a transaction sees its own writes",
         "a overwritten",
     );
@@ -199,24 +203,24 @@ fn an_engine_that_does_not_see_its_own_writes_is_caught() {
 #[test]
 fn an_engine_whose_abort_does_not_undo_is_caught() {
     caught(
-        Fault::AbortCommits,
+        EngineFault::AbortCommits,
         "an abort undoes everything",
         "after the abort",
     );
     caught(
-        Fault::AbortCommits,
+        EngineFault::AbortCommits,
         "a reopened database holds what was committed",
         "'aborted'",
     );
     let claim = "a dropped session abandons its transaction";
-    caught(Fault::DropCommits, claim, "expected nothing");
+    caught(EngineFault::DropCommits, claim, "expected nothing");
 }
 
 #[test]
 fn an_engine_with_dirty_reads_is_caught() {
     let claim = "an uncommitted write is invisible to others";
     caught(
-        Fault::ReadsUncommitted,
+        EngineFault::ReadsUncommitted,
         claim,
         "expected 'before', found 'after'",
     );
@@ -226,13 +230,13 @@ fn an_engine_with_dirty_reads_is_caught() {
 fn an_engine_whose_look_ups_are_stale_is_caught() {
     let claim = "a look-up by itself shows what is committed";
     let found = "expected 'second', found 'first'";
-    caught(Fault::LooksAtOldState, claim, found);
+    caught(EngineFault::LooksAtOldState, claim, found);
 }
 
 #[test]
 fn an_engine_whose_snapshot_moves_is_caught() {
     caught(
-        Fault::ReadsLatest,
+        EngineFault::ReadsLatest,
         "a read transaction keeps its snapshot",
         "found 'after'",
     );
@@ -240,9 +244,9 @@ fn an_engine_whose_snapshot_moves_is_caught() {
 
 /// With one reader it is right, so that no other check notices it.
 #[test]
-fn an_engine_whose_readers_get_in_each_others_way_is_caught() {
+fn an_engine_that_is_wrong_with_several_readers_is_caught() {
     let claim = "several readers keep their snapshots while a writer commits";
-    let fault = Fault::MixesStatesAmongReaders;
+    let fault = EngineFault::MixesStatesAmongReaders;
     caught(fault, claim, "expected");
     let checks = run(&FaultyEngine(fault));
     let names: Vec<_> = failed(&checks).iter().map(|check| &check.name).collect();
@@ -253,7 +257,7 @@ fn an_engine_whose_readers_get_in_each_others_way_is_caught() {
 fn an_engine_that_loses_updates_is_caught() {
     let claim = "of two overlapping updates none is lost";
     caught(
-        Fault::LosesUpdates,
+        EngineFault::LosesUpdates,
         claim,
         "2 increments were acknowledged, the counter stands at 1",
     );
@@ -263,7 +267,7 @@ fn an_engine_that_loses_updates_is_caught() {
 fn an_engine_that_reports_a_conflict_as_a_failure_is_caught() {
     let claim = "of two overlapping updates none is lost";
     caught(
-        Fault::ConflictIsFailure,
+        EngineFault::ConflictIsFailure,
         claim,
         "the first transaction: write conflict",
     );
@@ -272,7 +276,7 @@ fn an_engine_that_reports_a_conflict_as_a_failure_is_caught() {
 #[test]
 fn an_engine_that_splits_large_transactions_is_caught() {
     caught(
-        Fault::SplitsTransactions,
+        EngineFault::SplitsTransactions,
         "a large transaction is atomic",
         "before the commit",
     );
@@ -282,7 +286,7 @@ fn an_engine_that_splits_large_transactions_is_caught() {
 fn an_engine_that_forgets_on_reopening_is_caught() {
     let claim = "a reopened database holds what was committed";
     caught(
-        Fault::ForgetsOnReopen,
+        EngineFault::ForgetsOnReopen,
         claim,
         "expected 99 records, found 0",
     );
@@ -291,23 +295,23 @@ fn an_engine_that_forgets_on_reopening_is_caught() {
 #[test]
 fn an_engine_that_loses_the_extremes_is_caught() {
     caught(
-        Fault::DropsEmptyValues,
+        EngineFault::DropsEmptyValues,
         "an empty value is kept",
         "found nothing",
     );
     caught(
-        Fault::DropsEmptyKeys,
+        EngineFault::DropsEmptyKeys,
         "an empty key is kept or refused",
         "found nothing",
     );
     let claim = "a key or value too long is refused";
     caught(
-        Fault::CutsLongKeys,
+        EngineFault::CutsLongKeys,
         claim,
         "a key one byte too long was accepted",
     );
     caught(
-        Fault::CutsLongValues,
+        EngineFault::CutsLongValues,
         "a value of maximal length is kept",
         "524288 bytes",
     );
@@ -316,23 +320,27 @@ fn an_engine_that_loses_the_extremes_is_caught() {
 #[test]
 fn an_engine_that_refuses_to_delete_what_is_not_there_is_caught() {
     let claim = "deleting what is not there is no error";
-    caught(Fault::RefusesMissingDeletes, claim, "no such key");
+    caught(EngineFault::RefusesMissingDeletes, claim, "no such key");
 }
 
 #[test]
 fn an_engine_that_lets_calls_out_of_turn_through_is_caught() {
     let claim = "a write in a read transaction is refused";
-    caught(Fault::WritesInReadTransactions, claim, "was not");
-    caught(Fault::BeginsTwice, "a second begin is refused", "was not");
+    caught(EngineFault::WritesInReadTransactions, claim, "was not");
+    caught(
+        EngineFault::BeginsTwice,
+        "a second begin is refused",
+        "was not",
+    );
     let claim = "calls without a transaction are refused";
-    caught(Fault::MisuseIsConflict, claim, "invites retries");
+    caught(EngineFault::MisuseIsConflict, claim, "invites retries");
 }
 
 #[test]
 fn an_engine_that_promises_another_level_is_caught() {
     let claim = "the promise names its level, settings and source";
     caught(
-        Fault::PromisesAnother,
+        EngineFault::PromisesAnother,
         claim,
         "asked for 'none', promised 'process'",
     );
@@ -341,7 +349,7 @@ fn an_engine_that_promises_another_level_is_caught() {
 #[test]
 fn an_engine_whose_checkpoint_fails_is_caught() {
     caught(
-        Fault::CheckpointFails,
+        EngineFault::CheckpointFails,
         "settings, counters and checkpoints work",
         "no checkpoint",
     );
@@ -350,7 +358,7 @@ fn an_engine_whose_checkpoint_fails_is_caught() {
 #[test]
 fn an_engine_that_opens_a_level_it_has_not_is_caught() {
     caught(
-        Fault::OpensEveryLevel,
+        EngineFault::OpensEveryLevel,
         "a level without a promise is refused",
         "'sync'",
     );
@@ -359,11 +367,11 @@ fn an_engine_that_opens_a_level_it_has_not_is_caught() {
 #[test]
 fn an_engine_that_panics_fails_its_check_and_the_others_go_on() {
     caught(
-        Fault::Panics,
+        EngineFault::Panics,
         "what is deleted is gone",
         "the engine fell over",
     );
-    let checks = run(&FaultyEngine(Fault::Panics));
+    let checks = run(&FaultyEngine(EngineFault::Panics));
     let detail = |checks: &[Check]| {
         let mut failed = checks.iter().filter(|check| !check.passed);
         failed.next().map(|check| check.detail.clone())
@@ -385,7 +393,7 @@ fn an_engine_that_panics_fails_its_check_and_the_others_go_on() {
 
 #[test]
 fn an_engine_that_only_ever_conflicts_is_given_up_soon() {
-    let checks = run(&FaultyEngine(Fault::AlwaysConflicts));
+    let checks = run(&FaultyEngine(EngineFault::AlwaysConflicts));
     let not_run = checks
         .iter()
         .filter(|check| check.detail.starts_with("not run"))
@@ -405,9 +413,9 @@ fn every_fault_is_caught_and_every_check_catches_one() {
         .map(|check| check.name)
         .collect();
     // An engine that is given up soon fails what was not run; that catches nothing.
-    for fault in Fault::ALL
+    for fault in EngineFault::ALL
         .into_iter()
-        .filter(|fault| *fault != Fault::AlwaysConflicts)
+        .filter(|fault| *fault != EngineFault::AlwaysConflicts)
     {
         let checks = run(&FaultyEngine(fault));
         let failures = failed(&checks);

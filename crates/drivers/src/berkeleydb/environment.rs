@@ -4,7 +4,7 @@ use super::attach_lock::AttachLock;
 use super::knobs::{self, BerkeleyKnobs, LOG_FOLDER, ReadIsolation, Writers};
 use super::session::DatabaseContext;
 use super::shim::{
-    Api, BerkeleyLibrary, DatabaseHandles, EnvironmentSettings, Handle, LogFlush, NONE,
+    BerkeleyApi, BerkeleyLibrary, BerkeleySettings, DatabaseHandles, Handle, LogFlush, NONE,
 };
 use crate::process_locks::OpenFolders;
 use crate::retry::Retry;
@@ -34,7 +34,7 @@ const OPENING: Retry = Retry {
 static OPEN_FOLDERS: OpenFolders = OpenFolders::new("berkeleydb");
 
 /// An open environment and its database.
-pub(super) struct Environment {
+pub(super) struct BerkeleyEnvironment {
     pub(super) store: DatabaseContext,
     engine: &'static BerkeleyLibrary,
     folder: PathBuf,
@@ -43,7 +43,7 @@ pub(super) struct Environment {
     checkpoints: Option<CheckpointThread>,
 }
 
-impl Environment {
+impl BerkeleyEnvironment {
     /// Opens the database in `directory`, making it if it is not there.
     pub(super) fn open(
         engine: &'static BerkeleyLibrary,
@@ -109,7 +109,7 @@ impl Environment {
         environment.finish(knobs.checkpoint_log)
     }
 
-    /// Checks what was opened, and starts what runs beside it.
+    /// Checks what was opened, and starts the thread of checkpoints.
     fn finish(mut self, checkpoint_log_bytes: u64) -> Result<Self> {
         self.verify()?;
         // Berkeley DB flushes its files; the folder's entries of new ones are flushed here.
@@ -150,7 +150,7 @@ impl Environment {
     }
 }
 
-impl Drop for Environment {
+impl Drop for BerkeleyEnvironment {
     /// The last process to leave takes the environment's shared memory away, so that the next one
     /// makes it with its own settings, and not one that was made with others.
     fn drop(&mut self) {
@@ -221,7 +221,7 @@ fn path_text(path: &Path) -> Result<CString> {
     CString::new(path.as_os_str().as_bytes()).map_err(Error::engine)
 }
 
-fn new_env(api: &Api) -> Result<Handle> {
+fn new_env(api: &BerkeleyApi) -> Result<Handle> {
     let mut env = NONE;
     // SAFETY: `env` can be written.
     api.check(unsafe { (api.exported.env_create)(&raw mut env, 0) })?;
@@ -231,7 +231,7 @@ fn new_env(api: &Api) -> Result<Handle> {
 fn open_env(
     engine: &BerkeleyLibrary,
     folder: &Path,
-    settings: &EnvironmentSettings,
+    settings: &BerkeleySettings,
 ) -> Result<Handle> {
     let BerkeleyLibrary { api, own } = engine;
     let home = path_text(folder)?;
@@ -249,7 +249,7 @@ fn open_env(
     Ok(env)
 }
 
-fn open_db(api: &Api, env: Handle, open: impl Fn(Handle) -> i32) -> Result<Handle> {
+fn open_db(api: &BerkeleyApi, env: Handle, open: impl Fn(Handle) -> i32) -> Result<Handle> {
     OPENING.run(Error::is_conflict, || {
         let mut db = NONE;
         // SAFETY: `db` can be written; the environment is open.

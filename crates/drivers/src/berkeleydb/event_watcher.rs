@@ -8,7 +8,7 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use trueput_engine::event_watcher::{Progress, highest};
+use trueput_engine::event_watcher::{LogPosition, highest};
 
 const PREFIX: &str = "log.";
 /// Bytes before a record's data.
@@ -29,7 +29,7 @@ struct LogReader {
 }
 
 /// Returns a reader of the progress of the environment whose log is in this folder.
-pub(super) fn reader(folder: &Path) -> impl FnMut() -> Option<Progress> + Send + use<> {
+pub(super) fn reader(folder: &Path) -> impl FnMut() -> Option<LogPosition> + Send + use<> {
     let mut reader = LogReader {
         folder: folder.to_owned(),
         number: 0,
@@ -40,7 +40,7 @@ pub(super) fn reader(folder: &Path) -> impl FnMut() -> Option<Progress> + Send +
 }
 
 impl LogReader {
-    fn read(&mut self) -> Option<Progress> {
+    fn read(&mut self) -> Option<LogPosition> {
         let newest = highest(&self.folder, PREFIX)?;
         let mut left = match self.number {
             // What is there before the first look is of no concern, but where it ends.
@@ -59,7 +59,7 @@ impl LogReader {
             self.number += 1;
             self.offset = 0;
         }
-        Some(Progress {
+        Some(LogPosition {
             checkpoint: self.checkpoints,
             log: newest,
         })

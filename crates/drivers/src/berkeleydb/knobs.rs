@@ -1,6 +1,6 @@
 //! Berkeley DB's settings that a plan may turn.
 
-use super::shim::{EnvironmentSettings, LogFlush};
+use super::shim::{BerkeleySettings, LogFlush};
 use crate::log_directory::LogDirectory;
 use std::ptr;
 use trueput_engine::{Durability, Error, Result, choices, parameters};
@@ -26,7 +26,7 @@ parameters! {
             cost "larger: locks that cover more records, and more log for a split. A page larger \
                 than the storage writes at once can be torn by lost power",
         /// Index structure; fixed when the database is created.
-        access_method: Choice<AccessMethod> = Btree,
+        access_method: Choice<BerkeleyAccessMethod> = Btree,
             cost "hash: order, so that a scan reads the whole table, holds it in memory and sorts",
         /// Whether write transactions overlap. guarded: they do, and each put to a B-tree first
         /// locks the leaf of its key (a get with DB_RMW), which 5.3 needs to lose no record; turns:
@@ -83,7 +83,7 @@ parameters! {
 
 choices! {
     /// The index structure.
-    pub(super) enum AccessMethod {
+    pub(super) enum BerkeleyAccessMethod {
         Btree = "btree",
         Hash = "hash",
     }
@@ -131,7 +131,7 @@ choices! {
 impl BerkeleyKnobs {
     /// Whether the records are in a hash table.
     pub(super) fn is_hash(&self) -> bool {
-        self.access_method == AccessMethod::Hash
+        self.access_method == BerkeleyAccessMethod::Hash
     }
 }
 
@@ -186,7 +186,7 @@ pub(super) fn level(durability: Durability, knobs: &BerkeleyKnobs) -> Option<Log
 ///
 /// # Errors
 /// One line for sizes that do not go together.
-pub(super) fn settings(knobs: &BerkeleyKnobs, level: LogFlush) -> Result<EnvironmentSettings> {
+pub(super) fn settings(knobs: &BerkeleyKnobs, level: LogFlush) -> Result<BerkeleySettings> {
     let number = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
     let (buffer, file) = match level {
         LogFlush::LogInMemory => (number(knobs.none_log_buffer), 0),
@@ -197,7 +197,7 @@ pub(super) fn settings(knobs: &BerkeleyKnobs, level: LogFlush) -> Result<Environ
             "log_file_size ({file}) must be at least four times log_buffer ({buffer})"
         )));
     }
-    Ok(EnvironmentSettings {
+    Ok(BerkeleySettings {
         cache_bytes: knobs.cache_size,
         log_buffer_bytes: buffer,
         log_file_bytes: file,

@@ -93,7 +93,7 @@ impl<'e> BerkeleySession<'e> {
             return Ok(());
         }
         let error = api.error(code);
-        // The first error is the one to tell.
+        // The first error is the one to report.
         let _ = self.abort();
         Err(error)
     }

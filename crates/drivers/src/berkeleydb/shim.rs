@@ -13,7 +13,7 @@ pub(crate) type Handle = *mut c_void;
 
 /// The settings of an environment: `struct trueput_bdb_settings`.
 #[repr(C)]
-pub(crate) struct EnvironmentSettings {
+pub(crate) struct BerkeleySettings {
     pub(crate) cache_bytes: u64,
     pub(crate) log_buffer_bytes: u32,
     /// 0: the library's default.
@@ -114,7 +114,7 @@ symbols! {
 symbols! {
     /// The functions that only Berkeley DB has.
     BerkeleyFunctions {
-        env_open: fn(Handle, *const c_char, *const EnvironmentSettings) -> c_int,
+        env_open: fn(Handle, *const c_char, *const BerkeleySettings) -> c_int,
         env_remove: fn(Handle, *const c_char) -> c_int,
         lsn_reset: fn(Handle, *const c_char) -> c_int,
         open: fn(Handle, *const c_char, c_int, u32, c_int, c_int) -> c_int,
@@ -155,7 +155,7 @@ pub(super) static BERKELEY_DB: LibraryKind = LibraryKind {
 };
 
 /// The functions of one library.
-pub(crate) struct Api {
+pub(crate) struct BerkeleyApi {
     kind: &'static LibraryKind,
     pub(crate) exported: ExportedFunctions,
     pub(crate) shim: ShimFunctions,
@@ -163,7 +163,7 @@ pub(crate) struct Api {
 
 /// The functions of one library of Berkeley DB.
 pub(super) struct BerkeleyLibrary {
-    pub(super) api: Api,
+    pub(super) api: BerkeleyApi,
     pub(super) own: BerkeleyFunctions,
 }
 
@@ -172,7 +172,7 @@ impl BerkeleyLibrary {
     pub(super) fn of(path: &Path) -> Result<&'static Self> {
         static LIBRARIES_WITH_SHIMS: FileCache<BerkeleyLibrary> = FileCache::new();
         LIBRARIES_WITH_SHIMS.get(path, |path| {
-            let (api, shim) = Api::load(path, &BERKELEY_DB)?;
+            let (api, shim) = BerkeleyApi::load(path, &BERKELEY_DB)?;
             let own = BerkeleyFunctions::load(shim, BERKELEY_DB.prefix)
                 .map_err(|error| outdated_shim(&error, &BERKELEY_DB))?;
             Ok(Self { api, own })
@@ -180,10 +180,10 @@ impl BerkeleyLibrary {
     }
 }
 
-/// The handles of an environment and its database. Both are open for as long as the handles are used.
+/// The handles of an environment and its database, which are open for as long as these are used.
 #[derive(Clone, Copy)]
 pub(crate) struct DatabaseHandles {
-    pub(crate) api: &'static Api,
+    pub(crate) api: &'static BerkeleyApi,
     pub(crate) env: Handle,
     pub(crate) db: Handle,
 }
@@ -223,7 +223,7 @@ impl DatabaseHandles {
     }
 }
 
-impl Api {
+impl BerkeleyApi {
     /// Takes it from the library at `path` and the shim for its version, which is returned too.
     pub(crate) fn load(
         path: &Path,
@@ -315,7 +315,7 @@ impl Api {
 }
 
 unsafe extern "C" fn collect(shown: *mut c_void, name: *const c_char, number: u64) {
-    // SAFETY: `shown` is what `Api::shown` gave, and the name is a literal of the shim's.
+    // SAFETY: `shown` is what `BerkeleyApi::shown` gave, and the name is a literal of the shim's.
     let (shown, name) = unsafe {
         (
             &mut *shown.cast::<Vec<(String, u64)>>(),

@@ -1,7 +1,7 @@
 //! An open database.
 
 use super::folder::DatabaseFolder;
-use super::install::Installation;
+use super::install::GtmInstallation;
 use super::knobs::{DatabaseLayout, GtmKnobs};
 use super::process::{DatabaseId, Process};
 use super::session::GtmSession;
@@ -31,14 +31,14 @@ const REPORTED: [&str; 15] = [
 pub(super) struct GtmDatabase {
     process: &'static Process,
     database: DatabaseId,
-    installation: Installation,
+    installation: GtmInstallation,
     directory: PathBuf,
     durability: Durability,
     knobs: GtmKnobs,
 }
 
 impl GtmDatabase {
-    pub(super) fn open(installation: Installation, spec: &OpenSpec<'_>) -> Result<Self> {
+    pub(super) fn open(installation: GtmInstallation, spec: &OpenSpec<'_>) -> Result<Self> {
         let directory = spec
             .directory
             .canonicalize()
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counters_are_told_by_name() {
+    fn counters_are_read_by_name() {
         let counters = counters("SET:13,KIL:0,odd,GET:x");
         let expected = [("KIL", 0), ("SET", 13)]
             .map(|(name, number)| (name.to_owned(), Value::Integer(number)));

@@ -1,6 +1,6 @@
 //! The folder of a database: made, or recovered where a crash has left it, by whoever comes first.
 
-use super::install::{Installation, files};
+use super::install::{GtmInstallation, files};
 use super::knobs::{DatabaseLayout, JournalMode};
 use crate::library::FileCache;
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ const REBUILDING: &str = "trueput.rebuilding";
 
 /// A folder and what works on it.
 pub(super) struct DatabaseFolder<'a> {
-    pub(super) installation: &'a Installation,
+    pub(super) installation: &'a GtmInstallation,
     pub(super) path: &'a Path,
     pub(super) layout: &'a DatabaseLayout,
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use trueput_engine::{Error, Result};
 
-/// The files that the driver lays beside a database, and the names that GT.M's own get there.
+/// The files that the driver puts next to a database, and the names that GT.M's own get there.
 pub(super) mod files {
     pub(in super::super) const DIRECTORY: &str = "trueput.gld";
     pub(in super::super) const DATABASE: &str = "trueput.dat";
@@ -22,7 +22,7 @@ pub(super) mod files {
 
 /// An installation: a folder with the library and the tools.
 #[derive(Debug, Clone)]
-pub(super) struct Installation {
+pub(super) struct GtmInstallation {
     folder: PathBuf,
     library: PathBuf,
     title: &'static str,
@@ -65,7 +65,7 @@ pub(super) fn found() -> Vec<PathBuf> {
     libraries
 }
 
-impl Installation {
+impl GtmInstallation {
     /// The installation that a library belongs to.
     ///
     /// # Errors
@@ -201,12 +201,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let library = folder.path().join("libgtmshr.so");
         std::fs::write(&library, "").unwrap();
-        let error = Installation::of(library.clone(), "GT.M").unwrap_err();
+        let error = GtmInstallation::of(library.clone(), "GT.M").unwrap_err();
         assert!(error.to_string().contains("has no mumps in its directory"));
         for tool in ["mumps", "mupip"] {
             std::fs::write(folder.path().join(tool), "").unwrap();
         }
-        assert!(Installation::of(library, "GT.M").is_ok());
+        assert!(GtmInstallation::of(library, "GT.M").is_ok());
     }
 
     #[test]

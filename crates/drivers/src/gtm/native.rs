@@ -1,6 +1,6 @@
 //! The workload threen1 in M, run by GT.M itself: no call-ins.
 
-use super::install::Installation;
+use super::install::GtmInstallation;
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
 use std::os::unix::process::CommandExt;
@@ -34,13 +34,13 @@ pub(super) fn check(workload: &str, settings: &ParameterValues) -> Result<()> {
 
 /// The program with the workload's settings.
 pub(super) struct MumpsProgram {
-    installation: Installation,
+    installation: GtmInstallation,
     /// `NAME=VALUE`.
     settings: Vec<String>,
 }
 
 impl MumpsProgram {
-    pub(super) fn new(installation: Installation, settings: &ParameterValues) -> Self {
+    pub(super) fn new(installation: GtmInstallation, settings: &ParameterValues) -> Self {
         let settings = settings.as_settings().iter();
         Self {
             installation,

@@ -3,7 +3,7 @@
 //! A process can start GT.M once and cannot leave a database before it ends, so databases that are
 //! closed stay attached; GT.M runs them down when the process exits.
 
-use super::install::Installation;
+use super::install::GtmInstallation;
 use super::sigalrm;
 use crate::library::{self, FileCache, Library};
 use std::ffi::{CStr, c_char, c_int, c_long, c_void};
@@ -184,7 +184,7 @@ impl Process {
     ///
     /// # Errors
     /// [`Error::Unsupported`] where another build of GT.M runs in this process.
-    pub(super) fn start(installation: &Installation, folder: &Path) -> Result<&'static Self> {
+    pub(super) fn start(installation: &GtmInstallation, folder: &Path) -> Result<&'static Self> {
         static STARTED: OnceLock<Process> = OnceLock::new();
         static STARTING: Mutex<()> = Mutex::new(());
         let _turn = STARTING.lock().unwrap_or_else(PoisonError::into_inner);

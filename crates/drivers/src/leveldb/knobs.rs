@@ -16,7 +16,8 @@ parameters! {
         block_size: Bytes = 4 KiB in 1 KiB..=4 MiB,
             cost "larger: reads more than needed; smaller: larger index in memory",
         /// Compression of blocks. A library that was built without snappy stores them as they are.
-        compression: Choice<Compression> = Snappy, cost "snappy: CPU time; none: disk and cache",
+        compression: Choice<LevelDbCompression> = Snappy,
+            cost "snappy: CPU time; none: disk and cache",
         /// Bits per key of each table's Bloom filter; 0 is no filter.
         bloom_bits: Integer<i32> = 0 in 0..=64, unit "bits",
             cost "more: memory and disk; fewer: reads of tables without the key",
@@ -28,7 +29,7 @@ parameters! {
 
 choices! {
     /// Compression of blocks.
-    pub(super) enum Compression {
+    pub(super) enum LevelDbCompression {
         Snappy = "snappy",
         None = "none",
     }

@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_may_write_or_replace_is_told() {
+    fn what_others_may_write_or_replace_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let inner = folder.path().join("engines");
         std::fs::create_dir(&inner).unwrap();

@@ -60,7 +60,7 @@ pub(super) struct LmdbBuild {
     pub(super) version: String,
     /// The longest key, bytes; 0 if it cannot say.
     pub(super) max_key_bytes: usize,
-    /// Whether its assertions are compiled in; `None` if that cannot be told.
+    /// Whether its assertions are compiled in; `None` if unknown.
     pub(super) assertions: Option<bool>,
 }
 
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn assertions_are_told_by_their_message() {
+    fn assertions_are_recognized_by_their_message() {
         let folder = tempfile::tempdir().unwrap();
         let library = folder.path().join("liblmdb.so");
         let message = "%.100s:%d: Assertion '%.200s' failed in %.40s()";

@@ -27,7 +27,7 @@ const OPENING: Retry = Retry {
 static OPEN_FOLDERS: OpenFolders = OpenFolders::new("lmdb");
 
 /// An open environment and its main database.
-pub(super) struct Environment {
+pub(super) struct LmdbEnvironment {
     build: &'static LmdbBuild,
     handle: *mut ffi::MDB_env,
     folder: PathBuf,
@@ -41,11 +41,11 @@ pub(super) struct Environment {
 
 // SAFETY: LMDB's environment handle may be used by any thread at any time; only opening and closing
 // need one thread, and those happen in `open` and `drop`.
-unsafe impl Send for Environment {}
+unsafe impl Send for LmdbEnvironment {}
 // SAFETY: as above.
-unsafe impl Sync for Environment {}
+unsafe impl Sync for LmdbEnvironment {}
 
-impl Environment {
+impl LmdbEnvironment {
     /// Opens the database in `folder`, making it if it is not there.
     pub(super) fn open(
         build: &'static LmdbBuild,
@@ -145,7 +145,7 @@ impl Environment {
     }
 }
 
-impl Drop for Environment {
+impl Drop for LmdbEnvironment {
     fn drop(&mut self) {
         let mut folders = OPEN_FOLDERS.lock();
         // SAFETY: sessions borrow this, so none is left, and with them went every transaction.

@@ -28,7 +28,7 @@ impl Drop for WriteGuard<'_> {
 }
 
 impl WriteLock {
-    /// Waits until the database can be had alone.
+    /// Waits until no other writes.
     pub(crate) fn lock_exclusive(&self) -> Result<WriteGuard<'_>> {
         self.holder.check()?;
         let guard = self.lock.write().unwrap_or_else(PoisonError::into_inner);
@@ -39,7 +39,7 @@ impl WriteLock {
         })
     }
 
-    /// Does `work` beside others that only write.
+    /// Does `work` while others may write too, without reading.
     pub(crate) fn write_shared<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
         self.holder.check()?;
         let _guard = self.lock.read().unwrap_or_else(PoisonError::into_inner);

@@ -228,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_client_says_is_told_without_the_names_of_its_types() {
+    fn errors_of_the_client_do_not_name_its_types() {
         let error = mysql::Error::DriverError(mysql::DriverError::ConnectTimeout);
         let why = client_error(error).to_string();
         assert!(!why.is_empty() && !why.contains(['{', '}']), "{why}");

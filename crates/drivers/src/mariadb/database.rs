@@ -1,7 +1,7 @@
 //! An open database: the schema that is ours, the server's settings and counters.
 
 use super::connection::{UNKNOWN_VARIABLE, client_error};
-use super::knobs::{IsolationLevel, MariaDbKnobs, Storage};
+use super::knobs::{IsolationLevel, MariaDbKnobs, StorageEngine};
 use super::server_access::ServerAccess;
 use super::session::MariaDbSession;
 use super::settings;
@@ -15,7 +15,7 @@ use trueput_engine::{
     Value,
 };
 
-/// Variables that are read back, beside those that knobs are named for.
+/// Variables that are read back, in addition to those that knobs are named for.
 const VARIABLES: [&str; 10] = [
     "version",
     "version_comment",
@@ -63,7 +63,7 @@ const COUNTERS: [&str; 26] = [
 /// checkpoints.
 pub(super) struct MariaDbDatabase {
     server_access: ServerAccess,
-    storage: Storage,
+    storage: StorageEngine,
     /// The session's settings, in one statement.
     setup: String,
     is_isolated: bool,
@@ -116,11 +116,11 @@ impl MariaDbDatabase {
     /// the ones that had to wait for a read.
     fn cache_use(&self) -> Result<Option<CacheUse>> {
         let (first, misses) = match self.storage {
-            Storage::Innodb => (
+            StorageEngine::Innodb => (
                 "Innodb_buffer_pool_read_requests",
                 "Innodb_buffer_pool_reads",
             ),
-            Storage::Rocksdb => ("Rocksdb_block_cache_hit", "Rocksdb_block_cache_miss"),
+            StorageEngine::Rocksdb => ("Rocksdb_block_cache_hit", "Rocksdb_block_cache_miss"),
         };
         let found = self.pairs("SHOW GLOBAL STATUS", &[first, misses])?;
         let number = |wanted: &str| {
@@ -134,8 +134,8 @@ impl MariaDbDatabase {
         let client_error = number(first).zip(number(misses));
         Ok(client_error.map(|(first, misses)| CacheUse {
             hits: match self.storage {
-                Storage::Innodb => first.saturating_sub(misses),
-                Storage::Rocksdb => first,
+                StorageEngine::Innodb => first.saturating_sub(misses),
+                StorageEngine::Rocksdb => first,
             },
             misses,
         }))
@@ -170,11 +170,11 @@ fn setup(knobs: &MariaDbKnobs) -> String {
         "sql_mode='STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'".to_owned(),
     ];
     match knobs.storage_engine {
-        Storage::Innodb => {
+        StorageEngine::Innodb => {
             let wait = knobs.innodb_lock_wait_timeout;
             set.push(format!("innodb_lock_wait_timeout={wait}"));
         }
-        Storage::Rocksdb => {
+        StorageEngine::Rocksdb => {
             let wait = knobs.rocksdb_lock_wait_timeout;
             set.push(format!("rocksdb_lock_wait_timeout={wait}"));
         }
@@ -257,8 +257,8 @@ impl Database for MariaDbDatabase {
             return Ok(());
         }
         let statement = match self.storage {
-            Storage::Innodb => "SET GLOBAL innodb_log_checkpoint_now=1",
-            Storage::Rocksdb => "SET GLOBAL rocksdb_force_flush_memtable_now=1",
+            StorageEngine::Innodb => "SET GLOBAL innodb_log_checkpoint_now=1",
+            StorageEngine::Rocksdb => "SET GLOBAL rocksdb_force_flush_memtable_now=1",
         };
         match statement::batch(&mut self.control(), statement) {
             // Older servers flush the log, which is what the promise rests on.

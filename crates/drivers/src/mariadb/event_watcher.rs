@@ -8,7 +8,7 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use trueput_engine::event_watcher::Progress;
+use trueput_engine::event_watcher::LogPosition;
 
 const FILE: &str = "ib_logfile0";
 /// The first bytes of the file in the format that is read.
@@ -19,7 +19,7 @@ const RECORDS: u64 = 12_288;
 const CHECKPOINTS: [u64; 2] = [4_096, 8_192];
 
 /// Returns a reader of the progress of the instance whose redo log is in this folder.
-pub(super) fn reader(folder: &Path) -> impl FnMut() -> Option<Progress> + Send + use<> {
+pub(super) fn reader(folder: &Path) -> impl FnMut() -> Option<LogPosition> + Send + use<> {
     let path = folder.join(FILE);
     move || {
         let file = File::open(&path).ok()?;
@@ -35,7 +35,7 @@ pub(super) fn reader(folder: &Path) -> impl FnMut() -> Option<Progress> + Send +
         };
         let checkpoint = number(CHECKPOINTS[0])?.max(number(CHECKPOINTS[1])?);
         let capacity = file.metadata().ok()?.len().checked_sub(RECORDS)?;
-        Some(Progress {
+        Some(LogPosition {
             checkpoint,
             // The file is gone through once more whenever its capacity was written.
             log: checkpoint

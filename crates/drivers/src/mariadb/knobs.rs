@@ -9,7 +9,7 @@ parameters! {
     /// MariaDB's knobs.
     pub(super) struct MariaDbKnobs {
         /// Storage engine of the tables: InnoDB, or MyRocks (RocksDB).
-        storage_engine: Choice<Storage> = Innodb,
+        storage_engine: Choice<StorageEngine> = Innodb,
             cost "rocksdb: gap locks and serializable; a phantom is possible in a write \
                 transaction",
         /// The isolation of write transactions; snapshot is repeatable-read in which a write of
@@ -21,7 +21,7 @@ parameters! {
         /// where another device can be mounted.
         log_directory: Choice<LogDirectory> = Beside,
         /// Compresses pages (InnoDB, by holes in the file) or blocks (MyRocks).
-        compression: Choice<Compression> = None,
+        compression: Choice<MariaDbCompression> = None,
             cost "CPU time; with InnoDB, holes in the files, which the file system must be able \
                 to punch",
         /// InnoDB's page cache.
@@ -73,7 +73,7 @@ parameters! {
 
 choices! {
     /// The storage engine that keeps the tables.
-    pub(super) enum Storage {
+    pub(super) enum StorageEngine {
         Innodb = "innodb",
         Rocksdb = "rocksdb",
     }
@@ -91,7 +91,7 @@ choices! {
 
 choices! {
     /// Compression of pages or blocks.
-    pub(super) enum Compression {
+    pub(super) enum MariaDbCompression {
         None = "none",
         Zlib = "zlib",
     }

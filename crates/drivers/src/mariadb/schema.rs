@@ -1,7 +1,7 @@
 //! The schema that a database is: made, taken over from an earlier database, and held.
 
 use super::connection::{TOO_LONG_WAIT, client_error};
-use super::knobs::Storage;
+use super::knobs::StorageEngine;
 use super::server_access::ServerAccess;
 use super::session::MAX_KEY_BYTES;
 use super::statement;
@@ -30,7 +30,7 @@ pub(super) fn take(
     connection: &mut Conn,
     server_access: &ServerAccess,
     directory: &Path,
-    storage: Storage,
+    storage: StorageEngine,
 ) -> Result<()> {
     let name = server_access.schema();
     // One process after the other looks at the schema.
@@ -63,7 +63,7 @@ fn make_ready(
     connection: &mut Conn,
     server_access: &ServerAccess,
     directory: &Path,
-    storage: Storage,
+    storage: StorageEngine,
 ) -> Result<()> {
     let name = server_access.schema();
     let made = "CHARACTER SET utf8mb4 COLLATE utf8mb4_bin";

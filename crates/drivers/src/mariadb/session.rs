@@ -1,7 +1,7 @@
 //! A session: one connection, keys and values in a table of two columns.
 
 use super::MariaDbDatabase;
-use super::statement::{PreparedStatement, batch};
+use super::statement::{MariaDbStatement, batch};
 use crate::common_errors::{self, LengthLimits};
 use crate::scan_statement::{ScanShape, end_keys, scan_in_batches};
 use mysql::Conn;
@@ -44,9 +44,9 @@ pub(super) struct MariaDbSession<'d> {
     pub(super) open: Option<Mode>,
     pub(super) connection: Conn,
     /// What [`Sql::prepare`] has prepared, in turn.
-    pub(super) prepared: Vec<PreparedStatement>,
-    others: [Option<PreparedStatement>; OTHERS.len()],
-    scans: [Option<PreparedStatement>; SCANS],
+    pub(super) prepared: Vec<MariaDbStatement>,
+    others: [Option<MariaDbStatement>; OTHERS.len()],
+    scans: [Option<MariaDbStatement>; SCANS],
     /// Keys that the write transaction has looked up, not found, and not put since.
     missing: HashSet<Vec<u8>>,
     database: &'d MariaDbDatabase,
@@ -65,12 +65,12 @@ impl<'d> MariaDbSession<'d> {
         }
     }
 
-    fn other(&mut self, index: usize) -> Result<(&PreparedStatement, &mut Conn)> {
+    fn other(&mut self, index: usize) -> Result<(&MariaDbStatement, &mut Conn)> {
         let connection = &mut self.connection;
         let slot = &mut self.others[index];
         let prepared = match slot {
             Some(prepared) => prepared,
-            None => slot.insert(PreparedStatement::new(connection, OTHERS[index])?),
+            None => slot.insert(MariaDbStatement::new(connection, OTHERS[index])?),
         };
         Ok((prepared, connection))
     }
@@ -106,7 +106,7 @@ impl<'d> MariaDbSession<'d> {
         let slot = &mut self.scans[usize::from(is_locking) * ScanShape::COUNT + shape.index()];
         let prepared = match slot {
             Some(prepared) => prepared,
-            None => slot.insert(PreparedStatement::new(
+            None => slot.insert(MariaDbStatement::new(
                 &mut self.connection,
                 &scan_sql(shape, is_locking),
             )?),
@@ -208,7 +208,7 @@ impl Session for MariaDbSession<'_> {
     fn commit(&mut self) -> Result<()> {
         self.open.take().ok_or_else(common_errors::no_transaction)?;
         batch(&mut self.connection, "COMMIT").inspect_err(|_| {
-            // The first error is the one to tell.
+            // The first error is the one to report.
             let _ = batch(&mut self.connection, "ROLLBACK");
         })
     }

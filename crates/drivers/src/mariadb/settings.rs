@@ -1,6 +1,8 @@
 //! What a level and the knobs ask of the server: its variables, its options, and the promise.
 
-use super::knobs::{Compression, Doublewrite, IsolationLevel, MariaDbKnobs, NAME, Storage};
+use super::knobs::{
+    Doublewrite, IsolationLevel, MariaDbCompression, MariaDbKnobs, NAME, StorageEngine,
+};
 use crate::common_errors;
 use crate::log_directory::LogDirectory;
 use crate::promise::until;
@@ -22,7 +24,7 @@ const OF_SESSIONS: [&str; 4] = [
     "rocksdb_lock_wait_timeout",
 ];
 
-impl Storage {
+impl StorageEngine {
     /// As SQL has it.
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -44,7 +46,7 @@ pub(super) fn levels(
     check(knobs)?;
     let knobs = MariaDbKnobs::from(knobs);
     match knobs.storage_engine {
-        Storage::Innodb => {
+        StorageEngine::Innodb => {
             let flush = match durability {
                 Sync => "1",
                 Async | Process => "2",
@@ -57,7 +59,7 @@ pub(super) fn levels(
                 ("innodb_doublewrite", doublewrite),
             ])
         }
-        Storage::Rocksdb => {
+        StorageEngine::Rocksdb => {
             let (flush, manual) = match durability {
                 Sync => ("1", "1"),
                 Async => ("2", "0"),
@@ -117,8 +119,8 @@ pub(super) fn promise(durability: Durability, knobs: &ParameterValues) -> Result
         _ => None,
     };
     let source = match storage {
-        Storage::Innodb => INNODB,
-        Storage::Rocksdb => MYROCKS,
+        StorageEngine::Innodb => INNODB,
+        StorageEngine::Rocksdb => MYROCKS,
     };
     Ok(Promise {
         durability,
@@ -136,7 +138,7 @@ fn check(values: &ParameterValues) -> Result<()> {
         isolation,
         ..
     } = values.into();
-    if storage == Storage::Rocksdb && matches!(isolation, Serializable | Snapshot) {
+    if storage == StorageEngine::Rocksdb && matches!(isolation, Serializable | Snapshot) {
         return Err(Error::Unsupported(format!(
             "mariadb.isolation {} is InnoDB's: with storage_engine rocksdb it is \
              read-committed or repeatable-read",
@@ -144,8 +146,8 @@ fn check(values: &ParameterValues) -> Result<()> {
         )));
     }
     let foreign = match storage {
-        Storage::Innodb => "rocksdb_",
-        Storage::Rocksdb => "innodb_",
+        StorageEngine::Innodb => "rocksdb_",
+        StorageEngine::Rocksdb => "innodb_",
     };
     let turned = |knob: &&Parameter| knob.name.starts_with(foreign) && is_turned(knob, values);
     match MariaDbKnobs::PARAMETERS.iter().find(turned) {
@@ -194,7 +196,7 @@ pub(super) fn options(spec: &OpenSpec<'_>) -> Result<Vec<String>> {
         options.push(format!("--{name}={value}"));
     }
     options.extend(innodb(&knobs));
-    if knobs.storage_engine == Storage::Rocksdb {
+    if knobs.storage_engine == StorageEngine::Rocksdb {
         options.extend(rocksdb(&knobs));
     }
     Ok(options)
@@ -221,10 +223,10 @@ pub(super) fn innodb(knobs: &MariaDbKnobs) -> Vec<String> {
         .to_vec();
     let hash = u8::from(knobs.innodb_adaptive_hash_index);
     options.push(format!("--innodb_adaptive_hash_index={hash}"));
-    if knobs.storage_engine == Storage::Rocksdb {
+    if knobs.storage_engine == StorageEngine::Rocksdb {
         return options;
     }
-    if knobs.compression != Compression::None {
+    if knobs.compression != MariaDbCompression::None {
         let algorithm = knobs.compression.word();
         options.push(format!("--innodb_compression_algorithm={algorithm}"));
         options.push("--innodb_compression_default=1".to_owned());
@@ -237,8 +239,8 @@ pub(super) fn innodb(knobs: &MariaDbKnobs) -> Vec<String> {
 
 fn rocksdb(knobs: &MariaDbKnobs) -> Vec<String> {
     let compression = match knobs.compression {
-        Compression::None => "kNoCompression",
-        Compression::Zlib => "kZlibCompression",
+        MariaDbCompression::None => "kNoCompression",
+        MariaDbCompression::Zlib => "kZlibCompression",
     };
     let mut options = vec![
         "--plugin-load-add=ha_rocksdb".to_owned(),

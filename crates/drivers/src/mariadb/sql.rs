@@ -1,7 +1,7 @@
 //! SQL on a session's connection: statements prepared once, executed by the binary protocol.
 
 use super::session::MariaDbSession;
-use super::statement::{PreparedStatement, batch};
+use super::statement::{MariaDbStatement, batch};
 use crate::common_errors;
 use mysql::Conn;
 use trueput_engine::sql::{RowVisitor, Statement};
@@ -9,7 +9,7 @@ use trueput_engine::{Datum, Dialect, Error, Mode, Result, Sql};
 
 impl MariaDbSession<'_> {
     /// A statement that was prepared, and the connection to execute it on.
-    fn prepared(&mut self, statement: Statement) -> Result<(&PreparedStatement, &mut Conn)> {
+    fn prepared(&mut self, statement: Statement) -> Result<(&MariaDbStatement, &mut Conn)> {
         let prepared = self.prepared.get(statement.0);
         Ok((
             prepared.ok_or_else(common_errors::no_statement)?,
@@ -31,7 +31,7 @@ impl Sql for MariaDbSession<'_> {
     }
 
     fn prepare(&mut self, statement: &str) -> Result<Statement> {
-        let prepared = PreparedStatement::new(&mut self.connection, statement)?;
+        let prepared = MariaDbStatement::new(&mut self.connection, statement)?;
         self.prepared.push(prepared);
         Ok(Statement(self.prepared.len() - 1))
     }

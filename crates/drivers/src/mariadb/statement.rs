@@ -8,12 +8,12 @@ use trueput_engine::sql::RowVisitor;
 use trueput_engine::{Datum, Result};
 
 /// A statement, and what its columns hold.
-pub(super) struct PreparedStatement {
+pub(super) struct MariaDbStatement {
     statement: mysql::Statement,
     columns: Vec<ValueType>,
 }
 
-impl PreparedStatement {
+impl MariaDbStatement {
     pub(super) fn new(connection: &mut Conn, text: &str) -> Result<Self> {
         let statement = connection.prep(text).map_err(client_error)?;
         let columns = statement.columns().iter().map(ValueType::of).collect();

@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn assertions_are_told_by_the_options_that_it_lists() {
+    fn assertions_are_recognized_by_the_options_that_it_lists() {
         assert!(!has_assertions("DEBUG=0 CHECKING=0 WORDBITS=64"));
         assert!(has_assertions("DEBUG=2 CHECKING=0"));
         assert!(has_assertions("DEBUG=0 CHECKING=1"));

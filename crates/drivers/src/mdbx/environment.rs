@@ -37,7 +37,7 @@ pub(super) struct OpenOptions {
 }
 
 /// An open environment and its main table.
-pub(super) struct Environment {
+pub(super) struct MdbxEnvironment {
     build: &'static MdbxBuild,
     handle: *mut Env,
     /// The main, unnamed table.
@@ -48,11 +48,11 @@ pub(super) struct Environment {
 
 // SAFETY: an environment's handle may be used by any thread at any time; only opening and closing
 // need one thread, and those happen in `open` and `drop`.
-unsafe impl Send for Environment {}
+unsafe impl Send for MdbxEnvironment {}
 // SAFETY: as above.
-unsafe impl Sync for Environment {}
+unsafe impl Sync for MdbxEnvironment {}
 
-impl Environment {
+impl MdbxEnvironment {
     /// Opens the database in `folder`, making it if it is not there.
     pub(super) fn open(
         build: &'static MdbxBuild,
@@ -158,7 +158,7 @@ impl Environment {
             let api = self.api();
             let mut stat = MaybeUninit::<Stat>::uninit();
             let (into, bytes) = (stat.as_mut_ptr(), size_of::<Stat>());
-            // SAFETY: the transaction is open; libmdbx fills the struct, whose size it is told,
+            // SAFETY: the transaction is open; libmdbx fills the struct, whose size it gets,
             // before it returns success.
             unsafe {
                 api.check((api.dbi_stat)(transaction, self.dbi, into, bytes))?;
@@ -172,7 +172,7 @@ impl Environment {
         let api = self.api();
         let mut information = MaybeUninit::<EnvInfo>::uninit();
         let (into, bytes) = (information.as_mut_ptr(), size_of::<EnvInfo>());
-        // SAFETY: the handle is open; libmdbx fills the struct, whose size it is told, before it
+        // SAFETY: the handle is open; libmdbx fills the struct, whose size it gets, before it
         // returns success.
         unsafe {
             api.check((api.env_info_ex)(self.handle, ptr::null(), into, bytes))?;
@@ -208,7 +208,7 @@ impl Environment {
     }
 }
 
-impl Drop for Environment {
+impl Drop for MdbxEnvironment {
     fn drop(&mut self) {
         // SAFETY: sessions borrow this, so none is left, and with them went every transaction.
         unsafe { (self.api().env_close_ex)(self.handle, false) };

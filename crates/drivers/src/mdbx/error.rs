@@ -57,7 +57,7 @@ impl Api {
 
     fn words(&self, code: c_int) -> String {
         let mut buffer = [0; TEXT_BYTES];
-        // SAFETY: libmdbx writes no more than it is told that the buffer holds, and returns text
+        // SAFETY: libmdbx writes no more than the buffer's size, which it gets, and returns text
         // that ends in a zero byte: there, or a static one.
         let text = unsafe { (self.strerror_r)(code, buffer.as_mut_ptr(), TEXT_BYTES) };
         if text.is_null() {

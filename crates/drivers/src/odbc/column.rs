@@ -107,7 +107,7 @@ impl Column {
     }
 
     /// Fetches it by `get`, unless it is bound; whether that succeeded. `get` is `SQLGetData`: it
-    /// is told the type of C, the buffer and its length, and where to put the length of what is
+    /// gets the type of C, the buffer and its length, and where to put the length of what is
     /// left.
     pub(super) fn get(
         &mut self,
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_text_is_fetched_whole_whether_its_length_is_told_or_not() {
+    fn a_long_text_is_fetched_whole_with_and_without_its_length() {
         for length in [0, 1, 1023, 1024, 1025, 100_000] {
             for tells_length in [true, false] {
                 let text = "x".repeat(length);

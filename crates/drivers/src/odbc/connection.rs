@@ -48,16 +48,16 @@ pub(super) struct SourceInfo {
 }
 
 /// A connection.
-pub(super) struct Connection {
+pub(super) struct OdbcConnection {
     pub(super) manager: &'static Manager,
     handle: Handle,
     pub(super) native_errors: NativeErrors,
 }
 
 // SAFETY: a connection may be used by any thread, by one at a time: ODBC asks drivers for that.
-unsafe impl Send for Connection {}
+unsafe impl Send for OdbcConnection {}
 
-impl Connection {
+impl OdbcConnection {
     /// Connects; `more` is added to the connection string.
     ///
     /// # Errors
@@ -185,7 +185,7 @@ impl Connection {
     /// Sends a statement that has no parameters; rows that it gives are not looked at.
     ///
     /// # Errors
-    /// As [`Connection::end`].
+    /// As [`OdbcConnection::end`].
     pub(super) fn execute(&self, text: &str) -> Result<()> {
         let text = c_text(text)?;
         let handle = self.statement()?;
@@ -245,7 +245,7 @@ impl Connection {
     }
 }
 
-impl Drop for Connection {
+impl Drop for OdbcConnection {
     fn drop(&mut self) {
         let functions = &self.manager.functions;
         // SAFETY: the statements of this connection have gone before it. A transaction that is open

@@ -1,6 +1,6 @@
 //! An open database: how to connect for a session, and a connection of its own.
 
-use super::connection::{Connection, SourceInfo};
+use super::connection::{OdbcConnection, SourceInfo};
 use super::dialect::{self, DialectProfile, DurabilitySettings, REPEATABLE_READ};
 use super::knobs::{NAME, OdbcKnobs, check_dialect, isolation, isolation_word};
 use super::schema;
@@ -20,7 +20,7 @@ pub(super) struct OdbcDatabase {
     durability_settings: DurabilitySettings,
     isolations: TransactionIsolation,
     /// For what is no session's.
-    own: Mutex<Connection>,
+    own: Mutex<OdbcConnection>,
 }
 
 impl OdbcDatabase {
@@ -45,7 +45,7 @@ impl OdbcDatabase {
                 source.shown()
             )));
         }
-        let own = Connection::open(source, (profile.more)(info), profile.native_errors)?;
+        let own = OdbcConnection::open(source, (profile.more)(info), profile.native_errors)?;
         for statement in durability_settings.set {
             own.execute(statement)?;
         }
@@ -82,9 +82,9 @@ impl OdbcDatabase {
     }
 
     /// A connection that is set as every session is.
-    fn connect(&self) -> Result<Connection> {
+    fn connect(&self) -> Result<OdbcConnection> {
         let more = (self.profile.more)(&self.info);
-        let connection = Connection::open(&self.source, more, self.profile.native_errors)?;
+        let connection = OdbcConnection::open(&self.source, more, self.profile.native_errors)?;
         for statement in self
             .profile
             .setup
@@ -96,7 +96,7 @@ impl OdbcDatabase {
         Ok(connection)
     }
 
-    fn with_connection<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+    fn with_connection<T>(&self, work: impl FnOnce(&OdbcConnection) -> Result<T>) -> Result<T> {
         work(&self.own.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

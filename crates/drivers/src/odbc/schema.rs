@@ -3,7 +3,7 @@
 //! Its mark and that of the database's folder are the same as long as the schema holds that
 //! database; another folder's database begins with what is in the schema dropped.
 
-use super::connection::Connection;
+use super::connection::OdbcConnection;
 use super::dialect::{DialectProfile, MARKER, NameCheck};
 use super::schema_lock::SchemaLock;
 use super::source::DataSource;
@@ -32,7 +32,7 @@ enum SchemaState {
 /// # Errors
 /// [`Error::Unsupported`] where it is another's, or where it must be made by the user.
 pub(super) fn check(
-    connection: &Connection,
+    connection: &OdbcConnection,
     profile: &DialectProfile,
     source: &DataSource,
 ) -> Result<()> {
@@ -46,7 +46,7 @@ pub(super) fn check(
 /// # Errors
 /// As [`check`]; [`Error::Unsupported`] where another run holds it; whatever the data source says.
 pub(super) fn take(
-    connection: &Connection,
+    connection: &OdbcConnection,
     profile: &DialectProfile,
     source: &DataSource,
     directory: &Path,
@@ -81,7 +81,7 @@ pub(super) fn take(
 
 /// Makes the schema, or empties what is there, and marks it.
 fn make(
-    connection: &Connection,
+    connection: &OdbcConnection,
     profile: &DialectProfile,
     seen: &SchemaState,
     mark: &str,
@@ -104,7 +104,7 @@ fn make(
 /// Does what makes a schema as one transaction, where a schema without its mark would be nobody's:
 /// on PostgreSQL. Elsewhere the mark is the first table of all.
 fn whole(
-    connection: &Connection,
+    connection: &OdbcConnection,
     profile: &DialectProfile,
     work: impl FnOnce() -> Result<()>,
 ) -> Result<()> {
@@ -118,13 +118,13 @@ fn whole(
     done.and(ended).and(again)
 }
 
-fn execute(connection: &Connection, statements: &[String]) -> Result<()> {
+fn execute(connection: &OdbcConnection, statements: &[String]) -> Result<()> {
     statements
         .iter()
         .try_for_each(|statement| connection.execute(statement))
 }
 
-fn all(connection: &Connection, statements: &[&str]) -> Result<()> {
+fn all(connection: &OdbcConnection, statements: &[&str]) -> Result<()> {
     statements
         .iter()
         .try_for_each(|statement| connection.execute(statement))
@@ -132,7 +132,7 @@ fn all(connection: &Connection, statements: &[&str]) -> Result<()> {
 
 /// What is in the place of our schema, and is nobody else's.
 fn found(
-    connection: &Connection,
+    connection: &OdbcConnection,
     profile: &DialectProfile,
     source: &DataSource,
 ) -> Result<SchemaState> {
@@ -170,7 +170,7 @@ fn found(
     }
 }
 
-fn by_comment(connection: &Connection) -> Result<SchemaState> {
+fn by_comment(connection: &OdbcConnection) -> Result<SchemaState> {
     let query = "SELECT coalesce(obj_description(oid, 'pg_namespace'), '') FROM pg_namespace \
                  WHERE nspname = 'trueput'";
     let comment = statement::texts(connection, query)?.into_iter().next();
@@ -183,7 +183,7 @@ fn by_comment(connection: &Connection) -> Result<SchemaState> {
     })
 }
 
-fn by_table(connection: &Connection, profile: &DialectProfile) -> Result<SchemaState> {
+fn by_table(connection: &OdbcConnection, profile: &DialectProfile) -> Result<SchemaState> {
     let tables = statement::texts(connection, profile.schema.tables)?;
     if tables.is_empty() {
         return Ok(SchemaState::Nothing);
@@ -199,7 +199,7 @@ fn by_table(connection: &Connection, profile: &DialectProfile) -> Result<SchemaS
 }
 
 /// Drops what is in the schema, and what says that it is ours last.
-fn empty(connection: &Connection, profile: &DialectProfile) -> Result<()> {
+fn empty(connection: &OdbcConnection, profile: &DialectProfile) -> Result<()> {
     let mut tables = statement::texts(connection, profile.schema.tables)?;
     tables.sort_by_key(|table| table.trim().eq_ignore_ascii_case(MARKER));
     for table in tables {

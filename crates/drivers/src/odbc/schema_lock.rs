@@ -7,7 +7,7 @@
 //! waits for a turn. SQLite, Informix and IRIS have no lock that outlives a transaction and ends
 //! with a connection.
 
-use super::connection::Connection;
+use super::connection::OdbcConnection;
 use super::dialect::{DialectProfile, MARKER};
 use super::statement;
 use crate::{mariadb, postgresql};
@@ -20,7 +20,7 @@ const TURN_S: u32 = 60;
 
 /// A schema that a connection is about to hold.
 pub(super) struct SchemaLock<'c> {
-    pub(super) connection: &'c Connection,
+    pub(super) connection: &'c OdbcConnection,
     pub(super) profile: &'c DialectProfile,
     /// The data source, for messages.
     pub(super) shown: &'c str,
@@ -63,8 +63,8 @@ impl SchemaLock<'_> {
         }
     }
 
-    /// Holds it alone, once those who were just closed have let it go. `is_there` says whether
-    /// there is anything in it.
+    /// Takes it exclusively, once sessions that were just closed have released it. `is_there` says
+    /// whether there is anything in it.
     ///
     /// # Errors
     /// [`Error::Unsupported`] where another run holds it; whatever the data source says.
@@ -83,7 +83,7 @@ impl SchemaLock<'_> {
         }
     }
 
-    /// Lets others share what was held alone.
+    /// Shares what was held exclusively.
     ///
     /// # Errors
     /// Whatever the data source says.

@@ -1,9 +1,9 @@
 //! A session: a connection, a table of keys and values, and statements prepared over both.
 
-use super::connection::Connection;
+use super::connection::OdbcConnection;
 use super::dialect::{BATCHES, DialectProfile, PutMethod, ScanKind};
 use super::hex;
-use super::statement::{PreparedStatement, StatementText};
+use super::statement::{OdbcStatement, StatementText};
 use crate::common_errors;
 use crate::scan_statement::{end_keys, scan_in_batches};
 use std::ops::ControlFlow;
@@ -55,11 +55,11 @@ pub(super) struct OdbcSession {
     /// The isolation that the connection is set to.
     isolation: u32,
     isolations: TransactionIsolation,
-    own: [Option<PreparedStatement>; OWN],
-    scans: Box<[Option<PreparedStatement>]>,
+    own: [Option<OdbcStatement>; OWN],
+    scans: Box<[Option<OdbcStatement>]>,
     /// What [`Sql::prepare`] has prepared, in turn.
-    pub(super) prepared: Vec<PreparedStatement>,
-    pub(super) connection: Connection,
+    pub(super) prepared: Vec<OdbcStatement>,
+    pub(super) connection: OdbcConnection,
     profile: &'static DialectProfile,
     /// Keys and values in hexadecimal digits, where the table has them so.
     texts: [String; 2],
@@ -72,7 +72,7 @@ impl OdbcSession {
     /// # Errors
     /// Whatever the driver says.
     pub(super) fn new(
-        connection: Connection,
+        connection: OdbcConnection,
         profile: &'static DialectProfile,
         isolations: TransactionIsolation,
     ) -> Result<Self> {
@@ -111,7 +111,7 @@ impl OdbcSession {
                 .end(done.is_ok())
                 .or_else(|error| match &done {
                     Ok(_) => Err(error),
-                    // The first error is the one to tell.
+                    // The first error is the one to report.
                     Err(_) => Ok(()),
                 })?,
         }
@@ -130,7 +130,7 @@ impl OdbcSession {
     }
 
     /// A statement of the key-value table, and the connection to execute it on.
-    fn own(&mut self, which: RecordStatement) -> Result<(&mut PreparedStatement, &Connection)> {
+    fn own(&mut self, which: RecordStatement) -> Result<(&mut OdbcStatement, &OdbcConnection)> {
         let (profile, connection) = (self.profile, &self.connection);
         let slot = &mut self.own[which as usize];
         let prepared = match slot {
@@ -269,16 +269,16 @@ impl OdbcSession {
 
 /// A statement of the key-value table.
 fn prepare(
-    connection: &Connection,
+    connection: &OdbcConnection,
     profile: &DialectProfile,
     text: String,
-) -> Result<PreparedStatement> {
+) -> Result<OdbcStatement> {
     let written = StatementText {
         text,
         order: None,
         is_reading: false,
     };
-    PreparedStatement::of(connection, &written, profile.binding_options)
+    OdbcStatement::of(connection, &written, profile.binding_options)
 }
 
 /// Keys and values as parameters.
@@ -319,7 +319,7 @@ impl Session for OdbcSession {
         if mode == Mode::Write && self.profile().keys.begin_write.is_some() {
             let begun = self.run(RecordStatement::BeginWrite, &[]);
             if let Err(error) = begun {
-                // The first error is the one to tell.
+                // The first error is the one to report.
                 let _ = self.connection.end(false);
                 return Err(error);
             }
@@ -395,7 +395,7 @@ impl Session for OdbcSession {
             ));
         }
         self.connection.end(true).inspect_err(|_| {
-            // The first error is the one to tell.
+            // The first error is the one to report.
             let _ = self.connection.end(false);
         })
     }

@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_driver_is_told_to_come_from_its_package() {
+    fn a_missing_driver_is_named_with_its_package() {
         for (driver, what) in [
             ("PostgreSQL Unicode", "odbc-postgresql"),
             ("psqlodbcw.so: PostgreSQL", "odbc-postgresql"),

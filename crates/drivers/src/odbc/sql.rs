@@ -2,7 +2,7 @@
 
 use super::batch;
 use super::session::OdbcSession;
-use super::statement::PreparedStatement;
+use super::statement::OdbcStatement;
 use crate::common_errors;
 use trueput_engine::sql::{RowVisitor, Statement};
 use trueput_engine::{Datum, Dialect, Mode, Result, Sql};
@@ -48,7 +48,7 @@ impl Sql for OdbcSession {
         let profile = self.profile();
         let written = profile.written(statement);
         let prepared = self.in_transaction(|session| {
-            PreparedStatement::of(&session.connection, &written, profile.binding_options)
+            OdbcStatement::of(&session.connection, &written, profile.binding_options)
         })?;
         self.prepared.push(prepared);
         Ok(Statement(self.prepared.len() - 1))

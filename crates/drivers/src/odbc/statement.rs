@@ -2,7 +2,7 @@
 
 use super::binding::BindingOptions;
 use super::column::Column;
-use super::connection::{Connection, c_text};
+use super::connection::{OdbcConnection, c_text};
 use super::manager::{self, Handle, Manager, NO_DATA, ReturnCode, is_success};
 use super::parameter::ParameterSlot;
 use crate::common_errors;
@@ -27,7 +27,7 @@ pub(super) struct StatementText {
 }
 
 /// A prepared statement.
-pub(super) struct PreparedStatement {
+pub(super) struct OdbcStatement {
     manager: &'static Manager,
     handle: Handle,
     binding_options: BindingOptions,
@@ -39,13 +39,17 @@ pub(super) struct PreparedStatement {
     pub(super) is_reading: bool,
 }
 
-impl PreparedStatement {
+impl OdbcStatement {
     /// Prepares a statement of this driver's own, whose parameters are `?`, in the standard's ways
     /// or with columns fetched one by one.
     ///
     /// # Errors
     /// Whatever the data source says.
-    pub(super) fn new(connection: &Connection, text: &str, binds_columns: bool) -> Result<Self> {
+    pub(super) fn new(
+        connection: &OdbcConnection,
+        text: &str,
+        binds_columns: bool,
+    ) -> Result<Self> {
         let written = StatementText {
             text: text.to_owned(),
             order: None,
@@ -63,7 +67,7 @@ impl PreparedStatement {
     /// # Errors
     /// Whatever the data source says.
     pub(super) fn of(
-        connection: &Connection,
+        connection: &OdbcConnection,
         written: &StatementText,
         binding_options: BindingOptions,
     ) -> Result<Self> {
@@ -111,7 +115,7 @@ impl PreparedStatement {
     }
 
     /// Learns what the columns hold.
-    fn describe(&mut self, connection: &Connection) -> Result<()> {
+    fn describe(&mut self, connection: &OdbcConnection) -> Result<()> {
         for (index, column) in self.columns.iter_mut().enumerate() {
             let (mut of_type, mut size) = (0, 0);
             let (mut name, mut digits, mut nullable) = (0, 0, 0);
@@ -139,7 +143,7 @@ impl PreparedStatement {
 
     /// Binds the columns before the first that has no known size: those after it must be fetched
     /// in turn.
-    fn bind_columns(&mut self, connection: &Connection) -> Result<()> {
+    fn bind_columns(&mut self, connection: &OdbcConnection) -> Result<()> {
         for (index, column) in self.columns.iter_mut().enumerate() {
             let Some(binding) = column.binding() else {
                 break;
@@ -163,7 +167,7 @@ impl PreparedStatement {
         Ok(())
     }
 
-    fn check(&self, connection: &Connection, code: ReturnCode) -> Result<()> {
+    fn check(&self, connection: &OdbcConnection, code: ReturnCode) -> Result<()> {
         match is_success(code) || code == NO_DATA {
             true => Ok(()),
             false => Err(connection.error(manager::STATEMENT, self.handle)),
@@ -171,7 +175,7 @@ impl PreparedStatement {
     }
 
     /// Puts the parameters into their buffers, and binds those whose buffer is another one now.
-    fn bind(&mut self, connection: &Connection, given: &[Datum<'_>]) -> Result<()> {
+    fn bind(&mut self, connection: &OdbcConnection, given: &[Datum<'_>]) -> Result<()> {
         common_errors::check_parameters(self.given, given)?;
         for (index, slot) in self.slots.iter_mut().enumerate() {
             let datum = match &self.order {
@@ -208,7 +212,7 @@ impl PreparedStatement {
     }
 
     /// Executes it; whether there is anything to fetch.
-    fn run(&mut self, connection: &Connection, given: &[Datum<'_>]) -> Result<bool> {
+    fn run(&mut self, connection: &OdbcConnection, given: &[Datum<'_>]) -> Result<bool> {
         self.bind(connection, given)?;
         // SAFETY: the statement is prepared, and every parameter is bound to a buffer that is
         // there.
@@ -221,7 +225,11 @@ impl PreparedStatement {
     ///
     /// # Errors
     /// [`Error::Conflict`] where another transaction was in the way; whatever the data source says.
-    pub(super) fn execute(&mut self, connection: &Connection, given: &[Datum<'_>]) -> Result<u64> {
+    pub(super) fn execute(
+        &mut self,
+        connection: &OdbcConnection,
+        given: &[Datum<'_>],
+    ) -> Result<u64> {
         if self.is_query() {
             return Err(Error::Unsupported("execute of a query".to_owned()));
         }
@@ -242,10 +250,10 @@ impl PreparedStatement {
     /// Executes it, and shows its rows.
     ///
     /// # Errors
-    /// As [`PreparedStatement::execute`].
+    /// As [`OdbcStatement::execute`].
     pub(super) fn query(
         &mut self,
-        connection: &Connection,
+        connection: &OdbcConnection,
         given: &[Datum<'_>],
         visitor: &mut RowVisitor<'_>,
     ) -> Result<u64> {
@@ -258,7 +266,7 @@ impl PreparedStatement {
         shown
     }
 
-    fn show(&mut self, connection: &Connection, visitor: &mut RowVisitor<'_>) -> Result<u64> {
+    fn show(&mut self, connection: &OdbcConnection, visitor: &mut RowVisitor<'_>) -> Result<u64> {
         if !self.binding_options.binds_columns {
             self.describe(connection)?;
         }
@@ -290,7 +298,7 @@ impl PreparedStatement {
     }
 
     /// Fetches what is not bound of the row that the statement is on.
-    fn get_unbound(&mut self, connection: &Connection) -> Result<()> {
+    fn get_unbound(&mut self, connection: &OdbcConnection) -> Result<()> {
         let (handle, get) = (self.handle, self.manager.functions.GetData);
         for (index, column) in self.columns.iter_mut().enumerate() {
             let got = column.get(|c_type, at, room, indicator| {
@@ -311,7 +319,7 @@ impl PreparedStatement {
     }
 }
 
-impl Drop for PreparedStatement {
+impl Drop for OdbcStatement {
     fn drop(&mut self) {
         // SAFETY: the statement is used no more. It goes before its connection does.
         unsafe { (self.manager.functions.FreeHandle)(manager::STATEMENT, self.handle) };
@@ -321,9 +329,9 @@ impl Drop for PreparedStatement {
 /// The first column of each row of a query, as text; an empty text where it has no value.
 ///
 /// # Errors
-/// As [`Connection::execute`].
-pub(super) fn texts(connection: &Connection, query: &str) -> Result<Vec<String>> {
-    let mut statement = PreparedStatement::new(connection, query, false)?;
+/// As [`OdbcConnection::execute`].
+pub(super) fn texts(connection: &OdbcConnection, query: &str) -> Result<Vec<String>> {
+    let mut statement = OdbcStatement::new(connection, query, false)?;
     let mut texts = Vec::new();
     statement.query(connection, &[], &mut |row| {
         texts.push(match row.first() {

@@ -33,7 +33,7 @@ pub(super) enum Endpoint {
 
 /// The endpoint of a server, with the user and the database.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Address {
+pub(super) struct ServerAddress {
     /// How it is reached.
     pub endpoint: Endpoint,
     /// The user of the server's.
@@ -48,7 +48,7 @@ pub(super) struct Address {
     shown: String,
 }
 
-impl Address {
+impl ServerAddress {
     /// Of the private instance in that folder.
     pub fn private(instance: &Path) -> Self {
         Self {
@@ -129,7 +129,7 @@ impl Address {
     }
 }
 
-impl fmt::Display for Address {
+impl fmt::Display for ServerAddress {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.shown)
     }
@@ -173,8 +173,8 @@ fn split_port(host: &str) -> Option<(&str, u16)> {
 mod tests {
     use super::*;
 
-    fn parsed(url: &str) -> Address {
-        Address::parse(&credentials::Address::of(url)).unwrap()
+    fn parsed(url: &str) -> ServerAddress {
+        ServerAddress::parse(&credentials::Address::of(url)).unwrap()
     }
 
     #[test]
@@ -205,7 +205,7 @@ mod tests {
             ("postgres://host/db?magic=on", "'magic'"),
             ("postgres://us%er@host/db", "escape"),
         ] {
-            let error = Address::parse(&credentials::Address::of(url))
+            let error = ServerAddress::parse(&credentials::Address::of(url))
                 .unwrap_err()
                 .to_string();
             assert!(
@@ -228,7 +228,7 @@ mod tests {
             assert!(!format!("{address:?}").contains("s p"), "{address:?}");
         }
         let unknown = credentials::Address::of("postgres://it@host/unknown?sslpassword=hush");
-        let why = Address::parse(&unknown).unwrap_err().to_string();
+        let why = ServerAddress::parse(&unknown).unwrap_err().to_string();
         assert!(
             why.contains("'sslpassword'") && !why.contains("hush"),
             "{why}"

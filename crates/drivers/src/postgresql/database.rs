@@ -1,12 +1,12 @@
 //! A database: a schema of a private server, or of a user's.
 
-use super::address::Address;
+use super::address::ServerAddress;
 use super::external_schema::quoted;
 use super::instance;
-use super::isolation::Isolation;
-use super::knobs::{self, DurabilitySettings, PostgresqlKnobs};
+use super::isolation::PostgresqlIsolation;
+use super::knobs::{self, PostgresqlKnobs, WalSettings};
 use super::session::PostgresqlSession;
-use super::wire::Connection;
+use super::wire::PostgresqlConnection;
 use super::{SCHEMA, external_schema, install};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -31,13 +31,13 @@ const CACHE: &str = "SELECT blks_hit AS hits, blks_read AS misses \
 
 /// An open database.
 pub(super) struct PostgresqlDatabase {
-    address: Address,
+    address: ServerAddress,
     /// The settings of each session.
     settings: Vec<(&'static str, String)>,
-    isolation: Isolation,
+    isolation: PostgresqlIsolation,
     is_external: bool,
     /// For what is no session's. Over it this holds the schema of a user's server.
-    own: Mutex<Connection>,
+    own: Mutex<PostgresqlConnection>,
 }
 
 impl PostgresqlDatabase {
@@ -46,9 +46,9 @@ impl PostgresqlDatabase {
     /// # Errors
     /// [`Error::Unsupported`] for a level that it does not have; whatever the server says.
     pub fn private(spec: &OpenSpec<'_>) -> Result<Self> {
-        let durability_settings = DurabilitySettings::of(&spec.knobs.into(), spec.durability)?;
+        let durability_settings = WalSettings::of(&spec.knobs.into(), spec.durability)?;
         let (folder, schema) = instance::of(spec.directory)?;
-        let address = Address::private(folder);
+        let address = ServerAddress::private(folder);
         Self::open(address, &schema, durability_settings, spec, |connection| {
             let statement = format!("CREATE SCHEMA IF NOT EXISTS {}", quoted(&schema));
             connection.simple(&statement, &mut |_, _| ()).map(drop)
@@ -60,7 +60,7 @@ impl PostgresqlDatabase {
     /// # Errors
     /// [`Error::Unsupported`] for a level that the server does not have as it is set, and for a
     /// schema of our name that is not ours; whatever the server says.
-    pub fn external(address: &Address, spec: &OpenSpec<'_>) -> Result<Self> {
+    pub fn external(address: &ServerAddress, spec: &OpenSpec<'_>) -> Result<Self> {
         let durability_settings = external_schema::durability_settings(spec.durability)?;
         let opened = Self::open(
             address.clone(),
@@ -81,11 +81,11 @@ impl PostgresqlDatabase {
     }
 
     fn open(
-        address: Address,
+        address: ServerAddress,
         schema: &str,
-        durability_settings: DurabilitySettings,
+        durability_settings: WalSettings,
         spec: &OpenSpec<'_>,
-        make: impl FnOnce(&mut Connection) -> Result<()>,
+        make: impl FnOnce(&mut PostgresqlConnection) -> Result<()>,
     ) -> Result<Self> {
         let commit = if durability_settings.synchronous_commit {
             "on"
@@ -114,17 +114,20 @@ impl PostgresqlDatabase {
         })
     }
 
-    fn with_own<T>(&self, work: impl FnOnce(&mut Connection) -> Result<T>) -> Result<T> {
+    fn with_own<T>(&self, work: impl FnOnce(&mut PostgresqlConnection) -> Result<T>) -> Result<T> {
         work(&mut self.own.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-fn connect(address: &Address, settings: &[(&'static str, String)]) -> Result<Connection> {
+fn connect(
+    address: &ServerAddress,
+    settings: &[(&'static str, String)],
+) -> Result<PostgresqlConnection> {
     let settings: Vec<(&str, &str)> = settings
         .iter()
         .map(|(name, value)| (*name, value.as_str()))
         .collect();
-    Connection::open(address, &settings)
+    PostgresqlConnection::open(address, &settings)
 }
 
 impl Database for PostgresqlDatabase {
@@ -155,8 +158,8 @@ impl Database for PostgresqlDatabase {
         })
     }
 
-    /// By the counters of the database, which a session hands over when it is told to, and within a
-    /// second otherwise. What others do in a user's database is in them. Before version 15 they
+    /// By the counters of the database, which a session hands over when it is asked to, and within
+    /// a second otherwise. What others do in a user's database is in them. Before version 15 they
     /// came late by themselves, so they are not asked there.
     fn count_cache(&self) -> Result<Option<CacheCount<'_>>> {
         CacheCount::of_counters(CacheScope::Database, || {
@@ -202,18 +205,18 @@ impl Database for PostgresqlDatabase {
 }
 
 /// Returns the use of the server's shared buffers so far for this database.
-fn cache_use(connection: &mut Connection) -> Result<Option<CacheUse>> {
+fn cache_use(connection: &mut PostgresqlConnection) -> Result<Option<CacheUse>> {
     let (mut hits, mut misses) = (None, None);
     connection.simple(CACHE, &mut |name, text| match name {
         "hits" => hits = text.parse().ok(),
         _ => misses = text.parse().ok(),
     })?;
-    let told = hits.zip(misses);
-    Ok(told.map(|(hits, misses)| CacheUse { hits, misses }))
+    let counted = hits.zip(misses);
+    Ok(counted.map(|(hits, misses)| CacheUse { hits, misses }))
 }
 
 /// Whether the server has a table or view of that name among its own.
-fn is_there(connection: &mut Connection, table: &str) -> Result<bool> {
+fn is_there(connection: &mut PostgresqlConnection, table: &str) -> Result<bool> {
     let statement = format!("SELECT to_regclass('pg_catalog.{table}') IS NOT NULL AS there");
     let mut there = false;
     connection.simple(&statement, &mut |_, text| there = text == "t")?;

@@ -4,9 +4,9 @@
 //! and that of the database's folder are the same as long as the schema holds that database.
 
 use super::SCHEMA;
-use super::address::Address;
-use super::knobs::DurabilitySettings;
-use super::wire::Connection;
+use super::address::ServerAddress;
+use super::knobs::WalSettings;
+use super::wire::PostgresqlConnection;
 use crate::common_errors;
 use crate::retry::Retry;
 use std::hash::{BuildHasher, Hasher};
@@ -30,9 +30,9 @@ pub(crate) const SCHEMA_LOCK_RETRY: Retry = Retry {
 ///
 /// # Errors
 /// [`Error::Unsupported`] for a level that there is not.
-pub(super) fn durability_settings(durability: Durability) -> Result<DurabilitySettings> {
+pub(super) fn durability_settings(durability: Durability) -> Result<WalSettings> {
     match durability {
-        Durability::Sync | Durability::Buffered | Durability::Process => Ok(DurabilitySettings {
+        Durability::Sync | Durability::Buffered | Durability::Process => Ok(WalSettings {
             fsync: durability != Durability::Process,
             synchronous_commit: durability != Durability::Buffered,
             full_page_writes: true,
@@ -48,8 +48,8 @@ pub(super) fn durability_settings(durability: Durability) -> Result<DurabilitySe
 /// # Errors
 /// [`Error::Unsupported`], where it is not.
 pub(super) fn check_durability(
-    connection: &mut Connection,
-    address: &Address,
+    connection: &mut PostgresqlConnection,
+    address: &ServerAddress,
     durability: Durability,
 ) -> Result<()> {
     let wanted = durability_settings(durability)?;
@@ -78,7 +78,7 @@ pub(super) fn check_durability(
 ///
 /// # Errors
 /// [`Error::Unsupported`], where it is another's.
-pub(super) fn check(connection: &mut Connection, address: &Address) -> Result<()> {
+pub(super) fn check(connection: &mut PostgresqlConnection, address: &ServerAddress) -> Result<()> {
     mark_of(connection, address).map(drop)
 }
 
@@ -87,7 +87,11 @@ pub(super) fn check(connection: &mut Connection, address: &Address) -> Result<()
 ///
 /// # Errors
 /// [`Error::Unsupported`], where the schema is another's, or another run holds it.
-pub(super) fn take(connection: &mut Connection, address: &Address, directory: &Path) -> Result<()> {
+pub(super) fn take(
+    connection: &mut PostgresqlConnection,
+    address: &ServerAddress,
+    directory: &Path,
+) -> Result<()> {
     let marker = directory.join(MARKER);
     let own = std::fs::read_to_string(&marker).ok();
     if own.is_some() && mark_of(connection, address)? == own {
@@ -114,7 +118,10 @@ pub(super) fn take(connection: &mut Connection, address: &Address, directory: &P
 }
 
 /// The mark of the database that the schema holds; `None` if there is no schema.
-fn mark_of(connection: &mut Connection, address: &Address) -> Result<Option<String>> {
+fn mark_of(
+    connection: &mut PostgresqlConnection,
+    address: &ServerAddress,
+) -> Result<Option<String>> {
     let statement = format!(
         "SELECT coalesce(obj_description(oid, 'pg_namespace'), '') AS comment \
          FROM pg_namespace WHERE nspname = '{SCHEMA}'"
@@ -134,7 +141,11 @@ fn mark_of(connection: &mut Connection, address: &Address) -> Result<Option<Stri
 }
 
 /// Locks the schema in a way, or says that another run has it.
-fn lock_schema(connection: &mut Connection, function: &str, address: &Address) -> Result<()> {
+fn lock_schema(
+    connection: &mut PostgresqlConnection,
+    function: &str,
+    address: &ServerAddress,
+) -> Result<()> {
     let statement = format!("SELECT {function}({SCHEMA_LOCK}) AS held");
     let is_held = SCHEMA_LOCK_RETRY.until(|| {
         let mut is_held = false;
@@ -151,7 +162,7 @@ fn lock_schema(connection: &mut Connection, function: &str, address: &Address) -
 }
 
 /// Drops what is in the schema, and nothing that depends on it from outside.
-fn empty(connection: &mut Connection) -> Result<()> {
+fn empty(connection: &mut PostgresqlConnection) -> Result<()> {
     let kinds = [
         ("VIEW", "relkind = 'v'"),
         ("TABLE", "relkind IN ('r', 'p')"),
@@ -172,7 +183,7 @@ fn empty(connection: &mut Connection) -> Result<()> {
     drop_all(connection, "ROUTINE", &functions)
 }
 
-fn drop_all(connection: &mut Connection, kind: &str, statement: &str) -> Result<()> {
+fn drop_all(connection: &mut PostgresqlConnection, kind: &str, statement: &str) -> Result<()> {
     let mut names = Vec::new();
     // Names that are not on the search path come with their schema.
     run(connection, "SET search_path TO pg_catalog")?;
@@ -191,7 +202,7 @@ pub(super) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-fn run(connection: &mut Connection, statement: &str) -> Result<()> {
+fn run(connection: &mut PostgresqlConnection, statement: &str) -> Result<()> {
     connection.simple(statement, &mut |_, _| ()).map(drop)
 }
 

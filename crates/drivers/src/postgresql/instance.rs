@@ -1,9 +1,9 @@
 //! The private server of a trial: how its instance is made, started, asked and stopped.
 
-use super::address::Address;
+use super::address::ServerAddress;
 use super::install;
 use super::knobs::{self, PostgresqlKnobs};
-use super::wire::Connection;
+use super::wire::PostgresqlConnection;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use trueput_engine::service::Signal;
@@ -91,7 +91,7 @@ impl Service for Instance {
     }
 
     fn is_ready(&self, spec: &OpenSpec<'_>) -> Result<bool> {
-        match Connection::open(&Address::private(spec.directory), &[]) {
+        match PostgresqlConnection::open(&ServerAddress::private(spec.directory), &[]) {
             Ok(connection) => {
                 let version = connection.parameter("server_version").unwrap_or_default();
                 install::check_version(version, "the private server").map(|_| true)

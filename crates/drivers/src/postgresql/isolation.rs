@@ -4,14 +4,14 @@ use trueput_engine::{Mode, choices};
 
 choices! {
     /// The isolation of write transactions.
-    pub(super) enum Isolation {
+    pub(super) enum PostgresqlIsolation {
         ReadCommitted = "read-committed",
         RepeatableRead = "repeatable-read",
         Serializable = "serializable",
     }
 }
 
-impl Isolation {
+impl PostgresqlIsolation {
     /// The statement that begins a transaction. One that reads sees one state at every level.
     pub fn begin(self, mode: Mode) -> &'static str {
         match (mode, self) {

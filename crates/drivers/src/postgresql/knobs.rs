@@ -1,6 +1,6 @@
 //! The settings of a private server that a plan may turn. A user's server is as its owner set it.
 
-use super::isolation::Isolation;
+use super::isolation::PostgresqlIsolation;
 use crate::common_errors;
 use crate::log_directory::LogDirectory;
 use trueput_engine::{Durability, Error, Parameter, Result, choices, parameters};
@@ -9,7 +9,7 @@ parameters! {
     /// The knobs of a private server.
     pub(super) struct PostgresqlKnobs {
         /// Isolation of write transactions. Read transactions see one state at each.
-        isolation: Choice<Isolation> = RepeatableRead,
+        isolation: Choice<PostgresqlIsolation> = RepeatableRead,
             cost "read-committed: a transaction's statements see different states, and records by \
                 key are locked as they are read; repeatable-read: write skew is possible; \
                 serializable: more conflicts",
@@ -93,7 +93,7 @@ pub(super) const OF_A_SESSION: &[Parameter] = PostgresqlKnobs::PARAMETERS.split_
 
 /// The server's settings for a level of durability.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct DurabilitySettings {
+pub(super) struct WalSettings {
     /// Whether it flushes.
     pub fsync: bool,
     /// Whether a commit waits until its log is written.
@@ -102,7 +102,7 @@ pub(super) struct DurabilitySettings {
     pub full_page_writes: bool,
 }
 
-impl DurabilitySettings {
+impl WalSettings {
     /// Of a private server.
     ///
     /// # Errors
@@ -147,13 +147,13 @@ impl DurabilitySettings {
 /// The server's settings, in the words of its configuration file.
 ///
 /// # Errors
-/// As [`DurabilitySettings::of`].
+/// As [`WalSettings::of`].
 pub(super) fn settings(
     knobs: &PostgresqlKnobs,
     durability: Durability,
     sessions: u32,
 ) -> Result<Vec<(&'static str, String)>> {
-    let durability_settings = DurabilitySettings::of(knobs, durability)?;
+    let durability_settings = WalSettings::of(knobs, durability)?;
     let word = |on| if on { "on" } else { "off" }.to_owned();
     let kilobytes = |bytes: u64| format!("{}kB", bytes >> 10);
     let mut all = vec![
@@ -295,17 +295,13 @@ mod tests {
     fn without_whole_pages_nothing_is_promised_for_lost_power() {
         let torn = resolved(&[("full_page_writes", Value::Boolean(false))]);
         for level in [Durability::Sync, Durability::Buffered] {
-            let why = DurabilitySettings::of(&torn, level)
-                .unwrap_err()
-                .to_string();
+            let why = WalSettings::of(&torn, level).unwrap_err().to_string();
             assert!(
                 why.contains("full_page_writes") && why.contains("'process'"),
                 "{why}"
             );
         }
-        let text = DurabilitySettings::of(&torn, Durability::Process)
-            .unwrap()
-            .text();
+        let text = WalSettings::of(&torn, Durability::Process).unwrap().text();
         assert_eq!(
             text,
             "fsync=off, synchronous_commit=on, full_page_writes=off"

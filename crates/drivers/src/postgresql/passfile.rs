@@ -1,6 +1,6 @@
 //! PostgreSQL's own password file.
 
-use super::address::{Address, Endpoint};
+use super::address::{Endpoint, ServerAddress};
 use std::path::PathBuf;
 use trueput_engine::{Result, Secret};
 
@@ -13,7 +13,7 @@ const USUAL: &str = ".pgpass";
 ///
 /// # Errors
 /// One line, where the file is there and others can read it, or it cannot be read.
-pub(super) fn password(address: &Address) -> Result<Option<Secret>> {
+pub(super) fn password(address: &ServerAddress) -> Result<Option<Secret>> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     let home = || Some(PathBuf::from(set("HOME")?).join(USUAL));
     let Some(path) = set(PASSFILE).map(PathBuf::from).or_else(home) else {
@@ -26,7 +26,7 @@ pub(super) fn password(address: &Address) -> Result<Option<Secret>> {
 }
 
 /// The password of the first line that is for the address.
-fn entry(text: &str, address: &Address) -> Option<Secret> {
+fn entry(text: &str, address: &ServerAddress) -> Option<Secret> {
     let (hosts, port) = match &address.endpoint {
         Endpoint::Host { host, port } => (vec![host.clone()], port),
         // libpq calls a socket in its usual folder localhost.
@@ -82,19 +82,19 @@ mod tests {
                     *:*:*:me:any\n\
                     localhost:*:*:*:near\n\
                     /run/pg:*:*:*:folder\n";
-        let told = |url: &str| {
-            let address = Address::parse(&trueput_engine::Address::of(url)).unwrap();
+        let found = |url: &str| {
+            let address = ServerAddress::parse(&trueput_engine::Address::of(url)).unwrap();
             entry(file, &address).map(|secret| secret.expose().to_owned())
         };
         assert_eq!(
-            told("postgres://me@db.example/shop").as_deref(),
+            found("postgres://me@db.example/shop").as_deref(),
             Some("co:lon\\and:rest")
         );
         assert_eq!(
-            told("postgres://me@db.example/else").as_deref(),
+            found("postgres://me@db.example/else").as_deref(),
             Some("any")
         );
-        assert_eq!(told("postgres://you@db.example/shop"), None);
-        assert_eq!(told("postgres://you@/shop").as_deref(), Some("near"));
+        assert_eq!(found("postgres://you@db.example/shop"), None);
+        assert_eq!(found("postgres://you@/shop").as_deref(), Some("near"));
     }
 }

@@ -1,6 +1,6 @@
 //! The password to answer a server with.
 
-use super::address::Address;
+use super::address::ServerAddress;
 use super::passfile;
 use crate::library;
 use trueput_engine::{Result, Secret};
@@ -13,7 +13,7 @@ const PASSWORD: &str = "PGPASSWORD";
 ///
 /// # Errors
 /// One line, where a file that is to hold it cannot be read, or others can read it, too.
-pub(super) fn of(address: &Address) -> Result<Option<Secret>> {
+pub(super) fn of(address: &ServerAddress) -> Result<Option<Secret>> {
     if let Some(password) = &address.password {
         return Ok(Some(password.clone()));
     }

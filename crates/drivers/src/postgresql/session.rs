@@ -1,8 +1,8 @@
 //! A session: a connection, a table of keys and values, and statements prepared over both.
 
-use super::isolation::Isolation;
+use super::isolation::PostgresqlIsolation;
 use super::message::{RowColumns, length};
-use super::wire::{CommandResult, Connection};
+use super::wire::{CommandResult, PostgresqlConnection};
 use crate::common_errors::{self, LengthLimits};
 use crate::scan_statement::{ScanShape, end_keys, scan_in_batches};
 use std::ops::ControlFlow;
@@ -40,7 +40,7 @@ enum TransactionState {
 }
 
 /// A statement of a workload's.
-pub(super) struct PreparedStatement {
+pub(super) struct PostgresqlStatement {
     /// Its name on the connection.
     pub name: String,
     /// The types of its parameters.
@@ -51,13 +51,13 @@ pub(super) struct PreparedStatement {
 
 /// A session.
 pub(super) struct PostgresqlSession {
-    pub(super) connection: Connection,
-    isolation: Isolation,
+    pub(super) connection: PostgresqlConnection,
+    isolation: PostgresqlIsolation,
     state: TransactionState,
     /// Which statements of scans are prepared, a bit for each.
     scans: u64,
     /// What the workload has prepared.
-    pub(super) statements: Vec<PreparedStatement>,
+    pub(super) statements: Vec<PostgresqlStatement>,
     /// Room for the arrays of a row, one for each column.
     pub(super) arrays: Vec<Vec<i64>>,
 }
@@ -67,7 +67,10 @@ impl PostgresqlSession {
     ///
     /// # Errors
     /// Whatever the server says.
-    pub fn new(mut connection: Connection, isolation: Isolation) -> Result<Self> {
+    pub fn new(
+        mut connection: PostgresqlConnection,
+        isolation: PostgresqlIsolation,
+    ) -> Result<Self> {
         let select = "SELECT v FROM record WHERE k = $1";
         let (locked, begin_write) = (format!("{select} FOR UPDATE"), isolation.begin(Mode::Write));
         let begin_read = isolation.begin(Mode::Read);
@@ -225,7 +228,7 @@ impl Session for PostgresqlSession {
 
     fn get(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
         let locks = common_errors::require_open(self.open())? == Mode::Write
-            && self.isolation == Isolation::ReadCommitted;
+            && self.isolation == PostgresqlIsolation::ReadCommitted;
         if !locks {
             return self.value_of(GET, key, visitor);
         }

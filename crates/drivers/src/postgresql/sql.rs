@@ -1,7 +1,7 @@
 //! The SQL of a session.
 
 use super::message::{self, RowColumns};
-use super::session::{PostgresqlSession, PreparedStatement, ignore};
+use super::session::{PostgresqlSession, PostgresqlStatement, ignore};
 use super::value;
 use super::wire::CommandResult;
 use crate::common_errors;
@@ -46,7 +46,7 @@ impl Sql for PostgresqlSession {
         if self.arrays.len() < columns.len() {
             self.arrays.resize(columns.len(), Vec::new());
         }
-        self.statements.push(PreparedStatement {
+        self.statements.push(PostgresqlStatement {
             name,
             parameters,
             columns,

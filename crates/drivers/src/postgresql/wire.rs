@@ -5,7 +5,7 @@
 mod authentication;
 mod connect;
 
-use super::address::{Address, Endpoint};
+use super::address::{Endpoint, ServerAddress};
 use super::message::{
     RowColumns, column_names, end_message, field, invalid_message, push_text, rows_of,
 };
@@ -28,7 +28,7 @@ const KEPT_BYTES: usize = 1 << 20;
 /// The time that a server may take to let a client in.
 const ADMISSION: Duration = Duration::from_secs(30);
 
-/// The first version whose sessions can be told to hand their counters over.
+/// The first version whose sessions hand their counters over on request.
 const FLUSHES_COUNTERS_FROM: u32 = 15;
 
 /// The socket of a connection.
@@ -95,7 +95,7 @@ pub(super) struct CommandResult {
 }
 
 /// A connection.
-pub(super) struct Connection {
+pub(super) struct PostgresqlConnection {
     stream: Stream,
     /// Whether others can read on the way what is sent.
     is_exposed: bool,
@@ -110,12 +110,12 @@ pub(super) struct Connection {
     parameters: BTreeMap<String, String>,
 }
 
-impl Connection {
+impl PostgresqlConnection {
     /// Connects and logs in, with these settings for the session.
     ///
     /// # Errors
     /// [`Error::Engine`] in the server's words, or why it cannot be reached.
-    pub fn open(address: &Address, settings: &[(&str, &str)]) -> Result<Self> {
+    pub fn open(address: &ServerAddress, settings: &[(&str, &str)]) -> Result<Self> {
         let stream = Stream::open(&address.endpoint)
             .map_err(|error| Error::engine(format!("cannot reach {address}: {error}")))?;
         let is_exposed = stream
@@ -128,7 +128,7 @@ impl Connection {
     fn over(
         stream: Stream,
         is_exposed: bool,
-        address: &Address,
+        address: &ServerAddress,
         settings: &[(&str, &str)],
     ) -> Result<Self> {
         stream
@@ -156,7 +156,7 @@ impl Connection {
         self.parameters.get(name).map(String::as_str)
     }
 
-    /// Whether the server's sessions can be told to hand their counters over.
+    /// Whether the server's sessions hand their counters over on request.
     pub fn can_flush_counters(&self) -> bool {
         let version = self.parameter("server_version").unwrap_or_default();
         let digits = version.split(|sign: char| !sign.is_ascii_digit()).next();
@@ -167,7 +167,7 @@ impl Connection {
     /// Asks for the value of one of the server's settings.
     ///
     /// # Errors
-    /// As [`Connection::finish`].
+    /// As [`PostgresqlConnection::finish`].
     pub fn setting(&mut self, name: &str) -> Result<String> {
         let mut value = String::new();
         self.simple(&format!("SHOW {name}"), &mut |_, text| {
@@ -181,7 +181,7 @@ impl Connection {
         self.status == b'E'
     }
 
-    fn log_in(&mut self, address: &Address, settings: &[(&str, &str)]) -> Result<()> {
+    fn log_in(&mut self, address: &ServerAddress, settings: &[(&str, &str)]) -> Result<()> {
         let start = self.out.len();
         self.out.extend_from_slice(&[0; 4]);
         self.out.extend_from_slice(&PROTOCOL.to_be_bytes());
@@ -281,7 +281,7 @@ impl Connection {
         self.receive(on_row, &mut |_, _| Ok(()))
     }
 
-    /// As [`Connection::finish`], showing what was described: tag and body.
+    /// As [`PostgresqlConnection::finish`], showing what was described: tag and body.
     ///
     /// # Errors
     /// Likewise.
@@ -298,7 +298,7 @@ impl Connection {
     /// names.
     ///
     /// # Errors
-    /// As [`Connection::finish`].
+    /// As [`PostgresqlConnection::finish`].
     pub fn simple(
         &mut self,
         statements: &str,
@@ -363,7 +363,7 @@ impl Connection {
         }
     }
 
-    /// Notes what the server tells unasked.
+    /// Keeps a parameter that the server reports by itself.
     fn note_parameter(&mut self, tag: u8, body: Range<usize>) {
         if tag == b'S' {
             let mut texts = self.received[body].split(|&byte| byte == 0);
@@ -446,10 +446,10 @@ impl Connection {
     }
 }
 
-impl Drop for Connection {
+impl Drop for PostgresqlConnection {
     fn drop(&mut self) {
         self.discard();
-        // A server that has gone need not be told.
+        // An error means that the server has gone already.
         let _ = self.message(b'X', |_| Ok(()));
         let _ = self.flush();
     }
@@ -488,7 +488,7 @@ fn server_error(body: &[u8]) -> Error {
 }
 
 /// Why the server does not let a client in.
-fn login_error(body: &[u8], address: &Address) -> Error {
+fn login_error(body: &[u8], address: &ServerAddress) -> Error {
     let code = field(body, b'C').unwrap_or_default();
     let message = field(body, b'M').unwrap_or_default();
     match code.as_str() {
@@ -516,7 +516,7 @@ mod tests {
     }
 
     #[test]
-    fn conflicts_and_full_disks_are_told_from_other_errors() {
+    fn conflicts_and_full_disks_are_distinguished_from_other_errors() {
         for code in ["40001", "55P03"] {
             assert_eq!(
                 error(code),

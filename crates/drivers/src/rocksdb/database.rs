@@ -278,8 +278,8 @@ impl Database for RocksDbDatabase {
                 _ => None,
             };
             let hits = number("rocksdb.block.cache.hit");
-            let told = hits.zip(number("rocksdb.block.cache.miss"));
-            Ok(told.map(|(hits, misses)| CacheUse { hits, misses }))
+            let counted = hits.zip(number("rocksdb.block.cache.miss"));
+            Ok(counted.map(|(hits, misses)| CacheUse { hits, misses }))
         })
     }
 

@@ -21,8 +21,8 @@ pub(crate) fn since(directory: &Path, since: SystemTime) -> Option<Vec<EngineEve
         let Ok(text) = std::fs::read(log.path()) else {
             continue;
         };
-        let told = found.get_or_insert_with(Vec::new);
-        told.extend(
+        let events = found.get_or_insert_with(Vec::new);
+        events.extend(
             String::from_utf8_lossy(&text)
                 .lines()
                 .filter_map(event)
@@ -32,7 +32,7 @@ pub(crate) fn since(directory: &Path, since: SystemTime) -> Option<Vec<EngineEve
     found
 }
 
-/// The event of a line, where it has one that is told.
+/// The event in a line, where it is of a kind that is reported.
 fn event(line: &str) -> Option<EngineEvent> {
     let (_, json) = line.split_once(MARK)?;
     let kind = match text(json, "event")? {
@@ -81,11 +81,11 @@ mod tests {
         \"flush_reason\": \"Write Buffer Full\"}";
 
     #[test]
-    fn flushes_and_compactions_are_told_with_time_job_and_reason() {
-        let told = event(FLUSH).unwrap();
-        assert_eq!(told.kind, EngineEvent::FLUSH);
-        assert_eq!(told.detail, "job 2, Write Buffer Full");
-        let since_epoch = told.at.duration_since(SystemTime::UNIX_EPOCH).unwrap();
+    fn flushes_and_compactions_are_read_with_time_job_and_reason() {
+        let flush = event(FLUSH).unwrap();
+        assert_eq!(flush.kind, EngineEvent::FLUSH);
+        assert_eq!(flush.detail, "job 2, Write Buffer Full");
+        let since_epoch = flush.at.duration_since(SystemTime::UNIX_EPOCH).unwrap();
         assert_eq!(since_epoch.as_micros(), 1_795_300_553_123_456);
         let ended = FLUSH.replace("flush_started", "compaction_finished");
         assert_eq!(event(&ended).unwrap().kind, EngineEvent::COMPACTION_ENDED);
@@ -112,7 +112,10 @@ mod tests {
         std::fs::write(folder.path().join("LOG"), "").unwrap();
         assert_eq!(since(folder.path(), epoch), Some(Vec::new()));
         std::fs::write(folder.path().join("LOG.old.17"), FLUSH).unwrap();
-        assert_eq!(since(folder.path(), epoch).map(|told| told.len()), Some(1));
+        assert_eq!(
+            since(folder.path(), epoch).map(|events| events.len()),
+            Some(1)
+        );
         let later = epoch + Duration::from_secs(1_795_300_554);
         assert_eq!(since(folder.path(), later), Some(Vec::new()));
     }

@@ -43,7 +43,8 @@ parameters! {
         /// device can be mounted.
         log_directory: Choice<LogDirectory> = Beside,
         /// Compression of blocks. A library without the method refuses to open.
-        compression: Choice<Compression> = Snappy, cost "none: disk and cache; others: CPU time",
+        compression: Choice<RocksDbCompression> = Snappy,
+            cost "none: disk and cache; others: CPU time",
         /// Reads, writes and compacts tables with direct I/O, without the kernel's page cache.
         direct_io: Boolean = false, cost "on: no page cache, only the block cache",
         /// Bits per key of each table's Bloom filter; 0 is no filter.
@@ -101,7 +102,7 @@ choices! {
 
 choices! {
     /// Compression of blocks.
-    pub(super) enum Compression {
+    pub(super) enum RocksDbCompression {
         None = "none",
         Snappy = "snappy",
         Lz4 = "lz4",
@@ -209,12 +210,12 @@ fn push(options: &mut String, name: &str, value: impl std::fmt::Display) {
     let _ = write!(options, "{name}={value};");
 }
 
-fn compression(asked: Compression) -> &'static str {
+fn compression(asked: RocksDbCompression) -> &'static str {
     match asked {
-        Compression::None => "kNoCompression",
-        Compression::Snappy => "kSnappyCompression",
-        Compression::Lz4 => "kLZ4Compression",
-        Compression::Zstd => "kZSTD",
+        RocksDbCompression::None => "kNoCompression",
+        RocksDbCompression::Snappy => "kSnappyCompression",
+        RocksDbCompression::Lz4 => "kLZ4Compression",
+        RocksDbCompression::Zstd => "kZSTD",
     }
 }
 

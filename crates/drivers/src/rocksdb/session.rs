@@ -171,7 +171,7 @@ impl Session for TransactionSession<'_> {
             .store
             .call(|error| unsafe { commit(self.transaction, error) });
         if ended.is_err() {
-            // The first error is the one to tell.
+            // The first error is the one to report.
             let _ = self.roll_back();
         }
         ended

@@ -128,7 +128,8 @@ impl SqliteBuild {
         })
     }
 
-    /// Whether its assertions are compiled in: SQLite turns them off unless it is told to debug.
+    /// Whether its assertions are compiled in: SQLite turns them off unless it is compiled to
+    /// debug.
     pub(super) fn has_assertions(&self) -> bool {
         self.options.iter().any(|option| option == "DEBUG")
     }

@@ -4,7 +4,7 @@
 //! begins raises a number, which each session looks at as it begins a transaction: at the first one
 //! after it, it notes where its counters stand.
 
-use super::connection::Connection;
+use super::connection::SqliteConnection;
 use rusqlite::ffi;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -40,14 +40,14 @@ impl CacheTotals {
 pub(super) struct SessionCount {
     /// The count that it takes part in; 0 where in none.
     of: u64,
-    /// Where its counters stood when it began to, or last told.
+    /// Its counters when it began to, or was last read.
     before: CacheUse,
 }
 
 impl SessionCount {
     /// Takes part in the count that runs, from here on. Called as each transaction begins.
     #[inline]
-    pub(super) fn begin(&mut self, connection: &Connection, totals: &CacheTotals) {
+    pub(super) fn begin(&mut self, connection: &SqliteConnection, totals: &CacheTotals) {
         let begun = totals.begun.load(Ordering::Relaxed);
         if begun != self.of {
             self.of = begun;
@@ -56,7 +56,7 @@ impl SessionCount {
     }
 
     /// Tells what was asked since it last did.
-    pub(super) fn tell(&mut self, connection: &Connection, totals: &CacheTotals) {
+    pub(super) fn tell(&mut self, connection: &SqliteConnection, totals: &CacheTotals) {
         if self.of == 0 || self.of != totals.begun.load(Ordering::Acquire) {
             return;
         }
@@ -71,14 +71,14 @@ impl SessionCount {
 }
 
 /// Returns the growth of a counter from one reading to the next. The counters are shown with 31
-/// bits, after which they begin anew: a count of more in one connection cannot be told from a small
-/// one.
+/// bits, after which they begin anew: a count of more in one connection cannot be distinguished
+/// from a small one.
 fn passed(before: u64, now: u64) -> u64 {
     now.wrapping_sub(before) & u64::from(u32::MAX >> 1)
 }
 
 /// A connection's counters. One that cannot be read counts nothing.
-fn now(connection: &Connection) -> CacheUse {
+fn now(connection: &SqliteConnection) -> CacheUse {
     let status = |counter| connection.status(counter).unwrap_or(0);
     CacheUse {
         hits: status(ffi::SQLITE_DBSTATUS_CACHE_HIT),

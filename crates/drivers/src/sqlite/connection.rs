@@ -12,7 +12,7 @@ use trueput_engine::{Datum, Error, Result, Value};
 const MAIN: &CStr = c"main";
 
 /// A connection; one thread at a time may use it.
-pub(super) struct Connection {
+pub(super) struct SqliteConnection {
     api: &'static Api,
     handle: *mut ffi::sqlite3,
 }
@@ -20,9 +20,9 @@ pub(super) struct Connection {
 // SAFETY: every build that is used is thread-safe (SQLITE_THREADSAFE=1 or 2) and the connection
 // opened with SQLITE_OPEN_NOMUTEX: any thread may use it, one at a time, which `&mut` and Mutex see
 // to.
-unsafe impl Send for Connection {}
+unsafe impl Send for SqliteConnection {}
 
-impl Connection {
+impl SqliteConnection {
     /// Opens the database file `path`, making it if it is not there.
     pub(super) fn open(api: &'static Api, path: &Path) -> Result<Self> {
         let path = CString::new(path.as_os_str().as_bytes()).map_err(Error::engine)?;
@@ -212,7 +212,7 @@ impl Connection {
     }
 }
 
-impl Drop for Connection {
+impl Drop for SqliteConnection {
     fn drop(&mut self) {
         // SAFETY: the handle is closed once, and may be null. Were a statement still to be
         // finalized, SQLite would refuse and leave the connection as it is.

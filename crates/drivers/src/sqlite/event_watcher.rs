@@ -5,7 +5,7 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use trueput_engine::event_watcher::Progress;
+use trueput_engine::event_watcher::LogPosition;
 
 /// Offsets of the fields of the index, bytes.
 const FRAMES: usize = 16;
@@ -45,7 +45,7 @@ impl WalState {
 }
 
 /// Returns a reader of the progress of the database in this file.
-pub(super) fn reader(database: &Path) -> impl FnMut() -> Option<Progress> + Send + use<> {
+pub(super) fn reader(database: &Path) -> impl FnMut() -> Option<LogPosition> + Send + use<> {
     let mut index = database.as_os_str().to_owned();
     index.push("-shm");
     let (mut last, mut checkpoints): (Option<WalState>, u64) = (None, 0);
@@ -56,7 +56,7 @@ pub(super) fn reader(database: &Path) -> impl FnMut() -> Option<Progress> + Send
         let now = WalState::of(&bytes);
         let before = last.replace(now).unwrap_or(now);
         checkpoints += u64::from(now.is_after_checkpoint(before));
-        Some(Progress {
+        Some(LogPosition {
             checkpoint: checkpoints,
             log: u64::from(now.salt),
         })
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_checkpoint_is_told_from_a_log_that_grows_or_begins_anew() {
+    fn a_checkpoint_differs_from_a_log_that_grows_or_begins_anew() {
         let seen = |salt, frames, backfilled| WalState {
             frames,
             salt,

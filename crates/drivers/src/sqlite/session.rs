@@ -2,7 +2,7 @@
 
 use super::SqliteDatabase;
 use super::cache::SessionCount;
-use super::connection::{Connection, Statement};
+use super::connection::{SqliteConnection, Statement};
 use crate::common_errors;
 use crate::scan_statement::ScanShape;
 use rusqlite::ffi;
@@ -29,13 +29,13 @@ pub(super) struct SqliteSession<'d> {
     rollback: Statement,
     /// What [`trueput_engine::Sql::prepare`] has prepared, in turn.
     pub(super) prepared: Vec<Statement>,
-    pub(super) connection: Connection,
+    pub(super) connection: SqliteConnection,
     count: SessionCount,
     database: &'d SqliteDatabase,
 }
 
 impl<'d> SqliteSession<'d> {
-    pub(super) fn new(database: &'d SqliteDatabase, connection: Connection) -> Result<Self> {
+    pub(super) fn new(database: &'d SqliteDatabase, connection: SqliteConnection) -> Result<Self> {
         let table = connection.query("SELECT sql FROM sqlite_schema WHERE name='record'")?;
         let is_clustered =
             table.is_some_and(|sql| matches!(sql, Value::Text(sql) if sql.ends_with("ROWID")));

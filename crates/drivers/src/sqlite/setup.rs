@@ -1,7 +1,7 @@
 //! How a connection is opened for a level of durability, and how that is checked afterwards.
 
 use super::build::Api;
-use super::connection::Connection;
+use super::connection::SqliteConnection;
 use super::{BusyWait, JournalMode, SqliteKnobs};
 use crate::common_errors;
 use crate::retry::Retry;
@@ -129,12 +129,12 @@ impl ConnectionSetup {
     }
 
     /// A connection with everything set and the table made.
-    pub(super) fn connect(&self) -> Result<Connection> {
+    pub(super) fn connect(&self) -> Result<SqliteConnection> {
         OPENING.run(Error::is_conflict, || self.try_connect())
     }
 
-    fn try_connect(&self) -> Result<Connection> {
-        let connection = Connection::open(self.api, &self.file)?;
+    fn try_connect(&self) -> Result<SqliteConnection> {
+        let connection = SqliteConnection::open(self.api, &self.file)?;
         self.set_wait(&connection)?;
         // Before the journal mode: the page size of a database in WAL mode cannot be changed.
         connection.execute(&format!("PRAGMA page_size={}", self.page_bytes))?;
@@ -149,7 +149,7 @@ impl ConnectionSetup {
         Ok(connection)
     }
 
-    fn set_wait(&self, connection: &Connection) -> Result<()> {
+    fn set_wait(&self, connection: &SqliteConnection) -> Result<()> {
         if !self.waits_shortly {
             return connection.set_busy_timeout(self.busy_timeout_ms);
         }
@@ -161,9 +161,9 @@ impl ConnectionSetup {
         }
     }
 
-    fn set_journal_mode(&self, connection: &Connection) -> Result<()> {
+    fn set_journal_mode(&self, connection: &SqliteConnection) -> Result<()> {
         let wanted = Some(Value::from(self.journal_mode));
-        // Switching needs the database alone, asking does not.
+        // Switching needs exclusive access, asking does not.
         if connection.query("PRAGMA journal_mode")? == wanted {
             return Ok(());
         }
@@ -178,7 +178,7 @@ impl ConnectionSetup {
         )))
     }
 
-    fn make_table(&self, connection: &Connection) -> Result<()> {
+    fn make_table(&self, connection: &SqliteConnection) -> Result<()> {
         let table = "SELECT 1 FROM sqlite_schema WHERE name='record'";
         if connection.query(table)?.is_some() {
             return Ok(());
@@ -196,7 +196,7 @@ impl ConnectionSetup {
 
     /// Asks the connection whether it is set as the promise needs it: SQLite ignores a wish that it
     /// cannot grant, without an error.
-    fn verify(&self, connection: &Connection) -> Result<()> {
+    fn verify(&self, connection: &SqliteConnection) -> Result<()> {
         let wanted = Some(Value::Integer(self.synchronous as i64));
         let found = connection.query("PRAGMA synchronous")?;
         let mode = connection.query("PRAGMA journal_mode")?;

@@ -1,4 +1,4 @@
-//! SQL on a session's connection, beside its own table of keys and values.
+//! SQL on a session's connection, which also has the table of keys and values.
 
 use super::connection::Statement as Prepared;
 use super::session::SqliteSession;

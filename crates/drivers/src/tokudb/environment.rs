@@ -1,6 +1,6 @@
 //! An open environment and its one dictionary.
 
-use super::folder::DatabaseFolder;
+use super::folder::TokuFolder;
 use super::knobs::{self, TokuKnobs};
 use super::shim::{DictionaryLayout, TokuLibrary};
 use crate::berkeleydb::session::DatabaseContext;
@@ -16,16 +16,16 @@ const DICTIONARY: &CStr = c"records";
 const MISSING_FILE: i64 = 2;
 
 /// An open environment and its dictionary.
-pub(super) struct Environment {
+pub(super) struct TokuEnvironment {
     pub(super) store: DatabaseContext,
     is_nosync: bool,
 }
 
-impl Environment {
+impl TokuEnvironment {
     /// Opens the database of `spec`, making it if it is not there, and anew where a kill cut its
     /// making short: the library refuses an environment that lacks one of its files.
     pub(super) fn open(engine: &'static TokuLibrary, spec: &OpenSpec<'_>) -> Result<Self> {
-        let folder = DatabaseFolder(spec.directory);
+        let folder = TokuFolder(spec.directory);
         let opened = match Self::try_open(engine, spec) {
             Err(Error::Engine { code, .. }) if code == MISSING_FILE && !folder.is_complete() => {
                 folder.clear()?;
@@ -82,7 +82,7 @@ impl Environment {
     }
 }
 
-impl Drop for Environment {
+impl Drop for TokuEnvironment {
     fn drop(&mut self) {
         let DatabaseHandles { api, env, db } = self.store.handles;
         // SAFETY: sessions borrow this, so none is left. Closing writes a checkpoint; a drop cannot

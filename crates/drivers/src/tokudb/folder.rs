@@ -8,9 +8,9 @@ use trueput_engine::{Error, Result};
 const COMPLETE_MARKER: &str = "trueput.made";
 
 /// A folder that is a database's alone.
-pub(super) struct DatabaseFolder<'a>(pub(super) &'a Path);
+pub(super) struct TokuFolder<'a>(pub(super) &'a Path);
 
-impl DatabaseFolder<'_> {
+impl TokuFolder<'_> {
     /// Whether the database was ever whole.
     pub(super) fn is_complete(&self) -> bool {
         self.0.join(COMPLETE_MARKER).exists()

@@ -1,6 +1,6 @@
 //! TokuDB's settings that a plan may turn.
 
-use super::shim::{DictionaryLayout, EnvironmentSettings};
+use super::shim::{DictionaryLayout, TokuSettings};
 use trueput_engine::{Durability, Value, choices, parameters};
 
 parameters! {
@@ -22,7 +22,7 @@ parameters! {
         fanout: Integer<u32> = 16 in 4..=1024, unit "children",
             cost "more: room for buffered changes; fewer: a deeper tree",
         /// How nodes are compressed; fixed when the database is created.
-        compression: Choice<Compression> = Quicklz,
+        compression: Choice<TokuCompression> = Quicklz,
             cost "none: space on disk; zlib and lzma: CPU time",
         /// Time from the start of one checkpoint to the next; 0: only when opening and closing.
         checkpoint_period: Integer<u32> = 60 in 0..=86_400, unit "s",
@@ -43,7 +43,7 @@ parameters! {
 
 choices! {
     /// The compression of nodes.
-    pub(super) enum Compression {
+    pub(super) enum TokuCompression {
         None = "none",
         Snappy = "snappy",
         Zlib = "zlib",
@@ -52,7 +52,7 @@ choices! {
     }
 }
 
-impl Compression {
+impl TokuCompression {
     /// Returns the number of the method in `db.h` (`toku_compression_method`).
     const fn number(self) -> u32 {
         match self {
@@ -66,8 +66,8 @@ impl Compression {
 }
 
 /// The settings of an environment.
-pub(super) fn settings(knobs: &TokuKnobs, durability: Durability) -> EnvironmentSettings {
-    EnvironmentSettings {
+pub(super) fn settings(knobs: &TokuKnobs, durability: Durability) -> TokuSettings {
+    TokuSettings {
         cache_bytes: knobs.cache_size,
         lock_bytes: knobs.lock_memory,
         checkpoint_period_s: knobs.checkpoint_period,
@@ -90,7 +90,7 @@ pub(super) fn layout(knobs: &TokuKnobs) -> DictionaryLayout {
 
 /// A compression method by its name here, or the library's number.
 pub(super) fn compression_name(number: u64) -> Value {
-    let method = Compression::ALL
+    let method = TokuCompression::ALL
         .into_iter()
         .find(|method| u64::from(method.number()) == number);
     method.map_or_else(|| Value::from(number), |method| method.word().into())

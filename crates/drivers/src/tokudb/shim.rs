@@ -1,6 +1,6 @@
 //! TokuDB's functions: those of Berkeley DB's API, and two of the shim `shim/tokudb.c` alone.
 
-use crate::berkeleydb::shim::{Api, Handle, LibraryKind};
+use crate::berkeleydb::shim::{BerkeleyApi, Handle, LibraryKind};
 use crate::library::{FileCache, LibrarySearch, symbols};
 use std::ffi::{c_char, c_int};
 use std::path::Path;
@@ -23,7 +23,7 @@ pub(super) static TOKUDB: LibraryKind = LibraryKind {
 
 /// The settings of an environment: `struct trueput_tokudb_settings`.
 #[repr(C)]
-pub(super) struct EnvironmentSettings {
+pub(super) struct TokuSettings {
     pub(super) cache_bytes: u64,
     pub(super) lock_bytes: u64,
     /// 0: never.
@@ -48,14 +48,14 @@ pub(super) struct DictionaryLayout {
 symbols! {
     /// The functions that only TokuDB has.
     TokuFunctions {
-        env_open: fn(Handle, *const c_char, *const EnvironmentSettings) -> c_int,
+        env_open: fn(Handle, *const c_char, *const TokuSettings) -> c_int,
         open: fn(Handle, *const c_char, *const DictionaryLayout) -> c_int,
     }
 }
 
 /// The functions of one library.
 pub(super) struct TokuLibrary {
-    pub(super) api: Api,
+    pub(super) api: BerkeleyApi,
     pub(super) own: TokuFunctions,
 }
 
@@ -64,7 +64,7 @@ impl TokuLibrary {
     pub(super) fn of(path: &Path) -> Result<&'static Self> {
         static LIBRARIES_WITH_SHIMS: FileCache<TokuLibrary> = FileCache::new();
         LIBRARIES_WITH_SHIMS.get(path, |path| {
-            let (api, shim) = Api::load(path, &TOKUDB)?;
+            let (api, shim) = BerkeleyApi::load(path, &TOKUDB)?;
             let own = TokuFunctions::load(shim, TOKUDB.prefix)?;
             Ok(Self { api, own })
         })

@@ -1,6 +1,6 @@
-//! What WiredTiger is told: its configuration strings, made of a level and the knobs.
+//! WiredTiger's configuration strings, made of a level and the knobs.
 
-use super::knobs::{BufferedMethod, Table, WiredTigerKnobs};
+use super::knobs::{BufferedMethod, TableKind, WiredTigerKnobs};
 use std::ffi::{CStr, CString};
 use std::fmt::Display;
 use std::path::Path;
@@ -36,7 +36,7 @@ pub(super) fn levels(durability: Durability, knobs: &WiredTigerKnobs) -> Result<
         }
         Durability::Async => logged("enabled=true,method=none"),
         Durability::Buffered if is_by_checkpoint(durability, knobs) => {
-            if knobs.table == Table::Lsm {
+            if knobs.table == TableKind::Lsm {
                 return Err(Error::Unsupported(
                     "wiredtiger has no buffered_by=checkpoint for table=lsm, whose chunks are \
                      written apart from checkpoints; use buffered_by=log"
@@ -141,7 +141,7 @@ fn table(knobs: &WiredTigerKnobs) -> Vec<String> {
         setting("internal_page_max", &knobs.internal_page_max),
         setting("memory_page_max", &knobs.memory_page_max),
     ];
-    if knobs.table == Table::Lsm {
+    if knobs.table == TableKind::Lsm {
         let (chunk, bloom) = (knobs.lsm_chunk_size, knobs.lsm_bloom);
         settings.push(format!("type=lsm,lsm=(chunk_size={chunk},bloom={bloom})"));
     }

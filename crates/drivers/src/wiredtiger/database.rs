@@ -2,7 +2,7 @@
 
 use super::config::{COLUMN_GROUP, OpenConfig, TABLE, parts};
 use super::session::WiredTigerSession;
-use super::shim::{Api, Handle, NOT_FOUND};
+use super::shim::{Handle, NOT_FOUND, WiredTigerApi};
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
@@ -12,7 +12,7 @@ use trueput_engine::{CacheCount, CacheScope, CacheUse, Database, Error, Result, 
 
 /// An open database, ours to close.
 pub(super) struct WiredTigerDatabase {
-    api: &'static Api,
+    api: &'static WiredTigerApi,
     handle: Handle,
     has_log: bool,
     has_statistics: bool,
@@ -24,7 +24,11 @@ unsafe impl Send for WiredTigerDatabase {}
 unsafe impl Sync for WiredTigerDatabase {}
 
 impl WiredTigerDatabase {
-    pub(super) fn open(api: &'static Api, directory: &Path, plan: &OpenConfig) -> Result<Self> {
+    pub(super) fn open(
+        api: &'static WiredTigerApi,
+        directory: &Path,
+        plan: &OpenConfig,
+    ) -> Result<Self> {
         let home = CString::new(directory.as_os_str().as_bytes())
             .map_err(|_| Error::engine("a path with a zero byte"))?;
         let mut handle = ptr::null_mut();

@@ -3,7 +3,7 @@
 
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
-use trueput_engine::event_watcher::{Progress, highest};
+use trueput_engine::event_watcher::{LogPosition, highest};
 
 const TURTLE: &str = "WiredTiger.turtle";
 const LOG: &str = "WiredTigerLog.";
@@ -12,11 +12,11 @@ const LOG: &str = "WiredTigerLog.";
 pub(super) fn reader(
     home: PathBuf,
     log: PathBuf,
-) -> impl FnMut() -> Option<Progress> + Send + use<> {
+) -> impl FnMut() -> Option<LogPosition> + Send + use<> {
     move || {
         let turtle = home.join(TURTLE).metadata().ok()?;
         let written_ns = turtle.mtime() * 1_000_000_000 + turtle.mtime_nsec();
-        Some(Progress {
+        Some(LogPosition {
             // The file is replaced by a new one each time.
             checkpoint: (written_ns as u64) ^ turtle.ino().rotate_left(48),
             log: highest(&log, LOG).unwrap_or_default(),

@@ -8,13 +8,14 @@ parameters! {
     pub(super) struct WiredTigerKnobs {
         /// Storage structure: a B-tree, or a log-structured merge tree of B-trees. Fixed when the
         /// database is created.
-        table: Choice<Table> = Btree, cost "lsm: speed of reads; btree: speed of scattered writes",
+        table: Choice<TableKind> = Btree,
+            cost "lsm: speed of reads; btree: speed of scattered writes",
         /// Memory for uncompressed pages.
         cache_size: Bytes = 100 MiB in 1 MiB..=10 TiB,
             cost "host memory; smaller: more reads, and transactions that must fit",
         /// How a commit at 'sync' flushes the log: fsync after writing it, or the log opened with
         /// O_DSYNC. Without effect at other levels.
-        transaction_sync: Choice<LogFlush> = Fsync,
+        transaction_sync: Choice<LogFlushMethod> = Fsync,
         /// What 'buffered' returns to after a crash: the end of the log as far as it was written,
         /// or, without a log, the last checkpoint. Without effect at other levels.
         buffered_by: Choice<BufferedMethod> = Log,
@@ -66,7 +67,7 @@ parameters! {
 
 choices! {
     /// The storage structure of the table.
-    pub(super) enum Table {
+    pub(super) enum TableKind {
         Btree = "btree",
         Lsm = "lsm",
     }
@@ -74,7 +75,7 @@ choices! {
 
 choices! {
     /// The flush of the log by a commit at `sync`.
-    pub(super) enum LogFlush {
+    pub(super) enum LogFlushMethod {
         Fsync = "fsync",
         Dsync = "dsync",
     }

@@ -1,6 +1,6 @@
 //! A session: one of WiredTiger's, with one cursor that is kept.
 
-use super::shim::{Api, Handle, NOT_FOUND};
+use super::shim::{Handle, NOT_FOUND, WiredTigerApi};
 use super::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
 use crate::common_errors::{LengthLimits, require_closed, require_open, require_write};
 use crate::ordered_cursor::{OrderedCursor, scan};
@@ -20,7 +20,7 @@ const LIMITS: LengthLimits = LengthLimits {
 
 /// One worker's session over a database.
 pub(super) struct WiredTigerSession<'d> {
-    api: &'static Api,
+    api: &'static WiredTigerApi,
     database: Handle,
     handle: Handle,
     open: Option<Mode>,
@@ -32,7 +32,11 @@ impl<'d> WiredTigerSession<'d> {
     ///
     /// # Safety
     /// The session is new and of the database, which stays open during `'d`.
-    pub(super) unsafe fn new(api: &'static Api, database: Handle, handle: Handle) -> Self {
+    pub(super) unsafe fn new(
+        api: &'static WiredTigerApi,
+        database: Handle,
+        handle: Handle,
+    ) -> Self {
         let (open, borrowed) = (None, PhantomData);
         Self {
             api,

@@ -71,18 +71,18 @@ const SHIMS: LibrarySearch = LibrarySearch {
 };
 
 /// The functions of one library.
-pub(super) struct Api {
+pub(super) struct WiredTigerApi {
     exported: ExportedFunctions,
     /// Whether the library was built with WiredTiger's own checks (`HAVE_DIAGNOSTIC`).
     pub(super) is_diagnostic: bool,
     pub(super) shim: ShimFunctions,
 }
 
-impl Api {
+impl WiredTigerApi {
     /// Takes it from the library at `path` and the shim for its version, once.
     pub(super) fn of(path: &Path) -> Result<&'static Self> {
         static LIBRARIES: FileCache<Library> = FileCache::new();
-        static APIS: FileCache<Api> = FileCache::new();
+        static APIS: FileCache<WiredTigerApi> = FileCache::new();
         APIS.get(path, |path| {
             let library = LIBRARIES.get(path, |path| library::load(path, TITLE))?;
             let exported = ExportedFunctions::load(library, "wiredtiger_")?;
@@ -138,8 +138,8 @@ impl Api {
         }
     }
 
-    /// As [`Api::error`], of an open database: where the engine gave up since the disk is full, its
-    /// code says only that it gave up.
+    /// As [`WiredTigerApi::error`], of an open database: where the engine gave up since the disk is
+    /// full, its code says only that it gave up.
     #[cold]
     pub(super) fn error_of(&self, database: Handle, code: c_int) -> Error {
         // SAFETY: the database is open.

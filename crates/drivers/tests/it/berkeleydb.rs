@@ -153,10 +153,10 @@ fn checkpoints_and_log_switches_are_seen_from_outside() {
 }
 
 #[test]
-fn a_deadlock_is_told_as_one() {
+fn a_deadlock_is_reported_as_one() {
     let Some(engine) = engine() else { return };
     let folder = tempfile::tempdir().unwrap();
-    deadlock::is_told_apart(engine, folder.path(), "writers=overlapping");
+    deadlock::is_distinguished(engine, folder.path(), "writers=overlapping");
 }
 
 #[test]
@@ -211,7 +211,7 @@ fn a_put_is_guarded_unless_its_transaction_has_looked_the_key_up() {
 }
 
 #[test]
-fn the_workaround_is_told_with_the_knobs_that_have_one() {
+fn the_workaround_is_stated_with_the_knobs_that_have_one() {
     let stated = |knobs| {
         let workaround = ENGINE.workaround(&resolve(&ENGINE, knobs));
         workaround.unwrap_or_default()
@@ -227,7 +227,7 @@ fn the_workaround_is_told_with_the_knobs_that_have_one() {
 }
 
 #[test]
-fn what_can_lose_records_is_told_as_a_defect_and_states_no_isolation() {
+fn what_can_lose_records_is_a_known_defect_and_states_no_isolation() {
     for isolation in ["locking", "snapshot"] {
         let stated = |knobs: &str| {
             let knobs = resolve(&ENGINE, &format!("isolation={isolation} {knobs}"));

@@ -380,10 +380,10 @@ fn myrocks_reports_its_flushes_in_its_log_and_innodb_reports_nothing() {
 }
 
 #[test]
-fn a_deadlock_is_told_from_a_lock_that_was_waited_for_too_long() {
+fn a_deadlock_differs_from_a_lock_that_was_waited_for_too_long() {
     let Some(engine) = engine() else { return };
     let place = TestDirectory::of(engine, Durability::Sync, "");
-    deadlock::is_told_apart(engine, place.path(), "");
+    deadlock::is_distinguished(engine, place.path(), "");
     // MyRocks looks for no deadlock: both wait until the time is up.
     let place = TestDirectory::of(engine, Durability::Sync, MYROCKS);
     let error = deadlock::waited_too_long(engine, place.path(), MYROCKS);

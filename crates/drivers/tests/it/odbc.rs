@@ -84,9 +84,9 @@ fn speaks_sql(origin: &Origin, dialect: Dialect, sample: &Sample) {
     assert_eq!(engine.dialect(), Some(dialect));
     let database = TestDatabase::open(&*engine, Durability::Sync, "");
     sql::speaks_sql(&*database, sample);
-    let told = database.settings().unwrap();
-    assert_eq!(told["dialect"].to_string(), dialect.name());
-    assert!(told.contains_key("driver_version"));
+    let settings = database.settings().unwrap();
+    assert_eq!(settings["dialect"].to_string(), dialect.name());
+    assert!(settings.contains_key("driver_version"));
 }
 
 /// What was written for a folder is there for that folder, and gone for another.
@@ -375,13 +375,13 @@ fn what_is_missing_is_named_with_what_has_it() {
 }
 
 #[test]
-fn a_deadlock_is_told_as_one_over_odbc_too() {
+fn a_deadlock_is_reported_as_one_over_odbc_too() {
     for origin in [Origin::postgresql(), Origin::mariadb()]
         .into_iter()
         .flatten()
     {
         let engine = origin.engine();
         let folder = tempfile::tempdir().unwrap();
-        deadlock::is_told_apart(&*engine, folder.path(), "");
+        deadlock::is_distinguished(&*engine, folder.path(), "");
     }
 }

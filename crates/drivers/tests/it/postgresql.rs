@@ -356,7 +356,7 @@ fn a_wrong_password_and_a_wrong_address_are_one_clear_line_without_the_password(
         assert!(!format!("{address} {address:?}").contains(password));
         engine.with_address(&address).unwrap().build()
     };
-    // What the server has read of its rules shows a moment after it was told to.
+    // The server reads its rules a moment after it was asked to.
     let limit = std::time::Instant::now() + std::time::Duration::from_secs(30);
     let refused = loop {
         match with("wrong") {
@@ -392,11 +392,11 @@ fn a_program_that_is_no_postgresql_is_refused() {
 }
 
 #[test]
-fn a_deadlock_is_told_as_one_at_every_isolation() {
+fn a_deadlock_is_reported_as_one_at_every_isolation() {
     let Some(engine) = engine() else { return };
     let place = TestDirectory::of(engine, Durability::Sync, "");
     for isolation in ["read-committed", "repeatable-read", "serializable"] {
         let knobs = format!("isolation={isolation}");
-        deadlock::is_told_apart(engine, place.path(), &knobs);
+        deadlock::is_distinguished(engine, place.path(), &knobs);
     }
 }

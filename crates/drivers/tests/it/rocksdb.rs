@@ -145,10 +145,10 @@ fn every_build_on_this_machine_keeps_the_contract() {
 }
 
 #[test]
-fn a_deadlock_is_told_from_a_lock_that_was_waited_for_too_long() {
+fn a_deadlock_differs_from_a_lock_that_was_waited_for_too_long() {
     let Some(engine) = engine() else { return };
     let folder = tempfile::tempdir().unwrap();
-    deadlock::is_told_apart(engine, &folder.path().join("deadlock"), "");
+    deadlock::is_distinguished(engine, &folder.path().join("deadlock"), "");
     let error = deadlock::waited_too_long(engine, &folder.path().join("wait"), "");
     deadlock::another_conflict_is_none(&error);
 }

@@ -108,11 +108,11 @@ fn a_kill_while_the_environment_is_made_leaves_a_database_that_opens() {
 }
 
 #[test]
-fn a_deadlock_is_told_from_a_lock_that_was_waited_for_too_long() {
+fn a_deadlock_differs_from_a_lock_that_was_waited_for_too_long() {
     let Some(engine) = engine() else { return };
     let given = "lock_timeout=500";
     let folder = tempfile::tempdir().unwrap();
-    deadlock::is_told_apart(engine, folder.path(), given);
+    deadlock::is_distinguished(engine, folder.path(), given);
     let folder = tempfile::tempdir().unwrap();
     let error = deadlock::waited_too_long(engine, folder.path(), given);
     deadlock::another_conflict_is_none(&error);

@@ -18,7 +18,7 @@ mod transactions;
 use crate::{Capabilities, Database, Durability, Engine, OpenSpec, ParameterValues};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use support::{Fault, Outcome, RETRY_LIMIT, StepContext, guarded};
+use support::{CheckFailure, Outcome, RETRY_LIMIT, StepContext, guarded};
 use trueput_record::measurement::Check;
 
 /// The most sessions that any check has at once.
@@ -43,7 +43,7 @@ pub fn run(
     let described = guarded(|| Ok((engine.capabilities(), engine.promise(durability).is_some())));
     let (capabilities, offered) = match described {
         Ok(described) => described,
-        Err(Fault(text)) => return vec![Check::new(DESCRIBED, false, text)],
+        Err(CheckFailure(text)) => return vec![Check::new(DESCRIBED, false, text)],
     };
     if !offered {
         let detail = format!(
@@ -67,7 +67,7 @@ pub fn run(
             continue;
         }
         let folder = directory.join(format!("check-{index:02}"));
-        let subject = Subject {
+        let subject = EngineUnderTest {
             engine,
             folder,
             durability,
@@ -77,7 +77,7 @@ pub fn run(
         let start = Instant::now();
         match examine(entry, &subject) {
             Ok(detail) => checks.push(Check::new(entry.claim, true, detail)),
-            Err(Fault(text)) => {
+            Err(CheckFailure(text)) => {
                 stuck += u32::from(start.elapsed() >= RETRY_LIMIT);
                 checks.push(Check::new(entry.claim, false, text));
             }
@@ -87,9 +87,9 @@ pub fn run(
 }
 
 /// Makes the folder, runs the check whatever it does, removes the folder.
-fn examine(entry: &Entry, subject: &Subject<'_>) -> Outcome {
+fn examine(entry: &Entry, subject: &EngineUnderTest<'_>) -> Outcome {
     let failed = |what: &str, error: std::io::Error| {
-        Fault(format!(
+        CheckFailure(format!(
             "cannot {what} {}: {error}",
             subject.folder.display()
         ))
@@ -103,7 +103,7 @@ fn examine(entry: &Entry, subject: &Subject<'_>) -> Outcome {
 }
 
 /// The engine under test, as it will be measured, and a folder for one database of it.
-struct Subject<'a> {
+struct EngineUnderTest<'a> {
     engine: &'a dyn Engine,
     folder: PathBuf,
     durability: Durability,
@@ -111,7 +111,7 @@ struct Subject<'a> {
     capabilities: Capabilities,
 }
 
-impl Subject<'_> {
+impl EngineUnderTest<'_> {
     fn open(&self) -> Outcome<Box<dyn Database>> {
         let spec = OpenSpec {
             directory: &self.folder,
@@ -152,13 +152,13 @@ impl Requirement {
 struct Entry {
     claim: &'static str,
     needs: Requirement,
-    check: fn(&Subject<'_>) -> Outcome,
+    check: fn(&EngineUnderTest<'_>) -> Outcome,
 }
 
 const fn entry(
     claim: &'static str,
     needs: Requirement,
-    check: fn(&Subject<'_>) -> Outcome,
+    check: fn(&EngineUnderTest<'_>) -> Outcome,
 ) -> Entry {
     Entry {
         claim,

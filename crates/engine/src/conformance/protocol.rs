@@ -1,14 +1,17 @@
 //! Calls out of turn are refused and do no harm; an engine says what it is.
 
-use super::support::{Fault, Outcome, StepContext, ensure, get, read, same_value, store, write};
-use super::{SESSIONS, Subject};
+use super::support::{
+    CheckFailure, Outcome, StepContext, ensure, get, read, same_value, store, write,
+};
+use super::{EngineUnderTest, SESSIONS};
 use crate::{Direction, Durability, Error, KeyRange, Mode, OpenSpec, Session};
 use std::ops::ControlFlow;
 
-pub fn promise(subject: &Subject<'_>) -> Outcome {
+pub fn promise(subject: &EngineUnderTest<'_>) -> Outcome {
     let level = subject.durability;
     let promise = subject.engine.promise(level);
-    let promise = promise.ok_or_else(|| Fault(format!("there is no promise for '{level}'")))?;
+    let promise =
+        promise.ok_or_else(|| CheckFailure(format!("there is no promise for '{level}'")))?;
     ensure(promise.durability == level, || {
         format!("asked for '{level}', promised '{}'", promise.durability)
     })?;
@@ -25,12 +28,12 @@ pub fn promise(subject: &Subject<'_>) -> Outcome {
     Ok(promise.mapped_to)
 }
 
-pub fn levels_refused(subject: &Subject<'_>) -> Outcome {
+pub fn levels_refused(subject: &EngineUnderTest<'_>) -> Outcome {
     let promised = |level: &Durability| subject.engine.promise(*level).is_some();
     let (_, refused): (Vec<_>, Vec<_>) = Durability::ALL.into_iter().partition(promised);
     for &durability in &refused {
         let directory = subject.folder.join(durability.name());
-        std::fs::create_dir(&directory).map_err(|error| Fault(error.to_string()))?;
+        std::fs::create_dir(&directory).map_err(|error| CheckFailure(error.to_string()))?;
         let knobs = subject.knobs;
         let spec = OpenSpec {
             directory: &directory,
@@ -41,12 +44,12 @@ pub fn levels_refused(subject: &Subject<'_>) -> Outcome {
         match subject.engine.open(&spec) {
             Err(Error::Unsupported(_)) => {}
             Err(error) => {
-                return Err(Fault(format!(
+                return Err(CheckFailure(format!(
                     "'{durability}': expected 'unsupported', found: {error}"
                 )));
             }
             Ok(_) => {
-                return Err(Fault(format!(
+                return Err(CheckFailure(format!(
                     "'{durability}' has no promise and was opened"
                 )));
             }
@@ -63,11 +66,13 @@ pub fn levels_refused(subject: &Subject<'_>) -> Outcome {
 /// A call out of turn must give an error, and none that says "try again".
 fn refused<T>(call: &str, answer: crate::Result<T>) -> Outcome<()> {
     match answer {
-        Err(Error::Conflict(text) | Error::Deadlock(text)) => Err(Fault(format!(
+        Err(Error::Conflict(text) | Error::Deadlock(text)) => Err(CheckFailure(format!(
             "{call} is refused as a conflict, which invites retries: {text}"
         ))),
         Err(_) => Ok(()),
-        Ok(_) => Err(Fault(format!("{call} should be refused, and was not"))),
+        Ok(_) => Err(CheckFailure(format!(
+            "{call} should be refused, and was not"
+        ))),
     }
 }
 
@@ -75,15 +80,17 @@ fn refused<T>(call: &str, answer: crate::Result<T>) -> Outcome<()> {
 fn unsupported(call: &str, answer: crate::Result<()>) -> Outcome<()> {
     match answer {
         Err(Error::Unsupported(_)) => Ok(()),
-        Err(error) => Err(Fault(format!(
+        Err(error) => Err(CheckFailure(format!(
             "{call}: expected 'unsupported', found: {error}"
         ))),
-        Ok(()) => Err(Fault(format!("{call} should be refused, and was not"))),
+        Ok(()) => Err(CheckFailure(format!(
+            "{call} should be refused, and was not"
+        ))),
     }
 }
 
 /// The session still does what it should, after whatever came before.
-fn works_on(subject: &Subject<'_>, session: &mut dyn Session) -> Outcome<()> {
+fn works_on(subject: &EngineUnderTest<'_>, session: &mut dyn Session) -> Outcome<()> {
     write(session, |session| session.put(b"after", b"value"))?;
     let found = read(session, |session| get(session, b"after"))?;
     let expected = subject
@@ -93,7 +100,7 @@ fn works_on(subject: &Subject<'_>, session: &mut dyn Session) -> Outcome<()> {
     same_value("a put after refused calls", expected, found.as_deref())
 }
 
-pub fn no_transaction(subject: &Subject<'_>) -> Outcome {
+pub fn no_transaction(subject: &EngineUnderTest<'_>) -> Outcome {
     let database = subject.open()?;
     let mut session = database.session().at("session")?;
     let everything = &mut |_: &[u8], _: &[u8]| ControlFlow::Continue(());
@@ -119,7 +126,7 @@ pub fn no_transaction(subject: &Subject<'_>) -> Outcome {
     Ok("get, put, delete, scan, commit, abort".to_owned())
 }
 
-pub fn second_begin(subject: &Subject<'_>) -> Outcome {
+pub fn second_begin(subject: &EngineUnderTest<'_>) -> Outcome {
     let database = subject.open()?;
     let mut session = database.session().at("session")?;
     let modes = [Mode::Read, Mode::Write];
@@ -138,7 +145,7 @@ pub fn second_begin(subject: &Subject<'_>) -> Outcome {
     Ok("every pair of modes".to_owned())
 }
 
-pub fn read_only(subject: &Subject<'_>) -> Outcome {
+pub fn read_only(subject: &EngineUnderTest<'_>) -> Outcome {
     let database = subject.open()?;
     let mut session = database.session().at("session")?;
     store(session.as_mut(), &[(b"kept".to_vec(), b"value".to_vec())])?;
@@ -161,7 +168,7 @@ pub fn read_only(subject: &Subject<'_>) -> Outcome {
     Ok("put, delete".to_owned())
 }
 
-pub fn housekeeping(subject: &Subject<'_>) -> Outcome {
+pub fn housekeeping(subject: &EngineUnderTest<'_>) -> Outcome {
     let database = subject.open()?;
     let mut session = database.session().at("session")?;
     works_on(subject, session.as_mut())?;

@@ -1,9 +1,9 @@
 //! Single records: put, get, delete, and the extremes of keys and values.
 
-use super::Subject;
+use super::EngineUnderTest;
 use super::support::{
-    Fault, Outcome, Record, StepContext, ensure, get, read, retried, same_records, same_value,
-    scan, store, write,
+    CheckFailure, Outcome, Record, StepContext, ensure, get, read, retried, same_records,
+    same_value, scan, store, write,
 };
 use crate::{Direction, Error, KeyRange, Mode, Session};
 
@@ -30,7 +30,7 @@ fn holds(
     same_value(what, expected, found.as_deref())
 }
 
-pub fn round_trip(subject: &Subject<'_>) -> Outcome {
+pub fn round_trip(subject: &EngineUnderTest<'_>) -> Outcome {
     let database = subject.open()?;
     let lengths = [1, 2, 100, 1_000, 10_000, 1, 2];
     let longest = subject.capabilities.max_value_bytes;
@@ -82,7 +82,7 @@ fn shows(
     same_value(what, expected, found.as_deref())
 }
 
-pub fn point_read(subject: &Subject<'_>) -> Outcome {
+pub fn point_read(subject: &EngineUnderTest<'_>) -> Outcome {
     let database = subject.open()?;
     let mut writer = database.session().at("session")?;
     let mut reader = database.session().at("another session")?;
@@ -109,7 +109,7 @@ pub fn point_read(subject: &Subject<'_>) -> Outcome {
     Ok("three values, by two sessions".to_owned())
 }
 
-pub fn overwrite(subject: &Subject<'_>) -> Outcome {
+pub fn overwrite(subject: &EngineUnderTest<'_>) -> Outcome {
     let database = subject.open()?;
     let mut session = database.session().at("session")?;
     let values = [
@@ -148,7 +148,7 @@ pub fn overwrite(subject: &Subject<'_>) -> Outcome {
     Ok("shorter and longer, apart and in one transaction".to_owned())
 }
 
-pub fn missing(subject: &Subject<'_>) -> Outcome {
+pub fn missing(subject: &EngineUnderTest<'_>) -> Outcome {
     let database = subject.open()?;
     let mut session = database.session().at("session")?;
     holds(session.as_mut(), "an empty database", b"bb", None)?;
@@ -167,7 +167,7 @@ fn record(key: &[u8]) -> Record {
     (key.to_vec(), b"value".to_vec())
 }
 
-pub fn delete(subject: &Subject<'_>) -> Outcome {
+pub fn delete(subject: &EngineUnderTest<'_>) -> Outcome {
     let database = subject.open()?;
     let mut session = database.session().at("session")?;
     store(
@@ -184,7 +184,7 @@ pub fn delete(subject: &Subject<'_>) -> Outcome {
     Ok("one of three, then put again".to_owned())
 }
 
-pub fn delete_missing(subject: &Subject<'_>) -> Outcome {
+pub fn delete_missing(subject: &EngineUnderTest<'_>) -> Outcome {
     let database = subject.open()?;
     let mut session = database.session().at("session")?;
     write(session.as_mut(), |session| session.delete(b"key"))?;
@@ -198,7 +198,7 @@ pub fn delete_missing(subject: &Subject<'_>) -> Outcome {
     Ok("in an empty database, twice, and a prefix".to_owned())
 }
 
-pub fn empty_value(subject: &Subject<'_>) -> Outcome {
+pub fn empty_value(subject: &EngineUnderTest<'_>) -> Outcome {
     let database = subject.open()?;
     let mut session = database.session().at("session")?;
     let records = [(b"key".to_vec(), Vec::new())];
@@ -209,7 +209,7 @@ pub fn empty_value(subject: &Subject<'_>) -> Outcome {
     Ok("by get and by scan".to_owned())
 }
 
-pub fn empty_key(subject: &Subject<'_>) -> Outcome {
+pub fn empty_key(subject: &EngineUnderTest<'_>) -> Outcome {
     let database = subject.open()?;
     let mut session = database.session().at("session")?;
     store(session.as_mut(), &[record(b"a")])?;
@@ -228,7 +228,7 @@ pub fn empty_key(subject: &Subject<'_>) -> Outcome {
             return Ok("refused".to_owned());
         }
         Err(error) => {
-            return Err(Fault(format!(
+            return Err(CheckFailure(format!(
                 "put: expected 'unsupported', found: {error}"
             )));
         }
@@ -240,7 +240,7 @@ pub fn empty_key(subject: &Subject<'_>) -> Outcome {
     Ok("kept".to_owned())
 }
 
-pub fn longest_key(subject: &Subject<'_>) -> Outcome {
+pub fn longest_key(subject: &EngineUnderTest<'_>) -> Outcome {
     let database = subject.open()?;
     let mut session = database.session().at("session")?;
     let length = subject.capabilities.max_key_bytes.min(KEY_CAP_BYTES);
@@ -264,7 +264,7 @@ pub fn longest_key(subject: &Subject<'_>) -> Outcome {
     Ok(format!("{length} bytes, different in the last only"))
 }
 
-pub fn longest_value(subject: &Subject<'_>) -> Outcome {
+pub fn longest_value(subject: &EngineUnderTest<'_>) -> Outcome {
     let database = subject.open()?;
     let mut session = database.session().at("session")?;
     let value = pattern(subject.capabilities.max_value_bytes.min(VALUE_CAP_BYTES));
@@ -280,7 +280,7 @@ pub fn longest_value(subject: &Subject<'_>) -> Outcome {
     Ok(format!("{} bytes", value.len()))
 }
 
-pub fn too_long(subject: &Subject<'_>) -> Outcome {
+pub fn too_long(subject: &EngineUnderTest<'_>) -> Outcome {
     let database = subject.open()?;
     let mut session = database.session().at("session")?;
     let limits = subject.capabilities;
@@ -301,11 +301,15 @@ pub fn too_long(subject: &Subject<'_>) -> Outcome {
         match session.put(key, value) {
             Err(Error::Unsupported(text)) => found.push(text),
             Err(error) => {
-                return Err(Fault(format!(
+                return Err(CheckFailure(format!(
                     "{what}: expected 'unsupported', found: {error}"
                 )));
             }
-            Ok(()) => return Err(Fault(format!("a {what} one byte too long was accepted"))),
+            Ok(()) => {
+                return Err(CheckFailure(format!(
+                    "a {what} one byte too long was accepted"
+                )));
+            }
         }
         session.abort().at("abort after a refused put")?;
         store(session.as_mut(), &[record(b"after")])?;

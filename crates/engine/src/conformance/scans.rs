@@ -1,6 +1,6 @@
 //! Scans: order, bounds, breaking off, and the transaction's own writes.
 
-use super::Subject;
+use super::EngineUnderTest;
 use super::support::{
     Outcome, Random, Record, StepContext, read, same_records, scan, scan_until, shown, store, write,
 };
@@ -50,7 +50,7 @@ fn agrees(session: &mut dyn Session, model: &BTreeMap<Vec<u8>, Vec<u8>>) -> Outc
     Ok(())
 }
 
-pub fn order(subject: &Subject<'_>) -> Outcome {
+pub fn order(subject: &EngineUnderTest<'_>) -> Outcome {
     let database = subject.open()?;
     let mut session = database.session().at("session")?;
     agrees(session.as_mut(), &BTreeMap::new())?;
@@ -81,7 +81,7 @@ pub fn order(subject: &Subject<'_>) -> Outcome {
     Ok(format!("{} keys, both ways", model.len()))
 }
 
-pub fn bounds(subject: &Subject<'_>) -> Outcome {
+pub fn bounds(subject: &EngineUnderTest<'_>) -> Outcome {
     let database = subject.open()?;
     let mut session = database.session().at("session")?;
     let keys: [&[u8]; 7] = [b"\0", b"a", b"b", b"b\0", b"bb", b"\xff", b"\xff\xff"];
@@ -119,7 +119,7 @@ pub fn bounds(subject: &Subject<'_>) -> Outcome {
     ))
 }
 
-pub fn breaks(subject: &Subject<'_>) -> Outcome {
+pub fn breaks(subject: &EngineUnderTest<'_>) -> Outcome {
     let database = subject.open()?;
     let mut session = database.session().at("session")?;
     let records: Vec<Record> = (0..10)
@@ -141,7 +141,7 @@ pub fn breaks(subject: &Subject<'_>) -> Outcome {
     Ok("at every record of six, both ways".to_owned())
 }
 
-pub fn own_writes(subject: &Subject<'_>) -> Outcome {
+pub fn own_writes(subject: &EngineUnderTest<'_>) -> Outcome {
     let database = subject.open()?;
     let mut session = database.session().at("session")?;
     let before: Vec<Record> = (0..20)

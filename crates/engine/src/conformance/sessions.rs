@@ -1,16 +1,16 @@
 //! Several sessions at once: what one sees of another, and that no update gets lost.
 
-use super::Subject;
+use super::EngineUnderTest;
 use super::support::{
-    Fault, Outcome, RETRY_LIMIT, Record, StepContext, attempt, beside, count, ensure, get, guarded,
-    read, same_records, same_value, scan, store, write,
+    CheckFailure, Outcome, RETRY_LIMIT, Record, StepContext, attempt, count, ensure, get, guarded,
+    read, same_records, same_value, scan, store, with_second_session, write,
 };
 use crate::{Database, Direction, KeyRange, Mode, Session};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-pub fn uncommitted(subject: &Subject<'_>) -> Outcome {
+pub fn uncommitted(subject: &EngineUnderTest<'_>) -> Outcome {
     let database = subject.open()?;
     let mut session = database.session().at("session")?;
     store(session.as_mut(), &[(b"old".to_vec(), b"before".to_vec())])?;
@@ -23,7 +23,7 @@ pub fn uncommitted(subject: &Subject<'_>) -> Outcome {
         })
     };
     let own = move |waiting| session.abort().at("abort").map(|()| waiting);
-    let (waiting, (old, new, records)) = beside(&*database, look, own)?;
+    let (waiting, (old, new, records)) = with_second_session(&*database, look, own)?;
     same_value("a changed record", Some(b"before"), old.as_deref())?;
     same_value("a new record", None, new.as_deref())?;
     ensure(records == 1, || {
@@ -37,7 +37,7 @@ pub fn uncommitted(subject: &Subject<'_>) -> Outcome {
     .to_owned())
 }
 
-pub fn snapshot(subject: &Subject<'_>) -> Outcome {
+pub fn snapshot(subject: &EngineUnderTest<'_>) -> Outcome {
     let database = subject.open()?;
     let mut session = database.session().at("session")?;
     let before = [b"a", b"b", b"c"].map(|key| (key.to_vec(), b"before".to_vec()));
@@ -66,7 +66,7 @@ pub fn snapshot(subject: &Subject<'_>) -> Outcome {
         same_records("scan after another's commit", &before, &seen)?;
         Ok(waiting)
     };
-    let (waiting, ()) = beside(&*database, change, own)?;
+    let (waiting, ()) = with_second_session(&*database, change, own)?;
     let mut session = database.session().at("session")?;
     let after = [b"a", b"c", b"d"].map(|key| {
         (
@@ -91,7 +91,7 @@ pub fn snapshot(subject: &Subject<'_>) -> Outcome {
     Ok(detail.to_owned())
 }
 
-/// How long several readers read beside a writer that commits.
+/// How long several readers read while a writer commits.
 const READ_TIME: Duration = Duration::from_millis(100);
 /// After [`READ_TIME`], the writer goes on until it has made so many commits, or a second is over.
 const LEAST_COMMITS: u64 = 4;
@@ -157,7 +157,7 @@ fn read_states(session: &mut dyn Session, is_writing: &AtomicBool) -> Outcome<u6
     Ok(reads)
 }
 
-pub fn several_readers(subject: &Subject<'_>) -> Outcome {
+pub fn several_readers(subject: &EngineUnderTest<'_>) -> Outcome {
     const READERS: u64 = 3;
     let database = subject.open()?;
     let database = &*database;
@@ -208,7 +208,7 @@ fn counted(database: &dyn Database, acknowledged: u64) -> Outcome<()> {
     })
 }
 
-pub fn two_updates(subject: &Subject<'_>) -> Outcome {
+pub fn two_updates(subject: &EngineUnderTest<'_>) -> Outcome {
     let database = subject.open()?;
     let mut session = database.session().at("session")?;
     store(
@@ -223,7 +223,7 @@ pub fn two_updates(subject: &Subject<'_>) -> Outcome {
         let ended = match written {
             Ok(()) => session.commit(),
             Err(error) => {
-                // The first error is the one to tell.
+                // The first error is the one to report.
                 let _ = session.abort();
                 Err(error)
             }
@@ -232,15 +232,15 @@ pub fn two_updates(subject: &Subject<'_>) -> Outcome {
             Ok(()) if waiting => Ok((1, "the first ended before the second")),
             Ok(()) => Ok((1, "both were let through")),
             Err(error) if error.is_conflict() => Ok((0, "a conflict was reported")),
-            Err(error) => Err(Fault(format!("the first transaction: {error}"))),
+            Err(error) => Err(CheckFailure(format!("the first transaction: {error}"))),
         }
     };
-    let ((own, how), ()) = beside(&*database, other, own)?;
+    let ((own, how), ()) = with_second_session(&*database, other, own)?;
     counted(&*database, own + 1)?;
     Ok(how.to_owned())
 }
 
-pub fn counter(subject: &Subject<'_>) -> Outcome {
+pub fn counter(subject: &EngineUnderTest<'_>) -> Outcome {
     const THREADS: u64 = 4;
     const INCREMENTS: u64 = 8;
     let database = subject.open()?;
@@ -254,7 +254,7 @@ pub fn counter(subject: &Subject<'_>) -> Outcome {
     Ok(format!("{THREADS} threads, {INCREMENTS} increments each"))
 }
 
-/// Runs `work` on several threads, each told its number from 0.
+/// Runs `work` on several threads, each with its number from 0.
 fn on_threads(threads: u64, work: impl Fn(u64) -> Outcome<()> + Sync) -> Outcome<()> {
     let work = &work;
     thread::scope(|scope| {
@@ -263,12 +263,12 @@ fn on_threads(threads: u64, work: impl Fn(u64) -> Outcome<()> + Sync) -> Outcome
         handles.into_iter().try_for_each(|handle| {
             handle
                 .join()
-                .unwrap_or_else(|_| Err(Fault("a thread died".to_owned())))
+                .unwrap_or_else(|_| Err(CheckFailure("a thread died".to_owned())))
         })
     })
 }
 
-pub fn two_threads(subject: &Subject<'_>) -> Outcome {
+pub fn two_threads(subject: &EngineUnderTest<'_>) -> Outcome {
     const EACH: u64 = 10;
     let database = subject.open()?;
     let record = |thread: u64, number: u64| -> Record {

@@ -15,10 +15,10 @@ const PATIENCE: Duration = Duration::from_millis(100);
 pub const RETRY_LIMIT: Duration = Duration::from_secs(1);
 
 /// What was expected and what was found instead.
-pub struct Fault(pub String);
+pub struct CheckFailure(pub String);
 
 /// What a check found: in words where it passed.
-pub type Outcome<T = String> = Result<T, Fault>;
+pub type Outcome<T = String> = Result<T, CheckFailure>;
 
 /// A record as a check sees it.
 pub type Record = (Vec<u8>, Vec<u8>);
@@ -30,18 +30,22 @@ pub trait StepContext<T> {
 
 impl<T> StepContext<T> for crate::Result<T> {
     fn at(self, step: &str) -> Outcome<T> {
-        self.map_err(|error| Fault(format!("{step}: {error}{}", error.conflict_hint())))
+        self.map_err(|error| CheckFailure(format!("{step}: {error}{}", error.conflict_hint())))
     }
 }
 
 /// A fault unless `holds`.
 pub fn ensure(holds: bool, fault: impl FnOnce() -> String) -> Outcome<()> {
-    if holds { Ok(()) } else { Err(Fault(fault())) }
+    if holds {
+        Ok(())
+    } else {
+        Err(CheckFailure(fault()))
+    }
 }
 
 /// Runs `work`; a panic in it becomes a fault.
 pub fn guarded<T>(work: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
-    caught(work).unwrap_or_else(|why| Err(Fault(why)))
+    caught(work).unwrap_or_else(|why| Err(CheckFailure(why)))
 }
 
 /// Runs `work` in a write transaction and commits it, again after conflicts.
@@ -89,7 +93,7 @@ pub fn attempt<T>(
     match work(session) {
         Ok(value) => session.commit().map(|()| value),
         Err(error) => {
-            // The first error is the one to tell.
+            // The first error is the one to report.
             let _ = session.abort();
             Err(error)
         }
@@ -156,12 +160,12 @@ pub fn count(session: &mut dyn Session) -> crate::Result<u64> {
     })
 }
 
-/// Both ends of a second session at work beside an open transaction of the caller.
+/// Runs a second session while the caller has a transaction open.
 ///
 /// `other` runs on a thread with a session of its own. Once it has ended, or after [`PATIENCE`],
 /// because it may be queueing behind the caller, `own` is called with whether it is still waiting;
 /// it holds the caller's session and ends its transaction, so both come to an end.
-pub fn beside<R, T: Send>(
+pub fn with_second_session<R, T: Send>(
     database: &dyn Database,
     other: impl FnOnce(&mut dyn Session) -> Outcome<T> + Send,
     own: impl FnOnce(bool) -> Outcome<R>,
@@ -175,7 +179,8 @@ pub fn beside<R, T: Send>(
         let waiting = wait.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout);
         let own = guarded(|| own(waiting));
         let other = other.join();
-        let ended = other.unwrap_or_else(|_| Err(Fault("a session's thread panicked".to_owned())));
+        let ended =
+            other.unwrap_or_else(|_| Err(CheckFailure("a session's thread panicked".to_owned())));
         Ok((own?, ended?))
     })
 }

@@ -1,17 +1,17 @@
 //! Transactions of one session: all or nothing, own writes, and what is there after reopening.
 
-use super::Subject;
+use super::EngineUnderTest;
 use super::scans::{expected, range_text};
 use super::support::{
-    Fault, Outcome, Random, Record, StepContext, beside, count, ensure, get, read, same_records,
-    same_value, scan, store, write,
+    CheckFailure, Outcome, Random, Record, StepContext, count, ensure, get, read, same_records,
+    same_value, scan, store, with_second_session, write,
 };
 use crate::{Direction, KeyRange, Mode, Session};
 use std::collections::BTreeMap;
 
 type RecordMap = BTreeMap<Vec<u8>, Vec<u8>>;
 
-pub fn own_writes(subject: &Subject<'_>) -> Outcome {
+pub fn own_writes(subject: &EngineUnderTest<'_>) -> Outcome {
     let database = subject.open()?;
     let mut session = database.session().at("session")?;
     store(
@@ -41,7 +41,7 @@ pub fn own_writes(subject: &Subject<'_>) -> Outcome {
     Ok("put, overwritten, deleted, put and deleted".to_owned())
 }
 
-pub fn abort(subject: &Subject<'_>) -> Outcome {
+pub fn abort(subject: &EngineUnderTest<'_>) -> Outcome {
     let database = subject.open()?;
     let mut session = database.session().at("session")?;
     let before: Vec<Record> = (0..10)
@@ -63,7 +63,7 @@ pub fn abort(subject: &Subject<'_>) -> Outcome {
     Ok("a new, a changed and a deleted record".to_owned())
 }
 
-pub fn large(subject: &Subject<'_>) -> Outcome {
+pub fn large(subject: &EngineUnderTest<'_>) -> Outcome {
     const RECORDS: u32 = 10_000;
     let put_all = |session: &mut dyn Session, first: u8| {
         (0..RECORDS).try_for_each(|number| {
@@ -77,7 +77,7 @@ pub fn large(subject: &Subject<'_>) -> Outcome {
     session.begin(Mode::Write).at("begin")?;
     put_all(session.as_mut(), b'a').at("put")?;
     let own = move |_| session.commit().at("commit");
-    let ((), seen) = beside(&*database, |other| read(other, count), own)?;
+    let ((), seen) = with_second_session(&*database, |other| read(other, count), own)?;
     let whole = u64::from(RECORDS);
     // An engine whose readers queue behind writers shows the reader all of it.
     ensure(seen == 0 || seen == whole, || {
@@ -98,7 +98,7 @@ pub fn large(subject: &Subject<'_>) -> Outcome {
     Ok(format!("{RECORDS} puts, committed and aborted"))
 }
 
-pub fn dropped(subject: &Subject<'_>) -> Outcome {
+pub fn dropped(subject: &EngineUnderTest<'_>) -> Outcome {
     let database = subject.open()?;
     let mut session = database.session().at("session")?;
     session.begin(Mode::Write).at("begin")?;
@@ -111,7 +111,7 @@ pub fn dropped(subject: &Subject<'_>) -> Outcome {
     Ok("the next session writes".to_owned())
 }
 
-pub fn reopen(subject: &Subject<'_>) -> Outcome {
+pub fn reopen(subject: &EngineUnderTest<'_>) -> Outcome {
     let records: Vec<Record> = (0..100_u8)
         .map(|n| (vec![b'k', n], vec![n; usize::from(n)]))
         .collect();
@@ -137,7 +137,7 @@ pub fn reopen(subject: &Subject<'_>) -> Outcome {
     Ok("99 records of three transactions, opened twice".to_owned())
 }
 
-pub fn random(subject: &Subject<'_>) -> Outcome {
+pub fn random(subject: &EngineUnderTest<'_>) -> Outcome {
     const TRANSACTIONS: u32 = 60;
     let database = subject.open()?;
     let mut session = database.session().at("session")?;
@@ -149,8 +149,9 @@ pub fn random(subject: &Subject<'_>) -> Outcome {
         let mut model = committed.clone();
         session.begin(Mode::Write).at("begin")?;
         for _ in 0..50 {
-            step(session.as_mut(), &mut random, &keys, &mut model)
-                .map_err(|Fault(text)| Fault(format!("transaction {transaction}: {text}")))?;
+            step(session.as_mut(), &mut random, &keys, &mut model).map_err(
+                |CheckFailure(text)| CheckFailure(format!("transaction {transaction}: {text}")),
+            )?;
         }
         if subject.capabilities.atomic_transactions && random.below(3) == 0 {
             session.abort().at("abort")?;

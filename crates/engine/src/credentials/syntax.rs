@@ -126,7 +126,7 @@ fn split_password(text: &str) -> Option<(String, &str)> {
 fn split_options(text: &str) -> Option<(String, String)> {
     let (address, options) = text.split_once('?')?;
     let is_secret = |option: &&str| match option.split_once('=') {
-        // What an escape hides cannot be told.
+        // What an escape hides is unknown.
         Some((name, _)) => name.contains('%') || is_secret(name),
         // It may be the rest of a password that was not escaped.
         None => true,

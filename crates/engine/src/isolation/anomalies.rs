@@ -1,6 +1,6 @@
-//! The schedules, and how the anomaly that each invites is told from what its transactions read,
-//! how they ended and what they left. When a step was done plays no part, so that a slow machine
-//! may hide an anomaly but never makes one up.
+//! The schedules, and how the anomaly that each invites is recognized in what its transactions
+//! read, how they ended and what they left. When a step was done plays no part, so that a slow
+//! machine may hide an anomaly but never makes one up.
 
 use super::schedule::{History, Key, ReadMethod, Step};
 use crate::Mode;

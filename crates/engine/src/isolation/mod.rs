@@ -9,7 +9,9 @@
 mod anomalies;
 mod schedule;
 
-use crate::conformance::support::{Fault, Outcome, Record, StepContext, guarded, read, store};
+use crate::conformance::support::{
+    CheckFailure, Outcome, Record, StepContext, guarded, read, store,
+};
 use crate::{
     Database, Durability, Engine, Isolation, OpenSpec, ParameterValues, Phenomenon, Value,
     ValueKind,
@@ -226,7 +228,7 @@ fn run_all(
         }
         Ok(())
     });
-    if let Err(Fault(text)) = ran {
+    if let Err(CheckFailure(text)) = ran {
         results.push(ScheduleResult::Failed(text));
     }
     let not_run = || ScheduleResult::Failed("not run: the one before it failed".to_owned());

@@ -5,7 +5,7 @@
 //! the waiting transaction would do next is done when it is let through. So an engine that locks
 //! and one that takes its writers in turn come to an end like any other.
 
-use crate::conformance::support::{Fault, Outcome, StepContext, get, guarded, scan};
+use crate::conformance::support::{CheckFailure, Outcome, StepContext, get, guarded, scan};
 use crate::{Database, Direction, Error, KeyRange, Mode, Session};
 use std::collections::VecDeque;
 use std::ops::Bound;
@@ -169,7 +169,7 @@ impl Scheduler {
             let database = Arc::clone(database);
             let thread = thread::spawn(move || {
                 let served = guarded(|| serve(&*database, &orders, &replies));
-                if let Err(Fault(text)) = served {
+                if let Err(CheckFailure(text)) = served {
                     // Where nobody listens any more, the suite has given up.
                     let _ = replies.send(StepReply::Failed(text));
                 }
@@ -197,7 +197,7 @@ impl Scheduler {
         while self.workers.iter().any(|worker| worker.is_busy) {
             if Instant::now() > deadline {
                 let text = format!("a transaction was made to wait for over {LIMIT:?}");
-                return Err(Fault(text));
+                return Err(CheckFailure(text));
             }
             self.settle(schedule, &mut history, PATIENCE)?;
         }
@@ -239,7 +239,7 @@ impl Scheduler {
                 .as_ref()
                 .map(|steps| steps.send((schedule, step)));
             if !matches!(sent, Some(Ok(()))) {
-                return Err(Fault(thread_ended()));
+                return Err(CheckFailure(thread_ended()));
             }
             worker.is_busy = true;
             patience = wait;
@@ -250,13 +250,13 @@ impl Scheduler {
                 history.reads.extend(reads);
             }
             Ok(StepReply::Ended(end)) => history.ends[index] = Some(end),
-            Ok(StepReply::Failed(text)) => return Err(Fault(text)),
+            Ok(StepReply::Failed(text)) => return Err(CheckFailure(text)),
             Err(RecvTimeoutError::Timeout) => {
                 history.has_waited = true;
                 return Ok(false);
             }
             Err(RecvTimeoutError::Disconnected) => {
-                return Err(Fault(thread_ended()));
+                return Err(CheckFailure(thread_ended()));
             }
         }
         worker.is_busy = false;

@@ -15,7 +15,7 @@ use trueput_engine::{
 
 /// What is wrong with an engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
+pub enum EngineFault {
     /// Every 17th put is acknowledged and lost.
     LosesPuts,
     /// A put over a record that is there is acknowledged and lost.
@@ -86,7 +86,7 @@ pub enum Fault {
     AlwaysConflicts,
 }
 
-impl Fault {
+impl EngineFault {
     /// Every fault.
     pub const ALL: [Self; 34] = [
         Self::LosesPuts,
@@ -127,7 +127,7 @@ impl Fault {
 }
 
 /// The reference engine with one fault.
-pub struct FaultyEngine(pub Fault);
+pub struct FaultyEngine(pub EngineFault);
 
 impl Engine for FaultyEngine {
     fn info(&self) -> Info {
@@ -147,7 +147,7 @@ impl Engine for FaultyEngine {
 
     fn promise(&self, durability: Durability) -> Option<Promise> {
         let mut promise = Reference.promise(durability)?;
-        if self.0 == Fault::PromisesAnother {
+        if self.0 == EngineFault::PromisesAnother {
             promise.durability = Durability::Process;
         }
         Some(promise)
@@ -163,10 +163,10 @@ impl Engine for FaultyEngine {
 
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
         let mut spec = *spec;
-        if self.0 == Fault::OpensEveryLevel {
+        if self.0 == EngineFault::OpensEveryLevel {
             spec.durability = Durability::None;
         }
-        if self.0 == Fault::ForgetsOnReopen {
+        if self.0 == EngineFault::ForgetsOnReopen {
             std::fs::write(spec.directory.join("records"), "").map_err(Error::engine)?;
         }
         Ok(Box::new(BrokenDatabase {
@@ -181,7 +181,7 @@ impl Engine for FaultyEngine {
 }
 
 struct BrokenDatabase {
-    fault: Fault,
+    fault: EngineFault,
     inner: Box<dyn Database>,
     puts: AtomicU64,
     commits: AtomicU64,
@@ -214,7 +214,7 @@ impl Database for BrokenDatabase {
 
     fn checkpoint(&self) -> Result<()> {
         match self.fault {
-            Fault::CheckpointFails => Err(Error::engine("no checkpoint")),
+            EngineFault::CheckpointFails => Err(Error::engine("no checkpoint")),
             _ => self.inner.checkpoint(),
         }
     }
@@ -233,7 +233,7 @@ struct BrokenSession<'a> {
 }
 
 impl BrokenSession<'_> {
-    fn is(&self, fault: Fault) -> bool {
+    fn is(&self, fault: EngineFault) -> bool {
         self.database.fault == fault
     }
 
@@ -241,7 +241,7 @@ impl BrokenSession<'_> {
     fn holds_back(&self) -> bool {
         matches!(
             self.database.fault,
-            Fault::LosesUpdates | Fault::ConflictIsFailure
+            EngineFault::LosesUpdates | EngineFault::ConflictIsFailure
         )
     }
 
@@ -250,7 +250,7 @@ impl BrokenSession<'_> {
         self.inner.commit()?;
         self.inner.begin(Mode::Write)?;
         let commits = self.database.commits.fetch_add(1, Ordering::Relaxed);
-        if self.is(Fault::ConflictIsFailure) && commits != self.commits_before {
+        if self.is(EngineFault::ConflictIsFailure) && commits != self.commits_before {
             self.inner.abort()?;
             return Err(Error::engine("write conflict"));
         }
@@ -291,12 +291,12 @@ impl BrokenSession<'_> {
 
 impl Session for BrokenSession<'_> {
     fn begin(&mut self, mode: Mode) -> Result<()> {
-        if self.is(Fault::BeginsTwice) && self.mode.is_some() {
+        if self.is(EngineFault::BeginsTwice) && self.mode.is_some() {
             return Ok(());
         }
         let instead = match self.database.fault {
-            Fault::WritesInReadTransactions => Mode::Write,
-            Fault::LosesUpdates | Fault::ConflictIsFailure => Mode::Read,
+            EngineFault::WritesInReadTransactions => Mode::Write,
+            EngineFault::LosesUpdates | EngineFault::ConflictIsFailure => Mode::Read,
             _ => mode,
         };
         self.inner.begin(instead)?;
@@ -311,12 +311,14 @@ impl Session for BrokenSession<'_> {
     fn get(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
         let open = self.mode.is_some();
         match self.database.fault {
-            Fault::MisuseIsConflict if !open => return Err(Error::Conflict("busy".to_owned())),
-            Fault::ReadsLatest if self.mode == Some(Mode::Read) => self.renew(Mode::Read)?,
-            Fault::MixesStatesAmongReaders if self.is_among_readers() => {
+            EngineFault::MisuseIsConflict if !open => {
+                return Err(Error::Conflict("busy".to_owned()));
+            }
+            EngineFault::ReadsLatest if self.mode == Some(Mode::Read) => self.renew(Mode::Read)?,
+            EngineFault::MixesStatesAmongReaders if self.is_among_readers() => {
                 self.renew(Mode::Read)?;
             }
-            Fault::GetsNeighbors if open => {
+            EngineFault::GetsNeighbors if open => {
                 let mut shown = 0;
                 let nearest = &mut |_: &[u8], value: &[u8]| {
                     shown += 1;
@@ -327,8 +329,8 @@ impl Session for BrokenSession<'_> {
                     .scan(KeyRange::from(key), Direction::Forward, nearest)?;
                 return Ok(shown == 1);
             }
-            Fault::GetMissesOwnWrites if open => return self.committed()?.get(key, visitor),
-            Fault::ReadsUncommitted if open => {
+            EngineFault::GetMissesOwnWrites if open => return self.committed()?.get(key, visitor),
+            EngineFault::ReadsUncommitted if open => {
                 if let Some(value) = self.database.uncommitted.lock().unwrap().get(key) {
                     visitor(value);
                     return Ok(true);
@@ -354,7 +356,7 @@ impl Session for BrokenSession<'_> {
             return Err(error);
         }
         self.commit()?;
-        if self.is(Fault::LooksAtOldState) {
+        if self.is(EngineFault::LooksAtOldState) {
             found = self.looked.entry(key.to_vec()).or_insert(found).clone();
         }
         found.iter().for_each(|value| visitor(value));
@@ -364,18 +366,24 @@ impl Session for BrokenSession<'_> {
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         let number = self.database.puts.fetch_add(1, Ordering::Relaxed) + 1;
         match self.database.fault {
-            Fault::LosesPuts if number.is_multiple_of(17) => return Ok(()),
-            Fault::KeepsFirstPut if self.inner.get(key, &mut |_| ())? => return Ok(()),
-            Fault::DropsEmptyKeys if key.is_empty() => return Ok(()),
-            Fault::DropsEmptyValues if value.is_empty() => return self.inner.delete(key),
-            Fault::CutsLongKeys => return self.inner.put(&key[..key.len().min(1_000)], value),
-            Fault::CutsLongValues => return self.inner.put(key, &value[..value.len().min(65_536)]),
-            Fault::SplitsTransactions if number.is_multiple_of(1_000) => self.renew(Mode::Write)?,
+            EngineFault::LosesPuts if number.is_multiple_of(17) => return Ok(()),
+            EngineFault::KeepsFirstPut if self.inner.get(key, &mut |_| ())? => return Ok(()),
+            EngineFault::DropsEmptyKeys if key.is_empty() => return Ok(()),
+            EngineFault::DropsEmptyValues if value.is_empty() => return self.inner.delete(key),
+            EngineFault::CutsLongKeys => {
+                return self.inner.put(&key[..key.len().min(1_000)], value);
+            }
+            EngineFault::CutsLongValues => {
+                return self.inner.put(key, &value[..value.len().min(65_536)]);
+            }
+            EngineFault::SplitsTransactions if number.is_multiple_of(1_000) => {
+                self.renew(Mode::Write)?
+            }
             _ if self.holds_back() && self.mode == Some(Mode::Write) => {
                 self.held_back.push((key.to_vec(), value.to_vec()));
                 return Ok(());
             }
-            Fault::ReadsUncommitted if self.mode == Some(Mode::Write) => {
+            EngineFault::ReadsUncommitted if self.mode == Some(Mode::Write) => {
                 let mut uncommitted = self.database.uncommitted.lock().unwrap();
                 uncommitted.insert(key.to_vec(), value.to_vec());
             }
@@ -387,9 +395,11 @@ impl Session for BrokenSession<'_> {
     fn delete(&mut self, key: &[u8]) -> Result<()> {
         let writes = self.mode == Some(Mode::Write);
         match self.database.fault {
-            Fault::Panics => panic!("the engine fell over"),
-            Fault::IgnoresDeletes if writes => return Ok(()),
-            Fault::RefusesMissingDeletes if writes && !self.inner.get(key, &mut |_| ())? => {
+            EngineFault::Panics => panic!("the engine fell over"),
+            EngineFault::IgnoresDeletes if writes => return Ok(()),
+            EngineFault::RefusesMissingDeletes
+                if writes && !self.inner.get(key, &mut |_| ())? =>
+            {
                 return Err(Error::engine("no such key"));
             }
             _ => {}
@@ -405,7 +415,7 @@ impl Session for BrokenSession<'_> {
     ) -> Result<u64> {
         let mut records = Vec::new();
         match (self.database.fault, range.upper) {
-            (Fault::BackwardScanIncludesUpperBound, Bound::Excluded(high))
+            (EngineFault::BackwardScanIncludesUpperBound, Bound::Excluded(high))
                 if direction == Direction::Backward =>
             {
                 range.upper = Bound::Included(high);
@@ -416,14 +426,14 @@ impl Session for BrokenSession<'_> {
             records.push((key.to_vec(), value.to_vec()));
             ControlFlow::Continue(())
         };
-        if self.is(Fault::ScanMissesOwnWrites) && self.mode.is_some() {
+        if self.is(EngineFault::ScanMissesOwnWrites) && self.mode.is_some() {
             self.committed()?.scan(range, direction, &mut collect)?;
         } else {
             self.inner.scan(range, direction, &mut collect)?;
         }
         match self.database.fault {
-            Fault::ScansOutOfOrder if records.len() > 2 => records.swap(1, 2),
-            Fault::ScansInSignedOrder => {
+            EngineFault::ScansOutOfOrder if records.len() > 2 => records.swap(1, 2),
+            EngineFault::ScansInSignedOrder => {
                 records.sort_by_key(|(key, _)| key.iter().map(|&b| b as i8).collect::<Vec<_>>());
                 if direction == Direction::Backward {
                     records.reverse();
@@ -431,10 +441,10 @@ impl Session for BrokenSession<'_> {
             }
             _ => {}
         }
-        let mut shown = u64::from(self.is(Fault::ScanMiscounts));
+        let mut shown = u64::from(self.is(EngineFault::ScanMiscounts));
         for (key, value) in &records {
             shown += 1;
-            if visitor(key, value).is_break() && !self.is(Fault::ScanIgnoresBreak) {
+            if visitor(key, value).is_break() && !self.is(EngineFault::ScanIgnoresBreak) {
                 break;
             }
         }
@@ -444,7 +454,7 @@ impl Session for BrokenSession<'_> {
     fn commit(&mut self) -> Result<()> {
         self.database.uncommitted.lock().unwrap().clear();
         let mode = self.end();
-        if self.is(Fault::AlwaysConflicts) && mode == Some(Mode::Write) {
+        if self.is(EngineFault::AlwaysConflicts) && mode == Some(Mode::Write) {
             self.inner.abort()?;
             return Err(Error::Conflict("busy".to_owned()));
         }
@@ -458,7 +468,7 @@ impl Session for BrokenSession<'_> {
         self.database.uncommitted.lock().unwrap().clear();
         self.end();
         self.held_back.clear();
-        if self.is(Fault::AbortCommits) {
+        if self.is(EngineFault::AbortCommits) {
             self.inner.commit()
         } else {
             self.inner.abort()
@@ -468,7 +478,7 @@ impl Session for BrokenSession<'_> {
 
 impl Drop for BrokenSession<'_> {
     fn drop(&mut self) {
-        if self.end().is_some() && self.is(Fault::DropCommits) {
+        if self.end().is_some() && self.is(EngineFault::DropCommits) {
             self.inner.commit().unwrap();
         }
     }

@@ -1,7 +1,7 @@
 //! The anomaly suite against engines that show each phenomenon, and against one that shows none.
 
 use crate::faulty_engine::weak::{Weak, Weakness};
-use crate::faulty_engine::{Fault, FaultyEngine};
+use crate::faulty_engine::{EngineFault, FaultyEngine};
 use trueput_engine::isolation::{Report, ScheduleResult, observe};
 use trueput_engine::reference::Reference;
 use trueput_engine::{Durability, Engine, Isolation, Null, ParameterValues, Phenomenon};
@@ -152,8 +152,8 @@ fn an_engine_that_states_nothing_fails_where_it_has_dirty_writes_and_nowhere_els
 }
 
 #[test]
-fn an_engine_that_fails_is_told_and_the_rest_is_not_run() {
-    let report = run(&FaultyEngine(Fault::AlwaysConflicts));
+fn an_engine_that_fails_is_reported_and_the_rest_is_not_run() {
+    let report = run(&FaultyEngine(EngineFault::AlwaysConflicts));
     let failed = failed(&report);
     assert!(failed[0].contains("busy"), "{failed:#?}");
     assert!(failed[1].contains("not run"), "{failed:#?}");

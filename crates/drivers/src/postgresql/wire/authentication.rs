@@ -1,17 +1,21 @@
 //! How a connection proves who asks: by SCRAM or an MD5 hash anywhere, in plain text only where
 //! nobody else can read it.
 
-use super::{Connection, login_error};
-use crate::postgresql::address::Address;
+use super::{PostgresqlConnection, login_error};
+use crate::postgresql::address::ServerAddress;
 use crate::postgresql::message::{invalid_message, length, push_text};
 use crate::postgresql::password;
 use postgres_protocol::authentication::{md5_hash, sasl};
 use std::ops::Range;
 use trueput_engine::{Error, Result};
 
-impl Connection {
+impl PostgresqlConnection {
     /// Answers a request for authentication.
-    pub(super) fn authenticate(&mut self, address: &Address, body: Range<usize>) -> Result<()> {
+    pub(super) fn authenticate(
+        &mut self,
+        address: &ServerAddress,
+        body: Range<usize>,
+    ) -> Result<()> {
         let body = self.received[body].to_vec();
         let kind = body
             .first_chunk()
@@ -61,7 +65,7 @@ impl Connection {
 
     fn authenticate_by_scram(
         &mut self,
-        address: &Address,
+        address: &ServerAddress,
         mechanisms: &[u8],
         password: &[u8],
     ) -> Result<()> {
@@ -96,7 +100,7 @@ impl Connection {
     }
 
     /// The server's next word of an authentication in several steps.
-    fn sasl(&mut self, expected: i32, address: &Address) -> Result<Vec<u8>> {
+    fn sasl(&mut self, expected: i32, address: &ServerAddress) -> Result<Vec<u8>> {
         let (tag, body) = self.next()?;
         let body = &self.received[body];
         match (tag, body.split_first_chunk()) {
@@ -135,8 +139,8 @@ mod tests {
             sent
         });
         let url = "postgres://me:hush@far-away/db";
-        let address = Address::parse(&credentials::Address::of(url)).unwrap();
-        let opened = Connection::over(Stream::Unix(ours), is_exposed, &address, &[]);
+        let address = ServerAddress::parse(&credentials::Address::of(url)).unwrap();
+        let opened = PostgresqlConnection::over(Stream::Unix(ours), is_exposed, &address, &[]);
         let outcome = opened.map(drop);
         (outcome, peer.join().unwrap())
     }

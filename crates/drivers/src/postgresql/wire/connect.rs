@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_refuses_and_one_without_an_address_are_told_apart_from_it() {
+    fn a_host_that_refuses_and_one_without_an_address_are_distinguished() {
         let closed = TcpListener::bind("127.0.0.1:0")
             .unwrap()
             .local_addr()

@@ -9,9 +9,9 @@ use trueput_engine::{Database, Durability, Engine, Error, Mode, Result, Session}
 /// This many records that the first and the last are not in one page.
 const RECORDS: u32 = 200;
 
-/// Of two sessions that wait for each other one is given up and told that it was a deadlock; the
+/// Of two sessions that wait for each other one is given up, with the error for a deadlock; the
 /// other commits, and others are let through.
-pub fn is_told_apart(engine: &dyn Engine, folder: &Path, knobs: &str) {
+pub fn is_distinguished(engine: &dyn Engine, folder: &Path, knobs: &str) {
     let database = open(engine, folder, level(engine), knobs).unwrap();
     fill(&*database);
     let [first, last] = [0, RECORDS - 1].map(u32::to_be_bytes);
@@ -50,7 +50,7 @@ pub fn another_conflict_is_none(error: &Error) {
     assert!(error.is_conflict() && !error.is_deadlock(), "{error}");
 }
 
-/// One session holds a record for as long as another waits for it: what the other is told.
+/// One session holds a record for as long as another waits for it: the other's error.
 pub fn waited_too_long(engine: &dyn Engine, folder: &Path, knobs: &str) -> Error {
     let database = open(engine, folder, level(engine), knobs).unwrap();
     fill(&*database);

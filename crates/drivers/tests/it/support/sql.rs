@@ -223,8 +223,8 @@ pub fn statements_are_reused(database: &dyn Database, sample: &Sample) {
     assert_eq!(query(session, from, &[Datum::Integer(198)]).len(), 2);
 }
 
-/// Faults are told in one line, and the session goes on after them.
-pub fn faults_are_told_in_one_line(database: &dyn Database, sample: &Sample) {
+/// Errors are one line, and the session goes on after them.
+pub fn errors_are_one_line(database: &dyn Database, sample: &Sample) {
     let mut session = database.session().unwrap();
     let session = session.as_mut();
     make(session, sample);
@@ -309,6 +309,6 @@ pub fn speaks_sql(database: &dyn Database, sample: &Sample) {
     types_round_trip(database, sample);
     transactions_hold_sql(database, sample);
     statements_are_reused(database, sample);
-    faults_are_told_in_one_line(database, sample);
+    errors_are_one_line(database, sample);
     no_update_by_sql_is_lost(database, sample);
 }

@@ -13,117 +13,94 @@ use trueput_engine::{
     ValueVisitor,
 };
 
-/// What is wrong with an engine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EngineFault {
-    /// Every 17th put is acknowledged and lost.
-    LosesPuts,
-    /// A put over a record that is there is acknowledged and lost.
-    KeepsFirstPut,
-    /// A get shows the value of the nearest key from there on.
-    GetsNeighbors,
-    /// A deleted record stays.
-    IgnoresDeletes,
-    /// A delete of what is not there is an error.
-    RefusesMissingDeletes,
-    /// Two neighbors change places in scans of three records or more.
-    ScansOutOfOrder,
-    /// Keys are compared as signed bytes.
-    ScansInSignedOrder,
-    /// A backward scan takes an excluded upper bound for an included one.
-    BackwardScanIncludesUpperBound,
-    /// A scan goes on after its visitor broke.
-    ScanIgnoresBreak,
-    /// A scan answers one record too many.
-    ScanMiscounts,
-    /// A scan shows what is committed, without the transaction's own writes.
-    ScanMissesOwnWrites,
-    /// A get shows what is committed, without the transaction's own writes.
-    GetMissesOwnWrites,
-    /// An abort commits.
-    AbortCommits,
-    /// A session that is dropped commits.
-    DropCommits,
-    /// Other sessions get what is put before it is committed.
-    ReadsUncommitted,
-    /// A look-up by itself shows what its session saw first.
-    LooksAtOldState,
-    /// A read transaction sees what others commit after it began.
-    ReadsLatest,
-    /// A read transaction does so while another one is open.
-    MixesStatesAmongReaders,
-    /// Write transactions overwrite each other without a conflict.
-    LosesUpdates,
-    /// A write conflict is noticed, and reported as a failure.
-    ConflictIsFailure,
-    /// A transaction is committed after every thousand puts.
-    SplitsTransactions,
-    /// What was there is forgotten when the database is opened again.
-    ForgetsOnReopen,
-    /// An empty value is taken for a deletion.
-    DropsEmptyValues,
-    /// Puts of the empty key are acknowledged and lost.
-    DropsEmptyKeys,
-    /// Keys lose what is beyond 1,000 bytes.
-    CutsLongKeys,
-    /// Values lose what is beyond 64 KiB.
-    CutsLongValues,
-    /// A read transaction lets writes through.
-    WritesInReadTransactions,
-    /// A second begin is let through.
-    BeginsTwice,
-    /// Calls without a transaction are reported as conflicts.
-    MisuseIsConflict,
-    /// The promise is of another level than was asked for.
-    PromisesAnother,
-    /// A checkpoint is an error.
-    CheckpointFails,
-    /// Every level is opened, whatever is promised.
-    OpensEveryLevel,
-    /// A delete panics.
-    Panics,
-    /// Every commit is reported as a conflict.
-    AlwaysConflicts,
+/// Declares faults, and the list of all.
+macro_rules! faults {
+    ($(#[$about:meta])* pub enum $Fault:ident { $($(#[$of_one:meta])* $one:ident,)* }) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum $Fault {
+            $($(#[$of_one])* $one,)*
+        }
+
+        impl $Fault {
+            /// Every fault.
+            pub const ALL: &[Self] = &[$(Self::$one,)*];
+        }
+    };
 }
 
-impl EngineFault {
-    /// Every fault.
-    pub const ALL: [Self; 34] = [
-        Self::LosesPuts,
-        Self::KeepsFirstPut,
-        Self::GetsNeighbors,
-        Self::IgnoresDeletes,
-        Self::RefusesMissingDeletes,
-        Self::ScansOutOfOrder,
-        Self::ScansInSignedOrder,
-        Self::BackwardScanIncludesUpperBound,
-        Self::ScanIgnoresBreak,
-        Self::ScanMiscounts,
-        Self::ScanMissesOwnWrites,
-        Self::GetMissesOwnWrites,
-        Self::AbortCommits,
-        Self::DropCommits,
-        Self::ReadsUncommitted,
-        Self::LooksAtOldState,
-        Self::ReadsLatest,
-        Self::MixesStatesAmongReaders,
-        Self::LosesUpdates,
-        Self::ConflictIsFailure,
-        Self::SplitsTransactions,
-        Self::ForgetsOnReopen,
-        Self::DropsEmptyValues,
-        Self::DropsEmptyKeys,
-        Self::CutsLongKeys,
-        Self::CutsLongValues,
-        Self::WritesInReadTransactions,
-        Self::BeginsTwice,
-        Self::MisuseIsConflict,
-        Self::PromisesAnother,
-        Self::CheckpointFails,
-        Self::OpensEveryLevel,
-        Self::Panics,
-        Self::AlwaysConflicts,
-    ];
+faults! {
+    /// What is wrong with an engine.
+    pub enum EngineFault {
+        /// Every 17th put is acknowledged and lost.
+        LosesPuts,
+        /// A put over a record that is there is acknowledged and lost.
+        KeepsFirstPut,
+        /// A get shows the value of the nearest key from there on.
+        GetsNeighbors,
+        /// A deleted record stays.
+        IgnoresDeletes,
+        /// A delete of what is not there is an error.
+        RefusesMissingDeletes,
+        /// Two neighbors change places in scans of three records or more.
+        ScansOutOfOrder,
+        /// Keys are compared as signed bytes.
+        ScansInSignedOrder,
+        /// A backward scan takes an excluded upper bound for an included one.
+        BackwardScanIncludesUpperBound,
+        /// A scan goes on after its visitor broke.
+        ScanIgnoresBreak,
+        /// A scan answers one record too many.
+        ScanMiscounts,
+        /// A scan shows what is committed, without the transaction's own writes.
+        ScanMissesOwnWrites,
+        /// A get shows what is committed, without the transaction's own writes.
+        GetMissesOwnWrites,
+        /// An abort commits.
+        AbortCommits,
+        /// A session that is dropped commits.
+        DropCommits,
+        /// Other sessions get what is put before it is committed.
+        ReadsUncommitted,
+        /// A look-up by itself shows what its session saw first.
+        LooksAtOldState,
+        /// A read transaction sees what others commit after it began.
+        ReadsLatest,
+        /// A read transaction does so while another one is open.
+        MixesStatesAmongReaders,
+        /// Write transactions overwrite each other without a conflict.
+        LosesUpdates,
+        /// A write conflict is noticed, and reported as a failure.
+        ConflictIsFailure,
+        /// A transaction is committed after every thousand puts.
+        SplitsTransactions,
+        /// What was there is forgotten when the database is opened again.
+        ForgetsOnReopen,
+        /// An empty value is taken for a deletion.
+        DropsEmptyValues,
+        /// Puts of the empty key are acknowledged and lost.
+        DropsEmptyKeys,
+        /// Keys lose what is beyond 1,000 bytes.
+        CutsLongKeys,
+        /// Values lose what is beyond 64 KiB.
+        CutsLongValues,
+        /// A read transaction lets writes through.
+        WritesInReadTransactions,
+        /// A second begin is let through.
+        BeginsTwice,
+        /// Calls without a transaction are reported as conflicts.
+        MisuseIsConflict,
+        /// The promise is of another level than was asked for.
+        PromisesAnother,
+        /// A checkpoint is an error.
+        CheckpointFails,
+        /// Every level is opened, whatever is promised.
+        OpensEveryLevel,
+        /// A delete panics.
+        Panics,
+        /// Every commit is reported as a conflict.
+        AlwaysConflicts,
+    }
 }
 
 /// The reference engine with one fault.
@@ -377,7 +354,7 @@ impl Session for BrokenSession<'_> {
                 return self.inner.put(key, &value[..value.len().min(65_536)]);
             }
             EngineFault::SplitsTransactions if number.is_multiple_of(1_000) => {
-                self.renew(Mode::Write)?
+                self.renew(Mode::Write)?;
             }
             _ if self.holds_back() && self.mode == Some(Mode::Write) => {
                 self.held_back.push((key.to_vec(), value.to_vec()));

@@ -193,20 +193,32 @@ fn a_schema_of_anothers_is_refused_and_left_alone() {
     origin.as_owner("INSERT INTO trueput.thesis VALUES (10)");
 }
 
-/// What one run has open another does not get, and does when it is closed.
-fn is_held(by: &dyn Engine, from: &dyn Engine) {
-    let folders = [(); 2].map(|()| tempfile::tempdir().unwrap());
-    let at = |engine: &dyn Engine, folder: usize| {
-        open(engine, folders[folder].path(), Durability::Sync, "")
-    };
-    let database = at(by, 0).unwrap();
+/// What one run has open others do not get, and do when it is closed.
+fn is_held(by: &dyn Engine, from: &[&dyn Engine]) {
+    let folder = tempfile::tempdir().unwrap();
+    let others = from
+        .iter()
+        .map(|other| (*other, tempfile::tempdir().unwrap()));
+    let others: Vec<_> = others.collect();
+    let at = |engine: &dyn Engine, folder: &Path| open(engine, folder, Durability::Sync, "");
+    let database = at(by, folder.path()).unwrap();
     write(&*database, b"key", b"value");
-    let refused = at(from, 1).map(drop).unwrap_err().to_string();
-    assert!(refused.contains("another run"), "{refused}");
-    let again = at(by, 0).unwrap();
+    // At once, as each waits for seconds before it is refused.
+    std::thread::scope(|scope| {
+        for (other, folder) in &others {
+            scope.spawn(|| {
+                let why = refusal(*other, folder.path(), Durability::Sync, "").to_string();
+                assert!(why.contains("another run"), "{why}");
+            });
+        }
+    });
+    let again = at(by, folder.path()).unwrap();
     assert_eq!(read(&*again, b"key").unwrap(), b"value");
     drop((database, again));
-    assert_eq!(read(&*at(from, 1).unwrap(), b"key"), None);
+    for (other, folder) in &others {
+        let opened = at(*other, folder.path()).unwrap();
+        assert_eq!(read(&*opened, b"key"), None);
+    }
 }
 
 fn is_held_against_all(origin: Option<Origin>) {
@@ -215,9 +227,8 @@ fn is_held_against_all(origin: Option<Origin>) {
     };
     let odbc = origin.engine();
     let native = origin.native();
-    is_held(&*odbc, &*odbc);
-    is_held(&*odbc, &*native);
-    is_held(&*native, &*odbc);
+    is_held(&*odbc, &[&*odbc, &*native]);
+    is_held(&*native, &[&*odbc]);
 }
 
 #[test]

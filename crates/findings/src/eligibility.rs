@@ -1,9 +1,8 @@
 //! Which trials count, and for what.
 
 use crate::marks::NO_HISTOGRAMS;
-use serde::{Serialize, Serializer};
+use crate::text::serialize_as_text;
 use std::collections::HashMap;
-use std::fmt::{Display, Formatter, Result};
 use trueput_record::folder::RunManifest;
 use trueput_record::{Outcome, TrialRecord};
 
@@ -13,23 +12,23 @@ pub const HARNESS_ENGINE: &str = "null";
 /// The last attempt at each trial that was not interrupted, by the trial's id.
 pub struct LastAttempts<'a>(HashMap<&'a str, &'a TrialRecord>);
 
-/// The class of a trial that does not count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+/// The class of a trial that does not count. Its `Display` is the word that JSON has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum UnrankedStatus {
     /// It ended with an error.
-    #[serde(rename = "FAILED")]
+    #[error("FAILED")]
     Failed,
     /// Its figures must not be believed.
-    #[serde(rename = "INVALID")]
+    #[error("INVALID")]
     Invalid,
     /// The user stopped it.
-    #[serde(rename = "interrupted")]
+    #[error("interrupted")]
     Interrupted,
     /// It went on with a trial that was interrupted.
-    #[serde(rename = "resumed")]
+    #[error("resumed")]
     Resumed,
     /// Its figures may be right, but nothing shows it.
-    #[serde(rename = "unverified")]
+    #[error("unverified")]
     Unverified,
 }
 
@@ -41,22 +40,11 @@ impl UnrankedStatus {
     }
 }
 
-impl Display for UnrankedStatus {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> Result {
-        formatter.write_str(match self {
-            Self::Failed => "FAILED",
-            Self::Invalid => "INVALID",
-            Self::Interrupted => "interrupted",
-            Self::Resumed => "resumed",
-            Self::Unverified => "unverified",
-        })
-    }
-}
-
 /// Why a trial does not count. Its `Display` is the sentence that JSON has.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Ineligibility {
     /// It failed.
+    #[error("{reason}{}", if *.is_unreported_conflict { UNREPORTED_CONFLICT } else { "" })]
     Failed {
         /// The error.
         reason: String,
@@ -65,22 +53,37 @@ pub enum Ineligibility {
         is_unreported_conflict: bool,
     },
     /// It is invalid, for these reasons.
+    #[error("{}", .0.join("; "))]
     Invalid(Vec<String>),
     /// The user stopped it.
+    #[error("the user stopped it")]
     Interrupted,
     /// It went on with a trial that was interrupted.
+    #[error("it resumed an interrupted trial: its rates cover only the rest")]
     Resumed,
     /// Its record has no measurement.
+    #[error("its record has no measurement")]
     NoMeasurement,
     /// Its record lacks the kind of operation to rank by.
+    #[error("its record has no operation '{0}' to rank by")]
     NoOperation(String),
     /// Its histograms are missing.
+    #[error("{NO_HISTOGRAMS}")]
     NoHistograms,
     /// Its verification failed, with these differences.
+    #[error("{}", .0.join("; "))]
     FailedVerification(Vec<String>),
     /// Nothing was verified.
+    #[error("nothing was verified")]
     NoVerification,
 }
+
+serialize_as_text!(UnrankedStatus, Ineligibility);
+
+/// What a driver should do where only several writers meet a failure.
+const UNREPORTED_CONFLICT: &str = "; fails only with several writers: if another transaction was \
+    in the way, the driver must return Error::Conflict, which is counted and retried \
+    (docs/ADDING_AN_ENGINE.md)";
 
 impl Ineligibility {
     /// The class of the trial.
@@ -96,45 +99,6 @@ impl Ineligibility {
             Self::Resumed => UnrankedStatus::Resumed,
             Self::NoHistograms | Self::NoVerification => UnrankedStatus::Unverified,
         }
-    }
-}
-
-impl Display for Ineligibility {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> Result {
-        match self {
-            Self::Failed {
-                reason,
-                is_unreported_conflict,
-            } => {
-                formatter.write_str(reason)?;
-                match is_unreported_conflict {
-                    true => formatter.write_str(
-                        "; fails only with several writers: if another transaction was in the \
-                         way, the driver must return Error::Conflict, which is counted and retried \
-                         (docs/ADDING_AN_ENGINE.md)",
-                    ),
-                    false => Ok(()),
-                }
-            }
-            Self::Invalid(reasons) | Self::FailedVerification(reasons) => {
-                formatter.write_str(&reasons.join("; "))
-            }
-            Self::Interrupted => formatter.write_str("the user stopped it"),
-            Self::Resumed => formatter
-                .write_str("it resumed an interrupted trial: its rates cover only the rest"),
-            Self::NoMeasurement => formatter.write_str("its record has no measurement"),
-            Self::NoOperation(kind) => {
-                write!(formatter, "its record has no operation '{kind}' to rank by")
-            }
-            Self::NoHistograms => formatter.write_str(NO_HISTOGRAMS),
-            Self::NoVerification => formatter.write_str("nothing was verified"),
-        }
-    }
-}
-
-impl Serialize for Ineligibility {
-    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
     }
 }
 

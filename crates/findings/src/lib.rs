@@ -31,6 +31,7 @@
 //! - `shell`: quoting for a shell
 //! - `significance`: which differences of a ranking are significant
 //! - `statistics`: tests, intervals and estimates over repeats
+//! - `text`: findings that JSON has as text
 //! - `threen1`: the line of output of the original 3n+1 program
 //! - `trial_names`: one name for each trial and contender of a run
 //! - `units`: figures with units, for people
@@ -66,6 +67,7 @@ pub mod shell;
 pub mod significance;
 pub mod statistics;
 pub mod steadiness;
+pub mod text;
 pub mod threen1;
 pub mod trial_names;
 pub mod units;

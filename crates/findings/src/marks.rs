@@ -10,6 +10,7 @@
 
 use serde::Serialize;
 use std::borrow::Cow;
+use std::fmt::{self, Display, Formatter};
 use trueput_record::TrialRecord;
 use trueput_record::flush_evidence::FlushVerdict;
 
@@ -150,6 +151,21 @@ pub fn marked(name: &str, marks: &[Mark]) -> String {
         return name.to_owned();
     }
     format!("{name} [{}]", labels(marks, ", "))
+}
+
+/// A contender's name and its marks. Its `Display` is as [`marked`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MarkedName {
+    /// The name.
+    pub name: String,
+    /// What a reader must know of the contender wherever it is named.
+    pub marks: Vec<Mark>,
+}
+
+impl Display for MarkedName {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&marked(&self.name, &self.marks))
+    }
 }
 
 /// The labels of marks with something between them.

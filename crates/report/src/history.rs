@@ -8,6 +8,7 @@ use crate::sections::tpcc;
 use trueput_findings::contender::version_number;
 use trueput_findings::history::{FEWEST_RUNS, History, Point, Series};
 use trueput_findings::marks::{explanations, marked};
+use trueput_findings::text::joined;
 use trueput_findings::units::{counted, number, per_cent, plural};
 
 /// Columns of a line of rates.
@@ -26,7 +27,8 @@ pub fn render(history: &History, format: Format, style: Style) -> String {
 fn document(history: &History, charts: Charts) -> Vec<Block> {
     let mut blocks = vec![Block::Heading(1, "trueput history".to_owned())];
     if !history.skipped.is_empty() {
-        blocks.push(Block::Warnings(history.skipped.clone()));
+        let skipped = history.skipped.iter().map(ToString::to_string);
+        blocks.push(Block::Warnings(skipped.collect()));
     }
     let workloads = history.series.iter();
     blocks.extend(tpcc::notice_block(
@@ -115,7 +117,7 @@ fn sentences(series: &Series) -> Vec<String> {
         );
         match step.with.is_empty() {
             true => line += "; no recorded change.",
-            false => line += &format!(", when {} changed.", step.with.join(", ")),
+            false => line += &format!(", when {} changed.", joined(&step.with, ", ")),
         }
         lines.push(line);
     }

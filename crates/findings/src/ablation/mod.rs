@@ -5,19 +5,19 @@
 
 mod cost;
 
-pub use cost::lost;
+pub use cost::{StepCost, lost};
 
 use crate::Run;
 use crate::cells::cache_hit_ratio;
 use crate::contender::ContenderNames;
 use crate::eligibility::{Ineligibility, LastAttempts, UnrankedStatus, headline, ineligibility};
 use crate::over_time::counted;
-use crate::published::{changes, transactions_per_minute};
+use crate::published::{ParameterChange, changes, transactions_per_minute};
 use crate::statistics::{Comparison, Summary, compare_among, median};
+use crate::text::serialize_as_text;
 use crate::units::plural;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use std::collections::BTreeMap;
-use std::fmt::{self, Display, Formatter};
 use trueput_record::ablation::{AblationKind, AblationStep};
 use trueput_record::measurement::Measurement;
 use trueput_record::skipped::{STEP_WITHOUT_EFFECT, step_reason};
@@ -51,16 +51,16 @@ pub struct Row {
     pub state: State,
     /// The level that commits promised.
     pub durability: Option<Durability>,
-    /// What it changed over the row that it stands on, a phrase each.
-    pub changes: Vec<String>,
+    /// What it changed over the row that it stands on.
+    pub changes: Vec<ParameterChange>,
     /// The figures; `None` if no trial of it counts.
     pub figures: Option<Figures>,
     /// Its gain over the step before it of which trials count; `None` for the base.
     pub over_before: Option<Gain>,
     /// Its gain over the base; `None` for the base.
     pub over_base: Option<Gain>,
-    /// Its cost over the row that it stands on, a sentence each.
-    pub costs: Vec<String>,
+    /// Its cost over the row that it stands on.
+    pub costs: Vec<StepCost>,
 }
 
 /// What became of a step.
@@ -82,58 +82,34 @@ pub enum State {
 }
 
 /// Why a step was not measured. Its `Display` is the sentence that JSON has.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SkippedStep {
     /// It changes nothing for this engine.
+    #[error("{STEP_WITHOUT_EFFECT}")]
     WithoutEffect,
     /// The engine or the machine cannot take it, as the runner says.
+    #[error("{0}")]
     Unavailable(String),
     /// The run does not have it.
+    #[error("not part of this run")]
     NotInRun,
 }
 
 /// Why no trial of a step counts. Its `Display` is the sentence that JSON has.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UncountedStep {
     /// Its last trial does not count.
+    #[error("{status}: {0}", status = .0.status())]
     Ineligible(Ineligibility),
     /// Its last trial committed no transaction.
+    #[error("it committed no transaction")]
     NoTransaction,
     /// It has no trial yet.
+    #[error("not run yet")]
     NotRun,
 }
 
-impl Display for SkippedStep {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::WithoutEffect => STEP_WITHOUT_EFFECT,
-            Self::Unavailable(why) => why,
-            Self::NotInRun => "not part of this run",
-        })
-    }
-}
-
-impl Display for UncountedStep {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Ineligible(reason) => write!(formatter, "{}: {reason}", reason.status()),
-            Self::NoTransaction => formatter.write_str("it committed no transaction"),
-            Self::NotRun => formatter.write_str("not run yet"),
-        }
-    }
-}
-
-impl Serialize for SkippedStep {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl Serialize for UncountedStep {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
+serialize_as_text!(SkippedStep, UncountedStep);
 
 /// Medians over the trials of a row that count.
 #[derive(Debug, Clone, PartialEq, Serialize)]

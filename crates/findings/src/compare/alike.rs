@@ -2,32 +2,30 @@
 
 use super::side::{Side, SideCell};
 use crate::statistics::median;
+use crate::text::serialize_as_text;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use trueput_record::TrialRecord;
 use trueput_record::hardware_limits::HardwareLimits;
 
-/// A probe of a hardware limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A probe of a hardware limit. Its `Display` is the name that JSON has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum LimitProbe {
     /// Flushes of the storage, one after the other.
+    #[error("flushes/s, each alone")]
     Flush,
     /// Dependent reads of memory.
+    #[error("dependent reads of memory/s")]
     MemoryRead,
     /// Random reads of the storage.
+    #[error("random reads of 4 KiB/s")]
     BlockRead,
 }
 
+serialize_as_text!(LimitProbe);
+
 impl LimitProbe {
     const ALL: [Self; 3] = [Self::Flush, Self::MemoryRead, Self::BlockRead];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Flush => "flushes/s, each alone",
-            Self::MemoryRead => "dependent reads of memory/s",
-            Self::BlockRead => "random reads of 4 KiB/s",
-        }
-    }
 
     fn of(self, limits: &HardwareLimits) -> Option<f64> {
         match self {
@@ -40,28 +38,35 @@ impl LimitProbe {
 
 /// A hardware limit as both sides measured it.
 #[derive(Debug, Clone, Serialize)]
-pub struct Limit {
+pub struct LimitPair {
     /// The probe.
-    #[serde(skip)]
+    #[serde(rename = "what")]
     pub probe: LimitProbe,
-    /// Its name.
-    pub what: &'static str,
     /// The first side's median, per second.
     pub first_per_s: f64,
     /// The second side's.
     pub second_per_s: f64,
 }
 
-impl Limit {
+/// A hardware limit that differs by more than this share may explain a difference of rates.
+const NOTABLE_MOVE: f64 = 0.20;
+
+impl LimitPair {
     /// How much higher the second is, as a share of the first; negative where it is lower.
     #[must_use]
     pub fn rise(&self) -> f64 {
         self.second_per_s / self.first_per_s - 1.0
     }
+
+    /// How much higher the second is, where that may explain a difference of rates.
+    #[must_use]
+    pub fn notable_rise(&self) -> Option<f64> {
+        Some(self.rise()).filter(|rise| rise.abs() > NOTABLE_MOVE)
+    }
 }
 
 /// The hardware limits that both sides measured with as many committers of as many bytes.
-pub(super) fn limits(first: &[TrialRecord], second: &[TrialRecord]) -> Vec<Limit> {
+pub(super) fn limits(first: &[TrialRecord], second: &[TrialRecord]) -> Vec<LimitPair> {
     let circumstances = |trials: &[TrialRecord]| -> BTreeSet<(u32, u64)> {
         let hardware_limits = trials
             .iter()
@@ -81,9 +86,8 @@ pub(super) fn limits(first: &[TrialRecord], second: &[TrialRecord]) -> Vec<Limit
         median(alike.filter_map(|all| probe.of(all))).filter(|per_s| *per_s > 0.0)
     };
     let probed = LimitProbe::ALL.into_iter().filter_map(|probe| {
-        Some(Limit {
+        Some(LimitPair {
             probe,
-            what: probe.name(),
             first_per_s: of(first, probe)?,
             second_per_s: of(second, probe)?,
         })
@@ -92,7 +96,7 @@ pub(super) fn limits(first: &[TrialRecord], second: &[TrialRecord]) -> Vec<Limit
 }
 
 /// The hardware limits of two runs; those of one run are the same for all its contenders.
-pub(super) fn of_sides(first: &Side, second: &Side, one_run: bool) -> Vec<Limit> {
+pub(super) fn of_sides(first: &Side, second: &Side, one_run: bool) -> Vec<LimitPair> {
     match one_run {
         true => Vec::new(),
         false => limits(&first.report.trials, &second.report.trials),

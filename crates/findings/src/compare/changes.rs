@@ -1,13 +1,13 @@
 //! What changed besides the result: machine, program, plan, version, knobs.
 
-use super::alike;
+use super::alike::{self, LimitProbe};
 use super::side::{Side, SideCell};
+use crate::text::serialize_as_text;
 use crate::units::{bytes, number};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use std::collections::BTreeSet;
-use std::fmt;
 use trueput_record::trial::Settings;
-use trueput_record::{TrialRecord, Value};
+use trueput_record::{HostFacts, TrialRecord, Value};
 
 /// A hardware limit that differs by less than this share counts as the same: its short measurement
 /// scatters.
@@ -17,7 +17,8 @@ const LIMIT_SCATTER: f64 = 0.10;
 const NOT_STATED: &str = "not stated";
 
 /// Something that is not the same on both sides.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
+#[error("{subject} {first} → {second}")]
 pub struct Change {
     /// What differs.
     #[serde(rename = "what")]
@@ -28,45 +29,43 @@ pub struct Change {
     pub second: String,
 }
 
-/// What can differ between two sides.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What can differ between two sides. Its `Display` is the name that JSON has.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChangeSubject {
     /// The engine.
+    #[error("engine")]
     Engine,
     /// The build of the engine that was named.
+    #[error("build")]
     Build,
     /// The library that was loaded.
+    #[error("library")]
     Library,
     /// A knob as the plan gives it.
+    #[error("knob {0}")]
     Knob(String),
+    /// A setting of the workload.
+    #[error("setting {0}")]
+    Setting(String),
+    /// A condition.
+    #[error("condition {0}")]
+    Condition(&'static str),
     /// A setting as the engine reports it.
+    #[error("as the engine reports {0}")]
     EngineFact(String),
-    /// Anything else, in words.
-    Other(String),
+    /// A hardware limit.
+    #[error("hardware limit: {0}")]
+    HardwareLimit(LimitProbe),
+    /// Another fact of the machine, of this program or of the trials, by its name.
+    #[error("{0}")]
+    Other(&'static str),
 }
 
-impl fmt::Display for ChangeSubject {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Engine => formatter.write_str("engine"),
-            Self::Build => formatter.write_str("build"),
-            Self::Library => formatter.write_str("library"),
-            Self::Knob(name) => write!(formatter, "knob {name}"),
-            Self::EngineFact(name) => write!(formatter, "as the engine reports {name}"),
-            Self::Other(words) => formatter.write_str(words),
-        }
-    }
-}
+serialize_as_text!(ChangeSubject);
 
-impl Serialize for ChangeSubject {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl From<&str> for ChangeSubject {
-    fn from(words: &str) -> Self {
-        Self::Other(words.to_owned())
+impl From<&'static str> for ChangeSubject {
+    fn from(name: &'static str) -> Self {
+        Self::Other(name)
     }
 }
 
@@ -99,13 +98,10 @@ fn or_unknown(text: String) -> String {
 pub fn between_runs(first: &Side, second: &Side) -> Vec<Change> {
     let (a, b) = (&first.report.manifest, &second.report.manifest);
     let (one, other) = (&a.host, &b.host);
-    let governor = |host: &trueput_record::HostFacts| {
-        host.governor.clone().unwrap_or_else(|| "none".to_owned())
-    };
-    let options = |host: &trueput_record::HostFacts| {
-        format!("{} ({})", host.file_system.kind, host.file_system.options)
-    };
-    let memory = |host: &trueput_record::HostFacts| bytes(host.memory_bytes as f64);
+    let governor = |host: &HostFacts| host.governor.clone().unwrap_or_else(|| "none".to_owned());
+    let options =
+        |host: &HostFacts| format!("{} ({})", host.file_system.kind, host.file_system.options);
+    let memory = |host: &HostFacts| bytes(host.memory_bytes as f64);
     let stated = [
         change("plan", &a.name, &b.name),
         change("host", &one.host_name, &other.host_name),
@@ -149,11 +145,7 @@ fn of_hardware_limits(first: &[TrialRecord], second: &[TrialRecord]) -> Vec<Chan
     let differing = limits.filter(|limit| limit.rise().abs() > LIMIT_SCATTER);
     let changes = differing.filter_map(|limit| {
         let (one, other) = (number(limit.first_per_s), number(limit.second_per_s));
-        change(
-            format!("hardware limit: {}", limit.what).as_str(),
-            one,
-            other,
-        )
+        change(ChangeSubject::HardwareLimit(limit.probe), one, other)
     });
     changes.collect()
 }
@@ -181,11 +173,14 @@ pub fn between_cells(first: &SideCell<'_>, second: &SideCell<'_>) -> Vec<Change>
     ];
     let mut changes: Vec<Change> = stated.into_iter().flatten().collect();
     changes.extend(of_settings(ChangeSubject::Knob, &a.knobs, &b.knobs));
-    let setting = |name| ChangeSubject::Other(format!("setting {name}"));
-    changes.extend(of_settings(setting, &a.settings, &b.settings));
+    changes.extend(of_settings(
+        ChangeSubject::Setting,
+        &a.settings,
+        &b.settings,
+    ));
     let conditions = a.conditions.named().into_iter().zip(b.conditions.named());
     changes.extend(conditions.filter_map(|((name, one), (_, other))| {
-        change(format!("condition {name}").as_str(), one, other)
+        change(ChangeSubject::Condition(name), one, other)
     }));
     if a.engine == b.engine {
         let (one, other) = (engine_settings(first), engine_settings(second));
@@ -195,8 +190,8 @@ pub fn between_cells(first: &SideCell<'_>, second: &SideCell<'_>) -> Vec<Change>
     changes
 }
 
-/// Adds what the engine reports to the knobs that were asked for. Where it confirms a knob, that
-/// one is told alone, with the value that the engine had where none was asked for.
+/// Adds what the engine reports to the knobs of the plan. Where it confirms a knob, only the knob
+/// is listed, with the engine's value where the plan gave none.
 fn merge_reported(changes: &mut Vec<Change>, reported: Vec<Change>) {
     let confirms = |asked: &str, had: &str| asked == NOT_STATED || asked == had;
     for report in reported {
@@ -292,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_knob_that_the_engine_confirms_is_told_once() {
+    fn a_knob_that_the_engine_confirms_is_listed_once() {
         use ChangeSubject::{EngineFact, Knob};
         let mut changes = vec![
             of(Knob, "page_size", NOT_STATED, "8192"),

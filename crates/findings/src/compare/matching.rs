@@ -1,13 +1,12 @@
 //! Pairs of cells, one of each side, that are compared.
 
-use super::Error;
+use super::error::{CircumstanceDifference, Error, IncomparabilityReason, IncomparablePair};
 use super::side::{Side, SideCell};
-use crate::marks::{Mark, explanations};
+use crate::marks::Mark;
 use std::collections::{BTreeMap, BTreeSet};
 use trueput_record::TrialSpec;
 
 /// What must be the same for a ratio to mean anything, by name.
-/// What must be the same, by name.
 pub type Key = BTreeMap<String, String>;
 
 /// Cells of two sides, sorted out.
@@ -18,8 +17,8 @@ pub(super) struct CellPairs<'a> {
     pub only_first: Vec<SideCell<'a>>,
     /// What only the second side has.
     pub only_second: Vec<SideCell<'a>>,
-    /// What is against each other and may not be compared, a sentence each.
-    pub incomparable: Vec<String>,
+    /// What is against each other and may not be compared.
+    pub incomparable: Vec<IncomparablePair>,
 }
 
 /// Finds for each cell of the first side the one of the second that it is compared with: of the
@@ -64,15 +63,16 @@ pub(super) fn matched<'a>(first: &'a Side, second: &'a Side) -> Result<CellPairs
     let (refused, pairs): (Vec<_>, Vec<_>) =
         matched.pairs.into_iter().partition(|(a, b)| unlike(a, b));
     matched.pairs = pairs;
-    matched.incomparable = refused.iter().map(|(a, b)| unlike_words(a, b)).collect();
-    match matched.pairs.is_empty() {
-        true => Err(Error::NotComparable {
-            first: first.label.clone(),
-            second: second.label.clone(),
-            why: matched.incomparable.into_iter().next().unwrap_or(why),
-        }),
-        false => Ok(matched),
+    matched.incomparable = refused.iter().map(incomparable_pair).collect();
+    if !matched.pairs.is_empty() {
+        return Ok(matched);
     }
+    let pair = matched.incomparable.into_iter().next();
+    Err(Error::NotComparable {
+        first: first.label.clone(),
+        second: second.label.clone(),
+        why: Box::new(pair.map_or(why, IncomparabilityReason::Marks)),
+    })
 }
 
 /// The marks of a cell that keep it out of comparisons with what lacks them.
@@ -95,24 +95,15 @@ fn unlike(one: &SideCell<'_>, other: &SideCell<'_>) -> bool {
     !(alike || unmarked)
 }
 
-fn unlike_words(one: &SideCell<'_>, other: &SideCell<'_>) -> String {
-    let (first, second) = (one.marks(), other.marks());
-    let named = [(&one.name, &first), (&other.name, &second)];
-    let named = named.map(|(name, marks)| (name.as_str(), marks.as_slice()));
-    let why = explanations(named).join(" ");
-    let assertions_alone =
-        blocking_marks(one, true).is_empty() && blocking_marks(other, true).is_empty();
-    let way_out = match assertions_alone {
-        true => " --include-assertions compares them all the same",
-        false => "",
-    };
-    format!(
-        "{} and {} ({}, {}): {why}{way_out}",
-        one.marked(),
-        other.marked(),
-        one.spec.workload,
-        one.spec.durability
-    )
+fn incomparable_pair((one, other): &(SideCell<'_>, SideCell<'_>)) -> IncomparablePair {
+    IncomparablePair {
+        first: one.marked(),
+        second: other.marked(),
+        workload: one.spec.workload.clone(),
+        durability: one.spec.durability,
+        assertions_only: blocking_marks(one, true).is_empty()
+            && blocking_marks(other, true).is_empty(),
+    }
 }
 
 /// Pairs cells that agree in all that must be the same.
@@ -173,48 +164,41 @@ pub fn circumstances(spec: &TrialSpec, freed: &BTreeSet<&str>) -> Key {
 fn refusal(
     firsts: &BTreeMap<Key, Vec<SideCell<'_>>>,
     seconds: &BTreeMap<Key, Vec<SideCell<'_>>>,
-) -> String {
+) -> IncomparabilityReason {
     let every = firsts
         .keys()
         .flat_map(|one| seconds.keys().map(move |other| differences(one, other)));
     let nearest = every.min_by_key(Vec::len).unwrap_or_default();
     if !nearest.is_empty() {
-        return nearest.join("; ");
+        return IncomparabilityReason::Circumstances(nearest);
     }
     let names = |cells: &BTreeMap<Key, Vec<SideCell<'_>>>| {
         let names = cells.values().flatten().map(|cell| cell.name.clone());
-        let names: BTreeSet<_> = names.collect();
-        names.into_iter().collect::<Vec<_>>().join(", ")
+        names.collect::<BTreeSet<_>>().into_iter().collect()
     };
-    format!(
-        "several contenders could stand against each other ({} and {}); name one of each, as in \
-         RUN:ENGINE or RUN:ENGINE,KNOB=VALUE",
-        names(firsts),
-        names(seconds)
-    )
+    IncomparabilityReason::SeveralContenders {
+        first: names(firsts),
+        second: names(seconds),
+    }
 }
 
-fn differences(one: &Key, other: &Key) -> Vec<String> {
+fn differences(one: &Key, other: &Key) -> Vec<CircumstanceDifference> {
     // The workload's own settings do not matter where the workload differs.
     if one.get("workload") != other.get("workload") {
         let workload = |key: &Key| key.get("workload").cloned().unwrap_or_default();
-        return vec![format!(
-            "the workload is {} in the first and {} in the second",
-            workload(one),
-            workload(other)
-        )];
+        return vec![CircumstanceDifference::Workload {
+            first: workload(one),
+            second: workload(other),
+        }];
     }
     let names: BTreeSet<&String> = one.keys().chain(other.keys()).collect();
-    let value = |key: &Key, name: &String| match key.get(name) {
-        Some(value) => value.clone(),
-        None => "not stated".to_owned(),
-    };
-    let differing = names
-        .into_iter()
-        .filter(|name| one.get(*name) != other.get(*name));
-    let lines = differing.map(|name| {
-        let (first, second) = (value(one, name), value(other, name));
-        format!("{name} is {first} in the first and {second} in the second")
+    let differences = names.into_iter().filter_map(|name| {
+        let (first, second) = (one.get(name).cloned(), other.get(name).cloned());
+        (first != second).then(|| CircumstanceDifference::Parameter {
+            name: name.clone(),
+            first,
+            second,
+        })
     });
-    lines.collect()
+    differences.collect()
 }

@@ -4,90 +4,35 @@
 
 mod alike;
 mod changes;
+mod error;
 mod matching;
 mod select;
 mod side;
+mod uncounted;
 
 use crate::eligibility::rate;
 use crate::{disturbance, fixed_rate};
-pub use alike::{Limit, LimitProbe};
+pub use alike::{LimitPair, LimitProbe};
 pub use changes::{Change, ChangeSubject, between_cells, between_runs};
+pub use error::{
+    AbsenceReason, CircumstanceDifference, Error, IncomparabilityReason, IncomparablePair,
+    NoSuchTrial, SelectorFault,
+};
 pub use matching::circumstances;
 pub use select::{Selector, words};
 pub use side::{Side, SideCell};
+pub use uncounted::{BrokenResult, UncountedRecord, UnmatchedCell, UnreadableLine};
 
 use crate::marks::{Mark, marked};
 use crate::statistics::{
     Comparison, InconclusiveReason, Noise, Summary, claim_level, compare_among, compare_together,
     inconclusive_reason, looks_slower, median, repeats_needed, suspicion_level,
 };
-use crate::units::{counted, number};
 use matching::{CellPairs, matched};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use trueput_record::trial::Settings;
 use trueput_record::{Durability, Measurement, TrialRecord};
-
-/// Why there is no comparison.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// A run folder cannot be read.
-    #[error(transparent)]
-    Record(#[from] trueput_record::Error),
-    /// The words behind a run's colon are none.
-    #[error(
-        "'{text}' selects no trials: {message}; write ENGINE, LEVEL or NAME=VALUE, as in \
-             lmdb,sync,workers=4"
-    )]
-    Selector {
-        /// What was given.
-        text: String,
-        /// What is wrong with it.
-        message: String,
-    },
-    /// A run has no trial that could be compared.
-    #[error("{}: {why}", run.display())]
-    NoSuchTrial {
-        /// The run folder.
-        run: PathBuf,
-        /// Why not.
-        why: String,
-    },
-    /// A word could mean several contenders of a run.
-    #[error("{}: '{word}' could mean {candidates}; name one of them", run.display())]
-    Ambiguous {
-        /// The run folder.
-        run: PathBuf,
-        /// What was given.
-        word: String,
-        /// The contenders that it could mean, with commas between them.
-        candidates: String,
-    },
-    /// Two sides are one.
-    #[error(
-        "{first} and {second} are the same trials of {contender}; name two runs, or two contenders \
-             of one as in --contenders lmdb,sqlite"
-    )]
-    Itself {
-        /// The first side.
-        first: String,
-        /// The second side.
-        second: String,
-        /// What stands on both.
-        contender: String,
-    },
-    /// Nothing on one side may be against anything on the other.
-    #[error("{first} and {second} are not comparable: {why}")]
-    NotComparable {
-        /// The first side.
-        first: String,
-        /// The second side.
-        second: String,
-        /// What differs.
-        why: String,
-    },
-}
 
 /// Two sides, compared.
 #[derive(Debug, Clone, Serialize)]
@@ -104,18 +49,18 @@ pub struct SideComparison {
     pub changes: Vec<Change>,
     /// The hardware limits that both runs measured; empty where both sides are of one run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub limits: Vec<Limit>,
+    pub limits: Vec<LimitPair>,
     /// What came of it, cell by cell.
     pub results: Vec<CellResult>,
-    /// What is against each other and may not be compared, one sentence each.
+    /// What is against each other and may not be compared.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub incomparable: Vec<String>,
+    pub incomparable: Vec<IncomparablePair>,
     /// Contenders that only the first side has.
-    pub only_first: Vec<String>,
+    pub only_first: Vec<UnmatchedCell>,
     /// Contenders that only the second side has.
-    pub only_second: Vec<String>,
-    /// Trials and lines that do not count, one sentence each.
-    pub uncounted: Vec<String>,
+    pub only_second: Vec<UnmatchedCell>,
+    /// Trials and lines that do not count.
+    pub uncounted: Vec<UncountedRecord>,
 }
 
 /// What stands on one side.
@@ -172,8 +117,8 @@ pub struct CellResult {
     /// The repeats of each that would probably show the difference that is seen, where these are
     /// too few and a thousand would be enough.
     pub repeats_needed: Option<usize>,
-    /// Trials of the second side that failed or are invalid, one phrase each.
-    pub second_broken: Vec<String>,
+    /// What went wrong on the second side: a gate must not pass what crashed.
+    pub second_broken: Vec<BrokenResult>,
     /// Whether both sides ran the same library with the same knobs and settings, so that only the
     /// machine or chance can make a difference.
     pub same_library: bool,
@@ -383,23 +328,9 @@ fn two_sides(first: &Side, second: &Side, comparisons: usize) -> Result<SideComp
     if let Some((cell, _)) = pairs.iter().find(|pair| one_run && is_one(pair)) {
         return Err(same_contender_error(first, second, cell.name.clone()));
     }
-    let names = |cells: Vec<SideCell<'_>>| {
-        let name = |cell: &SideCell<'_>| {
-            format!(
-                "{} ({}, {}, {})",
-                cell.marked(),
-                cell.spec.workload,
-                cell.spec.durability,
-                counted(u64::from(cell.spec.workers), "worker")
-            )
-        };
-        cells.iter().map(name).collect()
-    };
     let mut uncounted = first.uncounted();
-    let others = second.uncounted().into_iter();
-    let others = others
-        .filter(|line| !uncounted.contains(line))
-        .collect::<Vec<_>>();
+    let mut others = second.uncounted();
+    others.retain(|record| !uncounted.contains(record));
     uncounted.extend(others);
     Ok(SideComparison {
         first: facts(first),
@@ -417,22 +348,28 @@ fn two_sides(first: &Side, second: &Side, comparisons: usize) -> Result<SideComp
             })
             .collect(),
         incomparable,
-        only_first: names(only_first),
-        only_second: names(only_second),
+        only_first: unmatched(&only_first),
+        only_second: unmatched(&only_second),
         uncounted,
     })
 }
 
-/// That the second did not keep a rate that the first kept: its response times are only known to be
-/// longer than what is on record.
-fn lost_rate(first: &SideCell<'_>, second: &SideCell<'_>) -> Option<String> {
+fn unmatched(cells: &[SideCell<'_>]) -> Vec<UnmatchedCell> {
+    let unmatched = cells.iter().map(|cell| UnmatchedCell {
+        contender: cell.marked(),
+        workload: cell.spec.workload.clone(),
+        durability: cell.spec.durability,
+        workers: cell.spec.workers,
+    });
+    unmatched.collect()
+}
+
+/// That the second did not keep a rate that the first kept.
+fn lost_rate(first: &SideCell<'_>, second: &SideCell<'_>) -> Option<BrokenResult> {
     let rate_per_s = fixed_rate::common(first.trials.iter().chain(&second.trials).copied())?;
-    (first.kept_rate() && !second.kept_rate()).then(|| {
-        format!(
-            "{} did not keep the rate of {}/s",
-            second.marked(),
-            number(rate_per_s)
-        )
+    (first.kept_rate() && !second.kept_rate()).then(|| BrokenResult::LostRate {
+        contender: second.marked(),
+        rate_per_s,
     })
 }
 
@@ -467,7 +404,7 @@ fn facts(side: &Side) -> SideFacts {
 fn result(
     first: &SideCell<'_>,
     second: &SideCell<'_>,
-    second_broken: Vec<String>,
+    second_broken: Vec<BrokenResult>,
     one_run: bool,
     comparisons: usize,
 ) -> CellResult {

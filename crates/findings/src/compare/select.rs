@@ -1,6 +1,6 @@
 //! Which trials of a run a comparison is about: `lmdb`, `lmdb,sync,workers=4,map_size=1GiB`.
 
-use super::Error;
+use super::error::{AbsenceReason, Error, SelectorFault};
 use crate::Run;
 use crate::contender::ContenderNames;
 use std::collections::{BTreeMap, BTreeSet};
@@ -110,9 +110,9 @@ impl Selector {
             text: text.to_owned(),
             ..Self::default()
         };
-        let wrong = |message: String| Error::Selector {
+        let wrong = |fault: SelectorFault| Error::Selector {
             text: text.to_owned(),
-            message,
+            fault,
         };
         for word in words(text).into_iter().map(without_marks) {
             let is_level = Durability::ALL.iter().any(|level| level.name() == word);
@@ -122,16 +122,15 @@ impl Selector {
                 .filter(|_| !head.contains('@') && head == word);
             match assigned {
                 Some(("", _) | (_, "")) => {
-                    return Err(wrong(format!("'{word}' lacks its name or its value")));
+                    return Err(wrong(SelectorFault::LacksPart(word.to_owned())));
                 }
                 Some((name, value)) => selector.name(canonical(name), value),
-                None if word.is_empty() => {
-                    return Err(wrong("write an engine, a level or NAME=VALUE".to_owned()));
-                }
+                None if word.is_empty() => return Err(wrong(SelectorFault::EmptyWord)),
                 None if is_level => selector.name("level", word),
                 None => {
                     if let Some(first) = selector.contender.replace(head.to_owned()) {
-                        return Err(wrong(format!("it names two engines, {first} and {word}")));
+                        let second = word.to_owned();
+                        return Err(wrong(SelectorFault::TwoEngines { first, second }));
                     }
                     selector.whole = Some(word.to_owned());
                     let inside = parenthesized(word).map_or("", |(_, inside)| inside);
@@ -208,48 +207,39 @@ impl Selector {
     }
 
     /// Why none of these trials fits.
-    pub(super) fn explain(&self, report: &Run) -> String {
+    pub(super) fn explain(&self, report: &Run) -> AbsenceReason {
         let trials = &report.trials;
         let all = |of: &dyn Fn(&TrialSpec) -> Option<String>| -> BTreeSet<String> {
             trials.iter().filter_map(|trial| of(&trial.spec)).collect()
-        };
-        let listed = |values: &BTreeSet<String>| {
-            values
-                .iter()
-                .map(String::as_str)
-                .collect::<Vec<_>>()
-                .join(", ")
         };
         if let Some(word) = &self.contender {
             let engines = all(&|spec| Some(spec.engine.clone()));
             let contenders = all(&|spec| Some(spec.contender()));
             let of_engine = !self.exact && engines.contains(word);
             if self.meant.is_none() && !of_engine && !contenders.contains(word) {
-                let hint = did_you_mean(word, engines.iter().map(String::as_str));
-                let word = self.whole.as_deref().unwrap_or(word);
-                let has = has(report);
-                return format!("no trial of '{word}'{hint}; it has {has}");
+                return AbsenceReason::Contender {
+                    hint: did_you_mean(word, engines.iter().map(String::as_str)),
+                    word: self.whole.as_ref().unwrap_or(word).clone(),
+                    present: selectable_names(report),
+                };
             }
         }
         for (name, wanted) in &self.named {
-            let values = all(&|spec| property(spec, name));
-            if values.is_empty() {
-                return format!(
-                    "no trial has a setting, knob or condition '{name}'; it has {}",
-                    has(report)
-                );
+            let known = all(&|spec| property(spec, name));
+            let name = name.clone();
+            if known.is_empty() {
+                let present = selectable_names(report);
+                return AbsenceReason::Parameter { name, present };
             }
-            if !trials.iter().any(|trial| fits(&trial.spec, name, wanted)) {
-                let forms = values.iter().take(2);
-                let forms: Vec<_> = forms.map(|value| format!("RUN:{name}={value}")).collect();
-                return format!(
-                    "no trial with {name}={wanted}; {name} is {}: write {}",
-                    listed(&values),
-                    forms.join(" or ")
-                );
+            if !trials.iter().any(|trial| fits(&trial.spec, &name, wanted)) {
+                return AbsenceReason::Value {
+                    name,
+                    wanted: wanted.clone(),
+                    known: known.into_iter().collect(),
+                };
             }
         }
-        format!("no trial fits all of '{}'", self.text)
+        AbsenceReason::Combination(self.text.clone())
     }
 }
 
@@ -276,7 +266,7 @@ fn trials_of_contender(
 }
 
 /// The contenders of a run by names that select them: with knobs and conditions where these differ.
-fn has(report: &Run) -> String {
+fn selectable_names(report: &Run) -> Vec<String> {
     let trials: Vec<&TrialRecord> = report.trials.iter().collect();
     let names = ContenderNames::of(&trials);
     let specs = || trials.iter().map(|trial| &trial.spec);
@@ -287,7 +277,7 @@ fn has(report: &Run) -> String {
     } else {
         contenders
     };
-    all.into_iter().collect::<Vec<_>>().join(", ")
+    all.into_iter().collect()
 }
 
 fn canonical(name: &str) -> &str {

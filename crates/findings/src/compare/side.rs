@@ -1,11 +1,12 @@
 //! One side of a comparison: a run, or some of its trials.
 
-use super::Error;
+use super::error::{AbsenceReason, Error, NoSuchTrial};
 use super::select::Selector;
+use super::uncounted::{BrokenResult, UncountedRecord, UnreadableLine};
 use crate::contender::ContenderNames;
 use crate::eligibility::rate;
 use crate::eligibility::{LastAttempts, headline, ineligibility};
-use crate::marks::{Mark, marked, marks_of};
+use crate::marks::{Mark, MarkedName, marks_of};
 use crate::{Run, fixed_rate};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -43,9 +44,12 @@ impl SideCell<'_> {
         marks_of(self.trials.iter().copied())
     }
 
-    /// The contender's name with the labels of its marks.
-    pub fn marked(&self) -> String {
-        marked(&self.name, &self.marks())
+    /// The contender's name with its marks.
+    pub fn marked(&self) -> MarkedName {
+        MarkedName {
+            name: self.name.clone(),
+            marks: self.marks(),
+        }
     }
 
     /// Whether each of its repeats is an open loop that began what was due.
@@ -84,8 +88,8 @@ impl Side {
     /// A run that was read already, or some of its trials.
     ///
     /// # Errors
-    /// [`Error::NoSuchTrial`] where no trial fits, or there is none at all.
-    pub fn new(label: &str, report: Run, selector: Selector) -> Result<Self, Error> {
+    /// [`NoSuchTrial`] where no trial fits, or there is none at all.
+    pub fn new(label: &str, report: Run, selector: Selector) -> Result<Self, NoSuchTrial> {
         let selector = selector.within(&report);
         let side = Self {
             label: label.to_owned(),
@@ -94,16 +98,14 @@ impl Side {
         };
         let trials = &side.report.trials;
         let why = match trials.is_empty() {
-            true => "no trial of it has finished".to_owned(),
+            true => AbsenceReason::NothingFinished,
             false if trials.iter().any(|trial| side.selector.admits(&trial.spec)) => {
                 return Ok(side);
             }
             false => side.selector.explain(&side.report),
         };
-        Err(Error::NoSuchTrial {
-            run: side.report.shown_as,
-            why,
-        })
+        let run = side.report.shown_as;
+        Err(NoSuchTrial { run, why })
     }
 
     /// Refuses a word that could mean several contenders of the run.
@@ -117,7 +119,7 @@ impl Side {
             Some((word, candidates)) => Err(Error::Ambiguous {
                 run: self.report.shown_as.clone(),
                 word: word.to_owned(),
-                candidates: candidates.join(", "),
+                candidates,
             }),
         }
     }
@@ -175,38 +177,32 @@ impl Side {
         cells
     }
 
-    /// The trials that do not count, one sentence each.
-    pub(super) fn uncounted(&self) -> Vec<String> {
+    /// The lines that cannot be read, and the trials that do not count.
+    pub(super) fn uncounted(&self) -> Vec<UncountedRecord> {
         let chosen = self.chosen();
-        let told = chosen.iter().filter_map(|trial| {
-            let reason = ineligibility(trial, &self.headline(trial))?;
-            let status = reason.status();
-            Some(format!(
-                "{}: {status} {}: {reason}",
-                self.label, trial.spec.id
-            ))
+        let trials = chosen.iter().filter_map(|trial| {
+            Some(UncountedRecord::Trial {
+                run: self.label.clone(),
+                id: trial.spec.id.clone(),
+                why: ineligibility(trial, &self.headline(trial))?,
+            })
         });
-        let damaged = self.report.damaged.iter().map(|damaged| {
-            format!(
-                "{}: line {} of trials.jsonl unreadable, skipped: {}",
-                self.label, damaged.line, damaged.message
-            )
-        });
-        damaged.chain(told).collect()
+        let lines = UnreadableLine::all(&self.label, &self.report.damaged);
+        lines.map(UncountedRecord::Line).chain(trials).collect()
     }
 
-    /// The trials of a cell that went wrong, one phrase each: a gate must not pass what crashed.
-    pub(super) fn broken(&self, of: &TrialSpec) -> Vec<String> {
-        let chosen = self.chosen();
-        let told = chosen.iter().filter_map(|trial| {
-            let same = repeats(of, &trial.spec);
-            let reason = same.then(|| ineligibility(trial, &self.headline(trial)))??;
-            let status = reason.status();
-            status
+    /// The trials of a cell that went wrong: a gate must not pass what crashed.
+    pub(super) fn broken(&self, of: &TrialSpec) -> Vec<BrokenResult> {
+        let mut chosen = self.chosen();
+        chosen.retain(|trial| repeats(of, &trial.spec));
+        let broken = chosen.iter().filter_map(|trial| {
+            let why = ineligibility(trial, &self.headline(trial))?;
+            let id = trial.spec.id.clone();
+            why.status()
                 .is_bad()
-                .then(|| format!("{} {status}: {reason}", trial.spec.id))
+                .then_some(BrokenResult::Trial { id, why })
         });
-        told.collect()
+        broken.collect()
     }
 
     /// The kind of operation by which a trial's workload is ranked on this side.
@@ -217,16 +213,9 @@ impl Side {
     }
 
     pub(super) fn nothing_counts(&self) -> Error {
-        let uncounted = self.uncounted();
-        let first = uncounted.first().cloned().unwrap_or_default();
-        Error::NoSuchTrial {
-            run: self.report.shown_as.clone(),
-            why: format!(
-                "none of its {} trials is valid, so there is nothing to compare; the first: \
-                 {first}",
-                uncounted.len()
-            ),
-        }
+        let run = self.report.shown_as.clone();
+        let why = AbsenceReason::NothingCounts(self.uncounted());
+        NoSuchTrial { run, why }.into()
     }
 }
 

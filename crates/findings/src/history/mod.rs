@@ -1,13 +1,14 @@
 //! Many runs of one plan: per contender the series of its rates, and where it changed.
 
-use crate::Run;
 mod track;
 
 pub use track::{HistoryCell, history_cells};
 
-use crate::compare::{Change, Selector, Side};
+use crate::Run;
+use crate::compare::{Change, NoSuchTrial, Selector, Side, UnreadableLine};
 use crate::marks::Mark;
 use crate::statistics::{Interval, geometric_mean, level_changes, median, outliers};
+use crate::text::{serialize_as_text, serialize_texts};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ use trueput_record::Durability;
 /// The fewest runs in which a change can be found: three on each side of it.
 pub const FEWEST_RUNS: usize = 6;
 
-/// A step of less than this part is not told.
+/// A step of less than this part is not reported.
 const LEAST_STEP: f64 = 0.01;
 
 /// How far, in scaled median absolute deviations, a run is off to be named.
@@ -28,9 +29,46 @@ const FAR: f64 = 5.0;
 pub struct History {
     /// One per contender, workload, settings, level, workers and conditions, in a fixed order.
     pub series: Vec<Series>,
-    /// Runs that tell nothing, and why.
-    pub skipped: Vec<String>,
+    /// What of the runs tells nothing, and why.
+    pub skipped: Vec<SkippedRecord>,
 }
+
+/// A run, or a part of one, that a history leaves out. Its `Display` is the sentence that JSON has.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SkippedRecord {
+    /// A run that cannot be read, with what its reader says.
+    #[error("{0}")]
+    UnreadableRun(String),
+    /// A line that cannot be read.
+    #[error(transparent)]
+    Line(UnreadableLine),
+    /// A trial whose record disagrees with itself.
+    #[error("{run}: {id} is skipped: {}", contradictions.join("; "))]
+    Trial {
+        /// What the run is called.
+        run: String,
+        /// The trial.
+        id: String,
+        /// Which parts of its record disagree, one sentence each.
+        contradictions: Vec<String>,
+    },
+    /// A run none of whose trials fits.
+    #[error(transparent)]
+    NoSuchTrial(NoSuchTrial),
+    /// A run none of whose trials counts.
+    #[error("{0}: it has no valid trial")]
+    NoValidTrial(String),
+    /// A second copy of a run.
+    #[error("{copy}: the same run as {kept}")]
+    Copy {
+        /// What it is called.
+        copy: String,
+        /// The copy that is shown.
+        kept: String,
+    },
+}
+
+serialize_as_text!(SkippedRecord);
 
 /// One contender over many runs.
 #[derive(Debug, Clone, Serialize)]
@@ -100,7 +138,8 @@ pub struct Step {
     /// The mean rate after it over that before it, up to the next step on either side.
     pub ratio: f64,
     /// What the records say changed from the run before: machine, program, plan, engine, knobs.
-    pub with: Vec<String>,
+    #[serde(serialize_with = "serialize_texts")]
+    pub with: Vec<Change>,
 }
 
 /// A run that is far from the others of its segment.
@@ -161,21 +200,10 @@ pub fn history(runs: Vec<Result<Run, String>>, selector: &Selector) -> History {
     let (sides, mut skipped) = sides(runs, selector);
     let mut series: BTreeMap<String, (Series, Vec<&Side>)> = BTreeMap::new();
     for side in &sides {
-        let label = &side.label;
-        skipped.extend(side.report.damaged.iter().map(|damaged| {
-            let (line, why) = (damaged.line, &damaged.message);
-            format!("{label}: line {line} of trials.jsonl unreadable, skipped: {why}")
-        }));
-        skipped.extend(
-            side.report
-                .integrity
-                .contradictions
-                .iter()
-                .map(|(id, found)| format!("{label}: {id} is skipped: {}", found.join("; "))),
-        );
+        skipped.extend(skipped_of(side));
         let cells = history_cells(side);
         if cells.is_empty() {
-            skipped.push(format!("{label}: it has no valid trial"));
+            skipped.push(SkippedRecord::NoValidTrial(side.label.clone()));
         }
         for cell in cells {
             let (series, of) = series.entry(cell.key).or_insert((cell.series, Vec::new()));
@@ -197,12 +225,24 @@ pub fn history(runs: Vec<Result<Run, String>>, selector: &Selector) -> History {
     }
 }
 
+/// The lines and the trials of a run that are left out.
+fn skipped_of(side: &Side) -> impl Iterator<Item = SkippedRecord> + '_ {
+    let lines = UnreadableLine::all(&side.label, &side.report.damaged);
+    let contradictions = side.report.integrity.contradictions.iter();
+    let trials = contradictions.map(|(id, found)| SkippedRecord::Trial {
+        run: side.label.clone(),
+        id: id.clone(),
+        contradictions: found.clone(),
+    });
+    lines.map(SkippedRecord::Line).chain(trials)
+}
+
 /// The runs of which some trial fits, in the order of time, and why the others are left out.
-fn sides(runs: Vec<Result<Run, String>>, selector: &Selector) -> (Vec<Side>, Vec<String>) {
+fn sides(runs: Vec<Result<Run, String>>, selector: &Selector) -> (Vec<Side>, Vec<SkippedRecord>) {
     let (mut reports, mut skipped) = (Vec::<Run>::new(), Vec::new());
     for run in runs {
         match run {
-            Err(why) => skipped.push(why),
+            Err(why) => skipped.push(SkippedRecord::UnreadableRun(why)),
             // A bundle may be beside its run.
             Ok(run) => match reports
                 .iter_mut()
@@ -217,11 +257,10 @@ fn sides(runs: Vec<Result<Run, String>>, selector: &Selector) -> (Vec<Side>, Vec
                         }
                         false => (&*known, run),
                     };
-                    skipped.push(format!(
-                        "{}: the same run as {}",
-                        other.shown_as.display(),
-                        kept.shown_as.display()
-                    ));
+                    skipped.push(SkippedRecord::Copy {
+                        copy: other.shown_as.display().to_string(),
+                        kept: kept.shown_as.display().to_string(),
+                    });
                 }
                 None => reports.push(run),
             },
@@ -233,7 +272,7 @@ fn sides(runs: Vec<Result<Run, String>>, selector: &Selector) -> (Vec<Side>, Vec
         let label = report.shown_as.display().to_string();
         match Side::new(&label, report, selector.clone()) {
             Ok(side) => sides.push(side),
-            Err(error) => skipped.push(error.to_string()),
+            Err(why) => skipped.push(SkippedRecord::NoSuchTrial(why)),
         }
     }
     (sides, skipped)
@@ -250,15 +289,10 @@ fn judge(series: &mut Series, together: usize, changes: impl Fn(usize, usize) ->
     for three in bounds.windows(3) {
         let ratio = mean(three[1], three[2]) / mean(three[0], three[1]);
         if (ratio - 1.0).abs() >= LEAST_STEP {
-            let with = changes(three[1] - 1, three[1]).into_iter();
             series.steps.push(Step {
                 at: three[1],
                 ratio,
-                with: with
-                    .map(|change| {
-                        format!("{} {} → {}", change.subject, change.first, change.second)
-                    })
-                    .collect(),
+                with: changes(three[1] - 1, three[1]),
             });
         }
     }

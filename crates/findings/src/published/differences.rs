@@ -1,42 +1,90 @@
 //! What is not the same here and there.
 
+use super::scale::ScaleMatch;
 use super::trial::Trials;
 use crate::Run;
+use crate::text::serialize_as_text;
 use crate::units::bytes;
 use std::collections::BTreeMap;
+use trueput_record::TrialRecord;
 use trueput_record::published::{Column, PublishedTable, Setting};
 
-/// As [`differs`], of the trials of a report that were given one of the values of each of `only`.
-pub fn of_report(published: &PublishedTable, report: &Run, only: &[Setting]) -> Vec<String> {
-    let here = &report.manifest.host.file_system.kind;
-    let workload = &published.experiment.workload;
-    let trials = Trials::of(&report.trials, workload, only, here);
-    differs(published, report, &trials, &BTreeMap::new())
+/// What is not the same here and in a published experiment. Its `Display` is the sentence that JSON
+/// has.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum Difference {
+    /// The machine.
+    #[error(
+        "machine: here {cpu_model}, {cores} cores, {} of memory, {kernel}; there {published}",
+        bytes(*.memory_bytes as f64)
+    )]
+    Machine {
+        /// Our processor.
+        cpu_model: String,
+        /// How many cores it has.
+        cores: u32,
+        /// Our memory.
+        memory_bytes: u64,
+        /// Our kernel.
+        kernel: String,
+        /// The document's machine, in its words.
+        published: String,
+    },
+    /// The version of the engine.
+    #[error(
+        "version: here {}; there {there}",
+        if here.is_empty() { "unknown".to_owned() } else { here.join(", ") }
+    )]
+    Version {
+        /// Ours; empty if no engine said its own.
+        here: Vec<String>,
+        /// The document's.
+        there: String,
+    },
+    /// The size of the problem, at one scale.
+    #[error(transparent)]
+    Scale(ScaleMatch),
+    /// A setting.
+    #[error("{name}: here {}; there {}", here.join("; "), there.join("; "))]
+    Setting {
+        /// Its name.
+        name: String,
+        /// Our values.
+        here: Vec<String>,
+        /// The document's.
+        there: Vec<String>,
+    },
+    /// File systems of ours that were made for their trials.
+    #[error("file systems: here each in an image file on a loop device, made for its trial")]
+    ImageFiles,
+    /// What the published table itself states.
+    #[error("{0}")]
+    Stated(String),
 }
 
+serialize_as_text!(Difference);
+
 /// The machine, the versions, and everything that the published experiment set and ours set
-/// otherwise, a point each. Of the dimensions in `scaled` that says what is beside what.
+/// otherwise. Of the dimensions in `scaled` it is at what scale theirs are compared with ours.
 pub(super) fn differs(
     published: &PublishedTable,
     report: &Run,
     trials: &Trials<'_>,
-    scaled: &BTreeMap<String, String>,
-) -> Vec<String> {
+    scaled: &BTreeMap<String, ScaleMatch>,
+) -> Vec<Difference> {
     let host = &report.manifest.host;
-    let mut points = vec![
-        format!(
-            "machine: here {}, {} cores, {} of memory, {}; there {}",
-            host.cpu_model,
-            host.cores,
-            bytes(host.memory_bytes as f64),
-            host.kernel,
-            published.machine
-        ),
-        format!(
-            "version: here {}; there {}",
-            versions(trials),
-            published.version
-        ),
+    let mut differences = vec![
+        Difference::Machine {
+            cpu_model: host.cpu_model.clone(),
+            cores: host.cores,
+            memory_bytes: host.memory_bytes,
+            kernel: host.kernel.clone(),
+            published: published.machine.clone(),
+        },
+        Difference::Version {
+            here: versions(trials),
+            there: published.version.clone(),
+        },
     ];
     // Knobs that the table has columns for stand in each of its rows.
     let in_rows = |setting: &&Setting| {
@@ -45,51 +93,51 @@ pub(super) fn differs(
     };
     let settings = published.experiment.settings.iter();
     let settings = settings.filter(|setting| !in_rows(setting));
-    points.extend(settings.filter_map(|setting| {
-        let beside = scaled.get(&setting.name).cloned();
-        beside.or_else(|| otherwise(setting, trials))
+    differences.extend(settings.filter_map(|setting| {
+        let scale = scaled.get(&setting.name).cloned();
+        scale
+            .map(Difference::Scale)
+            .or_else(|| otherwise(setting, trials))
     }));
-    let made = |trial: &&trueput_record::TrialRecord| {
+    let made = |trial: &&TrialRecord| {
         let on = trial.file_system.as_ref();
         on.is_some_and(|on| on.image_bytes.is_some())
     };
-    if trials.all.iter().any(made) {
-        points.push(
-            "file systems: here each in an image file on a loop device, made for its trial"
-                .to_owned(),
-        );
+    differences.extend(
+        trials
+            .all
+            .iter()
+            .any(made)
+            .then_some(Difference::ImageFiles),
+    );
+    let stated = published.experiment.differs.trim();
+    if !stated.is_empty() {
+        differences.push(Difference::Stated(stated.to_owned()));
     }
-    if !published.experiment.differs.is_empty() {
-        points.push(published.experiment.differs.trim().to_owned());
-    }
-    points
+    differences
 }
 
-fn versions(trials: &Trials<'_>) -> String {
-    let mut versions: Vec<&str> = Vec::new();
+fn versions(trials: &Trials<'_>) -> Vec<String> {
+    let mut versions = Vec::new();
     for engine in trials.all.iter().filter_map(|trial| trial.engine.as_ref()) {
-        if !versions.contains(&engine.version.as_str()) {
-            versions.push(&engine.version);
+        if !versions.contains(&engine.version) {
+            versions.push(engine.version.clone());
         }
     }
-    match versions.is_empty() {
-        true => "unknown".to_owned(),
-        false => versions.join(", "),
-    }
+    versions
 }
 
 /// A dimension in which ours has a value that the published experiment had not.
-fn otherwise(setting: &Setting, trials: &Trials<'_>) -> Option<String> {
+fn otherwise(setting: &Setting, trials: &Trials<'_>) -> Option<Difference> {
     let here = trials.values(&setting.name);
     let there: Vec<_> = setting.values.iter().map(ToString::to_string).collect();
     if setting.name == "filesystem" || here.iter().all(|value| there.contains(value)) {
         return None;
     }
-    let listed = |values: &[String]| values.join("; ");
     let name = setting.name.rsplit('.').next().unwrap_or(&setting.name);
-    Some(format!(
-        "{name}: here {}; there {}",
-        listed(&here),
-        listed(&there)
-    ))
+    Some(Difference::Setting {
+        name: name.to_owned(),
+        here,
+        there,
+    })
 }

@@ -10,12 +10,12 @@ mod side_by_side;
 mod steps;
 mod trial;
 
-pub use differences::of_report as what_differs;
+pub use differences::Difference;
 pub use ratios::{RatioRow, RatioTable};
 pub use rows::{ComparedColumn, ComparedRow, Role};
-pub use scale::Sizes;
+pub use scale::{ScaleMatch, SizeList, SizeRange, Sizes};
 pub use side_by_side::{Comparison, comparison, comparisons};
-pub use steps::{changes, given_up};
+pub use steps::{ParameterChange, PromiseChange, changes, promise_changes};
 pub use trial::{is_transaction, transactions_per_minute};
 
 use crate::units::separate;

@@ -3,6 +3,7 @@
 
 use super::rows::{ComparedColumn, ComparedRow, Role, distinct};
 use super::trial::Trials;
+use crate::text::{joined, serialize_as_text};
 use serde::Serialize;
 use trueput_record::published::{Cell, PublishedTable};
 
@@ -39,13 +40,61 @@ pub(super) fn found(
     (matches >= FEWEST || agrees).then_some(scale)
 }
 
-/// How large the problem was here and there, in words: `finish 100,000`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// How large the problem was here and there.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Sizes {
     /// Ours.
-    pub here: String,
+    pub here: SizeList,
     /// The document's.
-    pub there: String,
+    pub there: SizeList,
+}
+
+/// The sizes of a problem, one for each dimension that grows with it. Its `Display` is the text
+/// that JSON has: `finish 100,000`.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{}", joined(.0, ", "))]
+pub struct SizeList(pub Vec<SizeRange>);
+
+/// The size of a problem in a dimension: the one that there is, or the first and the last.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error(
+    "{name} {}{}",
+    super::shown(first),
+    last.as_ref().map(|last| format!(" to {}", super::shown(last))).unwrap_or_default()
+)]
+pub struct SizeRange {
+    /// The dimension.
+    pub name: String,
+    /// The first size.
+    pub first: Cell,
+    /// The last of several.
+    pub last: Option<Cell>,
+}
+
+/// Which of our sizes is compared with which of the document's, all at one scale. Its `Display` is
+/// a sentence.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error(
+    "{column}: ours at {} of the document's sizes: {}",
+    (scale * 1e6).round() / 1e6,
+    pairs_text(pairs)
+)]
+pub struct ScaleMatch {
+    /// The column of the sizes.
+    pub column: String,
+    /// Ours over theirs.
+    pub scale: f64,
+    /// Ours, each with that of the document.
+    pub pairs: Vec<(Cell, Cell)>,
+}
+
+serialize_as_text!(SizeList);
+
+fn pairs_text(pairs: &[(Cell, Cell)]) -> String {
+    let texts = pairs.iter();
+    let texts =
+        texts.map(|(ours, theirs)| format!("{} for {}", super::shown(ours), super::shown(theirs)));
+    texts.collect::<Vec<_>>().join("; ")
 }
 
 /// The sizes of ours and theirs; `None` if both are the same, or each of
@@ -81,29 +130,32 @@ pub(super) fn sizes(
                 (ours.collect(), theirs.collect())
             }
         };
-        let (one, other) = (spanned(&one), spanned(&other));
-        if let (Some(one), Some(other)) = (one, other)
-            && one != other
+        let name = name.rsplit('.').next().unwrap_or(name);
+        let ranges = SizeRange::of(name, &one).zip(SizeRange::of(name, &other));
+        if let Some((one, other)) =
+            ranges.filter(|(one, other)| one.to_string() != other.to_string())
         {
-            let name = name.rsplit('.').next().unwrap_or(name);
-            here.push(format!("{name} {one}"));
-            there.push(format!("{name} {other}"));
+            here.push(one);
+            there.push(other);
         }
     }
-    (!here.is_empty()).then(|| Sizes {
-        here: here.join(", "),
-        there: there.join(", "),
+    (!here.is_empty()).then_some(Sizes {
+        here: SizeList(here),
+        there: SizeList(there),
     })
 }
 
-/// Sizes in words: the one that there is, or the first and the last of several.
-fn spanned(sizes: &[Cell]) -> Option<String> {
-    let known = sizes.iter().filter(|size| !matches!(size, Cell::Missing));
-    let known: Vec<_> = known.map(super::shown).collect();
-    match known.as_slice() {
-        [] => None,
-        [one] => Some(one.clone()),
-        [first, .., last] => Some(format!("{first} to {last}")),
+impl SizeRange {
+    /// Of the sizes that are known; `None` if there is none.
+    fn of(name: &str, sizes: &[Cell]) -> Option<Self> {
+        let known = sizes.iter().filter(|size| !matches!(size, Cell::Missing));
+        let known: Vec<_> = known.cloned().collect();
+        let (first, others) = known.split_first()?;
+        Some(Self {
+            name: name.to_owned(),
+            first: first.clone(),
+            last: others.last().cloned(),
+        })
     }
 }
 
@@ -147,20 +199,21 @@ pub(super) fn both(ours: &Cell, theirs: Option<&Cell>) -> String {
     }
 }
 
-/// In words, which of our sizes is beside which of theirs.
-pub(super) fn in_words(column: &ComparedColumn, ours: &[Cell], theirs: &[Cell]) -> Option<String> {
-    let scale = column.scale?;
+/// Which of our sizes is compared with which of theirs; `None` if no scale is known.
+pub(super) fn matches(
+    column: &ComparedColumn,
+    ours: &[Cell],
+    theirs: &[Cell],
+) -> Option<ScaleMatch> {
     let pairs = ours.iter().filter_map(|one| {
         let other = theirs.iter().find(|other| same_place(column, one, other))?;
-        Some(format!("{} for {}", super::shown(one), super::shown(other)))
+        Some((one.clone(), other.clone()))
     });
-    let pairs: Vec<_> = pairs.collect();
-    Some(format!(
-        "{}: ours at {} of the document's sizes: {}",
-        column.name,
-        (scale * 1e6).round() / 1e6,
-        pairs.join("; ")
-    ))
+    Some(ScaleMatch {
+        column: column.name.clone(),
+        scale: column.scale?,
+        pairs: pairs.collect(),
+    })
 }
 
 /// Whether a row of ours and one of theirs were given the same, whatever their size.

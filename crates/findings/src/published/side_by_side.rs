@@ -4,9 +4,10 @@
 //! inside each set: ours over ours, theirs over theirs.
 
 use super::derived;
+use super::differences::{Difference, differs};
 use super::ratios::{self, RatioTable};
 use super::rows::{ComparedColumn, ComparedRow, Role, distinct};
-use super::scale::{self, Sizes, same_keys};
+use super::scale::{self, ScaleMatch, Sizes, same_keys};
 use super::steps::{Steps, is_one_at_a_time};
 use super::trial::{OF_LOAD, Trials, written, yielded};
 use crate::Run;
@@ -39,8 +40,8 @@ pub struct Comparison {
     pub sizes: Option<Sizes>,
     /// The ratios inside each set.
     pub ratios: Vec<RatioTable>,
-    /// What is not the same here and there, a point each.
-    pub differs: Vec<String>,
+    /// What is not the same here and there.
+    pub differs: Vec<Difference>,
 }
 
 /// Our trials beside every published table that they match.
@@ -103,7 +104,7 @@ pub fn comparison(published: &PublishedTable, report: &Run) -> Option<Comparison
             .year()
             .map(|year| year.to_string())
             .unwrap_or_default(),
-        differs: super::differences::differs(published, report, &trials, &scaled),
+        differs: differs(published, report, &trials, &scaled),
         rows: interleaved(&columns, ours, theirs),
         columns,
         sizes,
@@ -168,16 +169,16 @@ fn columns(
     columns
 }
 
-/// Finds at what scale ours ran, for each key that grows with it. By dimension, which of our sizes
-/// is beside which of theirs, in words.
+/// Finds at what scale ours ran, for each key that grows with it. Returns by dimension which of our
+/// sizes is compared with which of theirs.
 fn set_scales(
     published: &PublishedTable,
     columns: &mut [ComparedColumn],
     ours: &[ComparedRow],
     theirs: &[ComparedRow],
     trials: &Trials<'_>,
-) -> BTreeMap<String, String> {
-    let mut told = BTreeMap::new();
+) -> BTreeMap<String, ScaleMatch> {
+    let mut scaled = BTreeMap::new();
     for (place, column) in columns.iter_mut().enumerate() {
         let stated = published.columns.get(place);
         let dimension = stated.and_then(|stated| stated.ours.as_ref());
@@ -192,11 +193,11 @@ fn set_scales(
         let sizes = |cells: &[Cell]| cells.iter().filter_map(Cell::figure).collect::<Vec<_>>();
         let (here, there) = (sizes(&ours), sizes(&theirs));
         column.scale = scale::found(published, dimension, &here, &there, trials);
-        if let Some(words) = scale::in_words(column, &ours, &theirs) {
-            told.insert(dimension.clone(), words);
+        if let Some(found) = scale::matches(column, &ours, &theirs) {
+            scaled.insert(dimension.clone(), found);
         }
     }
-    told
+    scaled
 }
 
 fn role(published: &PublishedTable, column: &Column) -> Role {

@@ -1,9 +1,10 @@
 //! A contender's cells as steps, each on top of the one before it: what a step changed, and what
 //! that costs.
 
-use std::collections::BTreeMap;
+use crate::text::{joined, serialize_as_text};
+use std::collections::{BTreeMap, BTreeSet};
 use trueput_record::ablation::AblationKind;
-use trueput_record::{Durability, TrialRecord, TrialSpec};
+use trueput_record::{Durability, Survival, TrialRecord, TrialSpec};
 
 /// What the first cell of a contender is called.
 const FIRST: &str = "before any step";
@@ -13,7 +14,7 @@ pub(super) struct Steps(BTreeMap<u32, Step>);
 
 struct Step {
     changed: String,
-    cost: Option<String>,
+    promises: Vec<PromiseChange>,
 }
 
 impl Steps {
@@ -33,11 +34,11 @@ impl Steps {
             let step = match ground {
                 None => Step {
                     changed: FIRST.to_owned(),
-                    cost: None,
+                    promises: Vec::new(),
                 },
                 Some(before) => Step {
-                    changed: named(spec, &changes(before, spec).join(", ")),
-                    cost: given_up(before.durability, spec.durability),
+                    changed: named(spec, &joined(&changes(before, spec), ", ")),
+                    promises: promise_changes(before.durability, spec.durability),
                 },
             };
             steps.insert(cell, step);
@@ -52,7 +53,8 @@ impl Steps {
 
     /// The cost of a cell over the one before it, as far as the levels of durability tell.
     pub(super) fn cost(&self, cell: u32) -> Option<String> {
-        self.0.get(&cell)?.cost.clone()
+        let promises = &self.0.get(&cell)?.promises;
+        (!promises.is_empty()).then(|| joined(promises, "; "))
     }
 }
 
@@ -70,64 +72,74 @@ fn named(spec: &TrialSpec, changes: &str) -> String {
     }
 }
 
-/// What the second trial was given otherwise than the first, a phrase each.
-pub fn changes(before: &TrialSpec, after: &TrialSpec) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut change = |name: &str, old: String, new: String| {
-        if old != new {
-            found.push(format!("{name} {old} to {new}"));
-        }
+/// A parameter that has another value in one trial than in another. Its `Display` is the phrase
+/// that JSON has.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{name} {before} to {after}")]
+pub struct ParameterChange {
+    /// Its name.
+    pub name: String,
+    /// Its value before.
+    pub before: String,
+    /// Its value after.
+    pub after: String,
+}
+
+serialize_as_text!(ParameterChange);
+
+/// What the second trial was given otherwise than the first.
+pub fn changes(before: &TrialSpec, after: &TrialSpec) -> Vec<ParameterChange> {
+    let of = |name: &str, before: String, after: String| ParameterChange {
+        name: name.to_owned(),
+        before,
+        after,
     };
-    change(
-        "durability",
-        before.durability.to_string(),
-        after.durability.to_string(),
-    );
-    change(
-        "workers",
-        before.workers.to_string(),
-        after.workers.to_string(),
-    );
+    let levels = [before.durability, after.durability].map(|level| level.to_string());
+    let workers = [before.workers, after.workers].map(|workers| workers.to_string());
+    let plain = [("durability", levels), ("workers", workers)].into_iter();
+    let plain = plain.map(|(name, [before, after])| of(name, before, after));
     let settings = before.settings.keys().chain(after.settings.keys());
     let knobs = before.knobs.keys().chain(after.knobs.keys());
-    let mut names: Vec<_> = settings.chain(knobs).collect();
-    names.sort();
-    names.dedup();
-    let value = |spec: &TrialSpec, name: &String| {
+    let names: BTreeSet<_> = settings.chain(knobs).collect();
+    let value = |spec: &TrialSpec, name: &str| {
         let value = spec.knobs.get(name).or_else(|| spec.settings.get(name));
         value.map_or_else(|| "none".to_owned(), ToString::to_string)
     };
-    for name in names {
-        change(name, value(before, name), value(after, name));
-    }
+    let named = names.into_iter();
+    let named = named.map(|name| of(name, value(before, name), value(after, name)));
     let conditions = before.conditions.named().into_iter();
-    for ((name, old), (_, new)) in conditions.zip(after.conditions.named()) {
-        change(name, old, new);
-    }
-    found
+    let conditions = conditions.zip(after.conditions.named());
+    let conditions = conditions.map(|((name, old), (_, new))| of(name, old, new));
+    let all = plain.chain(named).chain(conditions);
+    all.filter(|change| change.before != change.after).collect()
 }
 
-/// What the second level does not promise that the first does, or otherwise; `None` if they
-/// are one.
-pub fn given_up(before: Durability, after: Durability) -> Option<String> {
-    if before == after {
-        return None;
-    }
-    let lost = [
-        (
-            "killed processes",
-            before.after_killed_processes(),
-            after.after_killed_processes(),
-        ),
-        (
-            "lost power",
-            before.after_lost_power(),
-            after.after_lost_power(),
-        ),
+/// What survives an event at one level of durability, and at another. Its `Display` is a clause.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("after {event}: {after}, not {before}")]
+pub struct PromiseChange {
+    /// The event.
+    pub event: &'static str,
+    /// What survives it before the change of level.
+    pub before: Survival,
+    /// What survives it after the change.
+    pub after: Survival,
+}
+
+/// In what the promises of the second level differ from those of the first.
+pub fn promise_changes(before: Durability, after: Durability) -> Vec<PromiseChange> {
+    type Event = (&'static str, fn(Durability) -> Survival);
+    let events: [Event; 2] = [
+        ("killed processes", Durability::after_killed_processes),
+        ("lost power", Durability::after_lost_power),
     ];
-    let changed = lost.iter().filter(|(_, old, new)| old != new);
-    let told: Vec<_> = changed
-        .map(|(what, old, new)| format!("after {what}: {new}, not {old}"))
-        .collect();
-    (!told.is_empty()).then(|| told.join("; "))
+    let changes = events.map(|(event, survival)| PromiseChange {
+        event,
+        before: survival(before),
+        after: survival(after),
+    });
+    let differing = changes.into_iter();
+    differing
+        .filter(|change| change.before != change.after)
+        .collect()
 }

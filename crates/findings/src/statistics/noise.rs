@@ -1,8 +1,8 @@
 //! Whether a machine was quiet enough to rank anything on it.
 
 use crate::statistics::Summary;
-use serde::{Serialize, Serializer};
-use std::fmt::{Display, Formatter, Result};
+use crate::text::serialize_as_text;
+use serde::Serialize;
 
 /// What is known of a run's noise.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -15,14 +15,20 @@ pub struct Noise {
 }
 
 /// A sign that a run was disturbed. Its `Display` is the clause that JSON has.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum Disturbance {
     /// Repeats of a cell differ by much.
+    #[error("repeats of a cell typically differ by {}", percent(*.share))]
     Spread {
         /// The typical spread, as a share.
         share: f64,
     },
     /// Programs that are not ours used processors.
+    #[error(
+        "other programs{} used {} of the processors",
+        if *.with_kernel { " or the kernel" } else { "" },
+        percent(*.share)
+    )]
     OtherPrograms {
         /// Their share of the processors, 0 to 1.
         share: f64,
@@ -30,41 +36,17 @@ pub enum Disturbance {
         with_kernel: bool,
     },
     /// The hypervisor withheld processors.
+    #[error("the hypervisor took {} of the processors (steal)", percent(*.share))]
     Hypervisor {
         /// Its share of the processors, 0 to 1.
         share: f64,
     },
 }
 
-impl Display for Disturbance {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> Result {
-        let percent = |share: f64| format!("{:.0} %", share * 100.0);
-        match *self {
-            Self::Spread { share } => {
-                let share = percent(share);
-                write!(formatter, "repeats of a cell typically differ by {share}")
-            }
-            Self::OtherPrograms { share, with_kernel } => {
-                let or_kernel = if with_kernel { " or the kernel" } else { "" };
-                let share = percent(share);
-                write!(
-                    formatter,
-                    "other programs{or_kernel} used {share} of the processors"
-                )
-            }
-            Self::Hypervisor { share } => write!(
-                formatter,
-                "the hypervisor took {} of the processors (steal)",
-                percent(share)
-            ),
-        }
-    }
-}
+serialize_as_text!(Disturbance);
 
-impl Serialize for Disturbance {
-    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
+fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
 }
 
 /// What went elsewhere of the processors that the trials could use, each part 0 to 1.

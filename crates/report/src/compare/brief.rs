@@ -11,6 +11,7 @@ use crate::formats::terminal::{self, render_with};
 use crate::sections::tpcc;
 use trueput_findings::compare::SideComparison;
 use trueput_findings::statistics::Verdict;
+use trueput_findings::text::joined;
 use trueput_record::text::visible;
 
 /// What changed has no more lines.
@@ -86,7 +87,7 @@ fn lines_of(compared: &SideComparison, layout: Layout, most: usize) -> Vec<Strin
     lines.extend(table(compared, layout, most));
     let only = [("A", &compared.only_first), ("B", &compared.only_second)];
     for (side, names) in only.iter().filter(|(_, names)| !names.is_empty()) {
-        let shown = names[..names.len().min(most)].join("; ");
+        let shown = joined(&names[..names.len().min(most)], "; ");
         let more = match names.len() - names.len().min(most) {
             0 => String::new(),
             left => format!("; and {left} more"),

@@ -1,11 +1,8 @@
 //! What to know before the verdicts of a comparison: the same library, or disturbed runs.
 
 use std::collections::BTreeSet;
-use trueput_findings::compare::{Limit, LimitProbe, SideComparison, SideFacts};
+use trueput_findings::compare::{LimitPair, LimitProbe, SideComparison, SideFacts};
 use trueput_findings::statistics::Disturbance;
-
-/// A hardware limit that differs by more than this share is named beside the verdict.
-const MOVED: f64 = 0.20;
 
 /// A sentence where both sides ran the same library.
 #[must_use]
@@ -56,14 +53,14 @@ pub fn disturbances(compared: &SideComparison) -> Vec<String> {
 }
 
 /// How far a hardware limit moved, as a clause about the second run; `None` if hardly.
-fn moved(limit: &Limit) -> Option<String> {
+fn moved(limit: &LimitPair) -> Option<String> {
     let does = match limit.probe {
         LimitProbe::Flush => "its storage flushed",
         LimitProbe::MemoryRead => "its memory was read",
         LimitProbe::BlockRead => "its storage was read",
     };
-    let rise = limit.rise();
+    let rise = limit.notable_rise()?;
     let how = if rise < 0.0 { "fewer" } else { "more" };
     let percent = (rise.abs() * 100.0).round();
-    (rise.abs() > MOVED).then(|| format!("{does} {percent:.0} % {how} times per second"))
+    Some(format!("{does} {percent:.0} % {how} times per second"))
 }

@@ -14,6 +14,7 @@ use trueput_findings::marks::{Mark, MarkKind, explanations};
 use trueput_findings::statistics::{
     Comparison, InconclusiveReason, Interval, LEAST_CLAIM, Verdict,
 };
+use trueput_findings::text::joined;
 use trueput_findings::units::{bytes, counted, nanoseconds, number, per_cent, plural};
 
 pub(super) const NOTHING_CHANGED: &str = "No recorded change: same machine, same program.";
@@ -76,7 +77,7 @@ pub(super) fn document_with(compared: &SideComparison, with_knobs: bool) -> Vec<
     }
     let only = [("A", &compared.only_first), ("B", &compared.only_second)];
     for (side, names) in only.iter().filter(|(_, names)| !names.is_empty()) {
-        let text = format!("Only in {side}, not compared: {}.", names.join("; "));
+        let text = format!("Only in {side}, not compared: {}.", joined(names, "; "));
         blocks.push(Block::Text(text));
     }
     blocks
@@ -99,7 +100,7 @@ pub(super) fn warnings(compared: &SideComparison) -> Vec<String> {
     let mut warnings = explained(compared);
     let refused = compared.incomparable.iter();
     warnings.extend(refused.map(|pair| format!("Not compared: {pair}.")));
-    warnings.extend(compared.uncounted.iter().cloned());
+    warnings.extend(compared.uncounted.iter().map(ToString::to_string));
     warnings
 }
 

@@ -6,6 +6,7 @@ use crate::sections::over_time::events_in_words;
 use trueput_findings::Run;
 use trueput_findings::ablation::{Ablation, Figures, Gain, Row, SkippedStep, State, ablations};
 use trueput_findings::statistics::Verdict;
+use trueput_findings::text::joined;
 use trueput_findings::units::{bytes, hit_ratio, number, seconds, thousands};
 use trueput_record::ablation::AblationKind;
 
@@ -190,10 +191,10 @@ fn notes(row: &Row) -> Option<String> {
         State::Uncounted { why } => Some(format!("{name}: {why}")),
         State::Measured if row.index == 0 => None,
         State::Measured => {
-            let changes = row.changes.join(", ");
+            let changes = joined(&row.changes, ", ");
             let costs = match row.costs.is_empty() {
                 true => "none stated by the driver".to_owned(),
-                false => row.costs.join("; "),
+                false => joined(&row.costs, "; "),
             };
             Some(format!("{name}: {changes}. Cost: {costs}"))
         }

@@ -46,9 +46,10 @@ fn document(comparisons: &[Comparison]) -> Option<Part> {
         first.year
     );
     let mut differs: Vec<String> = Vec::new();
-    for point in comparisons.iter().flat_map(|one| &one.differs) {
-        if !differs.contains(point) {
-            differs.push(point.clone());
+    let points = comparisons.iter().flat_map(|one| &one.differs);
+    for point in points.map(ToString::to_string) {
+        if !differs.contains(&point) {
+            differs.push(point);
         }
     }
     let mut blocks = vec![Block::Text(text), Block::List(differs)];
@@ -94,8 +95,8 @@ fn figures(comparison: &Comparison) -> Vec<Block> {
             Block::Table(table(comparison, &rows, size).captioned(caption)),
         ]
     };
-    let here = set(true, &sizes.here, HERE);
-    let there = set(false, &sizes.there, &comparison.year);
+    let here = set(true, &sizes.here.to_string(), HERE);
+    let there = set(false, &sizes.there.to_string(), &comparison.year);
     here.into_iter().chain(there).collect()
 }
 
@@ -148,12 +149,12 @@ fn ratio_table(ratios: &RatioTable, comparison: &Comparison) -> Table {
         columns.insert(0, Column::text("contender", 0));
     }
     let (here, there) = match &comparison.sizes {
-        None => ("", ""),
-        Some(sizes) => (sizes.here.as_str(), sizes.there.as_str()),
+        None => (String::new(), String::new()),
+        Some(sizes) => (sizes.here.to_string(), sizes.there.to_string()),
     };
     columns.extend([
-        Column::figures(at_size(HERE, here), 0),
-        Column::figures(at_size(&comparison.year, there), 0),
+        Column::figures(at_size(HERE, &here), 0),
+        Column::figures(at_size(&comparison.year, &there), 0),
     ]);
     let rows = ratios.rows.iter().map(|row| {
         let mut cells = row.keys.clone();

@@ -1,6 +1,6 @@
 //! The ablation of a run with steps: gains, intervals, and what was given up.
 
-use crate::support::{self, report, spec, terminal, valid};
+use crate::support::{self, report, spec, terminal, texts, valid};
 use trueput_findings::Run;
 use trueput_findings::ablation::{Ablation, SkippedStep, State, UncountedStep, ablations};
 use trueput_findings::statistics::{Verdict, claim_level};
@@ -138,21 +138,24 @@ fn a_step_after_one_that_does_not_count_is_held_against_the_last_that_does() {
     assert_eq!(after.over_before, after.over_base);
     assert!(after.over_before.is_some());
     // What it changes is told over the step that the plan stands it on.
-    assert_eq!(after.costs, ["map_size 2147483648: address space"]);
+    assert_eq!(texts(&after.costs), ["map_size 2147483648: address space"]);
 }
 
 #[test]
 fn the_cost_of_a_step_is_stated_from_the_level_and_from_the_knob() {
     let ablation = only(&run());
-    let [buffered] = ablation.rows[1].costs.as_slice() else {
+    let [buffered] = &texts(&ablation.rows[1].costs)[..] else {
         panic!("{:?}", ablation.rows[1].costs);
     };
     assert!(buffered.starts_with("durability buffered instead of sync: after killed processes"));
     assert_eq!(
-        ablation.rows[2].costs,
+        texts(&ablation.rows[2].costs),
         ["map_size 2147483648: address space"]
     );
-    assert_eq!(ablation.rows[1].changes, ["durability sync to buffered"]);
+    assert_eq!(
+        texts(&ablation.rows[1].changes),
+        ["durability sync to buffered"]
+    );
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What is said of many runs, on runs that are made up.
 
-use crate::support::{invalid, report, spec, valid};
+use crate::support::{invalid, report, spec, texts, valid};
 use std::path::PathBuf;
 use trueput_findings::Run;
 use trueput_findings::compare::Selector;
@@ -94,8 +94,11 @@ fn a_fall_names_what_the_records_say_changed_with_it() {
     for (words, turn) in turns {
         let (history, text) = told(&halved(turn));
         assert_eq!(history.series.len(), 1, "{words}");
-        let with = &history.series[0].steps[0].with;
-        assert!(with.iter().any(|told| told == words), "{words}: {with:?}");
+        let with = texts(&history.series[0].steps[0].with);
+        assert!(
+            with.iter().any(|change| change == words),
+            "{words}: {with:?}"
+        );
         assert!(text.contains(words), "{words}: {text}");
     }
 }
@@ -143,7 +146,7 @@ fn of_two_copies_of_a_run_the_one_with_more_trials_is_taken() {
     copy.trials.clear();
     let (history, _) = told(&[copy, night(0, 1.0)]);
     assert_eq!(history.series[0].points.len(), 1);
-    assert_eq!(history.skipped, ["copy: the same run as night-0"]);
+    assert_eq!(texts(&history.skipped), ["copy: the same run as night-0"]);
 }
 
 #[test]
@@ -157,7 +160,7 @@ fn a_run_without_a_trial_that_counts_and_one_that_comes_twice_are_named() {
     let (history, _) = told(&[night(0, 1.0), useless, bundle]);
     assert_eq!(history.series[0].points.len(), 1);
     assert_eq!(
-        history.skipped,
+        texts(&history.skipped),
         [
             "night-0.tar.gz: the same run as night-0",
             "night-1: it has no valid trial"

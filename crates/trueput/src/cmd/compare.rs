@@ -10,7 +10,7 @@ use crate::size_limit::SizeLimit;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use trueput_findings::compare::{Side, SideComparison, compare_sides, words};
+use trueput_findings::compare::{Error, Side, SideComparison, compare_sides, words};
 use trueput_report::Format;
 use trueput_report::compare::{render, render_usual};
 
@@ -161,5 +161,5 @@ fn open(text: &str, include_assertions: bool, size: SizeLimit) -> Result<Side, F
     let opened = bundle::open(Path::new(path), size)?;
     let mut report = opened.report()?;
     report.manifest.include_assertions |= include_assertions;
-    Ok(Side::new(text, report, selector)?)
+    Ok(Side::new(text, report, selector).map_err(Error::from)?)
 }

@@ -197,5 +197,6 @@ fn crashed(compared: &[SideComparison]) -> Vec<String> {
         trials.map(move |trial| format!("{}: {trial}", compared.second.label))
     });
     let incomparable = compared.iter().flat_map(|compared| &compared.incomparable);
-    missing.chain(broken).chain(incomparable.cloned()).collect()
+    let incomparable = incomparable.map(ToString::to_string);
+    missing.chain(broken).chain(incomparable).collect()
 }

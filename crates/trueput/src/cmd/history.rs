@@ -11,6 +11,7 @@ use std::process::ExitCode;
 use trueput_findings::Run;
 use trueput_findings::compare::Selector;
 use trueput_findings::history::{history, runs_in};
+use trueput_findings::text::joined;
 use trueput_report::Format;
 use trueput_report::history::render;
 
@@ -62,7 +63,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         &selector,
     );
     if history.series.is_empty() {
-        let why = history.skipped.join("; ");
+        let why = joined(&history.skipped, "; ");
         return Err(Failure::usage(format!(
             "these runs have no valid trial: {why}"
         )));

@@ -20,6 +20,11 @@ use trueput_record::{
 };
 use trueput_report::{Format, RunReport, Style};
 
+/// The texts of findings.
+pub fn texts<T: ToString>(items: &[T]) -> Vec<String> {
+    items.iter().map(ToString::to_string).collect()
+}
+
 /// A trial of the range 1 to 100,000 with four workers.
 pub fn spec(cell: u32, engine: &str, durability: Durability, repeat: u32) -> TrialSpec {
     TrialSpec {

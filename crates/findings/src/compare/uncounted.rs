@@ -1,0 +1,88 @@
+//! What of a run does not count in a comparison, or in a history.
+
+use crate::eligibility::Ineligibility;
+use crate::marks::MarkedName;
+use crate::text::serialize_as_text;
+use crate::units::{counted, number};
+use trueput_record::Durability;
+use trueput_record::folder::DamagedLine;
+
+/// A line of a run's trials that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{run}: line {} of trials.jsonl unreadable, skipped: {}", damage.line, damage.message)]
+pub struct UnreadableLine {
+    /// What the user called the run.
+    pub run: String,
+    /// The line, and what the parser said.
+    pub damage: DamagedLine,
+}
+
+impl UnreadableLine {
+    /// Those of a run of this name.
+    pub(crate) fn all<'a>(
+        run: &'a str,
+        damaged: &'a [DamagedLine],
+    ) -> impl Iterator<Item = Self> + 'a {
+        damaged.iter().map(|damage| Self {
+            run: run.to_owned(),
+            damage: damage.clone(),
+        })
+    }
+}
+
+/// A trial or a line of a run that does not count. Its `Display` is the sentence that JSON has.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UncountedRecord {
+    /// A line that cannot be read.
+    #[error(transparent)]
+    Line(UnreadableLine),
+    /// A trial.
+    #[error("{run}: {} {id}: {why}", why.status())]
+    Trial {
+        /// What the user called its run.
+        run: String,
+        /// The trial.
+        id: String,
+        /// Why it does not count.
+        why: Ineligibility,
+    },
+}
+
+/// Why the second side of a result may be worse than its figures. Its `Display` is the phrase that
+/// JSON has.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum BrokenResult {
+    /// A trial failed or is invalid.
+    #[error("{id} {}: {why}", why.status())]
+    Trial {
+        /// The trial.
+        id: String,
+        /// What went wrong.
+        why: Ineligibility,
+    },
+    /// The contender did not keep a rate that the first side kept: its response times are only
+    /// known to be longer than what is on record.
+    #[error("{contender} did not keep the rate of {}/s", number(*.rate_per_s))]
+    LostRate {
+        /// The contender.
+        contender: MarkedName,
+        /// The rate that was asked for, per second.
+        rate_per_s: f64,
+    },
+}
+
+/// A cell that only one side has. Its `Display` is the name that JSON has.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{contender} ({workload}, {durability}, {})", counted(u64::from(*.workers), "worker"))]
+pub struct UnmatchedCell {
+    /// The contender.
+    pub contender: MarkedName,
+    /// The workload.
+    pub workload: String,
+    /// What each commit promises.
+    pub durability: Durability,
+    /// How many workers it has.
+    pub workers: u32,
+}
+
+serialize_as_text!(UncountedRecord, BrokenResult, UnmatchedCell);

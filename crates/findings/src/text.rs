@@ -1,0 +1,35 @@
+//! Findings that JSON has as the text of their `Display`.
+
+use serde::Serializer;
+use std::fmt::Display;
+
+/// Serializes each type as the text of its `Display`.
+macro_rules! serialize_as_text {
+    ($($type:ty),+ $(,)?) => {
+        $(impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        })+
+    };
+}
+
+pub(crate) use serialize_as_text;
+
+/// Serializes each item as the text of its `Display`.
+///
+/// # Errors
+/// Those of the serializer.
+pub(crate) fn serialize_texts<T: Display, S: Serializer>(
+    items: &[T],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(items.iter().map(ToString::to_string))
+}
+
+/// The texts of items with something between them.
+#[must_use]
+pub fn joined<T: Display>(items: &[T], between: &str) -> String {
+    let texts: Vec<_> = items.iter().map(ToString::to_string).collect();
+    texts.join(between)
+}

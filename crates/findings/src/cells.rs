@@ -3,7 +3,9 @@
 use crate::contender::ContenderNames;
 use crate::fixed_rate::FixedRateResult;
 use crate::marks::{Mark, marked, marks_of};
-use crate::statistics::{Comparison, Interval, Summary, bootstrap_median, maximum, median};
+use crate::statistics::{
+    Comparison, FEWEST_REPEATS, Interval, Summary, bootstrap_median, maximum, median,
+};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use trueput_record::measurement::{Measurement, OperationSummary};
@@ -66,6 +68,18 @@ impl Cell {
     #[must_use]
     pub fn name(&self) -> String {
         marked(&self.contender, &self.marks)
+    }
+}
+
+/// Repeats that are further apart than this part of their median scatter notably.
+const NOTABLE_SPREAD: f64 = 0.25;
+
+impl Cell {
+    /// How far its repeats are apart, as a part of their median, where that is notable.
+    #[must_use]
+    pub fn notable_spread(&self) -> Option<f64> {
+        let spread = self.figures.headline_per_s.spread;
+        (self.repeats >= FEWEST_REPEATS && spread > NOTABLE_SPREAD).then_some(spread)
     }
 }
 
@@ -214,7 +228,7 @@ fn figures(repeats: &[&TrialRecord], headline: &str) -> Option<Figures> {
         context_switches: middle(&|m| context_switches(m) as f64),
         conflicts: middle(&|m| m.conflicts as f64),
         deadlocks: middle(&|m| m.deadlocks as f64),
-        results: common_results(&measured),
+        results: common_results(measured.iter().map(|one| &one.results)),
     })
 }
 
@@ -286,19 +300,14 @@ pub fn context_switches(measurement: &Measurement) -> u64 {
     voluntary.saturating_add(resources.involuntary_context_switches)
 }
 
-fn common_results(measured: &[&Measurement]) -> BTreeMap<String, Value> {
-    let Some((first, others)) = measured.split_first() else {
-        return BTreeMap::new();
-    };
-    let everywhere = |name: &str, value: &Value| {
-        others
-            .iter()
-            .all(|other| other.results.get(name) == Some(value))
-    };
-    let kept = first
-        .results
-        .iter()
-        .filter(|(name, value)| everywhere(name, value));
-    kept.map(|(name, value)| (name.clone(), value.clone()))
-        .collect()
+/// The results that all of these have, each with one value.
+#[must_use]
+pub fn common_results<'a>(
+    mut all: impl Iterator<Item = &'a BTreeMap<String, Value>>,
+) -> BTreeMap<String, Value> {
+    let mut common = all.next().cloned().unwrap_or_default();
+    for other in all {
+        common.retain(|name, value| other.get(name) == Some(value));
+    }
+    common
 }

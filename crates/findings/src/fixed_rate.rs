@@ -49,6 +49,12 @@ pub fn common<'a>(trials: impl IntoIterator<Item = &'a TrialRecord>) -> Option<f
     rates.all(|rate| rate == Some(first)).then_some(first)
 }
 
+/// The requests of an open loop that were started, per second.
+#[must_use]
+pub fn started_per_s(open: &OpenLoop, elapsed_s: f64) -> f64 {
+    open.issued as f64 / elapsed_s.max(1e-9)
+}
+
 fn open_loop(trial: &TrialRecord) -> Option<&OpenLoop> {
     trial.measurement.as_ref()?.open_loop.as_ref()
 }

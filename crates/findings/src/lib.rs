@@ -20,11 +20,14 @@
 //! - `integrity`: trials whose records contradict themselves
 //! - `isolation`: the isolation levels that contenders state
 //! - `knob_effects`: what changing one knob does to rate, memory and disk
+//! - `log_flush`: the trials of the workload `log-flush`, side by side
 //! - `marks`: what a reader must know of a contender wherever it is named
+//! - `multi_run`: the rates of each contender in several runs
 //! - `over_time`: the rate second by second, and where it dropped
 //! - `published`: published tables, and what comes nearest to them in a run
 //! - `rankings`: cells grouped into rankings
 //! - `repeats`: how precisely the rates are known
+//! - `representative`: the trial that stands for a cell in charts
 //! - `run`: a run folder, read
 //! - `samples`: series with known change points, for unit tests
 //! - `scaling`: the Universal Scalability Law, fitted to rates by number of workers
@@ -54,11 +57,14 @@ pub mod in_memory;
 pub mod integrity;
 pub mod isolation;
 pub mod knob_effects;
+pub mod log_flush;
 pub mod marks;
+pub mod multi_run;
 pub mod over_time;
 pub mod published;
 pub mod rankings;
 pub mod repeats;
+pub mod representative;
 mod run;
 #[cfg(test)]
 mod samples;

@@ -22,6 +22,30 @@ const DIP: f64 = 0.5;
 /// whole seconds.
 const BEFORE_S: f64 = 1.0;
 
+/// A part of the timeline shorter than this has too few samples for a rate, seconds.
+const SHORTEST_S: f64 = 0.25;
+
+/// End, seconds since the release, and rate of each second, of several seconds together where there
+/// would be more than `most`; `None` if no operation is of the kind.
+#[must_use]
+pub fn rate_points(measurement: &Measurement, kind: &str, most: usize) -> Option<Vec<(f64, f64)>> {
+    let mut operations = measurement.operations.iter();
+    let index = operations.position(|operation| operation.kind == kind)?;
+    let together = measurement.timeline.len().div_ceil(most).max(1);
+    let mut from_s = 0.0;
+    let mut points = Vec::new();
+    for seconds in measurement.timeline.chunks(together) {
+        let Some(last) = seconds.last() else { continue };
+        let counts = seconds.iter().filter_map(|second| second.counts.get(index));
+        let span_s = last.at_s - from_s;
+        if span_s >= SHORTEST_S {
+            points.push((last.at_s, counts.sum::<u64>() as f64 / span_s));
+        }
+        from_s = last.at_s;
+    }
+    Some(points)
+}
+
 /// The rate of a trial over time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OverTime {

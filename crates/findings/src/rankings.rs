@@ -4,7 +4,7 @@
 //! workers, one durability level; what lay in memory while its level speaks of lost power stands
 //! apart. What its marks make incomparable (a build with assertions) is apart, unless the run
 //! includes it. It is ordered by rate, and by response time where all were asked for one rate
-//! ([`crate::at_rate`]). Conditions that differ in it are in the contenders' names.
+//! ([`crate::fixed_rate`]). Conditions that differ in it are in the contenders' names.
 
 use crate::builds::{EngineBuild, builds};
 use crate::cells::Cell;
@@ -22,6 +22,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use trueput_record::folder::{RankingSplit, RunManifest};
 use trueput_record::trial::Settings;
 use trueput_record::{Durability, Isolation, TrialRecord, TrialSpec};
+
+/// An operation that is done less often than this part of the headline's count is rare.
+const RARE: f64 = 0.01;
 
 /// Cells that may be compared with each other, best first, and what is beside them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -71,6 +74,45 @@ impl Ranking {
     /// The contenders' cells, those with a place first.
     pub fn contenders(&self) -> impl Iterator<Item = &Cell> {
         self.cells.iter().chain(&self.not_comparable)
+    }
+
+    /// The kinds of operation, the headline first, without those that every cell did far more
+    /// rarely (claiming a block of work, say).
+    #[must_use]
+    pub fn frequent_kinds(&self) -> Vec<&str> {
+        let headline = self.headline.as_str();
+        let mut kinds = vec![headline];
+        for cell in self.contenders().chain(&self.harness) {
+            let operations = &cell.figures.operations;
+            let mut all = operations.iter();
+            let ranked = all.find(|operation| operation.kind == headline);
+            let rare = ranked.map_or(0.0, |ranked| ranked.count * RARE);
+            for operation in operations.iter().filter(|operation| operation.count > rare) {
+                if !kinds.contains(&operation.kind.as_str()) {
+                    kinds.push(&operation.kind);
+                }
+            }
+        }
+        kinds
+    }
+
+    /// The kinds of unit that users of open loops waited for.
+    #[must_use]
+    pub fn response_kinds(&self) -> Vec<&str> {
+        let mut kinds: Vec<&str> = Vec::new();
+        let at_rate = self.contenders().filter_map(|cell| cell.at_rate.as_ref());
+        for response in at_rate.flat_map(|one| &one.responses) {
+            if !kinds.contains(&response.kind.as_str()) {
+                kinds.push(&response.kind);
+            }
+        }
+        kinds
+    }
+
+    /// Whether users waited for several kinds of unit, so that the worst one is to be named.
+    #[must_use]
+    pub fn has_several_response_kinds(&self) -> bool {
+        self.response_kinds().len() > 1
     }
 }
 

@@ -12,7 +12,7 @@ mod solve;
 use serde::Serialize;
 use solve::Solution;
 
-pub use series::{Series, fits, series};
+pub use series::{Series, fits, most_workers, series};
 
 /// The least number of different worker counts from which the law is fitted.
 pub const FEWEST_POINTS: usize = 4;

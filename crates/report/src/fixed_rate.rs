@@ -16,7 +16,7 @@ pub(crate) fn sentences(ranking: &Ranking) -> Vec<String> {
     let Some(rate_per_s) = ranking.rate_per_s else {
         return Vec::new();
     };
-    let of = match has_several_kinds(ranking) {
+    let of = match ranking.has_several_response_kinds() {
         true => " of their slowest kind of operation",
         false => "",
     };
@@ -35,23 +35,4 @@ pub(crate) fn sentences(ranking: &Ranking) -> Vec<String> {
     };
     said.extend(ranking.cells.iter().filter_map(late));
     said
-}
-
-/// Whether users waited for several kinds of operation, so that the worst one is to be named.
-pub(crate) fn has_several_kinds(ranking: &Ranking) -> bool {
-    kinds(ranking).len() > 1
-}
-
-/// The kinds of unit that users of a ranking waited for.
-pub(crate) fn kinds(ranking: &Ranking) -> Vec<&str> {
-    let mut kinds: Vec<&str> = Vec::new();
-    let all = ranking
-        .contenders()
-        .filter_map(|cell| cell.at_rate.as_ref());
-    for response in all.flat_map(|one| &one.responses) {
-        if !kinds.contains(&response.kind.as_str()) {
-            kinds.push(&response.kind);
-        }
-    }
-    kinds
 }

@@ -6,7 +6,7 @@ use crate::formats::{Format, Style};
 use crate::formats::{markdown, terminal};
 use crate::sections::tpcc;
 use trueput_findings::contender::version_number;
-use trueput_findings::history::{FEWEST_RUNS, History, Point, Series};
+use trueput_findings::history::{FEWEST_RUNS, HistoryPoint, RateSeries, RunHistory};
 use trueput_findings::marks::{explanations, marked};
 use trueput_findings::text::joined;
 use trueput_findings::units::{counted, number, per_cent, plural};
@@ -16,7 +16,7 @@ const LINE: usize = 40;
 
 /// Writes a history. It ends with a newline.
 #[must_use]
-pub fn render(history: &History, format: Format, style: Style) -> String {
+pub fn render(history: &RunHistory, format: Format, style: Style) -> String {
     match format {
         Format::Json => format!("{:#}\n", serde_json::json!(history)),
         Format::Markdown => markdown::render(&document(history, style.charts)),
@@ -24,7 +24,7 @@ pub fn render(history: &History, format: Format, style: Style) -> String {
     }
 }
 
-fn document(history: &History, charts: Charts) -> Vec<Block> {
+fn document(history: &RunHistory, charts: Charts) -> Vec<Block> {
     let mut blocks = vec![Block::Heading(1, "trueput history".to_owned())];
     if !history.skipped.is_empty() {
         let skipped = history.skipped.iter().map(ToString::to_string);
@@ -66,8 +66,8 @@ fn document(history: &History, charts: Charts) -> Vec<Block> {
     blocks
 }
 
-fn table(series: &Series) -> Table {
-    let row = |(index, point): (usize, &Point)| {
+fn table(series: &RateSeries) -> Table {
+    let row = |(index, point): (usize, &HistoryPoint)| {
         let mark = if series.steps.iter().any(|step| step.at == index) {
             "changed"
         } else if series.outliers.iter().any(|far| far.at == index) {
@@ -104,7 +104,7 @@ fn table(series: &Series) -> Table {
     }
 }
 
-fn sentences(series: &Series) -> Vec<String> {
+fn sentences(series: &RateSeries) -> Vec<String> {
     let mut lines = Vec::new();
     for step in &series.steps {
         let point = &series.points[step.at];

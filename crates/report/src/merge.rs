@@ -6,11 +6,8 @@ use crate::document::{Block, Column, Table};
 use crate::formats::{Format, Style};
 use crate::formats::{csv, html, json, markdown, terminal};
 use crate::sections;
-use std::collections::BTreeMap;
 use trueput_findings::Run;
-use trueput_findings::compare::{Selector, Side};
-use trueput_findings::history::{HistoryCell, Point, history_cells};
-use trueput_findings::marks::marked;
+use trueput_findings::multi_run::{ContenderRuns, RunRate, contender_runs};
 use trueput_findings::shell::quoted;
 use trueput_findings::units::{counted, number, per_cent};
 
@@ -132,75 +129,40 @@ fn described(report: &Run) -> String {
     )
 }
 
-/// The cells of all runs, each with the place of its run.
-fn cells(reports: &[Run]) -> Vec<(usize, HistoryCell)> {
-    let mut cells = Vec::new();
-    for (index, report) in reports.iter().enumerate() {
-        let label = report.shown_as.display().to_string();
-        // A run without a trial says so in its own report.
-        if let Ok(side) = Side::new(&label, report.clone(), Selector::default()) {
-            cells.extend(history_cells(&side).into_iter().map(|cell| (index, cell)));
-        }
-    }
-    cells
-}
-
-/// What a cell is called so that no two series have one name: with the settings and conditions that
-/// are not the same in all cells of its workload.
-fn name(cell: &HistoryCell, all: &[(usize, HistoryCell)]) -> String {
-    let series = &cell.series;
-    let contender = marked(&series.contender, &cell.point.marks);
-    let workers = counted(u64::from(series.workers), "worker");
-    let (workload, level) = (&series.workload, series.durability);
-    let mut name = format!("{contender}, {workload}, {level}, {workers}");
-    let same_workload = |other: &&HistoryCell| other.series.workload == *workload;
-    for (key, value) in &series.circumstances {
-        let mut others = all.iter().map(|(_, other)| other).filter(same_workload);
-        let tells = others.any(|other| other.series.circumstances.get(key) != Some(value));
-        let setting = format!("{key}={value}");
-        if tells && !contender.contains(&setting) {
-            name += &format!(", {setting}");
-        }
+/// What a contender is called so that no two have one name.
+fn name(of: &ContenderRuns) -> String {
+    let contender = of.contender.to_string();
+    let workers = counted(u64::from(of.workers), "worker");
+    let mut name = format!("{contender}, {}, {}, {workers}", of.workload, of.durability);
+    let settings = of.distinction.iter();
+    let settings = settings.map(|(name, value)| format!("{name}={value}"));
+    for setting in settings.filter(|setting| !contender.contains(setting)) {
+        name += &format!(", {setting}");
     }
     name
 }
 
 fn side_by_side(reports: &[Run]) -> Table {
-    let mut rows: BTreeMap<String, (String, Vec<(usize, Point)>)> = BTreeMap::new();
-    let cells = cells(reports);
-    let names: Vec<_> = cells.iter().map(|(_, cell)| name(cell, &cells)).collect();
-    for ((index, cell), name) in cells.into_iter().zip(names) {
-        let row = rows.entry(cell.key).or_insert((name, Vec::new()));
-        row.1.push((index, cell.point));
-    }
-    let lines = rows.into_values().flat_map(|(name, points)| {
-        let first = points.first().map_or(0.0, |(_, point)| point.per_s);
-        let line = move |(index, point): (usize, Point)| {
-            let of_first = if first > 0.0 {
-                point.per_s / first
-            } else {
-                0.0
-            };
+    let rows = contender_runs(reports).into_iter().flat_map(|contender| {
+        let name = name(&contender);
+        let row = move |rate: RunRate| {
             vec![
                 name.clone(),
-                format!("{} ({})", index + 1, point.host),
-                number(point.per_s),
-                per_cent(of_first),
-                point.version,
+                format!("{} ({})", rate.run + 1, rate.point.host),
+                number(rate.point.per_s),
+                per_cent(rate.of_first),
+                rate.point.version,
             ]
         };
-        points.into_iter().map(line).collect::<Vec<_>>()
+        contender.rates.into_iter().map(row)
     });
-    Table {
-        rows: lines.collect(),
-        columns: vec![
-            Column::text("contender", 0),
-            Column::text("run", 0),
-            Column::figures("mean per second", 0),
-            Column::figures("of the first", 0),
-            // Some engines tell a version with a date and a hash.
-            Column::text("version", 2),
-        ],
-        ..Table::default()
-    }
+    let columns = vec![
+        Column::text("contender", 0),
+        Column::text("run", 0),
+        Column::figures("mean per second", 0),
+        Column::figures("of the first", 0),
+        // Some engines report a version with a date and a hash.
+        Column::text("version", 2),
+    ];
+    Table::new(columns, rows.collect())
 }

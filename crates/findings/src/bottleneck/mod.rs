@@ -120,6 +120,14 @@ pub struct BottleneckInterval {
     pub evidence: Evidence,
 }
 
+impl BottleneckInterval {
+    /// How long it lasted, seconds.
+    #[must_use]
+    pub fn span_s(&self) -> f64 {
+        self.to_s - self.from_s
+    }
+}
+
 /// The bottleneck of each interval of a trial, with the means of its evidence. Seconds shorter than
 /// a quarter are left out: their samples are too coarse.
 #[must_use]

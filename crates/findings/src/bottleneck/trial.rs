@@ -2,6 +2,7 @@
 
 use super::{Bottleneck, BottleneckInterval, Setting};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use trueput_record::TrialRecord;
 use trueput_record::address::is_address;
 use trueput_record::conditions::parse_list;
@@ -23,6 +24,30 @@ pub struct TrialBottleneck<'a> {
     pub io_bound_from_s: Option<f64>,
     /// Every interval, with what was seen.
     pub intervals: Vec<BottleneckInterval>,
+}
+
+impl TrialBottleneck<'_> {
+    /// The share of the time of each bottleneck.
+    #[must_use]
+    pub fn shares(&self) -> BTreeMap<Bottleneck, f64> {
+        let mut shares: BTreeMap<Bottleneck, f64> = BTreeMap::new();
+        for interval in &self.intervals {
+            *shares.entry(interval.bottleneck).or_default() += interval.span_s();
+        }
+        let whole_s: f64 = shares.values().sum();
+        shares.values_mut().for_each(|share| *share /= whole_s);
+        shares
+    }
+
+    /// So many of the longest intervals, of equal ones the first, in the order of time.
+    #[must_use]
+    pub fn longest(&self, most: usize) -> Vec<&BottleneckInterval> {
+        let mut longest: Vec<_> = self.intervals.iter().collect();
+        longest.sort_by(|one, other| other.span_s().total_cmp(&one.span_s()));
+        longest.truncate(most);
+        longest.sort_by(|one, other| one.from_s.total_cmp(&other.from_s));
+        longest
+    }
 }
 
 /// Judges a trial on a machine of this many processors, of which it may have been given fewer;

@@ -26,9 +26,9 @@ const FAR: f64 = 5.0;
 
 /// The series of many runs.
 #[derive(Debug, Clone, Serialize)]
-pub struct History {
+pub struct RunHistory {
     /// One per contender, workload, settings, level, workers and conditions, in a fixed order.
-    pub series: Vec<Series>,
+    pub series: Vec<RateSeries>,
     /// What of the runs tells nothing, and why.
     pub skipped: Vec<SkippedRecord>,
 }
@@ -72,7 +72,7 @@ serialize_as_text!(SkippedRecord);
 
 /// One contender over many runs.
 #[derive(Debug, Clone, Serialize)]
-pub struct Series {
+pub struct RateSeries {
     /// The contender.
     pub contender: String,
     /// What a reader must know of it wherever it is named, in any of the runs.
@@ -89,16 +89,16 @@ pub struct Series {
     /// The kind of operation whose rate it is.
     pub headline: String,
     /// One per run, in the order of time.
-    pub points: Vec<Point>,
+    pub points: Vec<HistoryPoint>,
     /// Where the level changed.
-    pub steps: Vec<Step>,
+    pub steps: Vec<LevelStep>,
     /// Runs that are far from the others of their segment.
-    pub outliers: Vec<Outlier>,
+    pub outliers: Vec<RunOutlier>,
 }
 
 /// A contender in one run.
 #[derive(Debug, Clone, Serialize)]
-pub struct Point {
+pub struct HistoryPoint {
     /// The run folder or bundle, as it was named.
     pub run: String,
     /// When the run began, RFC 3339.
@@ -120,9 +120,9 @@ pub struct Point {
     pub marks: Vec<Mark>,
 }
 
-impl Series {
+impl RateSeries {
     /// Adds a run.
-    fn add(&mut self, point: Point) {
+    fn add(&mut self, point: HistoryPoint) {
         let known = |mark: &&Mark| self.marks.iter().all(|other| other.label != mark.label);
         let new: Vec<_> = point.marks.iter().filter(known).cloned().collect();
         self.marks.extend(new);
@@ -132,7 +132,7 @@ impl Series {
 
 /// A change of level.
 #[derive(Debug, Clone, Serialize)]
-pub struct Step {
+pub struct LevelStep {
     /// Index of the first run after it.
     pub at: usize,
     /// The mean rate after it over that before it, up to the next step on either side.
@@ -144,7 +144,7 @@ pub struct Step {
 
 /// A run that is far from the others of its segment.
 #[derive(Debug, Clone, Serialize)]
-pub struct Outlier {
+pub struct RunOutlier {
     /// Its index among the points.
     pub at: usize,
     /// The median of its segment, between two changes of level, per second.
@@ -196,9 +196,9 @@ fn is_bundle(path: &Path) -> bool {
 /// Sorts runs into series. In the place of a run that cannot be read stands why not: it is named,
 /// as is a run without a trial that counts, and the others are shown.
 #[must_use]
-pub fn history(runs: Vec<Result<Run, String>>, selector: &Selector) -> History {
+pub fn history(runs: Vec<Result<Run, String>>, selector: &Selector) -> RunHistory {
     let (sides, mut skipped) = sides(runs, selector);
-    let mut series: BTreeMap<String, (Series, Vec<&Side>)> = BTreeMap::new();
+    let mut series: BTreeMap<String, (RateSeries, Vec<&Side>)> = BTreeMap::new();
     for side in &sides {
         skipped.extend(skipped_of(side));
         let cells = history_cells(side);
@@ -219,7 +219,7 @@ pub fn history(runs: Vec<Result<Run, String>>, selector: &Selector) -> History {
         });
         series
     });
-    History {
+    RunHistory {
         series: judged.collect(),
         skipped,
     }
@@ -280,7 +280,7 @@ fn sides(runs: Vec<Result<Run, String>>, selector: &Selector) -> (Vec<Side>, Vec
 
 /// Finds steps and outliers of a series, of so many that are read together. `changes` are those
 /// from one of its points to another.
-fn judge(series: &mut Series, together: usize, changes: impl Fn(usize, usize) -> Vec<Change>) {
+fn judge(series: &mut RateSeries, together: usize, changes: impl Fn(usize, usize) -> Vec<Change>) {
     let rates: Vec<f64> = series.points.iter().map(|point| point.per_s).collect();
     let mut bounds = vec![0];
     bounds.extend(level_changes(&rates, together));
@@ -289,7 +289,7 @@ fn judge(series: &mut Series, together: usize, changes: impl Fn(usize, usize) ->
     for three in bounds.windows(3) {
         let ratio = mean(three[1], three[2]) / mean(three[0], three[1]);
         if (ratio - 1.0).abs() >= LEAST_STEP {
-            series.steps.push(Step {
+            series.steps.push(LevelStep {
                 at: three[1],
                 ratio,
                 with: changes(three[1] - 1, three[1]),
@@ -300,7 +300,7 @@ fn judge(series: &mut Series, together: usize, changes: impl Fn(usize, usize) ->
         let segment = &rates[two[0]..two[1]];
         let median_per_s = median(segment.iter().copied()).unwrap_or_default();
         let far = outliers(segment, FAR).into_iter();
-        series.outliers.extend(far.map(|index| Outlier {
+        series.outliers.extend(far.map(|index| RunOutlier {
             at: two[0] + index,
             median_per_s,
         }));

@@ -1,6 +1,6 @@
 //! The cells of a run as points of a history.
 
-use super::{Point, Series, rate_of};
+use super::{HistoryPoint, RateSeries, rate_of};
 use crate::compare::{Change, Side, SideCell, between_cells, between_runs, circumstances};
 use std::collections::BTreeSet;
 
@@ -9,9 +9,9 @@ pub struct HistoryCell {
     /// Tells the series apart.
     pub key: String,
     /// The series without points.
-    pub series: Series,
+    pub series: RateSeries,
     /// This run's point.
-    pub point: Point,
+    pub point: HistoryPoint,
 }
 
 /// Every cell of a side in which a trial counts.
@@ -78,7 +78,7 @@ fn of(side: &Side, cell: &SideCell<'_>, contender: String) -> HistoryCell {
     }
     HistoryCell {
         key,
-        point: Point {
+        point: HistoryPoint {
             run: side.report.shown_as.display().to_string(),
             started_at: side.report.manifest.started_at.clone(),
             version: engine
@@ -91,7 +91,7 @@ fn of(side: &Side, cell: &SideCell<'_>, contender: String) -> HistoryCell {
             repeats: rates.len(),
             marks: cell.marks(),
         },
-        series: Series {
+        series: RateSeries {
             contender,
             marks: Vec::new(),
             workload: cell.spec.workload.clone(),

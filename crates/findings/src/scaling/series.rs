@@ -43,6 +43,13 @@ pub fn fits(rankings: &[Ranking]) -> Vec<(String, Vec<Point>, Result<Fit, FitErr
     fitted.collect()
 }
 
+/// The most workers of any of these.
+#[must_use]
+pub fn most_workers(fits: &[(String, Vec<Point>, Result<Fit, FitError>)]) -> f64 {
+    let points = fits.iter().flat_map(|(_, points, _)| points);
+    points.map(|point| point.workers).fold(0.0, f64::max)
+}
+
 /// As [`fits`], with the law ready to plot.
 #[must_use]
 pub fn series(rankings: &[Ranking]) -> Vec<Series> {

@@ -3,10 +3,9 @@
 
 use super::{Findings, Part, Section};
 use crate::document::{Block, Column, Table};
+use trueput_findings::log_flush::{LogFlushCell, commits, log_flush_cells};
 use trueput_findings::units::{counted, nanoseconds, number};
-use trueput_findings::workload_cells::{WorkloadCell, workload_cells};
-use trueput_record::measurement::{Measurement, OperationSummary};
-use trueput_record::{Durability, TrialRecord};
+use trueput_record::TrialRecord;
 
 /// The trials of the workload `log-flush`.
 pub(crate) struct LogFlushes;
@@ -20,15 +19,11 @@ impl Section for LogFlushes {
     }
 }
 
-/// Fewer flushes at the device than this part of those that were asked for mean that most were
-/// acknowledged without one.
-const FEW: f64 = 0.1;
-
 const UNSEEN: &str = "cannot be seen";
 
 /// A heading, the table and what it warns of; nothing where no such trial counts.
 pub(crate) fn blocks(trials: &[TrialRecord]) -> Vec<Block> {
-    let rows = workload_cells(trials, "log-flush");
+    let rows = log_flush_cells(trials);
     if rows.is_empty() {
         return Vec::new();
     }
@@ -52,7 +47,7 @@ pub(crate) fn blocks(trials: &[TrialRecord]) -> Vec<Block> {
 pub fn berkeley(trial: &TrialRecord) -> Option<[String; 3]> {
     let in_place = setting(trial, "at") == "place" && trial.spec.workers == 1;
     let measured = trial.measurement.as_ref().filter(|_| in_place)?;
-    let commits = commit(measured)?;
+    let commits = commits(measured)?;
     Some([
         format!("running: {} ops", commits.count),
         format!("Elapsed time: {:.6} seconds", measured.elapsed_s),
@@ -69,22 +64,10 @@ fn setting(trial: &TrialRecord, name: &str) -> String {
     value.map(ToString::to_string).unwrap_or_default()
 }
 
-fn device_flushes_per_commit(row: &WorkloadCell<'_>) -> Option<f64> {
-    row.median(|one| per(device_flushes(one)?, commits(one)?))
-}
-
-/// What was acknowledged without a flush at the device. Direct writes may pass its cache by
-/// themselves, and then need none.
-fn warning(row: &WorkloadCell<'_>) -> Option<String> {
-    let flush = setting(row.first, "flush");
-    if row.first.spec.durability != Durability::Sync || flush == "direct-dsync" {
-        return None;
-    }
-    let seen = row.median(|one| per(device_flushes(one)?, asked_for(one)?))?;
-    if seen >= FEW {
-        return None;
-    }
-    let bytes = setting(row.first, "bytes");
+/// What was acknowledged without a flush at the device.
+fn warning(row: &LogFlushCell<'_>) -> Option<String> {
+    let seen = row.missing_flushes?;
+    let [flush, bytes] = ["flush", "bytes"].map(|name| setting(row.first, name));
     let workers = row.first.spec.workers;
     Some(format!(
         "{flush} of {bytes} bytes by {}: the device completed {} flushes per flush that the \
@@ -94,36 +77,12 @@ fn warning(row: &WorkloadCell<'_>) -> Option<String> {
     ))
 }
 
-fn device_flushes(measured: &Measurement) -> Option<f64> {
-    measured.log_flushes().map(|count| count as f64)
-}
-
-fn commit(measured: &Measurement) -> Option<&OperationSummary> {
-    measured.operation("commit")
-}
-
-fn commits(measured: &Measurement) -> Option<f64> {
-    Some(commit(measured)?.count as f64)
-}
-
-/// Flushes that were asked for: with group commit fewer than commits.
-fn asked_for(measured: &Measurement) -> Option<f64> {
-    match measured.operation("flush") {
-        Some(flushes) => Some(flushes.count as f64),
-        None => commits(measured),
-    }
-}
-
-fn per(of: f64, one: f64) -> Option<f64> {
-    (one > 0.0).then(|| of / one)
-}
-
 fn figures(value: f64) -> String {
     format!("{value:.3}")
 }
 
-fn table(rows: &[WorkloadCell<'_>]) -> Table {
-    let placed = |row: &WorkloadCell<'_>| row.first.spec.conditions.file_system.clone();
+fn table(rows: &[LogFlushCell<'_>]) -> Table {
+    let placed = |row: &LogFlushCell<'_>| row.first.spec.conditions.file_system.clone();
     let several = rows.iter().any(|row| placed(row).is_some());
     let mut columns = vec![
         Column::text("flush", 0),
@@ -144,7 +103,7 @@ fn table(rows: &[WorkloadCell<'_>]) -> Table {
     let shown = |figure: Option<f64>, write: fn(f64) -> String| {
         figure.map_or_else(|| "–".to_owned(), write)
     };
-    let row = |row: &WorkloadCell<'_>| {
+    let row = |row: &LogFlushCell<'_>| {
         let named = |name: &str| setting(row.first, name);
         let mut cells = vec![
             named("flush"),
@@ -153,20 +112,12 @@ fn table(rows: &[WorkloadCell<'_>]) -> Table {
             named("file"),
             named("files"),
             row.first.spec.workers.to_string(),
-            shown(row.median(|one| Some(commit(one)?.per_s)), number),
-            shown(
-                row.median(|one| Some(commit(one)?.latency.p50_ns as f64)),
-                nanoseconds,
-            ),
-            shown(
-                row.median(|one| Some(commit(one)?.latency.p99_ns as f64)),
-                nanoseconds,
-            ),
-            shown(
-                row.median(|one| per(commits(one)?, asked_for(one)?)),
-                |it| format!("{it:.2}"),
-            ),
-            device_flushes_per_commit(row).map_or_else(|| UNSEEN.to_owned(), figures),
+            shown(row.commits_per_s, number),
+            shown(row.p50_ns, nanoseconds),
+            shown(row.p99_ns, nanoseconds),
+            shown(row.commits_per_flush, |it| format!("{it:.2}")),
+            row.device_flushes_per_commit
+                .map_or_else(|| UNSEEN.to_owned(), figures),
         ];
         if several {
             cells.insert(0, placed(row).unwrap_or_default().to_string());

@@ -2,9 +2,9 @@
 
 use super::{Findings, Part, Section};
 use crate::document::{Block, Column, Table};
-use trueput_findings::bottleneck;
 use trueput_findings::trial_names::TrialNames;
 use trueput_findings::units::{nanoseconds, number, seconds};
+use trueput_findings::{bottleneck, fixed_rate};
 use trueput_record::TrialRecord;
 use trueput_record::measurement::Measurement;
 
@@ -32,7 +32,7 @@ fn open_loops(measured: &[(&TrialRecord, &Measurement)], names: &TrialNames) -> 
             continue;
         };
         let name = names.trial(trial);
-        let begun_per_s = number(open.issued as f64 / measurement.elapsed_s.max(1e-9));
+        let begun_per_s = number(fixed_rate::started_per_s(open, measurement.elapsed_s));
         if !bottleneck::keeps_rate(measurement) {
             late.push(format!(
                 "{name} did not keep the rate: {}/s requested, {begun_per_s}/s started, backlog \

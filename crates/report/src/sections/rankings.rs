@@ -3,7 +3,6 @@
 mod columns;
 mod latencies;
 mod rates;
-mod representative;
 mod resources;
 mod timeline;
 
@@ -17,9 +16,10 @@ use trueput_findings::Run;
 use trueput_findings::ablation::lost;
 use trueput_findings::answer::{RankingAnswer, RankingVerdict};
 use trueput_findings::builds::EngineBuild;
-use trueput_findings::cells::Cell;
+use trueput_findings::cells::{Cell, common_results};
 use trueput_findings::marks::explanations;
 use trueput_findings::rankings::{Ranking, UnrankedTrial};
+use trueput_findings::representative::representatives;
 use trueput_findings::statistics::FEWEST_REPEATS;
 use trueput_findings::units::{number, per_cent, plural, separate};
 use trueput_record::trial::Settings;
@@ -53,8 +53,8 @@ impl Section for Rankings {
     }
 }
 
-/// A cell whose repeats are further apart than this part of their median is named.
-const NOTABLE_SPREAD: f64 = 0.25;
+/// Which trial stands for a contender in every chart but that of the rates.
+const MEDIAN_REPEAT: &str = "Each contender's repeat with the median rate.";
 
 const NOT_COMPARABLE: &str = "Measured but not ranked, for the reason in brackets. To rank builds \
     with assertions, use trueput report --include-assertions.";
@@ -111,10 +111,10 @@ fn blocks(
 /// The charts of the trials that stand for a ranking's contenders: rates over time, latencies of
 /// the headline and of the kinds of operation that are not rare, resources, bottlenecks.
 fn trial_charts(run: &Run, ranking: &Ranking) -> Vec<Chart> {
-    let chosen = representative::representatives(run, ranking);
+    let chosen = representatives(run, ranking);
     let cores = f64::from(run.manifest.host.cores);
     let mut charts: Vec<_> = timeline::over_time(ranking, &chosen).into_iter().collect();
-    let kinds = columns::kinds(ranking).into_iter().take(MOST_KINDS);
+    let kinds = ranking.frequent_kinds().into_iter().take(MOST_KINDS);
     charts.extend(kinds.filter_map(|kind| latencies::service(kind, &chosen)));
     charts.extend(latencies::responses(&chosen, MOST_KINDS));
     charts.extend(resources::resources(&chosen));
@@ -299,23 +299,14 @@ fn promise(cell: &Cell) -> Option<String> {
 
 /// The results that every ranked trial came to; what is to be known of all is told elsewhere.
 fn answers(cells: &[Cell]) -> Option<String> {
-    let (first, others) = cells.split_first()?;
-    let everywhere = |name: &String, value: &Value| {
-        others
-            .iter()
-            .all(|cell| cell.figures.results.get(name) == Some(value))
-    };
-    let results = first
-        .figures
-        .results
-        .iter()
-        .filter(|(name, value)| *name != NOTICE && everywhere(name, value));
+    let results = common_results(cells.iter().map(|cell| &cell.figures.results));
+    let results = results.into_iter().filter(|(name, _)| name != NOTICE);
     let results: Vec<_> = results
         .map(|(name, value)| format!("{name} {}", separate(&value.to_string())))
         .collect();
-    let said = match others.is_empty() {
-        true => "Results",
-        false => "All engines returned identical results",
+    let said = match cells.len() {
+        1 => "Results",
+        _ => "All engines returned identical results",
     };
     (!results.is_empty()).then(|| format!("{said}: {}.", results.join(", ")))
 }
@@ -346,12 +337,10 @@ fn repeats(cells: &[Cell]) -> Vec<String> {
         ));
     }
     let wide = cells.iter().filter_map(|cell| {
-        let spread = cell.figures.headline_per_s.spread;
-        (cell.repeats >= FEWEST_REPEATS && spread > NOTABLE_SPREAD).then_some((cell, spread))
+        let spread = per_cent(cell.notable_spread()?);
+        Some(format!("{spread} of the median for {}", cell.name()))
     });
-    let wide: Vec<_> = wide
-        .map(|(cell, spread)| format!("{} of the median for {}", per_cent(spread), cell.name()))
-        .collect();
+    let wide: Vec<_> = wide.collect();
     notes.extend((!wide.is_empty()).then(|| format!("Spread of repeats: {}.", wide.join("; "))));
     notes
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use trueput_findings::rankings::Ranking;
 use trueput_findings::scaling::{
-    Coefficient, Fit, FitError, LEAST_R_SQUARED, Misfit, Peak, Series, fits, series,
+    Coefficient, Fit, FitError, LEAST_R_SQUARED, Misfit, Peak, Series, fits, most_workers, series,
 };
 use trueput_findings::units::{number, per_cent};
 use trueput_record::Durability;
@@ -211,8 +211,7 @@ const SCALING_TEXT: &str = "The Universal Scalability Law, fitted to the median 
 
 fn blocks(rankings: &[Ranking], cores: u32) -> Vec<Block> {
     let fits = fits(rankings);
-    let points = fits.iter().flat_map(|(_, points, _)| points);
-    let most = points.map(|point| point.workers).fold(0.0, f64::max);
+    let most = most_workers(&fits);
     let fits: Vec<_> = fits.into_iter().map(|(name, _, fit)| (name, fit)).collect();
     if fits.is_empty() {
         return Vec::new();

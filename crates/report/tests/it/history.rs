@@ -4,7 +4,7 @@ use crate::support::{invalid, report, spec, texts, valid};
 use std::path::PathBuf;
 use trueput_findings::Run;
 use trueput_findings::compare::Selector;
-use trueput_findings::history::{History, history};
+use trueput_findings::history::{RunHistory, history};
 use trueput_record::{Durability, Value, WorkerKind};
 use trueput_report::charts::Charts;
 use trueput_report::history::render;
@@ -27,7 +27,7 @@ fn night(index: usize, level: f64) -> Run {
     report
 }
 
-fn told(runs: &[Run]) -> (History, String) {
+fn told(runs: &[Run]) -> (RunHistory, String) {
     let runs = runs.iter().cloned().map(Ok).collect();
     let history = history(runs, &Selector::default());
     let style = Style {

@@ -2,7 +2,7 @@
 
 use crate::charts::{Charts, bar};
 use crate::document::{Column, ColumnRole, Table};
-use crate::{fixed_rate, isolation};
+use crate::isolation;
 use trueput_findings::cells::{Cell, OperationFigures, SEVERAL_VERSIONS};
 use trueput_findings::contender::version_number;
 use trueput_findings::fixed_rate::FixedRateResult;
@@ -11,9 +11,6 @@ use trueput_findings::units::plural;
 use trueput_findings::units::{
     bytes, hit_ratio, nanoseconds, number, per_cent, seconds, separate, whole,
 };
-
-/// An operation done less often than this part of the headline's count has no column.
-const RARE: f64 = 0.01;
 
 /// With more kinds of operation than this, only the headline's latencies have columns.
 const MOST_TIMED: usize = 4;
@@ -158,11 +155,11 @@ fn responses(ranking: &Ranking) -> Vec<ColumnSource<'_>> {
     };
     let is_late = |cell: &Cell| cell.at_rate.as_ref().is_some_and(|one| !one.kept);
     let mut columns = vec![figure("response p99", 0, told(p99))];
-    if fixed_rate::has_several_kinds(ranking) {
+    if ranking.has_several_response_kinds() {
         columns.push(text("worst kind", 2, told(|one| one.worst_kind.clone())));
     }
-    let kinds = fixed_rate::kinds(ranking).into_iter();
-    let kinds = kinds.filter(|_| fixed_rate::has_several_kinds(ranking));
+    let kinds = ranking.response_kinds().into_iter();
+    let kinds = kinds.filter(|_| ranking.has_several_response_kinds());
     columns.extend(kinds.map(|kind| {
         figure(&format!("{kind} response p99"), 5, move |_, cell| {
             let mut all = cell.at_rate.iter().flat_map(|one| &one.responses);
@@ -219,10 +216,9 @@ fn rates(ranking: &Ranking) -> Vec<ColumnSource<'_>> {
             seconds(cell.figures.elapsed_s.median)
         }),
     ];
-    for kind in kinds(ranking)
-        .into_iter()
-        .filter(|kind| *kind != ranking.headline)
-    {
+    let mut others = ranking.frequent_kinds();
+    others.retain(|kind| *kind != ranking.headline);
+    for kind in others {
         columns.push(of_operation(
             &format!("{}/s", plural(kind)),
             4,
@@ -236,12 +232,12 @@ fn rates(ranking: &Ranking) -> Vec<ColumnSource<'_>> {
 /// Whether a ranking has so many kinds of operation that only the headline's latencies have
 /// columns.
 pub fn times_headline_only(ranking: &Ranking) -> bool {
-    kinds(ranking).len() > MOST_TIMED
+    ranking.frequent_kinds().len() > MOST_TIMED
 }
 
 fn latencies(ranking: &Ranking) -> Vec<ColumnSource<'_>> {
     let mut columns = Vec::new();
-    let mut timed = kinds(ranking);
+    let mut timed = ranking.frequent_kinds();
     if times_headline_only(ranking) {
         timed.truncate(1);
     }
@@ -314,26 +310,6 @@ fn storage<'a>() -> Vec<ColumnSource<'a>> {
             }
         }),
     ]
-}
-
-/// The kinds of operation worth a column, the headline first. One that every cell did far more
-/// rarely (claiming a block of work, say) is in CSV and JSON only.
-pub fn kinds(ranking: &Ranking) -> Vec<&str> {
-    let headline = ranking.headline.as_str();
-    let mut kinds = vec![headline];
-    for cell in ranking.contenders().chain(&ranking.harness) {
-        let operations = &cell.figures.operations;
-        let ranked = operations
-            .iter()
-            .find(|operation| operation.kind == headline);
-        let rare = ranked.map_or(0.0, |ranked| ranked.count * RARE);
-        for operation in operations.iter().filter(|operation| operation.count > rare) {
-            if !kinds.contains(&operation.kind.as_str()) {
-                kinds.push(&operation.kind);
-            }
-        }
-    }
-    kinds
 }
 
 fn of_operation<'a>(

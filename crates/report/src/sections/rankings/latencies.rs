@@ -1,8 +1,9 @@
 //! Charts of times by percentile: how long operations took, and how long users of an open loop
 //! waited.
 
-use super::representative::{MEDIAN_REPEAT, Representative};
+use super::MEDIAN_REPEAT;
 use crate::chart::{Chart, Column, Group, Kind, Unit};
+use trueput_findings::representative::{Percentile, Representative};
 use trueput_findings::units::number;
 
 /// How long operations of a kind took; `None` if none was timed.
@@ -59,10 +60,13 @@ fn by_percentile(
     title: String,
     note: String,
     chosen: &[Representative<'_>],
-    points: impl Fn(&Representative<'_>) -> Vec<Vec<f64>>,
+    points: impl Fn(&Representative<'_>) -> Vec<Percentile>,
 ) -> Option<Chart> {
     let group = |one: &Representative<'_>| {
-        let rows = points(one);
+        let points = points(one).into_iter();
+        let rows: Vec<_> = points
+            .map(|one| vec![one.percentile, one.latency_ns])
+            .collect();
         (!rows.is_empty()).then(|| Group::new(one.cell.name(), rows))
     };
     let groups: Vec<_> = chosen.iter().filter_map(group).collect();

@@ -4,7 +4,6 @@
 use super::capital;
 use super::columns::by_name;
 use crate::chart::{Chart, Column, Group, Kind, Unit};
-use crate::fixed_rate;
 use crate::significance::levels;
 use trueput_findings::cells::Cell;
 use trueput_findings::rankings::Ranking;
@@ -97,7 +96,7 @@ fn responses(report: &Run, ranking: &Ranking, rate_per_s: f64) -> Option<Chart> 
             late.join(", ")
         );
     }
-    if fixed_rate::has_several_kinds(ranking) {
+    if ranking.has_several_response_kinds() {
         note.insert_str(0, "Each contender's slowest kind of operation. ");
     }
     let title = "Response time, 99th percentile".to_owned();

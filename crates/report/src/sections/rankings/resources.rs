@@ -1,9 +1,10 @@
 //! The charts of what a ranking's trials used, and of their bottlenecks.
 
-use super::representative::{MEDIAN_REPEAT, Representative};
+use super::MEDIAN_REPEAT;
 use crate::bottleneck_words::cause;
 use crate::chart::{Chart, Column, Group, Kind, Unit, Word};
 use trueput_findings::bottleneck;
+use trueput_findings::representative::Representative;
 use trueput_record::Measurement;
 
 /// CPU, memory, disk and context switches, a chart each; one that would be all zeros is left out.

@@ -1,15 +1,14 @@
 //! The chart of a ranking's rates over time.
 
+use super::MEDIAN_REPEAT;
 use super::capital;
-use super::representative::{MEDIAN_REPEAT, Representative};
 use crate::chart::{Chart, Column, Group, Kind, Mark, Unit, short};
+use trueput_findings::over_time::rate_points;
 use trueput_findings::rankings::Ranking;
+use trueput_findings::representative::Representative;
 use trueput_findings::units::plural;
 use trueput_record::Measurement;
 use trueput_record::recovery::EventRecord;
-
-/// A part of the timeline shorter than this has too few samples for a rate, seconds.
-const SHORTEST_S: f64 = 0.25;
 
 /// How many points all timelines of a chart have together, and the least that each keeps.
 const MOST_POINTS: usize = 12_000;
@@ -23,7 +22,11 @@ const MOST_MARKS: usize = 200;
 pub(crate) fn over_time(ranking: &Ranking, chosen: &[Representative<'_>]) -> Option<Chart> {
     let budget = (MOST_POINTS / chosen.len().max(1)).clamp(FEWEST_POINTS, ENOUGH_POINTS);
     let group = |one: &Representative<'_>| {
-        let rows = rate_points(one.measurement, &ranking.headline, budget)?;
+        let points = rate_points(one.measurement, &ranking.headline, budget)?;
+        let rows = points
+            .into_iter()
+            .map(|(until_s, per_s)| vec![until_s, per_s]);
+        let rows: Vec<_> = rows.collect();
         (rows.len() > 1).then(|| Group {
             marks: marks(one.measurement),
             ..Group::rounded(one.cell.name(), rows)
@@ -73,25 +76,4 @@ fn marks(measurement: &Measurement) -> Vec<Mark> {
         text: event.kind.clone(),
     };
     begun.map(mark).collect()
-}
-
-/// End and rate of each second, of several seconds together where there are too many.
-fn rate_points(measurement: &Measurement, kind: &str, most: usize) -> Option<Vec<Vec<f64>>> {
-    let operations = &measurement.operations;
-    let index = operations
-        .iter()
-        .position(|operation| operation.kind == kind)?;
-    let together = measurement.timeline.len().div_ceil(most).max(1);
-    let mut from_s = 0.0;
-    let mut points = Vec::new();
-    for seconds in measurement.timeline.chunks(together) {
-        let Some(last) = seconds.last() else { continue };
-        let counts = seconds.iter().filter_map(|second| second.counts.get(index));
-        let span_s = last.at_s - from_s;
-        if span_s >= SHORTEST_S {
-            points.push(vec![last.at_s, counts.sum::<u64>() as f64 / span_s]);
-        }
-        from_s = last.at_s;
-    }
-    Some(points)
 }

@@ -1,43 +1,51 @@
 //! The trials that stand for their cells in charts: of each cell the repeat with the median rate.
 
-use trueput_findings::Run;
-use trueput_findings::cells::Cell;
-use trueput_findings::rankings::Ranking;
+use crate::Run;
+use crate::cells::Cell;
+use crate::rankings::Ranking;
 use trueput_record::histogram::LoggedHistogram;
 use trueput_record::measurement::LatencySummary;
 use trueput_record::{Measurement, RunFolder, TrialRecord};
-
-/// Which trial stands for a contender in every chart but that of the rates.
-pub(super) const MEDIAN_REPEAT: &str = "Each contender's repeat with the median rate.";
 
 /// Percentiles that a histogram is asked for; its maximum comes after them.
 const PERCENTILES: [f64; 10] = [
     50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.99, 99.999, 99.9999,
 ];
 
+/// A percentile of times.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Percentile {
+    /// Which, per cent; 100 is the longest time.
+    pub percentile: f64,
+    /// The time, nanoseconds.
+    pub latency_ns: f64,
+}
+
 /// A cell and the trial that stands for it.
-pub(crate) struct Representative<'a> {
+#[derive(Debug)]
+pub struct Representative<'a> {
     /// The cell.
     pub cell: &'a Cell,
     /// Its trial.
     pub trial: &'a TrialRecord,
     /// What that measured.
     pub measurement: &'a Measurement,
-    /// Its latencies: kind, or kind of response, and percentile and nanoseconds each.
-    latencies: Vec<(String, Vec<Vec<f64>>)>,
+    /// Its latencies by kind of operation, or of response.
+    latencies: Vec<(String, Vec<Percentile>)>,
 }
 
 impl Representative<'_> {
-    /// The percentiles of a kind of operation with their latencies, nanoseconds; empty where none
-    /// was timed. 100 is the longest.
-    pub(crate) fn percentiles(&self, kind: &str) -> Vec<Vec<f64>> {
+    /// The percentiles of a kind of operation; empty where none was timed.
+    #[must_use]
+    pub fn percentiles(&self, kind: &str) -> Vec<Percentile> {
         let operation = self.measurement.operation(kind);
         self.points(kind, operation.map(|operation| &operation.latency))
     }
 
     /// The same of the response times of a kind of unit, from when each was due; empty where the
     /// trial was no open loop.
-    pub(crate) fn response_percentiles(&self, kind: &str) -> Vec<Vec<f64>> {
+    #[must_use]
+    pub fn response_percentiles(&self, kind: &str) -> Vec<Percentile> {
         let responses = self.measurement.open_loop.iter();
         let mut responses = responses.flat_map(|open| &open.responses);
         let response = responses.find(|response| response.kind == kind);
@@ -46,7 +54,7 @@ impl Representative<'_> {
     }
 
     /// The points of a histogram by its name in the log, or else those of a summary.
-    fn points(&self, log: &str, summary: Option<&LatencySummary>) -> Vec<Vec<f64>> {
+    fn points(&self, log: &str, summary: Option<&LatencySummary>) -> Vec<Percentile> {
         let read = self.latencies.iter().find(|(of, _)| of == log);
         if let Some((_, points)) = read {
             return points.clone();
@@ -58,10 +66,8 @@ impl Representative<'_> {
 
 /// The chosen trials of a ranking, in its order, those without a place last;
 /// of the harness where no contender is ranked.
-pub(crate) fn representatives<'a>(
-    report: &'a Run,
-    ranking: &'a Ranking,
-) -> Vec<Representative<'a>> {
+#[must_use]
+pub fn representatives<'a>(report: &'a Run, ranking: &'a Ranking) -> Vec<Representative<'a>> {
     let mut cells: Vec<&Cell> = ranking.contenders().collect();
     if cells.is_empty() {
         cells.extend(&ranking.harness);
@@ -105,34 +111,32 @@ fn median_repeat<'a>(
 
 /// The histograms of a trial; none where their file is not there or cannot be read: the summary in
 /// the trial's line stands in for it.
-fn latencies(folder: Option<&RunFolder>, trial: &str) -> Vec<(String, Vec<Vec<f64>>)> {
+fn latencies(folder: Option<&RunFolder>, trial: &str) -> Vec<(String, Vec<Percentile>)> {
     let logs = folder.and_then(|folder| folder.histograms(trial).ok().flatten());
-    let timed = logs
-        .unwrap_or_default()
-        .into_iter()
-        .filter(|one| !one.histogram.is_empty());
-    let points = timed.map(
-        |LoggedHistogram {
-             kind, histogram, ..
-         }| {
-            let count = histogram.len() as f64;
-            // A percentile that not even one operation is above is the maximum.
-            let told = |percentile: &&f64| count * (1.0 - *percentile / 100.0) >= 1.0;
-            let of = |percentile: &f64| {
-                vec![
-                    *percentile,
-                    histogram.value_at_quantile(percentile / 100.0) as f64,
-                ]
-            };
-            let mut points: Vec<_> = PERCENTILES.iter().filter(told).map(of).collect();
-            points.push(vec![100.0, histogram.max() as f64]);
-            (kind, points)
-        },
-    );
-    points.collect()
+    let logs = logs.unwrap_or_default().into_iter();
+    let timed = logs.filter(|one| !one.histogram.is_empty());
+    timed
+        .map(|logged| (logged.kind.clone(), of_histogram(&logged)))
+        .collect()
 }
 
-fn summarised(latency: &LatencySummary) -> Vec<Vec<f64>> {
+fn of_histogram(LoggedHistogram { histogram, .. }: &LoggedHistogram) -> Vec<Percentile> {
+    let count = histogram.len() as f64;
+    // A percentile that not even one operation is above is the maximum.
+    let is_below = |percentile: &f64| count * (1.0 - percentile / 100.0) >= 1.0;
+    let of = |percentile: f64| Percentile {
+        percentile,
+        latency_ns: histogram.value_at_quantile(percentile / 100.0) as f64,
+    };
+    let longest = Percentile {
+        percentile: 100.0,
+        latency_ns: histogram.max() as f64,
+    };
+    let below = PERCENTILES.into_iter().filter(is_below).map(of);
+    below.chain([longest]).collect()
+}
+
+fn summarised(latency: &LatencySummary) -> Vec<Percentile> {
     let points = [
         (50.0, latency.p50_ns),
         (90.0, latency.p90_ns),
@@ -140,7 +144,9 @@ fn summarised(latency: &LatencySummary) -> Vec<Vec<f64>> {
         (99.9, latency.p999_ns),
         (100.0, latency.max_ns),
     ];
-    points
-        .map(|(percentile, ns)| vec![percentile, ns as f64])
-        .to_vec()
+    let of = |(percentile, latency_ns)| Percentile {
+        percentile,
+        latency_ns: latency_ns as f64,
+    };
+    points.map(of).to_vec()
 }

@@ -15,7 +15,7 @@ use trueput_record::{Conditions, Isolation, Promise, TrialRecord, Value, VerifyL
 /// One contender with one set of knobs and conditions: the median repeat, and how far the repeats
 /// differ.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Cell {
+pub struct RankedCell {
     /// The cell's number in the plan.
     pub cell: u32,
     /// The engine, with its build and the knobs that tell it apart in this ranking.
@@ -60,10 +60,10 @@ pub struct Cell {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at_rate: Option<FixedRateResult>,
     /// The figures.
-    pub figures: Figures,
+    pub figures: CellFigures,
 }
 
-impl Cell {
+impl RankedCell {
     /// The contender's name with the labels of its marks, as tables and sentences have it.
     #[must_use]
     pub fn name(&self) -> String {
@@ -74,7 +74,7 @@ impl Cell {
 /// Repeats that are further apart than this part of their median scatter notably.
 const NOTABLE_SPREAD: f64 = 0.25;
 
-impl Cell {
+impl RankedCell {
     /// How far its repeats are apart, as a part of their median, where that is notable.
     #[must_use]
     pub fn notable_spread(&self) -> Option<f64> {
@@ -85,7 +85,7 @@ impl Cell {
 
 /// The figures of a cell: medians over its repeats unless a field says otherwise.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Figures {
+pub struct CellFigures {
     /// Rate of the headline operation, per second.
     pub headline_per_s: Summary,
     /// Where the median of that rate may be: its 95 % bootstrap interval; `None` for fewer than
@@ -154,7 +154,11 @@ const RESAMPLES: usize = 2_000;
 pub const SEVERAL_VERSIONS: &str = " and ";
 
 /// Summarises the repeats of a cell; `None` if none of them measured the headline operation.
-pub fn cell(repeats: &[&TrialRecord], names: &ContenderNames, headline: &str) -> Option<Cell> {
+pub fn cell(
+    repeats: &[&TrialRecord],
+    names: &ContenderNames,
+    headline: &str,
+) -> Option<RankedCell> {
     let spec = &repeats.first()?.spec;
     let engine = repeats.iter().find_map(|trial| trial.engine.as_ref());
     let versions: BTreeSet<_> = repeats
@@ -169,7 +173,7 @@ pub fn cell(repeats: &[&TrialRecord], names: &ContenderNames, headline: &str) ->
     };
     let thoroughness =
         |level: &VerifyLevel| VerifyLevel::ALL.iter().position(|other| other == level);
-    Some(Cell {
+    Some(RankedCell {
         cell: spec.cell,
         contender: names.name(spec),
         engine: spec.engine.clone(),
@@ -199,7 +203,7 @@ pub fn cell(repeats: &[&TrialRecord], names: &ContenderNames, headline: &str) ->
     })
 }
 
-fn figures(repeats: &[&TrialRecord], headline: &str) -> Option<Figures> {
+fn figures(repeats: &[&TrialRecord], headline: &str) -> Option<CellFigures> {
     let measured: Vec<&Measurement> = repeats
         .iter()
         .filter_map(|trial| trial.measurement.as_ref())
@@ -209,7 +213,7 @@ fn figures(repeats: &[&TrialRecord], headline: &str) -> Option<Figures> {
     };
     let headline = |measurement: &&Measurement| Some(measurement.operation(headline)?.per_s);
     let rates: Vec<f64> = measured.iter().filter_map(headline).collect();
-    Some(Figures {
+    Some(CellFigures {
         headline_interval: match rates.len() < FEWEST_FOR_INTERVAL {
             true => None,
             false => bootstrap_median(&rates, 0.95, RESAMPLES),

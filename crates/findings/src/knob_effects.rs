@@ -1,7 +1,7 @@
 //! The effect of each knob where trials differ by it: on the rate, on memory and on disk.
 
 use crate::Run;
-use crate::cells::Cell;
+use crate::cells::RankedCell;
 use crate::rankings::Ranking;
 use crate::significance::{between, counting};
 use crate::statistics::{Comparison, compare_together};
@@ -42,8 +42,8 @@ pub struct KnobEffect {
 struct KnobChange<'a> {
     place: usize,
     ranking: &'a Ranking,
-    base: &'a Cell,
-    cell: &'a Cell,
+    base: &'a RankedCell,
+    cell: &'a RankedCell,
     knob: String,
 }
 
@@ -65,7 +65,7 @@ impl KnobChange<'_> {
     /// Its rate over that at the base value, one of `comparisons` that are read together.
     fn rate(&self, report: &Run, comparisons: usize) -> Comparison {
         let headline = &self.ranking.headline;
-        let trials = |cell: &Cell| counting(&report.trials, cell.cell, headline);
+        let trials = |cell: &RankedCell| counting(&report.trials, cell.cell, headline);
         between(
             &trials(self.base),
             &trials(self.cell),
@@ -81,7 +81,7 @@ impl KnobChange<'_> {
         let isolation = |ranking: &Ranking| ranking.isolation.filter(|_| ranking.is_split);
         // Two rates that print alike make one heading.
         let rate = |ranking: &Ranking| ranking.rate_per_s.map(number);
-        let value = |change: &Self, cell: &Cell| cell.knobs.get(&change.knob).cloned();
+        let value = |change: &Self, cell: &RankedCell| cell.knobs.get(&change.knob).cloned();
         one.workload == two.workload
             && one.durability == two.durability
             && one.in_memory == two.in_memory
@@ -126,7 +126,7 @@ fn distinction(change: &KnobChange<'_>, changes: &[KnobChange<'_>]) -> Vec<(Stri
 
 fn changes((place, ranking): (usize, &Ranking)) -> Vec<KnobChange<'_>> {
     let mut changes = Vec::new();
-    let mut cells: Vec<&Cell> = ranking.contenders().collect();
+    let mut cells: Vec<&RankedCell> = ranking.contenders().collect();
     cells.sort_by_key(|cell| cell.cell);
     for (index, &cell) in cells.iter().enumerate() {
         // The first cell that differs by one knob alone is the base of the others.
@@ -150,7 +150,7 @@ fn changes((place, ranking): (usize, &Ranking)) -> Vec<KnobChange<'_>> {
 }
 
 /// The knob in which two cells differ, where they differ in nothing else.
-fn only_difference(one: &Cell, other: &Cell) -> Option<String> {
+fn only_difference(one: &RankedCell, other: &RankedCell) -> Option<String> {
     let alike = one.engine == other.engine
         && one.sha256 == other.sha256
         && one.origin == other.origin
@@ -178,7 +178,7 @@ fn effect(
         knob,
         ..
     } = change;
-    let over = |figure: fn(&Cell) -> f64| figure(cell) / figure(base);
+    let over = |figure: fn(&RankedCell) -> f64| figure(cell) / figure(base);
     let cost = run.manifest.costs.get(&format!("{}.{knob}", cell.engine));
     let of_medians = over(|cell| cell.figures.headline_per_s.median);
     Some(KnobEffect {

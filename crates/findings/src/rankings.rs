@@ -7,7 +7,7 @@
 //! ([`crate::fixed_rate`]). Conditions that differ in it are in the contenders' names.
 
 use crate::builds::{EngineBuild, builds};
-use crate::cells::Cell;
+use crate::cells::RankedCell;
 use crate::contender::ContenderNames;
 use crate::eligibility::{
     HARNESS_ENGINE, Ineligibility, LastAttempts, UnrankedStatus, headline, ineligibility,
@@ -58,12 +58,12 @@ pub struct Ranking {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_per_s: Option<f64>,
     /// The cells with at least one trial that counts, best first.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<RankedCell>,
     /// The cells whose marks keep them out of the order, best first: they have figures, and no
     /// place ([`crate::marks`]).
-    pub not_comparable: Vec<Cell>,
+    pub not_comparable: Vec<RankedCell>,
     /// The null engine's cells: the harness's own cost.
-    pub harness: Vec<Cell>,
+    pub harness: Vec<RankedCell>,
     /// The builds of the engines that were opened.
     pub builds: Vec<EngineBuild>,
     /// Trials that do not count, with the reason.
@@ -72,7 +72,7 @@ pub struct Ranking {
 
 impl Ranking {
     /// The contenders' cells, those with a place first.
-    pub fn contenders(&self) -> impl Iterator<Item = &Cell> {
+    pub fn contenders(&self) -> impl Iterator<Item = &RankedCell> {
         self.cells.iter().chain(&self.not_comparable)
     }
 
@@ -266,10 +266,13 @@ fn ranking(manifest: &RunManifest, trials: &[&TrialRecord]) -> Ranking {
 
 /// The cells that are ranked, and those that are apart. Where all are of one build and have the
 /// same marks there is no other that they would be compared with: they are ranked.
-fn partition_comparable(cells: Vec<Cell>, include_assertions: bool) -> (Vec<Cell>, Vec<Cell>) {
-    let build = |cell: &Cell| (cell.engine.clone(), cell.sha256.clone());
+fn partition_comparable(
+    cells: Vec<RankedCell>,
+    include_assertions: bool,
+) -> (Vec<RankedCell>, Vec<RankedCell>) {
+    let build = |cell: &RankedCell| (cell.engine.clone(), cell.sha256.clone());
     let builds: BTreeSet<_> = cells.iter().map(build).collect();
-    let grave = |cell: &Cell| -> Vec<Mark> {
+    let grave = |cell: &RankedCell| -> Vec<Mark> {
         let marks = cell.marks.iter().filter(|mark| !mark.comparable);
         marks.cloned().collect()
     };
@@ -282,14 +285,14 @@ fn partition_comparable(cells: Vec<Cell>, include_assertions: bool) -> (Vec<Cell
 }
 
 /// The highest median rate first.
-fn sort_by_rate(cells: &mut [Cell]) {
-    let rate = |cell: &Cell| cell.figures.headline_per_s.median;
+fn sort_by_rate(cells: &mut [RankedCell]) {
+    let rate = |cell: &RankedCell| cell.figures.headline_per_s.median;
     cells.sort_by(|one, other| rate(other).total_cmp(&rate(one)));
 }
 
 /// Ranked cells with their shares of the best rate; without, where all were asked for one rate.
-fn with_shares(mut cells: Vec<Cell>, rate_per_s: Option<f64>) -> Vec<Cell> {
-    let rate = |cell: &Cell| cell.figures.headline_per_s.median;
+fn with_shares(mut cells: Vec<RankedCell>, rate_per_s: Option<f64>) -> Vec<RankedCell> {
+    let rate = |cell: &RankedCell| cell.figures.headline_per_s.median;
     let best = cells.first().map(rate);
     let best = best.filter(|best| *best > 0.0 && rate_per_s.is_none());
     for cell in &mut cells {
@@ -299,8 +302,8 @@ fn with_shares(mut cells: Vec<Cell>, rate_per_s: Option<f64>) -> Vec<Cell> {
 }
 
 /// Who kept the rate first, by the response time that is worst.
-fn sort_at_rate(cells: &mut [Cell], repeats: &BTreeMap<u32, Vec<&TrialRecord>>) {
-    let of_cell = |cell: &Cell| repeats.get(&cell.cell);
+fn sort_at_rate(cells: &mut [RankedCell], repeats: &BTreeMap<u32, Vec<&TrialRecord>>) {
+    let of_cell = |cell: &RankedCell| repeats.get(&cell.cell);
     let among: Vec<_> = cells
         .iter()
         .filter_map(of_cell)
@@ -346,7 +349,7 @@ fn compare_cell(
 ) -> Option<Comparison> {
     let headline = &ranking.headline;
     let (best, other) = (&ranking.cells[0], &ranking.cells[cell]);
-    let trials_of = |cell: &Cell| counting(trials.iter().copied(), cell.cell, headline);
+    let trials_of = |cell: &RankedCell| counting(trials.iter().copied(), cell.cell, headline);
     let (one, two) = (trials_of(best), trials_of(other));
     if ranking.rate_per_s.is_none() {
         return Some(between(&one, &two, headline, comparisons));
@@ -378,8 +381,8 @@ fn unranked_trial(
 }
 
 /// Those that kept the rate first, by response time; the others by what was left undone.
-pub fn order(one: &Cell, other: &Cell) -> Ordering {
-    let place = |cell: &Cell| {
+pub fn order(one: &RankedCell, other: &RankedCell) -> Ordering {
+    let place = |cell: &RankedCell| {
         let at_rate = cell.at_rate.as_ref()?;
         let left = if at_rate.kept { 0 } else { at_rate.backlog };
         Some((!at_rate.kept, left, at_rate.response_p99_ns.median))

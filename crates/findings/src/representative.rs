@@ -1,7 +1,7 @@
 //! The trials that stand for their cells in charts: of each cell the repeat with the median rate.
 
 use crate::Run;
-use crate::cells::Cell;
+use crate::cells::RankedCell;
 use crate::rankings::Ranking;
 use trueput_record::histogram::LoggedHistogram;
 use trueput_record::measurement::LatencySummary;
@@ -25,7 +25,7 @@ pub struct Percentile {
 #[derive(Debug)]
 pub struct Representative<'a> {
     /// The cell.
-    pub cell: &'a Cell,
+    pub cell: &'a RankedCell,
     /// Its trial.
     pub trial: &'a TrialRecord,
     /// What that measured.
@@ -68,14 +68,14 @@ impl Representative<'_> {
 /// of the harness where no contender is ranked.
 #[must_use]
 pub fn representatives<'a>(report: &'a Run, ranking: &'a Ranking) -> Vec<Representative<'a>> {
-    let mut cells: Vec<&Cell> = ranking.contenders().collect();
+    let mut cells: Vec<&RankedCell> = ranking.contenders().collect();
     if cells.is_empty() {
         cells.extend(&ranking.harness);
     }
     let folder = RunFolder::open(&report.folder)
         .ok()
         .map(|(folder, _)| folder);
-    let one = |cell: &'a Cell| {
+    let one = |cell: &'a RankedCell| {
         let (trial, measurement) = median_repeat(report, ranking, cell)?;
         Some(Representative {
             cell,
@@ -90,7 +90,7 @@ pub fn representatives<'a>(report: &'a Run, ranking: &'a Ranking) -> Vec<Represe
 fn median_repeat<'a>(
     report: &'a Run,
     ranking: &Ranking,
-    cell: &Cell,
+    cell: &RankedCell,
 ) -> Option<(&'a TrialRecord, &'a Measurement)> {
     let not_ranked = |trial: &TrialRecord| ranking.unranked.iter().any(|it| it.id == trial.spec.id);
     let distance = |measurement: &Measurement| {

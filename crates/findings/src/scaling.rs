@@ -12,7 +12,7 @@ mod solve;
 use serde::Serialize;
 use solve::Solution;
 
-pub use series::{Series, fits, most_workers, series};
+pub use series::{ScalingSeries, fits, most_workers, series};
 
 /// The least number of different worker counts from which the law is fitted.
 pub const FEWEST_POINTS: usize = 4;
@@ -26,7 +26,7 @@ pub const MOST_OF_MEASURED: f64 = 2.0;
 
 /// A rate at a number of workers.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Point {
+pub struct ScalingPoint {
     /// Workers: processes, threads or readers, 1 or more.
     pub workers: f64,
     /// Operations per second of all of them together.
@@ -89,7 +89,7 @@ pub struct Fit {
     /// Where the law has its maximum.
     pub peak: Peak,
     /// The points that it was fitted to, by workers.
-    pub points: Vec<Point>,
+    pub points: Vec<ScalingPoint>,
 }
 
 /// Why a law that was fitted does not describe its points.
@@ -155,14 +155,14 @@ pub enum FitError {
 /// [`FitError`] says why there is no fit.
 ///
 /// ```
-/// use trueput_findings::scaling::{Peak, Point, fit};
+/// use trueput_findings::scaling::{Peak, ScalingPoint, fit};
 /// let law = |n: f64| 1000.0 * n / (1.0 + 0.05 * (n - 1.0) + 0.01 * n * (n - 1.0));
-/// let points = [1.0, 2.0, 4.0, 8.0, 16.0].map(|workers| Point { workers, per_s: law(workers) });
+/// let points = [1.0, 2.0, 4.0, 8.0, 16.0].map(|workers| ScalingPoint { workers, per_s: law(workers) });
 /// let Ok(Peak::At { workers, .. }) = fit(&points).map(|fit| fit.peak) else { panic!() };
 /// assert!((workers - 9.75).abs() < 0.01);
 /// ```
-pub fn fit(points: &[Point]) -> Result<Fit, FitError> {
-    for &Point { workers, per_s } in points {
+pub fn fit(points: &[ScalingPoint]) -> Result<Fit, FitError> {
+    for &ScalingPoint { workers, per_s } in points {
         let plausible = workers.is_finite() && workers >= 1.0 && per_s.is_finite() && per_s > 0.0;
         if !plausible {
             return Err(FitError::NoPoint { workers, per_s });
@@ -182,7 +182,7 @@ pub fn fit(points: &[Point]) -> Result<Fit, FitError> {
     described(points, &solution).ok_or(FitError::Undetermined)
 }
 
-fn described(points: Vec<Point>, solution: &Solution) -> Option<Fit> {
+fn described(points: Vec<ScalingPoint>, solution: &Solution) -> Option<Fit> {
     let degrees_of_freedom = points.len() - 3;
     let variance = solution.squares / degrees_of_freedom as f64;
     let spread = student_t_975(degrees_of_freedom);
@@ -280,7 +280,7 @@ impl Fit {
     /// The law as points to plot, `count` of them (2 at least) at even distances from one worker to
     /// the most that were measured, or to the peak where that is within twice as many.
     #[must_use]
-    pub fn curve(&self, count: usize) -> Vec<Point> {
+    pub fn curve(&self, count: usize) -> Vec<ScalingPoint> {
         let most = self.most_workers();
         let to = match self.peak {
             Peak::At { workers, .. } if workers <= 2.0 * most => most.max(workers),
@@ -290,7 +290,7 @@ impl Fit {
         (0..=steps)
             .map(|step| {
                 let workers = 1.0 + (to - 1.0) * step as f64 / steps as f64;
-                Point {
+                ScalingPoint {
                     workers,
                     per_s: self.at(workers),
                 }

@@ -34,7 +34,7 @@ pub struct CellSteadiness {
     /// The change from the first repeat to the last as a part of their mean, where it is notable.
     pub drift: Option<f64>,
     /// The repeats far from the median.
-    pub outliers: Vec<Outlier>,
+    pub outliers: Vec<RepeatOutlier>,
     /// The repeat of the middle rate.
     pub middle: Option<RepeatSeconds>,
 }
@@ -50,7 +50,7 @@ pub struct RepeatShape {
 
 /// A repeat far from the median of its cell.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Outlier {
+pub struct RepeatOutlier {
     /// The repeat's number.
     pub repeat: u32,
     /// Its rate per second.
@@ -159,7 +159,7 @@ fn within(cell: &Repeats<'_>, elsewhere: &BTreeSet<&str>) -> Vec<RepeatShape> {
 }
 
 /// The notable drift from repeat to repeat, and the outliers.
-fn between(cell: &Repeats<'_>) -> (Option<f64>, Vec<Outlier>) {
+fn between(cell: &Repeats<'_>) -> (Option<f64>, Vec<RepeatOutlier>) {
     let mut trials = cell.trials.clone();
     trials.sort_by(|one, other| one.started_at.cmp(&other.started_at));
     let rates: Vec<f64> = trials
@@ -174,7 +174,7 @@ fn between(cell: &Repeats<'_>) -> (Option<f64>, Vec<Outlier>) {
     let median_per_s = median(rates.iter().copied()).unwrap_or_default();
     let far = outliers(&rates, FAR).into_iter();
     let far = far.filter(|&index| (rates[index] / median_per_s - 1.0).abs() >= NOTABLE_DISTANCE);
-    let outliers = far.map(|index| Outlier {
+    let outliers = far.map(|index| RepeatOutlier {
         repeat: trials[index].spec.repeat,
         per_s: rates[index],
         median_per_s,

@@ -5,7 +5,7 @@ use serde::Serialize;
 /// How a chart is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Kind {
+pub(crate) enum ChartKind {
     /// A bar a group: a row of the median, the two ends of its interval, and the repeats.
     Bars,
     /// A bar a group, of a row of shares, one for each of the chart's words.
@@ -53,7 +53,7 @@ pub(crate) enum Unit {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Chart {
     /// How it is drawn.
-    pub kind: Kind,
+    pub kind: ChartKind,
     /// Its title.
     pub title: String,
     /// Its name, which no other chart or table of the page has; given when it is put there.
@@ -68,7 +68,7 @@ pub(crate) struct Chart {
     /// What the groups are: `contender`, `series`.
     pub group: &'static str,
     /// The columns of every row.
-    pub columns: Vec<Column>,
+    pub columns: Vec<ChartColumn>,
     /// The groups, in the order in which they are drawn.
     pub groups: Vec<Group>,
     /// The words that figures of [`Unit::Word`] stand for, or that shares are of.
@@ -90,7 +90,7 @@ pub(crate) struct Word {
 
 /// A column of a chart's rows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Column {
+pub(crate) struct ChartColumn {
     /// Its heading.
     pub title: String,
     /// What a legend calls it.
@@ -109,12 +109,12 @@ pub(crate) struct Group {
     pub rows: Vec<Vec<Option<f64>>>,
     /// What is marked on its line.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub marks: Vec<Mark>,
+    pub marks: Vec<ChartMark>,
 }
 
 /// A moment on a line, and what happened then.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Mark {
+pub(crate) struct ChartMark {
     /// When, seconds.
     pub at_s: f64,
     /// What: `checkpoint`.
@@ -123,7 +123,7 @@ pub(crate) struct Mark {
 
 impl Chart {
     /// A chart of that kind, with nothing in it so far.
-    pub(crate) fn new(kind: Kind, group: &'static str) -> Self {
+    pub(crate) fn new(kind: ChartKind, group: &'static str) -> Self {
         Self {
             kind,
             group,
@@ -140,7 +140,7 @@ impl Chart {
     }
 }
 
-impl Column {
+impl ChartColumn {
     pub(crate) fn new(title: impl Into<String>, unit: Unit) -> Self {
         let title = title.into();
         Self {

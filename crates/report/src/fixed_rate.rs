@@ -1,6 +1,6 @@
 //! Rankings at one rate, in words.
 
-use trueput_findings::cells::Cell;
+use trueput_findings::cells::RankedCell;
 use trueput_findings::rankings::Ranking;
 use trueput_findings::units::{number, separate};
 
@@ -25,7 +25,7 @@ pub(crate) fn sentences(ranking: &Ranking) -> Vec<String> {
          ordered by p99 response time{of} (median of the repeats).",
         number(rate_per_s)
     )];
-    let late = |cell: &Cell| {
+    let late = |cell: &RankedCell| {
         let at_rate = cell.at_rate.as_ref().filter(|at_rate| !at_rate.kept)?;
         Some(format!(
             "{} did not keep the rate: backlog of up to {} requests at the end.",

@@ -1,7 +1,7 @@
 //! The isolation that contenders state, in words.
 
 use trueput_findings::answer::{lacking, stronger};
-use trueput_findings::cells::Cell;
+use trueput_findings::cells::RankedCell;
 use trueput_findings::isolation::{NOT_STATED, word};
 use trueput_findings::rankings::Ranking;
 use trueput_record::{Phenomenon, Value};
@@ -10,7 +10,7 @@ use trueput_record::{Phenomenon, Value};
 const STORAGE: &str = "storage";
 
 /// Whether the contenders of a ranking differ in it: then each row says its own.
-pub(crate) fn differs(cells: &[Cell]) -> bool {
+pub(crate) fn differs(cells: &[RankedCell]) -> bool {
     cells
         .windows(2)
         .any(|pair| pair[0].isolation != pair[1].isolation)
@@ -18,7 +18,7 @@ pub(crate) fn differs(cells: &[Cell]) -> bool {
 
 /// What all contenders of a ranking state, in a sentence; `None` if they differ, each row says
 /// it then, and where what is measured is the storage, which has no transactions.
-pub(crate) fn common(cells: &[Cell]) -> Option<String> {
+pub(crate) fn common(cells: &[RankedCell]) -> Option<String> {
     let isolation = cells.first()?.isolation;
     let has_transactions = cells.iter().any(|cell| cell.engine != STORAGE);
     (has_transactions && !differs(cells)).then(|| match isolation {

@@ -37,24 +37,24 @@ pub struct Ablation {
     /// What the rates count: `transactions/min`, `updates/s`.
     pub unit: String,
     /// The base and the steps, in the plan's order.
-    pub rows: Vec<Row>,
+    pub rows: Vec<StepRow>,
 }
 
 /// A step, or the base.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Row {
+pub struct StepRow {
     /// Which step, from 1; 0 is the base.
     pub index: u32,
     /// Its name in the plan.
     pub name: String,
     /// What became of it.
-    pub state: State,
+    pub state: StepState,
     /// The level that commits promised.
     pub durability: Option<Durability>,
     /// What it changed over the row that it stands on.
     pub changes: Vec<ParameterChange>,
     /// The figures; `None` if no trial of it counts.
-    pub figures: Option<Figures>,
+    pub figures: Option<StepFigures>,
     /// Its gain over the step before it of which trials count; `None` for the base.
     pub over_before: Option<Gain>,
     /// Its gain over the base; `None` for the base.
@@ -66,7 +66,7 @@ pub struct Row {
 /// What became of a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
-pub enum State {
+pub enum StepState {
     /// It was measured.
     Measured,
     /// It was not measured.
@@ -113,7 +113,7 @@ serialize_as_text!(SkippedStep, UncountedStep);
 
 /// Medians over the trials of a row that count.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Figures {
+pub struct StepFigures {
     /// The rate, in the ablation's unit.
     pub rate: Summary,
     /// New-orders per minute, of the workload `tpcc`.
@@ -221,7 +221,7 @@ struct Baselines<'a> {
 impl<'a> Builder<'a> {
     fn ablation(&self, base: &'a TrialSpec, step: &AblationStep) -> Ablation {
         let headline = self.headline(base);
-        let mut rows: Vec<Row> = Vec::new();
+        let mut rows: Vec<StepRow> = Vec::new();
         let mut grounds: Vec<StepTrials<'a>> = Vec::new();
         for (index, name) in &self.steps {
             let spec = cells(self.report)
@@ -301,15 +301,15 @@ impl<'a> Builder<'a> {
         index: u32,
         over: &Baselines<'_>,
         headline: &str,
-    ) -> Row {
+    ) -> StepRow {
         let gain = |over: Option<&StepTrials<'_>>| self.gain(over?, ground);
         let figures = figures(ground, headline);
-        Row {
+        StepRow {
             index,
             name: name.to_owned(),
             state: match &figures {
-                Some(_) => State::Measured,
-                None => State::Uncounted {
+                Some(_) => StepState::Measured,
+                None => StepState::Uncounted {
                     why: uncounted(ground, headline),
                 },
             },
@@ -328,7 +328,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn not_taken(&self, base: &TrialSpec, index: u32, name: &str) -> Row {
+    fn not_taken(&self, base: &TrialSpec, index: u32, name: &str) -> StepRow {
         let contender = base.contender();
         let mut lines = self.report.manifest.skipped.iter();
         let why = match lines.find_map(|line| step_reason(line, &contender, name)) {
@@ -336,10 +336,10 @@ impl<'a> Builder<'a> {
             Some(STEP_WITHOUT_EFFECT) => SkippedStep::WithoutEffect,
             Some(why) => SkippedStep::Unavailable(why.to_owned()),
         };
-        Row {
+        StepRow {
             index,
             name: name.to_owned(),
-            state: State::NotTaken { why },
+            state: StepState::NotTaken { why },
             durability: None,
             changes: Vec::new(),
             figures: None,
@@ -400,7 +400,7 @@ fn uncounted(ground: &StepTrials<'_>, headline: &str) -> UncountedStep {
     }
 }
 
-fn figures(ground: &StepTrials<'_>, headline: &str) -> Option<Figures> {
+fn figures(ground: &StepTrials<'_>, headline: &str) -> Option<StepFigures> {
     let counting: Vec<&Measurement> = ground
         .trials
         .iter()
@@ -418,7 +418,7 @@ fn figures(ground: &StepTrials<'_>, headline: &str) -> Option<Figures> {
         Some(orders.per_s * 60.0)
     };
     let missing = counting.iter().filter_map(|measured| missing(measured));
-    Some(Figures {
+    Some(StepFigures {
         rate: Summary::of(ground.rates.values().copied())?,
         new_orders_per_minute: middle(&new_orders),
         recovery_s: recovery(|recovery| Some(recovery.recovery_s)),

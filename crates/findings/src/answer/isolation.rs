@@ -1,6 +1,6 @@
 //! Contenders whose isolation is stronger than the leader's.
 
-use crate::cells::Cell;
+use crate::cells::RankedCell;
 use crate::isolation::word;
 use crate::rankings::Ranking;
 use serde::Serialize;
@@ -16,16 +16,16 @@ pub struct WeakerIsolation {
 }
 
 /// The contenders behind the leader that proscribe what it permits.
-pub fn stronger(ranking: &Ranking) -> Vec<&Cell> {
+pub fn stronger(ranking: &Ranking) -> Vec<&RankedCell> {
     let Some((leader, others)) = ranking.cells.split_first() else {
         return Vec::new();
     };
-    let is_stronger = |cell: &&Cell| lacking(leader, cell).next().is_some();
+    let is_stronger = |cell: &&RankedCell| lacking(leader, cell).next().is_some();
     others.iter().filter(is_stronger).collect()
 }
 
 /// What one permits and the other proscribes, as far as both state anything.
-pub fn lacking(one: &Cell, other: &Cell) -> impl Iterator<Item = Phenomenon> {
+pub fn lacking(one: &RankedCell, other: &RankedCell) -> impl Iterator<Item = Phenomenon> {
     let both = one.isolation.zip(other.isolation).into_iter();
     both.flat_map(|(one, other)| one.lacks(other))
 }

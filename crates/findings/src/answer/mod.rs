@@ -16,7 +16,7 @@ pub use isolation::{WeakerIsolation, lacking, stronger};
 pub use next_step::NextStep;
 pub use rounds::{Round, Standings};
 pub use rows::{AnswerRow, LatencyFigure};
-pub use subject::Subject;
+pub use subject::RankingSubject;
 pub use verdict::{RankingVerdict, RowVerdict, refuses};
 
 use crate::eligibility::{HARNESS_ENGINE, Ineligibility, UnrankedStatus};
@@ -75,7 +75,7 @@ pub struct TrialCounts {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RankingAnswer {
     /// What was run, at which promise.
-    pub subject: Subject,
+    pub subject: RankingSubject,
     /// The ranked contenders, best first: at least two. The first one is the leader.
     pub rows: Vec<AnswerRow>,
     /// Contenders that have figures and no place, because of their marks.
@@ -90,7 +90,7 @@ pub struct RankingAnswer {
     /// How many times the second's rate the leader's rate is (of a ranking at one rate: how many
     /// times the leader's response time the second's is), with the interval that the verdict used;
     /// without one (low, high and level are `None`) for fewer than three repeats.
-    pub lead: Option<Share>,
+    pub lead: Option<LeaderShare>,
     /// The smallest difference that the repeats of all tied contenders would show four times in
     /// five, as a ratio above 1; `None` if nothing is tied or it is not known.
     pub smallest_ratio: Option<f64>,
@@ -106,7 +106,7 @@ impl RankingAnswer {
 
 /// A ratio, with the interval that a verdict used where there is one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Share {
+pub struct LeaderShare {
     /// The ratio of the medians that are beside it.
     pub estimate: f64,
     /// The interval that the verdict used, of the repeats in pairs; `None` for fewer than three
@@ -114,7 +114,7 @@ pub struct Share {
     pub interval: Option<Interval>,
 }
 
-impl Share {
+impl LeaderShare {
     /// The other way round: how many times the second the first is.
     #[must_use]
     pub fn inverse(self) -> Self {
@@ -147,7 +147,7 @@ pub enum UnrankedReason {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct UnrankedContender {
     /// What was run, at which promise.
-    pub subject: Subject,
+    pub subject: RankingSubject,
     /// Its figures.
     pub row: AnswerRow,
     /// Why it is in no ranking.
@@ -218,7 +218,7 @@ const FEWEST_RANKED: usize = 2;
 
 fn ranking_answer(
     ranking: &Ranking,
-    subject: &Subject,
+    subject: &RankingSubject,
     noise: Option<&Noise>,
 ) -> Option<RankingAnswer> {
     if ranking.cells.len() < FEWEST_RANKED {
@@ -258,7 +258,7 @@ fn ranking_answer(
     })
 }
 
-fn not_ranked((ranking, subject): (&Ranking, &Subject)) -> Vec<UnrankedContender> {
+fn not_ranked((ranking, subject): (&Ranking, &RankingSubject)) -> Vec<UnrankedContender> {
     let of = |cells, reason| {
         let rows = rows::unplaced(ranking, cells).into_iter();
         rows.map(move |row| UnrankedContender {

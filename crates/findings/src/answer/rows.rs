@@ -1,8 +1,8 @@
 //! The rows of an answer: a contender with the figures that a first screen has room for.
 
-use super::Share;
+use super::LeaderShare;
 use super::verdict::{self, RowVerdict};
-use crate::cells::{Cell, OperationFigures};
+use crate::cells::{OperationFigures, RankedCell};
 use crate::marks::Mark;
 use crate::rankings::Ranking;
 use crate::statistics::Interval;
@@ -34,7 +34,7 @@ pub struct AnswerRow {
     /// This rate over the leader's (of a ranking at one rate: this response time over the
     /// leader's), with the interval that the verdict used; `None` for the leader itself and where
     /// nothing can be compared.
-    pub of_leader: Option<Share>,
+    pub of_leader: Option<LeaderShare>,
     /// The interval of `of_leader` times the leader's rate: what a chart of rates draws so that it
     /// shows the verdict. `None` for the leader, for fewer than three repeats and at one rate.
     pub rate_interval: Option<Interval>,
@@ -68,7 +68,7 @@ pub struct LatencyFigure {
 pub(super) fn ranked(ranking: &Ranking, verdicts: &[RowVerdict]) -> Vec<AnswerRow> {
     let leader_per_s = ranking.cells.first().map(rate);
     let cells = ranking.cells.iter().zip(verdicts).enumerate();
-    let row = |(index, (cell, verdict)): (usize, (&Cell, &RowVerdict))| {
+    let row = |(index, (cell, verdict)): (usize, (&RankedCell, &RowVerdict))| {
         let of_leader = share(ranking, cell).filter(|_| index > 0);
         let interval = of_leader.and_then(|share| share.interval);
         let scaled = |(interval, leader): (Interval, f64)| Interval {
@@ -92,12 +92,12 @@ pub(super) fn ranked(ranking: &Ranking, verdicts: &[RowVerdict]) -> Vec<AnswerRo
 }
 
 /// Cells without a place in an order.
-pub(super) fn unplaced(ranking: &Ranking, cells: &[Cell]) -> Vec<AnswerRow> {
+pub(super) fn unplaced(ranking: &Ranking, cells: &[RankedCell]) -> Vec<AnswerRow> {
     let row = |cell| unplaced_row(ranking, cell);
     cells.iter().map(row).collect()
 }
 
-fn unplaced_row(ranking: &Ranking, cell: &Cell) -> AnswerRow {
+fn unplaced_row(ranking: &Ranking, cell: &RankedCell) -> AnswerRow {
     AnswerRow {
         rank: None,
         contender: cell.name(),
@@ -117,16 +117,16 @@ fn unplaced_row(ranking: &Ranking, cell: &Cell) -> AnswerRow {
     }
 }
 
-fn rate(cell: &Cell) -> f64 {
+fn rate(cell: &RankedCell) -> f64 {
     cell.figures.headline_per_s.median
 }
 
 /// What a cell reaches of the leader's rate, or takes of its response time.
-pub(super) fn share(ranking: &Ranking, cell: &Cell) -> Option<Share> {
+pub(super) fn share(ranking: &Ranking, cell: &RankedCell) -> Option<LeaderShare> {
     let estimate = match ranking.rate_per_s {
         None => cell.relative_to_best,
         Some(_) => {
-            let time = |cell: &Cell| Some(cell.at_rate.as_ref()?.response_p99_ns.median);
+            let time = |cell: &RankedCell| Some(cell.at_rate.as_ref()?.response_p99_ns.median);
             let leader = ranking.cells.first().and_then(time);
             leader
                 .filter(|it| *it > 0.0)
@@ -134,7 +134,7 @@ pub(super) fn share(ranking: &Ranking, cell: &Cell) -> Option<Share> {
                 .map(|(a, b)| b / a)
         }
     };
-    Some(Share {
+    Some(LeaderShare {
         estimate: estimate?,
         interval: verdict::comparison(ranking, cell).and_then(|compared| compared.ratio),
     })
@@ -154,7 +154,7 @@ fn slowest_kind(ranking: &Ranking) -> &str {
 
 /// The response time of an open loop; else the latency of commits, of the headline operation, or,
 /// of a mix, of its slowest kind.
-fn latency(ranking: &Ranking, cell: &Cell) -> Option<LatencyFigure> {
+fn latency(ranking: &Ranking, cell: &RankedCell) -> Option<LatencyFigure> {
     if let (Some(_), Some(at_rate)) = (ranking.rate_per_s, &cell.at_rate) {
         return Some(LatencyFigure {
             kind: at_rate.worst_kind.clone(),

@@ -8,7 +8,7 @@ use trueput_record::Durability;
 
 /// What the contenders of one ranking ran, at which promise.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Subject {
+pub struct RankingSubject {
     /// The workload.
     pub workload: String,
     /// What each commit promises.
@@ -33,8 +33,8 @@ pub struct Subject {
 }
 
 /// The subject of each ranking of a run.
-pub(super) fn subjects(rankings: &[Ranking]) -> Vec<Subject> {
-    let subject = |(index, ranking): (usize, &Ranking)| Subject {
+pub(super) fn subjects(rankings: &[Ranking]) -> Vec<RankingSubject> {
+    let subject = |(index, ranking): (usize, &Ranking)| RankingSubject {
         workload: ranking.workload.clone(),
         durability: ranking.durability,
         in_memory: ranking.in_memory,

@@ -1,6 +1,6 @@
 //! How certain an order is.
 
-use crate::cells::Cell;
+use crate::cells::RankedCell;
 use crate::rankings::Ranking;
 use crate::statistics::{Comparison, InconclusiveReason, Noise, Verdict, inconclusive_reason};
 use serde::Serialize;
@@ -63,7 +63,7 @@ impl RowVerdict {
 }
 
 /// The comparison with the leader that a cell's verdict goes by.
-pub(super) fn comparison(ranking: &Ranking, cell: &Cell) -> Option<Comparison> {
+pub(super) fn comparison(ranking: &Ranking, cell: &RankedCell) -> Option<Comparison> {
     match ranking.rate_per_s {
         None => cell.against_best,
         Some(_) => cell.at_rate.as_ref()?.against_best,
@@ -75,8 +75,8 @@ pub(super) fn row_verdicts(ranking: &Ranking, noise: Option<&Noise>) -> Vec<RowV
     let Some((leader, others)) = ranking.cells.split_first() else {
         return Vec::new();
     };
-    let kept = |cell: &Cell| cell.at_rate.as_ref().is_some_and(|it| it.kept);
-    let of = |cell: &Cell| {
+    let kept = |cell: &RankedCell| cell.at_rate.as_ref().is_some_and(|it| it.kept);
+    let of = |cell: &RankedCell| {
         if ranking.rate_per_s.is_some() && !kept(cell) {
             return RowVerdict::RateNotKept;
         }
@@ -148,7 +148,11 @@ pub(super) fn ranking_verdict(
 
 /// Why nothing is claimed of the best and this cell; `None` if something is, or where nothing
 /// was compared.
-pub fn why(best: &Cell, cell: &Cell, noise: Option<&Noise>) -> Option<InconclusiveReason> {
+pub fn why(
+    best: &RankedCell,
+    cell: &RankedCell,
+    noise: Option<&Noise>,
+) -> Option<InconclusiveReason> {
     let (one, other) = (best.figures.headline_per_s, cell.figures.headline_per_s);
     let floor = noise.map_or(0.0, |noise| noise.floor);
     inconclusive_reason(&cell.against_best?, &one, &other, floor)
@@ -161,8 +165,8 @@ pub fn refuses(ranking: &Ranking, noise: Option<&Noise>) -> bool {
     let (Some(noise), Some((best, others))) = (disturbed, ranking.cells.split_first()) else {
         return false;
     };
-    let rate = |cell: &Cell| cell.figures.headline_per_s.median;
-    let drowned = |cell: &Cell| {
+    let rate = |cell: &RankedCell| cell.figures.headline_per_s.median;
+    let drowned = |cell: &RankedCell| {
         why(best, cell, Some(noise)) == Some(InconclusiveReason::Noise)
             && noise.drowns(rate(best), rate(cell))
     };

@@ -51,7 +51,7 @@ impl Bottleneck {
 
 /// What the rules must know beside the samples.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Setting {
+pub struct TrialContext {
     /// Processors that the trial may use.
     pub cores: f64,
     /// Workers of the trial, those that the workload added included.
@@ -131,14 +131,14 @@ impl BottleneckInterval {
 /// The bottleneck of each interval of a trial, with the means of its evidence. Seconds shorter than
 /// a quarter are left out: their samples are too coarse.
 #[must_use]
-pub fn intervals(timeline: &[TimelineSecond], setting: &Setting) -> Vec<BottleneckInterval> {
+pub fn intervals(timeline: &[TimelineSecond], context: &TrialContext) -> Vec<BottleneckInterval> {
     let mut found: Vec<(BottleneckInterval, Vec<Evidence>)> = Vec::new();
     let mut from_s = 0.0;
     for second in timeline {
         let span_s = second.at_s - from_s;
         if span_s >= 0.25 {
-            let evidence = evidence(second, span_s, setting);
-            let bottleneck = judge(&evidence, setting);
+            let evidence = evidence(second, span_s, context);
+            let bottleneck = judge(&evidence, context);
             match found.last_mut() {
                 Some((last, seen)) if last.bottleneck == bottleneck => {
                     last.to_s = second.at_s;
@@ -200,28 +200,28 @@ pub fn io_bound_from_s(intervals: &[BottleneckInterval]) -> Option<f64> {
     (both && begins_with_cpu).then(|| intervals[first_io].from_s)
 }
 
-fn evidence(second: &TimelineSecond, span_s: f64, setting: &Setting) -> Evidence {
+fn evidence(second: &TimelineSecond, span_s: f64, context: &TrialContext) -> Evidence {
     let cpu_s = second.user_cpu_s + second.system_cpu_s;
     let over = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
     let operations: u64 = second.counts.iter().sum();
     let neighbors = second.neighbors.unwrap_or_default();
     let (device, is_log_device) = busier_device(second);
     let seen = device.unwrap_or_default();
-    let machine_s = setting.cores * span_s;
-    let available_s = setting.cores.min(setting.workers.max(1.0)) * span_s;
+    let machine_s = context.cores * span_s;
+    let available_s = context.cores.min(context.workers.max(1.0)) * span_s;
     Evidence {
         cpu_share: over(cpu_s, available_s),
         kernel_share: over(second.system_cpu_s, cpu_s),
-        harness_share: match setting.is_all_harness {
+        harness_share: match context.is_all_harness {
             true => 1.0,
-            false => over(operations as f64 * setting.harness_s_per_operation, cpu_s),
+            false => over(operations as f64 * context.harness_s_per_operation, cpu_s),
         },
         others_share: over(neighbors.cpu_s, machine_s),
         kernel_threads_share: over(neighbors.kernel_s.unwrap_or_default(), machine_s),
         steal_share: over(neighbors.steal_s, machine_s),
         run_delay_share: second
             .run_delay_s
-            .map(|delay_s| over(delay_s, setting.workers.max(1.0) * span_s)),
+            .map(|delay_s| over(delay_s, context.workers.max(1.0) * span_s)),
         is_log_device,
         device_busy_share: device.map(|device| over(device.busy_s, span_s)),
         device_queue: device.and_then(|device| Some(device.queue_s? / span_s)),
@@ -280,9 +280,9 @@ fn waits_are_short(seen: &Evidence) -> bool {
 
 /// The rules, in order. The first that fits names the bottleneck.
 #[must_use]
-pub fn judge(seen: &Evidence, setting: &Setting) -> Bottleneck {
+pub fn judge(seen: &Evidence, context: &TrialContext) -> Bottleneck {
     let waits_for_device = waits_for_device(seen);
-    let ours = seen.cpu_share * setting.cores.min(setting.workers.max(1.0)) / setting.cores;
+    let ours = seen.cpu_share * context.cores.min(context.workers.max(1.0)) / context.cores;
     let with_kernel = ours + seen.kernel_threads_share;
     if is_disturbed_by_neighbors(seen, with_kernel) {
         return Bottleneck::NoisyNeighbors;
@@ -303,14 +303,14 @@ pub fn judge(seen: &Evidence, setting: &Setting) -> Bottleneck {
             false => Bottleneck::CpuInEngine,
         };
     }
-    if setting.keeps_rate && seen.cpu_share < 0.7 && !waits_for_device {
+    if context.keeps_rate && seen.cpu_share < 0.7 && !waits_for_device {
         return Bottleneck::OfferedLoad;
     }
     if waits_for_device {
         return device_bound(seen);
     }
-    let per_worker = seen.voluntary_switches_per_s / setting.workers.max(1.0);
-    if setting.workers > 1.0 && !setting.has_server && per_worker >= 20.0 {
+    let per_worker = seen.voluntary_switches_per_s / context.workers.max(1.0);
+    if context.workers > 1.0 && !context.has_server && per_worker >= 20.0 {
         return Bottleneck::SingleWriterLock;
     }
     match seen.cpu_share >= 0.6 {
@@ -366,7 +366,7 @@ mod tests {
     use super::*;
     use trueput_record::accounting::{OtherPrograms, Pressure};
 
-    const SETTING: Setting = Setting {
+    const SETTING: TrialContext = TrialContext {
         cores: 2.0,
         workers: 4.0,
         harness_s_per_operation: 30e-9,
@@ -486,7 +486,7 @@ mod tests {
         let mut waiting = second(1.0, 0.9, 0.1);
         waiting.voluntary_context_switches = 5_000;
         assert_eq!(held(waiting), Bottleneck::SingleWriterLock);
-        let alone = Setting {
+        let alone = TrialContext {
             workers: 1.0,
             ..SETTING
         };
@@ -496,7 +496,7 @@ mod tests {
             intervals(&[idle.clone()], &alone)[0].bottleneck,
             Bottleneck::Unclear
         );
-        let clients = Setting {
+        let clients = TrialContext {
             has_server: true,
             ..SETTING
         };
@@ -504,7 +504,7 @@ mod tests {
             intervals(&[idle.clone()], &clients)[0].bottleneck,
             Bottleneck::Unclear
         );
-        let paced = Setting {
+        let paced = TrialContext {
             keeps_rate: true,
             ..SETTING
         };
@@ -516,7 +516,7 @@ mod tests {
 
     #[test]
     fn all_that_the_null_engine_takes_is_the_harnesss() {
-        let null = Setting {
+        let null = TrialContext {
             is_all_harness: true,
             ..SETTING
         };

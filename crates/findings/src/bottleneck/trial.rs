@@ -1,6 +1,6 @@
 //! The bottleneck of a trial: the rules of [`super`] over its record.
 
-use super::{Bottleneck, BottleneckInterval, Setting};
+use super::{Bottleneck, BottleneckInterval, TrialContext};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use trueput_record::TrialRecord;
@@ -71,7 +71,7 @@ pub fn trial_bottleneck<'a>(
     let cores = allowed_processors(measurement).unwrap_or(cores);
     // It runs elsewhere: what it uses is not seen, and waits for its answers are.
     let is_users_server = trial.spec.build.as_deref().is_some_and(is_address);
-    let setting = Setting {
+    let context = TrialContext {
         cores,
         workers,
         harness_s_per_operation: match harness_per_s > 0.0 {
@@ -82,7 +82,7 @@ pub fn trial_bottleneck<'a>(
         is_all_harness: trial.spec.engine == "null",
         keeps_rate: keeps_rate(measurement),
     };
-    let intervals = super::intervals(&measurement.timeline, &setting);
+    let intervals = super::intervals(&measurement.timeline, &context);
     let (verdict, share) = super::verdict(&intervals)?;
     Some(TrialBottleneck {
         trial: &trial.spec.id,

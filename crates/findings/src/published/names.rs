@@ -5,10 +5,10 @@ use crate::marks::{marked, marks};
 use std::collections::{BTreeMap, BTreeSet};
 use trueput_record::{Durability, TrialRecord};
 
-/// Names each trial's contender by engine and level, and by whatever else tells it from others of
+/// RowNames each trial's contender by engine and level, and by whatever else tells it from others of
 /// that engine and level but is not in the table. Where the rows are steps, which tell all
 /// of that themselves, by engine alone; where a column names the engine, by the rest alone.
-pub(super) struct Names {
+pub(super) struct RowNames {
     varying: BTreeMap<(String, Durability), Vec<String>>,
     steps: bool,
     /// Whether a column names the engine.
@@ -17,7 +17,7 @@ pub(super) struct Names {
     several_levels: BTreeSet<String>,
 }
 
-impl Names {
+impl RowNames {
     /// Sees in what the trials differ, besides the dimensions that the table has.
     pub(super) fn of(trials: &Trials<'_>, in_table: &[&str]) -> Self {
         let mut values: BTreeMap<(String, Durability), BTreeMap<String, BTreeSet<String>>> =

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use trueput_record::published::Cell;
 
-/// A column of a [`Comparison`].
+/// A column of a [`PublishedComparison`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ComparedColumn {
     /// Its name, which ends in its unit where it has one.
@@ -28,7 +28,7 @@ pub struct ComparedColumn {
     pub dispensable: u8,
 }
 
-/// What a column of a [`Comparison`] holds.
+/// What a column of a [`PublishedComparison`] holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -40,7 +40,7 @@ pub enum Role {
     Figure,
 }
 
-/// A row of a [`Comparison`].
+/// A row of a [`PublishedComparison`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ComparedRow {
     /// Whether it is ours.

@@ -22,7 +22,7 @@ use trueput_record::published::{
 
 /// A published table with our rows beside its own.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Comparison {
+pub struct PublishedComparison {
     /// The published table.
     pub id: String,
     /// Its title.
@@ -48,7 +48,7 @@ pub struct Comparison {
 ///
 /// # Errors
 /// Where a published table is at fault; none is in a program that passed its tests.
-pub fn comparisons(report: &Run) -> Result<Vec<Comparison>, Error> {
+pub fn comparisons(report: &Run) -> Result<Vec<PublishedComparison>, Error> {
     let tables = all()?;
     Ok(tables
         .iter()
@@ -58,7 +58,7 @@ pub fn comparisons(report: &Run) -> Result<Vec<Comparison>, Error> {
 
 /// Our trials beside one published table; `None` if none of them matches it.
 #[must_use]
-pub fn comparison(published: &PublishedTable, report: &Run) -> Option<Comparison> {
+pub fn comparison(published: &PublishedTable, report: &Run) -> Option<PublishedComparison> {
     let beside = published.beside.as_ref()?;
     let here = &report.manifest.host.file_system.kind;
     let mut trials = Trials::of(
@@ -96,7 +96,7 @@ pub fn comparison(published: &PublishedTable, report: &Run) -> Option<Comparison
         sizes = None;
         theirs.retain(|row| ours.iter().any(|one| same_keys(&columns, one, row)));
     }
-    Some(Comparison {
+    Some(PublishedComparison {
         id: published.id.clone(),
         title: published.title.clone(),
         document: published.source.document.clone(),
@@ -274,7 +274,7 @@ fn our_rows(
         .into_iter()
         .chain(knobs.iter().map(String::as_str))
         .collect();
-    let names = super::names::Names::of(trials, &dimensions);
+    let names = super::names::RowNames::of(trials, &dimensions);
     let mut groups: Vec<Group<'_>> = Vec::new();
     for trial in &trials.all {
         let key = |column: &Column| {

@@ -1,7 +1,7 @@
 //! The series of a report: one contender's rates over its workers.
 
-use super::{Fit, FitError, Point, fit};
-use crate::cells::Cell;
+use super::{Fit, FitError, ScalingPoint, fit};
+use crate::cells::RankedCell;
 use crate::rankings::Ranking;
 use std::collections::BTreeMap;
 
@@ -10,26 +10,26 @@ const CURVE_POINTS: usize = 50;
 
 /// One contender's median rates over its workers, and the law that was fitted to them.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Series {
+pub struct ScalingSeries {
     /// The contender, its level, the kind of operation, and the settings in which its rankings
     /// differ.
     pub name: String,
     /// What was measured.
-    pub points: Vec<Point>,
+    pub points: Vec<ScalingPoint>,
     /// The law, or why it was not fitted.
     pub fit: Result<Fit, FitError>,
     /// The law, ready to plot; empty if there is none, or none that describes the points.
-    pub curve: Vec<Point>,
+    pub curve: Vec<ScalingPoint>,
 }
 
 /// Every contender that ran with several numbers of workers, with its points and the law.
 #[must_use]
-pub fn fits(rankings: &[Ranking]) -> Vec<(String, Vec<Point>, Result<Fit, FitError>)> {
-    let mut series: BTreeMap<String, Vec<Point>> = BTreeMap::new();
+pub fn fits(rankings: &[Ranking]) -> Vec<(String, Vec<ScalingPoint>, Result<Fit, FitError>)> {
+    let mut series: BTreeMap<String, Vec<ScalingPoint>> = BTreeMap::new();
     for ranking in rankings {
         for cell in ranking.contenders() {
             let name = name(cell, ranking, rankings);
-            series.entry(name).or_default().push(Point {
+            series.entry(name).or_default().push(ScalingPoint {
                 workers: f64::from(ranking.workers),
                 per_s: cell.figures.headline_per_s.median,
             });
@@ -45,17 +45,17 @@ pub fn fits(rankings: &[Ranking]) -> Vec<(String, Vec<Point>, Result<Fit, FitErr
 
 /// The most workers of any of these.
 #[must_use]
-pub fn most_workers(fits: &[(String, Vec<Point>, Result<Fit, FitError>)]) -> f64 {
+pub fn most_workers(fits: &[(String, Vec<ScalingPoint>, Result<Fit, FitError>)]) -> f64 {
     let points = fits.iter().flat_map(|(_, points, _)| points);
     points.map(|point| point.workers).fold(0.0, f64::max)
 }
 
 /// As [`fits`], with the law ready to plot.
 #[must_use]
-pub fn series(rankings: &[Ranking]) -> Vec<Series> {
+pub fn series(rankings: &[Ranking]) -> Vec<ScalingSeries> {
     let all = fits(rankings).into_iter().map(|(name, points, fit)| {
         let drawn = fit.as_ref().ok().filter(|fit| fit.misfits().is_empty());
-        Series {
+        ScalingSeries {
             name,
             points,
             curve: drawn.map_or_else(Vec::new, |fit| fit.curve(CURVE_POINTS)),
@@ -66,7 +66,7 @@ pub fn series(rankings: &[Ranking]) -> Vec<Series> {
 }
 
 /// Trials with other settings do other work, so they belong to another series.
-fn name(cell: &Cell, ranking: &Ranking, rankings: &[Ranking]) -> String {
+fn name(cell: &RankedCell, ranking: &Ranking, rankings: &[Ranking]) -> String {
     let has_it = |other: &&Ranking| {
         let alike = other.workload == ranking.workload
             && other.durability == ranking.durability

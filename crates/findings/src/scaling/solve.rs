@@ -1,6 +1,6 @@
 //! Least squares for the law's three coefficients, λ, σ and κ in that order.
 
-use super::Point;
+use super::ScalingPoint;
 
 /// The three coefficients: λ, σ, κ.
 pub(super) type Coefficients = [f64; 3];
@@ -34,14 +34,14 @@ fn gradient([lambda, sigma, kappa]: Coefficients, workers: f64) -> [f64; 3] {
 }
 
 /// The best solution from several starts; `None` if none ends in finite figures.
-pub(super) fn best(points: &[Point]) -> Option<Solution> {
+pub(super) fn best(points: &[ScalingPoint]) -> Option<Solution> {
     let greatest = points.iter().map(|point| point.per_s).fold(0.0, f64::max);
     let per_worker = points.iter().map(|point| point.per_s / point.workers);
     let per_worker = per_worker.fold(0.0, f64::max) / greatest;
     // Rates around 1, so that no coefficient dwarfs the others.
-    let scaled: Vec<Point> = points
+    let scaled: Vec<ScalingPoint> = points
         .iter()
-        .map(|point| Point {
+        .map(|point| ScalingPoint {
             workers: point.workers,
             per_s: point.per_s / greatest,
         })
@@ -63,7 +63,7 @@ pub(super) fn best(points: &[Point]) -> Option<Solution> {
 
 /// N / X(N) is a polynomial of the second degree in N: its coefficients by linear least squares
 /// make a start.
-fn linearised(points: &[Point]) -> Option<Coefficients> {
+fn linearised(points: &[ScalingPoint]) -> Option<Coefficients> {
     let mut normal = [[0.0; 3]; 3];
     let mut right = [0.0; 3];
     for point in points {
@@ -88,7 +88,7 @@ fn linearised(points: &[Point]) -> Option<Coefficients> {
 
 /// Levenberg and Marquardt's descent, with σ and κ kept from falling below 0: one that is at 0
 /// and would fall is left out of the step.
-fn descend(points: &[Point], start: Coefficients) -> Solution {
+fn descend(points: &[ScalingPoint], start: Coefficients) -> Solution {
     let mut now = Solution {
         coefficients: start,
         squares: squares(points, start),
@@ -142,13 +142,16 @@ fn leave_out(index: usize, normal: &mut [[f64; 3]; 3], right: &mut [f64; 3]) {
     right[index] = 0.0;
 }
 
-fn squares(points: &[Point], coefficients: Coefficients) -> f64 {
-    let residual = |point: &Point| point.per_s - law(coefficients, point.workers);
+fn squares(points: &[ScalingPoint], coefficients: Coefficients) -> f64 {
+    let residual = |point: &ScalingPoint| point.per_s - law(coefficients, point.workers);
     points.iter().map(|point| residual(point).powi(2)).sum()
 }
 
 /// The product of the Jacobian with itself, and with the residuals.
-fn normal_equations(points: &[Point], coefficients: Coefficients) -> ([[f64; 3]; 3], [f64; 3]) {
+fn normal_equations(
+    points: &[ScalingPoint],
+    coefficients: Coefficients,
+) -> ([[f64; 3]; 3], [f64; 3]) {
     let mut normal = [[0.0; 3]; 3];
     let mut right = [0.0; 3];
     for point in points {
@@ -166,7 +169,10 @@ fn normal_equations(points: &[Point], coefficients: Coefficients) -> ([[f64; 3];
 
 /// The diagonal of the inverse of the Jacobian's product with itself: each coefficient's variance
 /// over the residuals'. `None` if there is no inverse.
-pub(super) fn inverse_of_normal(points: &[Point], coefficients: Coefficients) -> Option<[f64; 3]> {
+pub(super) fn inverse_of_normal(
+    points: &[ScalingPoint],
+    coefficients: Coefficients,
+) -> Option<[f64; 3]> {
     let (normal, _) = normal_equations(points, coefficients);
     let mut diagonal = [0.0; 3];
     for (index, variance) in diagonal.iter_mut().enumerate() {

@@ -1,12 +1,12 @@
 //! What a ranking is about, in words.
 
-use trueput_findings::answer::Subject;
+use trueput_findings::answer::RankingSubject;
 use trueput_findings::units::{counted, number};
 use trueput_record::Durability;
 
 /// What the level promises, in a few words: `every acknowledged commit survives lost power`.
 #[must_use]
-pub fn promise(subject: &Subject) -> &'static str {
+pub fn promise(subject: &RankingSubject) -> &'static str {
     if subject.in_memory {
         return "in memory, nothing survives lost power";
     }
@@ -21,7 +21,7 @@ pub fn promise(subject: &Subject) -> &'static str {
 
 /// The workload with what tells this ranking apart: `threen1, 4 workers, finish=1000`.
 #[must_use]
-pub fn conditions(subject: &Subject) -> String {
+pub fn conditions(subject: &RankingSubject) -> String {
     let mut parts = vec![
         subject.workload.clone(),
         counted(u64::from(subject.workers), "worker"),
@@ -40,7 +40,7 @@ pub fn conditions(subject: &Subject) -> String {
 /// The level and the conditions, without what the level promises:
 /// `sync, threen1, 4 workers, finish=1000`.
 #[must_use]
-pub fn short(subject: &Subject) -> String {
+pub fn short(subject: &RankingSubject) -> String {
     let memory = if subject.in_memory { " in memory" } else { "" };
     format!("{}{memory}, {}", subject.durability, conditions(subject))
 }

@@ -3,7 +3,7 @@
 
 use crate::answer::layout::{cut_middle, shown, width};
 use crate::text_width::{padded, set_right};
-use trueput_findings::answer::{AnswerRow, RankingAnswer, RankingVerdict, RowVerdict, Share};
+use trueput_findings::answer::{AnswerRow, LeaderShare, RankingAnswer, RankingVerdict, RowVerdict};
 use trueput_findings::units::{nanoseconds, number};
 
 /// Names are cut to no less than this before a column is left out.
@@ -145,7 +145,7 @@ fn cells(ranking: &RankingAnswer, row: &AnswerRow) -> Cells {
 }
 
 /// A share as per cent, or as so many times where times are compared: `85 %`, `1.42x`.
-pub(super) fn share_text(share: Share, at_rate: bool) -> String {
+pub(super) fn share_text(share: LeaderShare, at_rate: bool) -> String {
     match at_rate {
         true => format!("{}x", number(share.estimate)),
         false => format!("{} %", percentage(share.estimate, share)),
@@ -153,12 +153,12 @@ pub(super) fn share_text(share: Share, at_rate: bool) -> String {
 }
 
 /// The interval of a share: `(71–98)`.
-pub(super) fn interval_text(share: Share, at_rate: bool) -> String {
+pub(super) fn interval_text(share: LeaderShare, at_rate: bool) -> String {
     interval_ends(share, at_rate).map_or_else(String::new, |ends| format!("({ends})"))
 }
 
 /// The ends of the interval of a share: `71–98`.
-pub(super) fn interval_ends(share: Share, at_rate: bool) -> Option<String> {
+pub(super) fn interval_ends(share: LeaderShare, at_rate: bool) -> Option<String> {
     let interval = share.interval?;
     let [low, high] = [interval.low, interval.high].map(|end| match at_rate {
         true => number(end),
@@ -169,7 +169,7 @@ pub(super) fn interval_ends(share: Share, at_rate: bool) -> Option<String> {
 
 /// Per cent with so many decimals that the ends of the interval differ. What is beyond these limits
 /// says nothing by its digits.
-fn percentage(part: f64, share: Share) -> String {
+fn percentage(part: f64, share: LeaderShare) -> String {
     match part * 100.0 {
         ..0.1 => return "<0.1".to_owned(),
         1_000.0.. => return ">999".to_owned(),

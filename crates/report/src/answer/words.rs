@@ -2,7 +2,8 @@
 
 use crate::answer::table::{interval_ends, share_text};
 use trueput_findings::answer::{
-    Answer, FailureKind, NextStep, RankingAnswer, RankingVerdict, RowVerdict, Share, UnrankedReason,
+    Answer, FailureKind, LeaderShare, NextStep, RankingAnswer, RankingVerdict, RowVerdict,
+    UnrankedReason,
 };
 use trueput_findings::eligibility::UnrankedStatus;
 use trueput_findings::statistics::{Disturbance, InconclusiveReason};
@@ -171,7 +172,7 @@ fn leads(ranking: &RankingAnswer) -> String {
 }
 
 /// An interval and its level, in brackets.
-fn confidence(share: Share, at_rate: bool) -> String {
+fn confidence(share: LeaderShare, at_rate: bool) -> String {
     share.interval.map_or_else(String::new, |interval| {
         // Rounded down: no interval has 100 %.
         let level = format!("{:.1}", (interval.level * 1_000.0).floor() / 10.0);

@@ -28,7 +28,7 @@ use blocks::{block, folded};
 use draw::looks::Appearance;
 use maud::{Markup, html};
 use multi_run::RunLabel;
-use names::Names;
+use names::PageNames;
 use std::ops::Range;
 use trueput_findings::answer::Answer;
 use trueput_findings::rankings::{Ranking, rankings};
@@ -137,7 +137,7 @@ impl<'a> Figures<'a> {
 struct Page {
     sections: Vec<Section>,
     charts: Vec<Chart>,
-    names: Names,
+    names: PageNames,
     /// The run whose sections are being added, where there are several.
     of: Option<RunLabel>,
 }

@@ -6,9 +6,9 @@ use trueput_findings::ablation::{Ablation, ablations};
 use trueput_findings::answer::{Answer, NextStep};
 use trueput_findings::bottleneck::{TrialBottleneck, trial_bottleneck};
 use trueput_findings::over_time::OverTime;
-use trueput_findings::published::{Comparison, comparisons};
+use trueput_findings::published::{PublishedComparison, comparisons};
 use trueput_findings::rankings::{Ranking, rankings};
-use trueput_findings::scaling::{Fit, Point, Series, series};
+use trueput_findings::scaling::{Fit, ScalingPoint, ScalingSeries, series};
 use trueput_findings::threen1::Threen1Line;
 use trueput_findings::{Run, disturbance};
 use trueput_record::folder::RunEnd;
@@ -25,10 +25,10 @@ struct Document<'a> {
     end: Option<&'a RunEnd>,
     skipped: &'a [String],
     rankings: Vec<Ranking>,
-    scaling: Vec<ScalingSeries>,
+    scaling: Vec<ScalingDocument>,
     bottlenecks: Vec<TrialBottleneck<'a>>,
     threen1: Vec<Threen1Trial<'a>>,
-    published: Vec<Comparison>,
+    published: Vec<PublishedComparison>,
     ablations: Vec<Ablation>,
     over_time: Vec<OverTime>,
     trials: &'a [TrialRecord],
@@ -45,13 +45,13 @@ struct Threen1Trial<'a> {
 }
 
 #[derive(Serialize)]
-struct ScalingSeries {
+struct ScalingDocument {
     name: String,
-    points: Vec<Point>,
+    points: Vec<ScalingPoint>,
     fit: Option<Fit>,
     unfit: Option<String>,
     misfit: Option<String>,
-    curve: Vec<Point>,
+    curve: Vec<ScalingPoint>,
 }
 
 #[derive(Serialize)]
@@ -61,12 +61,12 @@ struct DamagedLine<'a> {
 }
 
 /// A series with the reasons of its fit in words.
-fn scaling(series: Series) -> ScalingSeries {
+fn scaling(series: ScalingSeries) -> ScalingDocument {
     let (fit, unfit) = match series.fit {
         Ok(fit) => (Some(fit), None),
         Err(why) => (None, Some(why.to_string())),
     };
-    ScalingSeries {
+    ScalingDocument {
         name: series.name,
         points: series.points,
         misfit: fit.as_ref().and_then(misfit),

@@ -4,7 +4,9 @@ use super::{Findings, Part, Section};
 use crate::document::{Block, Column, Table};
 use crate::sections::over_time::events_in_words;
 use trueput_findings::Run;
-use trueput_findings::ablation::{Ablation, Figures, Gain, Row, SkippedStep, State, ablations};
+use trueput_findings::ablation::{
+    Ablation, Gain, SkippedStep, StepFigures, StepRow, StepState, ablations,
+};
 use trueput_findings::statistics::Verdict;
 use trueput_findings::text::joined;
 use trueput_findings::units::{bytes, hit_ratio, number, seconds, thousands};
@@ -65,10 +67,10 @@ fn heading(ablation: &Ablation) -> String {
     format!("{contender}, {workload}, {workers}: {stands}")
 }
 
-type Cell = Box<dyn Fn(&Row) -> String>;
+type Cell = Box<dyn Fn(&StepRow) -> String>;
 
 /// What fills a column with a figure.
-fn figure(of: fn(&Figures) -> Option<String>) -> Cell {
+fn figure(of: fn(&StepFigures) -> Option<String>) -> Cell {
     Box::new(move |row| row.figures.as_ref().and_then(of).unwrap_or_else(dash))
 }
 
@@ -145,7 +147,7 @@ fn table(ablation: &Ablation) -> Table {
         .into_iter()
         .filter(|(_, cell)| told(cell))
         .collect();
-    let row = |row: &Row| columns.iter().map(|(_, cell)| cell(row)).collect();
+    let row = |row: &StepRow| columns.iter().map(|(_, cell)| cell(row)).collect();
     Table {
         rows: ablation.rows.iter().map(row).collect(),
         columns: columns.into_iter().map(|(column, _)| column).collect(),
@@ -157,14 +159,14 @@ fn dash() -> String {
     "–".to_owned()
 }
 
-fn gain(row: &Row, gain: Option<&Gain>) -> String {
+fn gain(row: &StepRow, gain: Option<&Gain>) -> String {
     match &row.state {
-        State::NotTaken {
+        StepState::NotTaken {
             why: SkippedStep::WithoutEffect,
         } => "no change".to_owned(),
-        State::NotTaken { .. } => "not available".to_owned(),
-        State::Uncounted { .. } => "not valid".to_owned(),
-        State::Measured => gain.map_or_else(dash, gain_in_words),
+        StepState::NotTaken { .. } => "not available".to_owned(),
+        StepState::Uncounted { .. } => "not valid".to_owned(),
+        StepState::Measured => gain.map_or_else(dash, gain_in_words),
     }
 }
 
@@ -184,13 +186,13 @@ fn gain_in_words(gain: &Gain) -> String {
 }
 
 /// What the table has no room for: what a step changed and costs, or why it has no figures.
-fn notes(row: &Row) -> Option<String> {
+fn notes(row: &StepRow) -> Option<String> {
     let name = &row.name;
     match &row.state {
-        State::NotTaken { why } => Some(format!("{name}: {why}")),
-        State::Uncounted { why } => Some(format!("{name}: {why}")),
-        State::Measured if row.index == 0 => None,
-        State::Measured => {
+        StepState::NotTaken { why } => Some(format!("{name}: {why}")),
+        StepState::Uncounted { why } => Some(format!("{name}: {why}")),
+        StepState::Measured if row.index == 0 => None,
+        StepState::Measured => {
             let changes = joined(&row.changes, ", ");
             let costs = match row.costs.is_empty() {
                 true => "none stated by the driver".to_owned(),

@@ -2,7 +2,7 @@
 
 use super::{Findings, Part, Section};
 use crate::bottleneck_words::{cause, interval};
-use crate::chart::{Chart, Column, Group, Kind, Unit, Word};
+use crate::chart::{Chart, ChartColumn, ChartKind, Group, Unit, Word};
 use crate::document::Block;
 use std::collections::{BTreeMap, BTreeSet};
 use trueput_findings::bottleneck::{Bottleneck, trial_bottleneck};
@@ -62,7 +62,7 @@ fn shares(findings: &Findings<'_>) -> Vec<Chart> {
         note: "The first repeat of each cell. The largest share is written out.".to_owned(),
         columns: words
             .iter()
-            .map(|word| Column::new(*word, Unit::Share))
+            .map(|word| ChartColumn::new(*word, Unit::Share))
             .collect(),
         groups: trials.iter().map(group).collect(),
         words: seen
@@ -72,7 +72,7 @@ fn shares(findings: &Findings<'_>) -> Vec<Chart> {
                 color: **one as usize,
             })
             .collect(),
-        ..Chart::new(Kind::Shares, "trial")
+        ..Chart::new(ChartKind::Shares, "trial")
     }]
 }
 

@@ -1,7 +1,7 @@
 //! The effect of each knob where trials differ by it.
 
 use super::{Findings, Part, Section};
-use crate::chart::{Chart, Column as ChartColumn, Group, Kind, Unit};
+use crate::chart::{Chart, ChartColumn, ChartKind, Group, Unit};
 use crate::document::{Block, Column, Table};
 use crate::ranking_title::ranking_heading;
 use crate::significance::levels;
@@ -135,6 +135,6 @@ fn chart(effects: &[KnobEffect], rankings: &[Ranking]) -> Option<Chart> {
         note: format!("Right of 1 is faster.{intervals}"),
         columns: vec![column("ratio"), column("lower end"), column("upper end")],
         groups,
-        ..Chart::new(Kind::Ratios, "knob")
+        ..Chart::new(ChartKind::Ratios, "knob")
     })
 }

@@ -4,7 +4,7 @@ use super::{Findings, Part, Section};
 use crate::document::{Block, Column, Table};
 use trueput_findings::Run;
 use trueput_findings::published::{
-    ComparedRow, Comparison, RatioRow, RatioTable, Role, comparisons, shown,
+    ComparedRow, PublishedComparison, RatioRow, RatioTable, Role, comparisons, shown,
 };
 use trueput_findings::units::{number, whole};
 use trueput_record::published::Cell;
@@ -34,7 +34,7 @@ fn parts(report: &Run) -> Vec<Part> {
     documents.filter_map(document).collect()
 }
 
-fn document(comparisons: &[Comparison]) -> Option<Part> {
+fn document(comparisons: &[PublishedComparison]) -> Option<Part> {
     let first = comparisons.first()?;
     let heading = format!("Compared with \"{}\" ({})", first.document, first.year);
     let advice = match comparisons.iter().any(|one| !one.ratios.is_empty()) {
@@ -79,7 +79,7 @@ fn document(comparisons: &[Comparison]) -> Option<Part> {
 
 /// The figures: in one table where both sets are of one size. Else each set has a table of its own,
 /// whose columns say at what size it was measured.
-fn figures(comparison: &Comparison) -> Vec<Block> {
+fn figures(comparison: &PublishedComparison) -> Vec<Block> {
     let Some(sizes) = &comparison.sizes else {
         let rows: Vec<_> = comparison.rows.iter().collect();
         let table = table(comparison, &rows, "");
@@ -109,7 +109,7 @@ fn at_size(title: &str, size: &str) -> String {
 }
 
 /// Rows in the document's layout, with whose each is before it.
-fn table(comparison: &Comparison, rows: &[&ComparedRow], size: &str) -> Table {
+fn table(comparison: &PublishedComparison, rows: &[&ComparedRow], size: &str) -> Table {
     let mut columns = vec![Column::text("from", 0)];
     let named = comparison.columns.iter().enumerate();
     columns.extend(named.map(|(place, one)| {
@@ -142,7 +142,7 @@ fn table(comparison: &Comparison, rows: &[&ComparedRow], size: &str) -> Table {
     }
 }
 
-fn ratio_table(ratios: &RatioTable, comparison: &Comparison) -> Table {
+fn ratio_table(ratios: &RatioTable, comparison: &PublishedComparison) -> Table {
     let several = ratios.rows.iter().any(|row| row.who != ratios.rows[0].who);
     let mut columns: Vec<_> = ratios.keys.iter().map(|key| Column::text(key, 0)).collect();
     if several {
@@ -172,7 +172,7 @@ fn ratio_table(ratios: &RatioTable, comparison: &Comparison) -> Table {
 }
 
 /// Ratios of several figures: a column for each, a row of ours and under it the document's.
-fn figures_table(ratios: &RatioTable, comparison: &Comparison) -> Table {
+fn figures_table(ratios: &RatioTable, comparison: &PublishedComparison) -> Table {
     let several = ratios.rows.iter().any(|row| row.who != ratios.rows[0].who);
     let name = |row: &RatioRow| {
         let contender = several.then(|| row.who.clone());

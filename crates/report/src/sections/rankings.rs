@@ -16,7 +16,7 @@ use trueput_findings::Run;
 use trueput_findings::ablation::lost;
 use trueput_findings::answer::{RankingAnswer, RankingVerdict};
 use trueput_findings::builds::EngineBuild;
-use trueput_findings::cells::{Cell, common_results};
+use trueput_findings::cells::{RankedCell, common_results};
 use trueput_findings::marks::explanations;
 use trueput_findings::rankings::{Ranking, UnrankedTrial};
 use trueput_findings::representative::representatives;
@@ -270,7 +270,7 @@ fn footnotes(ranking: &Ranking, in_order: bool) -> Vec<String> {
 }
 
 /// How each contender keeps the level; those that keep it alike are told together.
-fn promises(cells: &[Cell]) -> Vec<String> {
+fn promises(cells: &[RankedCell]) -> Vec<String> {
     let mut told = Vec::<(String, Vec<String>)>::new();
     for cell in cells {
         let Some(how) = promise(cell) else {
@@ -286,7 +286,7 @@ fn promises(cells: &[Cell]) -> Vec<String> {
     told.into_iter().map(sentence).collect()
 }
 
-fn promise(cell: &Cell) -> Option<String> {
+fn promise(cell: &RankedCell) -> Option<String> {
     let Promise {
         mapped_to, window, ..
     } = cell.promise.as_ref()?;
@@ -298,7 +298,7 @@ fn promise(cell: &Cell) -> Option<String> {
 }
 
 /// The results that every ranked trial came to; what is to be known of all is told elsewhere.
-fn answers(cells: &[Cell]) -> Option<String> {
+fn answers(cells: &[RankedCell]) -> Option<String> {
     let results = common_results(cells.iter().map(|cell| &cell.figures.results));
     let results = results.into_iter().filter(|(name, _)| name != NOTICE);
     let results: Vec<_> = results
@@ -311,7 +311,7 @@ fn answers(cells: &[Cell]) -> Option<String> {
     (!results.is_empty()).then(|| format!("{said}: {}.", results.join(", ")))
 }
 
-fn verification(cells: &[Cell]) -> Option<String> {
+fn verification(cells: &[RankedCell]) -> Option<String> {
     let named = |level| names(cells, |cell| cell.verified == Some(level));
     let (full, sample) = (named(VerifyLevel::Full), named(VerifyLevel::Sample));
     match (full.is_empty(), sample.is_empty()) {
@@ -327,7 +327,7 @@ fn verification(cells: &[Cell]) -> Option<String> {
     }
 }
 
-fn repeats(cells: &[Cell]) -> Vec<String> {
+fn repeats(cells: &[RankedCell]) -> Vec<String> {
     let mut notes = Vec::new();
     let few = names(cells, |cell| cell.repeats < FEWEST_REPEATS);
     if !few.is_empty() {
@@ -345,11 +345,11 @@ fn repeats(cells: &[Cell]) -> Vec<String> {
     notes
 }
 
-fn names(cells: &[Cell], chosen: impl Fn(&Cell) -> bool) -> Vec<String> {
+fn names(cells: &[RankedCell], chosen: impl Fn(&RankedCell) -> bool) -> Vec<String> {
     cells
         .iter()
         .filter(|cell| chosen(cell))
-        .map(Cell::name)
+        .map(RankedCell::name)
         .collect()
 }
 

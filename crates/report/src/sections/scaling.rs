@@ -1,14 +1,15 @@
 //! The law in words and figures for a report.
 
 use super::{Findings, Part, Section};
-use crate::chart::{Chart, Column as ChartColumn, Group, Kind, Unit, short as short_figure};
+use crate::chart::{Chart, ChartColumn, ChartKind, Group, Unit, short as short_figure};
 use crate::document::Block;
 use crate::document::{Column, Table};
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use trueput_findings::rankings::Ranking;
 use trueput_findings::scaling::{
-    Coefficient, Fit, FitError, LEAST_R_SQUARED, Misfit, Peak, Series, fits, most_workers, series,
+    Coefficient, Fit, FitError, LEAST_R_SQUARED, Misfit, Peak, ScalingSeries, fits, most_workers,
+    series,
 };
 use trueput_findings::units::{number, per_cent};
 use trueput_record::Durability;
@@ -257,13 +258,13 @@ fn charts(rankings: &[Ranking]) -> Vec<Chart> {
                 ChartColumn::new("law per second", Unit::PerSecond),
             ],
             groups,
-            ..Chart::new(Kind::Scaling, "series")
+            ..Chart::new(ChartKind::Scaling, "series")
         })
     };
     levels.into_iter().filter_map(of_level).collect()
 }
 
-fn curve(series: &Series) -> Group {
+fn curve(series: &ScalingSeries) -> Group {
     let measured = series
         .points
         .iter()

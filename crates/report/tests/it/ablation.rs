@@ -2,7 +2,7 @@
 
 use crate::support::{self, report, spec, terminal, texts, valid};
 use trueput_findings::Run;
-use trueput_findings::ablation::{Ablation, SkippedStep, State, UncountedStep, ablations};
+use trueput_findings::ablation::{Ablation, SkippedStep, StepState, UncountedStep, ablations};
 use trueput_findings::statistics::{Verdict, claim_level};
 use trueput_record::ablation::{AblationKind, AblationStep, BASE};
 use trueput_record::accounting::CacheUse;
@@ -133,7 +133,10 @@ fn a_step_after_one_that_does_not_count_is_held_against_the_last_that_does() {
         };
     }
     let ablation = only(&report);
-    assert!(matches!(ablation.rows[1].state, State::Uncounted { .. }));
+    assert!(matches!(
+        ablation.rows[1].state,
+        StepState::Uncounted { .. }
+    ));
     let after = &ablation.rows[2];
     assert_eq!(after.over_before, after.over_base);
     assert!(after.over_before.is_some());
@@ -225,14 +228,14 @@ fn a_step_that_was_not_measured_says_why() {
     let ablation = only(&report);
     assert_eq!(
         ablation.rows[2].state,
-        State::NotTaken {
+        StepState::NotTaken {
             why: SkippedStep::WithoutEffect
         }
     );
     assert!(terminal(&report, 300).contains("no change"));
     report.trials.retain(|trial| trial.spec.cell != 1);
     let ablation = only(&report);
-    let unrun = State::Uncounted {
+    let unrun = StepState::Uncounted {
         why: UncountedStep::NotRun,
     };
     assert_eq!(ablation.rows[1].state, unrun);

@@ -2,7 +2,7 @@
 
 use crate::support::{failed, report, spec, terminal, valid};
 use trueput_findings::Run;
-use trueput_findings::cells::Cell;
+use trueput_findings::cells::RankedCell;
 use trueput_findings::compare::{Selector, Side, compare_sides};
 use trueput_findings::rankings::rankings;
 use trueput_record::flush_evidence::{FlushBasis, FlushEvidence};
@@ -218,7 +218,7 @@ fn names_it_with_its_mark(report: &Run) {
 fn a_build_with_assertions_has_figures_and_no_place_unless_it_is_asked_for() {
     let mut report = faster_with_assertions();
     let found = rankings(&report.manifest, &report.trials);
-    let names = |cells: &[Cell]| cells.iter().map(Cell::name).collect::<Vec<_>>();
+    let names = |cells: &[RankedCell]| cells.iter().map(RankedCell::name).collect::<Vec<_>>();
     assert_eq!(names(&found[0].cells), ["lmdb", "redb"]);
     assert_eq!(names(&found[0].not_comparable), ["leveldb [assertions]"]);
     assert_eq!(found[0].cells[0].relative_to_best, Some(1.0));
@@ -261,7 +261,7 @@ fn one_build_with_assertions_is_ranked_against_itself() {
     }
     let report = report(trials);
     let found = rankings(&report.manifest, &report.trials);
-    let names: Vec<_> = found[0].cells.iter().map(Cell::name).collect();
+    let names: Vec<_> = found[0].cells.iter().map(RankedCell::name).collect();
     let expected = [1, 0, 2].map(|cache| format!("leveldb (cache={cache}) [assertions]"));
     assert_eq!(names, expected);
 }
@@ -347,7 +347,7 @@ fn what_is_known_to_lose_records_bears_a_mark_and_is_not_ranked() {
     ];
     trials[1].engine.as_mut().unwrap().known_defect = Some("it can lose records".to_owned());
     let mut report = report(trials);
-    let names = |cells: &[Cell]| cells.iter().map(Cell::name).collect::<Vec<_>>();
+    let names = |cells: &[RankedCell]| cells.iter().map(RankedCell::name).collect::<Vec<_>>();
     let found = rankings(&report.manifest, &report.trials);
     assert_eq!(names(&found[0].cells), ["rocksdb 11.8.1"]);
     let apart = names(&found[0].not_comparable);

@@ -2,7 +2,7 @@
 //! ratios inside each set.
 
 use crate::support::{self, report, spec, terminal, texts, valid};
-use trueput_findings::published::{Comparison, RatioTable, comparison, comparisons};
+use trueput_findings::published::{PublishedComparison, RatioTable, comparison, comparisons};
 use trueput_record::ablation::{AblationKind, AblationStep};
 use trueput_record::hardware_limits::{FlushLimit, HardwareLimits};
 use trueput_record::measurement::OperationSummary;
@@ -38,17 +38,17 @@ fn give(spec: &mut TrialSpec, name: &str, value: &str) {
     }
 }
 
-fn beside(id: &str, trials: Vec<TrialRecord>) -> Option<Comparison> {
+fn beside(id: &str, trials: Vec<TrialRecord>) -> Option<PublishedComparison> {
     comparison(&named(id).unwrap(), &report(trials))
 }
 
 /// The cells of a row as plain text.
-fn cells(comparison: &Comparison, row: usize) -> Vec<String> {
+fn cells(comparison: &PublishedComparison, row: usize) -> Vec<String> {
     let row = &comparison.rows[row];
     row.cells.iter().map(ToString::to_string).collect()
 }
 
-fn ratios<'a>(comparison: &'a Comparison, title: &str) -> &'a RatioTable {
+fn ratios<'a>(comparison: &'a PublishedComparison, title: &str) -> &'a RatioTable {
     let found = comparison.ratios.iter().find(|one| one.title == title);
     found.unwrap_or_else(|| panic!("no ratios '{title}': {:?}", comparison.ratios))
 }

@@ -2,7 +2,7 @@
 //! what the load and the run of a trial used.
 
 use crate::support::{report, spec, terminal, valid};
-use trueput_findings::published::{Comparison, RatioTable, comparison, comparisons};
+use trueput_findings::published::{PublishedComparison, RatioTable, comparison, comparisons};
 use trueput_record::conditions::NumaPolicy;
 use trueput_record::measurement::{DatabaseSize, LoadReport, Resources};
 use trueput_record::published::{Cell, PublishedTable, named};
@@ -63,19 +63,19 @@ fn variant(cell: u32, engine: &str, origin: &str, knob: Option<(&str, &str)>) ->
     record
 }
 
-fn beside(id: &str, trials: Vec<TrialRecord>) -> Comparison {
+fn beside(id: &str, trials: Vec<TrialRecord>) -> PublishedComparison {
     comparison(&named(id).unwrap(), &report(trials)).unwrap()
 }
 
 /// Of each row, whether it is ours, and its first two cells.
-fn keys(comparison: &Comparison) -> Vec<(bool, String, String)> {
+fn keys(comparison: &PublishedComparison) -> Vec<(bool, String, String)> {
     let key = |row: &trueput_findings::published::ComparedRow| {
         (row.ours, row.cells[0].to_string(), row.cells[1].to_string())
     };
     comparison.rows.iter().map(key).collect()
 }
 
-fn cell<'a>(comparison: &'a Comparison, row: usize, column: &str) -> &'a Cell {
+fn cell<'a>(comparison: &'a PublishedComparison, row: usize, column: &str) -> &'a Cell {
     let mut columns = comparison.columns.iter();
     let place = columns.position(|one| one.name == column).unwrap();
     &comparison.rows[row].cells[place]

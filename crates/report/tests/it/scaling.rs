@@ -1,7 +1,7 @@
 //! The Universal Scalability Law against fits that others published, and against data whose
 //! coefficients are known.
 
-use trueput_findings::scaling::{Fit, FitError, Peak, Point, fit};
+use trueput_findings::scaling::{Fit, FitError, Peak, ScalingPoint, fit};
 use trueput_record::published;
 use trueput_report::scaling::{beyond_cores, misfit, sentences, table, unfitted};
 
@@ -40,15 +40,15 @@ const RAYTRACER: [(f64, f64); 11] = [
     (64.0, 310.0),
 ];
 
-fn points(pairs: &[(f64, f64)]) -> Vec<Point> {
-    let point = |&(workers, per_s): &(f64, f64)| Point { workers, per_s };
+fn points(pairs: &[(f64, f64)]) -> Vec<ScalingPoint> {
+    let point = |&(workers, per_s): &(f64, f64)| ScalingPoint { workers, per_s };
     pairs.iter().map(point).collect()
 }
 
 /// Points of the law itself.
-fn law(lambda: f64, sigma: f64, kappa: f64, workers: &[f64]) -> Vec<Point> {
+fn law(lambda: f64, sigma: f64, kappa: f64, workers: &[f64]) -> Vec<ScalingPoint> {
     let rate = |n: f64| lambda * n / (1.0 + sigma * (n - 1.0) + kappa * n * (n - 1.0));
-    let point = |&workers: &f64| Point {
+    let point = |&workers: &f64| ScalingPoint {
         workers,
         per_s: rate(workers),
     };
@@ -71,7 +71,7 @@ fn reads_of_2014(engine: &str) -> Fit {
         .records()
         .filter(|row| row.text("engine") == Some(engine));
     let points: Vec<_> = rows
-        .map(|row| Point {
+        .map(|row| ScalingPoint {
             workers: row.figure("readers").unwrap(),
             per_s: row.figure("reads_per_s").unwrap(),
         })
@@ -253,7 +253,7 @@ fn three_numbers_of_workers_are_too_few_however_often_repeated() {
     );
     // The control: a fourth makes it a series.
     let mut four = three;
-    four.push(Point {
+    four.push(ScalingPoint {
         workers: 8.0,
         per_s: 60.0,
     });
@@ -271,7 +271,7 @@ fn what_is_no_point_is_refused() {
         (2.0, f64::INFINITY),
     ] {
         let mut wrong = sound.clone();
-        wrong.push(Point { workers, per_s });
+        wrong.push(ScalingPoint { workers, per_s });
         assert!(
             matches!(fit(&wrong), Err(FitError::NoPoint { .. })),
             "{workers} {per_s}"

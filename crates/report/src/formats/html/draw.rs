@@ -11,7 +11,7 @@ mod legend;
 mod lines;
 pub(crate) mod looks;
 
-use crate::chart::{Chart, Kind};
+use crate::chart::{Chart, ChartKind};
 use looks::Appearance;
 use maud::{Markup, html};
 
@@ -21,14 +21,14 @@ pub(crate) const MOST_DRAWN: usize = 40;
 /// A chart's legend, where it needs one, and its drawing.
 pub(crate) fn chart(chart: &Chart, looks: &Appearance) -> Markup {
     let drawing = match chart.kind {
-        Kind::Bars => bars::rates(chart, looks),
-        Kind::Stack => bars::stack(chart),
-        Kind::Shares => bars::shares(chart),
-        Kind::Stretches => bars::stretches(chart),
-        Kind::Ratios => bars::ratios(chart),
-        Kind::Timeline => lines::timeline(chart, looks),
-        Kind::Percentiles => lines::percentiles(chart, looks),
-        Kind::Scaling => lines::scaling(chart, looks),
+        ChartKind::Bars => bars::rates(chart, looks),
+        ChartKind::Stack => bars::stack(chart),
+        ChartKind::Shares => bars::shares(chart),
+        ChartKind::Stretches => bars::stretches(chart),
+        ChartKind::Ratios => bars::ratios(chart),
+        ChartKind::Timeline => lines::timeline(chart, looks),
+        ChartKind::Percentiles => lines::percentiles(chart, looks),
+        ChartKind::Scaling => lines::scaling(chart, looks),
     };
     html! {
         (legend::of(chart, looks))

@@ -5,7 +5,7 @@ use super::blocks::folded;
 use crate::answer::subject;
 use maud::{Markup, html};
 use trueput_findings::answer::{
-    Answer, RankingAnswer, RankingVerdict, Share, Subject, UnrankedReason,
+    Answer, LeaderShare, RankingAnswer, RankingSubject, RankingVerdict, UnrankedReason,
 };
 use trueput_findings::units::{nanoseconds, number};
 
@@ -14,7 +14,7 @@ const MOST_ROWS: usize = 8;
 
 /// The ranking whose rates are drawn first: the first that has two contenders, or else the first
 /// with any figures.
-pub(crate) fn first_ranking(answer: &Answer) -> Option<&Subject> {
+pub(crate) fn first_ranking(answer: &Answer) -> Option<&RankingSubject> {
     let ranked = answer.rankings.first().map(|one| &one.subject);
     let figures = || {
         let others = answer.not_ranked.iter();
@@ -26,7 +26,7 @@ pub(crate) fn first_ranking(answer: &Answer) -> Option<&Subject> {
 
 /// A row: of a ranking, or of the only contender at its settings.
 struct Row<'a> {
-    subject: &'a Subject,
+    subject: &'a RankingSubject,
     leader: String,
     rate: String,
     factor: String,
@@ -116,7 +116,7 @@ impl Row<'_> {
     }
 }
 
-fn rate(per_s: f64, subject: &Subject) -> String {
+fn rate(per_s: f64, subject: &RankingSubject) -> String {
     format!("{} {}/s", number(per_s), subject.unit)
 }
 
@@ -177,7 +177,7 @@ fn kind(verdict: RankingVerdict) -> &'static str {
 }
 
 /// How many times the second's rate the leader's is: `2.67 × sqlite (2.4–2.9)`.
-fn factor(lead: Share, second: &str) -> String {
+fn factor(lead: LeaderShare, second: &str) -> String {
     let interval = lead.interval.map_or_else(String::new, |interval| {
         format!(" ({}–{})", number(interval.low), number(interval.high))
     });

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 /// The names that the page has so far, and how often each was wanted.
 #[derive(Default)]
-pub(crate) struct Names {
+pub(crate) struct PageNames {
     wanted: BTreeMap<String, usize>,
 }
 
-impl Names {
+impl PageNames {
     /// The name itself, or with a number where something else has it.
     pub(crate) fn unique(&mut self, name: &str) -> String {
         let count = self.wanted.entry(name.to_owned()).or_default();
@@ -31,7 +31,7 @@ mod tests {
 
     #[test]
     fn what_is_named_alike_is_numbered() {
-        let mut names = Names::default();
+        let mut names = PageNames::default();
         let named = ["a", "a (2)", "a", "b", "a"].map(|name| names.unique(name));
         assert_eq!(named, ["a", "a (2)", "a (2) (2)", "b", "a (3)"]);
     }

@@ -3,7 +3,7 @@
 use crate::charts::{Charts, bar};
 use crate::document::{Column, ColumnRole, Table};
 use crate::isolation;
-use trueput_findings::cells::{Cell, OperationFigures, SEVERAL_VERSIONS};
+use trueput_findings::cells::{OperationFigures, RankedCell, SEVERAL_VERSIONS};
 use trueput_findings::contender::version_number;
 use trueput_findings::fixed_rate::FixedRateResult;
 use trueput_findings::rankings::Ranking;
@@ -19,7 +19,7 @@ const MOST_TIMED: usize = 4;
 const BAR: usize = 16;
 
 /// Writes a row's cell. The number is the row's rank, from 1.
-type Value<'a> = Box<dyn Fn(usize, &Cell) -> String + 'a>;
+type Value<'a> = Box<dyn Fn(usize, &RankedCell) -> String + 'a>;
 
 /// A column with the way to fill it.
 struct ColumnSource<'a> {
@@ -37,16 +37,16 @@ impl ColumnSource<'_> {
 /// The table of the ranked cells, best first; where their order means nothing by name, without
 /// places and shares of the best.
 pub fn ranked(ranking: &Ranking, in_order: bool, charts: Charts) -> Table {
-    let place = |rank: usize, _: &Cell| rank.to_string();
+    let place = |rank: usize, _: &RankedCell| rank.to_string();
     let mut columns: Vec<_> = in_order.then(|| text("", 0, place)).into_iter().collect();
     columns.extend(identity());
     columns.extend(responses(ranking));
     columns.extend(rates(ranking));
     columns.extend(isolation(&ranking.cells));
-    let of_best = |_, cell: &Cell| cell.relative_to_best.map_or_else(String::new, per_cent);
+    let of_best = |_, cell: &RankedCell| cell.relative_to_best.map_or_else(String::new, per_cent);
     columns.extend(in_order.then(|| leading("of best", 2, of_best)));
     columns.extend(bars(charts).filter(|_| ranking.rate_per_s.is_none()));
-    let from_to = |_, cell: &Cell| {
+    let from_to = |_, cell: &RankedCell| {
         let ratio = cell.against_best.and_then(|comparison| comparison.ratio);
         ratio.map_or_else(String::new, |ratio| {
             format!("{}–{}", number(ratio.low * 100.0), per_cent(ratio.high))
@@ -93,7 +93,7 @@ pub fn not_comparable(ranking: &Ranking) -> Table {
 }
 
 /// Cells by their contenders' names.
-pub fn by_name(cells: &[Cell]) -> Vec<Cell> {
+pub fn by_name(cells: &[RankedCell]) -> Vec<RankedCell> {
     let mut cells = cells.to_vec();
     cells.sort_by(|one, other| one.contender.cmp(&other.contender));
     cells
@@ -110,7 +110,7 @@ pub fn harness(ranking: &Ranking) -> Table {
 }
 
 /// A column in which no cell has anything is left out.
-fn fill(columns: Vec<ColumnSource<'_>>, cells: &[Cell]) -> Table {
+fn fill(columns: Vec<ColumnSource<'_>>, cells: &[RankedCell]) -> Table {
     let filled = columns.into_iter().filter_map(|column| {
         let values = cells.iter().enumerate();
         let values = values.map(|(index, cell)| (column.value)(index + 1, cell));
@@ -138,22 +138,23 @@ fn identity<'a>() -> Vec<ColumnSource<'a>> {
 }
 
 /// What each states, where they differ: nowhere is it left out for want of room.
-fn isolation<'a>(cells: &[Cell]) -> Option<ColumnSource<'a>> {
-    let stated = |_, cell: &Cell| trueput_findings::isolation::word(cell.isolation).to_owned();
+fn isolation<'a>(cells: &[RankedCell]) -> Option<ColumnSource<'a>> {
+    let stated =
+        |_, cell: &RankedCell| trueput_findings::isolation::word(cell.isolation).to_owned();
     isolation::differs(cells).then(|| text("isolation", 0, stated).in_role(ColumnRole::Isolation))
 }
 
 /// What orders a ranking at one rate: nothing in any other.
 fn responses(ranking: &Ranking) -> Vec<ColumnSource<'_>> {
     let told = |value: fn(&FixedRateResult) -> String| {
-        move |_: usize, cell: &Cell| cell.at_rate.as_ref().map_or_else(String::new, value)
+        move |_: usize, cell: &RankedCell| cell.at_rate.as_ref().map_or_else(String::new, value)
     };
     let p99 = |one: &FixedRateResult| nanoseconds(one.response_p99_ns.median);
     let kept = |one: &FixedRateResult| match one.kept {
         true => "yes".to_owned(),
         false => format!("no: backlog {}", separate(&one.backlog.to_string())),
     };
-    let is_late = |cell: &Cell| cell.at_rate.as_ref().is_some_and(|one| !one.kept);
+    let is_late = |cell: &RankedCell| cell.at_rate.as_ref().is_some_and(|one| !one.kept);
     let mut columns = vec![figure("response p99", 0, told(p99))];
     if ranking.has_several_response_kinds() {
         columns.push(text("worst kind", 2, told(|one| one.worst_kind.clone())));
@@ -184,7 +185,7 @@ fn short_version(version: &str) -> &str {
 
 /// The rates as bars, where charts are drawn.
 fn bars<'a>(charts: Charts) -> Option<ColumnSource<'a>> {
-    let drawn = move |_, cell: &Cell| {
+    let drawn = move |_, cell: &RankedCell| {
         let part = cell.relative_to_best.unwrap_or_default();
         bar(part, BAR, charts)
     };
@@ -318,7 +319,7 @@ fn of_operation<'a>(
     kind: &'a str,
     value: impl Fn(&OperationFigures) -> String + 'a,
 ) -> ColumnSource<'a> {
-    figure(title, dispensable, move |_, cell: &Cell| {
+    figure(title, dispensable, move |_, cell: &RankedCell| {
         let mut operations = cell.figures.operations.iter();
         operations
             .find(|operation| operation.kind == kind)
@@ -329,7 +330,7 @@ fn of_operation<'a>(
 fn text<'a>(
     title: &str,
     dispensable: u8,
-    value: impl Fn(usize, &Cell) -> String + 'a,
+    value: impl Fn(usize, &RankedCell) -> String + 'a,
 ) -> ColumnSource<'a> {
     ColumnSource {
         column: Column::text(title, dispensable),
@@ -340,7 +341,7 @@ fn text<'a>(
 fn leading<'a>(
     title: &str,
     dispensable: u8,
-    value: impl Fn(usize, &Cell) -> String + 'a,
+    value: impl Fn(usize, &RankedCell) -> String + 'a,
 ) -> ColumnSource<'a> {
     figure(title, dispensable, value).in_role(ColumnRole::Leading)
 }
@@ -348,7 +349,7 @@ fn leading<'a>(
 fn figure<'a>(
     title: &str,
     dispensable: u8,
-    value: impl Fn(usize, &Cell) -> String + 'a,
+    value: impl Fn(usize, &RankedCell) -> String + 'a,
 ) -> ColumnSource<'a> {
     ColumnSource {
         column: Column::figures(title, dispensable),

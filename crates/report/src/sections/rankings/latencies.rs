@@ -2,7 +2,7 @@
 //! waited.
 
 use super::MEDIAN_REPEAT;
-use crate::chart::{Chart, Column, Group, Kind, Unit};
+use crate::chart::{Chart, ChartColumn, ChartKind, Group, Unit};
 use trueput_findings::representative::{Percentile, Representative};
 use trueput_findings::units::number;
 
@@ -78,10 +78,10 @@ fn by_percentile(
         title,
         note,
         columns: vec![
-            Column::new("percentile", Unit::Percentile),
-            Column::new("latency, ns", Unit::Nanoseconds),
+            ChartColumn::new("percentile", Unit::Percentile),
+            ChartColumn::new("latency, ns", Unit::Nanoseconds),
         ],
         groups,
-        ..Chart::new(Kind::Percentiles, "contender")
+        ..Chart::new(ChartKind::Percentiles, "contender")
     })
 }

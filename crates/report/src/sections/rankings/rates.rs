@@ -3,9 +3,9 @@
 
 use super::capital;
 use super::columns::by_name;
-use crate::chart::{Chart, Column, Group, Kind, Unit};
+use crate::chart::{Chart, ChartColumn, ChartKind, Group, Unit};
 use crate::significance::levels;
-use trueput_findings::cells::Cell;
+use trueput_findings::cells::RankedCell;
 use trueput_findings::rankings::Ranking;
 use trueput_findings::significance::counting;
 use trueput_findings::statistics::Comparison;
@@ -24,13 +24,13 @@ pub(crate) fn ranked_by(report: &Run, ranking: &Ranking, in_order: bool) -> Opti
 
 /// The median rates.
 fn rates(report: &Run, ranking: &Ranking, in_order: bool) -> Option<Chart> {
-    let rate = |cell: &&Cell| cell.figures.headline_per_s.median;
+    let rate = |cell: &&RankedCell| cell.figures.headline_per_s.median;
     // Of equals the first, and not the last.
     let rates = ranking.cells.iter().rev();
     let best = rates.max_by(|one, other| rate(one).total_cmp(&rate(other)))?;
     let leader = ranking.cells.first().map(|cell| rate(&cell))?;
     let title = format!("{} per second", capital(&plural(&ranking.headline)));
-    let group = |cell: &Cell| {
+    let group = |cell: &RankedCell| {
         let repeats = counting(&report.trials, cell.cell, &ranking.headline);
         let rates = repeats
             .iter()
@@ -67,17 +67,17 @@ fn rates(report: &Run, ranking: &Ranking, in_order: bool) -> Option<Chart> {
         columns: columns(&groups, Unit::PerSecond),
         reference: is_marked.then_some(leader),
         groups,
-        ..Chart::new(Kind::Bars, "contender")
+        ..Chart::new(ChartKind::Bars, "contender")
     })
 }
 
 /// How long users waited where all had one rate; `None` if nobody waited for anything.
 fn responses(report: &Run, ranking: &Ranking, rate_per_s: f64) -> Option<Chart> {
-    let told = |cell: &Cell| Some((cell.clone(), cell.at_rate.clone()?));
+    let told = |cell: &RankedCell| Some((cell.clone(), cell.at_rate.clone()?));
     let told: Vec<_> = ranking.cells.iter().filter_map(told).collect();
     let (first, at_first) = told.first()?;
     let leader = at_first.response_p99_ns.median;
-    let group = |(cell, at_rate): &(Cell, trueput_findings::fixed_rate::FixedRateResult)| {
+    let group = |(cell, at_rate): &(RankedCell, trueput_findings::fixed_rate::FixedRateResult)| {
         let repeats = counting(&report.trials, cell.cell, &ranking.headline);
         let times = trueput_findings::fixed_rate::times(&repeats, &at_rate.worst_kind);
         let median = at_rate.response_p99_ns.median;
@@ -115,7 +115,7 @@ fn responses(report: &Run, ranking: &Ranking, rate_per_s: f64) -> Option<Chart> 
         columns: columns(&groups, Unit::Nanoseconds),
         reference: is_marked.then_some(leader),
         groups,
-        ..Chart::new(Kind::Bars, "contender")
+        ..Chart::new(ChartKind::Bars, "contender")
     })
 }
 
@@ -138,13 +138,13 @@ fn row(
     row
 }
 
-fn columns(groups: &[Group], unit: Unit) -> Vec<Column> {
+fn columns(groups: &[Group], unit: Unit) -> Vec<ChartColumn> {
     let longest = groups.iter().flat_map(|group| &group.rows).map(Vec::len);
     let repeats = longest.max().unwrap_or_default().saturating_sub(3);
     let fixed = ["median", "interval from", "interval to"].map(str::to_owned);
     let repeats = (1..=repeats).map(|repeat| format!("repeat {repeat}"));
     let titles = fixed.into_iter().chain(repeats);
-    titles.map(|title| Column::new(title, unit)).collect()
+    titles.map(|title| ChartColumn::new(title, unit)).collect()
 }
 
 /// What the marks mean, and when a contender counts as slower than the leader, where one is marked.

@@ -2,7 +2,7 @@
 
 use super::MEDIAN_REPEAT;
 use crate::bottleneck_words::cause;
-use crate::chart::{Chart, Column, Group, Kind, Unit, Word};
+use crate::chart::{Chart, ChartColumn, ChartKind, Group, Unit, Word};
 use trueput_findings::bottleneck;
 use trueput_findings::representative::Representative;
 use trueput_record::Measurement;
@@ -65,7 +65,7 @@ impl ResourceChart {
         let columns: Vec<_> = self
             .parts
             .iter()
-            .map(|part| Column::part(part, unit))
+            .map(|part| ChartColumn::part(part, unit))
             .collect();
         let titles: Vec<_> = columns.iter().map(|column| column.title.as_str()).collect();
         let groups = chosen
@@ -80,7 +80,7 @@ impl ResourceChart {
             note: format!("The workers' processes, whole trial. {MEDIAN_REPEAT}"),
             groups: groups.collect(),
             columns,
-            ..Chart::new(Kind::Stack, "contender")
+            ..Chart::new(ChartKind::Stack, "contender")
         }
     }
 }
@@ -114,12 +114,12 @@ pub(crate) fn stretches(chosen: &[Representative<'_>], cores: f64) -> Option<Cha
         says,
         note: format!("Judged for each second; rules in docs/METHOD.md. {MEDIAN_REPEAT}"),
         columns: vec![
-            Column::new("from, seconds", Unit::Seconds),
-            Column::new("to, seconds", Unit::Seconds),
-            Column::new("bottleneck", Unit::Word),
+            ChartColumn::new("from, seconds", Unit::Seconds),
+            ChartColumn::new("to, seconds", Unit::Seconds),
+            ChartColumn::new("bottleneck", Unit::Word),
         ],
         groups,
         words,
-        ..Chart::new(Kind::Stretches, "contender")
+        ..Chart::new(ChartKind::Stretches, "contender")
     })
 }

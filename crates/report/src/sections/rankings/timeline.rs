@@ -2,7 +2,7 @@
 
 use super::MEDIAN_REPEAT;
 use super::capital;
-use crate::chart::{Chart, Column, Group, Kind, Mark, Unit, short};
+use crate::chart::{Chart, ChartColumn, ChartKind, ChartMark, Group, Unit, short};
 use trueput_findings::over_time::rate_points;
 use trueput_findings::rankings::Ranking;
 use trueput_findings::representative::Representative;
@@ -57,21 +57,21 @@ pub(crate) fn over_time(ranking: &Ranking, chosen: &[Representative<'_>]) -> Opt
         title,
         note,
         columns: vec![
-            Column::new("until, seconds", Unit::Seconds),
-            Column::new("per second", Unit::PerSecond),
+            ChartColumn::new("until, seconds", Unit::Seconds),
+            ChartColumn::new("per second", Unit::PerSecond),
         ],
         groups,
-        ..Chart::new(Kind::Timeline, "contender")
+        ..Chart::new(ChartKind::Timeline, "contender")
     })
 }
 
 /// What the engine of a trial began by itself, as far as there is room for it.
-fn marks(measurement: &Measurement) -> Vec<Mark> {
+fn marks(measurement: &Measurement) -> Vec<ChartMark> {
     let events = measurement.events.iter().flatten();
     let within = |event: &&EventRecord| event.at_s <= measurement.elapsed_s;
     let begun = events.filter(|event| !event.is_end()).filter(within);
     let begun = begun.take(MOST_MARKS);
-    let mark = |event: &EventRecord| Mark {
+    let mark = |event: &EventRecord| ChartMark {
         at_s: short(event.at_s),
         text: event.kind.clone(),
     };

@@ -2,25 +2,25 @@
 
 use super::MOST_DRAWN;
 use super::looks::{Appearance, COLORS};
-use crate::chart::{Chart, Column, Group, Kind, Word};
+use crate::chart::{Chart, ChartColumn, ChartKind, Group, Word};
 use maud::{Markup, html};
 
 /// A legend; empty where the drawing names everything itself.
 pub(super) fn of(chart: &Chart, looks: &Appearance) -> Markup {
     let entries: Vec<Markup> = match chart.kind {
-        Kind::Bars | Kind::Ratios => Vec::new(),
-        Kind::Stack if chart.columns.len() < 2 => Vec::new(),
-        Kind::Stack => {
-            let part = |(index, column): (usize, &Column)| {
+        ChartKind::Bars | ChartKind::Ratios => Vec::new(),
+        ChartKind::Stack if chart.columns.len() < 2 => Vec::new(),
+        ChartKind::Stack => {
+            let part = |(index, column): (usize, &ChartColumn)| {
                 patch(&column.name, &format!("var(--c{index})"))
             };
             chart.columns.iter().enumerate().map(part).collect()
         }
-        Kind::Shares | Kind::Stretches => {
+        ChartKind::Shares | ChartKind::Stretches => {
             let word = |word: &Word| patch(word.text, &paint(word.color));
             chart.words.iter().map(word).collect()
         }
-        Kind::Timeline | Kind::Percentiles | Kind::Scaling => {
+        ChartKind::Timeline | ChartKind::Percentiles | ChartKind::Scaling => {
             let groups = chart.groups.iter().take(MOST_DRAWN).enumerate();
             let entry = |(index, group): (usize, &Group)| line(index, &group.name, looks);
             groups.map(entry).collect()

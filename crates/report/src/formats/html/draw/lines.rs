@@ -3,7 +3,7 @@
 use super::axis::{self, Tick};
 use super::looks::{Appearance, Look};
 use super::{MOST_DRAWN, percent};
-use crate::chart::{Chart, Group, Kind, Mark, Unit};
+use crate::chart::{Chart, ChartKind, ChartMark, Group, Unit};
 use maud::{Markup, html};
 use trueput_findings::units::seconds;
 
@@ -118,8 +118,8 @@ fn drawn(index: usize, line: &Line, look: Look) -> Markup {
 
 fn bottom_label(chart: &Chart) -> &'static str {
     match chart.kind {
-        Kind::Percentiles => "percentile",
-        Kind::Scaling => "workers",
+        ChartKind::Percentiles => "percentile",
+        ChartKind::Scaling => "workers",
         _ => "time since the start",
     }
 }
@@ -189,7 +189,7 @@ pub(super) fn timeline(chart: &Chart, looks: &Appearance) -> Markup {
     let end = rates.last().copied().unwrap_or(1.0);
     let place = |(x, y): &Point| (x / longest, 1.0 - y / end);
     let line = |(points, group): (&Vec<Point>, &&Group)| {
-        let event = |mark: &Mark| {
+        let event = |mark: &ChartMark| {
             let (x, y) = place(&(mark.at_s, height_at(points, mark.at_s)));
             let title = format!("{}: {} at {}", group.name, mark.text, seconds(mark.at_s));
             html! {

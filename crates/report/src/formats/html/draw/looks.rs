@@ -1,7 +1,7 @@
 //! How contenders are told apart: each has one color, shape and dashing in all charts of the page.
 
 use super::MOST_DRAWN;
-use crate::chart::{Chart, Kind};
+use crate::chart::{Chart, ChartKind};
 use maud::{Markup, html};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -65,7 +65,7 @@ impl Appearance {
         let tells = |kind| {
             matches!(
                 kind,
-                Kind::Bars | Kind::Timeline | Kind::Percentiles | Kind::Scaling
+                ChartKind::Bars | ChartKind::Timeline | ChartKind::Percentiles | ChartKind::Scaling
             )
         };
         let told = charts.iter().filter(|chart| tells(chart.kind));

@@ -8,7 +8,6 @@
 mod ablation;
 mod bottlenecks;
 mod builds;
-mod calibration;
 mod claims;
 mod compare_words;
 mod disturbed;

@@ -44,16 +44,13 @@ fn told(report: &Run) -> String {
 fn of_a_trial_that_alternates_two_stretches_are_told_and_json_has_all() {
     let alternating = held(&[true, false].repeat(10));
     let said = told(&alternating);
-    assert!(said.contains("(50.0 % of the time)"), "{said}");
-    assert!(
-        said.contains("0 to 1 s: CPU in the engine (worker CPU 95 %"),
-        "{said}"
+    assert_has!(said, "(50.0 % of the time)");
+    assert_has!(said, "0 to 1 s: CPU in the engine (worker CPU 95 %");
+    assert_has!(
+        said,
+        "1 to 2 s: lock contention between workers (worker CPU 10 %"
     );
-    assert!(
-        said.contains("1 to 2 s: lock contention between workers (worker CPU 10 %"),
-        "{said}"
-    );
-    assert!(said.contains("; and 18 shorter intervals"), "{said}");
+    assert_has!(said, "; and 18 shorter intervals");
     assert_eq!(said.matches(" s: ").count(), 2, "{said}");
     let json = alternating.render(Format::Json, Style::default());
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
@@ -73,7 +70,7 @@ fn the_longest_stretches_are_told_in_the_order_in_which_they_were() {
     let said = told(&held(&[&short[..], &long].concat()));
     let (lock, processors) = (said.find("3 to 7 s: lock"), said.find("7 to 13 s: CPU"));
     assert!(lock.is_some() && lock < processors, "{said}");
-    assert!(said.contains("; and 3 shorter intervals"), "{said}");
+    assert_has!(said, "; and 3 shorter intervals");
     let steady = told(&held(&[true; 6]));
     assert!(!steady.contains("shorter interval"), "{steady}");
 }
@@ -103,13 +100,10 @@ fn a_contender_has_the_name_of_its_ranking_in_every_section() {
     ];
     let text = terminal(&report(trials), 200);
     // Two at sync are told apart by their knob; at async there is one, which needs no more.
-    assert!(text.contains("1  lmdb (map_size="), "{text}");
-    assert!(text.contains("settings: lmdb: version"), "{text}");
-    assert!(
-        text.contains("- lmdb (map_size=2), sync, 4 workers, r1"),
-        "{text}"
-    );
-    assert!(text.contains("- lmdb, async, 4 workers, r1"), "{text}");
+    assert_has!(text, "1  lmdb (map_size=");
+    assert_has!(text, "settings: lmdb: version");
+    assert_has!(text, "- lmdb (map_size=2), sync, 4 workers, r1");
+    assert_has!(text, "- lmdb, async, 4 workers, r1");
     assert!(!text.contains("lmdb (map_size=1), async"), "{text}");
 }
 

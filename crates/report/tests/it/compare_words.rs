@@ -62,14 +62,8 @@ fn what_tells_rows_apart_outlives_the_rates_on_a_narrow_terminal() {
     let two = compared(&[Durability::Sync, Durability::Process], 4, 0.9);
     let text = at(&two, 80);
     let table = results(&text);
-    assert!(
-        table.contains(" sync ") && table.contains(" process "),
-        "{table}"
-    );
-    assert!(
-        table.contains("A wider terminal or --json shows them."),
-        "{table}"
-    );
+    assert_has!(table, " sync ", " process ");
+    assert_has!(table, "A wider terminal or --json shows them.");
     assert!(!text.contains("--format csv"), "{text}");
     // The control: where all rows are of one level it makes room for the others.
     let one = at(&compared(&[Durability::Sync], 4, 0.9), 60);
@@ -82,24 +76,29 @@ fn the_rates_are_the_means_that_the_ratio_is_of() {
     let text = at(&compared(&[Durability::Sync], 4, 0.5), 400);
     let table = results(&text);
     // The geometric means are 2,520 and 1,260; the medians 2,000 and 1,000.
-    for words in ["A mean/s", "2,520", "1,260", "0.500", "geometric mean"] {
-        assert!(table.contains(words), "'{words}' is not in {table}");
-    }
+    assert_has!(
+        table,
+        "A mean/s",
+        "2,520",
+        "1,260",
+        "0.500",
+        "geometric mean"
+    );
 }
 
 #[test]
 fn one_worker_is_one() {
     let text = at(&compared(&[Durability::Sync], 1, 0.5), 400);
-    assert!(text.contains("sync, 1 worker:"), "{text}");
+    assert_has!(text, "sync, 1 worker:");
 }
 
 #[test]
 fn why_nothing_is_claimed_is_told_reason_by_reason() {
     let said = |factor: f64| at(&compared(&[Durability::Sync], 4, factor), 400);
     let noise = said(0.95);
-    assert!(
-        noise.contains("4 workers: no significant difference; these repeats can detect "),
-        "{noise}"
+    assert_has!(
+        noise,
+        "4 workers: no significant difference; these repeats can detect "
     );
     let few = said(0.05);
     assert!(
@@ -110,7 +109,7 @@ fn why_nothing_is_claimed_is_told_reason_by_reason() {
     );
     let same = of(&[Durability::Sync], 4, [1_000.0, 1_000.1, 999.9], 1.005);
     let same = at(&same, 400);
-    assert!(same.contains("4 workers: equal within 1 %"), "{same}");
+    assert_has!(same, "4 workers: equal within 1 %");
 }
 
 /// Two runs of one build of rocksdb, as `change` leaves each: the first run is 0, the second 1.
@@ -255,7 +254,7 @@ fn the_usual_output_fits_one_screen_and_breaks_paths_at_slashes_alone() {
             text.lines().all(|line| line.chars().count() <= 80),
             "{text}"
         );
-        assert!(text.contains(" more; --full"), "{text}");
+        assert_has!(text, " more; --full");
         assert!(text.ends_with("Everything: add --full\n"), "{text}");
         assert!(
             !text.contains("geometric mean") && !text.contains("Other figures"),
@@ -271,8 +270,5 @@ fn the_usual_output_fits_one_screen_and_breaks_paths_at_slashes_alone() {
     assert!(place("- lmdb, threen1") < place("What changed"), "{first}");
     assert!(place("What changed") < place("B/A"), "{first}");
     let full = render(&compared[..1], Format::Terminal, Style::default());
-    assert!(
-        full.contains("knob_24") && full.contains("30 workers"),
-        "{full}"
-    );
+    assert_has!(full, "knob_24", "30 workers");
 }

@@ -44,18 +44,15 @@ fn a_trial_shorter_than_the_kernel_counts_says_nothing_and_nothing_exceeds_the_w
     short.measurement.as_mut().unwrap().elapsed_s = 0.03;
     assert!(!told(short).contains("other programs used"));
     let more = told(beside(2.3, 0.0, Some(0.0), "0-1"));
-    assert!(more.contains("other programs used 100 % of the"), "{more}");
+    assert_has!(more, "other programs used 100 % of the");
 }
 
 #[test]
 fn shares_are_of_the_processors_that_the_trial_could_use() {
     let pinned = told(beside(0.5, 0.0, Some(0.0), "1"));
-    assert!(
-        pinned.contains("other programs used 50 % of the"),
-        "{pinned}"
-    );
+    assert_has!(pinned, "other programs used 50 % of the");
     let free = told(beside(0.5, 0.0, Some(0.0), "0-1"));
-    assert!(free.contains("other programs used 25 % of the"), "{free}");
+    assert_has!(free, "other programs used 25 % of the");
 }
 
 #[test]

@@ -74,29 +74,25 @@ fn who_kept_the_rate_is_ordered_by_response_time_and_who_did_not_comes_last() {
     let report = contest();
     assert_eq!(order(&report), ["lmdb", "sqlite", "redb"]);
     let text = terminal(&report, 300);
-    for part in [
+    assert_has!(
+        text,
         "threen1, process, 4 workers, by response time at 5,000/s",
         "response p99",
         "kept the rate",
         "no: backlog 40,000",
         "All contenders had the same request rate, 5,000/s (open loop)",
         "lmdb responds first: ",
-        "redb did not keep the rate: backlog of up to 40,000 requests at the end.",
-    ] {
-        assert!(text.contains(part), "{part}: {text}");
-    }
+        "redb did not keep the rate: backlog of up to 40,000 requests at the end."
+    );
     for claim in [" leads: ", "of best", "Tie: ", "min–max"] {
         assert!(!text.contains(claim), "{claim}: {text}");
     }
     let said = summary(&report);
-    assert!(
-        said.contains("<strong>lmdb</strong> <small>p99 response 105 µs</small>"),
-        "{said}"
+    assert_has!(
+        said,
+        "<strong>lmdb</strong> <small>p99 response 105 µs</small>"
     );
-    assert!(
-        said.contains("× sqlite (") && said.contains("5,000/s offered"),
-        "{said}"
-    );
+    assert_has!(said, "× sqlite (", "5,000/s offered");
 }
 
 /// The verdict of a report's one ranking, and its answer on one screen.
@@ -124,14 +120,11 @@ fn response_times_that_differ_by_less_than_a_claim_are_the_same() {
     };
     let (verdict, text) = by(1_005);
     assert_eq!(verdict, RankingVerdict::SameWithin, "{text}");
-    assert!(
-        text.contains("lmdb and sqlite are the same within 1 %."),
-        "{text}"
-    );
+    assert_has!(text, "lmdb and sqlite are the same within 1 %.");
     // The control: a twentieth is claimed.
     let (verdict, text) = by(1_050);
     assert_eq!(verdict, RankingVerdict::Leader, "{text}");
-    assert!(text.contains("lmdb responds first"), "{text}");
+    assert_has!(text, "lmdb responds first");
 }
 
 #[test]
@@ -145,7 +138,7 @@ fn too_few_response_times_are_no_order() {
         });
         let (verdict, text) = answered(&report(trials.collect()));
         assert_eq!(verdict, RankingVerdict::TooFewRepeats, "{text}");
-        assert!(text.contains(" cannot tell lmdb from sqlite."), "{text}");
+        assert_has!(text, " cannot tell lmdb from sqlite.");
     }
 }
 
@@ -164,15 +157,12 @@ fn equal_response_times_and_few_repeats_are_said_to_tell_nothing() {
     let equals = report([repeats(0, "sqlite", 107, 0), repeats(1, "lmdb", 107, 0)].concat());
     let text = terminal(&equals, 300);
     assert!(!text.contains("kept the rate  "), "all kept it: {text}");
-    assert!(text.contains("show no difference between"), "{text}");
+    assert_has!(text, "show no difference between");
     let few = [trial(0, "sqlite", 1, 1_150, 0), trial(1, "lmdb", 1, 105, 0)];
     let few = report(few.to_vec());
     assert_eq!(order(&few), ["lmdb", "sqlite"]);
     let text = terminal(&few, 300);
-    assert!(
-        text.contains("Not certain: 1 repeat cannot tell lmdb from sqlite."),
-        "{text}"
-    );
+    assert_has!(text, "Not certain: 1 repeat cannot tell lmdb from sqlite.");
     assert!(
         summary(&few).contains(">too few repeats<"),
         "{}",
@@ -241,19 +231,18 @@ fn the_kind_that_users_wait_longest_for_orders_a_ranking_and_each_is_shown() {
     let report = slow_commits();
     assert_eq!(order(&report), ["lmdb", "redb", "sqlite"]);
     let text = terminal(&report, 300);
-    for part in [
+    assert_has!(
+        text,
         "worst kind",
         "update response p99",
         "commit response p99",
         "response time of their slowest kind of operation",
-        "lmdb responds first: ",
-    ] {
-        assert!(text.contains(part), "{part}: {text}");
-    }
+        "lmdb responds first: "
+    );
     let said = summary(&report);
-    assert!(
-        said.contains("<strong>lmdb</strong> <small>p99 response 703 µs</small>"),
-        "{said}"
+    assert_has!(
+        said,
+        "<strong>lmdb</strong> <small>p99 response 703 µs</small>"
     );
     let json = report.render(Format::Json, Style::default());
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
@@ -328,17 +317,14 @@ fn open_loops_are_compared_by_the_response_time_that_is_worst() {
     assert_eq!(result.undetected_loss(0.03), None);
     let text = render(&compared, Format::Terminal, Style::default());
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(
-        text.contains("response p99 of commit at 5,000/s: B is slower by 7"),
-        "{text}"
-    );
+    assert_has!(text, "response p99 of commit at 5,000/s: B is slower by 7");
     let back = beside((&report, "sqlite"), (&report, "lmdb"));
     let result = &back[0].results[0];
     assert_eq!(result.slower_by(0.03), Some(false));
     assert!(!result.looks_slower_by(0.03, 1));
     assert_eq!(result.undetected_loss(0.03), None);
     let text = render(&back, Format::Terminal, Style::default());
-    assert!(text.contains("B is faster by"), "{text}");
+    assert_has!(text, "B is faster by");
 }
 
 #[test]

@@ -63,15 +63,17 @@ fn no_line_is_wider_than_the_terminal() {
 fn a_narrow_terminal_gets_fewer_columns_and_is_told_which() {
     let report = report(everything());
     let (narrow, wide) = (terminal(&report, 80), terminal(&report, 400));
-    assert!(
-        narrow.contains("Left out to fit 80 columns: repeats, "),
-        "{narrow}"
-    );
+    assert_has!(narrow, "Left out to fit 80 columns: repeats, ");
     assert!(!wide.contains("Left out to fit"), "{wide}");
     for text in [&narrow, &wide] {
-        for title in ["contender", "version", "workers", "updates/s", "of best"] {
-            assert!(text.contains(title), "{text}");
-        }
+        assert_has!(
+            text,
+            "contender",
+            "version",
+            "workers",
+            "updates/s",
+            "of best"
+        );
     }
     assert!(wide.contains("conflicts") && wide.contains("update p99"));
 }
@@ -91,10 +93,7 @@ fn at_eighty_columns_bars_and_extremes_outlive_what_else_there_is() {
         .lines()
         .find(|line| line.contains("updates/s"))
         .unwrap();
-    assert!(
-        header.contains("min–max") && header.contains("of best"),
-        "{header}"
-    );
+    assert_has!(header, "min–max", "of best");
     assert!(
         !header.contains("elapsed") && !header.contains("CPU"),
         "{header}"
@@ -102,7 +101,7 @@ fn at_eighty_columns_bars_and_extremes_outlive_what_else_there_is() {
     let bar = "█".repeat(16);
     assert!(text.contains(&bar), "{text}");
     let all = terminal(&report, 400);
-    assert!(all.contains("elapsed") && all.contains("repeats"), "{all}");
+    assert_has!(all, "elapsed", "repeats");
 }
 
 #[test]
@@ -117,7 +116,7 @@ fn colour_codes_are_written_only_where_they_are_wanted() {
             charts: trueput_report::charts::Charts::Off,
         },
     );
-    assert!(coloured.contains("\x1b[31mINVALID"), "{coloured}");
+    assert_has!(coloured, "\x1b[31mINVALID");
     let stripped = coloured
         .replace("\x1b[1m", "")
         .replace("\x1b[31m", "")
@@ -166,12 +165,9 @@ fn a_shorter_range_is_announced_at_its_table() {
     short.settings = settings(2_000);
     short.note = Some("a shorter range, because sync flushes at each commit".to_owned());
     let text = terminal(&report(vec![valid(short, 2_000.0)]), 200);
-    assert!(text.contains("Note: a shorter range, because"), "{text}");
-    assert!(text.contains("finish=2000,"), "{text}");
-    assert!(
-        text.contains("Spread unknown, fewer than 3 valid repeats: lmdb"),
-        "{text}"
-    );
+    assert_has!(text, "Note: a shorter range, because");
+    assert_has!(text, "finish=2000,");
+    assert_has!(text, "Spread unknown, fewer than 3 valid repeats: lmdb");
 }
 
 #[test]
@@ -179,7 +175,7 @@ fn a_sampled_verification_says_so() {
     let mut trial = valid(spec(0, "lmdb", Durability::Sync, 1), 2_000.0);
     trial.verification.as_mut().unwrap().level = VerifyLevel::Sample;
     let text = terminal(&report(vec![trial]), 200);
-    assert!(text.contains("a sample of the stored records"), "{text}");
+    assert_has!(text, "a sample of the stored records");
 }
 
 #[test]
@@ -187,9 +183,9 @@ fn markdown_has_a_table_per_ranking_and_aligned_figures() {
     let text = report(everything()).render(Format::Markdown, PLAIN);
     assert!(text.starts_with("# trueput: first-look\n"));
     assert_eq!(text.matches("\n|  | contender |").count(), 2, "{text}");
-    assert!(
-        text.contains("| 1 | redb | 1.2.3 | processes | 3,000 | 2,900–3,100 |"),
-        "{text}"
+    assert_has!(
+        text,
+        "| 1 | redb | 1.2.3 | processes | 3,000 | 2,900–3,100 |"
     );
     assert!(text.contains("---:"));
     assert!(text.contains("```sh\ntrueput run 'plans/first look.toml'\n```"));
@@ -318,10 +314,7 @@ fn a_damaged_line_is_named_and_the_rest_is_shown() {
         "the trials read back as other ones"
     );
     let text = terminal(&report, 200);
-    assert!(
-        text.contains("trials.jsonl, line 18: unreadable, skipped"),
-        "{text}"
-    );
+    assert_has!(text, "trials.jsonl, line 18: unreadable, skipped");
     assert!(text.contains("redb"));
 }
 
@@ -333,7 +326,7 @@ fn a_run_that_has_not_ended_says_how_to_continue_it() {
     let text = terminal(&report, 400);
     let command = format!("trueput run --resume {}", folder.path().display());
     assert!(text.contains(&command), "{text}");
-    assert!(text.contains("0 of its 4 trials are missing"), "{text}");
+    assert_has!(text, "0 of its 4 trials are missing");
 }
 
 #[test]
@@ -359,9 +352,9 @@ fn a_run_folder_without_trials_says_so_in_every_format() {
 fn what_is_no_run_folder_and_a_format_without_a_name_are_refused() {
     let empty = tempfile::tempdir().unwrap();
     let message = Run::load(empty.path()).unwrap_err().to_string();
-    assert!(message.contains("not a run folder"), "{message}");
+    assert_has!(message, "not a run folder");
     let message = "markdwon".parse::<Format>().unwrap_err().to_string();
-    assert!(message.contains("did you mean 'markdown'"), "{message}");
+    assert_has!(message, "did you mean 'markdown'");
     for format in Format::ALL {
         assert_eq!(format.name().parse::<Format>().unwrap(), format);
     }

@@ -57,7 +57,7 @@ fn a_fall_names_what_the_records_say_changed_with_it() {
     type Turn = fn(&mut Run);
     let (history, text) = told(&halved(|_| ()));
     assert_eq!(history.series[0].steps[0].at, 4);
-    assert!(text.contains("no recorded change"), "{text}");
+    assert_has!(text, "no recorded change");
     let turns: [(&str, Turn); 6] = [
         ("knob map_size 1073741824 → 4096", |run| {
             for trial in &mut run.trials {
@@ -116,9 +116,9 @@ fn an_outlier_is_set_against_its_own_stretch() {
     };
     assert_eq!(outlier.at, 10);
     assert!((outlier.median_per_s - 507.5).abs() < 1.0, "{outlier:?}");
-    assert!(
-        text.contains("night-10 is an outlier: 600/s, median of its level 507/s"),
-        "{text}"
+    assert_has!(
+        text,
+        "night-10 is an outlier: 600/s, median of its level 507/s"
     );
 }
 
@@ -136,7 +136,7 @@ fn a_runs_rate_lies_in_its_interval() {
     let product: f64 = rates.iter().product();
     assert!((point.per_s - product.powf(0.2)).abs() < 1e-6, "{point:?}");
     assert_eq!(point.interval.unwrap().estimate, point.per_s);
-    assert!(text.contains("mean updates/s"), "{text}");
+    assert_has!(text, "mean updates/s");
 }
 
 #[test]

@@ -39,18 +39,16 @@ fn said(trials: Vec<TrialRecord>) -> String {
 #[test]
 fn commits_flushes_and_the_devices_flushes_stand_side_by_side() {
     let report = said(vec![trial(0, "fsync", Durability::Sync, Some(410))]);
-    for figure in ["Log flushes, side by side", "500", "2.50", "0.410"] {
-        assert!(report.contains(figure), "{figure} in {report}");
-    }
+    assert_has!(report, "Log flushes, side by side", "500", "2.50", "0.410");
     assert!(!report.contains("lost power can lose commits"), "{report}");
 }
 
 #[test]
 fn a_flush_that_the_device_never_saw_is_warned_of() {
     let silent = said(vec![trial(0, "fsync", Durability::Sync, Some(3))]);
-    assert!(silent.contains("0.007 flushes per flush"), "{silent}");
+    assert_has!(silent, "0.007 flushes per flush");
     let unseen = said(vec![trial(0, "fsync", Durability::Sync, None)]);
-    assert!(unseen.contains("cannot be seen"), "{unseen}");
+    assert_has!(unseen, "cannot be seen");
     let no_cause = [
         trial(0, "fsync", Durability::Sync, None),
         trial(0, "none", Durability::None, Some(0)),

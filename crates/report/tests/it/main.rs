@@ -5,6 +5,26 @@
     reason = "a test fails by panicking"
 )]
 
+/// Asserts that a text has each of some parts.
+macro_rules! assert_has {
+    ($text:expr, $($part:expr),+ $(,)?) => {
+        $(assert!($text.contains($part), "no '{}' in {}", $part, $text);)+
+    };
+}
+
+/// The browser that there may be; ends the test where there is none.
+macro_rules! started {
+    () => {
+        started!(crate::support::browser::Browser::start())
+    };
+    ($browser:expr) => {
+        match $browser {
+            Some(browser) => browser,
+            None => return,
+        }
+    };
+}
+
 mod ablation;
 mod bottlenecks;
 mod builds;

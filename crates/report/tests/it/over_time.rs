@@ -50,10 +50,7 @@ fn a_cliff_is_told_whether_or_not_the_engine_tells_events() {
         silent.contains(in_words) && !silent.contains("Over time"),
         "{silent}"
     );
-    assert!(
-        told.contains("Over time") && told.contains("at 20.0 s, for "),
-        "{told}"
-    );
+    assert_has!(told, "Over time", "at 20.0 s, for ");
     assert!(!told.contains(in_words), "it is told twice: {told}");
 }
 
@@ -77,18 +74,19 @@ fn a_rate_that_goes_up_and_down_is_said_to_have_no_level() {
         second.counts[1] = [3_000, 1_000][second.at_s as usize / 10 % 2] + second.at_s as u64 % 3;
     }
     let text = terminal(&report(vec![trial]), 200);
-    assert!(text.contains("r1 changes level"), "{text}");
+    assert_has!(text, "r1 changes level");
 }
 
 #[test]
 fn trials_that_differ_in_their_workers_alone_are_told_apart() {
     let both = terminal(&report(vec![told(0, 1), told(1, 2)]), 100);
-    assert!(
-        both.contains("lmdb, sync, 1 worker, r1") && both.contains("lmdb, sync, 2 workers, r1"),
-        "{both}"
+    assert_has!(
+        both,
+        "lmdb, sync, 1 worker, r1",
+        "lmdb, sync, 2 workers, r1"
     );
     let alone = terminal(&report(vec![told(0, 2)]), 100);
-    assert!(alone.contains("lmdb, sync, 2 workers, r1"), "{alone}");
+    assert_has!(alone, "lmdb, sync, 2 workers, r1");
 }
 
 #[test]
@@ -133,13 +131,12 @@ fn trials_of_one_contender_are_told_apart_by_level_and_settings() {
     let finish = trueput_record::Value::Integer(5_000);
     longer.spec.settings.insert("finish".to_owned(), finish);
     let text = terminal(&report(vec![told(0, 4), loose, longer]), 300);
-    for name in [
+    assert_has!(
+        text,
         "lmdb, sync, 4 workers, finish=100000, r1",
         "lmdb, async, 4 workers, finish=100000, r1",
-        "lmdb, sync, 4 workers, finish=5000, r1",
-    ] {
-        assert!(text.contains(name), "{name}: {text}");
-    }
+        "lmdb, sync, 4 workers, finish=5000, r1"
+    );
     // The control: what all share is not said.
     let alike = terminal(&report(vec![told(0, 4)]), 300);
     assert!(!alike.contains("finish=100000, r1"), "{alike}");

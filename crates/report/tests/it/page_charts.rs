@@ -2,7 +2,7 @@
 
 use crate::support::{
     browser::Browser,
-    pages::{self, sampled, with_failures, written},
+    pages::{self, sampled, with_failures},
     report, spec, valid,
 };
 use serde_json::{Value, json};
@@ -38,9 +38,9 @@ fn thirteen() -> Run {
     report(trials)
 }
 
-fn shown(report: &Run, width: u32, folder: &tempfile::TempDir) -> Option<Browser> {
+fn shown(report: &Run, width: u32) -> Option<Browser> {
     let mut browser = Browser::start()?;
-    browser.open(&written(report, folder, "page.html"), width, false);
+    browser.open(&report.page(), width, false);
     Some(browser)
 }
 
@@ -73,11 +73,8 @@ const EXPORTED: &str = "(() => {
 
 #[test]
 fn a_picture_of_a_chart_says_all_of_its_name_and_cuts_nothing_off() {
-    let folder = tempfile::tempdir().unwrap();
     for width in [1280, 360] {
-        let Some(mut browser) = shown(&with_failures(), width, &folder) else {
-            return;
-        };
+        let mut browser = started!(shown(&with_failures(), width));
         assert_eq!(browser.evaluate(EXPORTED), json!([]), "at {width}");
         // The control: titles whose middles stand where they should begin.
         browser.evaluate(
@@ -110,10 +107,7 @@ const LOOKS: &str = "(() => {
 
 #[test]
 fn a_contender_looks_the_same_in_all_charts_and_like_no_other() {
-    let folder = tempfile::tempdir().unwrap();
-    let Some(mut browser) = shown(&thirteen(), 1280, &folder) else {
-        return;
-    };
+    let mut browser = started!(shown(&thirteen(), 1280));
     let looks = browser.evaluate(LOOKS);
     let looks = looks.as_object().unwrap();
     assert_eq!(looks.len(), 13, "{looks:?}");
@@ -133,10 +127,7 @@ fn contenders_of_a_ranking_with_colors_for_all_have_colors_of_their_own() {
     few.trials
         .retain(|trial| trial.spec.cell < 20 || trial.spec.cell > 25);
     few.manifest = report(few.trials.clone()).manifest;
-    let folder = tempfile::tempdir().unwrap();
-    let Some(mut browser) = shown(&few, 1280, &folder) else {
-        return;
-    };
+    let mut browser = started!(shown(&few, 1280));
     let colors = browser.evaluate(
         "[...document.querySelectorAll('.chart.Bars')].map((figure) => {
            const bars = [...figure.querySelectorAll('.bar')];
@@ -147,10 +138,7 @@ fn contenders_of_a_ranking_with_colors_for_all_have_colors_of_their_own() {
 
 #[test]
 fn bars_have_the_colors_of_the_lines() {
-    let folder = tempfile::tempdir().unwrap();
-    let Some(mut browser) = shown(&thirteen(), 1280, &folder) else {
-        return;
-    };
+    let mut browser = started!(shown(&thirteen(), 1280));
     let pairs = browser.evaluate(
         "(() => { const lines = {};
            document.querySelectorAll('.legend li[data-group]').forEach((entry) => {
@@ -180,10 +168,7 @@ const TIPS: &str = "(() => {
 
 #[test]
 fn every_one_of_thirteen_lines_is_named_at_the_pointer() {
-    let folder = tempfile::tempdir().unwrap();
-    let Some(mut browser) = shown(&thirteen(), 1280, &folder) else {
-        return;
-    };
+    let mut browser = started!(shown(&thirteen(), 1280));
     let expected: Vec<_> = (0..13).map(|place| format!("engine-{place:02}")).collect();
     assert_eq!(browser.evaluate(TIPS), json!(expected));
 }
@@ -203,10 +188,7 @@ fn isolated(browser: &mut Browser, entry: u32) -> Value {
 
 #[test]
 fn a_click_on_a_name_leaves_its_line_alone_and_another_brings_all_back() {
-    let folder = tempfile::tempdir().unwrap();
-    let Some(mut browser) = shown(&thirteen(), 1280, &folder) else {
-        return;
-    };
+    let mut browser = started!(shown(&thirteen(), 1280));
     let only = json!([["engine-04"], ["engine-04"]]);
     assert_eq!(isolated(&mut browser, 4), only);
     assert_eq!(isolated(&mut browser, 7)[0], json!(["engine-07"]));
@@ -217,10 +199,7 @@ fn a_click_on_a_name_leaves_its_line_alone_and_another_brings_all_back() {
 
 #[test]
 fn a_contender_that_is_not_selected_is_in_no_chart_and_no_table() {
-    let folder = tempfile::tempdir().unwrap();
-    let Some(mut browser) = shown(&thirteen(), 1280, &folder) else {
-        return;
-    };
+    let mut browser = started!(shown(&thirteen(), 1280));
     let seen = "(() => { const shown = (one) => one.checkVisibility();
        const rows = [...document.querySelectorAll('.table tbody tr')].filter(shown);
        const cells = rows.flatMap((row) => [...row.cells]).map((cell) => cell.textContent);
@@ -300,10 +279,7 @@ const DOTS: &str = "(() => {
 
 #[test]
 fn what_an_engine_did_lies_on_its_line() {
-    let folder = tempfile::tempdir().unwrap();
-    let Some(mut browser) = shown(&with_events(), 1280, &folder) else {
-        return;
-    };
+    let mut browser = started!(shown(&with_events(), 1280));
     let far = |seen: &Value| seen[1].as_f64().unwrap();
     let seen = browser.evaluate(DOTS);
     // Not the one that came after the trial's end.
@@ -317,10 +293,7 @@ fn what_an_engine_did_lies_on_its_line() {
 
 #[test]
 fn figures_in_charts_are_written_as_those_in_tables() {
-    let folder = tempfile::tempdir().unwrap();
-    let Some(mut browser) = shown(&with_failures(), 1280, &folder) else {
-        return;
-    };
+    let mut browser = started!(shown(&with_failures(), 1280));
     // Between two neighbors, close to them, at powers of ten, and where a unit ends.
     let figures = [
         0.0,

@@ -111,7 +111,7 @@ fn a_ranking_at_one_rate_is_drawn_by_what_orders_it() {
     ];
     assert_eq!(told, expected);
     let note = chart["note"].as_str().unwrap();
-    assert!(note.contains("begins after the dashed line"), "{note}");
+    assert_has!(note, "begins after the dashed line");
     assert!(note.ends_with("Did not keep the rate, and users waited longer than this: fjall."));
 }
 

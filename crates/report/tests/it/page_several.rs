@@ -1,7 +1,6 @@
 //! The page of several runs: each run and host is told apart, and no ranking is made of two.
 
 use crate::support::{
-    browser::Browser,
     looks::{LOOK, complaints_about},
     pages::{charts, sampled, with_failures},
     report, spec, valid,
@@ -74,14 +73,13 @@ fn each_run_stands_by_itself_under_its_number_and_host() {
         section(&page, title);
     }
     let beside = section(&page, "Side by side");
-    for words in [
+    assert_has!(
+        beside,
         "run 1: results/slow: first-look on slow-host",
         "run 2: fast.tar.gz: first-look on fast-host",
         "<td class=\"text\">2 (fast-host)</td>",
-        "trueput report results/slow fast.tar.gz --html page.html",
-    ] {
-        assert!(beside.contains(words), "{words}");
-    }
+        "trueput report results/slow fast.tar.gz --html page.html"
+    );
 }
 
 #[test]
@@ -129,9 +127,9 @@ fn no_ranking_and_no_chart_is_made_of_two_hosts() {
     assert_eq!(of_both, ["Side by side"]);
     // Of the first host alone redb is the fastest, though all of the other's are faster.
     let short = section(&page, "Run 1 (slow-host): In short");
-    assert!(
-        short.contains("<strong>redb</strong> <small>2,000 updates/s</small>"),
-        "{short}"
+    assert_has!(
+        short,
+        "<strong>redb</strong> <small>2,000 updates/s</small>"
     );
 }
 
@@ -183,9 +181,7 @@ fn published_tables_stand_beside_the_run_that_matches_them() {
 
 #[test]
 fn a_browser_draws_runs_of_several_hosts_without_a_complaint() {
-    let Some(mut browser) = Browser::start() else {
-        return;
-    };
+    let mut browser = started!();
     let [slow, fast] = two_hosts();
     let mut same = with_failures();
     same.manifest.host.host_name = "slow-host".to_owned();
@@ -195,11 +191,8 @@ fn a_browser_draws_runs_of_several_hosts_without_a_complaint() {
         }
     }
     let page = merge::page(&[slow, fast, same, with_failures()]);
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("page.html");
-    std::fs::write(&file, page).unwrap();
     for (width, dark) in [(1280, false), (360, true)] {
-        browser.open(&file, width, dark);
+        browser.open(&page, width, dark);
         let seen = browser.evaluate(LOOK);
         assert!(seen["drawings"].as_u64() > Some(0), "{seen}");
         assert_eq!(complaints_about(&seen), [""; 0], "at {width}");

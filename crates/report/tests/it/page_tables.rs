@@ -1,17 +1,15 @@
 //! The page's tables as a reader uses them: with a keyboard, with a screen reader, sorted,
 //! searched.
 
-use crate::support::{
-    browser::Browser,
-    pages::{with_failures, written},
-};
+use crate::support::{browser::Browser, pages::with_failures};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use trueput_report::RunReport;
 
 /// A browser that shows the page with failures, every chart drawn.
-fn shown(folder: &tempfile::TempDir) -> Option<Browser> {
+fn shown() -> Option<Browser> {
     let mut browser = Browser::start()?;
-    browser.open(&written(&with_failures(), folder, "page.html"), 1280, false);
+    browser.open(&with_failures().page(), 1280, false);
     browser.evaluate("document.querySelectorAll('.columns input').forEach((one) => one.click())");
     Some(browser)
 }
@@ -28,10 +26,7 @@ fn sorting(browser: &mut Browser) -> (Vec<String>, Vec<String>) {
 
 #[test]
 fn every_button_that_sorts_has_a_name_of_its_own() {
-    let folder = tempfile::tempdir().unwrap();
-    let Some(mut browser) = shown(&folder) else {
-        return;
-    };
+    let mut browser = started!(shown());
     let (names, again) = sorting(&mut browser);
     assert_eq!(again, [""; 0]);
     let buttons = browser.evaluate("document.querySelectorAll('thead button').length");
@@ -47,10 +42,7 @@ fn every_button_that_sorts_has_a_name_of_its_own() {
 
 #[test]
 fn buttons_that_share_a_name_are_found() {
-    let folder = tempfile::tempdir().unwrap();
-    let Some(mut browser) = shown(&folder) else {
-        return;
-    };
+    let mut browser = started!(shown());
     browser.evaluate(
         "document.querySelectorAll('thead button').forEach((one) => {
            one.setAttribute('aria-label', `sort by ${one.textContent}`); })",
@@ -61,10 +53,7 @@ fn buttons_that_share_a_name_are_found() {
 
 #[test]
 fn a_heading_is_read_out_with_its_cells_by_its_title_alone() {
-    let folder = tempfile::tempdir().unwrap();
-    let Some(mut browser) = shown(&folder) else {
-        return;
-    };
+    let mut browser = started!(shown());
     let headings = browser.names("columnheader");
     assert!(headings.iter().any(|name| name == "per second"));
     let long: Vec<_> = headings.iter().filter(|it| it.contains("Sort")).collect();
@@ -94,10 +83,7 @@ fn is_sorted(levels: &Value, down: bool) -> bool {
 
 #[test]
 fn a_keyboard_sorts_both_ways_and_the_heading_says_which() {
-    let folder = tempfile::tempdir().unwrap();
-    let Some(mut browser) = shown(&folder) else {
-        return;
-    };
+    let mut browser = started!(shown());
     browser.evaluate(
         "[...document.querySelectorAll('thead button')].find((one) =>
            one.getAttribute('aria-label') === \"Sort 'Every trial' by contender\").focus()",
@@ -126,10 +112,7 @@ fn a_keyboard_sorts_both_ways_and_the_heading_says_which() {
 
 #[test]
 fn times_sort_by_hours_minutes_and_seconds() {
-    let folder = tempfile::tempdir().unwrap();
-    let Some(mut browser) = shown(&folder) else {
-        return;
-    };
+    let mut browser = started!(shown());
     // As the tables of 2014 have them, and a time with a unit among them.
     let sorted = browser.evaluate(
         "['1:29:25.67', '00:04.71', '2:49:11', '5 s', '19:33.07', '00:00.00', '1:08:51.55']
@@ -154,15 +137,8 @@ fn times_sort_by_hours_minutes_and_seconds() {
 
 #[test]
 fn tables_sort_by_what_figures_mean_and_search_by_words() {
-    let Some(mut browser) = Browser::start() else {
-        return;
-    };
-    let folder = tempfile::tempdir().unwrap();
-    browser.open(
-        &written(&with_failures(), &folder, "page.html"),
-        1280,
-        false,
-    );
+    let mut browser = started!();
+    browser.open(&with_failures().page(), 1280, false);
     let keys =
         browser.evaluate("['1.20 ms', '900 µs', '1,570', '2 GiB', '100 MiB', 'lmdb'].map(sortKey)");
     let expected = json!([1.2e6, 9e5, 1570.0, 2_147_483_648_u64, 104_857_600, "lmdb"]);

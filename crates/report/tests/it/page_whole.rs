@@ -35,11 +35,8 @@ const HELD: &str = "(() => {
 
 /// The page's times and counts, and what it lacks.
 fn watched(browser: &mut Browser, page: &str) -> (Value, Vec<String>) {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("page.html");
-    std::fs::write(&file, page).unwrap();
     browser.complaints.clear();
-    browser.load(&file, 1280, false);
+    browser.load(page, 1280, false);
     let seen = browser.evaluate("window.watched");
     let held = browser.evaluate(HELD);
     let mut lacks = browser.complaints.clone();
@@ -58,9 +55,7 @@ fn watched(browser: &mut Browser, page: &str) -> (Value, Vec<String>) {
 
 #[test]
 fn a_page_of_500_trials_is_whole_and_says_how_long_it_took() {
-    let Some(mut browser) = Browser::start() else {
-        return;
-    };
+    let mut browser = started!();
     let page = hundreds().page();
     browser.run_first(WATCH);
     let (seen, lacks) = watched(&mut browser, &page);
@@ -77,9 +72,7 @@ fn a_page_of_500_trials_is_whole_and_says_how_long_it_took() {
 
 #[test]
 fn a_page_that_lacks_a_trial_or_a_chart_is_found_out() {
-    let Some(mut browser) = Browser::start() else {
-        return;
-    };
+    let mut browser = started!();
     browser.run_first(WATCH);
     let page = hundreds().page();
     // The trial's row; its cell's command, further down, begins with the same words.

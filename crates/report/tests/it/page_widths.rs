@@ -87,12 +87,9 @@ const OUTSIDE: &str = "(() => {
 
 /// What stands out at each width, and on A4 and Letter, drawn before at the width of a screen.
 fn outside(browser: &mut Browser, page: &str) -> Vec<(&'static str, Value)> {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("page.html");
-    std::fs::write(&file, page).unwrap();
     let mut seen = Vec::new();
     for (what, width) in [("1280", 1280), ("760", 760), ("360", 360)] {
-        browser.open(&file, width, false);
+        browser.open(page, width, false);
         seen.push((what, browser.evaluate(OUTSIDE)));
         // The data of each chart as a table, which is made when it is opened.
         browser.evaluate(
@@ -103,7 +100,7 @@ fn outside(browser: &mut Browser, page: &str) -> Vec<(&'static str, Value)> {
     }
     // The width of the sheet without Chromium's margins, at 96 points to the inch.
     for (what, width) in [("A4", 718), ("Letter", 739), ("760 in print", 760)] {
-        browser.open(&file, 1280, false);
+        browser.open(page, 1280, false);
         browser.print(width);
         seen.push((what, browser.evaluate(OUTSIDE)));
     }
@@ -113,18 +110,14 @@ fn outside(browser: &mut Browser, page: &str) -> Vec<(&'static str, Value)> {
 
 #[test]
 fn nothing_stands_out_of_the_page_on_a_screen_or_on_paper() {
-    let Some(mut browser) = Browser::start() else {
-        return;
-    };
+    let mut browser = started!();
     assert_eq!(outside(&mut browser, &many_columns().page()), []);
     assert_eq!(browser.complaints, [""; 0]);
 }
 
 #[test]
 fn what_stands_out_is_found() {
-    let Some(mut browser) = Browser::start() else {
-        return;
-    };
+    let mut browser = started!();
     let wide = "<p style=\"white-space: nowrap; max-width: none\">";
     let page = unguarded(&many_columns().page());
     let page = page.replace(
@@ -140,9 +133,7 @@ fn what_stands_out_is_found() {
 
 #[test]
 fn a_table_that_may_not_break_its_headings_is_too_wide_for_paper() {
-    let Some(mut browser) = Browser::start() else {
-        return;
-    };
+    let mut browser = started!();
     let style = "th.figure, td.figure { white-space: nowrap !important; }
         .scroll .spare.spare.spare { display: table-cell !important; }</style>";
     let page = unguarded(&many_columns().page()).replacen("</style>", style, 1);
@@ -172,14 +163,10 @@ const UNSEEN: &str = "(() => [...document.querySelectorAll('table')].flatMap((ta
 
 #[test]
 fn on_a_telephone_every_contender_and_its_rate_are_seen_at_once() {
-    let Some(mut browser) = Browser::start() else {
-        return;
-    };
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("page.html");
+    let mut browser = started!();
     for report in [with_failures(), hundreds(), many_columns()] {
-        std::fs::write(&file, report.page()).unwrap();
-        browser.open(&file, 360, false);
+        let page = report.page();
+        browser.open(&page, 360, false);
         assert_eq!(browser.evaluate(UNSEEN), json!([]));
     }
     // The control: with all columns, as many as there are before it push the rate out.
@@ -198,15 +185,11 @@ const BELOW_NAMES: &str = "[...document.querySelector('.table table').tBodies[0]
 
 #[test]
 fn no_table_scrolls_sideways_until_all_its_columns_are_asked_for() {
-    let Some(mut browser) = Browser::start() else {
-        return;
-    };
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("page.html");
+    let mut browser = started!();
     for report in [with_failures(), hundreds(), many_columns(), long_names()] {
-        std::fs::write(&file, report.page()).unwrap();
+        let page = report.page();
         for width in [360, 1280] {
-            browser.load(&file, width, false);
+            browser.load(&page, width, false);
             assert_eq!(browser.evaluate(SIDEWAYS), json!([]), "{width}");
         }
     }
@@ -217,9 +200,7 @@ fn no_table_scrolls_sideways_until_all_its_columns_are_asked_for() {
 
 #[test]
 fn on_a_telephone_the_isolation_stands_below_the_name_until_its_column_is_asked_for() {
-    let Some(mut browser) = Browser::start() else {
-        return;
-    };
+    let mut browser = started!();
     let mut report = with_failures();
     for trial in &mut report.trials {
         let stated = match trial.spec.engine.as_str() {
@@ -228,10 +209,8 @@ fn on_a_telephone_the_isolation_stands_below_the_name_until_its_column_is_asked_
         };
         trial.engine.as_mut().unwrap().isolation = Some(stated);
     }
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("page.html");
-    std::fs::write(&file, report.page()).unwrap();
-    browser.load(&file, 360, false);
+    let page = report.page();
+    browser.load(&page, 360, false);
     let stated = json!(["\"serializable\"", "\"snapshot\""]);
     assert_eq!(browser.evaluate(BELOW_NAMES), stated);
     // The name itself is the contender's: it is what is selected by, and what CSV says.
@@ -240,7 +219,7 @@ fn on_a_telephone_the_isolation_stands_below_the_name_until_its_column_is_asked_
     browser.evaluate("document.querySelector('.table .columns input').click()");
     let none = json!(["none", "none"]);
     assert_eq!(browser.evaluate(BELOW_NAMES), none);
-    browser.load(&file, 1280, false);
+    browser.load(&page, 1280, false);
     assert_eq!(browser.evaluate(BELOW_NAMES), none);
 }
 
@@ -285,13 +264,9 @@ const HEADLESS: &str = "(() => [...document.querySelectorAll('.scroll')].flatMap
 
 #[test]
 fn a_table_scrolled_sideways_keeps_names_under_their_heading_and_rows_low() {
-    let Some(mut browser) = Browser::start() else {
-        return;
-    };
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("page.html");
-    std::fs::write(&file, long_names().page()).unwrap();
-    browser.open(&file, 1280, false);
+    let mut browser = started!();
+    let page = long_names().page();
+    browser.open(&page, 1280, false);
     let wide = "[...document.querySelectorAll('.scroll')]
       .filter((frame) => frame.scrollWidth > frame.clientWidth + 300).length";
     browser.evaluate("document.querySelectorAll('.columns input').forEach((one) => one.click())");
@@ -304,10 +279,7 @@ fn a_table_scrolled_sideways_keeps_names_under_their_heading_and_rows_low() {
            .forEach((rule) => document.styleSheets[0].insertRule(rule))",
     );
     let found = browser.evaluate(HEADLESS).to_string();
-    assert!(
-        found.contains("headless") && found.contains("px high"),
-        "{found}"
-    );
+    assert_has!(found, "headless", "px high");
 }
 
 /// How far down the first table, the first chart and its second bar begin, which verdicts reach
@@ -329,11 +301,7 @@ const FIRST: &str = "(() => {
 
 #[test]
 fn the_first_screen_has_the_answer_and_a_chart_and_few_stops_of_the_tab_key() {
-    let Some(mut browser) = Browser::start() else {
-        return;
-    };
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("page.html");
+    let mut browser = started!();
     // A screen is 740 pixels high at 360: the chart's title and its first bars are on it, whatever
     // the run says of itself.
     for (mut report, width, most) in [
@@ -342,8 +310,8 @@ fn the_first_screen_has_the_answer_and_a_chart_and_few_stops_of_the_tab_key() {
         (with_failures(), 360, 600),
     ] {
         report.manifest.about = "What this run is about, in a few sentences. ".repeat(5);
-        std::fs::write(&file, report.page()).unwrap();
-        browser.load(&file, width, false);
+        let page = report.page();
+        browser.load(&page, width, false);
         let seen = browser.evaluate(FIRST);
         let at = |name: &str| seen[name].as_i64().unwrap();
         assert!(at("table") < 200 && at("title") > at("table"), "{seen}");
@@ -380,14 +348,10 @@ const DRAWN: &str = "(() => {
 
 #[test]
 fn without_scripts_every_chart_is_there_and_so_are_all_columns() {
-    let Some(mut browser) = Browser::start() else {
-        return;
-    };
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("page.html");
-    std::fs::write(&file, with_failures().page()).unwrap();
+    let mut browser = started!();
+    let page = with_failures().page();
     browser.scripts(false);
-    browser.load(&file, 1280, false);
+    browser.load(&page, 1280, false);
     let seen = browser.evaluate(DRAWN);
     assert!(seen[0].as_u64() > Some(8), "{seen}");
     assert_eq!((&seen[0], &seen[2]), (&seen[1], &json!(0)), "{seen}");
@@ -402,13 +366,9 @@ fn without_scripts_every_chart_is_there_and_so_are_all_columns() {
 
 #[test]
 fn a_ranking_fits_the_page_and_leads_with_what_a_reader_asks_first() {
-    let Some(mut browser) = Browser::start() else {
-        return;
-    };
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("page.html");
-    std::fs::write(&file, with_failures().page()).unwrap();
-    browser.open(&file, 1280, false);
+    let mut browser = started!();
+    let page = with_failures().page();
+    browser.open(&page, 1280, false);
     let seen = browser.evaluate(
         "(() => { const frame = document.querySelector('.table .scroll');
            const cells = [...frame.querySelectorAll('thead th')];
@@ -438,16 +398,12 @@ const ON_PAPER: &str = "(() => {
 
 #[test]
 fn the_first_sheet_of_paper_has_the_answer_and_a_whole_chart() {
-    let Some(mut browser) = Browser::start() else {
-        return;
-    };
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("page.html");
+    let mut browser = started!();
     // The height of A4 without the margins that browsers give it.
     let sheet = 1_046.0;
     for report in [with_failures(), hundreds()] {
-        std::fs::write(&file, report.page()).unwrap();
-        browser.open(&file, 1280, false);
+        let page = report.page();
+        browser.open(&page, 1280, false);
         browser.print(718);
         let seen = browser.evaluate(ON_PAPER);
         assert!(seen["chart"].as_f64().unwrap() < sheet, "{seen}");

@@ -248,7 +248,7 @@ fn a_failed_trial_that_was_run_again_is_spoken_for_by_the_later_line() {
     folder.append(&stopped("the disk is full again")).unwrap();
     let report = Run::load(folder.path()).unwrap();
     let text = terminal(&report, 200);
-    assert!(text.contains("the disk is full again"), "{text}");
+    assert_has!(text, "the disk is full again");
     assert!(!text.contains("the disk is full\n"), "{text}");
     append_with_histograms(&folder, &again);
     let report = Run::load(folder.path()).unwrap();
@@ -262,7 +262,7 @@ fn a_failed_trial_that_was_run_again_is_spoken_for_by_the_later_line() {
     // The control: a second line of one that ended is one too many.
     append_with_histograms(&folder, &again);
     let text = terminal(&Run::load(folder.path()).unwrap(), 200);
-    assert!(text.contains("more than one line for this trial"), "{text}");
+    assert_has!(text, "more than one line for this trial");
 }
 
 #[test]
@@ -369,10 +369,7 @@ fn a_ranking_of_what_lay_in_memory_says_so_and_never_that_it_survives() {
     );
     let on_disk = vec![on(0, "ext4", Durability::Sync, 9_000.0)];
     let text = terminal(&report(on_disk), 200);
-    assert!(
-        text.contains("survives killed processes and lost power"),
-        "{text}"
-    );
+    assert_has!(text, "survives killed processes and lost power");
 }
 
 #[test]
@@ -484,7 +481,7 @@ fn settings_that_differ_make_a_scaling_series_of_their_own() {
     let fitted = series(&rank(&both));
     assert!(fitted[0].fit.is_ok() && fitted[0].curve.len() == 50);
     let unfit = fitted[1].fit.as_ref().unwrap_err().to_string();
-    assert!(unfit.contains("too few points"), "{unfit}");
+    assert_has!(unfit, "too few points");
 }
 
 /// A trial of that contender, whose driver states this isolation.
@@ -522,11 +519,8 @@ fn a_leader_of_weaker_isolation_is_named_with_what_it_permits() {
     assert!(weaker.page().contains(said));
     for format in [Format::Csv, Format::Json, Format::Markdown] {
         let text = weaker.render(format, Style::default());
-        assert!(text.contains("isolation"), "{text}");
-        assert!(
-            text.contains("read-committed") && text.contains("serializable"),
-            "{text}"
-        );
+        assert_has!(text, "isolation");
+        assert_has!(text, "read-committed", "serializable");
     }
 }
 
@@ -539,7 +533,7 @@ fn a_leader_of_stronger_isolation_or_of_none_that_is_stated_is_not_cautioned_abo
     ]);
     let text = flat(&stronger);
     assert!(!text.contains("weaker isolation"), "{text}");
-    assert!(text.contains("not stated"), "{text}");
+    assert_has!(text, "not stated");
     let unknown = report(vec![
         isolated(0, "unknown", None, 300.0),
         isolated(1, "lmdb", Some(Isolation::Serializable), 200.0),
@@ -566,7 +560,7 @@ fn contenders_that_state_no_isolation_are_said_to() {
         isolated(1, "other", None, 200.0),
     ]);
     let text = flat(&silent);
-    assert!(text.contains("Isolation: not stated."), "{text}");
+    assert_has!(text, "Isolation: not stated.");
     let storage = report(vec![isolated(0, "storage", None, 300.0)]);
     let text = flat(&storage);
     assert!(!text.contains("Isolation"), "{text}");
@@ -604,7 +598,7 @@ fn rankings_can_be_split_by_isolation_the_strongest_first() {
     ];
     assert_eq!(told, expected);
     let text = flat(&split);
-    assert!(text.contains("4 workers, isolation serializable"), "{text}");
+    assert_has!(text, "4 workers, isolation serializable");
     assert!(!text.contains("weaker isolation"), "{text}");
     // Where no trial counts, the heading still says of which they would be.
     for trial in &mut split.trials {
@@ -613,10 +607,7 @@ fn rankings_can_be_split_by_isolation_the_strongest_first() {
         };
     }
     let text = flat(&split);
-    assert!(
-        text.contains("4 workers, isolation read-committed"),
-        "{text}"
-    );
+    assert_has!(text, "4 workers, isolation read-committed");
     assert!(!text.contains("isolation not stated"), "{text}");
 }
 
@@ -642,7 +633,7 @@ fn what_fails_only_with_several_writers_is_said_to_be_a_conflict_that_a_driver_m
         said.starts_with(&format!("{reason}; fails only with several writers: ")),
         "{said}"
     );
-    assert!(said.contains("must return Error::Conflict"), "{said}");
+    assert_has!(said, "must return Error::Conflict");
     // It is not said where one writer fails too, nor of what is no error of the engine.
     assert_eq!(told(failed(trial(0, 1, 1), reason), reason), reason);
     let killed = "worker 2 was killed by SIGKILL";

@@ -157,7 +157,7 @@ fn errors_agree_with_r_and_a_coherency_of_none_has_no_peak() {
     assert_eq!((fit.kappa.value, fit.kappa.low), (0.0, 0.0));
     assert_eq!(fit.peak, Peak::OutOfReach);
     let said = sentences("raytracer", &Ok(fit)).join(" ");
-    assert!(said.contains("no peak found"), "{said}");
+    assert_has!(said, "no peak found");
 }
 
 #[test]
@@ -243,10 +243,7 @@ fn three_numbers_of_workers_are_too_few_however_often_repeated() {
     let why = fit(&three).unwrap_err();
     assert_eq!(why, FitError::TooFewPoints { distinct: 3 });
     let said = why.to_string();
-    assert!(
-        said.contains("3 different") && said.contains("three coefficients"),
-        "{said}"
-    );
+    assert_has!(said, "3 different", "three coefficients");
     assert_eq!(
         fit(&[]).unwrap_err(),
         FitError::TooFewPoints { distinct: 0 }

@@ -221,7 +221,7 @@ fn what_is_left_out_of_a_ranking_without_order_has_no_range() {
     assert!(answer.rankings[0].rows.iter().all(|row| row.rank.is_none()));
     // The control: where there is an order it has.
     let led = run(50.0).render(Layout::default(), &[]);
-    assert!(led.contains(" % of engine0); --full"), "{led}");
+    assert_has!(led, " % of engine0); --full");
 }
 
 #[test]
@@ -249,17 +249,14 @@ fn what_does_not_fit_is_counted() {
     let all = Answer::of(&large(1, 12, 0)).render(layout, &[]);
     assert!(all.contains("engine11") && !all.contains('…'), "{all}");
     let first = Answer::of(&large(4, 20, 0)).render(layout, &[]);
-    assert!(
-        first.contains("more (5 to") && first.contains("% of engine0); --full"),
-        "{first}"
-    );
+    assert_has!(first, "more (5 to", "% of engine0); --full");
     let lines = Answer::of(&large(30, 3, 0)).render(layout, &[]);
     assert!(
         lines.contains("finish=1029") && !lines.contains("contender  "),
         "{lines}"
     );
     let counted = Answer::of(&large(200, 2, 0)).render(layout, &[]);
-    assert!(counted.contains("more rankings; --full"), "{counted}");
+    assert_has!(counted, "more rankings; --full");
 }
 
 #[test]
@@ -269,8 +266,8 @@ fn a_ranking_of_one_contender_is_none() {
     assert!(answer.rankings.is_empty());
     assert_eq!(answer.not_ranked[0].reason, UnrankedReason::OnlyContender);
     let text = answer.render(Layout::default(), &[]);
-    assert!(text.contains("only contender at these settings"), "{text}");
-    assert!(text.contains("5,050 updates/s"), "{text}");
+    assert_has!(text, "only contender at these settings");
+    assert_has!(text, "5,050 updates/s");
 }
 
 #[test]
@@ -373,10 +370,7 @@ fn shares_are_the_ratios_of_the_rates_beside_them() {
         }
     }
     let text = flat(&Answer::of(&report(trials)).render(Layout::default(), &[]));
-    assert!(
-        text.contains("fjall 90.0 45 %") && text.contains("redb 80.0 40 %"),
-        "{text}"
-    );
+    assert_has!(text, "fjall 90.0 45 %", "redb 80.0 40 %");
 }
 
 #[test]
@@ -385,13 +379,10 @@ fn what_was_not_verified_is_named_and_no_head_says_otherwise() {
     trials.extend(noisy(1, "redb", Durability::Sync, 500.0));
     trials[9].measurement.as_mut().unwrap().lacks_histograms = true;
     let text = flat(&Answer::of(&report(trials)).render(Layout::default(), &[]));
-    assert!(
-        text.contains("10 trials, all valid; 1 not verified"),
-        "{text}"
-    );
-    assert!(
-        text.contains("unverified: 1 trial of redb [record not verified]: its histograms are"),
-        "{text}"
+    assert_has!(text, "10 trials, all valid; 1 not verified");
+    assert_has!(
+        text,
+        "unverified: 1 trial of redb [record not verified]: its histograms are"
     );
 }
 
@@ -403,10 +394,7 @@ fn what_can_be_changed_is_told_first_of_what_was_skipped() {
         .skipped
         .push("xfs needs mkfs.xfs".to_owned());
     let text = flat(&Answer::of(&report).render(Layout::default(), &[]));
-    assert!(
-        text.contains("Skipped (2): xfs needs mkfs.xfs; redb does not"),
-        "{text}"
-    );
+    assert_has!(text, "Skipped (2): xfs needs mkfs.xfs; redb does not");
 }
 
 #[test]
@@ -423,7 +411,7 @@ fn what_all_trials_share_and_is_no_default_is_said_at_the_head() {
     let changed = vec!["block".to_owned()];
     report.manifest.changed_settings = [("threen1".to_owned(), changed)].into();
     let text = Answer::of(&report).render(Layout::default(), &[]);
-    assert!(text.contains("\nWith block=7, memory=256 MiB.\n"), "{text}");
+    assert_has!(text, "\nWith block=7, memory=256 MiB.\n");
 }
 
 #[test]
@@ -440,10 +428,7 @@ fn a_mix_shows_the_latency_of_its_slowest_kind() {
     let mut report = report(trials);
     report.manifest.headlines.clear();
     let text = Answer::of(&report).render(Layout::default(), &[]);
-    assert!(
-        text.contains("reads/s") && text.contains("p99 update"),
-        "{text}"
-    );
+    assert_has!(text, "reads/s", "p99 update");
 }
 
 #[test]
@@ -467,10 +452,7 @@ fn a_leader_of_weaker_isolation_is_said_to_be_so() {
 #[test]
 fn an_interval_that_says_nothing_has_no_digits() {
     let wild = of_two(&[10.0, 9e6, 9e6], &[9e6, 10.0, 10.0]);
-    assert!(
-        wild.contains("(<0.1–>999)") && wild.contains("(over 100x would show)"),
-        "{wild}"
-    );
+    assert_has!(wild, "(<0.1–>999)", "(over 100x would show)");
 }
 
 #[test]
@@ -486,10 +468,7 @@ fn engines_with_threads_are_named_where_others_have_processes() {
         trial.spec.worker_kind = WorkerKind::Threads;
     }
     let mixed = flat(&Answer::of(&report(trials)).render(Layout::default(), &[]));
-    assert!(
-        mixed.contains("Workers are processes; threads for redb"),
-        "{mixed}"
-    );
+    assert_has!(mixed, "Workers are processes; threads for redb");
 }
 
 #[test]
@@ -571,11 +550,8 @@ fn a_damaged_line_is_named_and_its_trial_is_run_again() {
         message: "EOF".to_owned(),
     });
     let text = Answer::of(&report).render(Layout::default(), &[]);
-    assert!(
-        text.contains("Line 5 of trials.jsonl is damaged and left out."),
-        "{text}"
-    );
-    assert!(text.contains("trueput run --resume"), "{text}");
+    assert_has!(text, "Line 5 of trials.jsonl is damaged and left out.");
+    assert_has!(text, "trueput run --resume");
     report.damaged.clear();
     let text = Answer::of(&report).render(Layout::default(), &[]);
     assert!(!text.contains("damaged"), "{text}");
@@ -588,8 +564,8 @@ fn an_unfinished_run_is_continued_first() {
     report.manifest = manifest(&cell(0, "rocksdb", Durability::Sync, 8_000.0, 3));
     report.end = None;
     let text = Answer::of(&report).render(Layout::default(), &[]);
-    assert!(text.contains("3 trials, 2 valid, 1 not run"), "{text}");
-    assert!(text.contains("trueput run --resume results/"), "{text}");
+    assert_has!(text, "3 trials, 2 valid, 1 not run");
+    assert_has!(text, "trueput run --resume results/");
 }
 
 #[test]
@@ -635,5 +611,5 @@ fn a_round_is_complete_once_every_contender_has_one_more_repeat() {
         table.starts_with("sync: every acknowledged commit"),
         "{table}"
     );
-    assert!(table.contains("cannot tell rocksdb from tokudb"), "{table}");
+    assert_has!(table, "cannot tell rocksdb from tokudb");
 }

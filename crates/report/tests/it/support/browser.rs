@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 /// The names that Chromium goes by.
@@ -27,7 +26,8 @@ pub struct Browser {
     /// What its console and its scripts complained about.
     pub complaints: Vec<String>,
     loaded: bool,
-    _profile: tempfile::TempDir,
+    /// Its profile, and the page that is open.
+    profile: tempfile::TempDir,
 }
 
 impl Browser {
@@ -62,7 +62,7 @@ impl Browser {
             calls: 0,
             complaints: Vec::new(),
             loaded: false,
-            _profile: profile,
+            profile,
         };
         let targets = browser.call("Target.getTargets", json!({}));
         let pages = targets["targetInfos"].as_array().unwrap();
@@ -79,18 +79,18 @@ impl Browser {
         Some(browser)
     }
 
-    /// Opens a file at a width, light or dark, and waits until it is loaded and unfolded.
+    /// Opens a page at a width, light or dark, and waits until it is loaded and unfolded.
     #[allow(dead_code, reason = "each test program uses its own part")]
-    pub fn open(&mut self, file: &Path, width: u32, dark: bool) {
-        self.load(file, width, dark);
+    pub fn open(&mut self, page: &str, width: u32, dark: bool) {
+        self.load(page, width, dark);
         // As before printing: what is folded opens.
         self.evaluate(&format!(
             "dispatchEvent(new Event('beforeprint')); {FRAMES}"
         ));
     }
 
-    /// Opens a file as [`Browser::open`] does, and leaves folded what is.
-    pub fn load(&mut self, file: &Path, width: u32, dark: bool) {
+    /// Opens a page as [`Browser::open`] does, and leaves folded what is.
+    pub fn load(&mut self, page: &str, width: u32, dark: bool) {
         let mobile = width < 500;
         let metrics =
             json!({"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": mobile});
@@ -100,6 +100,8 @@ impl Browser {
         let media = json!({"media": "screen", "features": features});
         self.call("Emulation.setEmulatedMedia", media);
         self.loaded = false;
+        let file = self.profile.path().join("page.html");
+        std::fs::write(&file, page).unwrap();
         let address = format!("file://{}", file.display());
         self.call("Page.navigate", json!({"url": address}));
         while !self.loaded {

@@ -3,12 +3,10 @@
 use crate::support::{everything, failed, report, spec, valid};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use trueput_findings::Run;
 use trueput_record::folder::DamagedLine;
 use trueput_record::measurement::{TimelineSecond, WorkerReport};
 use trueput_record::{Durability, TrialRecord, Value as Setting};
-use trueput_report::RunReport;
 
 /// A trial with a second's sample for each of this many seconds.
 pub fn sampled(mut trial: TrialRecord, seconds: u32) -> TrialRecord {
@@ -93,12 +91,6 @@ pub fn hundreds() -> Run {
     let words = "memory that the page cache would have".to_owned();
     report.manifest.costs = BTreeMap::from([("rocksdb.cache_size".to_owned(), words)]);
     report
-}
-
-pub fn written(report: &Run, folder: &tempfile::TempDir, name: &str) -> PathBuf {
-    let file = folder.path().join(name);
-    std::fs::write(&file, report.page()).unwrap();
-    file
 }
 
 /// The page without its policy, so that a test may put a fault into it.

@@ -8,7 +8,7 @@ use trueput_record::TrialRecord;
 /// One build of an engine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct EngineBuild {
-    /// The engine, and what tells this build from others in the ranking.
+    /// The engine, and what distinguishes this build from others in the ranking.
     pub contender: String,
     /// The version that the library itself reported.
     pub version: String,
@@ -16,7 +16,7 @@ pub struct EngineBuild {
     pub origin: String,
     /// SHA-256 of the library, or of the program where the engine is compiled in; hexadecimal.
     pub sha256: String,
-    /// Whether it was compiled with its assertions; `None` if that could not be told.
+    /// Whether it was compiled with its assertions; `None` if that is unknown.
     pub assertions: Option<bool>,
     /// What is to be held against it, in words.
     pub warning: Option<&'static str>,

@@ -18,7 +18,7 @@ use trueput_record::{Conditions, Isolation, Promise, TrialRecord, Value, VerifyL
 pub struct RankedCell {
     /// The cell's number in the plan.
     pub cell: u32,
-    /// The engine, with its build and the knobs that tell it apart in this ranking.
+    /// The engine, with its build and the knobs that distinguish it in this ranking.
     pub contender: String,
     /// The engine.
     pub engine: String,
@@ -28,7 +28,7 @@ pub struct RankedCell {
     pub origin: String,
     /// SHA-256 of the library, or of the program where the engine is compiled in; hexadecimal.
     pub sha256: String,
-    /// Whether the library was compiled with its assertions; `None` if that could not be told.
+    /// Whether the library was compiled with its assertions; `None` if that is unknown.
     pub assertions: Option<bool>,
     /// What a reader must know of it wherever it is named.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -112,13 +112,13 @@ pub struct CellFigures {
     /// counted.
     pub flushes_per_commit: Option<f64>,
     /// Asks of the engine's own cache that found what they wanted, of all asks, 0 to 1; `None`
-    /// where the engine does not tell.
+    /// where the engine does not report it.
     pub cache_hit_ratio: Option<f64>,
     /// Voluntary and involuntary context switches.
     pub context_switches: f64,
     /// Conflicts that the engine reported and the workload retried, deadlocks among them.
     pub conflicts: f64,
-    /// Deadlocks among them, where the engine tells.
+    /// Deadlocks among them, where the engine reports them.
     pub deadlocks: f64,
     /// Results of the workload that were the same in every repeat.
     pub results: BTreeMap<String, Value>,

@@ -18,7 +18,7 @@ pub struct ContenderNames {
 }
 
 impl ContenderNames {
-    /// Sees what tells the trials' contenders apart.
+    /// Finds what distinguishes the trials' contenders.
     pub fn of(trials: &[&TrialRecord]) -> Self {
         let mut first: BTreeMap<String, &TrialSpec> = BTreeMap::new();
         let mut varying: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
@@ -51,7 +51,7 @@ impl ContenderNames {
         }
     }
 
-    /// The engine's name, with what tells the trial's build from others.
+    /// The engine's name, with what distinguishes the trial's build from others.
     pub fn build(&self, spec: &TrialSpec) -> String {
         let contender = spec.contender();
         self.builds.get(&contender).cloned().unwrap_or(contender)
@@ -62,7 +62,7 @@ impl ContenderNames {
         marked(&self.name(&trial.spec), &marks(trial))
     }
 
-    /// The name of a trial's contender, which tells it from others.
+    /// The name of a trial's contender, which distinguishes it from others.
     pub fn name(&self, spec: &TrialSpec) -> String {
         let contender = spec.contender();
         if let Some(step) = &spec.step {
@@ -109,8 +109,8 @@ fn differing<'a>(all: impl Iterator<Item = &'a Conditions>) -> BTreeSet<&'static
     names
 }
 
-/// By contender, the shortest name that tells the builds of its engine apart: the engine, else its
-/// version too, else the library's file name too, else the folder by which files of one name
+/// By contender, the shortest name that distinguishes the builds of its engine: the engine, else
+/// its version too, else the library's file name too, else the folder by which files of one name
 /// differ, else what the plan said.
 fn build_names(trials: &[&TrialRecord]) -> BTreeMap<String, String> {
     let mut engines: BTreeMap<&str, Builds<'_>> = BTreeMap::new();

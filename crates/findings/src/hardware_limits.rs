@@ -39,7 +39,7 @@ pub struct Excess {
     pub limit: Limit,
     /// The share, above 1.
     pub share: f64,
-    /// Why, as far as the record tells.
+    /// Why, as far as the record shows.
     pub cause: ExcessCause,
 }
 
@@ -76,7 +76,7 @@ pub enum ExcessCause {
 }
 
 impl LimitShares {
-    /// Those of a trial beside the limits that were measured with it.
+    /// Those of a trial, by the limits that were measured with it.
     #[must_use]
     pub fn of(trial: &TrialRecord, measurement: &Measurement, limits: &HardwareLimits) -> Self {
         // The workload that needs no engine counts its commits as its operation.

@@ -14,7 +14,7 @@ pub fn breaks_its_level(trial: &TrialRecord, usual: &FileSystemFacts) -> bool {
     promises && (data_in_memory(trial, usual) || log_in_memory(trial))
 }
 
-/// Where a trial failed before its file system was there, what was asked for tells.
+/// Where a trial failed before its file system was there, the request decides.
 fn asked_for_memory(asked: Option<&FileSystem>) -> bool {
     asked.is_some_and(|asked| asked.kind == FileSystemKind::Tmpfs)
 }

@@ -31,14 +31,14 @@ pub struct KnobEffect {
     pub memory_ratio: f64,
     /// The database's size over the base's.
     pub database_ratio: f64,
-    /// The other parameters of the cell that tell this change from an equal one in another cell:
+    /// The other parameters of the cell that distinguish this change from an equal one elsewhere:
     /// `journal_buffers=128`. Empty where there is no equal one.
-    pub beside: Vec<(String, String)>,
+    pub distinction: Vec<(String, String)>,
     /// The cost of changing it from its default, in the driver's words; may be empty.
     pub cost: String,
 }
 
-/// Two cells of a ranking that differ in one knob alone, the base first.
+/// Two cells of a ranking that differ in one knob only, the base first.
 struct KnobChange<'a> {
     place: usize,
     ranking: &'a Ranking,
@@ -129,7 +129,7 @@ fn changes((place, ranking): (usize, &Ranking)) -> Vec<KnobChange<'_>> {
     let mut cells: Vec<&RankedCell> = ranking.contenders().collect();
     cells.sort_by_key(|cell| cell.cell);
     for (index, &cell) in cells.iter().enumerate() {
-        // The first cell that differs by one knob alone is the base of the others.
+        // The first cell that differs by one knob only is the base of the others.
         let mut seen = BTreeSet::new();
         for &base in &cells[..index] {
             let Some(knob) = only_difference(base, cell) else {
@@ -169,7 +169,7 @@ fn effect(
     run: &Run,
     change: &KnobChange<'_>,
     rate: Comparison,
-    beside: Vec<(String, String)>,
+    distinction: Vec<(String, String)>,
 ) -> Option<KnobEffect> {
     let KnobChange {
         place,
@@ -192,6 +192,6 @@ fn effect(
         database_ratio: over(|cell| cell.figures.database_allocated_bytes),
         cost: cost.cloned().unwrap_or_default(),
         knob: knob.clone(),
-        beside,
+        distinction,
     })
 }

@@ -1,5 +1,5 @@
 //! What a run shows, computed once from its folder: statistics, rankings, comparisons, bottlenecks,
-//! scaling, ablation and the published tables beside. No engine and no runner is needed.
+//! scaling, ablation and published tables compared with ours. No engine and no runner is needed.
 //!
 //! [`Run::load`] reads a folder; the modules compute from it. What they find is worded elsewhere.
 //!

@@ -6,7 +6,7 @@
 //!
 //! To add one, write a function that reads the trial's record and returns `Option<Mark>`, and name
 //! it in [`marks`]; everything else follows. Nothing but the record may decide: a report is made
-//! from a run folder alone.
+//! from a run folder only.
 
 use serde::Serialize;
 use std::borrow::Cow;
@@ -82,7 +82,7 @@ fn known_defect(trial: &TrialRecord) -> Option<Mark> {
     })
 }
 
-/// Figures whose histograms are gone, so that nothing tells whether they are what was measured.
+/// Figures whose histograms are gone, so that nothing shows whether they are what was measured.
 fn unverified_record(trial: &TrialRecord) -> Option<Mark> {
     let lacks_them = trial.measurement.as_ref()?.lacks_histograms;
     lacks_them.then_some(Mark {
@@ -179,13 +179,13 @@ pub fn labels(marks: &[Mark], between: &str) -> String {
 pub fn explanations<'a>(
     contenders: impl IntoIterator<Item = (&'a str, &'a [Mark])>,
 ) -> Vec<String> {
-    let mut told: Vec<(&Mark, Vec<&str>)> = Vec::new();
+    let mut found: Vec<(&Mark, Vec<&str>)> = Vec::new();
     for (name, marks) in contenders {
         for mark in marks {
-            match told.iter_mut().find(|(other, _)| *other == mark) {
+            match found.iter_mut().find(|(other, _)| *other == mark) {
                 Some((_, names)) if names.contains(&name) => {}
                 Some((_, names)) => names.push(name),
-                None => told.push((mark, vec![name])),
+                None => found.push((mark, vec![name])),
             }
         }
     }
@@ -193,7 +193,7 @@ pub fn explanations<'a>(
         let names = names.join("; ");
         format!("{names} [{}]: {}.", mark.label, mark.explanation)
     };
-    told.into_iter().map(sentence).collect()
+    found.into_iter().map(sentence).collect()
 }
 
 /// What is said of a library that was compiled with its assertions.

@@ -57,7 +57,7 @@ pub struct OverTime {
     pub seconds: usize,
     /// Where it fell, in order.
     pub cliffs: Vec<Cliff>,
-    /// By kind, how often the engine did something by itself; `None` if it does not tell.
+    /// By kind, how often the engine did something by itself; `None` if it does not report it.
     pub events: Option<BTreeMap<String, u64>>,
 }
 
@@ -129,13 +129,13 @@ pub fn over_time(trial: &TrialRecord, headline: &str) -> Option<OverTime> {
     let measured = trial.measurement.as_ref()?;
     let seconds = rates(measured, headline);
     let median_per_s = median(seconds.iter().map(|second| second.per_s))?;
-    let told = measured.events.as_deref();
+    let reported = measured.events.as_deref();
     let mut cliffs = falls(&seconds);
     cliffs.extend(dips(&seconds, median_per_s, &cliffs));
     cliffs.sort_by(|one, other| one.from_s.total_cmp(&other.from_s));
     for cliff in &mut cliffs {
         let span = cliff.from_s - BEFORE_S..=cliff.from_s + cliff.length_s;
-        let within = told.into_iter().flatten();
+        let within = reported.into_iter().flatten();
         cliff.events = within
             .filter(|event| span.contains(&event.at_s))
             .cloned()
@@ -146,7 +146,7 @@ pub fn over_time(trial: &TrialRecord, headline: &str) -> Option<OverTime> {
         median_per_s,
         seconds: seconds.len(),
         cliffs,
-        events: told.map(counted),
+        events: reported.map(counted),
     })
 }
 
@@ -247,14 +247,14 @@ pub fn all(report: &Run) -> Vec<OverTime> {
         .collect()
 }
 
-/// Whether there is more to tell of a trial than its timeline: what its engine did, or its step.
+/// Whether there is more to report of a trial than its timeline: what its engine did, or its step.
 fn is_told(trial: &TrialRecord) -> bool {
     let events = trial.measurement.as_ref().map(|one| one.events.is_some());
     events == Some(true) || trial.spec.step.is_some()
 }
 
-/// The trials that the section tells of: of each cell the first of which there is more to tell.
-pub fn told(report: &Run) -> Vec<&TrialRecord> {
+/// The trials that the section reports: of each cell the first of which there is more to report.
+pub fn reported_trials(report: &Run) -> Vec<&TrialRecord> {
     let mut seen = BTreeSet::new();
     let shown = report.trials.iter().filter(|trial| is_told(trial));
     shown.filter(|trial| seen.insert(trial.spec.cell)).collect()

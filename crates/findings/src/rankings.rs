@@ -26,7 +26,7 @@ use trueput_record::{Durability, Isolation, TrialRecord, TrialSpec};
 /// An operation that is done less often than this part of the headline's count is rare.
 const RARE: f64 = 0.01;
 
-/// Cells that may be compared with each other, best first, and what is beside them.
+/// Cells that may be compared with each other, best first, and what is not ranked.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Ranking {
     /// The workload.

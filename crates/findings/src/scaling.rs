@@ -47,7 +47,7 @@ pub struct Coefficient {
 }
 
 impl Coefficient {
-    /// Whether its interval reaches down to 0, so that the points cannot tell it from 0.
+    /// Whether its interval reaches down to 0, so that the points do not show that it is not 0.
     #[must_use]
     pub fn may_be_zero(&self) -> bool {
         self.low <= 0.0
@@ -60,14 +60,14 @@ impl Coefficient {
 pub enum Peak {
     /// At this number of workers.
     At {
-        /// √((1 − σ) / κ), or 1 where one worker alone is fastest.
+        /// √((1 − σ) / κ), or 1 where a single worker is fastest.
         workers: f64,
         /// The rate there, operations per second.
         per_s: f64,
         /// Whether that is beyond the workers that were measured, so that it is a forecast.
         beyond_measured: bool,
     },
-    /// Coherency cannot be told from 0: no peak is within reach of these points.
+    /// Coherency is not significantly above 0: no peak is within reach of these points.
     OutOfReach,
 }
 
@@ -157,7 +157,8 @@ pub enum FitError {
 /// ```
 /// use trueput_findings::scaling::{Peak, ScalingPoint, fit};
 /// let law = |n: f64| 1000.0 * n / (1.0 + 0.05 * (n - 1.0) + 0.01 * n * (n - 1.0));
-/// let points = [1.0, 2.0, 4.0, 8.0, 16.0].map(|workers| ScalingPoint { workers, per_s: law(workers) });
+/// let point = |workers| ScalingPoint { workers, per_s: law(workers) };
+/// let points = [1.0, 2.0, 4.0, 8.0, 16.0].map(point);
 /// let Ok(Peak::At { workers, .. }) = fit(&points).map(|fit| fit.peak) else { panic!() };
 /// assert!((workers - 9.75).abs() < 0.01);
 /// ```

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use trueput_record::TrialRecord;
 use trueput_record::measurement::Measurement;
 
-/// Drift over the repeats of a cell that is told, as a part of their mean.
+/// Drift over the repeats of a cell that is reported, as a part of their mean.
 const NOTABLE_DRIFT: f64 = 0.05;
 
 /// How closely repeats must follow a straight line for that to be called drift: the correlation.
@@ -75,11 +75,11 @@ struct Repeats<'a> {
     trials: Vec<&'a TrialRecord>,
 }
 
-/// How steady the repeats of each cell were. Falls of trials that [`crate::over_time`] tells of are
+/// How steady the repeats of each cell were. Falls of trials that [`crate::over_time`] reports are
 /// left to it.
 #[must_use]
 pub fn steadiness(report: &Run) -> Vec<CellSteadiness> {
-    let elsewhere: BTreeSet<&str> = crate::over_time::told(report)
+    let elsewhere: BTreeSet<&str> = crate::over_time::reported_trials(report)
         .into_iter()
         .map(|trial| trial.spec.id.as_str())
         .collect();

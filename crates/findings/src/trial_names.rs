@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use trueput_record::TrialRecord;
 
 /// The names of a run's trials. A contender is called what its ranking calls it; a trial by its
-/// contender, level, workers, the settings that tell it from other trials of its workload, and its
-/// repeat.
+/// contender, level, workers, the settings that distinguish it from other trials of its workload,
+/// and its repeat.
 pub struct TrialNames {
     contenders: BTreeMap<String, String>,
     /// By workload, the settings that are not the same in all of its trials.

@@ -87,18 +87,18 @@ fn device(evidence: &Evidence) -> Vec<String> {
         return Vec::new();
     };
     let whose = if evidence.is_log_device { "log's " } else { "" };
-    let mut told = vec![format!("{whose}device busy {}", per_cent(busy))];
-    told.extend(
+    let mut found = vec![format!("{whose}device busy {}", per_cent(busy))];
+    found.extend(
         evidence
             .device_queue
             .map(|queue| format!("queue {queue:.1}")),
     );
-    told.extend([
+    found.extend([
         format!("{:.0} flushes/s", evidence.flushes_per_s),
         format!("{:.0} reads/s", evidence.reads_per_s),
         format!("{:.1} MB/s written", evidence.written_bytes_per_s / 1e6),
     ]);
-    told
+    found
 }
 
 fn neighbors(evidence: &Evidence) -> Vec<String> {
@@ -124,7 +124,7 @@ fn per_cent(share: f64) -> String {
 mod tests {
     use super::*;
 
-    fn told(bottleneck: Bottleneck) -> String {
+    fn found(bottleneck: Bottleneck) -> String {
         let evidence = Evidence {
             cpu_share: 0.91,
             kernel_share: 0.12,
@@ -155,24 +155,24 @@ mod tests {
     #[test]
     fn an_interval_has_the_evidence_of_its_rule_and_no_more() {
         assert_eq!(
-            told(Bottleneck::LogFlush),
+            found(Bottleneck::LogFlush),
             "3 to 8 s: log flush (samples waiting for I/O 66 %, log's device busy 72 %, queue \
              1.2, 812 flushes/s, 3 reads/s, 2.5 MB/s written)"
         );
         assert_eq!(
-            told(Bottleneck::CpuInEngine),
+            found(Bottleneck::CpuInEngine),
             "3 to 8 s: CPU in the engine (worker CPU 91 %, kernel 12 % of it, kernel threads 4 %)"
         );
         assert_eq!(
-            told(Bottleneck::NoisyNeighbors),
+            found(Bottleneck::NoisyNeighbors),
             "3 to 8 s: noisy neighbors (others 23 %, steal 1 %, waiting for a CPU 31 %)"
         );
         assert_eq!(
-            told(Bottleneck::Harness),
+            found(Bottleneck::Harness),
             "3 to 8 s: the harness (worker CPU 91 %, harness 55 % of it)"
         );
         assert_eq!(
-            told(Bottleneck::SingleWriterLock),
+            found(Bottleneck::SingleWriterLock),
             "3 to 8 s: lock contention between workers (worker CPU 91 %, waits 1624/s, samples \
              waiting for I/O 66 %)"
         );
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn where_no_rule_fitted_everything_is_told() {
-        let all = told(Bottleneck::Unclear);
+        let all = found(Bottleneck::Unclear);
         for figure in [
             "91 %",
             "12 %",

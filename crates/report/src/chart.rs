@@ -10,7 +10,7 @@ pub(crate) enum ChartKind {
     Bars,
     /// A bar a group, of a row of shares, one for each of the chart's words.
     Shares,
-    /// A bar a group, of parts beside each other: a row of the parts.
+    /// A bar a group, of parts next to each other: a row of the parts.
     Stack,
     /// A line a group: rows of seconds and a rate.
     Timeline,

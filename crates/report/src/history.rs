@@ -88,8 +88,8 @@ fn table(series: &RateSeries) -> Table {
             point.run.clone(),
         ]
     };
-    Table {
-        columns: vec![
+    Table::new(
+        vec![
             Column::text("started", 0),
             Column::figures(format!("mean {}/s", plural(&series.headline)), 0),
             Column::figures("95 % interval", 2),
@@ -99,9 +99,8 @@ fn table(series: &RateSeries) -> Table {
             Column::text("host", 5),
             Column::text("run", 6),
         ],
-        rows: series.points.iter().enumerate().map(row).collect(),
-        ..Table::default()
-    }
+        series.points.iter().enumerate().map(row).collect(),
+    )
 }
 
 fn sentences(series: &RateSeries) -> Vec<String> {

@@ -106,11 +106,7 @@ pub fn table(published: &PublishedTable) -> Table {
         Column::new(&column.name, is_figure, u8::from(is_between))
     });
     let row = |row: &Vec<Cell>| row.iter().map(shown).collect();
-    Table {
-        columns: columns.collect(),
-        rows: published.rows.iter().map(row).collect(),
-        ..Table::default()
-    }
+    Table::new(columns.collect(), published.rows.iter().map(row).collect())
 }
 
 /// The table as CSV (RFC 4180): plain numbers, repeats with `;` between.

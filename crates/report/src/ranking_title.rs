@@ -27,7 +27,7 @@ pub(crate) fn ranking_heading(ranking: &Ranking) -> String {
     }
 }
 
-/// What to call each ranking: its heading, with the settings that tell it from its namesakes.
+/// What to call each ranking: its heading, with the settings that no namesake has.
 pub(crate) fn labels(rankings: &[Ranking]) -> Vec<String> {
     let label = |ranking: &Ranking| {
         let heading = ranking_heading(ranking);
@@ -42,12 +42,12 @@ pub(crate) fn labels(rankings: &[Ranking]) -> Vec<String> {
             .settings
             .iter()
             .filter(|(name, value)| differs(name, value));
-        let told: Vec<_> = differing
+        let found: Vec<_> = differing
             .map(|(name, value)| format!("{name}={value}"))
             .collect();
-        match told.is_empty() {
+        match found.is_empty() {
             true => heading,
-            false => format!("{heading} ({})", told.join(", ")),
+            false => format!("{heading} ({})", found.join(", ")),
         }
     };
     rankings.iter().map(label).collect()

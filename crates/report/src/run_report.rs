@@ -17,7 +17,7 @@ pub trait RunReport {
     fn render(&self, format: Format, style: Style) -> String;
 
     /// Writes the ablation for a terminal, with what its engines did over time and the published
-    /// steps beside. It ends with a newline.
+    /// steps. It ends with a newline.
     #[must_use]
     fn render_ablation(&self, style: Style) -> String;
 

@@ -7,7 +7,7 @@ use crate::units::{bytes, counted, number};
 use trueput_record::trial::Settings;
 use trueput_record::{Durability, TrialRecord, TrialSpec, Value, Window};
 
-/// What a step gives up over another. Its `Display` is the sentence that JSON has.
+/// The cost of a step over another. Its `Display` is the sentence that JSON has.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum StepCost {
     /// Promises of another level.
@@ -43,7 +43,7 @@ pub enum StepCost {
 
 serialize_as_text!(StepCost);
 
-/// What the second trial's settings give up over the first one's. Nothing is made up: where neither
+/// The costs of the second trial over the first one. Nothing is made up: where neither
 /// the level nor a driver says anything, the list is empty.
 pub(super) fn of(
     report: &Run,

@@ -129,7 +129,7 @@ pub struct StepFigures {
     /// The database on disk, bytes.
     pub database_bytes: f64,
     /// Asks of the engine's own cache that found what they wanted, of all asks in the interval, 0
-    /// to 1; `None` if the engine does not tell.
+    /// to 1; `None` if the engine does not report it.
     pub cache_hit_ratio: Option<f64>,
     /// By kind, what the engine did by itself in the interval of the first trial; `None` if it
     /// does not tell.
@@ -232,7 +232,7 @@ impl<'a> Builder<'a> {
             };
             let ground = self.ground(spec, &headline);
             let base = grounds.first();
-            // What it changes is told over what the plan stands it on, though nothing of that may
+            // What it changes is listed over what the plan bases it on, though nothing of that may
             // count; its gain needs something that does.
             let (stands_on, before) = match step.ablation {
                 AblationKind::Cumulative => {

@@ -107,7 +107,7 @@ impl RankingAnswer {
 /// A ratio, with the interval that a verdict used where there is one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct LeaderShare {
-    /// The ratio of the medians that are beside it.
+    /// The ratio of the medians that are shown with it.
     pub estimate: f64,
     /// The interval that the verdict used, of the repeats in pairs; `None` for fewer than three
     /// repeats on a side.
@@ -179,8 +179,8 @@ impl Answer {
     /// As [`Answer::of`], from what a page has computed already.
     pub fn from_rankings(report: &Run, rankings: &[Ranking], noise: Option<&Noise>) -> Self {
         let subjects = subjects(rankings);
-        let told = || rankings.iter().zip(&subjects);
-        let ranked: Vec<_> = told()
+        let listed = || rankings.iter().zip(&subjects);
+        let ranked: Vec<_> = listed()
             .filter_map(|(ranking, subject)| ranking_answer(ranking, subject, noise))
             .collect();
         Self {
@@ -189,7 +189,7 @@ impl Answer {
             common: common(report),
             next_steps: next_step::next_steps(report, &ranked),
             rankings: ranked,
-            not_ranked: told().flat_map(not_ranked).collect(),
+            not_ranked: listed().flat_map(not_ranked).collect(),
             failures: failures(rankings),
             skipped: report.manifest.skipped.clone(),
             threads: threads(report),
@@ -204,7 +204,7 @@ impl Answer {
         rankings.find(|ranking| ranking.subject.index == index)
     }
 
-    /// The option and the command that would tell contenders apart.
+    /// The option and the command that would distinguish contenders.
     pub fn more_repeats(&self) -> Option<(&str, &[String])> {
         self.next_steps.iter().find_map(|step| match step {
             NextStep::MoreRepeats { option, command } => Some((&**option, &**command)),

@@ -1,4 +1,4 @@
-//! What a user can do to learn more than a run told.
+//! What a user can do to learn more than a run showed.
 
 use super::{RankingAnswer, RankingVerdict};
 use crate::Run;
@@ -17,7 +17,7 @@ pub enum NextStep {
         /// The words of the command, quoted for a shell.
         command: Vec<String>,
     },
-    /// Run again with more repeats, to tell contenders apart.
+    /// Run again with more repeats, to distinguish contenders.
     MoreRepeats {
         /// The option to add: `--repeat 15`, or `--until 2%` where no number would surely do.
         option: String,

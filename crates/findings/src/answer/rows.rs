@@ -64,7 +64,7 @@ pub struct LatencyFigure {
     pub is_response: bool,
 }
 
-/// The ranked cells in their order, with what each is shown to be beside the leader.
+/// The ranked cells in their order, with how each compares with the leader.
 pub(super) fn ranked(ranking: &Ranking, verdicts: &[RowVerdict]) -> Vec<AnswerRow> {
     let leader_per_s = ranking.cells.first().map(rate);
     let cells = ranking.cells.iter().zip(verdicts).enumerate();

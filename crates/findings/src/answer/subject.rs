@@ -1,4 +1,4 @@
-//! What a ranking is about: the promise, the workload, and what tells it from other rankings.
+//! What a ranking is about: the promise, the workload, and what distinguishes it from others.
 
 use crate::isolation;
 use crate::rankings::Ranking;

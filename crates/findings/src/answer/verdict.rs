@@ -37,7 +37,7 @@ impl RankingVerdict {
     }
 }
 
-/// What a contender is shown to be beside the leader.
+/// How a contender compares with the leader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RowVerdict {

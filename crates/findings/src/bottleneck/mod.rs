@@ -29,7 +29,7 @@ pub enum Bottleneck {
     WriteBack,
     /// Workers waited for each other while device and processors had room.
     SingleWriterLock,
-    /// An open loop whose work was done: nothing held it.
+    /// An open loop whose work was done: nothing limited it.
     OfferedLoad,
     /// None of the rules fits.
     Unclear,
@@ -49,7 +49,7 @@ impl Bottleneck {
     }
 }
 
-/// What the rules must know beside the samples.
+/// What the rules must know besides the samples.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TrialContext {
     /// Processors that the trial may use.
@@ -534,7 +534,7 @@ mod tests {
         assert_eq!(held(working.clone()), Bottleneck::CpuInKernel);
         (working.user_cpu_s, working.system_cpu_s) = (1.1, 0.1);
         assert_eq!(held(working.clone()), Bottleneck::CpuInEngine);
-        // Records that did not tell them apart had them among the others.
+        // Older records have them among the others.
         working.neighbors = Some(OtherPrograms {
             cpu_s: 0.7,
             ..OtherPrograms::default()

@@ -141,7 +141,7 @@ mod tests {
             .to_owned()
     }
 
-    /// Takes away what told the verdict.
+    /// Takes away what decided the verdict.
     fn without(named: &str, record: &mut TrialRecord) {
         let measurement = record.measurement.as_mut().unwrap();
         for second in &mut measurement.timeline {

@@ -1,4 +1,4 @@
-//! What changed besides the result: machine, program, plan, version, knobs.
+//! What changed apart from the result: machine, program, plan, version, knobs.
 
 use super::alike::{self, LimitProbe};
 use super::side::{Side, SideCell};
@@ -229,7 +229,7 @@ fn reported(cell: &SideCell<'_>, said: EngineFact) -> String {
     all.into_iter().collect::<Vec<_>>().join(" and ")
 }
 
-/// Whether the libraries have their assertions; unknown if that cannot be told.
+/// Whether the libraries have their assertions; unknown if no library says so.
 fn assertions(cell: &SideCell<'_>) -> String {
     reported(cell, |engine| match engine.assertions {
         Some(true) => "built with".to_owned(),

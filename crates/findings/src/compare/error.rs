@@ -115,7 +115,11 @@ pub enum AbsenceReason {
         present: Vec<String>,
     },
     /// No trial has the value.
-    #[error("no trial with {name}={wanted}; {name} is {}: write {}", known.join(", "), forms(name, known))]
+    #[error(
+        "no trial with {name}={wanted}; {name} is {}: write {}",
+        known.join(", "),
+        forms(name, known)
+    )]
     Value {
         /// The parameter.
         name: String,

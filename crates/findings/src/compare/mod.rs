@@ -102,7 +102,7 @@ pub struct CellResult {
     /// The kind of operation whose rate is compared.
     pub headline: String,
     /// Where both sides are open loops that kept one rate: the response times that are compared,
-    /// and not the rates, which tell nothing apart then.
+    /// and not the rates, which distinguish nothing then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub responses: Option<Responses>,
     /// The first side's rates, per second.
@@ -247,7 +247,7 @@ pub struct Responses {
     pub second_p99_ns: Vec<f64>,
 }
 
-/// A figure that is shown beside the rates.
+/// A figure that is shown with the rates.
 #[derive(Debug, Clone, Serialize)]
 pub struct SideFigure {
     /// What it is.

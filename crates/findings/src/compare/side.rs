@@ -124,7 +124,7 @@ impl Side {
         }
     }
 
-    /// The numbers of its trials, which tell whether two sides of one run are the same.
+    /// The numbers of its trials, which show whether two sides of one run are the same.
     pub(super) fn ids(&self) -> Vec<&str> {
         let chosen = self.chosen().into_iter();
         chosen.map(|trial| trial.spec.id.as_str()).collect()

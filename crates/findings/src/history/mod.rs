@@ -29,7 +29,7 @@ const FAR: f64 = 5.0;
 pub struct RunHistory {
     /// One per contender, workload, settings, level, workers and conditions, in a fixed order.
     pub series: Vec<RateSeries>,
-    /// What of the runs tells nothing, and why.
+    /// What of the runs is left out, and why.
     pub skipped: Vec<SkippedRecord>,
 }
 
@@ -243,7 +243,7 @@ fn sides(runs: Vec<Result<Run, String>>, selector: &Selector) -> (Vec<Side>, Vec
     for run in runs {
         match run {
             Err(why) => skipped.push(SkippedRecord::UnreadableRun(why)),
-            // A bundle may be beside its run.
+            // A bundle may lie next to its run.
             Ok(run) => match reports
                 .iter_mut()
                 .find(|known| known.manifest == run.manifest)

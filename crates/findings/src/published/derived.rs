@@ -4,11 +4,11 @@ use super::rows::{ComparedColumn, ComparedRow, Role};
 use trueput_record::published::{Cell, PublishedTable, Ratio, SideBySide};
 
 /// Fills them in our rows: the gain of a step over the one before, or over the first where each
-/// stands on the base alone, and the speed in per cent of the row that the table's first ratio is
+/// changes the base only, and the speed in per cent of the row that the table's first ratio is
 /// taken over.
 pub(super) fn fill(
     published: &PublishedTable,
-    beside: &SideBySide,
+    layout: &SideBySide,
     columns: &[ComparedColumn],
     ours: &mut [ComparedRow],
     on_base_alone: bool,
@@ -21,7 +21,7 @@ pub(super) fn fill(
         let gains = gains(ours, rate, on_base_alone);
         put(ours, to, gains);
     }
-    if let (Some(to), Some(ratio)) = (place("speed_percent"), beside.ratios.first()) {
+    if let (Some(to), Some(ratio)) = (place("speed_percent"), layout.ratios.first()) {
         let speeds = speeds(columns, ratio, ours);
         put(ours, to, speeds);
     }

@@ -1,13 +1,13 @@
-//! What our rows are called beside a published table.
+//! What our rows are called in a comparison with a published table.
 
 use super::trial::Trials;
 use crate::marks::{marked, marks};
 use std::collections::{BTreeMap, BTreeSet};
 use trueput_record::{Durability, TrialRecord};
 
-/// RowNames each trial's contender by engine and level, and by whatever else tells it from others of
-/// that engine and level but is not in the table. Where the rows are steps, which tell all
-/// of that themselves, by engine alone; where a column names the engine, by the rest alone.
+/// Names each trial's contender by engine and level, and by whatever else distinguishes it from
+/// others of that engine and level but is not in the table. Where the rows are steps, which show
+/// all of that themselves, by engine only; where a column names the engine, by the rest only.
 pub(super) struct RowNames {
     varying: BTreeMap<(String, Durability), Vec<String>>,
     steps: bool,
@@ -18,7 +18,7 @@ pub(super) struct RowNames {
 }
 
 impl RowNames {
-    /// Sees in what the trials differ, besides the dimensions that the table has.
+    /// Finds in what the trials differ, apart from the dimensions that the table has.
     pub(super) fn of(trials: &Trials<'_>, in_table: &[&str]) -> Self {
         let mut values: BTreeMap<(String, Durability), BTreeMap<String, BTreeSet<String>>> =
             BTreeMap::new();

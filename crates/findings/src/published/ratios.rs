@@ -13,7 +13,7 @@ pub struct RatioTable {
     pub title: String,
     /// The names of the keys of each ratio.
     pub keys: Vec<String>,
-    /// Where its figures come from; empty where the columns tell it.
+    /// Where its figures come from; empty where the columns show it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub note: String,
     /// The ratios.
@@ -23,33 +23,33 @@ pub struct RatioTable {
 /// A ratio of ours and, where the document has it, theirs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RatioRow {
-    /// Our contender; empty for a ratio that is theirs alone.
+    /// Our contender; empty for a ratio that only they have.
     pub who: String,
     /// The column whose figures are divided, in a table with ratios of several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub figure: Option<String>,
     /// Which ratio it is, a word or so for each key.
     pub keys: Vec<String>,
-    /// Ours, from our figures alone.
+    /// Ours, from our figures only.
     pub here: Option<f64>,
-    /// Theirs, from their figures alone.
+    /// Theirs, from their figures only.
     pub there: Option<f64>,
 }
 
 /// Every ratio that a published table asks for, of which ours has any.
 pub(super) fn tables(
-    beside: &SideBySide,
+    layout: &SideBySide,
     columns: &[ComparedColumn],
     ours: &[ComparedRow],
     theirs: &[ComparedRow],
 ) -> Vec<RatioTable> {
-    let across = beside.across.as_ref();
+    let across = layout.across.as_ref();
     let across = across.and_then(|across| across_columns(across, columns, ours, theirs));
-    let along = beside
+    let along = layout
         .ratios
         .iter()
-        .map(|ratio| along_rows(ratio, beside, columns, ours, theirs));
-    let shares = beside.shares.iter();
+        .map(|ratio| along_rows(ratio, layout, columns, ours, theirs));
+    let shares = layout.shares.iter();
     let shares = shares.map(|share| in_rows(share, columns, ours, theirs));
     across
         .into_iter()
@@ -57,12 +57,12 @@ pub(super) fn tables(
         .chain(shares)
         .filter(|table| {
             let mut rows = table.rows.iter();
-            rows.any(|row| row.here.is_some() || beside.pairs)
+            rows.any(|row| row.here.is_some() || layout.pairs)
         })
         .collect()
 }
 
-/// Each column over the base's, row by row, ours beside theirs with the same keys. Rows that have
+/// Each column over the base's, row by row, ours next to theirs with the same keys. Rows that have
 /// no counterpart are named by their own.
 fn across_columns(
     across: &ColumnsByDimension,
@@ -110,7 +110,7 @@ fn across_columns(
 }
 
 /// A ratio of each row of ours with that of the row of theirs that has the same keys, and after
-/// them those of theirs that are beside none of ours.
+/// them those of theirs that match none of ours.
 fn paired(
     columns: &[ComparedColumn],
     ours: &[ComparedRow],
@@ -163,17 +163,17 @@ fn in_rows(
     }
 }
 
-/// The keys of a row, with those of the one beside it where they are others.
+/// The keys of a row, with those of its counterpart where they differ.
 fn keys_of(
     columns: &[ComparedColumn],
     row: &ComparedRow,
-    beside: Option<&ComparedRow>,
+    counterpart: Option<&ComparedRow>,
 ) -> Vec<String> {
     let keys = columns.iter().enumerate();
     let keys = keys.filter(|(_, column)| column.role == Role::Key);
     keys.map(|(place, _)| {
-        let beside = beside.map(|beside| &beside.cells[place]);
-        scale::both(&row.cells[place], beside)
+        let counterpart = counterpart.map(|counterpart| &counterpart.cells[place]);
+        scale::both(&row.cells[place], counterpart)
     })
     .collect()
 }
@@ -187,7 +187,7 @@ fn over(above: &Cell, below: &Cell) -> Option<f64> {
 /// figure by figure.
 fn along_rows(
     ratio: &Ratio,
-    beside: &SideBySide,
+    layout: &SideBySide,
     columns: &[ComparedColumn],
     ours: &[ComparedRow],
     theirs: &[ComparedRow],
@@ -223,7 +223,7 @@ fn along_rows(
             let here = in_set(ours, row);
             let there = counterpart.and_then(|other| in_set(theirs, other));
             // A pair is shown with whichever of its ratios there is.
-            if here.is_none() && (there.is_none() || !beside.pairs) {
+            if here.is_none() && (there.is_none() || !layout.pairs) {
                 continue;
             }
             let mut words = vec![format!("{} over {}", this.join(", "), base.join(", "))];

@@ -45,7 +45,7 @@ pub enum Role {
 pub struct ComparedRow {
     /// Whether it is ours.
     pub ours: bool,
-    /// The contender, with what tells it from others; of a published row, nothing.
+    /// The contender, with what distinguishes it from others; of a published row, nothing.
     pub who: String,
     /// A cell per column.
     pub cells: Vec<Cell>,

@@ -7,11 +7,11 @@ use crate::text::{joined, serialize_as_text};
 use serde::Serialize;
 use trueput_record::published::{Cell, PublishedTable};
 
-/// Fewest sizes that must agree on a scale that nothing else tells.
+/// Fewest sizes that must agree on a scale that nothing else shows.
 const FEWEST: usize = 2;
 
 /// Our sizes over theirs in a dimension that grows with the scale; `None` if ours has a size of
-/// theirs, so that equal ones are together, or where no scale can be told.
+/// theirs, so that equal ones are together, or where the scale is unknown.
 ///
 /// A scale is one that takes sizes of theirs to two of ours, or to one where another setting that
 /// grows with the scale agrees. Of several, that which takes most of them, then the largest.

@@ -1,4 +1,4 @@
-//! Trials of ours beside a published table, in the table's own layout.
+//! Trials of ours compared with a published table, in the table's own layout.
 //!
 //! A figure of another machine cannot be ranked against ours. What can be compared are the ratios
 //! inside each set: ours over ours, theirs over theirs.
@@ -20,7 +20,7 @@ use trueput_record::published::{
     all,
 };
 
-/// A published table with our rows beside its own.
+/// A published table with our rows next to its own.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PublishedComparison {
     /// The published table.
@@ -44,7 +44,7 @@ pub struct PublishedComparison {
     pub differs: Vec<Difference>,
 }
 
-/// Our trials beside every published table that they match.
+/// Our trials compared with every published table that they match.
 ///
 /// # Errors
 /// Where a published table is at fault; none is in a program that passed its tests.
@@ -56,32 +56,32 @@ pub fn comparisons(report: &Run) -> Result<Vec<PublishedComparison>, Error> {
         .collect())
 }
 
-/// Our trials beside one published table; `None` if none of them matches it.
+/// Our trials compared with one published table; `None` if none of them matches it.
 #[must_use]
 pub fn comparison(published: &PublishedTable, report: &Run) -> Option<PublishedComparison> {
-    let beside = published.beside.as_ref()?;
+    let layout = published.beside.as_ref()?;
     let here = &report.manifest.host.file_system.kind;
     let mut trials = Trials::of(
         &report.trials,
         &published.experiment.workload,
-        &beside.only,
+        &layout.only,
         here,
     );
     let figures = published.columns.iter().filter_map(|one| one.ours.as_ref());
     if figures.clone().any(|figure| figure.starts_with(OF_LOAD)) {
         trials.all.retain(|trial| trial.load.is_some());
     }
-    if !matches(beside, &trials) {
+    if !matches(layout, &trials) {
         return None;
     }
-    let mut columns = columns(published, beside, &trials);
+    let mut columns = columns(published, layout, &trials);
     let mut theirs = their_rows(published, columns.len());
-    let mut ours = our_rows(published, beside, &columns, &trials);
-    let scaled = match beside.exact {
+    let mut ours = our_rows(published, layout, &columns, &trials);
+    let scaled = match layout.exact {
         true => BTreeMap::new(),
         false => set_scales(published, &mut columns, &ours, &theirs, &trials),
     };
-    if beside.exact {
+    if layout.exact {
         ours.retain(|row| theirs.iter().any(|other| same_keys(&columns, row, other)));
     }
     if ours.is_empty() {
@@ -89,10 +89,10 @@ pub fn comparison(published: &PublishedTable, report: &Run) -> Option<PublishedC
     }
     let mut specs = trials.all.iter().map(|trial| &trial.spec);
     let on_base_alone = specs.any(is_one_at_a_time);
-    derived::fill(published, beside, &columns, &mut ours, on_base_alone);
-    let ratios = ratios::tables(beside, &columns, &ours, &theirs);
+    derived::fill(published, layout, &columns, &mut ours, on_base_alone);
+    let ratios = ratios::tables(layout, &columns, &ours, &theirs);
     let mut sizes = scale::sizes(published, &columns, &ours, &theirs, &trials);
-    if beside.pairs {
+    if layout.pairs {
         sizes = None;
         theirs.retain(|row| ours.iter().any(|one| same_keys(&columns, one, row)));
     }
@@ -113,9 +113,9 @@ pub fn comparison(published: &PublishedTable, report: &Run) -> Option<PublishedC
 }
 
 /// Whether there is something to compare: the kind of contender, and a dimension that varies.
-fn matches(beside: &SideBySide, trials: &Trials<'_>) -> bool {
+fn matches(layout: &SideBySide, trials: &Trials<'_>) -> bool {
     let of_kind = |trial: &&TrialRecord| {
-        beside.engines.is_empty() || beside.engines.contains(&trial.spec.engine)
+        layout.engines.is_empty() || layout.engines.contains(&trial.spec.engine)
     };
     let contenders = Trials {
         all: trials.all.iter().copied().filter(of_kind).collect(),
@@ -123,13 +123,13 @@ fn matches(beside: &SideBySide, trials: &Trials<'_>) -> bool {
         steps: Steps::of(&trials.all),
     };
     let varies = |dimension: &String| contenders.values(dimension).len() > 1;
-    !contenders.all.is_empty() && (beside.varies.is_empty() || beside.varies.iter().any(varies))
+    !contenders.all.is_empty() && (layout.varies.is_empty() || layout.varies.iter().any(varies))
 }
 
 /// The published columns, and one for each of our values that has none there.
 fn columns(
     published: &PublishedTable,
-    beside: &SideBySide,
+    layout: &SideBySide,
     trials: &Trials<'_>,
 ) -> Vec<ComparedColumn> {
     let mut columns: Vec<_> = published
@@ -141,11 +141,11 @@ fn columns(
             at: column.at.clone(),
             scale: None,
             names_contender: column.ours.as_deref() == Some("engine"),
-            is_whole: beside.pairs && column.kind == ColumnKind::Integer,
+            is_whole: layout.pairs && column.kind == ColumnKind::Integer,
             dispensable: column.dispensable,
         })
         .collect();
-    let Some(across) = &beside.across else {
+    let Some(across) = &layout.across else {
         return columns;
     };
     let unit = columns.iter().find_map(|column| {
@@ -253,11 +253,11 @@ struct Group<'a> {
 
 fn our_rows(
     published: &PublishedTable,
-    beside: &SideBySide,
+    layout: &SideBySide,
     columns: &[ComparedColumn],
     trials: &Trials<'_>,
 ) -> Vec<ComparedRow> {
-    let across = beside.across.as_ref();
+    let across = layout.across.as_ref();
     let dimensions: Vec<&str> = published
         .columns
         .iter()
@@ -335,8 +335,8 @@ fn cell(
     match ours {
         Some("cost") => {
             let cell = group.trials.first().map(|trial| trial.spec.cell);
-            let told = cell.and_then(|cell| trials.steps.cost(cell));
-            told.map_or(Cell::Missing, Cell::Text)
+            let listed = cell.and_then(|cell| trials.steps.cost(cell));
+            listed.map_or(Cell::Missing, Cell::Text)
         }
         Some(figure) => yielded(&group.trials, figure),
         None => Cell::Missing,

@@ -51,14 +51,14 @@ impl Steps {
         self.0.get(&cell).map(|step| step.changed.clone())
     }
 
-    /// The cost of a cell over the one before it, as far as the levels of durability tell.
+    /// The cost of a cell over the one before it, as far as the levels of durability show.
     pub(super) fn cost(&self, cell: u32) -> Option<String> {
         let promises = &self.0.get(&cell)?.promises;
         (!promises.is_empty()).then(|| joined(promises, "; "))
     }
 }
 
-/// Whether a step stands on the base alone.
+/// Whether a step changes the base only.
 pub(super) fn is_one_at_a_time(spec: &TrialSpec) -> bool {
     let step = spec.step.as_ref();
     step.is_some_and(|step| step.ablation == AblationKind::OneAtATime)

@@ -37,7 +37,7 @@ impl Interval {
 
 /// The median of `values` with its percentile bootstrap interval (Efron, 1979): the median of
 /// `resamples` samples drawn with repetition. `None` for fewer than three values. The draws depend
-/// on the values' count alone, so that a report comes out the same each time.
+/// on the values' count only, so that a report comes out the same each time.
 #[must_use]
 pub fn bootstrap_median(values: &[f64], level: f64, resamples: usize) -> Option<Interval> {
     if values.len() < 3 {

@@ -7,8 +7,8 @@ use serde::Serialize;
 /// What is known of a run's noise.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Noise {
-    /// How far the medians of cells must be apart to be told apart: the typical spread of repeats,
-    /// as a share; 0 where no cell was repeated often enough to have one.
+    /// How far the medians of cells must be apart to be distinguished: the typical spread of
+    /// repeats, as a share; 0 where no cell was repeated often enough to have one.
     pub floor: f64,
     /// The disturbances.
     pub reasons: Vec<Disturbance>,
@@ -54,7 +54,7 @@ fn percent(share: f64) -> String {
 pub struct Shares {
     /// To programs that are not ours.
     pub others: f64,
-    /// Whether the kernel's own threads are in `others`, because nothing tells them apart.
+    /// Whether the kernel's own threads are in `others`, because nothing distinguishes them.
     pub with_kernel: bool,
     /// Withheld by the hypervisor.
     pub steal: f64,
@@ -140,9 +140,9 @@ mod tests {
             with_kernel: true,
             ..shares(0.3, 0.0)
         };
-        let told = noise(&[], with_kernel).unwrap().reasons;
+        let found = noise(&[], with_kernel).unwrap().reasons;
         assert!(
-            told[0]
+            found[0]
                 .to_string()
                 .starts_with("other programs or the kernel used 30 %")
         );

@@ -1,4 +1,4 @@
-//! A test that looks at ranks alone, so that one wild value cannot make or hide a difference.
+//! A test that looks at ranks only, so that one wild value cannot make or hide a difference.
 
 use crate::statistics::median;
 use serde::Serialize;

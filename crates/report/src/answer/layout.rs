@@ -47,12 +47,12 @@ impl Layout {
 
     /// Texts of others as lines, at most this many: what does not fit is counted in the last.
     pub(crate) fn listed(self, texts: &[String], most: usize) -> Vec<String> {
-        let told = match texts.len() <= most {
+        let found = match texts.len() <= most {
             true => texts.len(),
             false => most.saturating_sub(1),
         };
-        let more = texts.len() - told;
-        let mut lines: Vec<_> = texts[..told]
+        let more = texts.len() - found;
+        let mut lines: Vec<_> = texts[..found]
             .iter()
             .map(|text| cut_end(&visible(text), self.columns()))
             .collect();

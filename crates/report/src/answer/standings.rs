@@ -33,7 +33,7 @@ pub fn round_lines(round: Round, answer: &Answer, columns: usize) -> Vec<String>
 
 /// How each ranking stands, a line each: `sync: rocksdb 8,469/s, tokudb 7,173/s`; at one rate by
 /// the response times that order it, `sync: p99 response at 5,000/s: lmdb 105 µs`. A ranking is
-/// called by its level where that tells it from the others. No line is wider than `columns`.
+/// called by its level where no other has that. No line is wider than `columns`.
 #[must_use]
 pub fn standings(answer: &Answer, columns: usize) -> Vec<String> {
     let level = |ranking: &RankingAnswer| ranking.subject.durability.to_string();
@@ -55,12 +55,12 @@ pub fn standings(answer: &Answer, columns: usize) -> Vec<String> {
             columns,
         )
     };
-    let told = match answer.rankings.len() <= MOST_RANKINGS {
+    let found = match answer.rankings.len() <= MOST_RANKINGS {
         true => answer.rankings.len(),
         false => MOST_RANKINGS - 1,
     };
-    let mut lines: Vec<_> = answer.rankings[..told].iter().map(line).collect();
-    let more = answer.rankings.len() - told;
+    let mut lines: Vec<_> = answer.rankings[..found].iter().map(line).collect();
+    let more = answer.rankings.len() - found;
     if more > 0 {
         lines.push(format!("and {more} more rankings"));
     }

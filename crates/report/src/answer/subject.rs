@@ -19,7 +19,7 @@ pub fn promise(subject: &RankingSubject) -> &'static str {
     }
 }
 
-/// The workload with what tells this ranking apart: `threen1, 4 workers, finish=1000`.
+/// The workload with what distinguishes this ranking: `threen1, 4 workers, finish=1000`.
 #[must_use]
 pub fn conditions(subject: &RankingSubject) -> String {
     let mut parts = vec![

@@ -45,7 +45,7 @@ pub trait AnswerText {
     #[must_use]
     fn render(&self, layout: Layout, closing: &[String]) -> String;
 
-    /// The rankings alone, in this many lines: how they stand while a run goes on.
+    /// Only the rankings, in this many lines: how they stand while a run goes on.
     #[must_use]
     fn render_rankings(&self, layout: Layout) -> String;
 }
@@ -132,19 +132,19 @@ impl Screen<'_> {
     fn failure_lines(&self, columns: usize) -> Vec<Line> {
         let kinds = &self.0.failures;
         let fits = kinds.len() <= MOST_FAILURES;
-        let told = if fits { kinds.len() } else { MOST_FAILURES - 1 };
+        let found = if fits { kinds.len() } else { MOST_FAILURES - 1 };
         let most = if kinds.len() <= MOST_FAILURES / 2 {
             2
         } else {
             1
         };
         let mut lines = Vec::new();
-        for kind in &kinds[..told] {
+        for kind in &kinds[..found] {
             let text = wrapped(&shown(&words::failure(kind)), columns, "  ", most);
             lines.extend(text.into_iter().map(|line| (Paint::Red, line)));
         }
         if !fits {
-            let more = kinds[told..].iter().map(|kind| kind.trials).sum::<usize>();
+            let more = kinds[found..].iter().map(|kind| kind.trials).sum::<usize>();
             let text = format!("… and {more} more trials that failed for other reasons; --full");
             lines.push((Paint::Red, cut_end(&text, columns)));
         }
@@ -185,8 +185,8 @@ impl Screen<'_> {
         let blocks: Vec<_> = blocks.collect();
         match shared_out(&blocks, room) {
             Some(rows) => {
-                let told = blocks.iter().zip(rows);
-                told.flat_map(|(block, rows)| block.lines(rows)).collect()
+                let found = blocks.iter().zip(rows);
+                found.flat_map(|(block, rows)| block.lines(rows)).collect()
             }
             None => one_line_each(&self.0.rankings, columns, room),
         }
@@ -340,7 +340,7 @@ fn shared_out(blocks: &[RankingBlock<'_>], room: usize) -> Option<Vec<usize>> {
 /// A line for each ranking; where there are too many, the first ones and a count.
 fn one_line_each(rankings: &[RankingAnswer], columns: usize, room: usize) -> Vec<Line> {
     let room = room.saturating_sub(1);
-    let told = match rankings.len() <= room {
+    let found = match rankings.len() <= room {
         true => rankings.len(),
         false => room.saturating_sub(1),
     };
@@ -353,13 +353,13 @@ fn one_line_each(rankings: &[RankingAnswer], columns: usize, room: usize) -> Vec
     let result_room = widest(&results).min(columns / 2);
     let subject_room = widest(&subjects).min(columns - result_room - 2);
     let mut lines = vec![(Paint::Plain, String::new())];
-    for (subject, result) in subjects.iter().zip(&results).take(told) {
+    for (subject, result) in subjects.iter().zip(&results).take(found) {
         let subject = cut_middle(subject, subject_room);
         let result = cut_end(result, columns - subject_room - 2);
         let subject = padded(&subject, subject_room);
         lines.push((Paint::Plain, format!("{subject}  {result}")));
     }
-    let more = rankings.len() - told;
+    let more = rankings.len() - found;
     if more > 0 {
         let text = format!("… and {more} more rankings; --full");
         lines.push((Paint::Plain, cut_end(&text, columns)));
@@ -406,17 +406,17 @@ fn not_ranked_block(
         (Paint::Bold, cut_end(heading, columns)),
     ];
     let room = room.saturating_sub(lines.len());
-    let told = match figures.len() <= room {
+    let found = match figures.len() <= room {
         true => figures.len(),
         false => room.saturating_sub(1),
     };
-    let cells: Vec<_> = figures[..told]
+    let cells: Vec<_> = figures[..found]
         .iter()
         .map(|one| not_ranked_cells(one))
         .collect();
     let rows = not_ranked_rows(&cells, columns).into_iter();
     lines.extend(rows.map(|row| (Paint::Plain, row)));
-    let more = figures.len() - told;
+    let more = figures.len() - found;
     if more > 0 {
         let text = format!("… and {more} more; --full");
         lines.push((Paint::Plain, cut_end(&text, columns)));
@@ -424,10 +424,10 @@ fn not_ranked_block(
     lines
 }
 
-/// A line for each, in columns; if there is no room for what tells them apart, CPU and then
+/// A line for each, in columns; if there is no room for what distinguishes them, CPU and then
 /// latency are left out.
 fn not_ranked_rows(cells: &[[String; 5]], columns: usize) -> Vec<String> {
-    /// What tells them apart is cut to no less.
+    /// What distinguishes them is cut to no less.
     const SHORTEST_SUBJECT: usize = 24;
     let widest = |column: usize| {
         let all = cells.iter().map(|row: &[String; 5]| width(&row[column]));

@@ -334,8 +334,8 @@ pub(super) fn skipped(skipped: &[String]) -> Option<String> {
                 .iter()
                 .map(String::as_str)
                 .partition(|one| is_unsupported_level(one));
-            let told = [open, fixed].concat().join("; ");
-            Some(format!("Skipped ({}): {told}", several.len()))
+            let found = [open, fixed].concat().join("; ");
+            Some(format!("Skipped ({}): {found}", several.len()))
         }
     }
 }

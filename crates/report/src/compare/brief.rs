@@ -3,7 +3,7 @@
 use crate::answer::Layout;
 use crate::compare::caveats::same_library;
 use crate::compare::narrate::{
-    ChangeSubjects, disturbed, results, sentence, side_named, told, warnings,
+    ChangeSubjects, disturbed, listed_changes, results, sentence, side_named, warnings,
 };
 use crate::document::{Block, Table};
 use crate::formats::Style;
@@ -109,18 +109,18 @@ fn some(lines: &mut Vec<String>, sentences: Vec<String>, most: usize, width: usi
     }
 }
 
-/// What changed, in at most this many lines besides the heading and the count of what is left out.
+/// What changed, in at most this many lines without the heading and the count of what is left out.
 fn changed(compared: &SideComparison, width: usize, most: usize) -> Vec<String> {
-    let (told, notes) = told(compared, false);
-    if told.is_empty() && notes.is_empty() {
+    let (listed, notes) = listed_changes(compared, false);
+    if listed.is_empty() && notes.is_empty() {
         return vec![super::narrate::NOTHING_CHANGED.to_owned()];
     }
     let mut lines = vec!["What changed, A → B:".to_owned()];
     let notes: Vec<_> = notes.iter().flat_map(|it| wrap(it, width, "  ")).collect();
     let room = most.saturating_sub(notes.len()).max(1);
-    let mut left = told.len();
+    let mut left = listed.len();
     let mut used = 0;
-    for one in &told {
+    for one in &listed {
         let sentence = changed_line(one, compared);
         let these = wrap(&sentence, width, "  ");
         if used + these.len() > room && used > 0 {
@@ -137,16 +137,16 @@ fn changed(compared: &SideComparison, width: usize, most: usize) -> Vec<String> 
     lines
 }
 
-/// One change; whose it is is told only where it is not everyone's.
-fn changed_line(told: &ChangeSubjects<'_>, compared: &SideComparison) -> String {
+/// One change, with whose it is where it is not everyone's.
+fn changed_line(listed: &ChangeSubjects<'_>, compared: &SideComparison) -> String {
     let of_all = |it: &trueput_findings::compare::CellResult| {
-        told.subjects.contains(&super::narrate::both(it))
+        listed.subjects.contains(&super::narrate::both(it))
     };
-    let subject = match told.subjects.is_empty() || compared.results.iter().all(of_all) {
+    let subject = match listed.subjects.is_empty() || compared.results.iter().all(of_all) {
         true => String::new(),
-        false => format!("{}: ", told.subjects.join(", ")),
+        false => format!("{}: ", listed.subjects.join(", ")),
     };
-    let change = told.change;
+    let change = listed.change;
     format!(
         "- {subject}{}: {} → {}",
         change.subject, change.first, change.second

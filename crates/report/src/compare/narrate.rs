@@ -247,7 +247,7 @@ pub(super) struct ChangeSubjects<'a> {
 
 /// What changed, each line once, and notes on what is left out: knobs of different engines have
 /// nothing to do with each other.
-pub(super) fn told(
+pub(super) fn listed_changes(
     compared: &SideComparison,
     with_knobs: bool,
 ) -> (Vec<ChangeSubjects<'_>>, Vec<String>) {
@@ -255,8 +255,8 @@ pub(super) fn told(
         change,
         subjects: Vec::new(),
     });
-    let (mut told, mut notes): (Vec<_>, Vec<String>) = (of_runs.collect(), Vec::new());
-    let from = told.len();
+    let (mut found, mut notes): (Vec<_>, Vec<String>) = (of_runs.collect(), Vec::new());
+    let from = found.len();
     for result in &compared.results {
         let of = |subject| result.changes.iter().find(|it| it.subject == subject);
         let engines = of(ChangeSubject::Engine);
@@ -281,25 +281,28 @@ pub(super) fn told(
             if hidden || twice {
                 continue;
             }
-            match told[from..].iter_mut().find(|known| known.change == change) {
+            match found[from..]
+                .iter_mut()
+                .find(|known| known.change == change)
+            {
                 Some(known) if known.subjects.contains(&subject) => {}
                 Some(known) => known.subjects.push(subject.clone()),
-                None => told.push(ChangeSubjects {
+                None => found.push(ChangeSubjects {
                     change,
                     subjects: vec![subject.clone()],
                 }),
             }
         }
     }
-    (told, notes)
+    (found, notes)
 }
 
 fn what_changed(compared: &SideComparison, with_knobs: bool) -> Vec<Block> {
-    let (told, notes) = told(compared, with_knobs);
-    if told.is_empty() {
+    let (found, notes) = listed_changes(compared, with_knobs);
+    if found.is_empty() {
         return vec![Block::Text(NOTHING_CHANGED.to_owned())];
     }
-    let rows = told.into_iter().map(|it| {
+    let rows = found.into_iter().map(|it| {
         let subjects = it.subjects.join(", ");
         let change = it.change;
         vec![
@@ -329,7 +332,7 @@ pub(super) fn results(compared: &SideComparison) -> Table {
         all if all == compared.results.len() => "response p99",
         _ => "mean",
     };
-    // What differs from row to row tells them apart, and stays.
+    // What differs from row to row distinguishes them, and stays.
     let tells_apart = |value: &dyn Fn(&CellResult) -> String| {
         let values: BTreeSet<_> = compared.results.iter().map(value).collect();
         if values.len() > 1 { 0 } else { 4 }
@@ -418,9 +421,8 @@ fn other_figures(compared: &SideComparison) -> Table {
             ]
         })
     });
-    Table {
-        rows: rows.collect(),
-        columns: vec![
+    Table::new(
+        vec![
             Column::text("contender", 0),
             Column::text("level", 1),
             Column::text("figure", 0),
@@ -428,8 +430,8 @@ fn other_figures(compared: &SideComparison) -> Table {
             Column::figures("B", 0),
             Column::figures("B/A", 0),
         ],
-        ..Table::default()
-    }
+        rows.collect(),
+    )
 }
 
 fn noise(compared: &SideComparison) -> Vec<String> {

@@ -43,7 +43,7 @@ macro_rules! fields {
     };
 }
 
-/// The columns that tell apart trials of several runs and hosts.
+/// The columns that distinguish trials of several runs and hosts.
 const OF_RUN: [&str; 4] = ["run", "run_started_at", "host", "program_commit"];
 
 /// Writes every trial of every run, whether or not it counts: the column `rankable` says so.
@@ -192,7 +192,7 @@ fn totals() -> Vec<Column> {
     columns
 }
 
-/// What the workers asked for, and what that cost besides.
+/// What the workers asked for, and what else that cost.
 fn amplification() -> Vec<Column> {
     let mut columns = vec![measured("cpu_percent", Measurement::cpu_percent)];
     columns.extend(fields!("", |m| Some(&m.resources), [max_rss_bytes]));

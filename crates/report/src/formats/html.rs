@@ -1,7 +1,7 @@
-//! A report as one page that needs nothing else: no network, no server, no folder beside it.
+//! A report as one page that needs nothing else: no network, no server, no folder next to it.
 //!
 //! Words, figures and charts are HTML and SVG, written here from the same blocks as the other
-//! formats. The charts' data is beside them as JSON. The page's script lets tables sort and
+//! formats. The charts' data is next to them as JSON. The page's script lets tables sort and
 //! search and charts be selected from, pointed at and exported; without it nothing is missing but
 //! that.
 //!
@@ -181,8 +181,8 @@ impl Page {
             Some(Chart { title, ..chart })
         });
         let header = ReportHeader::of(report, &answer);
-        let told = summary::blocks(report, rankings, &header, remarks);
-        self.add_first_screen(report, &answer, first, &told);
+        let found = summary::blocks(report, rankings, &header, remarks);
+        self.add_first_screen(report, &answer, first, &found);
         let is_alone = rankings.len() == 1;
         for part in parts {
             self.add_part(part, is_alone, many);
@@ -209,20 +209,20 @@ impl Page {
         report: &Run,
         answer: &Answer,
         chart: Option<Chart>,
-        told: &[Block],
+        found: &[Block],
     ) {
         let title = self.titled("In short");
         let caption = self.names.unique(&title);
         let table = first_screen::table(answer, |index| self.anchor(index), &caption);
         let chart = self.put(chart, &title);
-        let told = self.written(told, &title);
+        let found = self.written(found, &title);
         let (about, facts) = (appendix::about(report), appendix::facts(report));
         let content = move |figures: &Figures<'_>| {
             html! {
                 div class="first" {
                     (table)
                     (figures.drawn(&chart))
-                    div class="told" { (about) (told) }
+                    div class="told" { (about) (found) }
                 }
                 (facts)
             }

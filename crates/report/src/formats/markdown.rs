@@ -77,11 +77,7 @@ mod tests {
     #[test]
     fn a_cell_cannot_break_out_of_its_table() {
         let column = Column::figures("a", 0);
-        let drawn = table(&Table {
-            columns: vec![column],
-            rows: vec![vec!["x|y\nz".to_owned()]],
-            ..Table::default()
-        });
+        let drawn = table(&Table::new(vec![column], vec![vec!["x|y\nz".to_owned()]]));
         assert_eq!(drawn, "| a |\n| ---: |\n| x\\|y z |");
     }
 }

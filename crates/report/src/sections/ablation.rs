@@ -142,17 +142,15 @@ fn columns(ablation: &Ablation) -> Vec<(Column, Cell)> {
 }
 
 fn table(ablation: &Ablation) -> Table {
-    let told = |cell: &Cell| ablation.rows.iter().any(|row| cell(row) != dash());
+    let is_filled = |cell: &Cell| ablation.rows.iter().any(|row| cell(row) != dash());
     let columns: Vec<_> = columns(ablation)
         .into_iter()
-        .filter(|(_, cell)| told(cell))
+        .filter(|(_, cell)| is_filled(cell))
         .collect();
     let row = |row: &StepRow| columns.iter().map(|(_, cell)| cell(row)).collect();
-    Table {
-        rows: ablation.rows.iter().map(row).collect(),
-        columns: columns.into_iter().map(|(column, _)| column).collect(),
-        ..Table::default()
-    }
+    let rows = ablation.rows.iter().map(row).collect();
+    let columns = columns.into_iter().map(|(column, _)| column);
+    Table::new(columns.collect(), rows)
 }
 
 fn dash() -> String {

@@ -95,10 +95,10 @@ fn lines(measured: &[(&TrialRecord, &Measurement)], names: &TrialNames, cores: f
         if let Some(at_s) = held.io_bound_from_s {
             line += &format!("; it changes from CPU-bound to I/O-bound at {at_s:.0} s");
         }
-        let told = held.longest(MOST_INTERVALS);
-        let evidence: Vec<_> = told.iter().copied().map(interval).collect();
+        let found = held.longest(MOST_INTERVALS);
+        let evidence: Vec<_> = found.iter().copied().map(interval).collect();
         line += &format!(". {}", evidence.join("; "));
-        let more = held.intervals.len() - told.len();
+        let more = held.intervals.len() - found.len();
         if more > 0 {
             line += &format!("; and {}", counted(more as u64, "shorter interval"));
         }

@@ -28,7 +28,7 @@ impl Section for RepeatLimit {
     }
 }
 
-/// More repeats, where they would tell contenders apart.
+/// More repeats, where they would distinguish contenders.
 pub(crate) struct RepeatSuggestion;
 
 impl Section for RepeatSuggestion {
@@ -59,7 +59,7 @@ pub(crate) fn command(run: &Run) -> [Block; 2] {
     ]
 }
 
-/// What would tell contenders apart that are not.
+/// What would distinguish contenders that look alike.
 fn more_repeats(answer: &Answer) -> Vec<Block> {
     let Some((option, command)) = answer.more_repeats() else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Rates beside what the machine could do without an engine, and why a rate exceeds that.
+//! Rates and what the machine could do without an engine, and why a rate exceeds that.
 
 use super::{Findings, Part, Section};
 use crate::document::{Block, Column, Table};
@@ -41,11 +41,7 @@ pub(crate) fn blocks(measured: &[(&TrialRecord, &Measurement)], names: &TrialNam
     if rows.is_empty() {
         return Vec::new();
     }
-    let mut blocks = vec![Block::Table(Table {
-        columns: columns(),
-        rows,
-        ..Table::default()
-    })];
+    let mut blocks = vec![Block::Table(Table::new(columns(), rows))];
     if !exceeded.is_empty() {
         blocks.push(Block::Text("Above 100 %:".to_owned()));
         blocks.push(Block::List(exceeded));

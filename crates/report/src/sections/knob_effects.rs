@@ -25,7 +25,7 @@ impl Section for KnobEffects {
     }
 }
 
-/// The place of the column of parameters that tell equal changes apart.
+/// The place of the column of parameters that distinguish equal changes.
 const BESIDE: usize = 4;
 
 fn heading(effect: &KnobEffect, rankings: &[Ranking]) -> String {
@@ -33,16 +33,16 @@ fn heading(effect: &KnobEffect, rankings: &[Ranking]) -> String {
     ranking.map(ranking_heading).unwrap_or_default()
 }
 
-/// The parameters that tell it from an equal change: `journal_buffers=128`.
-fn beside(effect: &KnobEffect) -> String {
-    let parameters = effect.beside.iter();
+/// The parameters that distinguish it from an equal change: `journal_buffers=128`.
+fn distinction(effect: &KnobEffect) -> String {
+    let parameters = effect.distinction.iter();
     let words: Vec<_> = parameters
         .map(|(name, value)| format!("{name}={value}"))
         .collect();
     words.join(", ")
 }
 
-/// The effects as a table; nothing where no trials differ by a knob alone.
+/// The effects as a table; nothing where no trials differ by one knob only.
 fn blocks(effects: &[KnobEffect], rankings: &[Ranking]) -> Vec<Block> {
     if effects.is_empty() {
         return Vec::new();
@@ -58,7 +58,7 @@ fn blocks(effects: &[KnobEffect], rankings: &[Ranking]) -> Vec<Block> {
         Column::figures("database", 4),
         Column::text("cost", 1),
     ];
-    let several = effects.iter().any(|effect| !effect.beside.is_empty());
+    let several = effects.iter().any(|effect| !effect.distinction.is_empty());
     if several {
         columns.insert(BESIDE, Column::text("beside", 0));
     }
@@ -82,7 +82,7 @@ fn blocks(effects: &[KnobEffect], rankings: &[Ranking]) -> Vec<Block> {
             },
         ];
         if several {
-            row.insert(BESIDE, beside(effect));
+            row.insert(BESIDE, distinction(effect));
         }
         row
     };
@@ -93,7 +93,7 @@ fn blocks(effects: &[KnobEffect], rankings: &[Ranking]) -> Vec<Block> {
 const KNOBS_TEXT: &str = "Cells that differ in one knob only: rate, peak memory and database size \
     relative to the first value in the plan, and the cost that the driver states.";
 
-/// What the knobs did to the rates; `None` if nothing can be told.
+/// What the knobs did to the rates; `None` if nothing is known.
 fn chart(effects: &[KnobEffect], rankings: &[Ranking]) -> Option<Chart> {
     let group = |effect: &KnobEffect| {
         let interval = effect.rate.ratio;
@@ -105,8 +105,8 @@ fn chart(effects: &[KnobEffect], rankings: &[Ranking]) -> Option<Chart> {
             effect.base,
             heading(effect, rankings)
         );
-        if !effect.beside.is_empty() {
-            name += &format!("; {}", beside(effect));
+        if !effect.distinction.is_empty() {
+            name += &format!("; {}", distinction(effect));
         }
         let row = vec![
             Some(effect.rate_ratio),

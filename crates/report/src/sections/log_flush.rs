@@ -124,9 +124,5 @@ fn table(rows: &[LogFlushCell<'_>]) -> Table {
         }
         cells
     };
-    Table {
-        columns,
-        rows: rows.iter().map(row).collect(),
-        ..Table::default()
-    }
+    Table::new(columns, rows.iter().map(row).collect())
 }

@@ -5,7 +5,7 @@ use crate::document::{Block, Column, Table};
 use std::collections::BTreeMap;
 use trueput_findings::Run;
 use trueput_findings::eligibility::headline;
-use trueput_findings::over_time::{Cliff, over_time, told};
+use trueput_findings::over_time::{Cliff, over_time, reported_trials};
 use trueput_findings::trial_names::TrialNames;
 use trueput_findings::units::{number, per_cent};
 
@@ -24,24 +24,24 @@ const TEXT: &str = "The first trial of each cell, second by second. A cliff is a
     level, or one or two seconds below half of the median. Engine events come from the engine's \
     log or counters.";
 
-/// The section; nothing where no engine tells and no trial is of an ablation.
+/// The section; nothing where no engine reports events and no trial is of an ablation.
 pub(crate) fn blocks(report: &Run) -> Vec<Block> {
     let names = TrialNames::of(report);
     let mut rows = Vec::new();
     let mut cliffs = Vec::new();
-    for trial in told(report) {
+    for trial in reported_trials(report) {
         let headline = headline(&report.manifest, &[trial]);
-        let Some(told) = over_time(trial, &headline) else {
+        let Some(reported) = over_time(trial, &headline) else {
             continue;
         };
         let name = names.trial(trial);
-        cliffs.extend(told.cliffs.iter().map(|cliff| sentence(&name, cliff)));
+        cliffs.extend(reported.cliffs.iter().map(|cliff| sentence(&name, cliff)));
         rows.push(vec![
             name,
-            told.seconds.to_string(),
-            number(told.median_per_s),
-            told.cliffs.len().to_string(),
-            events_in_words(told.events.as_ref()),
+            reported.seconds.to_string(),
+            number(reported.median_per_s),
+            reported.cliffs.len().to_string(),
+            events_in_words(reported.events.as_ref()),
         ]);
     }
     if rows.is_empty() {
@@ -127,8 +127,8 @@ mod tests {
             kind: kind.to_owned(),
             detail: String::new(),
         };
-        let told = counted(&[event("flush"), event("flush ended"), event("flush")]);
-        assert_eq!(events_in_words(Some(&told)), "2 flushes");
+        let reported = counted(&[event("flush"), event("flush ended"), event("flush")]);
+        assert_eq!(events_in_words(Some(&reported)), "2 flushes");
         assert!(events_in_words(Some(&BTreeMap::new())).starts_with("no checkpoint"));
         assert_eq!(events_in_words(None), "not reported by the engine");
     }

@@ -1,4 +1,4 @@
-//! The sections of a report that set published tables beside ours.
+//! The sections of a report that compare published tables with ours.
 
 use super::{Findings, Part, Section};
 use crate::document::{Block, Column, Table};
@@ -9,7 +9,7 @@ use trueput_findings::published::{
 use trueput_findings::units::{number, whole};
 use trueput_record::published::Cell;
 
-/// What others published, beside the trials that match it.
+/// What others published, with the trials that match it.
 pub(crate) struct PublishedTables;
 
 impl Section for PublishedTables {
@@ -100,7 +100,7 @@ fn figures(comparison: &PublishedComparison) -> Vec<Block> {
     here.into_iter().chain(there).collect()
 }
 
-/// A heading with the size that its figures were measured at, where that is to be told.
+/// A heading with the size that its figures were measured at, where that is to be named.
 fn at_size(title: &str, size: &str) -> String {
     match size.is_empty() {
         true => title.to_owned(),
@@ -135,11 +135,7 @@ fn table(comparison: &PublishedComparison, rows: &[&ComparedRow], size: &str) ->
         }));
         cells
     });
-    Table {
-        columns,
-        rows: rows.collect(),
-        ..Table::default()
-    }
+    Table::new(columns, rows.collect())
 }
 
 fn ratio_table(ratios: &RatioTable, comparison: &PublishedComparison) -> Table {
@@ -164,11 +160,7 @@ fn ratio_table(ratios: &RatioTable, comparison: &PublishedComparison) -> Table {
         cells.extend([ratio_shown(row.here), ratio_shown(row.there)]);
         cells
     });
-    Table {
-        rows: rows.collect(),
-        columns,
-        ..Table::default()
-    }
+    Table::new(columns, rows.collect())
 }
 
 /// Ratios of several figures: a column for each, a row of ours and under it the document's.
@@ -223,11 +215,7 @@ fn figures_table(ratios: &RatioTable, comparison: &PublishedComparison) -> Table
             add(&comparison.year, |row| row.there);
         }
     }
-    Table {
-        rows,
-        columns,
-        ..Table::default()
-    }
+    Table::new(columns, rows)
 }
 
 fn ratio_shown(ratio: Option<f64>) -> String {

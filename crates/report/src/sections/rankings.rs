@@ -122,7 +122,7 @@ fn trial_charts(run: &Run, ranking: &Ranking) -> Vec<Chart> {
     charts
 }
 
-/// The result of a ranking that has a single contender, or the harness alone, in a line; `None` for
+/// The result of a ranking that has a single contender, or only the harness, in a line; `None` for
 /// any other.
 fn single_result(ranking: &Ranking) -> Option<String> {
     let mut contenders = ranking.contenders();
@@ -269,21 +269,21 @@ fn footnotes(ranking: &Ranking, in_order: bool) -> Vec<String> {
     notes
 }
 
-/// How each contender keeps the level; those that keep it alike are told together.
+/// How each contender keeps the level; those that keep it alike share a sentence.
 fn promises(cells: &[RankedCell]) -> Vec<String> {
-    let mut told = Vec::<(String, Vec<String>)>::new();
+    let mut found = Vec::<(String, Vec<String>)>::new();
     for cell in cells {
         let Some(how) = promise(cell) else {
             continue;
         };
         let name = format!("{} ({})", cell.name(), cell.version);
-        match told.iter_mut().find(|(other, _)| *other == how) {
+        match found.iter_mut().find(|(other, _)| *other == how) {
             Some((_, names)) => names.push(name),
-            None => told.push((how, vec![name])),
+            None => found.push((how, vec![name])),
         }
     }
     let sentence = |(how, names): (String, Vec<String>)| format!("{}: {how}", names.join("; "));
-    told.into_iter().map(sentence).collect()
+    found.into_iter().map(sentence).collect()
 }
 
 fn promise(cell: &RankedCell) -> Option<String> {
@@ -297,7 +297,7 @@ fn promise(cell: &RankedCell) -> Option<String> {
     Some(text)
 }
 
-/// The results that every ranked trial came to; what is to be known of all is told elsewhere.
+/// The results that every ranked trial came to; what is to be known of all stands elsewhere.
 fn answers(cells: &[RankedCell]) -> Option<String> {
     let results = common_results(cells.iter().map(|cell| &cell.figures.results));
     let results = results.into_iter().filter(|(name, _)| name != NOTICE);

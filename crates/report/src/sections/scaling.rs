@@ -36,15 +36,15 @@ pub fn table(series: &[(String, Result<Fit, FitError>)]) -> Table {
     let row = |(name, fit): &(String, Result<Fit, FitError>)| {
         let fit = fit.as_ref().ok()?;
         let described = fit.misfits().is_empty();
-        let told = |coefficient: &Coefficient| match described {
+        let listed = |coefficient: &Coefficient| match described {
             true => with_interval(coefficient),
             false => "–".to_owned(),
         };
         Some(vec![
             name.clone(),
-            told(&fit.lambda),
-            told(&fit.sigma),
-            told(&fit.kappa),
+            listed(&fit.lambda),
+            listed(&fit.sigma),
+            listed(&fit.kappa),
             format!("{:.4}", fit.r_squared),
             match described {
                 true => peak(fit),
@@ -52,8 +52,8 @@ pub fn table(series: &[(String, Result<Fit, FitError>)]) -> Table {
             },
         ])
     };
-    Table {
-        columns: vec![
+    Table::new(
+        vec![
             Column::text("series", 0),
             Column::figures("λ, one worker/s (95 %)", 1),
             Column::figures("σ, contention (95 %)", 0),
@@ -61,9 +61,8 @@ pub fn table(series: &[(String, Result<Fit, FitError>)]) -> Table {
             Column::figures("R²", 2),
             Column::text("peak", 0),
         ],
-        rows: series.iter().filter_map(row).collect(),
-        ..Table::default()
-    }
+        series.iter().filter_map(row).collect(),
+    )
 }
 
 /// Why no law was fitted to some series, one sentence for each reason.

@@ -60,8 +60,8 @@ fn within(cell: &CellSteadiness) -> Option<String> {
         Shape::Unsteady { changes } => Some(format!("r{repeat} changes level {changes} times")),
         Shape::Short | Shape::Steady => None,
     };
-    let told: Vec<String> = cell.shapes.iter().filter_map(clause).collect();
-    (!told.is_empty()).then(|| format!("{}: {}.", cell.name, told.join("; ")))
+    let found: Vec<String> = cell.shapes.iter().filter_map(clause).collect();
+    (!found.is_empty()).then(|| format!("{}: {}.", cell.name, found.join("; ")))
 }
 
 /// What happened from repeat to repeat.
@@ -103,14 +103,15 @@ fn drawn(cells: &[CellSteadiness], charts: Charts) -> Option<Table> {
         ])
     });
     let rows: Vec<_> = rows.collect();
-    (!rows.is_empty()).then(|| Table {
-        rows,
-        columns: vec![
-            Column::text("contender", 0),
-            Column::text("rate, second by second", 0),
-            Column::figures("per second", 1),
-            Column::figures("of", 2),
-        ],
-        ..Table::default()
+    (!rows.is_empty()).then(|| {
+        Table::new(
+            vec![
+                Column::text("contender", 0),
+                Column::text("rate, second by second", 0),
+                Column::figures("per second", 1),
+                Column::figures("of", 2),
+            ],
+            rows,
+        )
     })
 }

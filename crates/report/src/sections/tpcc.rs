@@ -44,7 +44,7 @@ pub(crate) fn notice_block<'a>(workloads: impl IntoIterator<Item = &'a str>) -> 
     notice(workloads).map(|text| Block::Text(text.to_owned()))
 }
 
-/// A heading, the notice and the table; the notice alone where no such trial counts; nothing where
+/// A heading, the notice and the table; only the notice where no such trial counts; nothing where
 /// there is none.
 fn part(trials: &[TrialRecord]) -> Option<Part> {
     let rows = workload_cells(trials, "tpcc");
@@ -87,8 +87,8 @@ fn row(cell: &WorkloadCell<'_>) -> Vec<String> {
 }
 
 fn table(rows: &[WorkloadCell<'_>]) -> Table {
-    Table {
-        columns: vec![
+    Table::new(
+        vec![
             Column::text("engine", 0),
             Column::text("durability", 2),
             Column::text("store", 4),
@@ -102,7 +102,6 @@ fn table(rows: &[WorkloadCell<'_>]) -> Table {
             Column::figures("conflicts, %", 1),
             Column::figures("deadlocks, %", 3),
         ],
-        rows: rows.iter().map(row).collect(),
-        ..Table::default()
-    }
+        rows.iter().map(row).collect(),
+    )
 }

@@ -416,7 +416,10 @@ fn knob_effects_at(rates_per_s: [f64; 2]) -> Vec<Vec<(String, String)>> {
     });
     let run = report(trials.collect());
     let effects = knob_effects(&run, &rankings(&run.manifest, &run.trials));
-    effects.into_iter().map(|effect| effect.beside).collect()
+    effects
+        .into_iter()
+        .map(|effect| effect.distinction)
+        .collect()
 }
 
 #[test]

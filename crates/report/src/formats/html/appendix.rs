@@ -168,14 +168,13 @@ pub(crate) fn machine(report: &Run) -> Vec<Block> {
         .into_iter()
         .filter(|(_, value)| !value.trim().is_empty());
     let rows = known.map(|(name, value)| vec![name.to_owned(), value]);
-    vec![Block::Table(Table {
-        columns: vec![
+    vec![Block::Table(Table::new(
+        vec![
             Column::text("fact", 0),
             Column::text("as the system states it", 0),
         ],
-        rows: rows.collect(),
-        ..Table::default()
-    })]
+        rows.collect(),
+    ))]
 }
 
 /// The commands that make all of these results again, and for each contender the one that makes its
@@ -221,11 +220,10 @@ pub(crate) fn again(report: &Run) -> (Vec<Block>, Block) {
             .filter(|other| other.cell == spec.cell);
         vec![spec.id.clone(), one_cell(spec, repeats.count())]
     });
-    let each = Block::Table(Table {
-        columns: vec![Column::text("first trial", 0), Column::text("command", 0)],
-        rows: rows.collect(),
-        ..Table::default()
-    });
+    let each = Block::Table(Table::new(
+        vec![Column::text("first trial", 0), Column::text("command", 0)],
+        rows.collect(),
+    ));
     (blocks, each)
 }
 

@@ -171,11 +171,10 @@ mod tests {
     #[test]
     fn a_row_is_named_by_its_first_titled_column() {
         let drawn = table(
-            &Table {
-                columns: vec![Column::text("", 0), Column::text("contender", 0)],
-                rows: vec![vec!["1".to_owned(), "lmdb".to_owned()]],
-                ..Table::default()
-            },
+            &Table::new(
+                vec![Column::text("", 0), Column::text("contender", 0)],
+                vec![vec!["1".to_owned(), "lmdb".to_owned()]],
+            ),
             "a table",
         )
         .into_string();

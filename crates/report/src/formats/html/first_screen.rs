@@ -30,7 +30,7 @@ struct Row<'a> {
     leader: String,
     rate: String,
     factor: String,
-    /// Who is not told apart from the leader.
+    /// Who is not distinguished from the leader.
     tied: String,
     /// The tile's words, and its kind, of which the style sheet makes a color.
     tile: (&'static str, &'static str),
@@ -154,7 +154,7 @@ fn ranked(ranking: &RankingAnswer) -> Row<'_> {
     }
 }
 
-/// Whom the leader is not told apart from: `with gtm`, `to tell it from gtm and 3 more`.
+/// Whom the leader is not distinguished from: `with gtm`, `to tell it from gtm and 3 more`.
 fn tied(verdict: RankingVerdict, names: &[String]) -> String {
     let words = match verdict {
         RankingVerdict::TooFewRepeats => "to tell it from",

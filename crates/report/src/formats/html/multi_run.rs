@@ -1,4 +1,4 @@
-//! Several runs on one page: side by side first, then each by itself, as when it is alone.
+//! Several runs on one page: side by side first, then each by itself, as in a page of its own.
 
 use super::{MANY_RANKINGS, Page};
 use crate::document::{Block, Column};

@@ -54,7 +54,7 @@ pub(super) fn classes(table: &Table) -> Vec<Option<&'static str>> {
     let mut order: Vec<usize> = (0..table.columns.len()).collect();
     order.sort_by_key(|index| table.columns[*index].dispensable);
     let wide = WIDE.fitting(table, &order);
-    // On a narrow page the rows' headings tell the isolation.
+    // On a narrow page the rows' headings show the isolation.
     let is_elsewhere = |index: &usize| is_noted(&table.columns[*index]);
     let (_, order): (Vec<_>, Vec<_>) = wide.iter().partition(|index| is_elsewhere(index));
     let narrow = NARROW.fitting(table, &order);
@@ -66,7 +66,7 @@ pub(super) fn classes(table: &Table) -> Vec<Option<&'static str>> {
     (0..table.columns.len()).map(class).collect()
 }
 
-/// Whether a narrow page tells what is in a column below the rows' headings.
+/// Whether a narrow page shows what is in a column below the rows' headings.
 pub(super) fn is_noted(column: &Column) -> bool {
     column.role == ColumnRole::Isolation
 }
@@ -135,11 +135,10 @@ mod tests {
                 _ => column,
             }
         };
-        Table {
-            columns: columns.iter().map(column).collect(),
-            rows: vec![columns.iter().map(|one| one.3.to_owned()).collect()],
-            ..Table::default()
-        }
+        Table::new(
+            columns.iter().map(column).collect(),
+            vec![columns.iter().map(|one| one.3.to_owned()).collect()],
+        )
     }
 
     #[test]

@@ -7,7 +7,7 @@ use trueput_findings::eligibility::{Ineligibility, UnrankedStatus};
 use trueput_findings::rankings::{Ranking, UnrankedTrial};
 use trueput_findings::units::{counted, thousands};
 
-/// How many lines are told: a list that is longer would be folded.
+/// How many lines are shown: a list that is longer would be folded.
 const MOST_LINES: usize = 12;
 
 /// What is after the first chart: what became of the trials, what must not be overlooked, how

@@ -120,11 +120,7 @@ fn fill(columns: Vec<ColumnSource<'_>>, cells: &[RankedCell]) -> Table {
     });
     let (columns, values): (Vec<_>, Vec<_>) = filled.unzip();
     let row = |index: usize| values.iter().map(|column| column[index].clone()).collect();
-    Table {
-        rows: (0..cells.len()).map(row).collect(),
-        columns,
-        ..Table::default()
-    }
+    Table::new(columns, (0..cells.len()).map(row).collect())
 }
 
 fn identity<'a>() -> Vec<ColumnSource<'a>> {
@@ -146,7 +142,7 @@ fn isolation<'a>(cells: &[RankedCell]) -> Option<ColumnSource<'a>> {
 
 /// What orders a ranking at one rate: nothing in any other.
 fn responses(ranking: &Ranking) -> Vec<ColumnSource<'_>> {
-    let told = |value: fn(&FixedRateResult) -> String| {
+    let of_rate = |value: fn(&FixedRateResult) -> String| {
         move |_: usize, cell: &RankedCell| cell.at_rate.as_ref().map_or_else(String::new, value)
     };
     let p99 = |one: &FixedRateResult| nanoseconds(one.response_p99_ns.median);
@@ -155,9 +151,9 @@ fn responses(ranking: &Ranking) -> Vec<ColumnSource<'_>> {
         false => format!("no: backlog {}", separate(&one.backlog.to_string())),
     };
     let is_late = |cell: &RankedCell| cell.at_rate.as_ref().is_some_and(|one| !one.kept);
-    let mut columns = vec![figure("response p99", 0, told(p99))];
+    let mut columns = vec![figure("response p99", 0, of_rate(p99))];
     if ranking.has_several_response_kinds() {
-        columns.push(text("worst kind", 2, told(|one| one.worst_kind.clone())));
+        columns.push(text("worst kind", 2, of_rate(|one| one.worst_kind.clone())));
     }
     let kinds = ranking.response_kinds().into_iter();
     let kinds = kinds.filter(|_| ranking.has_several_response_kinds());
@@ -169,7 +165,7 @@ fn responses(ranking: &Ranking) -> Vec<ColumnSource<'_>> {
         })
     }));
     if ranking.contenders().any(is_late) {
-        columns.push(figure("kept the rate", 0, told(kept)));
+        columns.push(figure("kept the rate", 0, of_rate(kept)));
     }
     columns
 }
@@ -194,7 +190,7 @@ fn bars<'a>(charts: Charts) -> Option<ColumnSource<'a>> {
 
 fn rates(ranking: &Ranking) -> Vec<ColumnSource<'_>> {
     let headline = plural(&ranking.headline);
-    // Where all had the same rate, how far it scatters tells nothing.
+    // Where all had the same rate, how far it scatters says nothing.
     let scatters = ranking.rate_per_s.is_none();
     let mut columns = vec![
         figure(&format!("{headline}/s"), 0, |_, cell| {

@@ -73,9 +73,9 @@ fn rates(report: &Run, ranking: &Ranking, in_order: bool) -> Option<Chart> {
 
 /// How long users waited where all had one rate; `None` if nobody waited for anything.
 fn responses(report: &Run, ranking: &Ranking, rate_per_s: f64) -> Option<Chart> {
-    let told = |cell: &RankedCell| Some((cell.clone(), cell.at_rate.clone()?));
-    let told: Vec<_> = ranking.cells.iter().filter_map(told).collect();
-    let (first, at_first) = told.first()?;
+    let found = |cell: &RankedCell| Some((cell.clone(), cell.at_rate.clone()?));
+    let found: Vec<_> = ranking.cells.iter().filter_map(found).collect();
+    let (first, at_first) = found.first()?;
     let leader = at_first.response_p99_ns.median;
     let group = |(cell, at_rate): &(RankedCell, trueput_findings::fixed_rate::FixedRateResult)| {
         let repeats = counting(&report.trials, cell.cell, &ranking.headline);
@@ -84,11 +84,11 @@ fn responses(report: &Run, ranking: &Ranking, rate_per_s: f64) -> Option<Chart> 
         let row = row(median, at_rate.against_best, leader, times.into_values());
         Group::of_row(cell.name(), row)
     };
-    let groups: Vec<_> = told.iter().map(group).collect();
-    let compared = told.iter().filter_map(|(_, at)| at.against_best.as_ref());
+    let groups: Vec<_> = found.iter().map(group).collect();
+    let compared = found.iter().filter_map(|(_, at)| at.against_best.as_ref());
     let is_marked = at_first.kept && groups.len() > 1;
     let mut note = note(levels(compared), is_marked, "begins after");
-    let late = told.iter().filter(|(_, at)| !at.kept);
+    let late = found.iter().filter(|(_, at)| !at.kept);
     let late: Vec<_> = late.map(|(cell, _)| cell.name()).collect();
     if !late.is_empty() {
         note += &format!(
@@ -149,13 +149,13 @@ fn columns(groups: &[Group], unit: Unit) -> Vec<ChartColumn> {
 
 /// What the marks mean, and when a contender counts as slower than the leader, where one is marked.
 fn note(level: Option<String>, is_marked: bool, clear_of: &str) -> String {
-    let told = "Bars: medians. Points: repeats.";
+    let marks = "Bars: medians. Points: repeats.";
     match (level, is_marked) {
-        (None, false) => told.to_owned(),
-        (None, true) => format!("{told} Dashed: the leader."),
-        (Some(level), false) => format!("{told} Lines: intervals ({level})."),
+        (None, false) => marks.to_owned(),
+        (None, true) => format!("{marks} Dashed: the leader."),
+        (Some(level), false) => format!("{marks} Lines: intervals ({level})."),
         (Some(level), true) => format!(
-            "{told} Lines: intervals ({level}). Dashed: the leader. A contender is slower if its \
+            "{marks} Lines: intervals ({level}). Dashed: the leader. A contender is slower if its \
              interval {clear_of} the dashed line, a rank test agrees and the difference is at \
              least 1 %."
         ),

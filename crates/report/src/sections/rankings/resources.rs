@@ -85,7 +85,7 @@ impl ResourceChart {
     }
 }
 
-/// What held each trial, stretch by stretch; `None` if too little was seen of all.
+/// The bottleneck of each trial, interval by interval; `None` if too little was seen of all.
 pub(crate) fn stretches(chosen: &[Representative<'_>], cores: f64) -> Option<Chart> {
     let mut words: Vec<Word> = Vec::new();
     let mut groups = Vec::new();

@@ -29,13 +29,13 @@ struct Row {
     /// What is before the name.
     key: Markup,
     /// The figure on the right, and a shorter one for narrow charts where it is long.
-    told: String,
+    found: String,
     told_short: Option<String>,
     /// What is drawn below.
     body: Markup,
 }
 
-/// A name that has no room keeps its beginning and its end: either may tell contenders apart.
+/// A name that has no room keeps its beginning and its end: either may distinguish contenders.
 fn shortened(name: &str, most: usize) -> String {
     let length = name.chars().count();
     if length <= most {
@@ -67,13 +67,13 @@ impl Row {
     fn drawn(&self, place: usize) -> Markup {
         let x = if self.key.0.is_empty() { "0" } else { "14" };
         let name = |most| shortened(&self.name, most);
-        let short = self.told_short.as_ref().unwrap_or(&self.told);
+        let short = self.told_short.as_ref().unwrap_or(&self.found);
         html! {
             svg class="row" y=(place * ROW) height=(ROW) data-group=(self.group) {
                 title { (self.name) }
                 (self.key)
                 (by_width(x, None, &name(LONG), &name(SHORT)))
-                (by_width("100%", Some("told"), &self.told, short))
+                (by_width("100%", Some("told"), &self.found, short))
                 (self.body)
             }
         }
@@ -178,7 +178,7 @@ pub(super) fn rates(chart: &Chart, looks: &Appearance) -> Markup {
             group,
             name: one.name.clone(),
             key: look.mark("5", "9", true),
-            told: in_full(unit, median),
+            found: in_full(unit, median),
             told_short: None,
             body,
         }
@@ -189,7 +189,7 @@ pub(super) fn rates(chart: &Chart, looks: &Appearance) -> Markup {
     frame(&rows, &ticks, &chart.label, reference)
 }
 
-/// A bar a group, of parts beside each other.
+/// A bar a group, of parts next to each other.
 pub(super) fn stack(chart: &Chart) -> Markup {
     let sum = |group: &Group| group.rows.iter().flatten().flatten().sum::<f64>();
     let unit = chart.columns.first().map_or(Unit::Number, |one| one.unit);
@@ -221,18 +221,18 @@ fn together(bars: &[Markup]) -> Markup {
     html! { @for bar in bars { (bar) } }
 }
 
-fn plain(group: usize, one: &Group, told: String, body: Markup) -> Row {
+fn plain(group: usize, one: &Group, found: String, body: Markup) -> Row {
     Row {
         group,
         name: one.name.clone(),
         key: html! {},
-        told,
+        found,
         told_short: None,
         body,
     }
 }
 
-/// A bar a trial, of the shares of its time that each word had; the largest is told.
+/// A bar a trial, of the shares of its time that each word had; the largest is written out.
 pub(super) fn shares(chart: &Chart) -> Markup {
     let row = |(group, one): (usize, &Group)| {
         let mut from = 0.0;

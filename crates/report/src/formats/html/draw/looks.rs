@@ -1,4 +1,4 @@
-//! How contenders are told apart: each has one color, shape and dashing in all charts of the page.
+//! How contenders are distinguished: by one color, shape and dashing in all charts of the page.
 
 use super::MOST_DRAWN;
 use crate::chart::{Chart, ChartKind};
@@ -68,14 +68,14 @@ impl Appearance {
                 ChartKind::Bars | ChartKind::Timeline | ChartKind::Percentiles | ChartKind::Scaling
             )
         };
-        let told = charts.iter().filter(|chart| tells(chart.kind));
+        let found = charts.iter().filter(|chart| tells(chart.kind));
         let names = |chart: &Chart| -> Vec<String> {
             let groups = chart.groups.iter().take(MOST_DRAWN);
             groups.map(|group| group.name.clone()).collect()
         };
-        let together: BTreeSet<Vec<String>> = told.clone().map(names).collect();
+        let together: BTreeSet<Vec<String>> = found.clone().map(names).collect();
         let mut looks = Self::default();
-        for name in told.flat_map(names) {
+        for name in found.flat_map(names) {
             if !looks.places.contains_key(&name) {
                 let place = looks.free_place(&name, &together);
                 looks.places.insert(name, place);

@@ -7,13 +7,13 @@
 mod isolation;
 
 use super::input::CustomerSelector;
-use super::rows::{CustomerRow, HistoryRow};
+use super::rows::{CustomerRow, DistrictKey, HistoryRow};
 use super::store::{self, TableStore};
 use super::tables::{CustomerChange, ReadIntent, Tables, UndeliveredOrder};
+use super::threads::join;
 use super::{load, scale::Scale};
 use crate::{Error, ErrorContext, JobDatabase};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 use trueput_engine::{Mode, Result};
 use trueput_record::measurement::Check;
@@ -21,6 +21,10 @@ use trueput_record::measurement::Check;
 /// Where the tests take place.
 const WAREHOUSE: u32 = 1;
 const DISTRICT: u8 = 1;
+const HOME: DistrictKey = DistrictKey {
+    warehouse: WAREHOUSE,
+    district: DISTRICT,
+};
 const CUSTOMER: u32 = 1;
 /// Increments of each thread of [`AcidSuite::updates_are_not_lost`].
 const INCREMENTS: usize = 40;
@@ -158,7 +162,7 @@ impl<'a> AcidSuite<'a> {
                 paid.and(ended)
             });
             is_written.store(true, Relaxed);
-            let seen = join_thread(reader);
+            let seen = join(reader);
             written.and(seen)
         })?;
         let found = seen.map_or(before, |seen| seen);
@@ -193,7 +197,7 @@ impl<'a> AcidSuite<'a> {
                 first.and_then(|first| second.and_then(|second| ended.map(|()| (first, second))))
             });
             has_read.store(true, Relaxed);
-            join_thread(payer).and(read)
+            join(payer).and(read)
         })?;
         Ok(compare(name, first, second))
     }
@@ -215,7 +219,7 @@ impl<'a> AcidSuite<'a> {
         std::thread::scope(|scope| {
             let start = |thread| scope.spawn(move || paying(thread));
             let threads: Vec<_> = (0..THREADS).map(start).collect();
-            threads.into_iter().try_for_each(join_thread)
+            threads.into_iter().try_for_each(join)
         })?;
         let expected = (0..THREADS * INCREMENTS).fold(before, |money, _| money.after(1));
         Ok(compare(name, expected, self.money()?))
@@ -242,7 +246,7 @@ impl<'a> AcidSuite<'a> {
             let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(delivering)).collect();
             let mut taken = Vec::new();
             for thread in threads {
-                taken.extend(join_thread(thread)?);
+                taken.extend(join(thread)?);
             }
             Ok::<_, Error>(taken)
         })?;
@@ -268,12 +272,12 @@ impl PaymentBalances {
     fn read(tables: &mut dyn Tables) -> Result<Self> {
         let mut row = CustomerRow::default();
         let who = CustomerSelector::Number(CUSTOMER);
-        tables.customer(WAREHOUSE, DISTRICT, &who, ReadIntent::Show, &mut row)?;
+        tables.customer(HOME, &who, ReadIntent::Show, &mut row)?;
         let mut histories = 0;
         tables.each_history(&mut |_| histories += 1)?;
         Ok(Self {
             warehouse: tables.warehouse_ytd(WAREHOUSE)?,
-            district: tables.district_state(WAREHOUSE, DISTRICT)?.ytd,
+            district: tables.district_state(HOME)?.ytd,
             balance: row.balance,
             histories,
         })
@@ -299,18 +303,6 @@ fn compare(name: &str, expected: PaymentBalances, found: PaymentBalances) -> Che
     Check::new(name, passed, detail)
 }
 
-/// Joins a thread and returns its result; one that panicked is an error.
-fn join_thread<T>(
-    thread: ScopedJoinHandle<'_, std::result::Result<T, Error>>,
-) -> std::result::Result<T, Error> {
-    let panicked = |_| {
-        Err(Error::Workload(
-            "a thread of the test has panicked".to_owned(),
-        ))
-    };
-    thread.join().unwrap_or_else(panicked)
-}
-
 /// Where the engine has one wait for the other, the wait ends and the test goes on: neither has
 /// then seen what it must not.
 fn wait_for(flag: &AtomicBool) {
@@ -333,7 +325,7 @@ fn is_raised_within(flag: &AtomicBool, limit: Duration) -> bool {
 fn pay(tables: &mut dyn Tables, writer: u32, amount: i64) -> Result<()> {
     let mut row = CustomerRow::default();
     let who = CustomerSelector::Number(CUSTOMER);
-    tables.customer(WAREHOUSE, DISTRICT, &who, ReadIntent::Pay, &mut row)?;
+    tables.customer(HOME, &who, ReadIntent::Pay, &mut row)?;
     tables.pay_customer(&CustomerChange {
         warehouse: WAREHOUSE,
         district: DISTRICT,
@@ -343,7 +335,7 @@ fn pay(tables: &mut dyn Tables, writer: u32, amount: i64) -> Result<()> {
         payment_count: row.payment_count + 1,
         data: None,
     })?;
-    tables.pay_district(WAREHOUSE, DISTRICT, amount)?;
+    tables.pay_district(HOME, amount)?;
     tables.pay_warehouse(WAREHOUSE, amount)?;
     tables.insert_history(&HistoryRow {
         writer: 1_000 + writer,
@@ -410,22 +402,5 @@ fn run_transaction<T>(
         if let Some(value) = attempt(tables, mode, stop, &mut body)? {
             return Ok(value);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    #[allow(clippy::panic, reason = "it is what is tested")]
-    fn a_thread_that_panics_is_an_error_and_one_that_ends_is_what_it_found() {
-        std::thread::scope(|scope| {
-            let found = join_thread(scope.spawn(|| Ok(7)));
-            assert!(matches!(found, Ok(7)));
-            let panicked: std::result::Result<u32, Error> =
-                join_thread(scope.spawn(|| panic!("as the test wants it")));
-            assert!(panicked.is_err());
-        });
     }
 }

@@ -3,16 +3,17 @@
 
 use super::conditions::{CheckPhase, ConditionCounts};
 use super::district::{self, RowCounts};
-use super::scale::{DISTRICTS, Scale};
+use super::rows::{DISTRICTS, DistrictKey, Table};
+use super::scale::Scale;
 use super::store::{self, TableStore};
 use super::tables::Tables;
+use super::threads::on_threads;
 use super::transaction::{Completion, attempt};
 use crate::generate::random::mix;
 use crate::keyed::transaction::{UnmeteredWork, retry};
 use crate::{Error, JobDatabase};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
 use trueput_engine::Mode;
 use trueput_record::VerifyLevel;
 
@@ -59,16 +60,17 @@ impl PaymentSums {
     }
 
     /// The payments in a district, cents.
-    pub(super) fn in_district(&self, warehouse: u32, district: u8) -> i64 {
-        let place = place(warehouse, district);
+    fn in_district(&self, district: DistrictKey) -> i64 {
+        let place = place(district.warehouse, district.district);
         let paid = place.and_then(|place| self.by_district.get(place));
         paid.copied().unwrap_or_default()
     }
 
     /// The payments of a district's customers, by C_ID less 1, cents.
-    pub(super) fn by_customers(&self, scale: &Scale, warehouse: u32, district: u8) -> &[i64] {
+    fn by_customers(&self, scale: &Scale, district: DistrictKey) -> &[i64] {
         let customers = scale.customers as usize;
-        let first = place(warehouse, district).map(|place| place * customers);
+        let place = place(district.warehouse, district.district);
+        let first = place.map(|place| place * customers);
         let paid = first.and_then(|first| self.by_customer.get(first..first + customers));
         paid.unwrap_or_default()
     }
@@ -114,7 +116,6 @@ pub(super) fn check(
     drop(tables);
     drop(session);
     let taken = AtomicU32::new(1);
-    let outcome = Mutex::new(Ok(InspectionResult::default()));
     let inspector = DatabaseInspector {
         scale,
         store,
@@ -124,30 +125,15 @@ pub(super) fn check(
         paid: &paid,
         taken: &taken,
     };
-    let thread = || {
+    let inspect = || {
         let found = inspector.inspect();
-        if found.is_err() {
-            taken.store(scale.warehouses + 1, Relaxed);
-        }
-        let mut outcome = outcome.lock().unwrap_or_else(PoisonError::into_inner);
-        match (&mut *outcome, found) {
-            (Ok(all), Ok(found)) => {
-                all.verdicts.merge(found.verdicts);
-                all.counts.merge(&found.counts);
-            }
-            (outcome @ Ok(_), Err(error)) => *outcome = Err(error),
-            (Err(_), _) => {}
-        }
+        found.inspect_err(|_| taken.store(scale.warehouses + 1, Relaxed))
     };
-    std::thread::scope(|scope| {
-        for _ in 1..target.threads.clamp(1, scale.warehouses) {
-            scope.spawn(thread);
-        }
-        thread();
-    });
-    let mut found = outcome
-        .into_inner()
-        .unwrap_or_else(PoisonError::into_inner)?;
+    let threads = target.threads.clamp(1, scale.warehouses);
+    let mut found = on_threads(threads, inspect, |all, found: InspectionResult| {
+        all.verdicts.merge(found.verdicts);
+        all.counts.merge(&found.counts);
+    })?;
     found.histories = paid.rows;
     let strays = paid.strays;
     found.verdicts.judge(9, strays == 0, || {
@@ -191,30 +177,24 @@ impl DatabaseInspector<'_, '_> {
         let doing = || format!("checking warehouse {warehouse}");
         let ytd = read_in_transaction(tables, doing, |tables| tables.warehouse_ytd(warehouse))?;
         let (mut of_districts, mut paid) = (0, 0);
-        for district in 1..=DISTRICTS {
-            let doing = || format!("checking district {district} of warehouse {warehouse}");
-            let state = read_in_transaction(tables, doing, |tables| {
-                tables.district_state(warehouse, district)
-            })?;
+        for district in DistrictKey::all_of(warehouse) {
+            let doing = || format!("checking {district}");
+            let state =
+                read_in_transaction(tables, doing, |tables| tables.district_state(district))?;
             of_districts += state.ytd;
-            let paid_here = self.paid.in_district(warehouse, district);
+            let paid_here = self.paid.in_district(district);
             paid += paid_here;
             found.verdicts.judge(9, state.ytd == paid_here, || {
-                let ytd = state.ytd;
-                format!(
-                    "district {district} of warehouse {warehouse}: D_YTD {ytd} cents, paid \
-                     {paid_here}"
-                )
+                format!("{district}: D_YTD {} cents, paid {paid_here}", state.ytd)
             });
-            if !self.is_sampled(warehouse, district) {
+            if !self.is_sampled(district) {
                 found.counts.orders += u64::from(state.next_order.saturating_sub(1));
                 found.counts.is_sample = true;
                 continue;
             }
-            let of_customers = self.paid.by_customers(self.scale, warehouse, district);
-            let place = (warehouse, district);
+            let of_customers = self.paid.by_customers(self.scale, district);
             let totals = read_in_transaction(tables, doing, |tables| {
-                district::DistrictTotals::read(tables, self.scale, place, of_customers)
+                district::DistrictTotals::read(tables, self.scale, district, of_customers)
             })?;
             totals.judge(self.scale, self.when, &mut found.verdicts);
             found.counts.merge(&totals.counts());
@@ -229,9 +209,10 @@ impl DatabaseInspector<'_, '_> {
     }
 
     /// A sample has one district of each warehouse.
-    fn is_sampled(&self, warehouse: u32, district: u8) -> bool {
-        let drawn = mix(self.target.seed ^ u64::from(warehouse)) % u64::from(DISTRICTS) + 1;
-        self.level != VerifyLevel::Sample || u64::from(district) == drawn
+    fn is_sampled(&self, district: DistrictKey) -> bool {
+        let hash = mix(self.target.seed ^ u64::from(district.warehouse));
+        let drawn = hash % u64::from(DISTRICTS) + 1;
+        self.level != VerifyLevel::Sample || u64::from(district.district) == drawn
     }
 }
 
@@ -255,8 +236,7 @@ pub(super) fn count_rows(
     scale: &Scale,
     store: TableStore,
     target: &JobDatabase<'_>,
-) -> Result<HashMap<super::rows::Table, u64>, Error> {
-    use super::rows::Table;
+) -> Result<HashMap<Table, u64>, Error> {
     let mut session = target.open_session()?;
     let mut tables = store::tables(&mut *session, store)?;
     let mut counts = HashMap::new();

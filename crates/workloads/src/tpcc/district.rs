@@ -2,6 +2,7 @@
 //! against each other.
 
 use super::conditions::{CheckPhase, ConditionCounts};
+use super::rows::DistrictKey;
 use super::scale::Scale;
 use super::tables::{CustomerState, DistrictState, Tables};
 use trueput_engine::Result;
@@ -50,8 +51,7 @@ struct Order {
 
 /// The totals of one district.
 pub(super) struct DistrictTotals<'p> {
-    warehouse: u32,
-    district: u8,
+    district: DistrictKey,
     state: DistrictState,
     /// By O_ID less 1.
     orders: Vec<Order>,
@@ -72,13 +72,12 @@ impl<'p> DistrictTotals<'p> {
     pub(super) fn read(
         tables: &mut dyn Tables,
         scale: &Scale,
-        (warehouse, district): (u32, u8),
+        district: DistrictKey,
         paid: &'p [i64],
     ) -> Result<Self> {
         let mut totals = Self {
-            warehouse,
             district,
-            state: tables.district_state(warehouse, district)?,
+            state: tables.district_state(district)?,
             orders: Vec::new(),
             strays: 0,
             largest_order: 0,
@@ -86,7 +85,7 @@ impl<'p> DistrictTotals<'p> {
             customers: Vec::with_capacity(scale.customers as usize),
             paid,
         };
-        tables.each_order(warehouse, district, &mut |row| {
+        tables.each_order(district, &mut |row| {
             totals.largest_order = totals.largest_order.max(row.id);
             let Some(order) = totals.order(row.id) else {
                 return;
@@ -96,13 +95,13 @@ impl<'p> DistrictTotals<'p> {
             order.customer = row.customer;
             order.stated_lines = row.lines;
         })?;
-        tables.each_new_order(warehouse, district, &mut |id| {
+        tables.each_new_order(district, &mut |id| {
             totals.new_orders.push(id);
             if let Some(order) = totals.order(id) {
                 order.is_new = true;
             }
         })?;
-        tables.each_order_line(warehouse, district, &mut |row| {
+        tables.each_order_line(district, &mut |row| {
             if let Some(order) = totals.order(row.order) {
                 order.lines += 1;
                 if row.is_delivered {
@@ -111,7 +110,7 @@ impl<'p> DistrictTotals<'p> {
                 }
             }
         })?;
-        tables.each_customer(warehouse, district, &mut |row| totals.customers.push(row))?;
+        tables.each_customer(district, &mut |row| totals.customers.push(row))?;
         Ok(totals)
     }
 
@@ -143,10 +142,7 @@ impl<'p> DistrictTotals<'p> {
     }
 
     fn of(&self, what: &str) -> String {
-        format!(
-            "district {} of warehouse {}: {what}",
-            self.district, self.warehouse
-        )
+        format!("{}: {what}", self.district)
     }
 
     /// Judges every condition that speaks of a district, an order or a customer.

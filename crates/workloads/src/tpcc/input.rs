@@ -1,7 +1,8 @@
 //! The input that a terminal's user keys in for each transaction (clauses 2.4.1 to 2.8.1).
 
 use super::random::{RandomConstants, happens, last_name, uniform};
-use super::scale::{DISTRICTS, Scale};
+use super::rows::DISTRICTS;
+use super::scale::Scale;
 use super::text::FixedText;
 use super::transaction_mix::{TransactionMix, TransactionType};
 use crate::generate::random::Random;

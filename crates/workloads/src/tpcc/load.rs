@@ -4,17 +4,17 @@
 use super::population;
 use super::random::RandomConstants;
 use super::rows::{
-    CustomerRow, HistoryRow, ItemRow, NewOrderRow, OrderLineRow, OrderRow, StockRow,
+    CustomerRow, DISTRICTS, HistoryRow, ItemRow, NewOrderRow, OrderLineRow, OrderRow, StockRow,
 };
-use super::scale::{DISTRICTS, Scale};
+use super::scale::Scale;
 use super::store::{self, TableStore};
 use super::tables::{Rows, Tables};
+use super::threads::on_threads;
 use super::transaction::{Completion, attempt};
 use crate::generate::random::Random;
 use crate::keyed::transaction::{UnmeteredWork, retry};
 use crate::{Error, ErrorContext, JobDatabase, LoadSummary};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
 use trueput_engine::Mode;
 
 /// Rows of one transaction, at most.
@@ -39,31 +39,14 @@ pub(super) fn load(
         false => 1,
     };
     let taken = AtomicU32::new(0);
-    let outcome = Mutex::new(Ok(LoadSummary::default()));
-    let thread = || {
+    let put = || {
         let loaded = Loader::pieces(scale, store, target, &taken);
-        if loaded.is_err() {
-            taken.store(scale.warehouses + 1, Relaxed);
-        }
-        let mut outcome = outcome.lock().unwrap_or_else(PoisonError::into_inner);
-        match (&mut *outcome, loaded) {
-            (Ok(all), Ok(loaded)) => {
-                all.records += loaded.records;
-                all.user_bytes += loaded.user_bytes;
-            }
-            (outcome @ Ok(_), Err(error)) => *outcome = Err(error),
-            (Err(_), _) => {}
-        }
+        loaded.inspect_err(|_| taken.store(scale.warehouses + 1, Relaxed))
     };
-    std::thread::scope(|scope| {
-        for _ in 1..writers {
-            scope.spawn(thread);
-        }
-        thread();
-    });
-    let load = outcome
-        .into_inner()
-        .unwrap_or_else(PoisonError::into_inner)?;
+    let load = on_threads(writers, put, |all, loaded: LoadSummary| {
+        all.records += loaded.records;
+        all.user_bytes += loaded.user_bytes;
+    })?;
     let mut session = target.open_session()?;
     let mut tables = store::tables(&mut *session, store)?;
     tables

@@ -16,6 +16,7 @@ pub mod text;
 pub mod transaction;
 
 mod backoff;
+mod columns;
 mod conditions;
 mod consistency;
 mod district;
@@ -26,6 +27,7 @@ mod population;
 mod random;
 mod settings;
 mod terminal;
+mod threads;
 mod transaction_mix;
 mod verify;
 
@@ -113,7 +115,7 @@ impl Job for TpccJob {
 
     fn check_workers(&self, workers: u32, _kind: WorkerKind) -> Result<(), String> {
         let warehouses = self.settings.scale.warehouses;
-        let terminals = u64::from(warehouses) * u64::from(scale::DISTRICTS);
+        let terminals = u64::from(warehouses) * u64::from(rows::DISTRICTS);
         if self.settings.is_paced && u64::from(workers) != terminals {
             return Err(format!(
                 "pacing tpc needs 10 terminals per warehouse (clause 4.2.2), so {terminals} \

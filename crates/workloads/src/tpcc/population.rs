@@ -4,10 +4,10 @@ use super::random::{
     RandomConstants, address, data, digits, happens, last_name, letters, permutation, uniform,
 };
 use super::rows::{
-    CustomerRow, DistrictRow, HistoryRow, ItemRow, NewOrderRow, OrderLineRow, OrderRow, StockRow,
-    WarehouseRow,
+    CustomerRow, DISTRICTS, DistrictRow, HistoryRow, ItemRow, NewOrderRow, OrderLineRow, OrderRow,
+    StockRow, WarehouseRow,
 };
-use super::scale::{DISTRICTS, Scale};
+use super::scale::Scale;
 use super::text::FixedText;
 use crate::generate::random::Random;
 

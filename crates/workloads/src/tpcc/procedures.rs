@@ -8,39 +8,25 @@ use trueput_engine::Result;
 
 /// The transactions as functions of a store's server.
 ///
-/// Each is called while no transaction is open. One that ends in an error has been rolled back; a
+/// Each is called while no transaction is open. One that ends in an error, which is the engine's or
+/// that a row is not there which must be, has been rolled back; a
 /// [`trueput_engine::Error::Conflict`] has it tried again with the same input.
 pub trait Procedures {
     /// New-order, clause 2.4.2.2, with the rule of clause 2.4.2.3. `at` is O_ENTRY_D, microseconds
     /// since 1970.
-    ///
-    /// # Errors
-    /// The engine's; that a row is not there which must be.
     fn new_order(&mut self, input: &NewOrder, at: i64) -> Result<NewOrderOutcome>;
 
     /// Payment, clause 2.5.2.2. `at` is H_DATE, microseconds since 1970.
-    ///
-    /// # Errors
-    /// As [`Procedures::new_order`].
     fn payment(&mut self, input: &Payment, at: i64) -> Result<()>;
 
     /// Order-status, clause 2.6.2.2: how many lines the customer's last order has; `None` if
     /// there is no order.
-    ///
-    /// # Errors
-    /// As [`Procedures::new_order`].
     fn order_status(&mut self, input: &OrderStatus) -> Result<Option<usize>>;
 
     /// Delivery, clause 2.7.4.2, all ten districts: how many orders were delivered. `at` is
     /// OL_DELIVERY_D, microseconds since 1970.
-    ///
-    /// # Errors
-    /// As [`Procedures::new_order`].
     fn delivery(&mut self, input: &Delivery, at: i64) -> Result<usize>;
 
     /// Stock-level, clause 2.8.2.2: how many items are low.
-    ///
-    /// # Errors
-    /// As [`Procedures::new_order`].
     fn stock_level(&mut self, input: &StockLevel) -> Result<u64>;
 }

@@ -1,11 +1,8 @@
 //! How large the tables are (clause 4.3.3.1), in full or reduced.
 
-use super::rows::Table;
+use super::rows::{DISTRICTS, Table};
 use std::ops::RangeInclusive;
 use trueput_engine::choices;
-
-/// Districts of a warehouse (clause 1.2.1).
-pub const DISTRICTS: u8 = 10;
 
 choices! {
     /// The part of the specification's cardinalities that is loaded.

@@ -1,19 +1,24 @@
 //! How the transactions reach the nine tables: one trait, implemented over keys and values and over
 //! SQL. Its operations are as large as a SQL store needs to answer each in one or two round trips.
 //!
-//! A store is made for one session and used by one thread. Errors are the engine's own: a
-//! [`trueput_engine::Error::Conflict`] has the transaction aborted and tried again with the same
-//! input; a row that must be there and is not is [`trueput_engine::Error::Engine`], which fails the
-//! trial. Where several rows are handed over or asked for, `out` is cleared first and is filled in
+//! A store is made for one session and used by one thread.
+//!
+//! Every operation can fail, and its error is the engine's: a [`trueput_engine::Error::Conflict`]
+//! has the transaction aborted and tried again with the same input. A row that must be there and is
+//! not (a warehouse, a district, a customer, an order, a stock) is
+//! [`trueput_engine::Error::Engine`], which fails the trial.
+//!
+//! Where several rows are handed over or asked for, `out` is cleared first and is filled in
 //! the order of what was asked.
 
 use super::input::CustomerSelector;
 use super::procedures::Procedures;
 use super::rows::{
-    Address, CustomerRow, DistrictRow, HistoryRow, ItemRow, NewOrderRow, OrderLineRow, OrderRow,
-    StockRow, Table, WarehouseRow,
+    Address, CustomerRow, DistrictKey, DistrictRow, HistoryRow, ItemRow, NewOrderRow, OrderLineRow,
+    OrderRow, StockRow, Table, WarehouseRow,
 };
 use super::text::FixedText;
+use std::fmt;
 use trueput_engine::{Mode, Result};
 
 /// The purpose of looking a customer up.
@@ -83,6 +88,16 @@ pub struct StockKey {
     pub warehouse: u32,
     /// S_I_ID.
     pub item: u32,
+}
+
+impl fmt::Display for StockKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { warehouse, item } = self;
+        write!(
+            formatter,
+            "the stock of item {item} in warehouse {warehouse}"
+        )
+    }
 }
 
 /// The new values that a new-order writes to a stock.
@@ -209,6 +224,9 @@ pub struct LineState {
     pub amount: i64,
 }
 
+/// Is shown rows, one after the other.
+pub type Visitor<'v, T> = &'v mut dyn FnMut(T);
+
 /// Rows of one table, to be loaded.
 #[derive(Debug, Clone, Copy)]
 #[allow(missing_docs, reason = "each is the table that it is named for")]
@@ -240,21 +258,12 @@ pub trait Tables:
     + TableContents
 {
     /// Begins a transaction.
-    ///
-    /// # Errors
-    /// As [`trueput_engine::Session::begin`].
     fn begin(&mut self, mode: Mode) -> Result<()>;
 
     /// Ends the transaction; its writes count.
-    ///
-    /// # Errors
-    /// As [`trueput_engine::Session::commit`].
     fn commit(&mut self) -> Result<()>;
 
     /// Ends the transaction; its writes are forgotten.
-    ///
-    /// # Errors
-    /// As [`trueput_engine::Session::abort`].
     fn abort(&mut self) -> Result<()>;
 
     /// The transactions as the server's own, where the store has it do them.
@@ -263,16 +272,10 @@ pub trait Tables:
     }
 
     /// Sets I_PRICE of an item, cents.
-    ///
-    /// # Errors
-    /// The engine's; that the item is not there.
     fn set_price(&mut self, item: u32, price: i64) -> Result<()>;
 
     /// Reads the same rows by their keys, as transactions find them, and what the secondary indexes
     /// have for them, so that both are in the engine's cache. It is called in a read transaction.
-    ///
-    /// # Errors
-    /// The engine's.
     fn prime(&mut self, table: Table, warehouse: u32) -> Result<()> {
         self.read_table(table, warehouse).map(drop)
     }
@@ -281,74 +284,43 @@ pub trait Tables:
 /// The tables as new-order uses them, clause 2.4.2.2, in this order.
 pub trait NewOrderTables {
     /// The customer who orders, with the tax of the warehouse.
-    ///
-    /// # Errors
-    /// The engine's; that the customer or the warehouse is not there.
-    fn buyer(&mut self, warehouse: u32, district: u8, customer: u32) -> Result<BuyerState>;
+    fn buyer(&mut self, district: DistrictKey, customer: u32) -> Result<BuyerState>;
 
     /// Reads D_NEXT_O_ID and D_TAX and raises the former by one. A store that locks takes the lock
     /// on the district here.
-    ///
-    /// # Errors
-    /// The engine's; that the district is not there.
-    fn take_order_number(&mut self, warehouse: u32, district: u8) -> Result<OrderNumber>;
+    fn take_order_number(&mut self, district: DistrictKey) -> Result<OrderNumber>;
 
     /// Inserts the row of ORDER, and that of NEW-ORDER which goes with it.
-    ///
-    /// # Errors
-    /// The engine's.
     fn insert_order(&mut self, order: &OrderRow) -> Result<()>;
 
     /// Reads the items of these I_IDs, which are ascending without repetition; `None` for one that
     /// is not there: the unused number of clause 2.4.1.5, which rolls the order back.
-    ///
-    /// # Errors
-    /// The engine's.
     fn items(&mut self, ids: &[u32], out: &mut Vec<Option<Item>>) -> Result<()>;
 
     /// Reads the stocks of these keys, which are ascending without repetition, with S_DIST_xx of
     /// `district`. A store that locks takes the locks here, in this order.
-    ///
-    /// # Errors
-    /// The engine's; that a stock is not there.
     fn stocks(&mut self, keys: &[StockKey], district: u8, out: &mut Vec<Stock>) -> Result<()>;
 
     /// Writes the stocks that the last [`NewOrderTables::stocks`] of this transaction has read: the
     /// same keys in the same order.
-    ///
-    /// # Errors
-    /// The engine's.
     fn update_stocks(&mut self, changes: &[StockChange]) -> Result<()>;
 
     /// Inserts the lines of one order, 5 to 15 of them.
-    ///
-    /// # Errors
-    /// The engine's.
     fn insert_order_lines(&mut self, lines: &[OrderLineRow]) -> Result<()>;
 }
 
 /// The tables as payment uses them, clause 2.5.2.2.
 pub trait PaymentTables {
     /// Adds `amount` cents to W_YTD, and reads name and address.
-    ///
-    /// # Errors
-    /// The engine's; that the warehouse is not there.
     fn pay_warehouse(&mut self, warehouse: u32, amount: i64) -> Result<Payee>;
 
     /// Adds `amount` cents to D_YTD, and reads name and address.
-    ///
-    /// # Errors
-    /// The engine's; that the district is not there.
-    fn pay_district(&mut self, warehouse: u32, district: u8, amount: i64) -> Result<Payee>;
+    fn pay_district(&mut self, district: DistrictKey, amount: i64) -> Result<Payee>;
 
     /// Reads a customer into `out`; also order-status, clause 2.6.2.2.
-    ///
-    /// # Errors
-    /// The engine's; that there is no such customer.
     fn customer(
         &mut self,
-        warehouse: u32,
-        district: u8,
+        district: DistrictKey,
         who: &CustomerSelector,
         intent: ReadIntent,
         out: &mut CustomerRow,
@@ -357,39 +329,21 @@ pub trait PaymentTables {
     /// Writes the customer that the last [`PaymentTables::customer`] of this transaction has read
     /// with
     /// [`ReadIntent::Pay`].
-    ///
-    /// # Errors
-    /// The engine's.
     fn pay_customer(&mut self, change: &CustomerChange<'_>) -> Result<()>;
 
     /// Inserts a row of HISTORY.
-    ///
-    /// # Errors
-    /// The engine's.
     fn insert_history(&mut self, row: &HistoryRow) -> Result<()>;
 }
 
 /// The tables as order-status uses them, clause 2.6.2.2, after [`PaymentTables::customer`].
 pub trait OrderStatusTables {
     /// The customer's order of the largest O_ID; `None` if there is none.
-    ///
-    /// # Errors
-    /// The engine's.
-    fn last_order(
-        &mut self,
-        warehouse: u32,
-        district: u8,
-        customer: u32,
-    ) -> Result<Option<OrderRow>>;
+    fn last_order(&mut self, district: DistrictKey, customer: u32) -> Result<Option<OrderRow>>;
 
     /// Every line of an order, by OL_NUMBER.
-    ///
-    /// # Errors
-    /// The engine's.
     fn order_lines(
         &mut self,
-        warehouse: u32,
-        district: u8,
+        district: DistrictKey,
         order: u32,
         out: &mut Vec<OrderLineRow>,
     ) -> Result<()>;
@@ -402,9 +356,6 @@ pub trait DeliveryTables {
     /// district that has none is left out of `out`. A store whose engine lets two transactions read
     /// the same row must notice that another has taken it, and answer
     /// [`trueput_engine::Error::Conflict`].
-    ///
-    /// # Errors
-    /// The engine's.
     fn take_oldest_new_orders(
         &mut self,
         warehouse: u32,
@@ -413,9 +364,6 @@ pub trait DeliveryTables {
 
     /// Sets O_CARRIER_ID of these orders and OL_DELIVERY_D of their lines, and says whose they are
     /// and what they come to.
-    ///
-    /// # Errors
-    /// The engine's; that an order is not there.
     fn deliver(
         &mut self,
         warehouse: u32,
@@ -426,9 +374,6 @@ pub trait DeliveryTables {
     ) -> Result<()>;
 
     /// Adds each amount to the customer's C_BALANCE, and 1 to C_DELIVERY_CNT.
-    ///
-    /// # Errors
-    /// The engine's; that a customer is not there.
     fn credit_deliveries(&mut self, warehouse: u32, delivered: &[DeliveredOrder]) -> Result<()>;
 }
 
@@ -436,33 +381,21 @@ pub trait DeliveryTables {
 pub trait StockLevelTables {
     /// How many different items of the district's last 20 orders (from D_NEXT_O_ID less 20 to
     /// before D_NEXT_O_ID) have, in this warehouse's STOCK, an S_QUANTITY below `threshold`.
-    ///
-    /// # Errors
-    /// The engine's; that the district is not there.
-    fn low_stock(&mut self, warehouse: u32, district: u8, threshold: i32) -> Result<u64>;
+    fn low_stock(&mut self, district: DistrictKey, threshold: i32) -> Result<u64>;
 }
 
 /// The load of the tables, clause 4.3.
 pub trait TableLoad {
     /// Makes the tables, empty, in a database that is new. No transaction is open.
-    ///
-    /// # Errors
-    /// The engine's.
     fn create(&mut self) -> Result<()>;
 
     /// Puts rows that are not there yet: at most some thousand per call, several calls per
     /// transaction. Returns the bytes that the store made of them: keys and values with those of
     /// its indexes, or what a SQL store sent as parameters.
-    ///
-    /// # Errors
-    /// The engine's.
     fn load(&mut self, rows: Rows<'_>) -> Result<u64>;
 
     /// Called once after every row is loaded, while no transaction is open: indexes that are
     /// better made late, statistics for the planner.
-    ///
-    /// # Errors
-    /// The engine's.
     fn finish_load(&mut self) -> Result<()>;
 }
 
@@ -470,72 +403,37 @@ pub trait TableLoad {
 /// of one district or warehouse.
 pub trait TableContents {
     /// W_YTD, cents.
-    ///
-    /// # Errors
-    /// The engine's; that the warehouse is not there.
     fn warehouse_ytd(&mut self, warehouse: u32) -> Result<i64>;
 
     /// The state of a district.
-    ///
-    /// # Errors
-    /// The engine's; that the district is not there.
-    fn district_state(&mut self, warehouse: u32, district: u8) -> Result<DistrictState>;
+    fn district_state(&mut self, district: DistrictKey) -> Result<DistrictState>;
 
     /// Every customer of a district.
-    ///
-    /// # Errors
-    /// The engine's.
     fn each_customer(
         &mut self,
-        warehouse: u32,
-        district: u8,
-        visitor: &mut dyn FnMut(CustomerState),
+        district: DistrictKey,
+        visitor: Visitor<'_, CustomerState>,
     ) -> Result<()>;
 
     /// Every row of HISTORY.
-    ///
-    /// # Errors
-    /// The engine's.
-    fn each_history(&mut self, visitor: &mut dyn FnMut(HistoryState)) -> Result<()>;
+    fn each_history(&mut self, visitor: Visitor<'_, HistoryState>) -> Result<()>;
 
     /// Every order of a district, by O_ID.
-    ///
-    /// # Errors
-    /// The engine's.
-    fn each_order(
-        &mut self,
-        warehouse: u32,
-        district: u8,
-        visitor: &mut dyn FnMut(OrderState),
-    ) -> Result<()>;
+    fn each_order(&mut self, district: DistrictKey, visitor: Visitor<'_, OrderState>)
+    -> Result<()>;
 
     /// The NO_O_ID of every new order of a district, ascending.
-    ///
-    /// # Errors
-    /// The engine's.
-    fn each_new_order(
-        &mut self,
-        warehouse: u32,
-        district: u8,
-        visitor: &mut dyn FnMut(u32),
-    ) -> Result<()>;
+    fn each_new_order(&mut self, district: DistrictKey, visitor: Visitor<'_, u32>) -> Result<()>;
 
     /// Every order-line of a district, by OL_O_ID.
-    ///
-    /// # Errors
-    /// The engine's.
     fn each_order_line(
         &mut self,
-        warehouse: u32,
-        district: u8,
-        visitor: &mut dyn FnMut(LineState),
+        district: DistrictKey,
+        visitor: Visitor<'_, LineState>,
     ) -> Result<()>;
 
     /// Reads every column of every row that a table has for a warehouse ([`Table::Item`], which is
     /// of none, and [`Table::History`], which need not be stored by warehouse: every row), and
     /// counts the rows.
-    ///
-    /// # Errors
-    /// The engine's.
     fn read_table(&mut self, table: Table, warehouse: u32) -> Result<u64>;
 }

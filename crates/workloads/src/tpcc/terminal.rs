@@ -188,7 +188,7 @@ impl Terminal<'_> {
         })?;
         self.counts.deliveries += 1;
         self.counts.delivered_orders += delivered as u64;
-        self.counts.skipped_districts += u64::from(super::scale::DISTRICTS) - delivered as u64;
+        self.counts.skipped_districts += u64::from(super::rows::DISTRICTS) - delivered as u64;
         Ok(())
     }
 

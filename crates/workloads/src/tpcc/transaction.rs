@@ -2,13 +2,13 @@
 //!
 //! Where the store has its server do the transactions ([`super::procedures`]) they are handed over.
 //!
-//! An attempt that ends in an error has been aborted; one that met a conflict is to be made again
-//! with the same input.
+//! Every error is the engine's. An attempt that ends in one has been aborted; one that met a
+//! conflict is to be made again with the same input.
 
 use super::input::{Delivery, Line, MOST_LINES, NewOrder, OrderStatus, Payment, StockLevel};
 use super::outcome::NewOrderOutcome;
 use super::random::ORIGINAL;
-use super::rows::{CustomerRow, HistoryRow, OrderLineRow, OrderRow};
+use super::rows::{CustomerRow, DistrictKey, HistoryRow, OrderLineRow, OrderRow};
 use super::tables::{
     CustomerChange, DeliveredOrder, Item, ReadIntent, Stock, StockChange, StockKey, Tables,
     UndeliveredOrder,
@@ -60,9 +60,6 @@ pub(super) fn attempt<T>(
 
 /// New-order, clause 2.4.2.2. One that is to be rolled back does all of its work first, as clause
 /// 2.4.2.3 wants it, but for the line of the unused item.
-///
-/// # Errors
-/// The engine's.
 pub fn new_order(
     tables: &mut dyn Tables,
     scratch: &mut TransactionBuffers,
@@ -83,9 +80,6 @@ pub fn new_order(
 
 /// All that a new-order does between its begin and its end: what it comes to where it is committed,
 /// and whether every item was there.
-///
-/// # Errors
-/// The engine's.
 pub(super) fn place(
     tables: &mut dyn Tables,
     scratch: &mut TransactionBuffers,
@@ -98,8 +92,12 @@ pub(super) fn place(
         customer,
         ..
     } = *input;
-    let buyer = tables.buyer(warehouse, district, customer)?;
-    let number = tables.take_order_number(warehouse, district)?;
+    let home = DistrictKey {
+        warehouse,
+        district,
+    };
+    let buyer = tables.buyer(home, customer)?;
+    let number = tables.take_order_number(home)?;
     let lines = input.lines();
     tables.insert_order(&OrderRow {
         warehouse,
@@ -228,9 +226,6 @@ fn take_from_stock(change: &mut StockChange, line: &Line, home: u32) {
 /// Payment, clause 2.5.2.2. The customer goes first and the warehouse, which all payments of its
 /// terminals want, last, so that it is held for the shortest time. `key` is the writer and number
 /// of the history row.
-///
-/// # Errors
-/// The engine's.
 pub fn payment(
     tables: &mut dyn Tables,
     scratch: &mut TransactionBuffers,
@@ -249,19 +244,26 @@ pub fn payment(
     } = *input;
     attempt(tables, Mode::Write, |tables| {
         let row = &mut scratch.customer;
-        let (of_warehouse, of_district) = (input.customer_warehouse, input.customer_district);
-        tables.customer(of_warehouse, of_district, &input.who, ReadIntent::Pay, row)?;
+        let home = DistrictKey {
+            warehouse: input.customer_warehouse,
+            district: input.customer_district,
+        };
+        tables.customer(home, &input.who, ReadIntent::Pay, row)?;
         let data = (row.credit.as_str() == "BC").then(|| with_note(row, input));
         tables.pay_customer(&CustomerChange {
-            warehouse: of_warehouse,
-            district: of_district,
+            warehouse: home.warehouse,
+            district: home.district,
             customer: row.id,
             balance: row.balance - amount,
             ytd_payment: row.ytd_payment + amount,
             payment_count: row.payment_count + 1,
             data: data.as_ref(),
         })?;
-        let of_district = tables.pay_district(warehouse, district, amount)?;
+        let paid_in = DistrictKey {
+            warehouse,
+            district,
+        };
+        let of_district = tables.pay_district(paid_in, amount)?;
         let of_warehouse = tables.pay_warehouse(warehouse, amount)?;
         let mut about = FixedText::<24>::cut(of_warehouse.name.as_str());
         about.push("    ");
@@ -301,9 +303,6 @@ fn with_note(row: &CustomerRow, input: &Payment) -> FixedText<500> {
 
 /// Order-status, clause 2.6.2.2. How many lines the customer's last order has; `None` if there
 /// is no order.
-///
-/// # Errors
-/// The engine's.
 pub fn order_status(
     tables: &mut dyn Tables,
     scratch: &mut TransactionBuffers,
@@ -312,19 +311,18 @@ pub fn order_status(
     if let Some(procedures) = tables.procedures() {
         return procedures.order_status(input);
     }
-    let OrderStatus {
-        warehouse,
-        district,
-        who,
-    } = *input;
+    let home = DistrictKey {
+        warehouse: input.warehouse,
+        district: input.district,
+    };
     attempt(tables, Mode::Read, |tables| {
         let row = &mut scratch.customer;
-        tables.customer(warehouse, district, &who, ReadIntent::Show, row)?;
-        let Some(order) = tables.last_order(warehouse, district, row.id)? else {
+        tables.customer(home, &input.who, ReadIntent::Show, row)?;
+        let Some(order) = tables.last_order(home, row.id)? else {
             return Ok(Completion::Commit(None));
         };
         let lines = &mut scratch.order_lines;
-        tables.order_lines(warehouse, district, order.id, lines)?;
+        tables.order_lines(home, order.id, lines)?;
         std::hint::black_box((&row, &lines));
         Ok(Completion::Commit(Some(lines.len())))
     })
@@ -332,9 +330,6 @@ pub fn order_status(
 
 /// Delivery, clause 2.7.4.2, all ten districts in one transaction. How many orders were delivered;
 /// districts without one are skipped.
-///
-/// # Errors
-/// The engine's.
 pub fn delivery(
     tables: &mut dyn Tables,
     scratch: &mut TransactionBuffers,
@@ -350,9 +345,6 @@ pub fn delivery(
 }
 
 /// All that a delivery does between its begin and its commit: what was delivered.
-///
-/// # Errors
-/// The engine's.
 pub(super) fn deliver<'s>(
     tables: &mut dyn Tables,
     scratch: &'s mut TransactionBuffers,
@@ -367,22 +359,17 @@ pub(super) fn deliver<'s>(
 }
 
 /// Stock-level, clause 2.8.2.2. How many items are low.
-///
-/// # Errors
-/// The engine's.
 pub fn stock_level(tables: &mut dyn Tables, input: &StockLevel) -> Result<u64> {
     if let Some(procedures) = tables.procedures() {
         return procedures.stock_level(input);
     }
     attempt(tables, Mode::Read, |tables| {
-        let StockLevel {
-            warehouse,
-            district,
-            threshold,
-        } = *input;
-        tables
-            .low_stock(warehouse, district, threshold)
-            .map(Completion::Commit)
+        let district = DistrictKey {
+            warehouse: input.warehouse,
+            district: input.district,
+        };
+        let low = tables.low_stock(district, input.threshold);
+        low.map(Completion::Commit)
     })
 }
 

@@ -15,14 +15,15 @@
 //! Each check says which case was followed, as the comments of clauses 3.4.2.7 to 3.4.2.9 ask.
 
 use super::{
-    AcidSuite, CUSTOMER, CompletionMode, DISTRICT, WAREHOUSE, end_transaction, is_raised_within,
-    join_thread, none_after_conflict, run_transaction,
+    AcidSuite, CUSTOMER, CompletionMode, DISTRICT, HOME, WAREHOUSE, end_transaction,
+    is_raised_within, none_after_conflict, run_transaction,
 };
 use crate::Error;
 use crate::tpcc::input::{CustomerSelector, Delivery, Line, NewOrder, Payment};
 use crate::tpcc::outcome::NewOrderOutcome;
 use crate::tpcc::rows::{CustomerRow, OrderLineRow, OrderRow};
 use crate::tpcc::tables::{ReadIntent, Tables};
+use crate::tpcc::threads::join;
 use crate::tpcc::transaction::{self, TransactionBuffers};
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -91,11 +92,11 @@ impl LastOrder {
     fn read(tables: &mut dyn Tables) -> Result<Self> {
         let mut row = CustomerRow::default();
         let who = CustomerSelector::Number(CUSTOMER);
-        tables.customer(WAREHOUSE, DISTRICT, &who, ReadIntent::Show, &mut row)?;
-        let order = tables.last_order(WAREHOUSE, DISTRICT, row.id)?;
+        tables.customer(HOME, &who, ReadIntent::Show, &mut row)?;
+        let order = tables.last_order(HOME, row.id)?;
         let mut lines = Vec::new();
         if let Some(order) = order {
-            tables.order_lines(WAREHOUSE, DISTRICT, order.id, &mut lines)?;
+            tables.order_lines(HOME, order.id, &mut lines)?;
         }
         Ok(Self { order, lines })
     }
@@ -152,7 +153,7 @@ impl AcidSuite<'_> {
             });
             // Where it went wrong, the second must not wait for it.
             is_half_way.store(true, Relaxed);
-            let second = join_thread(thread)?;
+            let second = join(thread)?;
             let (first, has_overtaken) = first?;
             Ok(ConcurrentResults {
                 first,
@@ -227,7 +228,7 @@ impl AcidSuite<'_> {
 
     /// D_NEXT_O_ID.
     fn next_order(&self) -> CaseResult<u32> {
-        let state = self.read(|tables| tables.district_state(WAREHOUSE, DISTRICT))?;
+        let state = self.read(|tables| tables.district_state(HOME))?;
         Ok(state.next_order)
     }
 
@@ -302,7 +303,7 @@ impl AcidSuite<'_> {
             return Ok(run.check(name, &now, &[new]));
         };
         let mut lines = Vec::new();
-        self.read(|tables| tables.order_lines(WAREHOUSE, DISTRICT, order, &mut lines))?;
+        self.read(|tables| tables.order_lines(HOME, order, &mut lines))?;
         let each = lines.iter().take(3);
         let mut found = vec![seen];
         found.extend(each.map(|line| line.amount / i64::from(line.quantity.max(1))));
@@ -439,7 +440,7 @@ fn deliver(tables: &mut dyn Tables) -> Result<i64> {
 fn customer_of_oldest(tables: &mut dyn Tables) -> Result<u32> {
     let oldest = new_orders(tables)?.first().copied();
     let mut customer = None;
-    tables.each_order(WAREHOUSE, DISTRICT, &mut |order| {
+    tables.each_order(HOME, &mut |order| {
         if Some(order.id) == oldest {
             customer = Some(order.customer);
         }
@@ -449,7 +450,7 @@ fn customer_of_oldest(tables: &mut dyn Tables) -> Result<u32> {
 
 fn new_orders(tables: &mut dyn Tables) -> Result<Vec<u32>> {
     let mut orders = Vec::new();
-    tables.each_new_order(WAREHOUSE, DISTRICT, &mut |order| orders.push(order))?;
+    tables.each_new_order(HOME, &mut |order| orders.push(order))?;
     Ok(orders)
 }
 
@@ -457,7 +458,7 @@ fn new_orders(tables: &mut dyn Tables) -> Result<Vec<u32>> {
 fn balance(tables: &mut dyn Tables, customer: u32) -> Result<i64> {
     let mut row = CustomerRow::default();
     let who = CustomerSelector::Number(customer);
-    tables.customer(WAREHOUSE, DISTRICT, &who, ReadIntent::Show, &mut row)?;
+    tables.customer(HOME, &who, ReadIntent::Show, &mut row)?;
     Ok(row.balance)
 }
 
@@ -478,6 +479,6 @@ fn prices(tables: &mut dyn Tables) -> Result<[i64; 2]> {
 
 /// O_ID of the customer's last order.
 fn last_order(tables: &mut dyn Tables) -> Result<Option<u32>> {
-    let order = tables.last_order(WAREHOUSE, DISTRICT, CUSTOMER)?;
+    let order = tables.last_order(HOME, CUSTOMER)?;
     Ok(order.map(|order| order.id))
 }

@@ -2,11 +2,14 @@
 //! transaction patches what it has read instead of encoding it anew. Numbers are little-endian, a
 //! text is its length in a byte, or in two where it may be longer than 255, and its bytes.
 
-use super::super::rows::{
-    Address, CustomerRow, DistrictRow, HistoryRow, ItemRow, OrderLineRow, OrderRow, StockRow,
-    WarehouseRow,
+use super::keys::KeySpace;
+use crate::tpcc::rows::{
+    Address, CustomerRow, DistrictRow, HistoryRow, ItemRow, NewOrderRow, OrderLineRow, OrderRow,
+    StockRow, WarehouseRow,
 };
-use super::super::text::FixedText;
+use crate::tpcc::tables::Stock;
+use crate::tpcc::text::FixedText;
+use trueput_engine::key::KeyBuffer;
 
 /// Stands for a moment that is not set.
 const NEVER: i64 = i64::MIN;
@@ -17,6 +20,8 @@ pub(super) mod customer_at {
     pub(in super::super) const YTD_PAYMENT: usize = 8;
     pub(in super::super) const PAYMENT_COUNT: usize = 16;
     pub(in super::super) const DELIVERY_COUNT: usize = 20;
+    /// C_DISCOUNT and what comes after it.
+    pub(super) const DISCOUNT: usize = 24;
 }
 
 /// Where S_QUANTITY, S_YTD, S_ORDER_CNT and S_REMOTE_CNT stand.
@@ -45,38 +50,73 @@ pub(super) fn peek<const N: usize>(value: &[u8], place: usize) -> Option<[u8; N]
     value.get(place..place + N)?.try_into().ok()
 }
 
-/// Appends fields to a value.
-struct FieldWriter<'v>(&'v mut Vec<u8>);
+/// Reads the field, or the tuple of fields, at the start of a value.
+pub(super) fn leading<F: Field>(mut value: &[u8]) -> Option<F> {
+    F::take(&mut value)
+}
 
-impl FieldWriter<'_> {
-    fn raw(&mut self, bytes: &[u8]) -> &mut Self {
-        self.0.extend_from_slice(bytes);
-        self
+/// A field of a value.
+pub(super) trait Field: Sized {
+    /// Appends the field to a value.
+    fn append(&self, value: &mut Vec<u8>);
+
+    /// Takes the field off the rest of a value; `None` if that is too short.
+    fn take(rest: &mut &[u8]) -> Option<Self>;
+}
+
+/// Takes so many bytes off the rest of a value.
+fn take_bytes<'v>(rest: &mut &'v [u8], length: usize) -> Option<&'v [u8]> {
+    let (taken, left) = rest.split_at_checked(length)?;
+    *rest = left;
+    Some(taken)
+}
+
+macro_rules! number_fields {
+    ($($number:ty)*) => { $(
+        impl Field for $number {
+            fn append(&self, value: &mut Vec<u8>) {
+                value.extend_from_slice(&self.to_le_bytes());
+            }
+
+            fn take(rest: &mut &[u8]) -> Option<Self> {
+                let bytes = take_bytes(rest, size_of::<Self>())?;
+                bytes.try_into().ok().map(Self::from_le_bytes)
+            }
+        }
+    )* };
+}
+
+number_fields! { u8 i32 u32 i64 }
+
+impl Field for bool {
+    fn append(&self, value: &mut Vec<u8>) {
+        u8::from(*self).append(value);
     }
 
-    fn u8(&mut self, number: u8) -> &mut Self {
-        self.raw(&[number])
+    fn take(rest: &mut &[u8]) -> Option<Self> {
+        u8::take(rest).map(|number| number != 0)
+    }
+}
+
+/// A number that is never 0.
+impl Field for Option<u8> {
+    fn append(&self, value: &mut Vec<u8>) {
+        self.unwrap_or_default().append(value);
     }
 
-    fn u32(&mut self, number: u32) -> &mut Self {
-        self.raw(&number.to_le_bytes())
+    fn take(rest: &mut &[u8]) -> Option<Self> {
+        u8::take(rest).map(|number| (number != 0).then_some(number))
+    }
+}
+
+/// A moment.
+impl Field for Option<i64> {
+    fn append(&self, value: &mut Vec<u8>) {
+        self.unwrap_or(NEVER).append(value);
     }
 
-    fn i64(&mut self, number: i64) -> &mut Self {
-        self.raw(&number.to_le_bytes())
-    }
-
-    fn text<const N: usize>(&mut self, text: &FixedText<N>) -> &mut Self {
-        let length = (text.len() as u16).to_le_bytes();
-        self.raw(&length[..length_bytes(N)]).raw(text.as_bytes())
-    }
-
-    fn address(&mut self, address: &Address) -> &mut Self {
-        self.text(&address.street_1)
-            .text(&address.street_2)
-            .text(&address.city)
-            .text(&address.state)
-            .text(&address.zip)
+    fn take(rest: &mut &[u8]) -> Option<Self> {
+        i64::take(rest).map(|moment| (moment != NEVER).then_some(moment))
     }
 }
 
@@ -85,295 +125,183 @@ const fn length_bytes(most: usize) -> usize {
     if most > 255 { 2 } else { 1 }
 }
 
-/// Takes fields off a value; `None` if it is too short.
-struct FieldReader<'v>(&'v [u8]);
+/// Takes a text of at most `most` bytes off the rest of a value.
+fn take_text<'v>(rest: &mut &'v [u8], most: usize) -> Option<&'v [u8]> {
+    let low = u8::take(rest)?;
+    let high = if length_bytes(most) == 2 {
+        u8::take(rest)?
+    } else {
+        0
+    };
+    take_bytes(rest, usize::from(u16::from_le_bytes([low, high])))
+}
 
-impl<'v> FieldReader<'v> {
-    fn raw(&mut self, length: usize) -> Option<&'v [u8]> {
-        let (taken, left) = self.0.split_at_checked(length)?;
-        self.0 = left;
-        Some(taken)
+impl<const N: usize> Field for FixedText<N> {
+    fn append(&self, value: &mut Vec<u8>) {
+        let length = (self.len() as u16).to_le_bytes();
+        value.extend_from_slice(&length[..length_bytes(N)]);
+        value.extend_from_slice(self.as_bytes());
     }
 
-    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
-        self.raw(N)?.try_into().ok()
+    fn take(rest: &mut &[u8]) -> Option<Self> {
+        Self::new(std::str::from_utf8(take_text(rest, N)?).ok()?)
+    }
+}
+
+impl<const N: usize, const COUNT: usize> Field for [FixedText<N>; COUNT] {
+    fn append(&self, value: &mut Vec<u8>) {
+        self.iter().for_each(|text| text.append(value));
     }
 
-    fn u8(&mut self) -> Option<u8> {
-        self.array::<1>().map(|[byte]| byte)
+    fn take(rest: &mut &[u8]) -> Option<Self> {
+        let mut texts = [FixedText::EMPTY; COUNT];
+        for text in &mut texts {
+            *text = Field::take(rest)?;
+        }
+        Some(texts)
+    }
+}
+
+macro_rules! tuple_fields {
+    ($(($($field:ident $index:tt),+))+) => { $(
+        impl<$($field: Field),+> Field for ($($field,)+) {
+            fn append(&self, value: &mut Vec<u8>) {
+                $(self.$index.append(value);)+
+            }
+
+            fn take(rest: &mut &[u8]) -> Option<Self> {
+                Some(($($field::take(rest)?,)+))
+            }
+        }
+    )+ };
+}
+
+tuple_fields! { (A 0, B 1) (A 0, B 1, C 2) (A 0, B 1, C 2, D 3, E 4) }
+
+impl Field for Address {
+    fn append(&self, value: &mut Vec<u8>) {
+        self.street_1.append(value);
+        self.street_2.append(value);
+        self.city.append(value);
+        self.state.append(value);
+        self.zip.append(value);
     }
 
-    fn u32(&mut self) -> Option<u32> {
-        self.array().map(u32::from_le_bytes)
-    }
-
-    fn i64(&mut self) -> Option<i64> {
-        self.array().map(i64::from_le_bytes)
-    }
-
-    fn text_bytes(&mut self, most: usize) -> Option<&'v [u8]> {
-        let low = self.u8()?;
-        let high = if length_bytes(most) == 2 {
-            self.u8()?
-        } else {
-            0
-        };
-        self.raw(usize::from(u16::from_le_bytes([low, high])))
-    }
-
-    fn text<const N: usize>(&mut self) -> Option<FixedText<N>> {
-        FixedText::new(std::str::from_utf8(self.text_bytes(N)?).ok()?)
-    }
-
-    fn address(&mut self) -> Option<Address> {
-        Some(Address {
-            street_1: self.text()?,
-            street_2: self.text()?,
-            city: self.text()?,
-            state: self.text()?,
-            zip: self.text()?,
+    fn take(rest: &mut &[u8]) -> Option<Self> {
+        Some(Self {
+            street_1: Field::take(rest)?,
+            street_2: Field::take(rest)?,
+            city: Field::take(rest)?,
+            state: Field::take(rest)?,
+            zip: Field::take(rest)?,
         })
     }
 }
 
-/// W_YTD is in a record of its own.
-pub(super) fn put_warehouse(row: &WarehouseRow, out: &mut Vec<u8>) {
-    out.clear();
-    FieldWriter(out)
-        .i64(row.tax)
-        .text(&row.name)
-        .address(&row.address);
+/// A row that is kept in one record, but for its indexes and sums.
+pub(super) trait StoredRow {
+    /// Writes the key of the row's record.
+    fn write_key(&self, key: &mut KeyBuffer);
+
+    /// Writes the value of the row's record.
+    fn encode(&self, value: &mut Vec<u8>);
+
+    /// Reads the value of the row's record, and leaves what is in its key as it is; `None` if the
+    /// value is damaged.
+    fn decode(&mut self, value: &[u8]) -> Option<()>;
 }
 
-pub(super) fn warehouse(id: u32, value: &[u8]) -> Option<WarehouseRow> {
-    let mut reader = FieldReader(value);
-    Some(WarehouseRow {
-        id,
-        tax: reader.i64()?,
-        name: reader.text()?,
-        address: reader.address()?,
-        ytd: 0,
-    })
+macro_rules! stored_rows {
+    ($($row:ident in $space:ident ($($part:ident: $number:ident),+) [$($field:ident),*];)+) => { $(
+        impl StoredRow for $row {
+            fn write_key(&self, key: &mut KeyBuffer) {
+                key.clear().u8(KeySpace::$space as u8)$(.$number(self.$part))+;
+            }
+
+            fn encode(&self, value: &mut Vec<u8>) {
+                value.clear();
+                $(self.$field.append(value);)*
+            }
+
+            fn decode(&mut self, value: &[u8]) -> Option<()> {
+                let rest = &mut &*value;
+                $(self.$field = Field::take(rest)?;)*
+                let _ = rest;
+                Some(())
+            }
+        }
+    )+ };
 }
 
-/// W_TAX alone.
-pub(super) fn warehouse_tax(value: &[u8]) -> Option<i64> {
-    FieldReader(value).i64()
+// W_YTD and D_YTD are in records of their own.
+stored_rows! {
+    WarehouseRow in Warehouse (id: u32) [tax, name, address];
+    DistrictRow in District (warehouse: u32, id: u8) [next_order, tax, name, address];
+    CustomerRow in Customer (warehouse: u32, district: u8, id: u32) [
+        balance, ytd_payment, payment_count, delivery_count, discount, credit, last, first, middle,
+        address, phone, since, credit_limit, data
+    ];
+    HistoryRow in History (writer: u32, number: u64) [
+        customer_warehouse, customer_district, customer, warehouse, district, at, amount, data
+    ];
+    NewOrderRow in NewOrder (warehouse: u32, district: u8, order: u32) [];
+    OrderRow in Order (warehouse: u32, district: u8, id: u32) [
+        carrier, customer, at, lines, all_local
+    ];
+    OrderLineRow in OrderLine (warehouse: u32, district: u8, order: u32, number: u8) [
+        delivered_at, amount, item, supplier, quantity, district_info
+    ];
+    ItemRow in Item (id: u32) [price, image, name, data];
+    StockRow in Stock (warehouse: u32, item: u32) [
+        quantity, ytd, order_count, remote_count, data, district_info
+    ];
 }
 
-/// D_YTD is in a record of its own.
-pub(super) fn put_district(row: &DistrictRow, out: &mut Vec<u8>) {
-    out.clear();
-    let mut writer = FieldWriter(out);
-    writer.u32(row.next_order).i64(row.tax);
-    writer.text(&row.name).address(&row.address);
-}
-
-pub(super) fn district(warehouse: u32, id: u8, value: &[u8]) -> Option<DistrictRow> {
-    let mut reader = FieldReader(value);
-    Some(DistrictRow {
-        warehouse,
-        id,
-        next_order: reader.u32()?,
-        tax: reader.i64()?,
-        name: reader.text()?,
-        address: reader.address()?,
-        ytd: 0,
-    })
-}
-
-/// D_NEXT_O_ID and D_TAX.
-pub(super) fn district_order(value: &[u8]) -> Option<(u32, i64)> {
-    let mut reader = FieldReader(value);
-    Some((reader.u32()?, reader.i64()?))
-}
-
-pub(super) fn put_customer(row: &CustomerRow, out: &mut Vec<u8>) {
-    out.clear();
-    let mut writer = FieldWriter(out);
-    writer.i64(row.balance).i64(row.ytd_payment);
-    writer.u32(row.payment_count).u32(row.delivery_count);
-    writer.i64(row.discount).text(&row.credit).text(&row.last);
-    writer.text(&row.first).text(&row.middle);
-    writer.address(&row.address).text(&row.phone);
-    writer.i64(row.since).i64(row.credit_limit).text(&row.data);
-}
-
-/// Its key's part of the row is left as it is.
-pub(super) fn customer(value: &[u8], row: &mut CustomerRow) -> Option<()> {
-    let mut reader = FieldReader(value);
-    row.balance = reader.i64()?;
-    row.ytd_payment = reader.i64()?;
-    row.payment_count = reader.u32()?;
-    row.delivery_count = reader.u32()?;
-    row.discount = reader.i64()?;
-    row.credit = reader.text()?;
-    row.last = reader.text()?;
-    row.first = reader.text()?;
-    row.middle = reader.text()?;
-    row.address = reader.address()?;
-    row.phone = reader.text()?;
-    row.since = reader.i64()?;
-    row.credit_limit = reader.i64()?;
-    row.data = reader.text()?;
-    Some(())
+/// Reads the value of a row's record into a copy of `row`, which has what is in the key.
+pub(super) fn decode<R: StoredRow>(mut row: R, value: &[u8]) -> Option<R> {
+    row.decode(value).map(|()| row)
 }
 
 /// Writes another C_DATA, which stands last.
 pub(super) fn replace_customer_data(value: &mut Vec<u8>, data: &FixedText<500>) -> Option<()> {
-    let mut reader = FieldReader(value.get(customer_at::DELIVERY_COUNT + 4..)?);
-    reader.raw(8)?;
+    let mut rest = value.get(customer_at::DISCOUNT..)?;
+    i64::take(&mut rest)?;
     for most in [2, 16, 16, 2, 20, 20, 20, 2, 9, 16] {
-        reader.text_bytes(most)?;
+        take_text(&mut rest, most)?;
     }
-    reader.raw(16)?;
-    let place = value.len() - reader.0.len();
+    take_bytes(&mut rest, 16)?;
+    let place = value.len() - rest.len();
     value.truncate(place);
-    FieldWriter(value).text(data);
+    data.append(value);
     Some(())
 }
 
 /// C_DISCOUNT, C_CREDIT and C_LAST.
 pub(super) fn buyer(value: &[u8]) -> Option<(i64, FixedText<2>, FixedText<16>)> {
-    let mut reader = FieldReader(value.get(customer_at::DELIVERY_COUNT + 4..)?);
-    Some((reader.i64()?, reader.text()?, reader.text()?))
-}
-
-/// C_BALANCE and C_YTD_PAYMENT.
-pub(super) fn customer_money(value: &[u8]) -> Option<(i64, i64)> {
-    let mut reader = FieldReader(value);
-    Some((reader.i64()?, reader.i64()?))
-}
-
-pub(super) fn put_history(row: &HistoryRow, out: &mut Vec<u8>) {
-    out.clear();
-    let mut writer = FieldWriter(out);
-    writer.u32(row.customer_warehouse).u8(row.customer_district);
-    writer.u32(row.customer).u32(row.warehouse).u8(row.district);
-    writer.i64(row.at).i64(row.amount).text(&row.data);
-}
-
-pub(super) fn history(value: &[u8]) -> Option<HistoryRow> {
-    let mut reader = FieldReader(value);
-    Some(HistoryRow {
-        customer_warehouse: reader.u32()?,
-        customer_district: reader.u8()?,
-        customer: reader.u32()?,
-        warehouse: reader.u32()?,
-        district: reader.u8()?,
-        at: reader.i64()?,
-        amount: reader.i64()?,
-        data: reader.text()?,
-        ..HistoryRow::default()
-    })
-}
-
-pub(super) fn put_order(row: &OrderRow, out: &mut Vec<u8>) {
-    out.clear();
-    let mut writer = FieldWriter(out);
-    writer.u8(row.carrier.unwrap_or_default());
-    writer.u32(row.customer).i64(row.at);
-    writer.u8(row.lines).u8(u8::from(row.all_local));
-}
-
-pub(super) fn order(warehouse: u32, district: u8, id: u32, value: &[u8]) -> Option<OrderRow> {
-    let mut reader = FieldReader(value);
-    Some(OrderRow {
-        warehouse,
-        district,
-        id,
-        carrier: reader
-            .u8()
-            .map(|carrier| (carrier != 0).then_some(carrier))?,
-        customer: reader.u32()?,
-        at: reader.i64()?,
-        lines: reader.u8()?,
-        all_local: reader.u8()? != 0,
-    })
-}
-
-pub(super) fn put_order_line(row: &OrderLineRow, out: &mut Vec<u8>) {
-    out.clear();
-    let mut writer = FieldWriter(out);
-    writer
-        .i64(row.delivered_at.unwrap_or(NEVER))
-        .i64(row.amount);
-    writer.u32(row.item).u32(row.supplier).u8(row.quantity);
-    writer.text(&row.district_info);
-}
-
-/// Its key's part of the row is left at its default.
-pub(super) fn order_line(value: &[u8]) -> Option<OrderLineRow> {
-    let mut reader = FieldReader(value);
-    let delivered_at = reader.i64()?;
-    Some(OrderLineRow {
-        delivered_at: (delivered_at != NEVER).then_some(delivered_at),
-        amount: reader.i64()?,
-        item: reader.u32()?,
-        supplier: reader.u32()?,
-        quantity: reader.u8()?,
-        district_info: reader.text()?,
-        ..OrderLineRow::default()
-    })
+    leading(value.get(customer_at::DISCOUNT..)?)
 }
 
 /// Whether OL_DELIVERY_D is set, OL_AMOUNT, and OL_I_ID.
 pub(super) fn line_state(value: &[u8]) -> Option<(bool, i64, u32)> {
-    let mut reader = FieldReader(value);
-    Some((reader.i64()? != NEVER, reader.i64()?, reader.u32()?))
-}
-
-pub(super) fn put_item(row: &ItemRow, out: &mut Vec<u8>) {
-    out.clear();
-    let mut writer = FieldWriter(out);
-    writer.i64(row.price).u32(row.image);
-    writer.text(&row.name).text(&row.data);
-}
-
-pub(super) fn item(value: &[u8]) -> Option<ItemRow> {
-    let mut reader = FieldReader(value);
-    Some(ItemRow {
-        id: 0,
-        price: reader.i64()?,
-        image: reader.u32()?,
-        name: reader.text()?,
-        data: reader.text()?,
-    })
-}
-
-pub(super) fn put_stock(row: &StockRow, out: &mut Vec<u8>) {
-    out.clear();
-    let mut writer = FieldWriter(out);
-    writer.raw(&row.quantity.to_le_bytes()).i64(row.ytd);
-    writer.u32(row.order_count).u32(row.remote_count);
-    writer.text(&row.data);
-    for info in &row.district_info {
-        writer.text(info);
-    }
+    let (delivered_at, amount, item): (Option<i64>, _, _) = leading(value)?;
+    Some((delivered_at.is_some(), amount, item))
 }
 
 /// A stock with S_DIST_xx of one district, 1 to 10.
-pub(super) fn stock(district: u8, value: &[u8]) -> Option<crate::tpcc::tables::Stock> {
-    let mut reader = FieldReader(value);
-    let quantity = i32::from_le_bytes(reader.array()?);
-    let (ytd, order_count, remote_count) = (reader.i64()?, reader.u32()?, reader.u32()?);
-    let data = reader.text()?;
+pub(super) fn stock(district: u8, value: &[u8]) -> Option<Stock> {
+    let mut rest = value;
+    let (quantity, ytd, order_count, remote_count, data) = Field::take(&mut rest)?;
     for _ in 1..district {
-        reader.text_bytes(24)?;
+        take_text(&mut rest, 24)?;
     }
-    Some(crate::tpcc::tables::Stock {
+    Some(Stock {
         quantity,
         ytd,
         order_count,
         remote_count,
-        district_info: reader.text()?,
+        district_info: Field::take(&mut rest)?,
         data,
     })
-}
-
-/// S_QUANTITY alone.
-pub(super) fn stock_quantity(value: &[u8]) -> Option<i32> {
-    peek(value, stock_at::QUANTITY).map(i32::from_le_bytes)
 }
 
 #[cfg(test)]
@@ -392,22 +320,23 @@ mod tests {
             ..OrderLineRow::default()
         };
         let mut value = Vec::new();
-        put_order_line(&row, &mut value);
-        assert_eq!(order_line(&value), Some(row));
-        assert_eq!(order_line(&value[..value.len() - 1]), None);
+        row.encode(&mut value);
+        let read = |value| decode(OrderLineRow::default(), value);
+        assert_eq!(read(&value), Some(row));
+        assert_eq!(read(&value[..value.len() - 1]), None);
         let mut customer_row = CustomerRow {
             balance: -1_000,
             data: FixedText::cut(&"x".repeat(400)),
             last: FixedText::cut("BARBARBAR"),
             ..CustomerRow::default()
         };
-        put_customer(&customer_row, &mut value);
+        customer_row.encode(&mut value);
         patch(&mut value, customer_at::BALANCE, 17_i64.to_le_bytes()).unwrap();
         let mut read = CustomerRow::default();
-        customer(&value, &mut read).unwrap();
+        read.decode(&value).unwrap();
         customer_row.data = FixedText::cut(&"y".repeat(500));
         replace_customer_data(&mut value, &customer_row.data).unwrap();
-        customer(&value, &mut read).unwrap();
+        read.decode(&value).unwrap();
         customer_row.balance = 17;
         assert_eq!(read, customer_row);
         assert_eq!(

@@ -2,6 +2,7 @@
 //! that the rows of a district are together in the order of their numbers. The layout is Silo's (Tu
 //! and others, "Speedy Transactions in Multicore In-Memory Databases", SOSP 2013).
 
+use crate::tpcc::rows::DistrictKey;
 use trueput_engine::KeyRange;
 use trueput_engine::key::KeyBuffer;
 
@@ -51,20 +52,14 @@ pub(super) fn warehouse_key(
 pub(super) fn district_key(
     key: &mut KeyBuffer,
     space: KeySpace,
-    warehouse: u32,
-    district: u8,
+    district: DistrictKey,
 ) -> &mut KeyBuffer {
-    warehouse_key(key, space, warehouse).u8(district)
+    warehouse_key(key, space, district.warehouse).u8(district.district)
 }
 
 /// Starts a key that is of no warehouse.
 pub(super) fn global_key(key: &mut KeyBuffer, space: KeySpace) -> &mut KeyBuffer {
     key.clear().u8(space as u8)
-}
-
-/// Appends a name to a key of [`KeySpace::CustomerName`].
-pub(super) fn name<'k>(key: &'k mut KeyBuffer, last: &[u8]) -> &'k mut KeyBuffer {
-    key.bytes(last)
 }
 
 /// Every key that starts with a prefix, as a low and a high end.
@@ -116,18 +111,19 @@ pub(super) fn order_and_line(key: &[u8]) -> Option<(u32, u8)> {
 mod tests {
     use super::*;
 
+    const LAST: DistrictKey = DistrictKey {
+        warehouse: u32::MAX,
+        district: u8::MAX,
+    };
+
     #[test]
     fn a_prefix_covers_its_continuations_and_nothing_else() {
-        let mut prefix = KeyPrefix::new();
-        district_key(prefix.write(), KeySpace::Order, u32::MAX, 255);
-        let mut key = KeyBuffer::new();
-        let inside = district_key(&mut key, KeySpace::Order, u32::MAX, 255)
-            .u32(9)
-            .as_bytes()
-            .to_vec();
-        let above = warehouse_key(&mut key, KeySpace::OrderCustomer, 0)
-            .as_bytes()
-            .to_vec();
+        let (mut prefix, mut key) = (KeyPrefix::new(), KeyBuffer::new());
+        district_key(prefix.write(), KeySpace::Order, LAST);
+        let inside = district_key(&mut key, KeySpace::Order, LAST).u32(9);
+        let inside = inside.as_bytes().to_vec();
+        let above = warehouse_key(&mut key, KeySpace::OrderCustomer, 0);
+        let above = above.as_bytes().to_vec();
         let range = prefix.range();
         assert!(range.admits_from_below(&inside) && range.admits_from_above(&inside));
         assert!(!range.admits_from_above(&above));
@@ -135,14 +131,10 @@ mod tests {
 
     #[test]
     fn a_name_is_no_prefix_of_a_longer_one() {
-        let mut prefix = KeyPrefix::new();
-        name(
-            district_key(prefix.write(), KeySpace::CustomerName, 1, 1),
-            b"BAR",
-        );
-        let mut key = KeyBuffer::new();
-        district_key(&mut key, KeySpace::CustomerName, 1, 1);
-        let longer = name(&mut key, b"BARBAR").as_bytes().to_vec();
+        let (mut prefix, mut key) = (KeyPrefix::new(), KeyBuffer::new());
+        district_key(prefix.write(), KeySpace::CustomerName, LAST).bytes(b"BAR");
+        let longer = district_key(&mut key, KeySpace::CustomerName, LAST).bytes(b"BARBAR");
+        let longer = longer.as_bytes().to_vec();
         let range = prefix.range();
         assert!(!(range.admits_from_below(&longer) && range.admits_from_above(&longer)));
     }

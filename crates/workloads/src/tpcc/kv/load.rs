@@ -1,9 +1,9 @@
 //! Rows of the load, put as records.
 
-use super::keys::{KeySpace, district_key, global_key, name, warehouse_key};
-use super::{KeyValue, codec};
-use crate::tpcc::rows::{CustomerRow, DistrictRow, OrderRow, WarehouseRow};
-use crate::tpcc::tables::{NewOrderTables, PaymentTables, Rows, TableLoad};
+use super::KeyValue;
+use super::codec::{Field, StoredRow};
+use super::keys::{KeySpace, district_key, warehouse_key};
+use crate::tpcc::tables::{Rows, TableLoad};
 use trueput_engine::Result;
 
 impl TableLoad for KeyValue<'_> {
@@ -13,40 +13,32 @@ impl TableLoad for KeyValue<'_> {
     }
 
     fn load(&mut self, rows: Rows<'_>) -> Result<u64> {
-        let mut bytes = 0;
         match rows {
-            Rows::Warehouses(rows) => each(rows, |row| self.put_warehouse(row, &mut bytes)),
-            Rows::Districts(rows) => each(rows, |row| self.put_district(row, &mut bytes)),
-            Rows::Customers(rows) => each(rows, |row| self.put_customer(row, &mut bytes)),
-            Rows::Orders(rows) => each(rows, |row| self.put_order(row, &mut bytes)),
-            Rows::Histories(rows) => each(rows, |row| {
-                self.insert_history(row)?;
-                self.count(&mut bytes)
+            Rows::Warehouses(rows) => self.put_all(rows, |tables, row| {
+                warehouse_key(&mut tables.key, KeySpace::WarehouseYtd, row.id);
+                tables.put_sum(row.ytd)
             }),
-            Rows::NewOrders(rows) => each(rows, |row| {
-                district_key(
-                    &mut self.key,
-                    KeySpace::NewOrder,
-                    row.warehouse,
-                    row.district,
-                )
-                .u32(row.order);
-                self.put_counted(Vec::clear, &mut bytes)
+            Rows::Districts(rows) => self.put_all(rows, |tables, row| {
+                district_key(&mut tables.key, KeySpace::DistrictYtd, row.district_key());
+                tables.put_sum(row.ytd)
             }),
-            Rows::OrderLines(rows) => each(rows, |row| {
-                self.insert_order_lines(std::slice::from_ref(row))?;
-                self.count(&mut bytes)
+            Rows::Customers(rows) => self.put_all(rows, |tables, row| {
+                district_key(&mut tables.key, KeySpace::CustomerName, row.district_key())
+                    .bytes(row.last.as_bytes())
+                    .bytes(row.first.as_bytes())
+                    .u32(row.id);
+                tables.put_index()
             }),
-            Rows::Items(rows) => each(rows, |row| {
-                global_key(&mut self.key, KeySpace::Item).u32(row.id);
-                self.put_counted(|value| codec::put_item(row, value), &mut bytes)
+            Rows::Orders(rows) => self.put_all(rows, |tables, row| {
+                tables.write_customer_order_key(row);
+                tables.put_index()
             }),
-            Rows::Stocks(rows) => each(rows, |row| {
-                warehouse_key(&mut self.key, KeySpace::Stock, row.warehouse).u32(row.item);
-                self.put_counted(|value| codec::put_stock(row, value), &mut bytes)
-            }),
-        }?;
-        Ok(bytes)
+            Rows::Histories(rows) => self.put_all(rows, |_, _| Ok(0)),
+            Rows::NewOrders(rows) => self.put_all(rows, |_, _| Ok(0)),
+            Rows::OrderLines(rows) => self.put_all(rows, |_, _| Ok(0)),
+            Rows::Items(rows) => self.put_all(rows, |_, _| Ok(0)),
+            Rows::Stocks(rows) => self.put_all(rows, |_, _| Ok(0)),
+        }
     }
 
     fn finish_load(&mut self) -> Result<()> {
@@ -56,73 +48,35 @@ impl TableLoad for KeyValue<'_> {
 }
 
 impl KeyValue<'_> {
-    /// Counts the record that was stored last.
-    fn count(&self, bytes: &mut u64) -> Result<()> {
-        *bytes += (self.key.as_bytes().len() + self.value.len()) as u64;
-        Ok(())
+    /// Puts the record of each row, and by `also` the other records that it has. The bytes of all.
+    fn put_all<R: StoredRow>(
+        &mut self,
+        rows: &[R],
+        also: impl Fn(&mut Self, &R) -> Result<u64>,
+    ) -> Result<u64> {
+        rows.iter().try_fold(0, |bytes, row| {
+            self.put_row(row)?;
+            Ok(bytes + self.record_bytes() + also(self, row)?)
+        })
     }
 
-    /// Stores a value that `encode` writes under the key that was written last.
-    fn put_counted(&mut self, encode: impl FnOnce(&mut Vec<u8>), bytes: &mut u64) -> Result<()> {
-        encode(&mut self.value);
+    /// The bytes of the record that was stored last.
+    fn record_bytes(&self) -> u64 {
+        (self.key.as_bytes().len() + self.value.len()) as u64
+    }
+
+    /// Puts an index entry under the key that was written last; its bytes.
+    fn put_index(&mut self) -> Result<u64> {
+        self.value.clear();
         self.store()?;
-        self.count(bytes)
+        Ok(self.record_bytes())
     }
 
-    fn put_warehouse(&mut self, row: &WarehouseRow, bytes: &mut u64) -> Result<()> {
-        warehouse_key(&mut self.key, KeySpace::Warehouse, row.id);
-        self.put_counted(|value| codec::put_warehouse(row, value), bytes)?;
-        warehouse_key(&mut self.key, KeySpace::WarehouseYtd, row.id);
-        self.put_counted(|value| sum(row.ytd, value), bytes)
+    /// Puts a sum under the key that was written last; the bytes of its record.
+    fn put_sum(&mut self, sum: i64) -> Result<u64> {
+        self.value.clear();
+        sum.append(&mut self.value);
+        self.store()?;
+        Ok(self.record_bytes())
     }
-
-    fn put_district(&mut self, row: &DistrictRow, bytes: &mut u64) -> Result<()> {
-        district_key(&mut self.key, KeySpace::District, row.warehouse, row.id);
-        self.put_counted(|value| codec::put_district(row, value), bytes)?;
-        district_key(&mut self.key, KeySpace::DistrictYtd, row.warehouse, row.id);
-        self.put_counted(|value| sum(row.ytd, value), bytes)
-    }
-
-    fn put_customer(&mut self, row: &CustomerRow, bytes: &mut u64) -> Result<()> {
-        district_key(
-            &mut self.key,
-            KeySpace::Customer,
-            row.warehouse,
-            row.district,
-        )
-        .u32(row.id);
-        self.put_counted(|value| codec::put_customer(row, value), bytes)?;
-        district_key(
-            &mut self.key,
-            KeySpace::CustomerName,
-            row.warehouse,
-            row.district,
-        );
-        let key = name(&mut self.key, row.last.as_bytes());
-        name(key, row.first.as_bytes()).u32(row.id);
-        self.put_counted(Vec::clear, bytes)
-    }
-
-    fn put_order(&mut self, row: &OrderRow, bytes: &mut u64) -> Result<()> {
-        district_key(&mut self.key, KeySpace::Order, row.warehouse, row.district).u32(row.id);
-        self.put_counted(|value| codec::put_order(row, value), bytes)?;
-        district_key(
-            &mut self.key,
-            KeySpace::OrderCustomer,
-            row.warehouse,
-            row.district,
-        )
-        .u32(row.customer)
-        .u32(row.id);
-        self.put_counted(Vec::clear, bytes)
-    }
-}
-
-fn sum(amount: i64, value: &mut Vec<u8>) {
-    value.clear();
-    value.extend_from_slice(&amount.to_le_bytes());
-}
-
-fn each<T>(rows: &[T], put: impl FnMut(&T) -> Result<()>) -> Result<()> {
-    rows.iter().try_for_each(put)
 }

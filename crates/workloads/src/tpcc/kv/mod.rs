@@ -9,7 +9,9 @@ mod scan;
 
 use super::rows::ItemRow;
 use super::tables::Tables;
+use codec::StoredRow;
 use keys::{KeyPrefix, KeySpace, global_key};
+use std::fmt::Display;
 use trueput_engine::key::KeyBuffer;
 use trueput_engine::{Error, Mode, Result, Session};
 
@@ -64,15 +66,15 @@ impl ValueArena {
 }
 
 /// A row that must be there is not.
-fn missing(what: &str, warehouse: u32, district: u8, number: u32) -> Error {
-    Error::engine(format!(
-        "{what} {number} of district {district} of warehouse {warehouse} is not there"
-    ))
+#[cold]
+fn missing(row: impl Display) -> Error {
+    Error::engine(format!("{row} is not there"))
 }
 
 /// A record that does not read as what its key says.
-fn damaged(what: &str) -> Error {
-    Error::engine(format!("a record of {what} is damaged"))
+#[cold]
+fn damaged(row: impl Display) -> Error {
+    Error::engine(format!("the record of {row} is damaged"))
 }
 
 impl<'s> KeyValue<'s> {
@@ -93,27 +95,38 @@ impl<'s> KeyValue<'s> {
     /// Reads the record of the key that was written last; `None` if it is not there.
     fn read<T>(
         &mut self,
-        what: &str,
-        decode: impl FnOnce(&[u8]) -> Option<T>,
+        row: impl Display,
+        decode: impl Fn(&[u8]) -> Option<T>,
     ) -> Result<Option<T>> {
-        let (mut decode, mut decoded) = (Some(decode), None);
+        let mut decoded = None;
         let found = self.session.get(self.key.as_bytes(), &mut |value| {
-            decoded = decode.take().and_then(|decode| decode(value));
+            decoded = decode(value);
         })?;
         match (found, decoded) {
             (false, _) => Ok(None),
-            (true, None) => Err(damaged(what)),
+            (true, None) => Err(damaged(row)),
             (true, decoded) => Ok(decoded),
         }
     }
 
-    /// Reads the value of the key that was written last; whether it is there.
-    fn fetch(&mut self) -> Result<bool> {
+    /// As [`KeyValue::read`]; that the record is not there is an error.
+    fn read_existing<T>(
+        &mut self,
+        row: impl Display + Copy,
+        decode: impl Fn(&[u8]) -> Option<T>,
+    ) -> Result<T> {
+        self.read(row, decode)?.ok_or_else(|| missing(row))
+    }
+
+    /// Copies the value of the key that was written last, to be patched; that the record is not
+    /// there is an error.
+    fn fetch_existing(&mut self, row: impl Display) -> Result<()> {
         let value = &mut self.value;
-        self.session.get(self.key.as_bytes(), &mut |found| {
+        let found = self.session.get(self.key.as_bytes(), &mut |found| {
             value.clear();
             value.extend_from_slice(found);
-        })
+        })?;
+        if found { Ok(()) } else { Err(missing(row)) }
     }
 
     /// Stores the value under the key that was written last.
@@ -121,10 +134,16 @@ impl<'s> KeyValue<'s> {
         self.session.put(self.key.as_bytes(), &self.value)
     }
 
+    /// Stores a row's record.
+    fn put_row<R: StoredRow>(&mut self, row: &R) -> Result<()> {
+        row.write_key(&mut self.key);
+        row.encode(&mut self.value);
+        self.store()
+    }
+
     /// Adds to the record of a sum whose key was written last.
-    fn add_to_sum(&mut self, what: &str, amount: i64) -> Result<()> {
-        let sum = self.read(what, |value| codec::peek(value, 0).map(i64::from_le_bytes))?;
-        let sum = sum.ok_or_else(|| Error::engine(format!("{what} is not there")))?;
+    fn add_to_sum(&mut self, name: &str, amount: i64) -> Result<()> {
+        let sum: i64 = self.read_existing(name, codec::leading)?;
         self.value.clear();
         self.value.extend_from_slice(&(sum + amount).to_le_bytes());
         self.store()
@@ -146,9 +165,12 @@ impl Tables for KeyValue<'_> {
 
     fn set_price(&mut self, item: u32, price: i64) -> Result<()> {
         global_key(&mut self.key, KeySpace::Item).u32(item);
-        let row = self.read("ITEM", codec::item)?;
-        let row = row.ok_or_else(|| missing("item", 0, 0, item))?;
-        codec::put_item(&ItemRow { price, ..row }, &mut self.value);
-        self.store()
+        let row = ItemRow {
+            id: item,
+            ..ItemRow::default()
+        };
+        let named = format_args!("item {item}");
+        let row = self.read_existing(named, |value| codec::decode(row, value))?;
+        self.put_row(&ItemRow { price, ..row })
     }
 }

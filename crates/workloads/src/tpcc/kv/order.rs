@@ -1,8 +1,9 @@
 //! Records of new-order, order-status and stock-level.
 
+use super::codec::StoredRow;
 use super::keys::{self, KeySpace, district_key, global_key, warehouse_key};
 use super::{KeyValue, codec, damaged, missing};
-use crate::tpcc::rows::{OrderLineRow, OrderRow};
+use crate::tpcc::rows::{DistrictKey, ItemRow, OrderLineRow, OrderRow};
 use crate::tpcc::tables::{
     BuyerState, Item, NewOrderTables, OrderNumber, OrderStatusTables, Stock, StockChange, StockKey,
     StockLevelTables,
@@ -14,14 +15,14 @@ use trueput_engine::{Direction, Error, KeyRange, Result};
 const ORDERS_LOOKED_AT: u32 = 20;
 
 impl NewOrderTables for KeyValue<'_> {
-    fn buyer(&mut self, warehouse: u32, district: u8, customer: u32) -> Result<BuyerState> {
+    fn buyer(&mut self, district: DistrictKey, customer: u32) -> Result<BuyerState> {
+        let warehouse = district.warehouse;
         warehouse_key(&mut self.key, KeySpace::Warehouse, warehouse);
-        let tax = self.read("WAREHOUSE", codec::warehouse_tax)?;
-        let warehouse_tax = tax.ok_or_else(|| missing("the row", warehouse, 0, 0))?;
-        district_key(&mut self.key, KeySpace::Customer, warehouse, district).u32(customer);
-        let found = self.read("CUSTOMER", codec::buyer)?;
-        let (discount, credit, last) =
-            found.ok_or_else(|| missing("customer", warehouse, district, customer))?;
+        let warehouse_tax =
+            self.read_existing(format_args!("warehouse {warehouse}"), codec::leading)?;
+        district_key(&mut self.key, KeySpace::Customer, district).u32(customer);
+        let named = format_args!("customer {customer} of {district}");
+        let (discount, credit, last) = self.read_existing(named, codec::buyer)?;
         Ok(BuyerState {
             discount,
             last,
@@ -30,16 +31,14 @@ impl NewOrderTables for KeyValue<'_> {
         })
     }
 
-    fn take_order_number(&mut self, warehouse: u32, district: u8) -> Result<OrderNumber> {
-        district_key(&mut self.key, KeySpace::District, warehouse, district);
-        if !self.fetch()? {
-            return Err(missing("the row", warehouse, district, 0));
-        }
-        let (order, district_tax) =
-            codec::district_order(&self.value).ok_or_else(|| damaged("DISTRICT"))?;
+    fn take_order_number(&mut self, district: DistrictKey) -> Result<OrderNumber> {
+        district_key(&mut self.key, KeySpace::District, district);
+        self.fetch_existing(district)?;
+        let (order, district_tax): (u32, i64) =
+            codec::leading(&self.value).ok_or_else(|| damaged(district))?;
         let next = (order + 1).to_le_bytes();
         codec::patch(&mut self.value, codec::NEXT_ORDER_AT, next)
-            .ok_or_else(|| damaged("DISTRICT"))?;
+            .ok_or_else(|| damaged(district))?;
         self.store()?;
         Ok(OrderNumber {
             order,
@@ -48,15 +47,10 @@ impl NewOrderTables for KeyValue<'_> {
     }
 
     fn insert_order(&mut self, order: &OrderRow) -> Result<()> {
-        let (warehouse, district) = (order.warehouse, order.district);
-        district_key(&mut self.key, KeySpace::Order, warehouse, district).u32(order.id);
-        codec::put_order(order, &mut self.value);
-        self.store()?;
-        district_key(&mut self.key, KeySpace::NewOrder, warehouse, district).u32(order.id);
+        self.put_row(order)?;
+        district_key(&mut self.key, KeySpace::NewOrder, order.district_key()).u32(order.id);
         self.session.put(self.key.as_bytes(), &[])?;
-        district_key(&mut self.key, KeySpace::OrderCustomer, warehouse, district)
-            .u32(order.customer)
-            .u32(order.id);
+        self.write_customer_order_key(order);
         self.session.put(self.key.as_bytes(), &[])
     }
 
@@ -64,7 +58,8 @@ impl NewOrderTables for KeyValue<'_> {
         out.clear();
         for &id in ids {
             global_key(&mut self.key, KeySpace::Item).u32(id);
-            let item = self.read("ITEM", codec::item)?;
+            let decode = |value: &[u8]| codec::decode(ItemRow::default(), value);
+            let item = self.read(format_args!("item {id}"), decode)?;
             out.push(item.map(|item| Item {
                 price: item.price,
                 name: item.name,
@@ -85,9 +80,9 @@ impl NewOrderTables for KeyValue<'_> {
                 seen = codec::stock(district, value);
             })?;
             if !found {
-                return Err(missing("the stock of item", stock.warehouse, 0, stock.item));
+                return Err(missing(stock));
             }
-            out.push(seen.ok_or_else(|| damaged("STOCK"))?);
+            out.push(seen.ok_or_else(|| damaged(stock))?);
         }
         Ok(())
     }
@@ -101,7 +96,7 @@ impl NewOrderTables for KeyValue<'_> {
                 .and_then(|()| codec::patch(value, YTD, change.ytd.to_le_bytes()))
                 .and_then(|()| codec::patch(value, ORDER_COUNT, change.order_count.to_le_bytes()))
                 .and_then(|()| codec::patch(value, REMOTE_COUNT, change.remote_count.to_le_bytes()))
-                .ok_or_else(|| damaged("STOCK"))?;
+                .ok_or_else(|| damaged(change.key))?;
             let StockKey { warehouse, item } = change.key;
             warehouse_key(&mut self.key, KeySpace::Stock, warehouse).u32(item);
             self.session.put(self.key.as_bytes(), value)?;
@@ -110,36 +105,22 @@ impl NewOrderTables for KeyValue<'_> {
     }
 
     fn insert_order_lines(&mut self, lines: &[OrderLineRow]) -> Result<()> {
-        for line in lines {
-            district_key(
-                &mut self.key,
-                KeySpace::OrderLine,
-                line.warehouse,
-                line.district,
-            )
-            .u32(line.order)
-            .u8(line.number);
-            codec::put_order_line(line, &mut self.value);
-            self.store()?;
-        }
-        Ok(())
+        lines.iter().try_for_each(|line| self.put_row(line))
+    }
+}
+
+impl KeyValue<'_> {
+    /// Writes the key of an order's entry in the index by customer.
+    pub(super) fn write_customer_order_key(&mut self, order: &OrderRow) {
+        district_key(&mut self.key, KeySpace::OrderCustomer, order.district_key())
+            .u32(order.customer)
+            .u32(order.id);
     }
 }
 
 impl OrderStatusTables for KeyValue<'_> {
-    fn last_order(
-        &mut self,
-        warehouse: u32,
-        district: u8,
-        customer: u32,
-    ) -> Result<Option<OrderRow>> {
-        district_key(
-            self.prefix.write(),
-            KeySpace::OrderCustomer,
-            warehouse,
-            district,
-        )
-        .u32(customer);
+    fn last_order(&mut self, district: DistrictKey, customer: u32) -> Result<Option<OrderRow>> {
+        district_key(self.prefix.write(), KeySpace::OrderCustomer, district).u32(customer);
         let mut newest = None;
         let range = self.prefix.range();
         self.session
@@ -150,56 +131,58 @@ impl OrderStatusTables for KeyValue<'_> {
         let Some(id) = newest else {
             return Ok(None);
         };
-        district_key(&mut self.key, KeySpace::Order, warehouse, district).u32(id);
-        let found = self.read("ORDER", |value| {
-            codec::order(warehouse, district, id, value)
-        })?;
-        found
-            .map(Some)
-            .ok_or_else(|| missing("order", warehouse, district, id))
+        self.order(district, id).map(Some)
     }
 
     fn order_lines(
         &mut self,
-        warehouse: u32,
-        district: u8,
+        district: DistrictKey,
         order: u32,
         out: &mut Vec<OrderLineRow>,
     ) -> Result<()> {
         out.clear();
-        district_key(
-            self.prefix.write(),
-            KeySpace::OrderLine,
-            warehouse,
-            district,
-        )
-        .u32(order);
+        district_key(self.prefix.write(), KeySpace::OrderLine, district).u32(order);
         let mut push = |row| out.push(row);
         self.each("ORDER-LINE", &mut push, |key, value| {
-            Some(OrderLineRow {
-                warehouse,
-                district,
+            let row = OrderLineRow {
+                warehouse: district.warehouse,
+                district: district.district,
                 order,
                 number: keys::order_and_line(key)?.1,
-                ..codec::order_line(value)?
-            })
+                ..OrderLineRow::default()
+            };
+            codec::decode(row, value)
         })
     }
 }
 
+impl KeyValue<'_> {
+    /// Reads a row of ORDER.
+    fn order(&mut self, district: DistrictKey, id: u32) -> Result<OrderRow> {
+        let row = order_row(district, id);
+        row.write_key(&mut self.key);
+        let named = format_args!("order {id} of {district}");
+        self.read_existing(named, |value| codec::decode(row, value))
+    }
+}
+
+/// A row of ORDER with its key only.
+pub(super) fn order_row(district: DistrictKey, id: u32) -> OrderRow {
+    OrderRow {
+        warehouse: district.warehouse,
+        district: district.district,
+        id,
+        ..OrderRow::default()
+    }
+}
+
 impl StockLevelTables for KeyValue<'_> {
-    fn low_stock(&mut self, warehouse: u32, district: u8, threshold: i32) -> Result<u64> {
-        district_key(&mut self.key, KeySpace::District, warehouse, district);
-        let found = self.read("DISTRICT", codec::district_order)?;
-        let (next, _) = found.ok_or_else(|| missing("the row", warehouse, district, 0))?;
+    fn low_stock(&mut self, district: DistrictKey, threshold: i32) -> Result<u64> {
+        district_key(&mut self.key, KeySpace::District, district);
+        let next: u32 = self.read_existing(district, codec::leading)?;
         let first = next.saturating_sub(ORDERS_LOOKED_AT);
-        district_key(&mut self.key, KeySpace::OrderLine, warehouse, district).u32(first);
-        let upper = district_key(
-            self.prefix.write(),
-            KeySpace::OrderLine,
-            warehouse,
-            district,
-        );
+        district_key(&mut self.key, KeySpace::OrderLine, district).u32(first);
+        let upper = district_key(self.prefix.write(), KeySpace::OrderLine, district);
         let range = KeyRange::between(self.key.as_bytes(), upper.u32(next).as_bytes());
         let (items, mut whole) = (&mut self.numbers, true);
         items.clear();
@@ -218,11 +201,12 @@ impl StockLevelTables for KeyValue<'_> {
         items.dedup();
         let mut low = 0;
         for index in 0..self.numbers.len() {
-            let item = self.numbers[index];
-            warehouse_key(&mut self.key, KeySpace::Stock, warehouse).u32(item);
-            let quantity = self.read("STOCK", codec::stock_quantity)?;
-            let quantity =
-                quantity.ok_or_else(|| missing("the stock of item", warehouse, 0, item))?;
+            let stock = StockKey {
+                warehouse: district.warehouse,
+                item: self.numbers[index],
+            };
+            warehouse_key(&mut self.key, KeySpace::Stock, stock.warehouse).u32(stock.item);
+            let quantity: i32 = self.read_existing(stock, codec::leading)?;
             low += u64::from(quantity < threshold);
         }
         Ok(low)

@@ -1,10 +1,12 @@
 //! Records of payment and delivery.
 
-use super::keys::{self, KeySpace, district_key, global_key, name, warehouse_key};
+use super::codec::StoredRow;
+use super::keys::{self, KeySpace, district_key, warehouse_key};
 use super::{KeyValue, codec, damaged, missing};
 use crate::tpcc::input::CustomerSelector;
-use crate::tpcc::rows::{CustomerRow, HistoryRow};
-use crate::tpcc::scale::DISTRICTS;
+use crate::tpcc::rows::{
+    CustomerRow, DistrictKey, DistrictRow, HistoryRow, OrderRow, WarehouseRow,
+};
 use crate::tpcc::tables::{
     CustomerChange, DeliveredOrder, DeliveryTables, Payee, PaymentTables, ReadIntent,
     UndeliveredOrder,
@@ -19,21 +21,21 @@ impl PaymentTables for KeyValue<'_> {
         warehouse_key(&mut self.key, KeySpace::WarehouseYtd, warehouse);
         self.add_to_sum("W_YTD", amount)?;
         warehouse_key(&mut self.key, KeySpace::Warehouse, warehouse);
-        let row = self.read("WAREHOUSE", |value| codec::warehouse(warehouse, value))?;
-        let row = row.ok_or_else(|| missing("the row", warehouse, 0, 0))?;
+        let named = format_args!("warehouse {warehouse}");
+        let decode = |value: &[u8]| codec::decode(WarehouseRow::default(), value);
+        let row = self.read_existing(named, decode)?;
         Ok(Payee {
             name: row.name,
             address: row.address,
         })
     }
 
-    fn pay_district(&mut self, warehouse: u32, district: u8, amount: i64) -> Result<Payee> {
-        district_key(&mut self.key, KeySpace::DistrictYtd, warehouse, district);
+    fn pay_district(&mut self, district: DistrictKey, amount: i64) -> Result<Payee> {
+        district_key(&mut self.key, KeySpace::DistrictYtd, district);
         self.add_to_sum("D_YTD", amount)?;
-        district_key(&mut self.key, KeySpace::District, warehouse, district);
-        let decode = |value: &[u8]| codec::district(warehouse, district, value);
-        let row = self.read("DISTRICT", decode)?;
-        let row = row.ok_or_else(|| missing("the row", warehouse, district, 0))?;
+        district_key(&mut self.key, KeySpace::District, district);
+        let decode = |value: &[u8]| codec::decode(DistrictRow::default(), value);
+        let row = self.read_existing(district, decode)?;
         Ok(Payee {
             name: row.name,
             address: row.address,
@@ -42,27 +44,27 @@ impl PaymentTables for KeyValue<'_> {
 
     fn customer(
         &mut self,
-        warehouse: u32,
-        district: u8,
+        district: DistrictKey,
         who: &CustomerSelector,
         _intent: ReadIntent,
         out: &mut CustomerRow,
     ) -> Result<()> {
         let id = match who {
             CustomerSelector::Number(id) => *id,
-            CustomerSelector::LastName(last) => self.middle_of_name(warehouse, district, last)?,
+            CustomerSelector::LastName(last) => self.middle_of_name(district, last)?,
         };
         let (key, kept) = &mut self.customer;
-        district_key(key, KeySpace::Customer, warehouse, district).u32(id);
+        district_key(key, KeySpace::Customer, district).u32(id);
         let found = self.session.get(key.as_bytes(), &mut |value| {
             kept.clear();
             kept.extend_from_slice(value);
         })?;
+        let named = format_args!("customer {id} of {district}");
         if !found {
-            return Err(missing("customer", warehouse, district, id));
+            return Err(missing(named));
         }
-        (out.warehouse, out.district, out.id) = (warehouse, district, id);
-        codec::customer(kept, out).ok_or_else(|| damaged("CUSTOMER"))
+        (out.warehouse, out.district, out.id) = (district.warehouse, district.district, id);
+        out.decode(kept).ok_or_else(|| damaged(named))
     }
 
     fn pay_customer(&mut self, change: &CustomerChange<'_>) -> Result<()> {
@@ -70,19 +72,16 @@ impl PaymentTables for KeyValue<'_> {
         codec::patch(kept, BALANCE, change.balance.to_le_bytes())
             .and_then(|()| codec::patch(kept, YTD_PAYMENT, change.ytd_payment.to_le_bytes()))
             .and_then(|()| codec::patch(kept, PAYMENT_COUNT, change.payment_count.to_le_bytes()))
-            .ok_or_else(|| damaged("CUSTOMER"))?;
-        if let Some(data) = change.data {
-            codec::replace_customer_data(kept, data).ok_or_else(|| damaged("CUSTOMER"))?;
-        }
+            .and_then(|()| match change.data {
+                Some(data) => codec::replace_customer_data(kept, data),
+                None => Some(()),
+            })
+            .ok_or_else(|| damaged("the customer who pays"))?;
         self.session.put(key.as_bytes(), kept)
     }
 
     fn insert_history(&mut self, row: &HistoryRow) -> Result<()> {
-        global_key(&mut self.key, KeySpace::History)
-            .u32(row.writer)
-            .u64(row.number);
-        codec::put_history(row, &mut self.value);
-        self.store()
+        self.put_row(row)
     }
 }
 
@@ -93,8 +92,8 @@ impl DeliveryTables for KeyValue<'_> {
         out: &mut Vec<UndeliveredOrder>,
     ) -> Result<()> {
         out.clear();
-        for district in 1..=DISTRICTS {
-            district_key(self.prefix.write(), KeySpace::NewOrder, warehouse, district);
+        for district in DistrictKey::all_of(warehouse) {
+            district_key(self.prefix.write(), KeySpace::NewOrder, district);
             let mut oldest = None;
             let range = self.prefix.range();
             self.session
@@ -105,7 +104,7 @@ impl DeliveryTables for KeyValue<'_> {
             let Some(order) = oldest else {
                 continue;
             };
-            district_key(&mut self.key, KeySpace::NewOrder, warehouse, district).u32(order);
+            district_key(&mut self.key, KeySpace::NewOrder, district).u32(order);
             // Engines that lock what is read and not what is scanned take the lock here, and then
             // see whether another delivery has been faster.
             if !self.session.get(self.key.as_bytes(), &mut |_| {})? {
@@ -113,7 +112,10 @@ impl DeliveryTables for KeyValue<'_> {
                 return Err(Error::Conflict(why.to_owned()));
             }
             self.session.delete(self.key.as_bytes())?;
-            out.push(UndeliveredOrder { district, order });
+            out.push(UndeliveredOrder {
+                district: district.district,
+                order,
+            });
         }
         Ok(())
     }
@@ -127,8 +129,12 @@ impl DeliveryTables for KeyValue<'_> {
         out: &mut Vec<DeliveredOrder>,
     ) -> Result<()> {
         out.clear();
-        for &due in due {
-            out.push(self.deliver_one(warehouse, due, carrier, at)?);
+        for due in due {
+            let district = DistrictKey {
+                warehouse,
+                district: due.district,
+            };
+            out.push(self.deliver_one(district, due.order, carrier, at)?);
         }
         Ok(())
     }
@@ -142,72 +148,45 @@ impl DeliveryTables for KeyValue<'_> {
 
 impl KeyValue<'_> {
     /// Of the customers of a name, in the order of C_FIRST, the one at n/2 rounded up.
-    fn middle_of_name(
-        &mut self,
-        warehouse: u32,
-        district: u8,
-        last: &FixedText<16>,
-    ) -> Result<u32> {
-        district_key(
-            self.prefix.write(),
-            KeySpace::CustomerName,
-            warehouse,
-            district,
-        );
-        name(self.prefix.write(), last.as_bytes());
+    fn middle_of_name(&mut self, district: DistrictKey, last: &FixedText<16>) -> Result<u32> {
+        district_key(self.prefix.write(), KeySpace::CustomerName, district).bytes(last.as_bytes());
         let mut ids = std::mem::take(&mut self.numbers);
         ids.clear();
         let mut push = |id| ids.push(id);
         let read = self.each("CUSTOMER", &mut push, |key, _| keys::last_u32(key));
         self.numbers = ids;
         read?;
-        let middle = self.numbers.len().div_ceil(2);
-        middle
-            .checked_sub(1)
-            .and_then(|index| self.numbers.get(index).copied())
-            .ok_or_else(|| {
-                Error::engine(format!(
-                    "no customer of district {district} of warehouse {warehouse} is called {last}"
-                ))
-            })
+        let middle = self.numbers.len().div_ceil(2).checked_sub(1);
+        let id = middle.and_then(|index| self.numbers.get(index)).copied();
+        id.ok_or_else(|| Error::engine(format!("no customer of {district} is called {last}")))
     }
 
     /// Marks one order as delivered.
-    pub(super) fn deliver_one(
+    fn deliver_one(
         &mut self,
-        warehouse: u32,
-        due: UndeliveredOrder,
+        district: DistrictKey,
+        order: u32,
         carrier: u8,
         at: i64,
     ) -> Result<DeliveredOrder> {
-        let UndeliveredOrder { district, order } = due;
-        district_key(&mut self.key, KeySpace::Order, warehouse, district).u32(order);
-        if !self.fetch()? {
-            return Err(missing("order", warehouse, district, order));
-        }
-        let row = codec::order(warehouse, district, order, &self.value);
-        let row = row.ok_or_else(|| damaged("ORDER"))?;
+        let named = format_args!("order {order} of {district}");
+        district_key(&mut self.key, KeySpace::Order, district).u32(order);
+        self.fetch_existing(named)?;
+        let row = codec::decode(OrderRow::default(), &self.value);
+        let row = row.ok_or_else(|| damaged(named))?;
         codec::patch(&mut self.value, codec::CARRIER_AT, [carrier])
-            .ok_or_else(|| damaged("ORDER"))?;
+            .ok_or_else(|| damaged(named))?;
         self.store()?;
-        let amount = self.deliver_lines(warehouse, due, at)?;
         Ok(DeliveredOrder {
-            district,
+            district: district.district,
             customer: row.customer,
-            amount,
+            amount: self.deliver_lines(district, order, at)?,
         })
     }
 
     /// Sets OL_DELIVERY_D of an order's lines; the sum of their amounts.
-    fn deliver_lines(&mut self, warehouse: u32, due: UndeliveredOrder, at: i64) -> Result<i64> {
-        let UndeliveredOrder { district, order } = due;
-        district_key(
-            self.prefix.write(),
-            KeySpace::OrderLine,
-            warehouse,
-            district,
-        )
-        .u32(order);
+    fn deliver_lines(&mut self, district: DistrictKey, order: u32, at: i64) -> Result<i64> {
+        district_key(self.prefix.write(), KeySpace::OrderLine, district).u32(order);
         let (lines, mut amount, mut whole) = (&mut self.lines, 0, true);
         lines.clear();
         let range = self.prefix.range();
@@ -227,7 +206,7 @@ impl KeyValue<'_> {
                 break;
             };
             whole &= codec::patch(value, codec::DELIVERED_AT, at.to_le_bytes()).is_some();
-            district_key(&mut self.key, KeySpace::OrderLine, warehouse, district)
+            district_key(&mut self.key, KeySpace::OrderLine, district)
                 .u32(order)
                 .u8(number);
             self.session.put(self.key.as_bytes(), value)?;
@@ -240,22 +219,25 @@ impl KeyValue<'_> {
     }
 
     /// Adds what was delivered to the customer's balance.
-    pub(super) fn credit(&mut self, warehouse: u32, delivered: &DeliveredOrder) -> Result<()> {
+    fn credit(&mut self, warehouse: u32, delivered: &DeliveredOrder) -> Result<()> {
         let DeliveredOrder {
             district,
             customer,
             amount,
         } = *delivered;
-        district_key(&mut self.key, KeySpace::Customer, warehouse, district).u32(customer);
-        if !self.fetch()? {
-            return Err(missing("customer", warehouse, district, customer));
-        }
+        let district = DistrictKey {
+            warehouse,
+            district,
+        };
+        let named = format_args!("customer {customer} of {district}");
+        district_key(&mut self.key, KeySpace::Customer, district).u32(customer);
+        self.fetch_existing(named)?;
         let balance = codec::peek(&self.value, BALANCE).map(i64::from_le_bytes);
         let count = codec::peek(&self.value, DELIVERY_COUNT).map(u32::from_le_bytes);
-        let (balance, count) = balance.zip(count).ok_or_else(|| damaged("CUSTOMER"))?;
+        let (balance, count) = balance.zip(count).ok_or_else(|| damaged(named))?;
         codec::patch(&mut self.value, BALANCE, (balance + amount).to_le_bytes())
             .and_then(|()| codec::patch(&mut self.value, DELIVERY_COUNT, (count + 1).to_le_bytes()))
-            .ok_or_else(|| damaged("CUSTOMER"))?;
+            .ok_or_else(|| damaged(named))?;
         self.store()
     }
 }

@@ -1,10 +1,11 @@
 //! Ordered passes over the records of a table.
 
 use super::keys::{self, KeySpace, district_key, global_key, warehouse_key};
-use super::{KeyValue, codec, damaged, missing};
-use crate::tpcc::rows::Table;
+use super::order::order_row;
+use super::{KeyValue, codec, damaged};
+use crate::tpcc::rows::{DistrictKey, HistoryRow, Table};
 use crate::tpcc::tables::{
-    CustomerState, DistrictState, HistoryState, LineState, OrderState, TableContents,
+    CustomerState, DistrictState, HistoryState, LineState, OrderState, TableContents, Visitor,
 };
 use std::ops::ControlFlow;
 use trueput_engine::{Direction, Result};
@@ -12,34 +13,28 @@ use trueput_engine::{Direction, Result};
 impl TableContents for KeyValue<'_> {
     fn warehouse_ytd(&mut self, warehouse: u32) -> Result<i64> {
         warehouse_key(&mut self.key, KeySpace::WarehouseYtd, warehouse);
-        let ytd = self.read("W_YTD", |value| {
-            codec::peek(value, 0).map(i64::from_le_bytes)
-        })?;
-        ytd.ok_or_else(|| missing("W_YTD", warehouse, 0, 0))
+        self.read_existing(
+            format_args!("W_YTD of warehouse {warehouse}"),
+            codec::leading,
+        )
     }
 
-    fn district_state(&mut self, warehouse: u32, district: u8) -> Result<DistrictState> {
-        district_key(&mut self.key, KeySpace::DistrictYtd, warehouse, district);
-        let ytd = self.read("D_YTD", |value| {
-            codec::peek(value, 0).map(i64::from_le_bytes)
-        })?;
-        district_key(&mut self.key, KeySpace::District, warehouse, district);
-        let order = self.read("DISTRICT", codec::district_order)?;
-        let (ytd, (next_order, _)) = ytd
-            .zip(order)
-            .ok_or_else(|| missing("the row", warehouse, district, 0))?;
+    fn district_state(&mut self, district: DistrictKey) -> Result<DistrictState> {
+        district_key(&mut self.key, KeySpace::DistrictYtd, district);
+        let ytd = self.read_existing(district, codec::leading)?;
+        district_key(&mut self.key, KeySpace::District, district);
+        let next_order = self.read_existing(district, codec::leading)?;
         Ok(DistrictState { ytd, next_order })
     }
 
     fn each_customer(
         &mut self,
-        warehouse: u32,
-        district: u8,
-        visitor: &mut dyn FnMut(CustomerState),
+        district: DistrictKey,
+        visitor: Visitor<'_, CustomerState>,
     ) -> Result<()> {
-        district_key(self.prefix.write(), KeySpace::Customer, warehouse, district);
+        district_key(self.prefix.write(), KeySpace::Customer, district);
         self.each("CUSTOMER", visitor, |key, value| {
-            let (balance, ytd_payment) = codec::customer_money(value)?;
+            let (balance, ytd_payment) = codec::leading(value)?;
             Some(CustomerState {
                 id: keys::last_u32(key)?,
                 balance,
@@ -48,10 +43,10 @@ impl TableContents for KeyValue<'_> {
         })
     }
 
-    fn each_history(&mut self, visitor: &mut dyn FnMut(HistoryState)) -> Result<()> {
+    fn each_history(&mut self, visitor: Visitor<'_, HistoryState>) -> Result<()> {
         global_key(self.prefix.write(), KeySpace::History);
         self.each("HISTORY", visitor, |_, value| {
-            let row = codec::history(value)?;
+            let row = codec::decode(HistoryRow::default(), value)?;
             Some(HistoryState {
                 customer_warehouse: row.customer_warehouse,
                 customer_district: row.customer_district,
@@ -65,13 +60,12 @@ impl TableContents for KeyValue<'_> {
 
     fn each_order(
         &mut self,
-        warehouse: u32,
-        district: u8,
-        visitor: &mut dyn FnMut(OrderState),
+        district: DistrictKey,
+        visitor: Visitor<'_, OrderState>,
     ) -> Result<()> {
-        district_key(self.prefix.write(), KeySpace::Order, warehouse, district);
+        district_key(self.prefix.write(), KeySpace::Order, district);
         self.each("ORDER", visitor, |key, value| {
-            let row = codec::order(warehouse, district, keys::last_u32(key)?, value)?;
+            let row = codec::decode(order_row(district, keys::last_u32(key)?), value)?;
             Some(OrderState {
                 id: row.id,
                 customer: row.customer,
@@ -81,28 +75,17 @@ impl TableContents for KeyValue<'_> {
         })
     }
 
-    fn each_new_order(
-        &mut self,
-        warehouse: u32,
-        district: u8,
-        visitor: &mut dyn FnMut(u32),
-    ) -> Result<()> {
-        district_key(self.prefix.write(), KeySpace::NewOrder, warehouse, district);
+    fn each_new_order(&mut self, district: DistrictKey, visitor: Visitor<'_, u32>) -> Result<()> {
+        district_key(self.prefix.write(), KeySpace::NewOrder, district);
         self.each("NEW-ORDER", visitor, |key, _| keys::last_u32(key))
     }
 
     fn each_order_line(
         &mut self,
-        warehouse: u32,
-        district: u8,
-        visitor: &mut dyn FnMut(LineState),
+        district: DistrictKey,
+        visitor: Visitor<'_, LineState>,
     ) -> Result<()> {
-        district_key(
-            self.prefix.write(),
-            KeySpace::OrderLine,
-            warehouse,
-            district,
-        );
+        district_key(self.prefix.write(), KeySpace::OrderLine, district);
         self.each("ORDER-LINE", visitor, |key, value| {
             let (is_delivered, amount, _) = codec::line_state(value)?;
             Some(LineState {
@@ -152,7 +135,7 @@ impl KeyValue<'_> {
     pub(super) fn each<T>(
         &mut self,
         what: &str,
-        visitor: &mut dyn FnMut(T),
+        visitor: Visitor<'_, T>,
         decode: impl Fn(&[u8], &[u8]) -> Option<T>,
     ) -> Result<()> {
         let mut whole = true;

@@ -1,7 +1,7 @@
 //! Delivery, clause 2.7.4.2: all districts of a warehouse in six statements.
 
-use super::columns::{money, number};
 use super::{SqlTables, StatementKind, one_of_pairs};
+use crate::tpcc::columns::{money, number};
 use crate::tpcc::tables::{DeliveredOrder, DeliveryTables, UndeliveredOrder};
 use trueput_engine::{Datum, Error, Result};
 
@@ -35,8 +35,8 @@ impl DeliveryTables for SqlTables<'_> {
         out: &mut Vec<UndeliveredOrder>,
     ) -> Result<()> {
         out.clear();
-        let statement = self.statement(StatementKind::Oldest, 0, |_| OLDEST.to_owned())?;
-        self.rows(statement, &[number(warehouse)], |mut columns| {
+        let statement = self.fixed_statement(StatementKind::Oldest, OLDEST)?;
+        self.rows(statement, &[number(warehouse)], |columns| {
             let district = columns.whole()?;
             if let Some(order) = columns.optional_integer()? {
                 out.push(UndeliveredOrder { district, order });
@@ -94,7 +94,7 @@ impl DeliveryTables for SqlTables<'_> {
             district: one.district,
             ..DeliveredOrder::default()
         }));
-        self.rows(statement, &these, |mut columns| {
+        self.rows(statement, &these, |columns| {
             let customer = (columns.whole()?, columns.whole()?);
             of_district(out, customer.0)?.customer = customer.1;
             Ok(())
@@ -112,7 +112,7 @@ impl DeliveryTables for SqlTables<'_> {
                 lines(count)
             )
         })?;
-        self.rows(statement, &these, |mut columns| {
+        self.rows(statement, &these, |columns| {
             let amount = (columns.whole()?, columns.cents()?);
             of_district(out, amount.0)?.amount = amount.1;
             Ok(())

@@ -6,7 +6,7 @@ mod mariadb;
 mod postgresql;
 mod sqlite;
 
-use super::column_type::ColumnType;
+use crate::tpcc::columns::ColumnType;
 use trueput_engine::Dialect;
 
 /// How a query ends after this many rows.

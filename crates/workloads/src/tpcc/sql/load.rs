@@ -1,8 +1,7 @@
 //! The tables made, filled and finished (clause 4.3), and rows inserted.
 
-use super::columns::TableRow;
 use super::{SqlTables, StatementKind, schema};
-use crate::tpcc::rows::Table;
+use crate::tpcc::rows::{Table, TableRow};
 use crate::tpcc::tables::{Rows, TableLoad};
 use trueput_engine::{Datum, Result};
 
@@ -58,7 +57,7 @@ impl TableLoad for SqlTables<'_> {
 impl SqlTables<'_> {
     /// Inserts rows, several with each statement; the bytes of their values.
     pub(super) fn insert<R: TableRow>(&mut self, rows: &[R]) -> Result<u64> {
-        let columns = schema::columns(R::TABLE).len();
+        let columns = R::COLUMNS.len();
         let mut sent = 0;
         for some in rows.chunks(self.writing.rows_at_once(columns)) {
             let count = some.len();
@@ -66,7 +65,7 @@ impl SqlTables<'_> {
             let statement = self.statement(StatementKind::Insert(R::TABLE), count, insert)?;
             let mut parameters = Vec::with_capacity(columns * count);
             for row in some {
-                row.values(&mut parameters);
+                row.push_values(&mut parameters);
             }
             sent += parameters.iter().map(bytes).sum::<u64>();
             self.change(R::TABLE.name(), count, statement, &parameters)?;

@@ -1,8 +1,6 @@
 //! The tables in SQL: the columns and indexes of clause 1.3, prepared statements, and as few round
 //! trips as one statement per step of a transaction allows.
 
-mod column_type;
-mod columns;
 mod deliver;
 mod dialect;
 mod load;
@@ -13,10 +11,10 @@ mod procedures;
 mod schema;
 mod state;
 
+use super::columns::{ColumnReader, money, number};
 use super::procedures::Procedures;
-use super::rows::Table;
-use super::tables::Tables;
-use columns::ColumnReader;
+use super::rows::{DistrictKey, Table};
+use super::tables::{Tables, Visitor};
 pub(super) use dialect::has_procedures;
 use dialect::{DialectSyntax, writing};
 use std::collections::HashMap;
@@ -130,6 +128,12 @@ impl<'s> SqlTables<'s> {
         Ok(prepared)
     }
 
+    /// As [`SqlTables::statement`], of a text that every dialect writes alike, about no number of
+    /// rows.
+    fn fixed_statement(&mut self, which: StatementKind, text: &str) -> Result<Statement> {
+        self.statement(which, 0, |_| text.to_owned())
+    }
+
     /// Executes a statement that changes rows, and says how many.
     fn execute(&mut self, statement: Statement, parameters: &[Datum<'_>]) -> Result<u64> {
         self.sql()?.execute(statement, parameters)
@@ -157,17 +161,31 @@ impl<'s> SqlTables<'s> {
         &mut self,
         statement: Statement,
         parameters: &[Datum<'_>],
-        mut read: impl FnMut(ColumnReader<'_>) -> Result<()>,
+        mut read: impl FnMut(&mut ColumnReader<'_>) -> Result<()>,
     ) -> Result<()> {
-        let mut told = Ok(());
+        let mut outcome = Ok(());
         self.sql()?.query(statement, parameters, &mut |row| {
-            told = read(ColumnReader(row));
-            match told {
+            outcome = read(&mut ColumnReader(row));
+            match outcome {
                 Ok(()) => ControlFlow::Continue(()),
                 Err(_) => ControlFlow::Break(()),
             }
         })?;
-        told
+        outcome
+    }
+
+    /// Shows every row of a query to a visitor.
+    fn visit_rows<T>(
+        &mut self,
+        statement: Statement,
+        parameters: &[Datum<'_>],
+        visitor: Visitor<'_, T>,
+        read: impl Fn(&mut ColumnReader<'_>) -> Result<T>,
+    ) -> Result<()> {
+        self.rows(statement, parameters, |columns| {
+            visitor(read(columns)?);
+            Ok(())
+        })
     }
 
     /// Reads the one row of a query; `None` if there is none.
@@ -175,7 +193,7 @@ impl<'s> SqlTables<'s> {
         &mut self,
         statement: Statement,
         parameters: &[Datum<'_>],
-        mut read: impl FnMut(ColumnReader<'_>) -> Result<T>,
+        mut read: impl FnMut(&mut ColumnReader<'_>) -> Result<T>,
     ) -> Result<Option<T>> {
         let mut found = None;
         self.rows(statement, parameters, |columns| {
@@ -191,11 +209,22 @@ impl<'s> SqlTables<'s> {
         what: &str,
         statement: Statement,
         parameters: &[Datum<'_>],
-        read: impl FnMut(ColumnReader<'_>) -> Result<T>,
+        read: impl FnMut(&mut ColumnReader<'_>) -> Result<T>,
     ) -> Result<T> {
         let found = self.optional_row(statement, parameters, read)?;
         found.ok_or_else(|| Error::engine(format!("{what} is not there")))
     }
+}
+
+/// The key of a district as parameters.
+fn district_parameters(district: DistrictKey) -> [Datum<'static>; 2] {
+    [number(district.warehouse), number(district.district)]
+}
+
+/// The key of a customer as parameters, or that of an order.
+fn numbered_parameters(district: DistrictKey, id: u32) -> [Datum<'static>; 3] {
+    let [warehouse, district] = district_parameters(district);
+    [warehouse, district, number(id)]
 }
 
 fn no_sql() -> Error {
@@ -227,9 +256,8 @@ impl Tables for SqlTables<'_> {
 
     fn set_price(&mut self, item: u32, price: i64) -> Result<()> {
         let text = "UPDATE item SET i_price = ? WHERE i_id = ?";
-        let statement = self.statement(StatementKind::SetPrice, 0, |_| text.to_owned())?;
-        let parameters = [columns::money(price), columns::number(item)];
-        self.change("the item", 1, statement, &parameters)
+        let statement = self.fixed_statement(StatementKind::SetPrice, text)?;
+        self.change("the item", 1, statement, &[money(price), number(item)])
     }
 
     fn prime(&mut self, table: Table, warehouse: u32) -> Result<()> {

@@ -1,9 +1,9 @@
 //! New-order, clause 2.4.2.2, and stock-level, clause 2.8.2.2.
 
-use super::columns::{ColumnReader, number};
 use super::dialect::DialectSyntax;
-use super::{SqlTables, StatementKind};
-use crate::tpcc::rows::{NewOrderRow, OrderLineRow, OrderRow};
+use super::{SqlTables, StatementKind, district_parameters, numbered_parameters};
+use crate::tpcc::columns::{ColumnReader, number};
+use crate::tpcc::rows::{DistrictKey, NewOrderRow, OrderLineRow, OrderRow};
 use crate::tpcc::tables::{
     BuyerState, Item, NewOrderTables, OrderNumber, Stock, StockChange, StockKey, StockLevelTables,
 };
@@ -72,14 +72,14 @@ fn stock(columns: &mut ColumnReader<'_>) -> Result<Stock> {
 }
 
 impl NewOrderTables for SqlTables<'_> {
-    fn buyer(&mut self, warehouse: u32, district: u8, customer: u32) -> Result<BuyerState> {
-        let statement = self.statement(StatementKind::Buyer, 0, |_| BUYER.to_owned())?;
-        let parameters = [number(warehouse), number(district), number(customer)];
+    fn buyer(&mut self, district: DistrictKey, customer: u32) -> Result<BuyerState> {
+        let statement = self.fixed_statement(StatementKind::Buyer, BUYER)?;
+        let parameters = numbered_parameters(district, customer);
         self.row(
             "the customer or the warehouse",
             statement,
             &parameters,
-            |mut columns| {
+            |columns| {
                 Ok(BuyerState {
                     discount: columns.rate()?,
                     last: columns.text()?,
@@ -90,9 +90,9 @@ impl NewOrderTables for SqlTables<'_> {
         )
     }
 
-    fn take_order_number(&mut self, warehouse: u32, district: u8) -> Result<OrderNumber> {
-        let parameters = [number(warehouse), number(district)];
-        let read = |mut columns: ColumnReader<'_>| {
+    fn take_order_number(&mut self, district: DistrictKey) -> Result<OrderNumber> {
+        let parameters = district_parameters(district);
+        let read = |columns: &mut ColumnReader<'_>| {
             Ok(OrderNumber {
                 order: columns.whole()?,
                 district_tax: columns.rate()?,
@@ -105,7 +105,7 @@ impl NewOrderTables for SqlTables<'_> {
             return self.row("the district", raise, &parameters, read);
         }
         let (lock, updates_first) = (self.writing.lock, self.writing.locks_by_update);
-        let raise = self.statement(StatementKind::RaiseOrder, 0, |_| RAISE.to_owned())?;
+        let raise = self.fixed_statement(StatementKind::RaiseOrder, RAISE)?;
         // Before it is raised, or after.
         let number = if updates_first {
             "d_next_o_id - 1"
@@ -144,7 +144,7 @@ impl NewOrderTables for SqlTables<'_> {
         })?;
         let mut parameters = Vec::with_capacity(ids.len());
         self.push_numbers(&numbers, &mut parameters);
-        self.rows(statement, &parameters, |mut columns| {
+        self.rows(statement, &parameters, |columns| {
             let id: u32 = columns.whole()?;
             let item = Item {
                 price: columns.cents()?,
@@ -181,13 +181,13 @@ impl NewOrderTables for SqlTables<'_> {
                 })?;
                 self.change("the stocks", count, touch, &parameters)?;
             }
-            self.rows(statement, &parameters, |mut columns| {
+            self.rows(statement, &parameters, |columns| {
                 let item: u32 = columns.whole()?;
                 let asked = of_warehouse.get(out.len() - before);
                 if asked.is_none_or(|asked| asked.item != item) {
                     return Err(Error::engine("a stock is not there"));
                 }
-                out.push(stock(&mut columns)?);
+                out.push(stock(columns)?);
                 Ok(())
             })?;
             if out.len() - before != count {
@@ -232,10 +232,11 @@ impl NewOrderTables for SqlTables<'_> {
 }
 
 impl StockLevelTables for SqlTables<'_> {
-    fn low_stock(&mut self, warehouse: u32, district: u8, threshold: i32) -> Result<u64> {
-        let statement = self.statement(StatementKind::LowStock, 0, |_| LOW_STOCK.to_owned())?;
-        let parameters = [number(threshold), number(warehouse), number(district)];
-        self.row("the district", statement, &parameters, |mut columns| {
+    fn low_stock(&mut self, district: DistrictKey, threshold: i32) -> Result<u64> {
+        let statement = self.fixed_statement(StatementKind::LowStock, LOW_STOCK)?;
+        let [warehouse, district] = district_parameters(district);
+        let parameters = [number(threshold), warehouse, district];
+        self.row("the district", statement, &parameters, |columns| {
             columns.whole()
         })
     }

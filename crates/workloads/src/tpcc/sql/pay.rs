@@ -1,29 +1,26 @@
 //! Payment, clause 2.5.2.2, and order-status, clause 2.6.2.2.
 
-use super::columns::{ColumnReader, money, number};
-use super::{SqlTables, StatementKind};
+use super::{SqlTables, StatementKind, district_parameters, numbered_parameters, schema};
+use crate::tpcc::columns::{ColumnReader, ColumnType, money, number};
 use crate::tpcc::input::CustomerSelector;
-use crate::tpcc::rows::{CustomerRow, HistoryRow, OrderLineRow, OrderRow};
+use crate::tpcc::rows::{CustomerRow, DistrictKey, HistoryRow, OrderLineRow, OrderRow, TableRow};
 use crate::tpcc::tables::{CustomerChange, OrderStatusTables, Payee, PaymentTables, ReadIntent};
 use trueput_engine::{Datum, Error, Result};
-
-const CUSTOMER: &str = "SELECT c_w_id, c_d_id, c_id, c_first, c_middle, c_last, c_street_1, \
-                        c_street_2, c_city, c_state, c_zip, c_phone, c_since, c_credit, \
-                        c_credit_lim, c_discount, c_balance, c_ytd_payment, c_payment_cnt, \
-                        c_delivery_cnt, c_data FROM customer \
-                        WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?";
 
 const NAMES: &str = "SELECT c_id FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_last = ? \
                      ORDER BY c_first, c_id";
 
-const ORDER: &str = "o_w_id, o_d_id, o_id, o_c_id, o_entry_d, o_carrier_id, o_ol_cnt, o_all_local";
-
 const LAST_ORDER: &str = "FROM orders WHERE o_w_id = ? AND o_d_id = ? AND o_c_id = ? \
                           ORDER BY o_id DESC";
 
-const LINES: &str = "SELECT ol_w_id, ol_d_id, ol_o_id, ol_number, ol_i_id, ol_supply_w_id, \
-                     ol_delivery_d, ol_quantity, ol_amount, ol_dist_info FROM order_line \
-                     WHERE ol_w_id = ? AND ol_d_id = ? AND ol_o_id = ? ORDER BY ol_number";
+const LINES: &str = "FROM order_line WHERE ol_w_id = ? AND ol_d_id = ? AND ol_o_id = ? \
+                     ORDER BY ol_number";
+
+/// The query for a customer's row.
+fn customer(lock: &str) -> String {
+    let columns = schema::names(CustomerRow::COLUMNS);
+    format!("SELECT {columns} FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?{lock}")
+}
 
 /// One of the two tables that a payment adds to.
 struct PaidTable {
@@ -53,32 +50,11 @@ const DISTRICT: PaidTable = PaidTable {
     condition: "d_w_id = ? AND d_id = ?",
 };
 
-fn payee(mut columns: ColumnReader<'_>) -> Result<Payee> {
+fn payee(columns: &mut ColumnReader<'_>) -> Result<Payee> {
     Ok(Payee {
         name: columns.text()?,
-        address: columns.address()?,
+        address: columns.value(ColumnType::Text(20))?,
     })
-}
-
-fn read_row(mut columns: ColumnReader<'_>, out: &mut CustomerRow) -> Result<()> {
-    out.warehouse = columns.whole()?;
-    out.district = columns.whole()?;
-    out.id = columns.whole()?;
-    out.first = columns.text()?;
-    out.middle = columns.text()?;
-    out.last = columns.text()?;
-    out.address = columns.address()?;
-    out.phone = columns.text()?;
-    out.since = columns.moment()?;
-    out.credit = columns.text()?;
-    out.credit_limit = columns.cents()?;
-    out.discount = columns.rate()?;
-    out.balance = columns.cents()?;
-    out.ytd_payment = columns.cents()?;
-    out.payment_count = columns.whole()?;
-    out.delivery_count = columns.whole()?;
-    out.data = columns.text()?;
-    Ok(())
 }
 
 impl PaymentTables for SqlTables<'_> {
@@ -86,34 +62,33 @@ impl PaymentTables for SqlTables<'_> {
         self.add(&WAREHOUSE, &[number(warehouse)], amount)
     }
 
-    fn pay_district(&mut self, warehouse: u32, district: u8, amount: i64) -> Result<Payee> {
-        self.add(&DISTRICT, &[number(warehouse), number(district)], amount)
+    fn pay_district(&mut self, district: DistrictKey, amount: i64) -> Result<Payee> {
+        self.add(&DISTRICT, &district_parameters(district), amount)
     }
 
     fn customer(
         &mut self,
-        warehouse: u32,
-        district: u8,
+        district: DistrictKey,
         who: &CustomerSelector,
         intent: ReadIntent,
         out: &mut CustomerRow,
     ) -> Result<()> {
         if intent == ReadIntent::Pay && self.writing.locks_by_update {
-            self.touch_customer(warehouse, district, who)?;
+            self.touch_customer(district, who)?;
         }
         let id = match who {
             CustomerSelector::Number(id) => *id,
-            CustomerSelector::LastName(last) => self.named(warehouse, district, last.as_str())?,
+            CustomerSelector::LastName(last) => self.named(district, last.as_str())?,
         };
         let statement = match intent {
-            ReadIntent::Show => self.statement(StatementKind::Customer, 0, |_| CUSTOMER.to_owned()),
+            ReadIntent::Show => self.statement(StatementKind::Customer, 0, |_| customer("")),
             ReadIntent::Pay => self.statement(StatementKind::CustomerToPay, 0, |writing| {
-                format!("{CUSTOMER}{}", writing.lock)
+                customer(writing.lock)
             }),
         }?;
-        let parameters = [number(warehouse), number(district), number(id)];
+        let parameters = numbered_parameters(district, id);
         self.row("the customer", statement, &parameters, |columns| {
-            read_row(columns, out)
+            out.read_values(columns)
         })
     }
 
@@ -148,56 +123,34 @@ impl PaymentTables for SqlTables<'_> {
 }
 
 impl OrderStatusTables for SqlTables<'_> {
-    fn last_order(
-        &mut self,
-        warehouse: u32,
-        district: u8,
-        customer: u32,
-    ) -> Result<Option<OrderRow>> {
+    fn last_order(&mut self, district: DistrictKey, customer: u32) -> Result<Option<OrderRow>> {
         let statement = self.statement(StatementKind::LastOrder, 0, |writing| {
-            writing.first(ORDER, LAST_ORDER)
+            writing.first(&schema::names(OrderRow::COLUMNS), LAST_ORDER)
         })?;
-        let parameters = [number(warehouse), number(district), number(customer)];
-        self.optional_row(statement, &parameters, |mut columns| {
-            Ok(OrderRow {
-                warehouse: columns.whole()?,
-                district: columns.whole()?,
-                id: columns.whole()?,
-                customer: columns.whole()?,
-                at: columns.moment()?,
-                carrier: columns.optional_integer()?,
-                lines: columns.whole()?,
-                all_local: columns.whole::<u8>()? != 0,
-            })
-        })
+        let parameters = numbered_parameters(district, customer);
+        self.optional_row(statement, &parameters, read_row)
     }
 
     fn order_lines(
         &mut self,
-        warehouse: u32,
-        district: u8,
+        district: DistrictKey,
         order: u32,
         out: &mut Vec<OrderLineRow>,
     ) -> Result<()> {
         out.clear();
-        let statement = self.statement(StatementKind::OrderLines, 0, |_| LINES.to_owned())?;
-        let parameters = [number(warehouse), number(district), number(order)];
-        self.rows(statement, &parameters, |mut columns| {
-            out.push(OrderLineRow {
-                warehouse: columns.whole()?,
-                district: columns.whole()?,
-                order: columns.whole()?,
-                number: columns.whole()?,
-                item: columns.whole()?,
-                supplier: columns.whole()?,
-                delivered_at: columns.optional_moment()?,
-                quantity: columns.whole()?,
-                amount: columns.cents()?,
-                district_info: columns.text()?,
-            });
-            Ok(())
-        })
+        let statement = self.statement(StatementKind::OrderLines, 0, |_| {
+            format!("SELECT {} {LINES}", schema::names(OrderLineRow::COLUMNS))
+        })?;
+        let parameters = numbered_parameters(district, order);
+        self.visit_rows(statement, &parameters, &mut |row| out.push(row), read_row)
     }
+}
+
+/// Reads a row with all of its columns.
+fn read_row<R: TableRow + Default>(columns: &mut ColumnReader<'_>) -> Result<R> {
+    let mut row = R::default();
+    row.read_values(columns)?;
+    Ok(row)
 }
 
 impl SqlTables<'_> {
@@ -230,13 +183,13 @@ impl SqlTables<'_> {
     }
 
     /// The C_ID of the customer of that name in the middle of the order of C_FIRST.
-    fn named(&mut self, warehouse: u32, district: u8, last: &str) -> Result<u32> {
-        let statement = self.statement(StatementKind::CustomerNames, 0, |_| NAMES.to_owned())?;
-        let parameters = [number(warehouse), number(district), Datum::Text(last)];
+    fn named(&mut self, district: DistrictKey, last: &str) -> Result<u32> {
+        let statement = self.fixed_statement(StatementKind::CustomerNames, NAMES)?;
+        let [warehouse, district] = district_parameters(district);
+        let parameters = [warehouse, district, Datum::Text(last)];
         let mut ids: Vec<u32> = Vec::with_capacity(8);
-        self.rows(statement, &parameters, |mut columns| {
-            ids.push(columns.whole()?);
-            Ok(())
+        self.visit_rows(statement, &parameters, &mut |id| ids.push(id), |columns| {
+            columns.whole()
         })?;
         let middle = ids.len().div_ceil(2).checked_sub(1);
         let found = middle.and_then(|middle| ids.get(middle)).copied();
@@ -245,12 +198,7 @@ impl SqlTables<'_> {
 
     /// Locks the customers that are about to be read, of whom one is to pay: all of a name, since
     /// whoever has read them all before could not raise his lock while another holds the same.
-    fn touch_customer(
-        &mut self,
-        warehouse: u32,
-        district: u8,
-        who: &CustomerSelector,
-    ) -> Result<()> {
+    fn touch_customer(&mut self, district: DistrictKey, who: &CustomerSelector) -> Result<()> {
         let (which, column, value) = match who {
             CustomerSelector::Number(id) => (StatementKind::TouchCustomer, "c_id", number(*id)),
             CustomerSelector::LastName(last) => (
@@ -265,7 +213,8 @@ impl SqlTables<'_> {
                  WHERE c_w_id = ? AND c_d_id = ? AND {column} = ?"
             )
         })?;
-        let parameters = [number(warehouse), number(district), value];
+        let [warehouse, district] = district_parameters(district);
+        let parameters = [warehouse, district, value];
         self.execute(touch, &parameters).map(drop)
     }
 }

@@ -1,7 +1,7 @@
 //! Tables read into the server's cache, as transactions will find them there.
 
-use super::columns::number;
 use super::{SqlTables, StatementKind, schema};
+use crate::tpcc::columns::number;
 use crate::tpcc::rows::Table;
 use std::ops::ControlFlow;
 use trueput_engine::sql::Statement;
@@ -21,26 +21,20 @@ fn preparation_statement(dialect: Dialect) -> Option<&'static str> {
 
 /// The query for a table's rows in the order of their keys.
 fn by_key(table: Table) -> String {
-    let key = &schema::columns(table)[..schema::key_columns(table)];
-    let order = match key.is_empty() {
-        true => String::new(),
-        false => format!(" ORDER BY {}", schema::names(key)),
-    };
-    format!("SELECT * FROM {}{}{order}", table.name(), of(table))
+    let (rows, key) = (schema::all(table), schema::key_columns(table));
+    match key.is_empty() {
+        true => rows,
+        false => format!("{rows} ORDER BY {}", schema::names(key)),
+    }
 }
 
 /// The query for what the secondary index of a table has, in its order; `None` if it has none.
 fn by_index(table: Table) -> Option<String> {
     let columns = schema::indexed(table)?;
-    let (name, of) = (table.name(), of(table));
+    let (name, of) = (table.name(), schema::of_warehouse(table));
     Some(format!(
         "SELECT {columns} FROM {name}{of} ORDER BY {columns}"
     ))
-}
-
-fn of(table: Table) -> String {
-    let column = schema::warehouse_column(table);
-    column.map_or_else(String::new, |column| format!(" WHERE {column} = ?"))
 }
 
 impl SqlTables<'_> {
@@ -50,19 +44,25 @@ impl SqlTables<'_> {
             self.sql()?.batch(first)?;
         }
         let statement = self.statement(StatementKind::Prime(table), 0, |_| by_key(table))?;
-        self.pass(statement, table, warehouse)?;
+        self.read_all(statement, table, warehouse)?;
         let Some(query) = by_index(table) else {
             return Ok(());
         };
         let statement = self.statement(StatementKind::PrimeIndex(table), 0, |_| query)?;
-        self.pass(statement, table, warehouse)
+        self.read_all(statement, table, warehouse).map(drop)
     }
 
-    fn pass(&mut self, statement: Statement, table: Table, warehouse: u32) -> Result<()> {
+    /// Has a query's rows of a warehouse sent, and counts them.
+    pub(super) fn read_all(
+        &mut self,
+        statement: Statement,
+        table: Table,
+        warehouse: u32,
+    ) -> Result<u64> {
         let column = schema::warehouse_column(table);
         let parameters: Vec<_> = column.map(|_| number(warehouse)).into_iter().collect();
         let visit = &mut |_: &[Datum<'_>]| ControlFlow::Continue(());
-        self.sql()?.query(statement, &parameters, visit).map(drop)
+        self.sql()?.query(statement, &parameters, visit)
     }
 }
 

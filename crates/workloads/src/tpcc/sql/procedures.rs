@@ -1,7 +1,7 @@
 //! The transactions as functions of the server: one statement each, in a transaction of its own.
 
-use super::columns::{ColumnReader, money, number};
 use super::{SqlTables, StatementKind};
+use crate::tpcc::columns::{ColumnReader, money, number};
 use crate::tpcc::input::{CustomerSelector, Delivery, NewOrder, OrderStatus, Payment, StockLevel};
 use crate::tpcc::outcome::NewOrderOutcome;
 use crate::tpcc::procedures::Procedures;
@@ -30,7 +30,7 @@ struct OrderAnswer {
     amount: i64,
 }
 
-fn answer(mut columns: ColumnReader<'_>) -> Result<OrderAnswer> {
+fn answer(columns: &mut ColumnReader<'_>) -> Result<OrderAnswer> {
     let order = columns.whole()?;
     let discount = columns.rate()?;
     let (last, credit): (FixedText<16>, FixedText<2>) = (columns.text()?, columns.text()?);
@@ -51,9 +51,8 @@ fn answer(mut columns: ColumnReader<'_>) -> Result<OrderAnswer> {
 
 impl Procedures for SqlTables<'_> {
     fn new_order(&mut self, input: &NewOrder, at: i64) -> Result<NewOrderOutcome> {
-        let statement = self.statement(StatementKind::NewOrder, 0, |_| {
-            "SELECT * FROM tpcc_new_order(?, ?, ?, ?, ?, ?, ?)".to_owned()
-        })?;
+        let text = "SELECT * FROM tpcc_new_order(?, ?, ?, ?, ?, ?, ?)";
+        let statement = self.fixed_statement(StatementKind::NewOrder, text)?;
         let lines = input.lines().iter();
         let items: Vec<_> = lines.clone().map(|line| i64::from(line.item)).collect();
         let suppliers: Vec<_> = lines.clone().map(|line| i64::from(line.supplier)).collect();
@@ -88,9 +87,8 @@ impl Procedures for SqlTables<'_> {
     }
 
     fn payment(&mut self, input: &Payment, at: i64) -> Result<()> {
-        let statement = self.statement(StatementKind::Payment, 0, |_| {
-            "SELECT * FROM tpcc_payment(?, ?, ?, ?, ?, ?, ?, ?)".to_owned()
-        })?;
+        let text = "SELECT * FROM tpcc_payment(?, ?, ?, ?, ?, ?, ?, ?)";
+        let statement = self.fixed_statement(StatementKind::Payment, text)?;
         let [id, name] = who(&input.who);
         let parameters = [
             number(input.warehouse),
@@ -102,7 +100,7 @@ impl Procedures for SqlTables<'_> {
             money(input.amount),
             Datum::Timestamp(at),
         ];
-        self.row("the payment", statement, &parameters, |mut columns| {
+        self.row("the payment", statement, &parameters, |columns| {
             let customer: u32 = columns.whole()?;
             black_box(customer);
             Ok(())
@@ -110,13 +108,12 @@ impl Procedures for SqlTables<'_> {
     }
 
     fn order_status(&mut self, input: &OrderStatus) -> Result<Option<usize>> {
-        let statement = self.statement(StatementKind::OrderStatus, 0, |_| {
-            "SELECT * FROM tpcc_order_status(?, ?, ?, ?)".to_owned()
-        })?;
+        let text = "SELECT * FROM tpcc_order_status(?, ?, ?, ?)";
+        let statement = self.fixed_statement(StatementKind::OrderStatus, text)?;
         let [id, name] = who(&input.who);
         let parameters = [number(input.warehouse), number(input.district), id, name];
         let mut lines = None;
-        self.rows(statement, &parameters, |mut columns| {
+        self.rows(statement, &parameters, |columns| {
             let (customer, names): (u32, FixedText<40>) = (columns.whole()?, columns.text()?);
             black_box((customer, names, columns.cents()?));
             if columns.optional_integer::<u32>()?.is_some() {
@@ -128,16 +125,15 @@ impl Procedures for SqlTables<'_> {
     }
 
     fn delivery(&mut self, input: &Delivery, at: i64) -> Result<usize> {
-        let statement = self.statement(StatementKind::Delivery, 0, |_| {
-            "SELECT * FROM tpcc_delivery(?, ?, ?)".to_owned()
-        })?;
+        let text = "SELECT * FROM tpcc_delivery(?, ?, ?)";
+        let statement = self.fixed_statement(StatementKind::Delivery, text)?;
         let parameters = [
             number(input.warehouse),
             number(input.carrier),
             Datum::Timestamp(at),
         ];
         let mut delivered = 0;
-        self.rows(statement, &parameters, |mut columns| {
+        self.rows(statement, &parameters, |columns| {
             let (district, order): (u8, u32) = (columns.whole()?, columns.whole()?);
             black_box((district, order));
             delivered += 1;
@@ -147,15 +143,14 @@ impl Procedures for SqlTables<'_> {
     }
 
     fn stock_level(&mut self, input: &StockLevel) -> Result<u64> {
-        let statement = self.statement(StatementKind::StockLevel, 0, |_| {
-            "SELECT tpcc_stock_level(?, ?, ?)".to_owned()
-        })?;
+        let text = "SELECT tpcc_stock_level(?, ?, ?)";
+        let statement = self.fixed_statement(StatementKind::StockLevel, text)?;
         let parameters = [
             number(input.warehouse),
             number(input.district),
             number(input.threshold),
         ];
-        self.row("the count", statement, &parameters, |mut columns| {
+        self.row("the count", statement, &parameters, |columns| {
             columns.whole()
         })
     }

@@ -1,158 +1,41 @@
-//! The nine tables and their columns (clause 1.3), primary keys, and the two secondary indexes.
+//! The statements that make and fill the nine tables (clause 1.3) and the two secondary indexes.
 //! There are no foreign keys, as the peers' tables have none by default.
 
-use super::column_type::ColumnType::{
-    self, Fixed, Large, Moment, Money, Number, Rate, Small, Text,
-};
 use super::dialect::DialectSyntax;
-use crate::tpcc::rows::Table;
+use crate::tpcc::columns::Column;
+use crate::tpcc::rows::{
+    CustomerRow, DistrictRow, HistoryRow, ItemRow, NewOrderRow, OrderLineRow, OrderRow, StockRow,
+    Table, TableRow, WarehouseRow,
+};
 
-/// A column: its name, what it holds, and whether it may be empty.
-pub(super) type Column = (&'static str, ColumnType, bool);
-
-const WAREHOUSE: &[Column] = &[
-    ("w_id", Number, false),
-    ("w_name", Text(10), false),
-    ("w_street_1", Text(20), false),
-    ("w_street_2", Text(20), false),
-    ("w_city", Text(20), false),
-    ("w_state", Fixed(2), false),
-    ("w_zip", Fixed(9), false),
-    ("w_tax", Rate, false),
-    ("w_ytd", Money, false),
-];
-
-const DISTRICT: &[Column] = &[
-    ("d_w_id", Number, false),
-    ("d_id", Small, false),
-    ("d_name", Text(10), false),
-    ("d_street_1", Text(20), false),
-    ("d_street_2", Text(20), false),
-    ("d_city", Text(20), false),
-    ("d_state", Fixed(2), false),
-    ("d_zip", Fixed(9), false),
-    ("d_tax", Rate, false),
-    ("d_ytd", Money, false),
-    ("d_next_o_id", Number, false),
-];
-
-const CUSTOMER: &[Column] = &[
-    ("c_w_id", Number, false),
-    ("c_d_id", Small, false),
-    ("c_id", Number, false),
-    ("c_first", Text(16), false),
-    ("c_middle", Fixed(2), false),
-    ("c_last", Text(16), false),
-    ("c_street_1", Text(20), false),
-    ("c_street_2", Text(20), false),
-    ("c_city", Text(20), false),
-    ("c_state", Fixed(2), false),
-    ("c_zip", Fixed(9), false),
-    ("c_phone", Fixed(16), false),
-    ("c_since", Moment, false),
-    ("c_credit", Fixed(2), false),
-    ("c_credit_lim", Money, false),
-    ("c_discount", Rate, false),
-    ("c_balance", Money, false),
-    ("c_ytd_payment", Money, false),
-    ("c_payment_cnt", Number, false),
-    ("c_delivery_cnt", Number, false),
-    ("c_data", Text(500), false),
-];
-
-const HISTORY: &[Column] = &[
-    ("h_c_id", Number, false),
-    ("h_c_d_id", Small, false),
-    ("h_c_w_id", Number, false),
-    ("h_d_id", Small, false),
-    ("h_w_id", Number, false),
-    ("h_date", Moment, false),
-    ("h_amount", Money, false),
-    ("h_data", Text(24), false),
-];
-
-const NEW_ORDER: &[Column] = &[
-    ("no_w_id", Number, false),
-    ("no_d_id", Small, false),
-    ("no_o_id", Number, false),
-];
-
-const ORDERS: &[Column] = &[
-    ("o_w_id", Number, false),
-    ("o_d_id", Small, false),
-    ("o_id", Number, false),
-    ("o_c_id", Number, false),
-    ("o_entry_d", Moment, false),
-    ("o_carrier_id", Small, true),
-    ("o_ol_cnt", Small, false),
-    ("o_all_local", Small, false),
-];
-
-const ORDER_LINE: &[Column] = &[
-    ("ol_w_id", Number, false),
-    ("ol_d_id", Small, false),
-    ("ol_o_id", Number, false),
-    ("ol_number", Small, false),
-    ("ol_i_id", Number, false),
-    ("ol_supply_w_id", Number, false),
-    ("ol_delivery_d", Moment, true),
-    ("ol_quantity", Small, false),
-    ("ol_amount", Money, false),
-    ("ol_dist_info", Fixed(24), false),
-];
-
-const ITEM: &[Column] = &[
-    ("i_id", Number, false),
-    ("i_im_id", Number, false),
-    ("i_name", Text(24), false),
-    ("i_price", Money, false),
-    ("i_data", Text(50), false),
-];
-
-const STOCK: &[Column] = &[
-    ("s_w_id", Number, false),
-    ("s_i_id", Number, false),
-    ("s_quantity", Number, false),
-    ("s_dist_01", Fixed(24), false),
-    ("s_dist_02", Fixed(24), false),
-    ("s_dist_03", Fixed(24), false),
-    ("s_dist_04", Fixed(24), false),
-    ("s_dist_05", Fixed(24), false),
-    ("s_dist_06", Fixed(24), false),
-    ("s_dist_07", Fixed(24), false),
-    ("s_dist_08", Fixed(24), false),
-    ("s_dist_09", Fixed(24), false),
-    ("s_dist_10", Fixed(24), false),
-    ("s_ytd", Large, false),
-    ("s_order_cnt", Number, false),
-    ("s_remote_cnt", Number, false),
-    ("s_data", Text(50), false),
-];
-
-/// A table's columns, in the order in which rows are inserted.
-pub(super) fn columns(table: Table) -> &'static [Column] {
+/// A table's columns, in the order in which rows are inserted, and how many of the first are its
+/// primary key; HISTORY has none (clause 1.3.1).
+fn columns_and_key(table: Table) -> (&'static [Column], usize) {
+    const fn of<R: TableRow>() -> (&'static [Column], usize) {
+        (R::COLUMNS, R::KEY_COLUMNS)
+    }
     match table {
-        Table::Warehouse => WAREHOUSE,
-        Table::District => DISTRICT,
-        Table::Customer => CUSTOMER,
-        Table::History => HISTORY,
-        Table::NewOrder => NEW_ORDER,
-        Table::Order => ORDERS,
-        Table::OrderLine => ORDER_LINE,
-        Table::Item => ITEM,
-        Table::Stock => STOCK,
+        Table::Warehouse => of::<WarehouseRow>(),
+        Table::District => of::<DistrictRow>(),
+        Table::Customer => of::<CustomerRow>(),
+        Table::History => of::<HistoryRow>(),
+        Table::NewOrder => of::<NewOrderRow>(),
+        Table::Order => of::<OrderRow>(),
+        Table::OrderLine => of::<OrderLineRow>(),
+        Table::Item => of::<ItemRow>(),
+        Table::Stock => of::<StockRow>(),
     }
 }
 
-/// How many of a table's first columns are its primary key; HISTORY has none (clause 1.3.1).
-pub(super) fn key_columns(table: Table) -> usize {
-    match table {
-        Table::History => 0,
-        Table::Warehouse | Table::Item => 1,
-        Table::District | Table::Stock => 2,
-        Table::Customer | Table::NewOrder | Table::Order => 3,
-        Table::OrderLine => 4,
-    }
+/// A table's columns, in the order in which rows are inserted.
+pub(super) fn columns(table: Table) -> &'static [Column] {
+    columns_and_key(table).0
+}
+
+/// The columns of a table's primary key.
+pub(super) fn key_columns(table: Table) -> &'static [Column] {
+    let (columns, key) = columns_and_key(table);
+    &columns[..key]
 }
 
 /// The column that says of which warehouse a row is; `None` for ITEM, and for HISTORY, which is
@@ -162,6 +45,17 @@ pub(super) fn warehouse_column(table: Table) -> Option<&'static str> {
         Table::Item | Table::History => None,
         _ => columns(table).first().map(|(name, _, _)| *name),
     }
+}
+
+/// The condition that rows are of a warehouse; nothing where [`warehouse_column`] is `None`.
+pub(super) fn of_warehouse(table: Table) -> String {
+    let column = warehouse_column(table);
+    column.map_or_else(String::new, |column| format!(" WHERE {column} = ?"))
+}
+
+/// The query for every row of a table for a warehouse.
+pub(super) fn all(table: Table) -> String {
+    format!("SELECT * FROM {}{}", table.name(), of_warehouse(table))
 }
 
 pub(super) fn names(columns: &[Column]) -> String {
@@ -179,7 +73,7 @@ pub(super) fn create(table: Table, writing: &DialectSyntax) -> String {
             format!("{name} {}{needed}", (writing.column_type)(*kind))
         })
         .collect();
-    let key = &columns[..key_columns(table)];
+    let key = key_columns(table);
     if !key.is_empty() {
         parts.push(format!("PRIMARY KEY ({})", names(key)));
     }

@@ -9,8 +9,8 @@ use trueput_record::measurement::Check;
 use trueput_workloads::tpcc::acid::AcidSuite;
 use trueput_workloads::tpcc::input::{CustomerSelector, Line, NewOrder, OrderStatus, StockLevel};
 use trueput_workloads::tpcc::outcome::NewOrderOutcome;
-use trueput_workloads::tpcc::rows::{CustomerRow, Table};
-use trueput_workloads::tpcc::scale::{Cardinality, DISTRICTS, Scale};
+use trueput_workloads::tpcc::rows::{CustomerRow, DISTRICTS, DistrictKey, Table};
+use trueput_workloads::tpcc::scale::{Cardinality, Scale};
 use trueput_workloads::tpcc::store::{TableStore, tables};
 use trueput_workloads::tpcc::tables::{ReadIntent, StockKey, Tables};
 use trueput_workloads::tpcc::transaction::{
@@ -177,51 +177,34 @@ fn of_warehouse(tables: &mut dyn Tables, warehouse: u32, lines: &mut Vec<String>
         tables.items(some, &mut items).unwrap();
         lines.push(format!("{items:?}"));
     }
-    for district in 1..=DISTRICTS {
-        lines.push(format!(
-            "{:?}",
-            tables.district_state(warehouse, district).unwrap()
-        ));
+    for district in DistrictKey::all_of(warehouse) {
+        lines.push(format!("{:?}", tables.district_state(district).unwrap()));
         let mut visit = |row| lines.push(format!("{row:?}"));
-        tables.each_order(warehouse, district, &mut visit).unwrap();
+        tables.each_order(district, &mut visit).unwrap();
         let mut visit = |row| lines.push(format!("{row:?}"));
-        tables
-            .each_new_order(warehouse, district, &mut visit)
-            .unwrap();
+        tables.each_new_order(district, &mut visit).unwrap();
         let mut visit = |row| lines.push(format!("{row:?}"));
-        tables
-            .each_order_line(warehouse, district, &mut visit)
-            .unwrap();
+        tables.each_order_line(district, &mut visit).unwrap();
         let mut customer = CustomerRow::default();
         let mut orders = Vec::new();
         for id in 1..=scale.customers {
-            let (who, out) = (CustomerSelector::Number(id), &mut customer);
-            tables
-                .customer(warehouse, district, &who, ReadIntent::Show, out)
-                .unwrap();
-            lines.push(format!(
-                "{:?}",
-                CustomerRow {
-                    data: customer.data,
-                    ..customer
-                }
-            ));
+            let (who, intent) = (CustomerSelector::Number(id), ReadIntent::Show);
+            let found = tables.customer(district, &who, intent, &mut customer);
+            found.unwrap();
+            lines.push(format!("{customer:?}"));
             let by_name = CustomerSelector::LastName(customer.last);
-            let (intent, out) = (ReadIntent::Show, &mut customer);
-            tables
-                .customer(warehouse, district, &by_name, intent, out)
-                .unwrap();
+            let found = tables.customer(district, &by_name, intent, &mut customer);
+            found.unwrap();
             lines.push(format!("the middle one is {}", customer.id));
-            let last = tables.last_order(warehouse, district, id).unwrap();
+            let last = tables.last_order(district, id).unwrap();
             lines.push(format!("{last:?}"));
             if let Some(order) = last {
-                tables
-                    .order_lines(warehouse, district, order.id, &mut orders)
-                    .unwrap();
+                let found = tables.order_lines(district, order.id, &mut orders);
+                found.unwrap();
                 lines.push(format!("{orders:?}"));
             }
         }
-        let low = tables.low_stock(warehouse, district, 15).unwrap();
+        let low = tables.low_stock(district, 15).unwrap();
         lines.push(format!("{low} low stocks"));
     }
 }

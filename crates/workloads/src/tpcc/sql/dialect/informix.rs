@@ -1,7 +1,7 @@
 //! Informix, written to the "IBM Informix Guide to SQL: Syntax" (14.10) and not run here.
 
 use super::{DialectSyntax, RowLimit, for_each, standard_type};
-use crate::tpcc::sql::column_type::ColumnType;
+use crate::tpcc::columns::ColumnType;
 
 pub(super) static WRITING: DialectSyntax = DialectSyntax {
     is_numbered: false,

@@ -1,7 +1,7 @@
 //! MariaDB, with InnoDB or MyRocks, as the session's default is.
 
 use super::{DialectSyntax, RowLimit, for_each, standard_type};
-use crate::tpcc::sql::column_type::ColumnType;
+use crate::tpcc::columns::ColumnType;
 
 pub(super) static WRITING: DialectSyntax = DialectSyntax {
     is_numbered: false,

@@ -1,7 +1,7 @@
 //! PostgreSQL.
 
 use super::{DialectSyntax, RowLimit, for_each, standard_type};
-use crate::tpcc::sql::column_type::ColumnType;
+use crate::tpcc::columns::ColumnType;
 
 pub(super) static WRITING: DialectSyntax = DialectSyntax {
     is_numbered: true,

@@ -2,7 +2,7 @@
 //! the database, not rows.
 
 use super::{DialectSyntax, RowLimit, standard_type};
-use crate::tpcc::sql::column_type::ColumnType;
+use crate::tpcc::columns::ColumnType;
 
 pub(super) static WRITING: DialectSyntax = DialectSyntax {
     is_numbered: false,

@@ -12,6 +12,7 @@
 //! - `keyed`: the core that micro and ycsb share
 //! - `micro`: fifteen tests after db_bench and Symas
 //! - `storage`: workloads on files, without an engine: log-flush, io-thrash
+//! - `threads`: work that several threads share
 //! - `threen1`: the 3n+1 benchmark
 //! - `tpcc`: the transactions of TPC-C
 //! - `ycsb`: YCSB's core workload, A to F
@@ -20,6 +21,7 @@ pub mod generate;
 mod keyed;
 pub mod micro;
 pub mod storage;
+mod threads;
 pub mod threen1;
 pub mod tpcc;
 pub mod ycsb;

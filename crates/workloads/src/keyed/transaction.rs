@@ -1,6 +1,6 @@
 //! Transactions that are retried for as long as the engine reports conflicts.
 
-use crate::{Error, Meter};
+use crate::{Error, JobTask, Meter};
 use trueput_engine::{Error as EngineError, Mode, Result as EngineResult, Session, ValueVisitor};
 
 /// Why an attempt at a transaction failed.
@@ -110,19 +110,35 @@ pub(crate) fn transact_unmetered<T, E: From<EngineError> + Into<TransactionError
     })
 }
 
-/// Looks `key` up in a read transaction of its own, and says whether it is there.
-///
-/// # Errors
-/// As [`retry`].
-#[inline]
-pub(crate) fn retry_point_read(
-    session: &mut dyn Session,
-    meter: &mut dyn Meter,
-    key: &[u8],
-    doing: impl FnOnce() -> String,
-    visitor: &mut ValueVisitor<'_>,
-) -> Result<bool, Error> {
-    retry(meter, doing, |_| session.point_read(key, visitor))
+impl JobTask<'_> {
+    /// Runs `body` in a transaction of the worker's session, as [`transact`] does.
+    ///
+    /// # Errors
+    /// As [`retry`].
+    #[inline]
+    pub(crate) fn transact<T, E: From<EngineError> + Into<TransactionError>>(
+        &mut self,
+        mode: Mode,
+        doing: impl FnOnce() -> String,
+        body: impl FnMut(&mut dyn Session, &mut dyn Meter) -> Result<T, E>,
+    ) -> Result<T, Error> {
+        transact(self.session, self.meter, mode, doing, body)
+    }
+
+    /// Looks `key` up in a read transaction of its own, and says whether it is there.
+    ///
+    /// # Errors
+    /// As [`retry`].
+    #[inline]
+    pub(crate) fn point_read(
+        &mut self,
+        key: &[u8],
+        doing: impl FnOnce() -> String,
+        visitor: &mut ValueVisitor<'_>,
+    ) -> Result<bool, Error> {
+        let session = &mut *self.session;
+        retry(self.meter, doing, |_| session.point_read(key, visitor))
+    }
 }
 
 #[inline]

@@ -11,7 +11,6 @@ use super::write_tracker::{PendingWrite, WriteTable};
 use crate::generate::value::Values;
 use crate::keyed::load::FIRST_VERSION;
 use crate::keyed::read_check::{ReadFault, ReadValidator, RecordState};
-use crate::keyed::transaction::{retry_point_read, transact};
 use crate::keyed::units::run_units;
 use crate::{Error, JobTask, WorkerFindings};
 use std::hint::black_box;
@@ -85,8 +84,7 @@ impl Worker<'_> {
         let key = self.config.format.write(item, &mut self.key);
         let (maker, verifies) = (&mut self.maker, self.verifies);
         let mut state = RecordState::Absent;
-        let (session, meter) = (&mut *task.session, &mut *task.meter);
-        let there = retry_point_read(session, meter, key, reading, &mut |value| {
+        let there = task.point_read(key, reading, &mut |value| {
             if verifies {
                 state = maker.state(item, value);
             } else {
@@ -108,8 +106,7 @@ impl Worker<'_> {
         let key = self.config.format.write(item, &mut self.key);
         self.missing[..key.len()].copy_from_slice(key);
         let missing = &self.missing;
-        let (session, meter) = (&mut *task.session, &mut *task.meter);
-        let there = retry_point_read(session, meter, missing, reading, &mut |value| {
+        let there = task.point_read(missing, reading, &mut |value| {
             black_box(value.first().copied());
         })?;
         if self.verifies {
@@ -131,18 +128,13 @@ impl Worker<'_> {
 
     fn write(&mut self, task: &mut JobTask<'_>, step: PlannedOperation) -> Result<(), Error> {
         let ticket = self.ticket(step);
-        let (session, meter) = (&mut *task.session, &mut *task.meter);
         if step.operation == Operation::Delete {
             let key = self.maker.key(step.item);
-            transact(session, meter, Mode::Write, writing, |session, _| {
-                session.delete(key)
-            })?;
+            task.transact(Mode::Write, writing, |session, _| session.delete(key))?;
         } else {
             let version = ticket.map_or(FIRST_VERSION, |ticket| self.tracker.version(ticket));
             let (key, value) = self.maker.make(step.item, version);
-            transact(session, meter, Mode::Write, writing, |session, _| {
-                session.put(key, value)
-            })?;
+            task.transact(Mode::Write, writing, |session, _| session.put(key, value))?;
         }
         if let Some(ticket) = ticket {
             self.tracker.complete_write(ticket);
@@ -191,30 +183,22 @@ impl Worker<'_> {
             _ => Kind::Insert,
         });
         let mut finished = 0;
-        let (session, meter) = (&mut *task.session, &mut *task.meter);
-        transact(
-            session,
-            meter,
-            Mode::Write,
-            writing,
-            |session, meter| -> EngineResult<()> {
-                meter.uncount(kind, finished);
-                finished = 0;
-                for (step, ticket) in batch {
-                    if step.operation == Operation::Delete {
-                        session.delete(maker.key(step.item))?;
-                    } else {
-                        let version =
-                            ticket.map_or(FIRST_VERSION, |ticket| tracker.version(ticket));
-                        let (key, value) = maker.make(step.item, version);
-                        session.put(key, value)?;
-                    }
-                    meter.finish(kind);
-                    finished += 1;
+        task.transact(Mode::Write, writing, |session, meter| -> EngineResult<()> {
+            meter.uncount(kind, finished);
+            finished = 0;
+            for (step, ticket) in batch {
+                if step.operation == Operation::Delete {
+                    session.delete(maker.key(step.item))?;
+                } else {
+                    let version = ticket.map_or(FIRST_VERSION, |ticket| tracker.version(ticket));
+                    let (key, value) = maker.make(step.item, version);
+                    session.put(key, value)?;
                 }
-                Ok(())
-            },
-        )?;
+                meter.finish(kind);
+                finished += 1;
+            }
+            Ok(())
+        })?;
         let tickets = batch.iter().filter_map(|(_, ticket)| *ticket);
         tickets.for_each(|ticket| tracker.complete_write(ticket));
         Ok(())

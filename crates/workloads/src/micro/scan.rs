@@ -6,7 +6,6 @@ use super::worker::Worker;
 use super::write_tracker::WriteTracker;
 use crate::keyed::read_check::{ReadCounts, ReadFault, ReadValidator, RecordState};
 use crate::keyed::scan::scan_first;
-use crate::keyed::transaction::transact;
 use crate::{Error, JobTask};
 use std::hint::black_box;
 use std::ops::{Bound, ControlFlow};
@@ -94,9 +93,8 @@ pub(super) fn scan_from(
     }
     let key = worker.config.format.write(item, &mut worker.key);
     let reads = worker.reads;
-    let (session, meter) = (&mut *task.session, &mut *task.meter);
     let doing = || "scanning".to_owned();
-    worker.reads = transact(session, meter, Mode::Read, doing, |session, _| {
+    worker.reads = task.transact(Mode::Read, doing, |session, _| {
         let mut check = ScanCheck {
             config: worker.config,
             maker: &mut worker.maker,
@@ -192,35 +190,28 @@ impl ScanPass {
         };
         let verifies = worker.verifies;
         let (mut shown, mut due) = (0_u64, true);
-        let (session, meter) = (&mut *task.session, &mut *task.meter);
         let doing = || "scanning".to_owned();
-        transact(
-            session,
-            meter,
-            Mode::Read,
-            doing,
-            |session, meter| -> EngineResult<()> {
-                // After a conflict the round begins again: what it showed was read all the same.
-                if !due {
-                    return Ok(());
+        task.transact(Mode::Read, doing, |session, meter| -> EngineResult<()> {
+            // After a conflict the round begins again: what it showed was read all the same.
+            if !due {
+                return Ok(());
+            }
+            check.next = Some(from);
+            let visit = &mut |key: &[u8], value: &[u8]| {
+                if verifies {
+                    check.check_record(key, value);
+                } else {
+                    black_box((key.first().copied(), value.first().copied()));
                 }
-                check.next = Some(from);
-                let visit = &mut |key: &[u8], value: &[u8]| {
-                    if verifies {
-                        check.check_record(key, value);
-                    } else {
-                        black_box((key.first().copied(), value.first().copied()));
-                    }
-                    shown += 1;
-                    due = self.finish(meter, [kind, unit], left);
-                    match due {
-                        true => ControlFlow::Continue(()),
-                        false => ControlFlow::Break(()),
-                    }
-                };
-                session.scan(range, direction, visit).map(drop)
-            },
-        )?;
+                shown += 1;
+                due = self.finish(meter, [kind, unit], left);
+                match due {
+                    true => ControlFlow::Continue(()),
+                    false => ControlFlow::Break(()),
+                }
+            };
+            session.scan(range, direction, visit).map(drop)
+        })?;
         if due && verifies {
             check.check_missing(None);
         }

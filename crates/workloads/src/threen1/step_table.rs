@@ -5,11 +5,11 @@ use super::blocks::END_OF_STEPS;
 use super::codec::{Codec, CodecBuffer, LARGEST_STORABLE};
 use super::oracle::Oracle;
 use super::problem::Problem;
+use crate::generate::random::splitmix64;
 use crate::keyed::transaction::{TransactionError, transact_unmetered};
+use crate::threads::{RemainingPieces, share_pieces};
 use crate::{Error, JobDatabase};
 use std::ops::{Bound, ControlFlow};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
 use trueput_engine::{Direction, KeyRange, Mode, Session};
 use trueput_record::VerifyLevel;
 
@@ -54,34 +54,14 @@ pub(super) fn inspect<C: Codec>(
     oracle: &Oracle,
 ) -> Result<TableCounts, Error> {
     let cuts = C::cuts();
-    let taken = AtomicUsize::new(0);
-    let outcome = Mutex::new(Ok(TableCounts::default()));
-    let pieces = cuts.len() + 1;
-    let thread = || {
-        let inspector = TableInspector {
-            problem,
-            oracle,
-            every: verify != VerifyLevel::Sample,
-            target,
-        };
-        let counts = inspector.pieces::<C>(&cuts, &taken);
-        if counts.is_err() {
-            taken.store(pieces, Relaxed);
-        }
-        let mut outcome = outcome.lock().unwrap_or_else(PoisonError::into_inner);
-        match (&mut *outcome, counts) {
-            (Ok(all), Ok(counts)) => all.merge(counts),
-            (outcome @ Ok(_), Err(error)) => *outcome = Err(error),
-            (Err(_), _) => {}
-        }
+    let inspector = TableInspector {
+        problem,
+        oracle,
+        every: verify != VerifyLevel::Sample,
+        target,
     };
-    std::thread::scope(|scope| {
-        for _ in 1..target.threads {
-            scope.spawn(thread);
-        }
-        thread();
-    });
-    outcome.into_inner().unwrap_or_else(PoisonError::into_inner)
+    let inspect = |pieces: RemainingPieces<'_>| inspector.pieces::<C>(&cuts, pieces);
+    share_pieces(target.threads, cuts.len() + 1, inspect, TableCounts::merge)
 }
 
 struct TableInspector<'a, 't> {
@@ -92,24 +72,21 @@ struct TableInspector<'a, 't> {
 }
 
 impl TableInspector<'_, '_> {
-    /// Takes piece after piece of the table, until there are none left.
+    /// Looks at the pieces of the table that are left.
     fn pieces<C: Codec>(
         &self,
         cuts: &[Vec<u8>],
-        taken: &AtomicUsize,
+        pieces: RemainingPieces<'_>,
     ) -> Result<TableCounts, Error> {
         let mut session = self.target.open_session()?;
         let mut counts = TableCounts::default();
-        loop {
-            let piece = taken.fetch_add(1, Relaxed);
-            if piece > cuts.len() {
-                return Ok(counts);
-            }
+        for piece in pieces {
             let lower = piece.checked_sub(1).map_or(&[][..], |before| &cuts[before]);
             let upper = cuts.get(piece).map_or(END_OF_STEPS, Vec::as_slice);
             self.piece::<C>(&mut *session, lower, upper, &mut counts)?;
             (self.target.progress)(0.1 + 0.9 * (piece + 1) as f64 / (cuts.len() + 1) as f64);
         }
+        Ok(counts)
     }
 
     fn piece<C: Codec>(
@@ -145,7 +122,7 @@ impl TableInspector<'_, '_> {
     }
 
     fn samples(&self, number: u64) -> bool {
-        self.every || scatter(number ^ self.target.seed).is_multiple_of(SAMPLE)
+        self.every || is_in_sample(number, self.target.seed)
     }
 
     /// The first of the sampled records whose successor is not stored.
@@ -198,6 +175,11 @@ impl TableInspector<'_, '_> {
     }
 }
 
+/// Whether a number is in the random tenth that a seed's sample is.
+fn is_in_sample(number: u64, seed: u64) -> bool {
+    splitmix64(&mut (number ^ seed)).is_multiple_of(SAMPLE)
+}
+
 /// Records that were read together.
 #[derive(Default)]
 struct RecordBatch {
@@ -247,15 +229,6 @@ impl RecordBatch {
     }
 }
 
-/// Spreads a number's bits (the finaliser of SplitMix64), so that a tenth of the results is a
-/// random tenth of the numbers.
-fn scatter(number: u64) -> u64 {
-    let mut bits = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    bits ^ (bits >> 31)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -263,8 +236,7 @@ mod tests {
     #[test]
     fn a_sample_is_about_a_tenth_whatever_the_seed() {
         for seed in [0, 1, 77_031, u64::MAX] {
-            let hits = (1..=100_000_u64).filter(|n| scatter(n ^ seed).is_multiple_of(SAMPLE));
-            let count = hits.count();
+            let count = (1..=100_000).filter(|n| is_in_sample(*n, seed)).count();
             assert!((9_500..10_500).contains(&count), "seed {seed}: {count}");
         }
     }

@@ -183,13 +183,9 @@ impl<C: Codec> Worker<'_, C> {
     fn claim(&mut self, task: &mut JobTask<'_>) -> Result<Option<u64>, Error> {
         let doing = || "claiming a block".to_owned();
         task.meter.start();
-        let block = transact(
-            task.session,
-            task.meter,
-            Mode::Write,
-            doing,
-            |session, _| blocks::claim(session, self.problem, self.index),
-        )?;
+        let block = task.transact(Mode::Write, doing, |session, _| {
+            blocks::claim(session, self.problem, self.index)
+        })?;
         if block.is_some() {
             task.meter.finish(kinds::CLAIM);
         }
@@ -220,16 +216,10 @@ impl<C: Codec> Worker<'_, C> {
         }
         let doing = || format!("finishing block {block}");
         task.meter.start();
-        transact(
-            task.session,
-            task.meter,
-            Mode::Write,
-            doing,
-            |session, _| {
-                maximum::raise(session, LONGEST, longest)?;
-                blocks::finish(session, block, self.index)
-            },
-        )?;
+        task.transact(Mode::Write, doing, |session, _| {
+            maximum::raise(session, LONGEST, longest)?;
+            blocks::finish(session, block, self.index)
+        })?;
         task.meter.finish(kinds::FINISH);
         self.longest.consider(longest);
         Ok(())
@@ -274,17 +264,11 @@ impl<C: Codec> Worker<'_, C> {
             let doing = || format!("storing the steps of {number}");
             steps = add_step(steps, number).map_err(|failure| failure.into_error(doing))?;
             let path = &mut self.path;
-            let raised = transact(
-                task.session,
-                task.meter,
-                Mode::Write,
-                doing,
-                |session, _| {
-                    let raised = raise_if(session, largest)?;
-                    path.put(session, number, steps)?;
-                    Ok::<_, TransactionError>(raised)
-                },
-            )?;
+            let raised = task.transact(Mode::Write, doing, |session, _| {
+                let raised = raise_if(session, largest)?;
+                path.put(session, number, steps)?;
+                Ok::<_, TransactionError>(raised)
+            })?;
             task.meter.finish(kinds::UPDATE);
             self.largest_bound = self.largest_bound.max(raised);
             largest = None;
@@ -306,25 +290,19 @@ impl<C: Codec> Worker<'_, C> {
         let doing = || format!("storing the steps from {start}");
         let path = &mut self.path;
         let mut updates = 0;
-        let stored = transact(
-            task.session,
-            task.meter,
-            Mode::Write,
-            doing,
-            |session, meter| {
-                meter.finish(kinds::BEGIN);
-                meter.uncount(kinds::UPDATE, std::mem::take(&mut updates));
-                let mut steps = known;
-                for place in (0..path.numbers.len()).rev() {
-                    let number = path.numbers[place];
-                    steps = add_step(steps, number)?;
-                    path.put(session, number, steps)?;
-                    meter.finish(kinds::UPDATE);
-                    updates += 1;
-                }
-                Ok::<_, TransactionError>((steps, raise_if(session, largest)?))
-            },
-        );
+        let stored = task.transact(Mode::Write, doing, |session, meter| {
+            meter.finish(kinds::BEGIN);
+            meter.uncount(kinds::UPDATE, std::mem::take(&mut updates));
+            let mut steps = known;
+            for place in (0..path.numbers.len()).rev() {
+                let number = path.numbers[place];
+                steps = add_step(steps, number)?;
+                path.put(session, number, steps)?;
+                meter.finish(kinds::UPDATE);
+                updates += 1;
+            }
+            Ok::<_, TransactionError>((steps, raise_if(session, largest)?))
+        });
         if stored.is_err() {
             task.meter.uncount(kinds::UPDATE, updates);
         }
@@ -346,27 +324,21 @@ impl<C: Codec> Worker<'_, C> {
         let mut counts = BlockCounts::default();
         let (path, index, bound) = (&mut self.path, self.index, self.largest_bound);
         task.meter.start();
-        let done = transact(
-            task.session,
-            task.meter,
-            Mode::Write,
-            doing,
-            |session, meter| {
-                meter.finish(kinds::BEGIN);
-                uncount_attempt(meter, &std::mem::take(&mut counts));
-                for start in first..=last {
-                    if meter.is_stopped() {
-                        return Err(TransactionError::Fatal(Error::Stopped));
-                    }
-                    walk_within(session, meter, path, start, &mut counts)?;
+        let done = task.transact(Mode::Write, doing, |session, meter| {
+            meter.finish(kinds::BEGIN);
+            uncount_attempt(meter, &std::mem::take(&mut counts));
+            for start in first..=last {
+                if meter.is_stopped() {
+                    return Err(TransactionError::Fatal(Error::Stopped));
                 }
-                let largest = (counts.largest.value > bound).then_some(counts.largest);
-                let raised = raise_if(session, largest)?;
-                maximum::raise(session, LONGEST, counts.longest)?;
-                blocks::finish(session, block, index)?;
-                Ok(raised)
-            },
-        );
+                walk_within(session, meter, path, start, &mut counts)?;
+            }
+            let largest = (counts.largest.value > bound).then_some(counts.largest);
+            let raised = raise_if(session, largest)?;
+            maximum::raise(session, LONGEST, counts.longest)?;
+            blocks::finish(session, block, index)?;
+            Ok(raised)
+        });
         if done.is_err() {
             uncount_attempt(task.meter, &counts);
         }

@@ -7,13 +7,12 @@ use super::rows::{DISTRICTS, DistrictKey, Table};
 use super::scale::Scale;
 use super::store::{self, TableStore};
 use super::tables::Tables;
-use super::threads::on_threads;
 use super::transaction::{Completion, attempt};
 use crate::generate::random::mix;
 use crate::keyed::transaction::{UnmeteredWork, retry};
+use crate::threads::{RemainingPieces, share_pieces};
 use crate::{Error, JobDatabase};
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use trueput_engine::Mode;
 use trueput_record::VerifyLevel;
 
@@ -115,7 +114,6 @@ pub(super) fn check(
     })?;
     drop(tables);
     drop(session);
-    let taken = AtomicU32::new(1);
     let inspector = DatabaseInspector {
         scale,
         store,
@@ -123,14 +121,11 @@ pub(super) fn check(
         when,
         level,
         paid: &paid,
-        taken: &taken,
-    };
-    let inspect = || {
-        let found = inspector.inspect();
-        found.inspect_err(|_| taken.store(scale.warehouses + 1, Relaxed))
     };
     let threads = target.threads.clamp(1, scale.warehouses);
-    let mut found = on_threads(threads, inspect, |all, found: InspectionResult| {
+    let warehouses = scale.warehouses as usize;
+    let inspect = |pieces: RemainingPieces<'_>| inspector.inspect(pieces);
+    let mut found = share_pieces(threads, warehouses, inspect, |all, found| {
         all.verdicts.merge(found.verdicts);
         all.counts.merge(&found.counts);
     })?;
@@ -149,23 +144,20 @@ struct DatabaseInspector<'i, 't> {
     when: CheckPhase,
     level: VerifyLevel,
     paid: &'i PaymentSums,
-    taken: &'i AtomicU32,
 }
 
 impl DatabaseInspector<'_, '_> {
-    /// Takes one warehouse after the other, until there is none left.
-    fn inspect(&self) -> Result<InspectionResult, Error> {
+    /// Checks the warehouses that are left, one after the other.
+    fn inspect(&self, pieces: RemainingPieces<'_>) -> Result<InspectionResult, Error> {
         let mut session = self.target.open_session()?;
         let mut tables = store::tables(&mut *session, self.store)?;
         let mut found = InspectionResult::default();
-        loop {
-            let warehouse = self.taken.fetch_add(1, Relaxed);
-            if warehouse > self.scale.warehouses {
-                return Ok(found);
-            }
+        for piece in pieces {
+            let warehouse = piece as u32 + 1;
             self.warehouse(&mut *tables, warehouse, &mut found)?;
             (self.target.progress)(f64::from(warehouse) / f64::from(self.scale.warehouses));
         }
+        Ok(found)
     }
 
     fn warehouse(

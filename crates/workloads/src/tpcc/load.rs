@@ -9,12 +9,11 @@ use super::rows::{
 use super::scale::Scale;
 use super::store::{self, TableStore};
 use super::tables::{Rows, Tables};
-use super::threads::on_threads;
 use super::transaction::{Completion, attempt};
 use crate::generate::random::Random;
 use crate::keyed::transaction::{UnmeteredWork, retry};
+use crate::threads::{RemainingPieces, share_pieces};
 use crate::{Error, ErrorContext, JobDatabase, LoadSummary};
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use trueput_engine::Mode;
 
 /// Rows of one transaction, at most.
@@ -38,12 +37,10 @@ pub(super) fn load(
         true => target.threads.clamp(1, scale.warehouses),
         false => 1,
     };
-    let taken = AtomicU32::new(0);
-    let put = || {
-        let loaded = Loader::pieces(scale, store, target, &taken);
-        loaded.inspect_err(|_| taken.store(scale.warehouses + 1, Relaxed))
-    };
-    let load = on_threads(writers, put, |all, loaded: LoadSummary| {
+    // The items are the first piece, and each warehouse is one.
+    let pieces = scale.warehouses as usize + 1;
+    let load = |pieces: RemainingPieces<'_>| Loader::pieces(scale, store, target, pieces);
+    let load = share_pieces(writers, pieces, load, |all, loaded| {
         all.records += loaded.records;
         all.user_bytes += loaded.user_bytes;
     })?;
@@ -65,12 +62,12 @@ struct Loader<'l> {
 }
 
 impl Loader<'_> {
-    /// Takes the items, as piece 0, and one warehouse after the other, until there is none left.
+    /// Loads the pieces that are left: the items, as piece 0, or a warehouse.
     fn pieces(
         scale: &Scale,
         store: TableStore,
         target: &JobDatabase<'_>,
-        taken: &AtomicU32,
+        pieces: RemainingPieces<'_>,
     ) -> Result<LoadSummary, Error> {
         let mut session = target.open_session()?;
         let mut loader = Loader {
@@ -80,11 +77,7 @@ impl Loader<'_> {
             random: Random::new(0),
             load: LoadSummary::default(),
         };
-        loop {
-            let piece = taken.fetch_add(1, Relaxed);
-            if piece > scale.warehouses {
-                return Ok(loader.load);
-            }
+        for piece in pieces.map(|piece| piece as u32) {
             // A piece's rows depend on the seed and on nothing that another thread does.
             loader.random = Random::for_worker(target.seed, piece, "tpcc load");
             let part = 1.0 / f64::from(scale.warehouses + 1);
@@ -95,6 +88,7 @@ impl Loader<'_> {
             }
             progress(1.0);
         }
+        Ok(loader.load)
     }
 
     fn items(&mut self) -> Result<(), Error> {

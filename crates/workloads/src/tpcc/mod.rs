@@ -27,7 +27,6 @@ mod population;
 mod random;
 mod settings;
 mod terminal;
-mod threads;
 mod transaction_mix;
 mod verify;
 

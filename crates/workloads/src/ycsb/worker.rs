@@ -11,7 +11,7 @@ use crate::generate::random::Random;
 use crate::keyed::load::FIRST_VERSION;
 use crate::keyed::read_check::{ReadCounts, ReadFault, ReadValidator, RecordState};
 use crate::keyed::scan::scan_first;
-use crate::keyed::transaction::{TransactionError, retry, transact};
+use crate::keyed::transaction::{TransactionError, retry};
 use crate::keyed::units::run_units;
 use crate::{Error, JobTask, WorkerFindings};
 use trueput_engine::{KeyRange, Mode, Result as EngineResult, Session, ValueVisitor};
@@ -178,9 +178,8 @@ impl<'a> Worker<'a> {
         let shared = self.shared;
         shared.updates_by_record.begin(item);
         let floor = shared.floor(item);
-        let (session, meter) = (&mut *task.session, &mut *task.meter);
         let doing = doing("updating", item);
-        let updates = transact(session, meter, Mode::Write, doing, |session, _| {
+        let updates = task.transact(Mode::Write, doing, |session, _| {
             let get: RecordGetter = |session, key, visitor| session.get(key, visitor);
             if twice {
                 self.look_up(session, get, item, field, floor)?;
@@ -204,9 +203,8 @@ impl<'a> Worker<'a> {
 
     fn insert(&mut self, task: &mut JobTask<'_>) -> Result<(), Error> {
         let item = self.shared.inserts.claim();
-        let (session, meter) = (&mut *task.session, &mut *task.meter);
         let doing = doing("inserting", item);
-        transact(session, meter, Mode::Write, doing, |session, _| {
+        task.transact(Mode::Write, doing, |session, _| {
             let (key, record) = self.maker.make(item, FIRST_VERSION);
             session.put(key, record)
         })?;
@@ -220,9 +218,8 @@ impl<'a> Worker<'a> {
         let wanted = self.scan_records.next(&mut self.scan_lengths);
         let field = self.wanted_field();
         let floor = self.shared.floor(item);
-        let (session, meter) = (&mut *task.session, &mut *task.meter);
         let doing = doing("scanning from", item);
-        transact(session, meter, Mode::Read, doing, |session, _| {
+        task.transact(Mode::Read, doing, |session, _| {
             self.scan_records(session, (item, wanted), field, floor)
         })
     }

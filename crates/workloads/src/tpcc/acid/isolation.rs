@@ -19,11 +19,11 @@ use super::{
     is_raised_within, none_after_conflict, run_transaction,
 };
 use crate::Error;
+use crate::threads::join;
 use crate::tpcc::input::{CustomerSelector, Delivery, Line, NewOrder, Payment};
 use crate::tpcc::outcome::NewOrderOutcome;
 use crate::tpcc::rows::{CustomerRow, OrderLineRow, OrderRow};
 use crate::tpcc::tables::{ReadIntent, Tables};
-use crate::tpcc::threads::join;
 use crate::tpcc::transaction::{self, TransactionBuffers};
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

@@ -17,8 +17,11 @@ pub struct CountingMeter<'b> {
     pub warm_up: u64,
     /// Measured operations after which the time is up; `None`: it never is.
     pub limit: Option<u64>,
-    /// Until each of these counts, over all workers, has come so far, the time is not up either.
-    pub awaited: Vec<(&'b AtomicU64, u64)>,
+    /// A count over all workers from which on `limit` counts, once it has come so far: so each
+    /// worker does `limit` operations after that, however the threads are scheduled.
+    pub awaited: Option<(&'b AtomicU64, u64)>,
+    /// Operations done when the awaited count was last looked at and too low.
+    pub done_while_awaiting: u64,
     /// Units that may still begin, over all workers.
     pub left: Option<&'b AtomicU64>,
     /// Operations after which the user stops the worker.
@@ -46,9 +49,12 @@ impl Meter for CountingMeter<'_> {
             let take = |left: u64| left.checked_sub(1);
             return left.fetch_update(SeqCst, SeqCst, take).is_ok();
         }
-        let is_behind = |(count, wanted): &(&AtomicU64, u64)| count.load(SeqCst) < *wanted;
-        let has_time = self.limit.is_none_or(|limit| self.done() < limit);
-        !self.is_stopped() && (has_time || self.awaited.iter().any(is_behind))
+        let is_awaiting = |(count, wanted): (&AtomicU64, u64)| count.load(SeqCst) < wanted;
+        if self.awaited.is_some_and(is_awaiting) {
+            self.done_while_awaiting = self.done();
+        }
+        let done = self.done().saturating_sub(self.done_while_awaiting);
+        !self.is_stopped() && self.limit.is_none_or(|limit| done < limit)
     }
 
     fn start(&mut self) {}

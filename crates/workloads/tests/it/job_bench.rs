@@ -9,6 +9,26 @@ use trueput_workloads::{
     Meter, Workload,
 };
 
+/// Has a bench with more to it be used as the [`JobBench`] in its field `bench`.
+macro_rules! deref_to_job_bench {
+    ($bench:ty) => {
+        impl std::ops::Deref for $bench {
+            type Target = crate::job_bench::JobBench;
+
+            fn deref(&self) -> &Self::Target {
+                &self.bench
+            }
+        }
+
+        impl std::ops::DerefMut for $bench {
+            fn deref_mut(&mut self) -> &mut Self::Target {
+                &mut self.bench
+            }
+        }
+    };
+}
+pub(crate) use deref_to_job_bench;
+
 /// The job of a workload with these settings, over the defaults.
 pub fn job_under(
     workload: &dyn Workload,

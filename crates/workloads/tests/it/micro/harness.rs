@@ -1,11 +1,10 @@
 //! Runs a job in this process, as the runner's workers do in theirs, on an engine that may fail.
 
 use crate::counting_meter::{CountingMeter, in_threads, sum_up};
-use crate::job_bench::{self, JobBench};
+use crate::job_bench::{self, JobBench, deref_to_job_bench};
 use crate::support::assert_all_right;
 pub use crate::support::failures;
 pub use std::ops::ControlFlow;
-use std::ops::{Deref, DerefMut};
 use trueput_engine::reference::Reference;
 pub use trueput_engine::testing::{Call, Fault};
 use trueput_engine::testing::{CallLog, FaultState, FaultySession};
@@ -34,29 +33,15 @@ pub struct Bench {
     given: Vec<(String, String)>,
     conditions: Conditions,
     pub warm_up: u64,
-    /// Operations of each worker, where the trial ends by time.
+    /// Operations of each worker after `until_puts`, where the trial ends by time.
     pub each: u64,
     /// Where the trial ends by time, all go on until this many puts are done.
     pub until_puts: u64,
-    /// As many gets likewise, so that no reader is passed over by a writer that is done at once.
-    pub until_gets: u64,
     pub faults: FaultState,
     log: CallLog,
 }
 
-impl Deref for Bench {
-    type Target = JobBench;
-
-    fn deref(&self) -> &JobBench {
-        &self.bench
-    }
-}
-
-impl DerefMut for Bench {
-    fn deref_mut(&mut self) -> &mut JobBench {
-        &mut self.bench
-    }
-}
+deref_to_job_bench!(Bench);
 
 impl Bench {
     /// On a fresh database of `engine`, which works well.
@@ -73,7 +58,6 @@ impl Bench {
             warm_up: 0,
             each: 200,
             until_puts: 0,
-            until_gets: 0,
             faults: FaultState::new(Fault::None),
             log: CallLog::default(),
         }
@@ -142,10 +126,7 @@ impl Bench {
         let mut meter = CountingMeter {
             warm_up: self.warm_up,
             limit: self.conditions.duration_s.map(|_| self.each),
-            awaited: vec![
-                (&self.faults.puts, self.until_puts),
-                (&self.faults.gets, self.until_gets),
-            ],
+            awaited: Some((&self.faults.puts, self.until_puts)),
             ..CountingMeter::new(self.job.kinds().len())
         };
         let mut task = self.task(worker, &mut session, &mut meter);

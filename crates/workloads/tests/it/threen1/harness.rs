@@ -1,10 +1,9 @@
 //! Runs the job in this process, as the runner's workers do in theirs.
 
 use crate::counting_meter::{CountingMeter, in_threads, sum_up};
-use crate::job_bench::{JobBench, job_under};
+use crate::job_bench::{JobBench, deref_to_job_bench, job_under};
 use crate::support::assert_all_right;
 pub use crate::support::failures;
-use std::ops::{Deref, DerefMut};
 use trueput_engine::testing::{Fault, FaultState, FaultySession};
 use trueput_engine::{Engine, Value};
 use trueput_record::{Conditions, VerifyLevel};
@@ -39,19 +38,7 @@ pub struct Bench {
     bench: JobBench,
 }
 
-impl Deref for Bench {
-    type Target = JobBench;
-
-    fn deref(&self) -> &JobBench {
-        &self.bench
-    }
-}
-
-impl DerefMut for Bench {
-    fn deref_mut(&mut self) -> &mut JobBench {
-        &mut self.bench
-    }
-}
+deref_to_job_bench!(Bench);
 
 impl Bench {
     /// On a fresh database of `engine`, at the weakest level that it promises.

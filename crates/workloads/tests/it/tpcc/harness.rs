@@ -1,10 +1,9 @@
 //! Runs the job in this process, as the runner's workers do in theirs.
 
 use crate::counting_meter::{CountingMeter, in_threads, sum_up};
-use crate::job_bench::{self, JobBench};
+use crate::job_bench::{self, JobBench, deref_to_job_bench};
 use crate::support::assert_all_right;
 pub use crate::support::failures;
-use std::ops::{Deref, DerefMut};
 use trueput_engine::Engine;
 use trueput_engine::testing::{Fault, FaultyDatabase};
 use trueput_record::Conditions;
@@ -34,19 +33,7 @@ pub struct Bench {
     bench: JobBench,
 }
 
-impl Deref for Bench {
-    type Target = JobBench;
-
-    fn deref(&self) -> &JobBench {
-        &self.bench
-    }
-}
-
-impl DerefMut for Bench {
-    fn deref_mut(&mut self) -> &mut JobBench {
-        &mut self.bench
-    }
-}
+deref_to_job_bench!(Bench);
 
 impl Bench {
     pub fn new(engine: &dyn Engine, fault: Fault, workers: u32, given: &[(&str, &str)]) -> Self {

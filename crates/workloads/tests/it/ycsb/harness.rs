@@ -1,10 +1,9 @@
 //! Runs the job in this process, as the runner's workers do in theirs, on the reference engine.
 
 use crate::counting_meter::{CountingMeter, in_threads, sum_up};
-use crate::job_bench::JobBench;
+use crate::job_bench::{JobBench, deref_to_job_bench};
 pub use crate::support::failures;
 use crate::support::{assert_all_right, settings};
-use std::ops::{Deref, DerefMut};
 use trueput_engine::parameter;
 use trueput_engine::reference::Reference;
 pub use trueput_engine::testing::{Call, Fault};
@@ -37,19 +36,7 @@ pub struct Bench {
     pub log: CallLog,
 }
 
-impl Deref for Bench {
-    type Target = JobBench;
-
-    fn deref(&self) -> &JobBench {
-        &self.bench
-    }
-}
-
-impl DerefMut for Bench {
-    fn deref_mut(&mut self) -> &mut JobBench {
-        &mut self.bench
-    }
-}
+deref_to_job_bench!(Bench);
 
 impl Bench {
     pub fn new(workers: u32, given: &[(&str, &str)]) -> Self {

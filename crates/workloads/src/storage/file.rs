@@ -27,9 +27,6 @@ choices! {
 }
 
 /// Makes a file and brings it to storage, so that nothing of its making is left to be done later.
-///
-/// # Errors
-/// The operating system's.
 pub(super) fn lay_out(path: &Path, layout: FileLayout, bytes: u64, seed: u64) -> io::Result<()> {
     let mut file = File::create(path)?;
     match layout {
@@ -74,9 +71,6 @@ fn write_over(file: &mut File, bytes: u64, mut fill: impl FnMut(&mut [u8])) -> i
 
 /// A file whose pages have been dropped from the page cache, so that what is read comes from
 /// storage; file systems in memory have nothing else.
-///
-/// # Errors
-/// The operating system's.
 pub(super) fn open_uncached(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new().read(true).write(true).open(path)?;
     // Dirty pages cannot be dropped.

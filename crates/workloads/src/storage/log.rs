@@ -61,6 +61,30 @@ pub(super) fn path(directory: &Path, apart: bool, worker: u32) -> PathBuf {
     }
 }
 
+/// The operations of a trial over all workers, where the plan gives this number or 0 and perhaps a
+/// duration; the largest number means no limit.
+pub(super) fn operations(given: u64, default: u64, duration_s: Option<f64>) -> Result<u64, String> {
+    match (given, duration_s) {
+        (0, None) => Ok(default),
+        (given, None) => Ok(given),
+        (0, Some(_)) => Ok(u64::MAX),
+        (given, Some(_)) => Err(format!(
+            "operations={given} and a duration: either ends the trial, so give one of them"
+        )),
+    }
+}
+
+/// Refuses a size of direct writes that no device takes.
+pub(super) fn check_direct(name: &str, bytes: u64) -> Result<(), String> {
+    match bytes.is_multiple_of(512) {
+        true => Ok(()),
+        false => Err(format!(
+            "direct writes are of whole blocks: {name}={bytes} is no multiple of 512 (most file \
+             systems want 4096)"
+        )),
+    }
+}
+
 /// A worker's part of this many operations over all workers; the largest number means no limit.
 pub(super) fn share(operations: u64, worker: u32, workers: u32) -> u64 {
     if operations == u64::MAX {

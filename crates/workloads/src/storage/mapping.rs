@@ -18,9 +18,6 @@ pub(super) struct Mapping {
 
 impl Mapping {
     /// Maps the first `bytes` of a file, which is that long.
-    ///
-    /// # Errors
-    /// The operating system's.
     pub(super) fn new(file: &File, bytes: u64) -> io::Result<Self> {
         let length = usize::try_from(bytes).ok().and_then(NonZeroUsize::new);
         let length = length.ok_or(ErrorKind::InvalidInput)?;
@@ -52,9 +49,6 @@ impl Mapping {
     }
 
     /// Flushes the pages that hold these bytes, and waits.
-    ///
-    /// # Errors
-    /// The operating system's.
     pub(super) fn flush(&self, offset: u64, bytes: usize) -> io::Result<()> {
         let offset = self.within(offset, bytes)?;
         let page = offset - offset % self.page_bytes;

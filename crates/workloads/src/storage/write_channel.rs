@@ -62,9 +62,6 @@ pub(super) struct WriteChannel {
 
 impl WriteChannel {
     /// Opens a file that has been laid out. `bytes` is the length that a mapping covers.
-    ///
-    /// # Errors
-    /// The operating system's.
     pub(super) fn open(path: &Path, flush: FlushMethod, bytes: u64) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.read(true).write(true);
@@ -87,9 +84,6 @@ impl WriteChannel {
 
     /// Writes each part at its offset, and returns when all of it is durable, as far as the method
     /// goes. A part may be empty.
-    ///
-    /// # Errors
-    /// The operating system's.
     pub(super) fn commit(&mut self, parts: [(u64, &[u8]); 2]) -> io::Result<()> {
         let filled = || parts.iter().filter(|(_, bytes)| !bytes.is_empty());
         if let Some(ring) = &mut self.ring {

@@ -10,7 +10,7 @@ mod worker;
 
 use super::file::{FileLayout, lay_out};
 use super::io_error;
-use super::log::{LogPosition, LogShape};
+use super::log::{self, LogPosition, LogShape};
 use crate::{
     Error, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask, LoadSummary,
     OperationBytes, WorkerFindings, Workload, WorkloadInfo, WorkloadSubject,
@@ -64,16 +64,9 @@ impl Workload for IoThrash {
         let settings = Settings::from(settings);
         let direct = settings.direct;
         let (block_bytes, journal_bytes) = (settings.block_bytes, settings.journal_bytes);
-        for (name, bytes) in [
-            ("block_bytes", block_bytes),
-            ("journal_bytes", journal_bytes),
-        ] {
-            if direct && !bytes.is_multiple_of(512) {
-                return Err(format!(
-                    "direct writes are of whole blocks: {name}={bytes} is no multiple of 512 \
-                     (most file systems want 4096)"
-                ));
-            }
+        if direct {
+            log::check_direct("block_bytes", block_bytes)?;
+            log::check_direct("journal_bytes", journal_bytes)?;
         }
         let holds = |file: (&str, u64), part: (&str, u64), least: u64| {
             let ((file, file_bytes), (part, bytes)) = (file, part);
@@ -94,16 +87,11 @@ impl Workload for IoThrash {
                 "{blocks} blocks are too many: choose a larger block_bytes"
             ));
         }
-        let operations = match (settings.operations, conditions.duration_s) {
-            (0, None) => DEFAULT_OPERATIONS,
-            (given, None) => given,
-            (0, Some(_)) => u64::MAX,
-            (given, Some(_)) => {
-                return Err(format!(
-                    "operations={given} and a duration: either ends the trial, so give one of them"
-                ));
-            }
-        };
+        let operations = log::operations(
+            settings.operations,
+            DEFAULT_OPERATIONS,
+            conditions.duration_s,
+        )?;
         Ok(Box::new(IoThrashJob {
             blocks,
             block_bytes: block_bytes as usize,

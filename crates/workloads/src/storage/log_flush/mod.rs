@@ -72,22 +72,14 @@ impl Workload for LogFlush {
     ) -> Result<Box<dyn Job>, String> {
         let settings = Settings::from(settings);
         let Settings { flush, bytes, .. } = settings;
-        if flush == FlushMethod::DirectDsync && !bytes.is_multiple_of(512) {
-            return Err(format!(
-                "direct writes are of whole blocks: bytes={bytes} is no multiple of 512 (most \
-                 file systems want 4096)"
-            ));
+        if flush == FlushMethod::DirectDsync {
+            log::check_direct("bytes", bytes)?;
         }
-        let operations = match (settings.operations, conditions.duration_s) {
-            (0, None) => DEFAULT_OPERATIONS,
-            (given, None) => given,
-            (0, Some(_)) => u64::MAX,
-            (given, Some(_)) => {
-                return Err(format!(
-                    "operations={given} and a duration: either ends the trial, so give one of them"
-                ));
-            }
-        };
+        let operations = log::operations(
+            settings.operations,
+            DEFAULT_OPERATIONS,
+            conditions.duration_s,
+        )?;
         let layout = settings.file;
         let place = match settings.at {
             WritePosition::Place => LogPosition::Start,

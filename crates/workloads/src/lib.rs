@@ -357,9 +357,6 @@ pub struct JobDatabase<'a> {
 
 impl JobDatabase<'_> {
     /// Opens a session of the database.
-    ///
-    /// # Errors
-    /// The engine's.
     pub(crate) fn open_session(&self) -> Result<Box<dyn Session + '_>, Error> {
         let session = self.database.session();
         session.context(|| "opening a session".to_owned())

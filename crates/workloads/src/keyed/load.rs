@@ -9,9 +9,6 @@ use trueput_engine::{Mode, Result as EngineResult};
 pub(crate) const FIRST_VERSION: u32 = 0;
 
 /// Puts the records below `records`, in transactions of `batch`.
-///
-/// # Errors
-/// The engine's.
 pub(crate) fn load<L: ValueLengths>(
     records: u64,
     batch: u64,

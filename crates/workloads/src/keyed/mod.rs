@@ -1,18 +1,20 @@
-//! The core that the workloads on keys and values share.
+//! The core that the workloads on keys and values share: a new one brings settings and a mix.
 //!
 //! A keyed workload draws operations by weight, chooses a record for each, does the operation in a
 //! transaction that is retried after conflicts, and judges every read. Each of these has its seam:
 //!
 //! | part | here | its choices |
 //! |---|---|---|
-//! | operations | [`kinds::KindSet`] | their weights |
+//! | operations | [`kinds::KindSet`], [`draws::OperationMix`] | their weights |
 //! | keys | [`Chooser`](crate::generate::distribution::Chooser) | distribution, key format |
-//! | values | [`record::RecordMaker`] | [`record::ValueLengths`] |
+//! | values | [`record::RecordMaker`] | [`record::ValueLengths`], [`draws::RecordLengths`] |
+//! | versions | [`write_tracker::WriteTracker`] or [`update_counts::UpdateValidator`] | how they are numbered |
 //! | checks | [`read_check::ReadValidator`], [`read_check::ReadCounts`] | what a read may return |
 //! | work | [`units::run_units`], [`transaction::transact`], [`load::load`] | none |
 //!
 //! Nothing here allocates, locks or formats within the measured loop, except to report an error.
 
+pub(crate) mod draws;
 pub(crate) mod kinds;
 pub(crate) mod load;
 pub(crate) mod read_check;
@@ -20,3 +22,5 @@ pub(crate) mod record;
 pub(crate) mod scan;
 pub(crate) mod transaction;
 pub(crate) mod units;
+pub(crate) mod update_counts;
+pub(crate) mod write_tracker;

@@ -5,9 +5,6 @@ use trueput_engine::{Direction, KeyRange, Result, Session};
 
 /// Shows the first records of a range, at most `limit` of them and at least one where there is any.
 /// Returns how many were shown.
-///
-/// # Errors
-/// The engine's.
 #[inline]
 pub(crate) fn scan_first(
     session: &mut dyn Session,

@@ -163,9 +163,6 @@ fn attempt<T, E: From<EngineError>>(
 }
 
 /// Reads in a transaction that is aborted in the end: it has nothing to commit.
-///
-/// # Errors
-/// The engine's.
 pub(crate) fn read_once<T>(
     session: &mut dyn Session,
     read: impl FnOnce(&mut dyn Session) -> EngineResult<T>,

@@ -2,7 +2,7 @@
 //! further trial.
 
 use super::config::{MicroConfig, Test};
-use super::write_tracker::MAX_GENERATION;
+use crate::keyed::write_tracker::MAX_GENERATION;
 use crate::{Error, JobDatabase};
 use trueput_engine::Capabilities;
 use trueput_record::value::format_bytes;

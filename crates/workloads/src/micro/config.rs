@@ -2,11 +2,11 @@
 
 use super::kinds::{Kind, Kinds};
 use super::settings::{DistributionName, Settings, TestName, short_value_message};
-use super::write_tracker::MAX_NUMBER;
 use crate::generate::distribution::{Distribution, share_start};
 use crate::generate::key::KeyFormat;
 use crate::generate::value::{MIN_VALUE_BYTES, Values, payload_percent};
 use crate::keyed::record::{FixedLength, RecordMaker};
+use crate::keyed::write_tracker::MAX_NUMBER;
 use crate::{Error, OperationBytes};
 use std::ops::Range;
 use trueput_record::Conditions;

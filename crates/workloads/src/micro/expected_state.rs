@@ -5,8 +5,8 @@
 use super::config::MicroConfig;
 use super::names;
 use super::operation_stream::{InsertNumbers, Operation, OperationStream};
-use super::write_tracker::{MAX_NUMBER, RecordSample, WriteKnowledge, version_parts};
 use crate::keyed::read_check::{ReadFault, RecordState};
+use crate::keyed::write_tracker::{MAX_NUMBER, RecordSample, WriteKnowledge, version_parts};
 use crate::{Error, ExecutionSummary, JobDatabase, WorkerFindings};
 use std::collections::BTreeMap;
 

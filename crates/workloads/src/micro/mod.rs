@@ -14,10 +14,10 @@ mod scan;
 mod settings;
 mod verify;
 mod worker;
-mod write_tracker;
 
 use crate::generate::value::Values;
 use crate::keyed::load::load;
+use crate::keyed::write_tracker::{RecordSample, WriteTable};
 use crate::{
     Error, ExecutionSummary, ExistingDatabase, IneffectiveSetting, Job, JobDatabase, JobResults,
     JobTask, LoadSummary, OperationBytes, WorkerFindings, Workload, WorkloadInfo,
@@ -29,7 +29,6 @@ use trueput_engine::{Capabilities, Parameter, ParameterValues};
 use trueput_record::measurement::Measurement;
 use trueput_record::plan::Dimensions;
 use trueput_record::{Conditions, Survival, TrialSpec, VerifyLevel, WorkerKind};
-use write_tracker::{RecordSample, WriteTable};
 
 /// The workload.
 #[derive(Debug, Clone, Copy)]

@@ -3,9 +3,9 @@
 use super::config::{Maker, MicroConfig};
 use super::kinds::Kind;
 use super::worker::Worker;
-use super::write_tracker::WriteTracker;
 use crate::keyed::read_check::{ReadCounts, ReadFault, ReadValidator, RecordState};
 use crate::keyed::scan::scan_first;
+use crate::keyed::write_tracker::WriteTracker;
 use crate::{Error, JobTask};
 use std::hint::black_box;
 use std::ops::{Bound, ControlFlow};

@@ -3,10 +3,10 @@
 use super::config::MicroConfig;
 use super::expected_state::{ExpectedState, finding};
 use super::names;
-use super::write_tracker::WriteKnowledge;
 use crate::generate::value::Values;
 use crate::keyed::read_check::{ReadCounts, ReadFault, RecordState};
 use crate::keyed::transaction::transact_unmetered;
+use crate::keyed::write_tracker::WriteKnowledge;
 use crate::{Error, ExecutionSummary, JobDatabase, JobResults};
 use std::ops::ControlFlow;
 use trueput_engine::{Direction, KeyRange, Mode, Result as EngineResult};
@@ -17,9 +17,6 @@ use trueput_record::{Survival, VerifyLevel};
 const PROGRESS_STEP: u64 = 1 << 16;
 
 /// The results, and the checks where verification is on.
-///
-/// # Errors
-/// Whatever the engine says.
 pub(super) fn verify(
     config: &MicroConfig,
     target: &JobDatabase<'_>,

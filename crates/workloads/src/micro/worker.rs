@@ -3,10 +3,10 @@
 use super::config::{Maker, MicroConfig};
 use super::kinds::Kinds;
 use super::names;
-use super::write_tracker::{TrialWrites, WriteKnowledge, WriteTable, WriteTracker};
 use crate::generate::key::KeyBuffer;
 use crate::generate::value::Values;
 use crate::keyed::read_check::ReadCounts;
+use crate::keyed::write_tracker::{TrialWrites, WriteKnowledge, WriteTable, WriteTracker};
 use crate::{JobTask, WorkerFindings};
 
 /// One worker: what it knows, and its buffers.

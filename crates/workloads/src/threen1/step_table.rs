@@ -44,9 +44,6 @@ impl TableCounts {
 }
 
 /// Goes through the step table on the target's threads, with a session each.
-///
-/// # Errors
-/// Whatever the engine says.
 pub(super) fn inspect<C: Codec>(
     problem: &Problem,
     target: &JobDatabase<'_>,

@@ -20,9 +20,6 @@ const COUNTED_FINISH: u64 = 2_000_000;
 const COUNTED_STARTS: u64 = 200_000;
 
 /// The results, and the checks where verification is on.
-///
-/// # Errors
-/// Whatever the engine says.
 pub(super) fn verify<C: Codec>(
     problem: &Problem,
     target: &JobDatabase<'_>,

@@ -221,9 +221,6 @@ pub(super) fn read_in_transaction<T>(
 }
 
 /// How many rows of each table there are that belong to no district: ITEM and STOCK.
-///
-/// # Errors
-/// The engine's.
 pub(super) fn count_rows(
     scale: &Scale,
     store: TableStore,

@@ -66,9 +66,6 @@ pub(super) struct DistrictTotals<'p> {
 
 impl<'p> DistrictTotals<'p> {
     /// Reads the totals within one transaction.
-    ///
-    /// # Errors
-    /// The engine's.
     pub(super) fn read(
         tables: &mut dyn Tables,
         scale: &Scale,

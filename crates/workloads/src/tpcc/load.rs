@@ -20,9 +20,6 @@ use trueput_engine::Mode;
 const BATCH: usize = 1_000;
 
 /// Fills the tables.
-///
-/// # Errors
-/// The engine's.
 pub(super) fn load(
     scale: &Scale,
     store: TableStore,

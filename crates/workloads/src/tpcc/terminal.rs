@@ -217,9 +217,6 @@ impl Terminal<'_> {
 /// Reads the tables that are to be in the cache. Threads of one process, which share its cache,
 /// read a warehouse each in turn, so that the first reads all where there is but one; a process of
 /// its own reads all.
-///
-/// # Errors
-/// The engine's.
 pub(super) fn prime(
     session: &mut dyn trueput_engine::Session,
     settings: &Settings,

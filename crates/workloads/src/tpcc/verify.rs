@@ -56,9 +56,6 @@ fn sum(ended: &ExecutionSummary, name: &str) -> u64 {
 }
 
 /// The results and checks of a run.
-///
-/// # Errors
-/// Whatever the engine says.
 pub(super) fn verify(
     settings: &Settings,
     target: &JobDatabase<'_>,

@@ -2,25 +2,24 @@
 //!
 //! `docs/workloads/ycsb.md` says what is as in YCSB, what is not, and why.
 
-mod choosers;
 mod kinds;
 mod properties;
 mod property_file;
 mod settings;
 mod shared_state;
 mod verify;
-mod version;
 mod worker;
 
 pub use property_file::{Property, PropertyError, parse_properties};
 
 use crate::generate::key::KeyBuffer;
+use crate::keyed::draws::LengthChooser;
 use crate::keyed::load::load;
+use crate::keyed::update_counts::GENERATIONS;
 use crate::{
     Error, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask, LoadSummary,
     OperationBytes, WorkerFindings, Workload, WorkloadInfo,
 };
-use choosers::{LengthChooser, RecordLengths};
 use kinds::Kinds;
 use properties::Properties;
 use settings::Settings;
@@ -95,7 +94,7 @@ impl YcsbJob {
         let mut buffer = KeyBuffer::default();
         let keys = (0..sampled).map(|item| shape.keys.write(item, &mut buffer).len());
         let keys: usize = keys.sum();
-        keys as f64 / sampled as f64 + RecordLengths::new(shape, 0).mean()
+        keys as f64 / sampled as f64 + shape.lengths(0).mean()
     }
 }
 
@@ -160,7 +159,7 @@ impl Job for YcsbJob {
 
     fn check_capabilities(&self, capabilities: &Capabilities) -> Result<(), String> {
         let longest_key = self.properties.shape.keys.longest();
-        let longest = RecordLengths::new(&self.properties.shape, 0).longest();
+        let longest = self.properties.shape.lengths(0).longest();
         let (keys, values) = (capabilities.max_key_bytes, capabilities.max_value_bytes);
         if longest_key > keys {
             return Err(format!(
@@ -202,7 +201,7 @@ impl Job for YcsbJob {
     ) -> Result<Option<LoadSummary>, Error> {
         self.check_capabilities(&target.capabilities)
             .map_err(Error::Workload)?;
-        let used_up = target.generation.is_multiple_of(version::GENERATIONS);
+        let used_up = target.generation.is_multiple_of(GENERATIONS);
         if remains == ExistingDatabase::Loaded && !used_up {
             return Ok(None);
         }

@@ -5,6 +5,7 @@ use super::settings::{FieldLengths, InsertOrder, Request, ScanLengths, Settings,
 use crate::generate::distribution::{Distribution, Items, share_start, ycsb_keyspace};
 use crate::generate::key::KeyFormat;
 use crate::generate::value::MIN_VALUE_BYTES;
+use crate::keyed::draws::{LengthDistribution, RecordLengths};
 
 /// Operations where neither a count nor a duration is given: that of YCSB's workload files.
 const DEFAULT_OPERATIONS: u64 = 1_000;
@@ -61,23 +62,19 @@ fn preset(file: WorkloadFile) -> WorkloadPreset {
     }
 }
 
-/// How lengths are drawn, of fields or of scans.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum LengthDistribution {
-    /// All the same.
-    Constant(u64),
-    /// Each as often as any other, both ends included.
-    Uniform(u64, u64),
-    /// Short ones more often, both ends included.
-    Zipfian(u64, u64),
-}
-
 /// How records are made.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct RecordShape {
     pub(super) fields: u64,
     pub(super) field_bytes: LengthDistribution,
     pub(super) keys: KeyFormat,
+}
+
+impl RecordShape {
+    /// The lengths of the records of a seed.
+    pub(super) fn lengths(&self, seed: u64) -> RecordLengths {
+        RecordLengths::new(self.fields, self.field_bytes, seed)
+    }
 }
 
 /// The settings of a job, complete and checked.

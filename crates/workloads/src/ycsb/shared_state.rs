@@ -1,13 +1,12 @@
 //! The state that the threads of a process share, by which their reads are judged.
 
-use super::choosers::RecordLengths;
 use super::properties::{Properties, RecordShape};
-use super::version::{TrialVersions, UpdateCounts};
 use crate::Error;
 use crate::generate::insert::InsertSequence;
 use crate::generate::value::Values;
-use crate::keyed::read_check::{ReadFault, ReadValidator, RecordState};
+use crate::keyed::draws::RecordLengths;
 use crate::keyed::record::RecordMaker;
+use crate::keyed::update_counts::{TrialVersions, UpdateCounts, UpdateValidator};
 use std::sync::Arc;
 
 /// The values never compress: YCSB's are random characters.
@@ -23,17 +22,15 @@ pub(super) type Maker = RecordMaker<RecordLengths>;
 pub(super) fn record_maker(shape: RecordShape, seed: u64) -> Result<Maker, Error> {
     let values = Values::new(seed, PERCENT);
     let values = values.map_err(|error| Error::Workload(error.to_string()))?;
-    let lengths = RecordLengths::new(&shape, seed);
-    Ok(Maker::new(shape.keys, values, lengths))
+    Ok(Maker::new(shape.keys, values, shape.lengths(seed)))
 }
 
 /// The state that the threads of a process share.
 pub(super) struct SharedState {
     /// Each worker has a clone; they have one pool of values.
     pub(super) maker: Maker,
-    pub(super) updates_by_record: UpdateCounts,
+    pub(super) validator: UpdateValidator,
     pub(super) inserts: Arc<InsertSequence>,
-    pub(super) trial: TrialVersions,
 }
 
 impl SharedState {
@@ -50,27 +47,11 @@ impl SharedState {
         };
         Ok(Self {
             maker: record_maker(properties.shape, seed)?,
-            updates_by_record: UpdateCounts::new(known, complete),
-            inserts: Arc::new(InsertSequence::new(properties.records)),
-            trial: TrialVersions::new(generation),
-        })
-    }
-}
-
-impl ReadValidator for SharedState {
-    fn floor(&self, item: u64) -> u32 {
-        self.updates_by_record.least(item)
-    }
-
-    fn judge(&self, item: u64, floor: u32, state: RecordState) -> Result<(), ReadFault> {
-        match state {
-            RecordState::Absent => Err(ReadFault::Lost),
-            RecordState::Foreign => Err(ReadFault::Foreign),
-            RecordState::Version(version) => match self.trial.updates(version) {
-                updates if updates < floor => Err(ReadFault::Stale),
-                updates if updates > self.updates_by_record.most(item) => Err(ReadFault::Unwritten),
-                _ => Ok(()),
+            validator: UpdateValidator {
+                trial: TrialVersions::new(generation),
+                updates: UpdateCounts::new(known, complete),
             },
-        }
+            inserts: Arc::new(InsertSequence::new(properties.records)),
+        })
     }
 }

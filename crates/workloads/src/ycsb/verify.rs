@@ -3,12 +3,12 @@
 
 use super::properties::Properties;
 use super::shared_state::{Maker, record_maker};
-use super::version::TrialVersions;
 use super::worker::{INSERTED_RECORDS, UPDATED_RECORDS};
 use crate::generate::random::mix;
 use crate::keyed::read_check::{ReadCounts, ReadFault};
 use crate::keyed::scan::scan_first;
 use crate::keyed::transaction::{UnmeteredWork, read_once, retry};
+use crate::keyed::update_counts::TrialVersions;
 use crate::{Error, ExecutionSummary, JobDatabase, JobResults};
 use std::ops::Bound;
 use trueput_engine::{Error as EngineError, KeyRange, Session};
@@ -21,9 +21,6 @@ const BATCH: u64 = 4_096;
 const SAMPLE: u64 = 10;
 
 /// The results, and the checks where verification is on and the engine keeps anything.
-///
-/// # Errors
-/// Whatever the engine says.
 pub(super) fn verify(
     properties: &Properties,
     target: &JobDatabase<'_>,

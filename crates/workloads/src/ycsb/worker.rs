@@ -1,13 +1,13 @@
 //! One worker's share: draws operations and does each in a transaction of its own, as YCSB's core
 //! workload does them through its RocksDB binding.
 
-use super::choosers::{LengthChooser, OperationMix};
 use super::kinds::{self, Kinds};
 use super::properties::{Properties, RecordShape};
 use super::shared_state::{Maker, SharedState};
 use crate::generate::distribution::{Chooser, Items};
 use crate::generate::key::KeyBuffer;
 use crate::generate::random::Random;
+use crate::keyed::draws::{LengthChooser, OperationMix};
 use crate::keyed::load::FIRST_VERSION;
 use crate::keyed::read_check::{ReadCounts, ReadFault, ReadValidator, RecordState};
 use crate::keyed::scan::scan_first;
@@ -28,7 +28,7 @@ pub(super) struct Worker<'a> {
     /// Whether reads are checked.
     verifies: bool,
     kinds: Kinds,
-    mix: OperationMix,
+    mix: OperationMix<{ kinds::COUNT }>,
     mixes: Random,
     chooser: Chooser,
     choices: Random,
@@ -133,7 +133,7 @@ impl<'a> Worker<'a> {
     fn read(&mut self, task: &mut JobTask<'_>) -> Result<(), Error> {
         let item = self.choose();
         let field = self.wanted_field();
-        let floor = self.shared.floor(item);
+        let floor = self.shared.validator.floor(item);
         let (session, meter) = (&mut *task.session, &mut *task.meter);
         retry(meter, doing("reading", item), |_| {
             let get: RecordGetter = |session, key, visitor| session.point_read(key, visitor);
@@ -161,7 +161,7 @@ impl<'a> Worker<'a> {
             state = maker.state(item, record);
         })?;
         if self.verifies {
-            let judged = self.shared.judge(item, floor, state);
+            let judged = self.shared.validator.judge(item, floor, state);
             self.reads.count(item, judged);
         }
         Ok(match state {
@@ -176,8 +176,8 @@ impl<'a> Worker<'a> {
         let item = self.choose();
         let field = if twice { self.wanted_field() } else { None };
         let shared = self.shared;
-        shared.updates_by_record.begin(item);
-        let floor = shared.floor(item);
+        shared.validator.updates.begin(item);
+        let floor = shared.validator.floor(item);
         let doing = doing("updating", item);
         let updates = task.transact(Mode::Write, doing, |session, _| {
             let get: RecordGetter = |session, key, visitor| session.get(key, visitor);
@@ -186,7 +186,7 @@ impl<'a> Worker<'a> {
             }
             let version = self.look_up(session, get, item, None, floor)?;
             let version = version.unwrap_or(FIRST_VERSION);
-            let next = shared.trial.next(version).ok_or_else(|| {
+            let next = shared.validator.trial.next(version).ok_or_else(|| {
                 TransactionError::workload(format!(
                     "record {item} was updated too often for its version; choose fewer operations \
                      or a shorter duration"
@@ -194,9 +194,9 @@ impl<'a> Worker<'a> {
             })?;
             let (key, record) = self.maker.make(item, next);
             session.put(key, record)?;
-            Ok::<_, TransactionError>(shared.trial.updates(next))
+            Ok::<_, TransactionError>(shared.validator.trial.updates(next))
         })?;
-        shared.updates_by_record.commit(item, updates);
+        shared.validator.updates.commit(item, updates);
         self.updated += 1;
         Ok(())
     }
@@ -217,7 +217,7 @@ impl<'a> Worker<'a> {
         let item = self.choose();
         let wanted = self.scan_records.next(&mut self.scan_lengths);
         let field = self.wanted_field();
-        let floor = self.shared.floor(item);
+        let floor = self.shared.validator.floor(item);
         let doing = doing("scanning from", item);
         task.transact(Mode::Read, doing, |session, _| {
             self.scan_records(session, (item, wanted), field, floor)
@@ -245,7 +245,7 @@ impl<'a> Worker<'a> {
                     Ok((found, version)) => {
                         let floor = if found == item { floor } else { 0 };
                         let state = RecordState::Version(version);
-                        reads.count(found, shared.judge(found, floor, state));
+                        reads.count(found, shared.validator.judge(found, floor, state));
                     }
                     Err(named) => reads.count(named, Err(ReadFault::Foreign)),
                 }

@@ -1,23 +1,22 @@
-//! Random choices besides items: the kind of an operation, the lengths of scans and of records.
+//! Random choices other than records: the kind of an operation, the lengths of scans and of
+//! records.
 
-use super::kinds;
-use super::properties::{LengthDistribution, RecordShape};
+use super::record::ValueLengths;
 use crate::generate::random::{Random, mix};
 use crate::generate::zipfian::{YCSB_THETA, Zipfian};
-use crate::keyed::record::ValueLengths;
 
-/// Draws the kinds of operations, as YCSB's `DiscreteGenerator` does.
+/// Draws one of `N` kinds of operation by their shares, as YCSB's `DiscreteGenerator` does.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct OperationMix {
+pub(crate) struct OperationMix<const N: usize> {
     /// Up to which number from 0 to 1 a kind goes.
-    ends: [f64; kinds::COUNT],
+    ends: [f64; N],
     /// The last kind that has a share: rounding may leave a number beyond every end.
     last: usize,
 }
 
-impl OperationMix {
+impl<const N: usize> OperationMix<N> {
     /// Of proportions that add up to 1.
-    pub(super) fn new(proportions: &[f64; kinds::COUNT]) -> Self {
+    pub(crate) fn new(proportions: &[f64; N]) -> Self {
         let mut sum = 0.0;
         let ends = proportions.map(|proportion| {
             sum += proportion;
@@ -31,22 +30,34 @@ impl OperationMix {
     }
 
     /// The next kind.
-    pub(super) fn next(&self, random: &mut Random) -> usize {
+    pub(crate) fn next(&self, random: &mut Random) -> usize {
         let unit = random.unit_f64();
         let kind = self.ends.iter().position(|&end| unit < end);
         kind.unwrap_or(self.last)
     }
 }
 
+/// How lengths are drawn, of fields or of scans.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LengthDistribution {
+    /// All the same.
+    Constant(u64),
+    /// Each as often as any other, both ends included.
+    Uniform(u64, u64),
+    /// Short ones more often, both ends included.
+    Zipfian(u64, u64),
+}
+
 /// Draws lengths.
 #[derive(Debug, Clone)]
-pub(super) struct LengthChooser {
+pub(crate) struct LengthChooser {
     lengths: LengthDistribution,
     ranks: Zipfian,
 }
 
 impl LengthChooser {
-    pub(super) fn new(lengths: LengthDistribution) -> Self {
+    /// Draws from a distribution.
+    pub(crate) fn new(lengths: LengthDistribution) -> Self {
         let span = match lengths {
             LengthDistribution::Zipfian(fewest, most) => most - fewest + 1,
             _ => 1,
@@ -58,7 +69,7 @@ impl LengthChooser {
     }
 
     /// The next length.
-    pub(super) fn next(&mut self, random: &mut Random) -> u64 {
+    pub(crate) fn next(&mut self, random: &mut Random) -> u64 {
         match self.lengths {
             LengthDistribution::Constant(length) => length,
             LengthDistribution::Uniform(fewest, most) => fewest + random.below(most - fewest + 1),
@@ -70,7 +81,7 @@ impl LengthChooser {
     }
 
     /// The mean length.
-    pub(super) fn mean(&self) -> f64 {
+    pub(crate) fn mean(&self) -> f64 {
         match self.lengths {
             LengthDistribution::Constant(length) => length as f64,
             LengthDistribution::Uniform(fewest, most) => (fewest + most) as f64 / 2.0,
@@ -84,31 +95,32 @@ impl LengthChooser {
     }
 }
 
-/// Tells the length of a record in a version: the sum of its fields' lengths. The same record and
-/// version always have the same.
+/// The length of a record in a version: the sum of its fields' lengths. The same record and version
+/// always have the same.
 #[derive(Debug, Clone)]
-pub(super) struct RecordLengths {
+pub(crate) struct RecordLengths {
     seed: u64,
     fields: u64,
     field: LengthChooser,
 }
 
 impl RecordLengths {
-    pub(super) fn new(shape: &RecordShape, seed: u64) -> Self {
+    /// The lengths of records of so many fields.
+    pub(crate) fn new(fields: u64, field_bytes: LengthDistribution, seed: u64) -> Self {
         Self {
             seed,
-            fields: shape.fields,
-            field: LengthChooser::new(shape.field_bytes),
+            fields,
+            field: LengthChooser::new(field_bytes),
         }
     }
 
     /// The mean record, bytes.
-    pub(super) fn mean(&self) -> f64 {
+    pub(crate) fn mean(&self) -> f64 {
         self.fields as f64 * self.field.mean()
     }
 
     /// The longest record, bytes.
-    pub(super) fn longest(&self) -> u64 {
+    pub(crate) fn longest(&self) -> u64 {
         let (LengthDistribution::Constant(most)
         | LengthDistribution::Uniform(_, most)
         | LengthDistribution::Zipfian(_, most)) = self.field.lengths;
@@ -135,13 +147,9 @@ mod tests {
 
     #[test]
     fn a_million_draws_keep_the_shares_within_four_deviations() {
-        let mut proportions = [0.0; kinds::COUNT];
-        proportions[kinds::READ] = 0.5;
-        proportions[kinds::UPDATE] = 0.25;
-        proportions[kinds::INSERT] = 0.05;
-        proportions[kinds::SCAN] = 0.2;
+        let proportions = [0.5, 0.2, 0.25, 0.0, 0.05];
         let (mix, mut random) = (OperationMix::new(&proportions), Random::new(1));
-        let mut counts = [0_u64; kinds::COUNT];
+        let mut counts = [0_u64; 5];
         for _ in 0..DRAWS {
             counts[mix.next(&mut random)] += 1;
         }
@@ -151,7 +159,7 @@ mod tests {
             let off = (*count as f64 - expected).abs();
             assert!(off <= 4.0 * deviation, "{proportion}: {count}");
         }
-        assert_eq!(counts[kinds::READ_MODIFY_WRITE], 0);
+        assert_eq!(counts[3], 0);
     }
 
     #[test]

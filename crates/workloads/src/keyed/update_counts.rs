@@ -1,33 +1,34 @@
-//! Versions of records, and which of them a read may find.
+//! Versions that count a record's updates, and which of them a read may find.
 //!
 //! A version is a tag for the trial and a count of the record's updates in that trial. So the
 //! counts of all records add up to the trial's updates, unless one was lost; and trials that share
 //! a load need not know of each other.
 
+use super::read_check::{ReadFault, ReadValidator, RecordState};
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 
 const COUNT_BITS: u32 = 26;
 const MAX_COUNT: u32 = (1 << COUNT_BITS) - 1;
 
 /// How many trials can follow each other on a load before its records must be written anew.
-pub(super) const GENERATIONS: u32 = (1 << (u32::BITS - COUNT_BITS)) - 1;
+pub(crate) const GENERATIONS: u32 = (1 << (u32::BITS - COUNT_BITS)) - 1;
 
 /// The versions of one trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct TrialVersions {
+pub(crate) struct TrialVersions {
     tag: u32,
 }
 
 impl TrialVersions {
     /// Of the trial that comes after `generation` others on the same load.
-    pub(super) fn new(generation: u32) -> Self {
+    pub(crate) fn new(generation: u32) -> Self {
         Self {
             tag: generation % GENERATIONS + 1,
         }
     }
 
     /// How many updates of this trial a version tells.
-    pub(super) fn updates(self, version: u32) -> u32 {
+    pub(crate) fn updates(self, version: u32) -> u32 {
         if version >> COUNT_BITS == self.tag {
             version & MAX_COUNT
         } else {
@@ -36,7 +37,7 @@ impl TrialVersions {
     }
 
     /// The version after this one; `None` after too many.
-    pub(super) fn next(self, version: u32) -> Option<u32> {
+    pub(crate) fn next(self, version: u32) -> Option<u32> {
         let updates = self.updates(version) + 1;
         (updates <= MAX_COUNT).then_some((self.tag << COUNT_BITS) | updates)
     }
@@ -44,7 +45,7 @@ impl TrialVersions {
 
 /// The updates of each record that the threads of a process know of.
 #[derive(Debug, Default)]
-pub(super) struct UpdateCounts {
+pub(crate) struct UpdateCounts {
     records: Box<[RecordUpdates]>,
     /// Whether every update of the trial is entered here: not where workers are processes.
     complete: bool,
@@ -59,7 +60,7 @@ struct RecordUpdates {
 
 impl UpdateCounts {
     /// For the records below `records`; those beyond may have any version.
-    pub(super) fn new(records: u64, complete: bool) -> Self {
+    pub(crate) fn new(records: u64, complete: bool) -> Self {
         Self {
             records: (0..records).map(|_| RecordUpdates::default()).collect(),
             complete,
@@ -71,30 +72,59 @@ impl UpdateCounts {
     }
 
     /// An update is about to begin.
-    pub(super) fn begin(&self, item: u64) {
+    pub(crate) fn begin(&self, item: u64) {
         if let Some(entry) = self.entry(item) {
             entry.begun.fetch_add(1, SeqCst);
         }
     }
 
     /// A version that tells this many updates is committed.
-    pub(super) fn commit(&self, item: u64, updates: u32) {
+    pub(crate) fn commit(&self, item: u64, updates: u32) {
         if let Some(entry) = self.entry(item) {
             entry.committed.fetch_max(updates, SeqCst);
         }
     }
 
     /// The fewest updates that a read which begins now must find.
-    pub(super) fn least(&self, item: u64) -> u32 {
+    pub(crate) fn least(&self, item: u64) -> u32 {
         self.entry(item)
             .map_or(0, |entry| entry.committed.load(SeqCst))
     }
 
     /// The most updates that a read which ends now may find.
-    pub(super) fn most(&self, item: u64) -> u32 {
+    pub(crate) fn most(&self, item: u64) -> u32 {
         match self.entry(item) {
             Some(entry) if self.complete => entry.begun.load(SeqCst),
             _ => MAX_COUNT,
+        }
+    }
+}
+
+/// Judges reads by the updates of each record that are known here.
+#[derive(Debug)]
+pub(crate) struct UpdateValidator {
+    /// The versions of the trial.
+    pub(crate) trial: TrialVersions,
+    /// The updates that were begun and committed.
+    pub(crate) updates: UpdateCounts,
+}
+
+impl ReadValidator for UpdateValidator {
+    #[inline]
+    fn floor(&self, item: u64) -> u32 {
+        self.updates.least(item)
+    }
+
+    #[inline]
+    fn judge(&self, item: u64, floor: u32, state: RecordState) -> Result<(), ReadFault> {
+        match state {
+            RecordState::Absent => Err(ReadFault::Lost),
+            RecordState::Foreign => Err(ReadFault::Foreign),
+            RecordState::Version(version) => match self.trial.updates(version) {
+                updates if updates < floor => Err(ReadFault::Stale),
+                updates if updates > self.updates.most(item) => Err(ReadFault::Unwritten),
+                _ => Ok(()),
+            },
         }
     }
 }

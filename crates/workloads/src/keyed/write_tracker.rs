@@ -4,7 +4,7 @@
 //! that trial (24 bits); 0 is what was loaded. One entry of 16 bytes per tracked record is in
 //! memory that the threads of a process share.
 
-use crate::keyed::read_check::{ReadFault, ReadValidator, RecordState};
+use super::read_check::{ReadFault, ReadValidator, RecordState};
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use trueput_record::{VerifyLevel, WorkerKind};
 
@@ -12,13 +12,13 @@ use trueput_record::{VerifyLevel, WorkerKind};
 const NUMBER_BITS: u32 = 24;
 
 /// Later writes of one record all bear this number.
-pub(super) const MAX_NUMBER: u32 = (1 << NUMBER_BITS) - 1;
+pub(crate) const MAX_NUMBER: u32 = (1 << NUMBER_BITS) - 1;
 
 /// The last generation that a version has room for.
-pub(super) const MAX_GENERATION: u32 = u32::MAX >> NUMBER_BITS;
+pub(crate) const MAX_GENERATION: u32 = u32::MAX >> NUMBER_BITS;
 
 /// The version of a write.
-pub(super) const fn version(generation: u32, number: u32) -> u32 {
+pub(crate) const fn version(generation: u32, number: u32) -> u32 {
     generation << NUMBER_BITS
         | if number < MAX_NUMBER {
             number
@@ -28,13 +28,13 @@ pub(super) const fn version(generation: u32, number: u32) -> u32 {
 }
 
 /// The generation and the number of a version.
-pub(super) const fn version_parts(version: u32) -> (u32, u32) {
+pub(crate) const fn version_parts(version: u32) -> (u32, u32) {
     (version >> NUMBER_BITS, version & MAX_NUMBER)
 }
 
 /// The knowledge that a worker process has of others' writes. Its number is in the findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum WriteKnowledge {
+pub(crate) enum WriteKnowledge {
     /// All of it: every writer is a thread of this process, or there is none.
     All = 1,
     /// One process writes, and it is another: versions may only rise.
@@ -45,7 +45,7 @@ pub(super) enum WriteKnowledge {
 
 impl WriteKnowledge {
     /// Returns the knowledge of a worker, where the workers `mutators` write.
-    pub(super) fn of(kind: WorkerKind, worker: u32, mutators: &std::ops::Range<u32>) -> Self {
+    pub(crate) fn of(kind: WorkerKind, worker: u32, mutators: &std::ops::Range<u32>) -> Self {
         match (kind, mutators.len()) {
             (WorkerKind::Threads, _) | (_, 0) => Self::All,
             (WorkerKind::Processes, 1) if mutators.contains(&worker) => Self::All,
@@ -71,7 +71,7 @@ struct RecordWrites {
 
 /// The sample of records whose writes are tracked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct RecordSample {
+pub(crate) struct RecordSample {
     /// Every so manieth.
     stride: u64,
     records: u64,
@@ -79,19 +79,19 @@ pub(super) struct RecordSample {
 
 impl RecordSample {
     /// All of `records`, or a tenth.
-    pub(super) fn new(level: VerifyLevel, records: u64) -> Self {
+    pub(crate) fn new(level: VerifyLevel, records: u64) -> Self {
         let stride = if level == VerifyLevel::Full { 1 } else { 10 };
         Self { stride, records }
     }
 
     /// How many there are.
-    pub(super) fn len(self) -> usize {
+    pub(crate) fn len(self) -> usize {
         usize::try_from(self.records.div_ceil(self.stride)).unwrap_or(usize::MAX)
     }
 
     /// The place of a record among them.
     #[inline]
-    pub(super) fn place(self, item: u64) -> Option<usize> {
+    pub(crate) fn place(self, item: u64) -> Option<usize> {
         let within = item < self.records && (self.stride == 1 || item.is_multiple_of(self.stride));
         within.then_some((item / self.stride) as usize)
     }
@@ -99,14 +99,14 @@ impl RecordSample {
 
 /// The entries of all tracked records.
 #[derive(Debug)]
-pub(super) struct WriteTable {
+pub(crate) struct WriteTable {
     entries: Box<[RecordWrites]>,
     sample: RecordSample,
 }
 
 impl WriteTable {
     /// Nothing was written yet.
-    pub(super) fn new(sample: RecordSample) -> Self {
+    pub(crate) fn new(sample: RecordSample) -> Self {
         Self {
             entries: (0..sample.len()).map(|_| RecordWrites::default()).collect(),
             sample,
@@ -120,7 +120,7 @@ impl WriteTable {
 
 /// A write under way.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct PendingWrite {
+pub(crate) struct PendingWrite {
     item: u64,
     /// Its number among the writes of its record.
     number: u32,
@@ -133,7 +133,8 @@ const MAX_UNSETTLED: usize = 4_096;
 
 /// The writes that a trial makes.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct TrialWrites {
+pub(crate) struct TrialWrites {
+    /// Trials that ran on the load before.
     pub generation: u32,
     /// Records that were loaded. Those beyond are inserted once and never changed.
     pub records: u64,
@@ -144,7 +145,7 @@ pub(super) struct TrialWrites {
 }
 
 /// Tracks the writes that one worker knows of, and notes the unsettled ones.
-pub(super) struct WriteTracker<'t> {
+pub(crate) struct WriteTracker<'t> {
     table: Option<&'t WriteTable>,
     knowledge: WriteKnowledge,
     trial: TrialWrites,
@@ -157,7 +158,7 @@ pub(super) struct WriteTracker<'t> {
 
 impl<'t> WriteTracker<'t> {
     /// Nothing noted yet.
-    pub(super) fn new(
+    pub(crate) fn new(
         table: Option<&'t WriteTable>,
         knowledge: WriteKnowledge,
         trial: TrialWrites,
@@ -195,7 +196,7 @@ impl<'t> WriteTracker<'t> {
 
     /// Begins a write, a delete or not, before its transaction does.
     #[inline]
-    pub(super) fn begin_write(&mut self, item: u64, deletes: bool) -> PendingWrite {
+    pub(crate) fn begin_write(&mut self, item: u64, deletes: bool) -> PendingWrite {
         let Some(entry) = self.entry(item) else {
             self.untracked = self.untracked.wrapping_add(1);
             return PendingWrite {
@@ -217,13 +218,13 @@ impl<'t> WriteTracker<'t> {
     }
 
     /// The version that a write bears.
-    pub(super) fn version(&self, ticket: PendingWrite) -> u32 {
+    pub(crate) fn version(&self, ticket: PendingWrite) -> u32 {
         version(self.trial.generation, ticket.number)
     }
 
     /// A write was committed.
     #[inline]
-    pub(super) fn complete_write(&mut self, ticket: PendingWrite) {
+    pub(crate) fn complete_write(&mut self, ticket: PendingWrite) {
         let Some(entry) = self.entry(ticket.item) else {
             return;
         };
@@ -261,7 +262,7 @@ impl<'t> WriteTracker<'t> {
 
     /// The records whose final version is one of several, each with the least that it may be;
     /// `None` if there were too many to remember.
-    pub(super) fn into_unsettled(mut self) -> Option<Vec<(u64, u32)>> {
+    pub(crate) fn into_unsettled(mut self) -> Option<Vec<(u64, u32)>> {
         self.forget_settled();
         let floor = |item: u64| self.entry(item).map_or(0, |entry| entry.floor.load(SeqCst));
         let unsettled = self.unsettled.iter().map(|item| (*item, floor(*item)));

@@ -27,89 +27,117 @@ pub(crate) const fn subset_names<const N: usize, const SETS: usize>(
     all
 }
 
-/// The kinds of operation that a workload has.
-pub(crate) trait KindCatalog: 'static {
-    /// A kind: its place among all, or what tells it.
-    type Kind: Copy;
-
+/// A kind of operation, of those that a workload has; [`operation_kinds`] declares them.
+pub(crate) trait KindCatalog: Copy + 'static {
     /// Every kind, in the order of reports.
-    const ALL: &'static [Self::Kind];
+    const ALL: &'static [Self];
 
-    /// The place of a kind in [`KindCatalog::ALL`].
-    fn place(kind: Self::Kind) -> usize;
+    /// The place of the kind in [`KindCatalog::ALL`].
+    fn place(self) -> usize;
 
     /// The names of the kinds whose places are the bits of `set`, in their order.
     fn names(set: usize) -> &'static [&'static str];
 }
 
-/// Some of the kinds of a catalog, always in the catalog's order.
-pub(crate) struct KindSet<C> {
+/// Declares a workload's kinds of operation, in the order of reports, with their names there.
+macro_rules! operation_kinds {
+    ($(#[$about:meta])* enum $kind:ident {
+        $($(#[$variant_about:meta])* $variant:ident = $name:literal,)+
+    }) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(super) enum $kind {
+            $($(#[$variant_about])* $variant,)+
+        }
+
+        impl $crate::keyed::kinds::KindCatalog for $kind {
+            const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            #[inline]
+            fn place(self) -> usize {
+                self as usize
+            }
+
+            fn names(set: usize) -> &'static [&'static str] {
+                use $crate::keyed::kinds::{SubsetNames, subset_names};
+                const COUNT: usize = $kind::ALL.len();
+                static SUBSETS: SubsetNames<COUNT, { 1 << COUNT }> = subset_names([$($name),+]);
+                let (names, count) = &SUBSETS[set];
+                &names[..*count]
+            }
+        }
+    };
+}
+pub(crate) use operation_kinds;
+
+/// Some of a workload's kinds, always in the order of reports.
+pub(crate) struct KindSet<K> {
     places: usize,
-    catalog: PhantomData<C>,
+    kinds: PhantomData<K>,
 }
 
-impl<C> Clone for KindSet<C> {
+impl<K> Clone for KindSet<K> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<C> Copy for KindSet<C> {}
+impl<K> Copy for KindSet<K> {}
 
-impl<C> PartialEq for KindSet<C> {
+impl<K> PartialEq for KindSet<K> {
     fn eq(&self, other: &Self) -> bool {
         self.places == other.places
     }
 }
 
-impl<C> Eq for KindSet<C> {}
+impl<K> Eq for KindSet<K> {}
 
-impl<C: KindCatalog> fmt::Debug for KindSet<C> {
+impl<K: KindCatalog> fmt::Debug for KindSet<K> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_set().entries(self.names()).finish()
     }
 }
 
-impl<C> Default for KindSet<C> {
+impl<K> Default for KindSet<K> {
     fn default() -> Self {
         Self {
             places: 0,
-            catalog: PhantomData,
+            kinds: PhantomData,
         }
     }
 }
 
-impl<C: KindCatalog> KindSet<C> {
+impl<K: KindCatalog> KindSet<K> {
     /// These, and one more where `wanted`.
-    pub(crate) fn with_if(mut self, wanted: bool, kind: C::Kind) -> Self {
-        self.places |= usize::from(wanted) << C::place(kind);
+    pub(crate) fn with_if(mut self, wanted: bool, kind: K) -> Self {
+        self.places |= usize::from(wanted) << kind.place();
         self
     }
 
     /// Only this one.
-    pub(crate) fn only(kind: C::Kind) -> Self {
+    pub(crate) fn only(kind: K) -> Self {
         Self::default().with_if(true, kind)
     }
 
     /// Whether a kind is one of them.
-    pub(crate) fn has(self, kind: C::Kind) -> bool {
-        self.places >> C::place(kind) & 1 == 1
+    pub(crate) fn has(self, kind: K) -> bool {
+        self.places >> kind.place() & 1 == 1
     }
 
     /// Which one of them a kind is, from 0.
     #[inline]
-    pub(crate) fn index(self, kind: C::Kind) -> usize {
-        (self.places & ((1 << C::place(kind)) - 1)).count_ones() as usize
+    pub(crate) fn index(self, kind: K) -> usize {
+        (self.places & ((1 << kind.place()) - 1)).count_ones() as usize
     }
 
     /// Their names.
     pub(crate) fn names(self) -> &'static [&'static str] {
-        C::names(self.places)
+        K::names(self.places)
     }
 
     /// Every one of them.
-    pub(crate) fn each(self) -> impl Iterator<Item = C::Kind> {
-        C::ALL.iter().copied().filter(move |kind| self.has(*kind))
+    pub(crate) fn each(self) -> impl Iterator<Item = K> {
+        K::ALL.iter().copied().filter(move |kind| self.has(*kind))
     }
 }
 
@@ -117,34 +145,24 @@ impl<C: KindCatalog> KindSet<C> {
 mod tests {
     use super::*;
 
-    struct Letters;
-
-    const NAMES: [&str; 3] = ["a", "b", "c"];
-    static SUBSETS: SubsetNames<3, 8> = subset_names(NAMES);
-
-    impl KindCatalog for Letters {
-        type Kind = usize;
-        const ALL: &'static [usize] = &[0, 1, 2];
-
-        fn place(kind: usize) -> usize {
-            kind
-        }
-
-        fn names(set: usize) -> &'static [&'static str] {
-            let (names, count) = &SUBSETS[set];
-            &names[..*count]
+    operation_kinds! {
+        /// The first letters.
+        enum Letter {
+            A = "a",
+            B = "b",
+            C = "c",
         }
     }
 
     #[test]
     fn a_set_names_its_kinds_in_their_order_and_indexes_them() {
-        let kinds = KindSet::<Letters>::only(2)
-            .with_if(true, 0)
-            .with_if(false, 1);
+        let kinds = KindSet::only(Letter::C)
+            .with_if(true, Letter::A)
+            .with_if(false, Letter::B);
         assert_eq!(kinds.names(), ["a", "c"]);
         for (index, kind) in kinds.each().enumerate() {
             assert_eq!(kinds.index(kind), index);
         }
-        assert_eq!(kinds.with_if(true, 1).names(), NAMES);
+        assert_eq!(kinds.with_if(true, Letter::B).names(), ["a", "b", "c"]);
     }
 }

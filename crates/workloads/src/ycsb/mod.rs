@@ -20,7 +20,7 @@ use crate::{
     Error, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask, LoadSummary,
     OperationBytes, WorkerFindings, Workload, WorkloadInfo,
 };
-use kinds::Kinds;
+use kinds::{Kind, Kinds};
 use properties::Properties;
 use settings::Settings;
 use shared_state::SharedState;
@@ -29,7 +29,7 @@ use trueput_engine::{Capabilities, Parameter, ParameterValues};
 use trueput_record::{Conditions, WorkerKind};
 use worker::Worker;
 
-/// Items by whose keys the mean key is told.
+/// Items whose keys give the mean length of a key.
 const SAMPLED_KEYS: u64 = 1_000;
 
 /// The workload.
@@ -112,10 +112,10 @@ impl Job for YcsbJob {
         let scanned = LengthChooser::new(self.properties.scan_records).mean();
         let volume = |kind| {
             let (read, written) = match kind {
-                kinds::READ => (1.0, 0.0),
-                kinds::SCAN => (scanned, 0.0),
-                kinds::UPDATE => (1.0, 1.0),
-                kinds::READ_MODIFY_WRITE => (2.0, 1.0),
+                Kind::Read => (1.0, 0.0),
+                Kind::Scan => (scanned, 0.0),
+                Kind::Update => (1.0, 1.0),
+                Kind::ReadModifyWrite => (2.0, 1.0),
                 _ => (0.0, 1.0),
             };
             OperationBytes {
@@ -127,9 +127,9 @@ impl Job for YcsbJob {
     }
 
     fn live_bytes(&self, counts: &[u64]) -> Option<u64> {
-        let inserts = match self.properties.has_kind(kinds::INSERT) {
+        let inserts = match self.properties.has_kind(Kind::Insert) {
             true if self.warms_up => return None,
-            true => *counts.get(self.kinds.index(kinds::INSERT))?,
+            true => *counts.get(self.kinds.index(Kind::Insert))?,
             false => 0,
         };
         let records = self.properties.records + inserts;
@@ -137,7 +137,7 @@ impl Job for YcsbJob {
     }
 
     fn commits(&self, counts: &[u64]) -> Option<u64> {
-        let writes = |kind: &usize| !matches!(*kind, kinds::READ | kinds::SCAN);
+        let writes = |kind: &Kind| !matches!(*kind, Kind::Read | Kind::Scan);
         let counted = |kind| counts.get(self.kinds.index(kind)).copied();
         self.kinds.each().filter(writes).map(counted).sum()
     }
@@ -147,7 +147,7 @@ impl Job for YcsbJob {
     }
 
     fn check_workers(&self, workers: u32, kind: WorkerKind) -> Result<(), String> {
-        let inserts = self.properties.has_kind(kinds::INSERT);
+        let inserts = self.properties.has_kind(Kind::Insert);
         if inserts && kind == WorkerKind::Processes && workers > 1 {
             return Err(format!(
                 "{workers} workers that insert must know of each other's records, so they must be \
@@ -182,7 +182,7 @@ impl Job for YcsbJob {
 
     fn load_key(&self) -> Option<String> {
         let Properties { records, shape, .. } = &self.properties;
-        let inserts = self.properties.has_kind(kinds::INSERT);
+        let inserts = self.properties.has_kind(Kind::Insert);
         (!inserts).then(|| format!("{records} {shape:?}"))
     }
 

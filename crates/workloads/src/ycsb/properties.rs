@@ -1,6 +1,6 @@
 //! The settings, once the presets have filled in those that were not given.
 
-use super::kinds;
+use super::kinds::{self, Kind};
 use super::settings::{FieldLengths, InsertOrder, Request, ScanLengths, Settings, WorkloadFile};
 use crate::generate::distribution::{Distribution, Items, share_start, ycsb_keyspace};
 use crate::generate::key::KeyFormat;
@@ -19,10 +19,10 @@ struct WorkloadPreset {
 
 /// YCSB's workload files, as they are in its repository under `workloads/`.
 fn preset(file: WorkloadFile) -> WorkloadPreset {
-    let of = |shares: &[(usize, f64)], request| {
+    let of = |shares: &[(Kind, f64)], request| {
         let mut proportions = [0.0; kinds::COUNT];
         for (kind, share) in shares {
-            proportions[*kind] = *share;
+            proportions[*kind as usize] = *share;
         }
         WorkloadPreset {
             proportions,
@@ -31,32 +31,26 @@ fn preset(file: WorkloadFile) -> WorkloadPreset {
         }
     };
     match file {
-        WorkloadFile::A => of(
-            &[(kinds::READ, 0.5), (kinds::UPDATE, 0.5)],
-            Request::Zipfian,
-        ),
+        WorkloadFile::A => of(&[(Kind::Read, 0.5), (Kind::Update, 0.5)], Request::Zipfian),
         WorkloadFile::B => of(
-            &[(kinds::READ, 0.95), (kinds::UPDATE, 0.05)],
+            &[(Kind::Read, 0.95), (Kind::Update, 0.05)],
             Request::Zipfian,
         ),
-        WorkloadFile::C => of(&[(kinds::READ, 1.0)], Request::Zipfian),
-        WorkloadFile::D => of(
-            &[(kinds::READ, 0.95), (kinds::INSERT, 0.05)],
-            Request::Latest,
-        ),
+        WorkloadFile::C => of(&[(Kind::Read, 1.0)], Request::Zipfian),
+        WorkloadFile::D => of(&[(Kind::Read, 0.95), (Kind::Insert, 0.05)], Request::Latest),
         WorkloadFile::E => WorkloadPreset {
             max_scan: 100,
             ..of(
-                &[(kinds::SCAN, 0.95), (kinds::INSERT, 0.05)],
+                &[(Kind::Scan, 0.95), (Kind::Insert, 0.05)],
                 Request::Zipfian,
             )
         },
         WorkloadFile::F => of(
-            &[(kinds::READ, 0.5), (kinds::READ_MODIFY_WRITE, 0.5)],
+            &[(Kind::Read, 0.5), (Kind::ReadModifyWrite, 0.5)],
             Request::Zipfian,
         ),
         WorkloadFile::Core => of(
-            &[(kinds::READ, 0.95), (kinds::UPDATE, 0.05)],
+            &[(Kind::Read, 0.95), (Kind::Update, 0.05)],
             Request::Uniform,
         ),
     }
@@ -81,7 +75,7 @@ impl RecordShape {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Properties {
     pub(super) records: u64,
-    /// `None`: the trial ends by its duration alone.
+    /// `None`: the trial ends only by its duration.
     pub(super) operations: Option<u64>,
     pub(super) shape: RecordShape,
     pub(super) read_all_fields: bool,
@@ -122,7 +116,7 @@ impl Properties {
             ));
         }
         let expected = operations.unwrap_or_default();
-        let keyspace = ycsb_keyspace(records, expected, proportions[kinds::INSERT]);
+        let keyspace = ycsb_keyspace(records, expected, proportions[Kind::Insert as usize]);
         Ok(Self {
             records,
             operations,
@@ -136,13 +130,13 @@ impl Properties {
     }
 
     /// Whether operations of a kind are done at all.
-    pub(super) fn has_kind(&self, kind: usize) -> bool {
-        self.proportions[kind] > 0.0
+    pub(super) fn has_kind(&self, kind: Kind) -> bool {
+        self.proportions[kind as usize] > 0.0
     }
 
     /// Whether records that are there are written anew.
     pub(super) fn updates(&self) -> bool {
-        self.has_kind(kinds::UPDATE) || self.has_kind(kinds::READ_MODIFY_WRITE)
+        self.has_kind(Kind::Update) || self.has_kind(Kind::ReadModifyWrite)
     }
 
     /// The items that are chosen from: YCSB's uniform, sequential and hotspot stay with those that
@@ -162,10 +156,10 @@ impl Properties {
         Some(from(worker + 1)? - from(worker)?)
     }
 
-    /// How many inserts there will be, about; 0 if that cannot be told.
+    /// How many inserts there will be, about; 0 if that is not known.
     pub(super) fn expected_inserts(&self) -> u64 {
         let operations = self.operations.unwrap_or_default() as f64;
-        (operations * self.proportions[kinds::INSERT]) as u64
+        (operations * self.proportions[Kind::Insert as usize]) as u64
     }
 }
 
@@ -175,15 +169,16 @@ fn proportions(
     preset: &WorkloadPreset,
 ) -> Result<[f64; kinds::COUNT], String> {
     let given = [
-        (kinds::READ, settings.readproportion),
-        (kinds::UPDATE, settings.updateproportion),
-        (kinds::INSERT, settings.insertproportion),
-        (kinds::SCAN, settings.scanproportion),
-        (kinds::READ_MODIFY_WRITE, settings.readmodifywriteproportion),
+        (Kind::Read, settings.readproportion),
+        (Kind::Update, settings.updateproportion),
+        (Kind::Insert, settings.insertproportion),
+        (Kind::Scan, settings.scanproportion),
+        (Kind::ReadModifyWrite, settings.readmodifywriteproportion),
     ];
     let mut proportions = preset.proportions;
     for (kind, share) in given {
-        proportions[kind] = share.unwrap_or(proportions[kind]);
+        let proportion = &mut proportions[kind as usize];
+        *proportion = share.unwrap_or(*proportion);
     }
     let sum: f64 = proportions.iter().sum();
     if sum <= 0.0 {

@@ -1,13 +1,14 @@
 //! One worker's share: draws operations and does each in a transaction of its own, as YCSB's core
 //! workload does them through its RocksDB binding.
 
-use super::kinds::{self, Kinds};
+use super::kinds::{self, Kind, Kinds};
 use super::properties::{Properties, RecordShape};
 use super::shared_state::{Maker, SharedState};
 use crate::generate::distribution::{Chooser, Items};
 use crate::generate::key::KeyBuffer;
 use crate::generate::random::Random;
 use crate::keyed::draws::{LengthChooser, OperationMix};
+use crate::keyed::kinds::KindCatalog;
 use crate::keyed::load::FIRST_VERSION;
 use crate::keyed::read_check::{ReadCounts, ReadFault, ReadValidator, RecordState};
 use crate::keyed::scan::scan_first;
@@ -56,7 +57,7 @@ impl<'a> Worker<'a> {
         properties: &'a Properties,
         shared: &'a SharedState,
     ) -> Result<Self, Error> {
-        let items = match properties.has_kind(kinds::INSERT) {
+        let items = match properties.has_kind(Kind::Insert) {
             true => Items::Growing(shared.inserts.clone()),
             false => Items::Fixed(properties.records),
         };
@@ -97,7 +98,7 @@ impl<'a> Worker<'a> {
     pub(super) fn run(mut self, task: &mut JobTask<'_>) -> Result<WorkerFindings, Error> {
         let quota = self.properties.share(task.worker, task.workers);
         run_units(task, quota, |task, _| {
-            let kind = self.mix.next(&mut self.mixes);
+            let kind = Kind::ALL[self.mix.next(&mut self.mixes)];
             self.operate(task, kind)?;
             let index = self.kinds.index(kind);
             task.meter.finish(index);
@@ -111,12 +112,12 @@ impl<'a> Worker<'a> {
         Ok(findings)
     }
 
-    fn operate(&mut self, task: &mut JobTask<'_>, kind: usize) -> Result<(), Error> {
+    fn operate(&mut self, task: &mut JobTask<'_>, kind: Kind) -> Result<(), Error> {
         match kind {
-            kinds::INSERT => self.insert(task),
-            kinds::SCAN => self.scan(task),
-            kinds::READ => self.read(task),
-            _ => self.update(task, kind == kinds::READ_MODIFY_WRITE),
+            Kind::Insert => self.insert(task),
+            Kind::Scan => self.scan(task),
+            Kind::Read => self.read(task),
+            _ => self.update(task, kind == Kind::ReadModifyWrite),
         }
     }
 

@@ -3,7 +3,7 @@
 //!
 //! Each figure comes from a fresh process, contenders taking turns (bare, harness, harness, bare,
 //! …), so that drift of the machine falls on both; the ratio is taken pair by pair. CPU time is
-//! that of the thread that loops, user and system, around the loop alone.
+//! that of the thread that loops, user and system, around only the loop.
 
 mod bare;
 mod compare;
@@ -16,10 +16,11 @@ use clap::{Parser, Subcommand};
 use engines::{CONTENDERS, Contender};
 use std::path::PathBuf;
 
-/// What trueput costs beside bare loops over the engines' own APIs, in CPU time per operation.
+/// The cost of trueput compared with bare loops over the engines' own APIs, in CPU time per
+/// operation.
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// Only this engine; may be given several times. `null` is the harness alone.
+    /// Only this engine; may be given several times. `null` measures only the harness.
     #[arg(long = "engine", value_name = "NAME")]
     engines: Vec<String>,
     /// Pairs of runs for each operation.
@@ -29,7 +30,7 @@ struct Arguments {
     child: Option<Child>,
 }
 
-/// What the program asks of its own child processes.
+/// The commands that the program gives to its own child processes.
 #[derive(Debug, Subcommand)]
 #[command(hide = true)]
 enum Child {

@@ -3,7 +3,7 @@
 //!
 //! A [`Workload`] describes itself and its settings; with values for them it becomes a [`Job`],
 //! which the runner's worker processes call: `prepare` once in a process of its own, then `execute`
-//! in every worker at once, then `verify` once in a process of its own. The job alone chooses keys
+//! in every worker at once, then `verify` once in a process of its own. Only the job chooses keys
 //! and mixes; it never touches the clock, a process or `/proc`.
 //!
 //! # Modules
@@ -73,7 +73,7 @@ pub trait Workload: Send + Sync {
     /// Its settings, described like an engine's knobs.
     fn settings(&self) -> &'static [Parameter];
 
-    /// Whether each of the settings that a plan gives can have an effect beside the others, `given`
+    /// Whether each of the settings that a plan gives can have an effect together with the others, `given`
     /// being all that it gives with every value.
     ///
     /// # Errors
@@ -134,8 +134,7 @@ pub enum ExistingDatabase {
     /// Nothing: it is new.
     Nothing,
     /// The state of an interrupted trial. Its workers are gone, and it is to be continued. Only a
-    /// job
-    /// that says [`Job::is_resumable`] meets this.
+    /// job that says [`Job::is_resumable`] meets this.
     Unfinished,
     /// The state after a finished trial with the same [`Job::load_key`]: it need not load again.
     Loaded,
@@ -337,7 +336,7 @@ pub trait Job: Send + Sync {
 
 /// The database that a job prepares or verifies.
 pub struct JobDatabase<'a> {
-    /// Open, and this process's alone while the job looks at it.
+    /// Open, and used by no other process while the job reads it.
     pub database: &'a dyn Database,
     /// The database's folder.
     pub directory: &'a Path,
@@ -427,12 +426,12 @@ pub trait Meter {
     }
 
     /// Lets the runner pause the worker, which holds no transaction, no lock and nothing that
-    /// others wait for. The pause is nobody's time. [`Meter::next_unit`] is such a point too; jobs
+    /// others wait for. The pause counts for no operation. [`Meter::next_unit`] is such a point too; jobs
     /// whose units are parts of transactions call [`Meter::next_unit_in_transaction`] there and
     /// this between those.
     fn yield_point(&mut self) {}
 
-    /// The next operation starts now. What passed since the last one ended is nobody's latency.
+    /// The next operation starts now. The time since the last one ended is part of no latency.
     fn start(&mut self);
 
     /// An operation of the kind with this index in [`Job::kinds`] has ended; it began at the last

@@ -27,10 +27,10 @@ impl Program {
         library: &Path,
         folder: &Path,
     ) -> Result<Self> {
-        let beside = library.parent().context("the library lies nowhere")?;
-        // A library that `make engines` installed may have its header beside it.
+        let folder_of_library = library.parent().context("the library is in no folder")?;
+        // A library that `make engines` installed may have its header in the same folder.
         let mut include = OsString::from("-I");
-        include.push(beside);
+        include.push(folder_of_library);
         let found = Command::new("cc")
             .arg(&include)
             .args(["-E", "-include", header, "-x", "c", "/dev/null"])

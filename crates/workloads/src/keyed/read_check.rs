@@ -18,9 +18,9 @@ pub(crate) enum RecordState {
 /// A fault of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReadFault {
-    /// A record is missing that nobody deleted.
+    /// A record that was not deleted is missing.
     Lost,
-    /// A record is there that nobody put, or that was deleted.
+    /// A record is there that was never put, or that was deleted.
     Unexpected,
     /// A record is not one of the key that it is under, or damaged.
     Foreign,

@@ -226,18 +226,18 @@ mod tests {
 
     #[test]
     fn conflicts_are_counted_and_retried_with_a_backoff_before_each_further_attempt() {
-        let (mut meter, mut left, mut told) = (meter(u32::MAX), 3, Vec::new());
+        let (mut meter, mut left, mut backoffs) = (meter(u32::MAX), 3, Vec::new());
         let done = retry_with_backoff(
             &mut meter,
             String::new,
-            |conflicts| told.push(conflicts),
+            |conflicts| backoffs.push(conflicts),
             |_| {
                 left -= 1;
                 if left > 0 { Err(conflict()) } else { Ok(left) }
             },
         );
         assert_eq!(done, Ok(0));
-        assert_eq!((meter.conflicts, told), (2, vec![1, 2]));
+        assert_eq!((meter.conflicts, backoffs), (2, vec![1, 2]));
     }
 
     #[test]

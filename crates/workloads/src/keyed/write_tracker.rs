@@ -125,7 +125,7 @@ pub(crate) struct PendingWrite {
     /// Its number among the writes of its record.
     number: u32,
     /// Whether all writes of the record before it had ended when it began.
-    alone: bool,
+    is_sequential: bool,
 }
 
 /// Most records that one worker remembers as written by two at once.
@@ -202,7 +202,7 @@ impl<'t> WriteTracker<'t> {
             return PendingWrite {
                 item,
                 number: self.untracked % MAX_NUMBER + 1,
-                alone: true,
+                is_sequential: true,
             };
         };
         let completed = entry.completed.load(SeqCst);
@@ -213,27 +213,27 @@ impl<'t> WriteTracker<'t> {
         PendingWrite {
             item,
             number: before + 1,
-            alone: completed == before,
+            is_sequential: completed == before,
         }
     }
 
     /// The version that a write bears.
-    pub(crate) fn version(&self, ticket: PendingWrite) -> u32 {
-        version(self.trial.generation, ticket.number)
+    pub(crate) fn version(&self, write: PendingWrite) -> u32 {
+        version(self.trial.generation, write.number)
     }
 
     /// A write was committed.
     #[inline]
-    pub(crate) fn complete_write(&mut self, ticket: PendingWrite) {
-        let Some(entry) = self.entry(ticket.item) else {
+    pub(crate) fn complete_write(&mut self, write: PendingWrite) {
+        let Some(entry) = self.entry(write.item) else {
             return;
         };
-        if ticket.alone {
-            entry.floor.fetch_max(ticket.number, SeqCst);
+        if write.is_sequential {
+            entry.floor.fetch_max(write.number, SeqCst);
         }
         entry.completed.fetch_add(1, SeqCst);
-        if !ticket.alone {
-            self.add_unsettled(ticket.item);
+        if !write.is_sequential {
+            self.add_unsettled(write.item);
         }
     }
 
@@ -344,10 +344,10 @@ mod tests {
         let table = table();
         let mut tracker = tracker(&table, 0);
         assert_eq!(tracker.judge(3, tracker.floor(3), seen(0, 0)), Ok(()));
-        let ticket = tracker.begin_write(3, false);
+        let write = tracker.begin_write(3, false);
         let early = tracker.floor(3);
         assert_eq!(tracker.judge(3, early, seen(0, 1)), Ok(()));
-        tracker.complete_write(ticket);
+        tracker.complete_write(write);
         assert_eq!(tracker.judge(3, early, seen(0, 0)), Ok(()));
         let late = tracker.floor(3);
         assert_eq!(tracker.judge(3, late, seen(0, 0)), Err(ReadFault::Stale));
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_writes_at_once_either_may_be_the_last_until_a_third_follows_alone() {
+    fn of_two_writes_at_once_either_may_be_the_last_until_a_third_follows_both() {
         let table = table();
         let (mut one, mut other) = (tracker(&table, 0), tracker(&table, 0));
         let (first, second) = (one.begin_write(5, false), other.begin_write(5, false));
@@ -407,8 +407,8 @@ mod tests {
         assert_eq!(tracker.judge(4, 0, seen(1, 9)), Ok(()));
         assert_eq!(tracker.judge(4, 0, seen(3, 0)), Err(ReadFault::Unwritten));
         assert_eq!(tracker.judge(4, 0, seen(2, 0)), Err(ReadFault::Unwritten));
-        let ticket = tracker.begin_write(4, false);
-        tracker.complete_write(ticket);
+        let write = tracker.begin_write(4, false);
+        tracker.complete_write(write);
         assert_eq!(
             tracker.judge(4, tracker.floor(4), seen(1, 9)),
             Err(ReadFault::Stale)

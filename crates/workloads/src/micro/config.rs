@@ -27,7 +27,7 @@ pub(super) enum Test {
     },
     /// Writes records that are there.
     Overwrite,
-    /// Looks records up, with what the settings add beside.
+    /// Looks records up, while the writers and scanners that the settings add run.
     Read,
     /// Reads all records in the order of their keys, or in the reverse order.
     Pass {
@@ -68,9 +68,9 @@ impl MixPercentages {
 pub(super) enum WorkerRole {
     /// One of the plan's workers.
     Main,
-    /// Updates beside them.
+    /// Updates while they read.
     Writer,
-    /// Scans beside them.
+    /// Scans while they read.
     Scanner,
 }
 
@@ -139,7 +139,7 @@ impl MicroConfig {
         };
         config.check_count(settings, conditions)?;
         config.check_batch(name)?;
-        config.check_beside(settings, conditions)?;
+        config.check_added_workers(settings, conditions)?;
         config.check_choice(settings)?;
         Ok(config)
     }
@@ -187,7 +187,11 @@ impl MicroConfig {
         }
     }
 
-    fn check_beside(&self, settings: &Settings, conditions: &Conditions) -> Result<(), String> {
+    fn check_added_workers(
+        &self,
+        settings: &Settings,
+        conditions: &Conditions,
+    ) -> Result<(), String> {
         if self.writers == 0 && self.scanners == 0 {
             return Ok(());
         }
@@ -239,7 +243,7 @@ impl MicroConfig {
     pub(super) fn role(&self, worker: u32, workers: u32) -> WorkerRole {
         match worker.checked_sub(workers) {
             None => WorkerRole::Main,
-            Some(beside) if beside < self.writers => WorkerRole::Writer,
+            Some(added) if added < self.writers => WorkerRole::Writer,
             Some(_) => WorkerRole::Scanner,
         }
     }
@@ -355,7 +359,7 @@ impl MicroConfig {
         let records = match self.test {
             Test::Fill { .. } => counted(Kind::Insert)?,
             Test::Delete => self.records.checked_sub(counted(Kind::Delete)?)?,
-            // Whether a record was there that was deleted or updated, nobody counts.
+            // It is not counted whether a record that was deleted or updated was there.
             Test::Mix(mix) if mix.delete > 0 => return None,
             Test::Mix(mix) if mix.insert > 0 && self.warms_up => return None,
             Test::Mix(mix) if mix.insert > 0 => self.records.saturating_add(counted(Kind::Insert)?),

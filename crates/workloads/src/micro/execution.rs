@@ -120,24 +120,24 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// The ticket of a write: a new record has none.
-    fn ticket(&mut self, step: PlannedOperation) -> Option<PendingWrite> {
+    /// Begins a write of a record that was loaded; `None` for a new record, which has no other.
+    fn begin_write(&mut self, step: PlannedOperation) -> Option<PendingWrite> {
         let deletes = step.operation == Operation::Delete;
         (step.operation != Operation::Insert).then(|| self.tracker.begin_write(step.item, deletes))
     }
 
     fn write(&mut self, task: &mut JobTask<'_>, step: PlannedOperation) -> Result<(), Error> {
-        let ticket = self.ticket(step);
+        let write = self.begin_write(step);
         if step.operation == Operation::Delete {
             let key = self.maker.key(step.item);
             task.transact(Mode::Write, writing, |session, _| session.delete(key))?;
         } else {
-            let version = ticket.map_or(FIRST_VERSION, |ticket| self.tracker.version(ticket));
+            let version = write.map_or(FIRST_VERSION, |write| self.tracker.version(write));
             let (key, value) = self.maker.make(step.item, version);
             task.transact(Mode::Write, writing, |session, _| session.put(key, value))?;
         }
-        if let Some(ticket) = ticket {
-            self.tracker.complete_write(ticket);
+        if let Some(write) = write {
+            self.tracker.complete_write(write);
         }
         Ok(())
     }
@@ -155,7 +155,7 @@ impl Worker<'_> {
             batch.clear();
             for _ in 0..self.config.batch.min(left) {
                 let step = stream.next_operation();
-                batch.push((step, self.ticket(step)));
+                batch.push((step, self.begin_write(step)));
             }
             self.write_batch(task, &batch)?;
             task.meter.finish(self.kinds.index(Kind::Commit));
@@ -186,11 +186,11 @@ impl Worker<'_> {
         task.transact(Mode::Write, writing, |session, meter| -> EngineResult<()> {
             meter.uncount(kind, finished);
             finished = 0;
-            for (step, ticket) in batch {
+            for (step, write) in batch {
                 if step.operation == Operation::Delete {
                     session.delete(maker.key(step.item))?;
                 } else {
-                    let version = ticket.map_or(FIRST_VERSION, |ticket| tracker.version(ticket));
+                    let version = write.map_or(FIRST_VERSION, |write| tracker.version(write));
                     let (key, value) = maker.make(step.item, version);
                     session.put(key, value)?;
                 }
@@ -199,8 +199,8 @@ impl Worker<'_> {
             }
             Ok(())
         })?;
-        let tickets = batch.iter().filter_map(|(_, ticket)| *ticket);
-        tickets.for_each(|ticket| tracker.complete_write(ticket));
+        let writes = batch.iter().filter_map(|(_, write)| *write);
+        writes.for_each(|write| tracker.complete_write(write));
         Ok(())
     }
 }

@@ -1,6 +1,5 @@
 //! The legal content of the database at the end. Each worker's operations are a function of the
-//! seed, so
-//! they are drawn again here, as many as the worker says that it did.
+//! seed, so they are drawn again here, as many as the worker says that it did.
 
 use super::config::MicroConfig;
 use super::names;
@@ -24,11 +23,11 @@ pub(super) struct ExpectedState {
     records: u64,
     sample: RecordSample,
     workers: u32,
-    /// Updates and deletes of each record of the sample; empty where nobody does any.
+    /// Updates and deletes of each record of the sample; empty where no worker does any.
     totals: Vec<u32>,
     /// The same by worker, where each numbered its own: several processes that write.
     own: Vec<Vec<u32>>,
-    /// How the workers' last writes of each record ended; empty where nobody deletes.
+    /// How the workers' last writes of each record ended; empty where no worker deletes.
     ends: Vec<u8>,
     /// Records that each worker inserted.
     inserted: Vec<u64>,
@@ -140,7 +139,7 @@ impl ExpectedState {
         self.inserted.iter().sum()
     }
 
-    /// Records whose final version cannot be told exactly.
+    /// Records whose final version is not known exactly.
     pub(super) fn unsettled(&self) -> usize {
         self.unsettled.len()
     }

@@ -1,4 +1,4 @@
-//! Names of what a worker reports beside the measured operations, in its findings.
+//! Names of what a worker reports in addition to the measured operations, in its findings.
 
 pub(super) const WORKER: &str = "worker";
 pub(super) const DONE: &str = "done";

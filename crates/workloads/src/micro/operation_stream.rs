@@ -1,5 +1,5 @@
-//! The operations of a worker, one after the other: a function of the settings, the seed, the
-//! generation and the worker alone, so that it can be done again when the outcome is checked.
+//! The operations of a worker, one after the other: a function of only the settings, the seed,
+//! the generation and the worker, so that it can be drawn again when the outcome is checked.
 
 use super::config::{MicroConfig, MixPercentages, Test, WorkerRole};
 use crate::Error;

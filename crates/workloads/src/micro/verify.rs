@@ -13,7 +13,7 @@ use trueput_engine::{Direction, KeyRange, Mode, Result as EngineResult};
 use trueput_record::measurement::Check;
 use trueput_record::{Survival, VerifyLevel};
 
-/// Progress is told every this many records.
+/// Records between two reports of progress.
 const PROGRESS_STEP: u64 = 1 << 16;
 
 /// The results, and the checks where verification is on.

@@ -1,4 +1,4 @@
-//! Blocks and their claims, and the workload's other records beside the step table.
+//! Blocks and their claims, and the workload's records other than the step table.
 //!
 //! All of them begin with the byte `FF`, which neither an integer key (below `80`) nor a key of
 //! words (UTF-8) does, and none has eight bytes:

@@ -120,7 +120,7 @@ impl<C: Codec> SequencePath<C> {
         }
     }
 
-    /// The largest successor, as a maximum that nobody need consider where there was none.
+    /// The largest successor; where there was none, a maximum of 0, which changes no other.
     fn peak(&self, start: u64) -> Maximum {
         let start = if self.largest == 0 { 0 } else { start };
         Maximum {

@@ -30,8 +30,8 @@ const CUSTOMER: u32 = 1;
 const INCREMENTS: usize = 40;
 /// Threads of it.
 const THREADS: usize = 4;
-/// How often an unfinished transaction's writes are looked for.
-const LOOKS: usize = 20;
+/// How often an unfinished transaction's writes are read for.
+const READS: usize = 20;
 
 /// The suite on one database, which it fills.
 pub struct AcidSuite<'a> {
@@ -137,7 +137,7 @@ impl<'a> AcidSuite<'a> {
                 std::thread::yield_now();
             }
             let mut seen = None;
-            for _ in 0..LOOKS {
+            for _ in 0..READS {
                 let read = self.with("reading what was paid", |tables| {
                     attempt(
                         tables,

@@ -61,7 +61,7 @@ pub(super) fn derive_metrics(settings: &Settings, measurement: &Measurement) -> 
         .results
         .insert("response times within limits".to_owned(), within);
     if settings.is_paced {
-        conclusion.checks = demands(settings, (new_orders, rate, minutes), &slow);
+        conclusion.checks = pacing_checks(settings, (new_orders, rate, minutes), &slow);
     }
     conclusion
 }
@@ -101,7 +101,7 @@ fn response_times(measurement: &Measurement) -> Vec<(&'static str, f64, f64)> {
 }
 
 /// The checks of a paced run.
-fn demands(
+fn pacing_checks(
     settings: &Settings,
     (new_orders, rate, minutes): (u64, f64, f64),
     slow: &[String],

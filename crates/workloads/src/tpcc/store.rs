@@ -35,7 +35,7 @@ impl TableStore {
                 let names: Vec<_> = all.filter(|one| has_procedures(*one)).collect();
                 let names: Vec<_> = names.into_iter().map(Dialect::name).collect();
                 Err(format!(
-                    "the transactions are written as functions of the server for {} alone: give \
+                    "the transactions are written as functions of the server only for {}: give \
                      store sql or kv",
                     names.join(" and ")
                 ))

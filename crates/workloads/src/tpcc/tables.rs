@@ -327,8 +327,7 @@ pub trait PaymentTables {
     ) -> Result<()>;
 
     /// Writes the customer that the last [`PaymentTables::customer`] of this transaction has read
-    /// with
-    /// [`ReadIntent::Pay`].
+    /// with [`ReadIntent::Pay`].
     fn pay_customer(&mut self, change: &CustomerChange<'_>) -> Result<()>;
 
     /// Inserts a row of HISTORY.

@@ -191,7 +191,7 @@ impl TransactionBuffers {
             let amount = i64::from(line.quantity) * item.price;
             sum += amount;
             let is_original = |data: &FixedText<50>| data.as_str().contains(ORIGINAL);
-            // The brand-generic field of the screen; nobody looks at it here.
+            // The brand-generic field of the screen, which is not shown here.
             std::hint::black_box(is_original(&item.data) && is_original(&stock.data));
             self.order_lines.push(OrderLineRow {
                 warehouse: input.warehouse,

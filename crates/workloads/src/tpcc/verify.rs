@@ -135,8 +135,8 @@ fn missing(
     ]
 }
 
-/// Where a prefix of the commits is promised: some may be missing, but none is there that nobody
-/// made.
+/// Where a prefix of the commits is promised: some may be missing, but no more are there than were
+/// acknowledged.
 fn no_more_than_acknowledged(
     settings: &Settings,
     ended: &ExecutionSummary,

@@ -1,4 +1,5 @@
-//! Group commit: whoever finds no flush under way writes and flushes for all who wait.
+//! Group commit: a worker that finds no flush in progress writes and flushes the records of all
+//! that wait.
 
 use super::super::buffer::PageBuffer;
 use super::super::log::LogShape;
@@ -21,9 +22,9 @@ struct GroupState {
     next: u64,
     /// Records before this index are durable.
     durable: u64,
-    /// Whether somebody writes and flushes.
+    /// Whether a worker writes and flushes.
     leading: bool,
-    /// Records from `next - gathered` on, which nobody has written yet. A worker has one at most.
+    /// Records from `next - gathered` on, which are not written yet. A worker has one at most.
     gathering: PageBuffer,
     gathered: usize,
     /// The buffer that is not gathered in; taken while it is written from.

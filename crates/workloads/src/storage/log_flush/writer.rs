@@ -30,9 +30,9 @@ pub(super) fn run(job: &LogFlushJob, task: &mut JobTask<'_>) -> Result<WorkerFin
         })
     } else {
         let cursor = (!job.apart).then(|| job.cursor.get_or_init(|| LogCursor::new(workers)));
-        let mut alone = SoloWriter::new(job.log, &record_writer, cursor, worker);
+        let mut writer = SoloWriter::new(job.log, &record_writer, cursor, worker);
         commits(task.meter, &mut left, |sequence, _| {
-            alone.commit(&record_writer, sequence, &mut channel)
+            writer.commit(&record_writer, sequence, &mut channel)
         })
     };
     let written = written.map_err(|error| write_error(&path, &error))?;
@@ -90,7 +90,7 @@ impl LogCursor {
 
     fn claim(&self, worker: u32) -> u64 {
         let own = &self.under_way[worker as usize];
-        // Said before the claim, so that nobody misses it.
+        // Stored before the claim, so that no other worker misses it.
         own.store(self.next.load(SeqCst), SeqCst);
         let index = self.next.fetch_add(1, SeqCst);
         own.store(index, SeqCst);
@@ -108,7 +108,7 @@ impl LogCursor {
     }
 }
 
-/// A worker that flushes for itself alone.
+/// A worker that flushes only its own records.
 struct SoloWriter<'a> {
     log: LogShape,
     record: PageBuffer,

@@ -1,6 +1,6 @@
 //! The isolation tests 1 to 9 that TPC-C revision 5.11 lays down in clauses 3.4.2.1 to 3.4.2.9.
 //!
-//! In each, a transaction T1 stops half-way, a second one is begun beside it, and T1 goes on when
+//! In each, a transaction T1 stops half-way, a second one is begun during it, and T1 goes on when
 //! that has ended or has been waited for. What stops, where, and what is verified is after the
 //! clause that each test names. Other than the clauses, which are written for engines that lock:
 //!
@@ -32,9 +32,9 @@ use trueput_engine::{Mode, Result};
 use trueput_record::measurement::Check;
 
 /// How long T1 stands still: a second transaction that has not ended by then waits for it.
-const PATIENCE: Duration = Duration::from_millis(400);
+const PAUSE: Duration = Duration::from_millis(400);
 /// How long the second may wait for T1 to come half-way.
-const HALF_WAY_WITHIN: Duration = Duration::from_secs(60);
+const HALF_WAY_LIMIT: Duration = Duration::from_secs(60);
 /// The items x and y of test 7, and those that fill the orders up to five lines.
 const ITEMS: [u32; 2] = [1, 2];
 const LINES: [(u32, u8); 5] = [(1, 3), (2, 4), (1, 5), (3, 1), (4, 2)];
@@ -112,19 +112,19 @@ impl AcidSuite<'_> {
     /// Runs the nine tests; each is a check.
     pub(super) fn isolation(&self) -> CaseResult<Vec<Check>> {
         Ok(vec![
-            self.an_order_status_beside_a_new_order(CompletionMode::Commit)?,
-            self.an_order_status_beside_a_new_order(CompletionMode::Abort)?,
+            self.an_order_status_during_a_new_order(CompletionMode::Commit)?,
+            self.an_order_status_during_a_new_order(CompletionMode::Abort)?,
             self.two_new_orders(CompletionMode::Commit)?,
             self.two_new_orders(CompletionMode::Abort)?,
-            self.a_payment_beside_a_delivery(CompletionMode::Commit)?,
-            self.a_payment_beside_a_delivery(CompletionMode::Abort)?,
-            self.prices_changed_under_a_new_order()?,
-            self.a_new_order_under_a_delivery()?,
-            self.a_new_order_under_an_order_status()?,
+            self.a_payment_during_a_delivery(CompletionMode::Commit)?,
+            self.a_payment_during_a_delivery(CompletionMode::Abort)?,
+            self.prices_changed_during_a_new_order()?,
+            self.a_new_order_during_a_delivery()?,
+            self.a_new_order_during_an_order_status()?,
         ])
     }
 
-    /// Begins T1 with `start`, has `second` done beside it, and goes on with `rest`.
+    /// Begins T1 with `start`, has `second` done during it, and goes on with `rest`.
     fn run_concurrently<A, R, S: Send>(
         &self,
         (mode, stop): (Mode, CompletionMode),
@@ -133,20 +133,20 @@ impl AcidSuite<'_> {
         rest: impl FnOnce(&mut dyn Tables, A) -> Result<R>,
     ) -> CaseResult<ConcurrentResults<R, S>> {
         let (is_half_way, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
-        let beside = || {
+        let run_second = || {
             let done = self.with("the second transaction", |tables| {
-                is_raised_within(&is_half_way, HALF_WAY_WITHIN);
+                is_raised_within(&is_half_way, HALF_WAY_LIMIT);
                 retry_conflicts(|| second(tables))
             });
             is_over.store(true, Relaxed);
             done
         };
         std::thread::scope(|scope| {
-            let thread = scope.spawn(beside);
+            let thread = scope.spawn(run_second);
             let first = self.with("the first transaction", |tables| {
                 let started = retry_conflicts(|| begin_transaction(tables, mode, &mut start))?;
                 is_half_way.store(true, Relaxed);
-                let has_overtaken = is_raised_within(&is_over, PATIENCE);
+                let has_overtaken = is_raised_within(&is_over, PAUSE);
                 let done = rest(tables, started);
                 let first = none_after_conflict(end_transaction(tables, stop, done))?;
                 Ok((first, has_overtaken))
@@ -172,13 +172,13 @@ impl AcidSuite<'_> {
     /// Clauses 3.4.2.1 and 3.4.2.2: T1 is a new-order that stops before its end, the second an
     /// order-status of its customer, which sees the order of T1 or the one before it, and not the
     /// former unless T1 was committed first.
-    fn an_order_status_beside_a_new_order(&self, stop: CompletionMode) -> CaseResult<Check> {
+    fn an_order_status_during_a_new_order(&self, stop: CompletionMode) -> CaseResult<Check> {
         let name = match stop {
             CompletionMode::Commit => {
-                "isolation test 1 (clause 3.4.2.1): an order-status beside a new-order that commits"
+                "isolation test 1 (clause 3.4.2.1): an order-status during a new-order that commits"
             }
             CompletionMode::Abort => {
-                "isolation test 2 (clause 3.4.2.2): an order-status beside a new-order that is \
+                "isolation test 2 (clause 3.4.2.2): an order-status during a new-order that is \
                  rolled back"
             }
         };
@@ -186,7 +186,7 @@ impl AcidSuite<'_> {
         let status = |tables: &mut dyn Tables| {
             run_transaction(tables, Mode::Read, CompletionMode::Commit, LastOrder::read)
         };
-        let run = self.run_concurrently((Mode::Write, stop), place, status, as_it_is)?;
+        let run = self.run_concurrently((Mode::Write, stop), place, status, unchanged)?;
         let after = self.read(LastOrder::read)?;
         let left = match (stop, run.first) {
             (CompletionMode::Commit, Some(order)) => (Some(order), LINES.to_vec()),
@@ -216,7 +216,7 @@ impl AcidSuite<'_> {
             }
         };
         let next = self.next_order()?;
-        let run = self.run_concurrently((Mode::Write, stop), place, order, as_it_is)?;
+        let run = self.run_concurrently((Mode::Write, stop), place, order, unchanged)?;
         let expected = match (stop, run.first) {
             (CompletionMode::Commit, Some(_)) => (Some(next), next + 1, next + 2),
             (CompletionMode::Abort, Some(_)) => (Some(next), next, next + 1),
@@ -234,15 +234,15 @@ impl AcidSuite<'_> {
 
     /// Clauses 3.4.2.5 and 3.4.2.6: T1 is a delivery that stops before its end, the second a
     /// payment of a customer whose order is being delivered. C_BALANCE has both in it, or the
-    /// payment alone where T1 was rolled back.
-    fn a_payment_beside_a_delivery(&self, stop: CompletionMode) -> CaseResult<Check> {
+    /// payment only where T1 was rolled back.
+    fn a_payment_during_a_delivery(&self, stop: CompletionMode) -> CaseResult<Check> {
         let (name, writer) = match stop {
             CompletionMode::Commit => (
-                "isolation test 5 (clause 3.4.2.5): a payment beside a delivery that commits",
+                "isolation test 5 (clause 3.4.2.5): a payment during a delivery that commits",
                 WRITER,
             ),
             CompletionMode::Abort => (
-                "isolation test 6 (clause 3.4.2.6): a payment beside a delivery that is rolled \
+                "isolation test 6 (clause 3.4.2.6): a payment during a delivery that is rolled \
                  back",
                 WRITER + 1,
             ),
@@ -263,7 +263,7 @@ impl AcidSuite<'_> {
             let mut scratch = TransactionBuffers::default();
             transaction::payment(tables, &mut scratch, &payment, AT, (writer, 0))
         };
-        let run = self.run_concurrently((Mode::Write, stop), deliver, pay, as_it_is)?;
+        let run = self.run_concurrently((Mode::Write, stop), deliver, pay, unchanged)?;
         let delivered = match (stop, run.first) {
             (CompletionMode::Commit, Some(amount)) => amount,
             _ => 0,
@@ -273,12 +273,12 @@ impl AcidSuite<'_> {
     }
 
     /// Clause 3.4.2.7: a new-order stops when it has read the price of item x, prices of x and y
-    /// are raised by a tenth beside it, and it goes on to read x again, and y: every line has the
+    /// are raised by a tenth during it, and it goes on to read x again, and y: every line has the
     /// price that was there when it began, unless it is rolled back (the clause's case B). The
     /// prices are the new ones afterwards (cases A, B and D; C does not come, as the change is
     /// tried again).
-    fn prices_changed_under_a_new_order(&self) -> CaseResult<Check> {
-        let name = "isolation test 7 (clause 3.4.2.7): prices changed under a new-order";
+    fn prices_changed_during_a_new_order(&self) -> CaseResult<Check> {
+        let name = "isolation test 7 (clause 3.4.2.7): prices changed during a new-order";
         let old = self.read(prices)?;
         let new = old.map(|price| price + price / 10);
         let change = |tables: &mut dyn Tables| {
@@ -312,9 +312,9 @@ impl AcidSuite<'_> {
     }
 
     /// Clause 3.4.2.8: a delivery stops when it has found no row of NEW-ORDER, a new-order is
-    /// placed beside it, and the delivery looks again: there is still none.
-    fn a_new_order_under_a_delivery(&self) -> CaseResult<Check> {
-        let name = "isolation test 8 (clause 3.4.2.8): a new-order under a delivery";
+    /// placed during it, and the delivery looks again: there is still none.
+    fn a_new_order_during_a_delivery(&self) -> CaseResult<Check> {
+        let name = "isolation test 8 (clause 3.4.2.8): a new-order during a delivery";
         while self.with("delivering", |tables| {
             let (mut scratch, input) = (TransactionBuffers::default(), DELIVERY);
             retry_conflicts(|| transaction::delivery(tables, &mut scratch, &input, AT))
@@ -325,12 +325,12 @@ impl AcidSuite<'_> {
             tables.take_oldest_new_orders(WAREHOUSE, &mut due)?;
             Ok(due.len())
         };
-        let look_again = |tables: &mut dyn Tables, found| Ok((found, new_orders(tables)?));
+        let second_read = |tables: &mut dyn Tables, found| Ok((found, new_orders(tables)?));
         let run = self.run_concurrently(
             (Mode::Write, CompletionMode::Commit),
             look,
             order,
-            look_again,
+            second_read,
         )?;
         let left = self.read(new_orders)?;
         match &run.first {
@@ -340,17 +340,17 @@ impl AcidSuite<'_> {
     }
 
     /// Clause 3.4.2.9: an order-status stops when it has read the customer's last order, a
-    /// new-order of that customer is placed beside it, and the order-status looks again: it is the
+    /// new-order of that customer is placed during it, and the order-status looks again: it is the
     /// same order.
-    fn a_new_order_under_an_order_status(&self) -> CaseResult<Check> {
-        let name = "isolation test 9 (clause 3.4.2.9): a new-order under an order-status";
+    fn a_new_order_during_an_order_status(&self) -> CaseResult<Check> {
+        let name = "isolation test 9 (clause 3.4.2.9): a new-order during an order-status";
         let before = self.read(last_order)?;
-        let look_again = |tables: &mut dyn Tables, seen| Ok((seen, last_order(tables)?));
+        let second_read = |tables: &mut dyn Tables, seen| Ok((seen, last_order(tables)?));
         let run = self.run_concurrently(
             (Mode::Read, CompletionMode::Commit),
             last_order,
             order,
-            look_again,
+            second_read,
         )?;
         let after = self.read(last_order)?;
         match &run.first {
@@ -367,7 +367,7 @@ const DELIVERY: Delivery = Delivery {
     carrier: CARRIER,
 };
 
-fn as_it_is<T>(_: &mut dyn Tables, value: T) -> Result<T> {
+fn unchanged<T>(_: &mut dyn Tables, value: T) -> Result<T> {
     Ok(value)
 }
 

@@ -124,8 +124,8 @@ impl DeliveryTables for SqlTables<'_> {
         if count == 0 {
             return Ok(());
         }
-        let statement = self.statement(StatementKind::Credit, count, |writing| {
-            let case = format!("WHEN ? THEN {}", writing.money_parameter());
+        let statement = self.statement(StatementKind::Credit, count, |syntax| {
+            let case = format!("WHEN ? THEN {}", syntax.money_parameter());
             let cases = vec![case.as_str(); count].join(" ");
             let these = one_of_pairs("c_d_id", "c_id", count);
             format!(

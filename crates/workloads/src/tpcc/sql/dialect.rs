@@ -53,20 +53,20 @@ pub(super) struct DialectSyntax {
     pub(super) procedures: Option<&'static str>,
 }
 
-/// The writing of a dialect.
-pub(super) fn writing(dialect: Dialect) -> &'static DialectSyntax {
+/// The syntax of a dialect.
+pub(super) fn syntax(dialect: Dialect) -> &'static DialectSyntax {
     match dialect {
-        Dialect::Postgresql => &postgresql::WRITING,
-        Dialect::Mariadb => &mariadb::WRITING,
-        Dialect::Sqlite => &sqlite::WRITING,
-        Dialect::Informix => &informix::WRITING,
-        Dialect::Iris => &iris::WRITING,
+        Dialect::Postgresql => &postgresql::SYNTAX,
+        Dialect::Mariadb => &mariadb::SYNTAX,
+        Dialect::Sqlite => &sqlite::SYNTAX,
+        Dialect::Informix => &informix::SYNTAX,
+        Dialect::Iris => &iris::SYNTAX,
     }
 }
 
 /// Whether the transactions are written as functions of such a server.
 pub fn has_procedures(dialect: Dialect) -> bool {
-    writing(dialect).procedures.is_some()
+    syntax(dialect).procedures.is_some()
 }
 
 /// The standard's types: what a dialect has that has nothing of its own to say.
@@ -163,15 +163,15 @@ mod tests {
 
     #[test]
     fn parameters_are_numbered_where_the_dialect_numbers_them() {
-        let written = writing(Dialect::Postgresql).parameters("a = ? AND b IN (?, ?)");
+        let written = syntax(Dialect::Postgresql).parameters("a = ? AND b IN (?, ?)");
         assert_eq!(written, "a = $1 AND b IN ($2, $3)");
-        let written = writing(Dialect::Mariadb).parameters("a = ?");
+        let written = syntax(Dialect::Mariadb).parameters("a = ?");
         assert_eq!(written, "a = ?");
     }
 
     #[test]
     fn the_first_row_is_asked_for_as_each_dialect_does() {
-        let first = |dialect| writing(dialect).first("a", "FROM t ORDER BY a");
+        let first = |dialect| syntax(dialect).first("a", "FROM t ORDER BY a");
         assert_eq!(first(Dialect::Sqlite), "SELECT a FROM t ORDER BY a LIMIT 1");
         assert_eq!(
             first(Dialect::Informix),
@@ -183,11 +183,11 @@ mod tests {
     #[test]
     fn each_dialect_locks_what_it_reads_to_write_in_one_way() {
         for dialect in Dialect::ALL {
-            let writing = writing(dialect);
+            let syntax = syntax(dialect);
             // SQLite locks the database.
             let ways = [
-                !writing.lock.is_empty(),
-                writing.locks_by_update,
+                !syntax.lock.is_empty(),
+                syntax.locks_by_update,
                 dialect == Dialect::Sqlite,
             ];
             assert_eq!(ways.iter().filter(|way| **way).count(), 1, "{dialect:?}");
@@ -196,8 +196,8 @@ mod tests {
 
     #[test]
     fn several_rows_go_into_one_insert_where_the_dialect_can() {
-        assert_eq!(writing(Dialect::Mariadb).rows_at_once(3), 100);
-        assert_eq!(writing(Dialect::Mariadb).rows_at_once(21), 42);
-        assert_eq!(writing(Dialect::Informix).rows_at_once(3), 1);
+        assert_eq!(syntax(Dialect::Mariadb).rows_at_once(3), 100);
+        assert_eq!(syntax(Dialect::Mariadb).rows_at_once(21), 42);
+        assert_eq!(syntax(Dialect::Informix).rows_at_once(3), 1);
     }
 }

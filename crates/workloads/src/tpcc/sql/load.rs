@@ -19,10 +19,10 @@ fn bytes(datum: &Datum<'_>) -> u64 {
 impl TableLoad for SqlTables<'_> {
     fn create(&mut self) -> Result<()> {
         for table in Table::ALL {
-            let create = schema::create(table, self.writing);
+            let create = schema::create(table, self.syntax);
             self.sql()?.batch(&create)?;
         }
-        if let Some(functions) = self.writing.procedures.filter(|_| self.has_procedures) {
+        if let Some(functions) = self.syntax.procedures.filter(|_| self.has_procedures) {
             self.sql()?.batch(functions)?;
         }
         Ok(())
@@ -47,7 +47,7 @@ impl TableLoad for SqlTables<'_> {
             self.sql()?.batch(index)?;
         }
         let names = Table::ALL.map(Table::name);
-        for statement in (self.writing.analyze)(&names) {
+        for statement in (self.syntax.analyze)(&names) {
             self.sql()?.batch(&statement)?;
         }
         Ok(())
@@ -59,7 +59,7 @@ impl SqlTables<'_> {
     pub(super) fn insert<R: TableRow>(&mut self, rows: &[R]) -> Result<u64> {
         let columns = R::COLUMNS.len();
         let mut sent = 0;
-        for some in rows.chunks(self.writing.rows_at_once(columns)) {
+        for some in rows.chunks(self.syntax.rows_at_once(columns)) {
             let count = some.len();
             let insert = |_: &_| schema::insert(R::TABLE, count);
             let statement = self.statement(StatementKind::Insert(R::TABLE), count, insert)?;

@@ -16,7 +16,7 @@ use super::procedures::Procedures;
 use super::rows::{DistrictKey, Table};
 use super::tables::{Tables, Visitor};
 pub(super) use dialect::has_procedures;
-use dialect::{DialectSyntax, writing};
+use dialect::{DialectSyntax, syntax};
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use trueput_engine::sql::Statement;
@@ -76,7 +76,7 @@ enum StatementKind {
 /// The nine tables in SQL, through one session.
 pub struct SqlTables<'s> {
     session: &'s mut dyn Session,
-    writing: &'static DialectSyntax,
+    syntax: &'static DialectSyntax,
     /// Whether the server does the transactions.
     has_procedures: bool,
     /// Prepared when first used, by what is meant and how many rows it is about.
@@ -92,7 +92,7 @@ impl<'s> SqlTables<'s> {
         let dialect = session.sql().ok_or_else(no_sql)?.dialect();
         Ok(Self {
             session,
-            writing: writing(dialect),
+            syntax: syntax(dialect),
             has_procedures: false,
             statements: HashMap::new(),
         })
@@ -122,7 +122,7 @@ impl<'s> SqlTables<'s> {
         if let Some(known) = self.statements.get(&(which, count)) {
             return Ok(*known);
         }
-        let written = self.writing.parameters(&text(self.writing));
+        let written = self.syntax.parameters(&text(self.syntax));
         let prepared = self.sql()?.prepare(&written)?;
         self.statements.insert((which, count), prepared);
         Ok(prepared)

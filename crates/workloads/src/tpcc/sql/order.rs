@@ -26,8 +26,8 @@ const LOW_STOCK: &str = "SELECT COUNT(DISTINCT s_i_id) FROM district \
 const CHANGED: [&str; 4] = ["s_quantity", "s_ytd", "s_order_cnt", "s_remote_cnt"];
 
 /// One statement that sets each column of several stocks of a warehouse by a case for each item.
-fn update_stocks(writing: &DialectSyntax, count: usize) -> String {
-    let case = format!("WHEN ? THEN {}", writing.integer_parameter());
+fn update_stocks(syntax: &DialectSyntax, count: usize) -> String {
+    let case = format!("WHEN ? THEN {}", syntax.integer_parameter());
     let cases = vec![case.as_str(); count].join(" ");
     let set: Vec<_> = CHANGED
         .iter()
@@ -40,23 +40,23 @@ fn update_stocks(writing: &DialectSyntax, count: usize) -> String {
     )
 }
 
-fn stocks(writing: &DialectSyntax, district: u8, count: usize) -> String {
-    let items = writing.one_of("s_i_id", count);
+fn stocks(syntax: &DialectSyntax, district: u8, count: usize) -> String {
+    let items = syntax.one_of("s_i_id", count);
     format!(
         "SELECT s_i_id, s_quantity, s_ytd, s_order_cnt, s_remote_cnt, s_dist_{district:02}, s_data \
          FROM stock WHERE s_w_id = ? AND {items} ORDER BY s_i_id{}",
-        writing.lock
+        syntax.lock
     )
 }
 
 /// Locks the stocks that [`stocks`] then reads: the same parameters.
-fn touch_stocks(writing: &DialectSyntax, count: usize) -> String {
-    let items = writing.one_of("s_i_id", count);
+fn touch_stocks(syntax: &DialectSyntax, count: usize) -> String {
+    let items = syntax.one_of("s_i_id", count);
     format!("UPDATE stock SET s_quantity = s_quantity WHERE s_w_id = ? AND {items}")
 }
 
-fn items(writing: &DialectSyntax, count: usize) -> String {
-    let items = writing.one_of("i_id", count);
+fn items(syntax: &DialectSyntax, count: usize) -> String {
+    let items = syntax.one_of("i_id", count);
     format!("SELECT i_id, i_price, i_name, i_data FROM item WHERE {items}")
 }
 
@@ -98,13 +98,13 @@ impl NewOrderTables for SqlTables<'_> {
                 district_tax: columns.rate()?,
             })
         };
-        if self.writing.has_returning {
+        if self.syntax.has_returning {
             let raise = self.statement(StatementKind::RaiseOrder, 0, |_| {
                 format!("{RAISE} RETURNING d_next_o_id - 1, d_tax")
             })?;
             return self.row("the district", raise, &parameters, read);
         }
-        let (lock, updates_first) = (self.writing.lock, self.writing.locks_by_update);
+        let (lock, updates_first) = (self.syntax.lock, self.syntax.locks_by_update);
         let raise = self.fixed_statement(StatementKind::RaiseOrder, RAISE)?;
         // Before it is raised, or after.
         let number = if updates_first {
@@ -139,8 +139,8 @@ impl NewOrderTables for SqlTables<'_> {
         out.resize(ids.len(), None);
         let numbers: Vec<i64> = ids.iter().map(|id| i64::from(*id)).collect();
         let count = self.count_of(ids.len());
-        let statement = self.statement(StatementKind::Items, count, |writing| {
-            items(writing, ids.len())
+        let statement = self.statement(StatementKind::Items, count, |syntax| {
+            items(syntax, ids.len())
         })?;
         let mut parameters = Vec::with_capacity(ids.len());
         self.push_numbers(&numbers, &mut parameters);
@@ -169,15 +169,15 @@ impl NewOrderTables for SqlTables<'_> {
             let (count, before) = (of_warehouse.len(), out.len());
             let numbers: Vec<i64> = of_warehouse.iter().map(|key| i64::from(key.item)).collect();
             let size = self.count_of(count);
-            let statement = self.statement(StatementKind::Stocks(district), size, |writing| {
-                stocks(writing, district, count)
+            let statement = self.statement(StatementKind::Stocks(district), size, |syntax| {
+                stocks(syntax, district, count)
             })?;
             let mut parameters = Vec::with_capacity(1 + count);
             parameters.push(number(first.warehouse));
             self.push_numbers(&numbers, &mut parameters);
-            if self.writing.locks_by_update {
-                let touch = self.statement(StatementKind::TouchStocks, size, |writing| {
-                    touch_stocks(writing, count)
+            if self.syntax.locks_by_update {
+                let touch = self.statement(StatementKind::TouchStocks, size, |syntax| {
+                    touch_stocks(syntax, count)
                 })?;
                 self.change("the stocks", count, touch, &parameters)?;
             }
@@ -204,8 +204,8 @@ impl NewOrderTables for SqlTables<'_> {
                 continue;
             };
             let count = of_warehouse.len();
-            let statement = self.statement(StatementKind::UpdateStocks, count, |writing| {
-                update_stocks(writing, count)
+            let statement = self.statement(StatementKind::UpdateStocks, count, |syntax| {
+                update_stocks(syntax, count)
             })?;
             let mut parameters = Vec::with_capacity(count * 9 + 1);
             let values: [fn(&StockChange) -> Datum<'static>; CHANGED.len()] = [
@@ -245,12 +245,12 @@ impl StockLevelTables for SqlTables<'_> {
 impl SqlTables<'_> {
     /// How many parameters a condition of [`DialectSyntax::one_of`] has.
     fn count_of(&self, numbers: usize) -> usize {
-        if self.writing.has_arrays { 1 } else { numbers }
+        if self.syntax.has_arrays { 1 } else { numbers }
     }
 
     /// The parameters of a condition of [`DialectSyntax::one_of`].
     fn push_numbers<'n>(&self, numbers: &'n [i64], parameters: &mut Vec<Datum<'n>>) {
-        match self.writing.has_arrays {
+        match self.syntax.has_arrays {
             true => parameters.push(Datum::Integers(numbers)),
             false => parameters.extend(numbers.iter().map(|number| Datum::Integer(*number))),
         }
@@ -259,13 +259,13 @@ impl SqlTables<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::dialect::writing;
+    use super::super::dialect::syntax;
     use super::*;
     use trueput_engine::Dialect;
 
     #[test]
     fn the_stocks_of_an_order_are_read_in_one_statement() {
-        let text = |dialect| stocks(writing(dialect), 3, 2);
+        let text = |dialect| stocks(syntax(dialect), 3, 2);
         let read = "SELECT s_i_id, s_quantity, s_ytd, s_order_cnt, s_remote_cnt, s_dist_03, s_data \
                     FROM stock WHERE s_w_id = ? AND ";
         let mariadb = format!("{read}s_i_id IN (?, ?) ORDER BY s_i_id FOR UPDATE");
@@ -280,7 +280,7 @@ mod tests {
 
     #[test]
     fn the_stocks_of_an_order_are_written_in_one_statement() {
-        let text = |dialect| update_stocks(writing(dialect), 1);
+        let text = |dialect| update_stocks(syntax(dialect), 1);
         assert_eq!(
             text(Dialect::Sqlite),
             "UPDATE stock SET s_quantity = CASE s_i_id WHEN ? THEN ? END, \

@@ -73,17 +73,17 @@ impl PaymentTables for SqlTables<'_> {
         intent: ReadIntent,
         out: &mut CustomerRow,
     ) -> Result<()> {
-        if intent == ReadIntent::Pay && self.writing.locks_by_update {
+        if intent == ReadIntent::Pay && self.syntax.locks_by_update {
             self.touch_customer(district, who)?;
         }
         let id = match who {
             CustomerSelector::Number(id) => *id,
-            CustomerSelector::LastName(last) => self.named(district, last.as_str())?,
+            CustomerSelector::LastName(last) => self.customer_by_name(district, last.as_str())?,
         };
         let statement = match intent {
             ReadIntent::Show => self.statement(StatementKind::Customer, 0, |_| customer("")),
-            ReadIntent::Pay => self.statement(StatementKind::CustomerToPay, 0, |writing| {
-                customer(writing.lock)
+            ReadIntent::Pay => self.statement(StatementKind::CustomerToPay, 0, |syntax| {
+                customer(syntax.lock)
             }),
         }?;
         let parameters = numbered_parameters(district, id);
@@ -124,8 +124,8 @@ impl PaymentTables for SqlTables<'_> {
 
 impl OrderStatusTables for SqlTables<'_> {
     fn last_order(&mut self, district: DistrictKey, customer: u32) -> Result<Option<OrderRow>> {
-        let statement = self.statement(StatementKind::LastOrder, 0, |writing| {
-            writing.first(&schema::names(OrderRow::COLUMNS), LAST_ORDER)
+        let statement = self.statement(StatementKind::LastOrder, 0, |syntax| {
+            syntax.first(&schema::names(OrderRow::COLUMNS), LAST_ORDER)
         })?;
         let parameters = numbered_parameters(district, customer);
         self.optional_row(statement, &parameters, read_row)
@@ -163,9 +163,9 @@ impl SqlTables<'_> {
         let mut parameters = Vec::with_capacity(3);
         parameters.push(money(amount));
         parameters.extend_from_slice(key);
-        let has_returning = self.writing.has_returning;
-        let pay = self.statement(paid.pay, 0, |writing| {
-            let amount = writing.money_parameter();
+        let has_returning = self.syntax.has_returning;
+        let pay = self.statement(paid.pay, 0, |syntax| {
+            let amount = syntax.money_parameter();
             let set = format!("UPDATE {table} SET {prefix}ytd = {prefix}ytd + {amount}");
             match has_returning {
                 true => format!("{set} WHERE {condition} RETURNING {columns}"),
@@ -183,7 +183,7 @@ impl SqlTables<'_> {
     }
 
     /// The C_ID of the customer of that name in the middle of the order of C_FIRST.
-    fn named(&mut self, district: DistrictKey, last: &str) -> Result<u32> {
+    fn customer_by_name(&mut self, district: DistrictKey, last: &str) -> Result<u32> {
         let statement = self.fixed_statement(StatementKind::CustomerNames, NAMES)?;
         let [warehouse, district] = district_parameters(district);
         let parameters = [warehouse, district, Datum::Text(last)];
@@ -196,8 +196,9 @@ impl SqlTables<'_> {
         found.ok_or_else(|| Error::engine(format!("there is no customer named {last}")))
     }
 
-    /// Locks the customers that are about to be read, of whom one is to pay: all of a name, since
-    /// whoever has read them all before could not raise his lock while another holds the same.
+    /// Locks the customers that are about to be read, of whom one is to pay. All of a name are
+    /// locked: a transaction that has read them under shared locks could not lock one to write it
+    /// while another holds the same.
     fn touch_customer(&mut self, district: DistrictKey, who: &CustomerSelector) -> Result<()> {
         let (which, column, value) = match who {
             CustomerSelector::Number(id) => (StatementKind::TouchCustomer, "c_id", number(*id)),

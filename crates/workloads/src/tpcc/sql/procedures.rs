@@ -15,7 +15,7 @@ use trueput_engine::{Datum, Error, Result};
 const ITEM_IS_NOT_THERE: &str = "SQLSTATE TPC01";
 
 /// A customer's number and name as parameters, one of them empty.
-fn who(who: &CustomerSelector) -> [Datum<'_>; 2] {
+fn selector_parameters(who: &CustomerSelector) -> [Datum<'_>; 2] {
     match who {
         CustomerSelector::Number(id) => [number(*id), Datum::Null],
         CustomerSelector::LastName(last) => [Datum::Null, Datum::Text(last.as_str())],
@@ -30,7 +30,7 @@ struct OrderAnswer {
     amount: i64,
 }
 
-fn answer(columns: &mut ColumnReader<'_>) -> Result<OrderAnswer> {
+fn order_answer(columns: &mut ColumnReader<'_>) -> Result<OrderAnswer> {
     let order = columns.whole()?;
     let discount = columns.rate()?;
     let (last, credit): (FixedText<16>, FixedText<2>) = (columns.text()?, columns.text()?);
@@ -39,7 +39,7 @@ fn answer(columns: &mut ColumnReader<'_>) -> Result<OrderAnswer> {
     let name: FixedText<24> = columns.text()?;
     let (in_stock, is_original): (i32, u8) = (columns.whole()?, columns.whole()?);
     let (price, amount) = (columns.cents()?, columns.cents()?);
-    // What a terminal shows; nobody looks at it here.
+    // A terminal would show these; here they are only read.
     black_box((last, credit, line, name, in_stock, is_original, price));
     Ok(OrderAnswer {
         order,
@@ -68,7 +68,7 @@ impl Procedures for SqlTables<'_> {
         ];
         let (mut head, mut sum) = (None, 0);
         let answered = self.rows(statement, &parameters, |columns| {
-            let answer = answer(columns)?;
+            let answer = order_answer(columns)?;
             sum += answer.amount;
             head = Some(answer);
             Ok(())
@@ -89,7 +89,7 @@ impl Procedures for SqlTables<'_> {
     fn payment(&mut self, input: &Payment, at: i64) -> Result<()> {
         let text = "SELECT * FROM tpcc_payment(?, ?, ?, ?, ?, ?, ?, ?)";
         let statement = self.fixed_statement(StatementKind::Payment, text)?;
-        let [id, name] = who(&input.who);
+        let [id, name] = selector_parameters(&input.who);
         let parameters = [
             number(input.warehouse),
             number(input.district),
@@ -110,7 +110,7 @@ impl Procedures for SqlTables<'_> {
     fn order_status(&mut self, input: &OrderStatus) -> Result<Option<usize>> {
         let text = "SELECT * FROM tpcc_order_status(?, ?, ?, ?)";
         let statement = self.fixed_statement(StatementKind::OrderStatus, text)?;
-        let [id, name] = who(&input.who);
+        let [id, name] = selector_parameters(&input.who);
         let parameters = [number(input.warehouse), number(input.district), id, name];
         let mut lines = None;
         self.rows(statement, &parameters, |columns| {

@@ -64,20 +64,20 @@ pub(super) fn names(columns: &[Column]) -> String {
 }
 
 /// The statement that makes a table.
-pub(super) fn create(table: Table, writing: &DialectSyntax) -> String {
+pub(super) fn create(table: Table, syntax: &DialectSyntax) -> String {
     let columns = columns(table);
     let mut parts: Vec<String> = columns
         .iter()
         .map(|(name, kind, may_be_empty)| {
             let needed = if *may_be_empty { "" } else { " NOT NULL" };
-            format!("{name} {}{needed}", (writing.column_type)(*kind))
+            format!("{name} {}{needed}", (syntax.column_type)(*kind))
         })
         .collect();
     let key = key_columns(table);
     if !key.is_empty() {
         parts.push(format!("PRIMARY KEY ({})", names(key)));
     }
-    let end = (writing.table_end)(!key.is_empty());
+    let end = (syntax.table_end)(!key.is_empty());
     format!("CREATE TABLE {} ({}){end}", table.name(), parts.join(", "))
 }
 
@@ -111,13 +111,13 @@ pub(super) fn insert(table: Table, rows: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::dialect::writing;
+    use super::super::dialect::syntax;
     use super::*;
     use trueput_engine::Dialect;
 
     #[test]
     fn each_dialect_makes_its_tables_with_its_own_types() {
-        let create = |dialect| create(Table::NewOrder, writing(dialect));
+        let create = |dialect| create(Table::NewOrder, syntax(dialect));
         let columns = "CREATE TABLE new_order (no_w_id INTEGER NOT NULL, no_d_id SMALLINT NOT \
                        NULL, no_o_id INTEGER NOT NULL, PRIMARY KEY (no_w_id, no_d_id, no_o_id))";
         assert_eq!(create(Dialect::Postgresql), columns);
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn money_and_moments_have_the_type_that_each_dialect_has_for_them() {
-        let made = |dialect| super::create(Table::History, writing(dialect));
+        let made = |dialect| super::create(Table::History, syntax(dialect));
         let types = [
             (
                 Dialect::Postgresql,
@@ -156,7 +156,7 @@ mod tests {
             assert!(text.contains(expected), "{text}");
             assert!(!text.contains("PRIMARY KEY"), "HISTORY has none: {text}");
         }
-        let informix = super::create(Table::Customer, writing(Dialect::Informix));
+        let informix = super::create(Table::Customer, syntax(Dialect::Informix));
         assert!(informix.contains("c_data LVARCHAR(500)"), "{informix}");
     }
 

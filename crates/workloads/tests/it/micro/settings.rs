@@ -143,24 +143,24 @@ fn only_trials_that_leave_every_record_share_a_load() {
 
 #[test]
 fn what_is_there_and_how_often_it_was_committed_follows_from_the_counts() {
-    let told = |given: &[(&str, &str)], counts: &[u64]| {
+    let figures = |given: &[(&str, &str)], counts: &[u64]| {
         let given = [given, &[("records", "1000")]].concat();
         let job = job_under(&given, &Conditions::default()).unwrap();
         (job.live_bytes(counts), job.commits(counts))
     };
     let fill = [("test", "fill-batch"), ("batch", "10")];
-    assert_eq!(told(&fill, &[990, 99]), (Some(990 * 116), Some(99)));
-    assert_eq!(told(&[], &[5]), (Some(116_000), Some(0)));
+    assert_eq!(figures(&fill, &[990, 99]), (Some(990 * 116), Some(99)));
+    assert_eq!(figures(&[], &[5]), (Some(116_000), Some(0)));
     let delete = [("test", "delete-random")];
-    assert_eq!(told(&delete, &[400]), (Some(600 * 116), Some(400)));
+    assert_eq!(figures(&delete, &[400]), (Some(600 * 116), Some(400)));
     let mix = [
         ("test", "mix"),
         ("update_percent", "10"),
         ("insert_percent", "10"),
     ];
-    assert_eq!(told(&mix, &[80, 11, 9]), (Some(1_011 * 116), Some(20)));
+    assert_eq!(figures(&mix, &[80, 11, 9]), (Some(1_011 * 116), Some(20)));
     let mix = [("test", "mix"), ("delete_percent", "10")];
-    assert_eq!(told(&mix, &[90, 10]), (None, Some(10)));
+    assert_eq!(figures(&mix, &[90, 10]), (None, Some(10)));
 }
 
 /// A trial of these workers, as far as its commits are concerned.

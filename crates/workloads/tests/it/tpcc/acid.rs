@@ -128,7 +128,7 @@ fn an_engine_whose_reads_move_on_fails_that_test() {
         [
             "isolation (after clause 3.4.1, non-repeatable read P2): a read transaction sees one \
              state",
-            "isolation test 9 (clause 3.4.2.9): a new-order under an order-status"
+            "isolation test 9 (clause 3.4.2.9): a new-order during an order-status"
         ]
     );
 }

@@ -108,7 +108,7 @@ fn a_store_that_an_engine_has_not_is_refused_with_the_engine_that_has_it() {
     };
     for name in ["lmdb", "sqlite", "mariadb"] {
         let message = refused("procedures", name).unwrap();
-        assert!(message.contains("for postgresql alone"), "{message}");
+        assert!(message.contains("only for postgresql"), "{message}");
         assert!(!message.contains('\n'), "{message}");
     }
     assert_eq!(refused("procedures", "postgresql"), None);

@@ -3,7 +3,7 @@
 use super::{DialectSyntax, RowLimit, for_each, standard_type};
 use crate::tpcc::columns::ColumnType;
 
-pub(super) static WRITING: DialectSyntax = DialectSyntax {
+pub(super) static SYNTAX: DialectSyntax = DialectSyntax {
     is_numbered: false,
     column_type,
     // Pages would be locked otherwise.

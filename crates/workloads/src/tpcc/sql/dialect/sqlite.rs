@@ -4,7 +4,7 @@
 use super::{DialectSyntax, RowLimit, standard_type};
 use crate::tpcc::columns::ColumnType;
 
-pub(super) static WRITING: DialectSyntax = DialectSyntax {
+pub(super) static SYNTAX: DialectSyntax = DialectSyntax {
     is_numbered: false,
     column_type,
     table_end: |has_key| if has_key { " WITHOUT ROWID" } else { "" },

@@ -33,6 +33,9 @@ const THREADS: usize = 4;
 /// How often an unfinished transaction's writes are read for.
 const READS: usize = 20;
 
+/// What a test comes to: the engine's errors but for conflicts, which are tried again.
+type TestResult<T> = std::result::Result<T, Error>;
+
 /// The suite on one database, which it fills.
 pub struct AcidSuite<'a> {
     target: &'a JobDatabase<'a>,
@@ -51,11 +54,7 @@ impl<'a> AcidSuite<'a> {
     ///
     /// # Errors
     /// The engine's.
-    pub fn load(
-        target: &'a JobDatabase<'a>,
-        scale: &Scale,
-        store: TableStore,
-    ) -> std::result::Result<Self, Error> {
+    pub fn load(target: &'a JobDatabase<'a>, scale: &Scale, store: TableStore) -> TestResult<Self> {
         load::load(scale, store, target)?;
         Ok(Self { target, store })
     }
@@ -64,7 +63,7 @@ impl<'a> AcidSuite<'a> {
     ///
     /// # Errors
     /// The engine's, where it is no conflict.
-    pub fn run(&self) -> std::result::Result<Vec<Check>, Error> {
+    pub fn run(&self) -> TestResult<Vec<Check>> {
         let mut checks = vec![
             self.an_aborted_payment_leaves_nothing()?,
             self.a_committed_payment_is_whole()?,
@@ -81,58 +80,61 @@ impl<'a> AcidSuite<'a> {
         &self,
         doing: &str,
         work: impl FnOnce(&mut dyn Tables) -> Result<T>,
-    ) -> std::result::Result<T, Error> {
+    ) -> TestResult<T> {
         let mut session = self.target.open_session()?;
         let mut tables = store::tables(&mut *session, self.store)?;
         work(&mut *tables).context(|| doing.to_owned())
     }
 
+    /// Does `body` in a transaction of a session of its own until that meets no conflict.
+    fn transact<T>(
+        &self,
+        doing: &str,
+        mode: Mode,
+        end: CompletionMode,
+        body: impl FnMut(&mut dyn Tables) -> Result<T>,
+    ) -> TestResult<T> {
+        self.with(doing, |tables| run_transaction(tables, mode, end, body))
+    }
+
     /// W_YTD, D_YTD, C_BALANCE and the rows of HISTORY.
-    fn money(&self) -> std::result::Result<PaymentBalances, Error> {
-        self.with("reading what was paid", |tables| {
-            run_transaction(
-                tables,
-                Mode::Read,
-                CompletionMode::Abort,
-                PaymentBalances::read,
-            )
-        })
+    fn balances(&self) -> TestResult<PaymentBalances> {
+        let (doing, read) = ("reading what was paid", PaymentBalances::read);
+        self.transact(doing, Mode::Read, CompletionMode::Abort, read)
+    }
+
+    /// Pays in a transaction of a session of its own.
+    fn pay(&self, writer: u32, amount: i64, end: CompletionMode) -> TestResult<()> {
+        let payment = |tables: &mut dyn Tables| pay(tables, writer, amount);
+        self.transact("paying", Mode::Write, end, payment)
     }
 
     /// Clause 3.2.2.2: a payment that is rolled back leaves nothing behind.
-    fn an_aborted_payment_leaves_nothing(&self) -> std::result::Result<Check, Error> {
-        let before = self.money()?;
-        self.with("paying", |tables| {
-            run_transaction(tables, Mode::Write, CompletionMode::Abort, |tables| {
-                pay(tables, 1, 100)
-            })
-        })?;
+    fn an_aborted_payment_leaves_nothing(&self) -> TestResult<Check> {
+        let before = self.balances()?;
+        self.pay(1, 100, CompletionMode::Abort)?;
         let name = "atomicity (clause 3.2.2.2): a payment that is rolled back leaves nothing";
-        Ok(compare(name, before, self.money()?))
+        Ok(compare(name, before, self.balances()?))
     }
 
     /// Clause 3.2.2.1: a payment that is committed is there in every table.
-    fn a_committed_payment_is_whole(&self) -> std::result::Result<Check, Error> {
-        let before = self.money()?;
-        self.with("paying", |tables| {
-            run_transaction(tables, Mode::Write, CompletionMode::Commit, |tables| {
-                pay(tables, 2, 100)
-            })
-        })?;
+    fn a_committed_payment_is_whole(&self) -> TestResult<Check> {
+        let before = self.balances()?;
+        self.pay(2, 100, CompletionMode::Commit)?;
         let name =
             "atomicity (clause 3.2.2.1): a payment that is committed is there in every table";
-        Ok(compare(name, before.after(100), self.money()?))
+        Ok(compare(name, before.after(100), self.balances()?))
     }
 
     /// Dirty read (P1 of clause 3.4.1): while a payment is under way, which is then rolled back,
     /// nobody reads what it has written. An engine may have the reader wait or answer a conflict.
-    fn what_is_not_committed_is_not_read(&self) -> std::result::Result<Check, Error> {
+    fn what_is_not_committed_is_not_read(&self) -> TestResult<Check> {
         let name =
             "isolation (after clause 3.4.1, dirty read P1): what is not committed is not read";
-        let before = self.money()?;
+        let before = self.balances()?;
         let is_written = AtomicBool::new(false);
         let is_over = AtomicBool::new(false);
-        let reading = || -> std::result::Result<Option<PaymentBalances>, Error> {
+        let reading = || -> TestResult<Option<PaymentBalances>> {
             while !is_written.load(Relaxed) {
                 std::thread::yield_now();
             }
@@ -171,17 +173,13 @@ impl<'a> AcidSuite<'a> {
 
     /// Non-repeatable read (P2 of clause 3.4.1): what a read transaction has read it reads again,
     /// whatever others commit meanwhile.
-    fn a_read_transaction_sees_one_state(&self) -> std::result::Result<Check, Error> {
+    fn a_read_transaction_sees_one_state(&self) -> TestResult<Check> {
         let name = "isolation (after clause 3.4.1, non-repeatable read P2): a read transaction \
                     sees one state";
         let (has_read, has_paid) = (AtomicBool::new(false), AtomicBool::new(false));
-        let paying = || -> std::result::Result<(), Error> {
+        let paying = || -> TestResult<()> {
             wait_for(&has_read);
-            let paid = self.with("paying", |tables| {
-                run_transaction(tables, Mode::Write, CompletionMode::Commit, |tables| {
-                    pay(tables, 4, 100)
-                })
-            });
+            let paid = self.pay(4, 100, CompletionMode::Commit);
             has_paid.store(true, Relaxed);
             paid
         };
@@ -203,16 +201,15 @@ impl<'a> AcidSuite<'a> {
     }
 
     /// Dirty write (P0 of clause 3.4.1): payments of several sessions to one customer all count.
-    fn updates_are_not_lost(&self) -> std::result::Result<Check, Error> {
+    fn updates_are_not_lost(&self) -> TestResult<Check> {
         let name = "isolation (after clause 3.4.1, dirty write P0): no update is lost";
-        let before = self.money()?;
-        let paying = |thread: usize| -> std::result::Result<(), Error> {
+        let before = self.balances()?;
+        let paying = |thread: usize| -> TestResult<()> {
             self.with("paying", |tables| {
                 (0..INCREMENTS).try_for_each(|number| {
                     let writer = 10 + (thread * INCREMENTS + number) as u32;
-                    run_transaction(tables, Mode::Write, CompletionMode::Commit, |tables| {
-                        pay(tables, writer, 1)
-                    })
+                    let payment = |tables: &mut dyn Tables| pay(tables, writer, 1);
+                    run_transaction(tables, Mode::Write, CompletionMode::Commit, payment)
                 })
             })
         };
@@ -222,14 +219,14 @@ impl<'a> AcidSuite<'a> {
             threads.into_iter().try_for_each(join)
         })?;
         let expected = (0..THREADS * INCREMENTS).fold(before, |money, _| money.after(1));
-        Ok(compare(name, expected, self.money()?))
+        Ok(compare(name, expected, self.balances()?))
     }
 
     /// Phantom (P3 of clause 3.4.1): deliveries of several sessions each look for the oldest
     /// new-orders, and no new-order is taken by two.
-    fn no_order_is_delivered_twice(&self) -> std::result::Result<Check, Error> {
+    fn no_order_is_delivered_twice(&self) -> TestResult<Check> {
         let name = "isolation (after clause 3.4.1, phantom P3): no order is delivered twice";
-        let delivering = || -> std::result::Result<Vec<UndeliveredOrder>, Error> {
+        let delivering = || -> TestResult<Vec<UndeliveredOrder>> {
             self.with("delivering", |tables| {
                 let mut all = Vec::new();
                 for _ in 0..2 {

@@ -15,10 +15,9 @@
 //! Each check says which case was followed, as the comments of clauses 3.4.2.7 to 3.4.2.9 ask.
 
 use super::{
-    AcidSuite, CUSTOMER, CompletionMode, DISTRICT, HOME, WAREHOUSE, end_transaction,
+    AcidSuite, CUSTOMER, CompletionMode, DISTRICT, HOME, TestResult, WAREHOUSE, end_transaction,
     is_raised_within, none_after_conflict, run_transaction,
 };
-use crate::Error;
 use crate::threads::join;
 use crate::tpcc::input::{CustomerSelector, Delivery, Line, NewOrder, Payment};
 use crate::tpcc::outcome::NewOrderOutcome;
@@ -28,7 +27,7 @@ use crate::tpcc::transaction::{self, TransactionBuffers};
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
-use trueput_engine::{Mode, Result};
+use trueput_engine::{Error, Mode, Result};
 use trueput_record::measurement::Check;
 
 /// How long T1 stands still: a second transaction that has not ended by then waits for it.
@@ -46,8 +45,6 @@ const CARRIER: u8 = 7;
 const AT: i64 = 0;
 /// The first writer of history rows of these payments.
 const WRITER: u32 = 2_000;
-
-type CaseResult<T> = std::result::Result<T, Error>;
 
 /// The results of two concurrent transactions.
 struct ConcurrentResults<R, S> {
@@ -110,7 +107,7 @@ impl LastOrder {
 
 impl AcidSuite<'_> {
     /// Runs the nine tests; each is a check.
-    pub(super) fn isolation(&self) -> CaseResult<Vec<Check>> {
+    pub(super) fn isolation(&self) -> TestResult<Vec<Check>> {
         Ok(vec![
             self.an_order_status_during_a_new_order(CompletionMode::Commit)?,
             self.an_order_status_during_a_new_order(CompletionMode::Abort)?,
@@ -131,7 +128,7 @@ impl AcidSuite<'_> {
         mut start: impl FnMut(&mut dyn Tables) -> Result<A>,
         mut second: impl FnMut(&mut dyn Tables) -> Result<S> + Send,
         rest: impl FnOnce(&mut dyn Tables, A) -> Result<R>,
-    ) -> CaseResult<ConcurrentResults<R, S>> {
+    ) -> TestResult<ConcurrentResults<R, S>> {
         let (is_half_way, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
         let run_second = || {
             let done = self.with("the second transaction", |tables| {
@@ -163,16 +160,14 @@ impl AcidSuite<'_> {
         })
     }
 
-    fn read<T>(&self, read: impl FnMut(&mut dyn Tables) -> Result<T>) -> CaseResult<T> {
-        self.with("reading", |tables| {
-            run_transaction(tables, Mode::Read, CompletionMode::Commit, read)
-        })
+    fn read<T>(&self, read: impl FnMut(&mut dyn Tables) -> Result<T>) -> TestResult<T> {
+        self.transact("reading", Mode::Read, CompletionMode::Commit, read)
     }
 
     /// Clauses 3.4.2.1 and 3.4.2.2: T1 is a new-order that stops before its end, the second an
     /// order-status of its customer, which sees the order of T1 or the one before it, and not the
     /// former unless T1 was committed first.
-    fn an_order_status_during_a_new_order(&self, stop: CompletionMode) -> CaseResult<Check> {
+    fn an_order_status_during_a_new_order(&self, stop: CompletionMode) -> TestResult<Check> {
         let name = match stop {
             CompletionMode::Commit => {
                 "isolation test 1 (clause 3.4.2.1): an order-status during a new-order that commits"
@@ -205,7 +200,7 @@ impl AcidSuite<'_> {
     /// Clauses 3.4.2.3 and 3.4.2.4: T1 is a new-order that stops before its end, the second another
     /// of the same customer, whose number is the next after that of T1, or its own where T1 was
     /// rolled back. D_NEXT_O_ID is one greater than the last number.
-    fn two_new_orders(&self, stop: CompletionMode) -> CaseResult<Check> {
+    fn two_new_orders(&self, stop: CompletionMode) -> TestResult<Check> {
         let name = match stop {
             CompletionMode::Commit => {
                 "isolation test 3 (clause 3.4.2.3): two new-orders, of which the first commits"
@@ -227,7 +222,7 @@ impl AcidSuite<'_> {
     }
 
     /// D_NEXT_O_ID.
-    fn next_order(&self) -> CaseResult<u32> {
+    fn next_order(&self) -> TestResult<u32> {
         let state = self.read(|tables| tables.district_state(HOME))?;
         Ok(state.next_order)
     }
@@ -235,7 +230,7 @@ impl AcidSuite<'_> {
     /// Clauses 3.4.2.5 and 3.4.2.6: T1 is a delivery that stops before its end, the second a
     /// payment of a customer whose order is being delivered. C_BALANCE has both in it, or the
     /// payment only where T1 was rolled back.
-    fn a_payment_during_a_delivery(&self, stop: CompletionMode) -> CaseResult<Check> {
+    fn a_payment_during_a_delivery(&self, stop: CompletionMode) -> TestResult<Check> {
         let (name, writer) = match stop {
             CompletionMode::Commit => (
                 "isolation test 5 (clause 3.4.2.5): a payment during a delivery that commits",
@@ -277,7 +272,7 @@ impl AcidSuite<'_> {
     /// price that was there when it began, unless it is rolled back (the clause's case B). The
     /// prices are the new ones afterwards (cases A, B and D; C does not come, as the change is
     /// tried again).
-    fn prices_changed_during_a_new_order(&self) -> CaseResult<Check> {
+    fn prices_changed_during_a_new_order(&self) -> TestResult<Check> {
         let name = "isolation test 7 (clause 3.4.2.7): prices changed during a new-order";
         let old = self.read(prices)?;
         let new = old.map(|price| price + price / 10);
@@ -287,14 +282,10 @@ impl AcidSuite<'_> {
                 changes.try_for_each(|(item, price)| tables.set_price(item, price))
             })
         };
-        let first_look = |tables: &mut dyn Tables| price(tables, ITEMS[0]);
+        let first_read = |tables: &mut dyn Tables| price(tables, ITEMS[0]);
         let rest = |tables: &mut dyn Tables, seen| Ok((seen, place(tables)?));
-        let run = self.run_concurrently(
-            (Mode::Write, CompletionMode::Commit),
-            first_look,
-            change,
-            rest,
-        )?;
+        let kind = (Mode::Write, CompletionMode::Commit);
+        let run = self.run_concurrently(kind, first_read, change, rest)?;
         let now = self.read(prices)?;
         if now != new {
             return Ok(run.check(name, &now, &[new]));
@@ -313,7 +304,7 @@ impl AcidSuite<'_> {
 
     /// Clause 3.4.2.8: a delivery stops when it has found no row of NEW-ORDER, a new-order is
     /// placed during it, and the delivery looks again: there is still none.
-    fn a_new_order_during_a_delivery(&self) -> CaseResult<Check> {
+    fn a_new_order_during_a_delivery(&self) -> TestResult<Check> {
         let name = "isolation test 8 (clause 3.4.2.8): a new-order during a delivery";
         while self.with("delivering", |tables| {
             let (mut scratch, input) = (TransactionBuffers::default(), DELIVERY);
@@ -326,12 +317,8 @@ impl AcidSuite<'_> {
             Ok(due.len())
         };
         let second_read = |tables: &mut dyn Tables, found| Ok((found, new_orders(tables)?));
-        let run = self.run_concurrently(
-            (Mode::Write, CompletionMode::Commit),
-            look,
-            order,
-            second_read,
-        )?;
+        let kind = (Mode::Write, CompletionMode::Commit);
+        let run = self.run_concurrently(kind, look, order, second_read)?;
         let left = self.read(new_orders)?;
         match &run.first {
             Some(seen) if left == [run.second] => Ok(run.check(name, seen, &[(0, vec![])])),
@@ -342,16 +329,12 @@ impl AcidSuite<'_> {
     /// Clause 3.4.2.9: an order-status stops when it has read the customer's last order, a
     /// new-order of that customer is placed during it, and the order-status looks again: it is the
     /// same order.
-    fn a_new_order_during_an_order_status(&self) -> CaseResult<Check> {
+    fn a_new_order_during_an_order_status(&self) -> TestResult<Check> {
         let name = "isolation test 9 (clause 3.4.2.9): a new-order during an order-status";
         let before = self.read(last_order)?;
         let second_read = |tables: &mut dyn Tables, seen| Ok((seen, last_order(tables)?));
-        let run = self.run_concurrently(
-            (Mode::Read, CompletionMode::Commit),
-            last_order,
-            order,
-            second_read,
-        )?;
+        let kind = (Mode::Read, CompletionMode::Commit);
+        let run = self.run_concurrently(kind, last_order, order, second_read)?;
         let after = self.read(last_order)?;
         match &run.first {
             Some(seen) if after == Some(run.second) => {
@@ -406,7 +389,7 @@ fn input() -> NewOrder {
 fn number(ordered: NewOrderOutcome) -> Result<u32> {
     match ordered {
         NewOrderOutcome::Committed { order, .. } => Ok(order),
-        NewOrderOutcome::RolledBack => Err(trueput_engine::Error::engine("an item is not there")),
+        NewOrderOutcome::RolledBack => Err(Error::engine("an item is not there")),
     }
 }
 
@@ -433,7 +416,7 @@ fn deliver(tables: &mut dyn Tables) -> Result<i64> {
     let delivered = transaction::deliver(tables, &mut scratch, &DELIVERY, AT)?;
     let mut of_district = delivered.iter().filter(|one| one.district == DISTRICT);
     let due = of_district.next().map(|one| one.amount);
-    due.ok_or_else(|| trueput_engine::Error::engine("nothing was delivered"))
+    due.ok_or_else(|| Error::engine("nothing was delivered"))
 }
 
 /// O_C_ID of the oldest order that is to be delivered.
@@ -445,7 +428,7 @@ fn customer_of_oldest(tables: &mut dyn Tables) -> Result<u32> {
             customer = Some(order.customer);
         }
     })?;
-    customer.ok_or_else(|| trueput_engine::Error::engine("there is nothing to deliver"))
+    customer.ok_or_else(|| Error::engine("there is nothing to deliver"))
 }
 
 fn new_orders(tables: &mut dyn Tables) -> Result<Vec<u32>> {
@@ -469,7 +452,7 @@ fn price(tables: &mut dyn Tables, item: u32) -> Result<i64> {
     let found = items.into_iter().flatten().next();
     found
         .map(|item| item.price)
-        .ok_or_else(|| trueput_engine::Error::engine("an item is not there"))
+        .ok_or_else(|| Error::engine("an item is not there"))
 }
 
 fn prices(tables: &mut dyn Tables) -> Result<[i64; 2]> {

@@ -1,6 +1,7 @@
 //! A job on a database, run in this process as the runner's workers run it in theirs.
 
 use crate::support::{settings, tamper};
+use std::path::Path;
 use trueput_engine::{Capabilities, Database, Durability, Engine, OpenSpec, Session, parameter};
 use trueput_host::service::{Server, ServerSpec};
 use trueput_record::{Conditions, VerifyLevel, WorkerKind};
@@ -102,6 +103,11 @@ impl JobBench {
             _server: server,
             folder,
         }
+    }
+
+    /// The database's folder.
+    pub fn directory(&self) -> &Path {
+        self.folder.path()
     }
 
     pub fn target<R>(&self, with: impl FnOnce(&JobDatabase<'_>) -> R) -> R {

@@ -1,14 +1,13 @@
 //! Runs a storage workload on threads of this process, as the runner would.
 
 use crate::counting_meter::{CountingMeter, in_threads, sum_up};
-use std::path::Path;
+use crate::job_bench::{JobBench, deref_to_job_bench, job_under};
+use std::fs::File;
 use std::sync::atomic::AtomicU64;
-use trueput_engine::{Engine, OpenSpec, ParameterValues, Storage, parameter};
-use trueput_record::trial::Settings;
-use trueput_record::{Conditions, Value, VerifyLevel, WorkerKind};
+use trueput_engine::Storage;
+use trueput_record::{Conditions, VerifyLevel};
 use trueput_workloads::{
-    Error, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask, Workload,
-    WorkloadSubject,
+    Error, ExecutionSummary, ExistingDatabase, Job, JobResults, Workload, WorkloadSubject,
 };
 
 /// How a trial is run.
@@ -40,71 +39,72 @@ pub fn job(
     trial: Trial,
 ) -> Result<Box<dyn Job>, String> {
     assert_eq!(workload.subject(), WorkloadSubject::Storage);
-    let given: Settings = settings
-        .iter()
-        .map(|setting| {
-            let (name, value) = setting.split_once('=').unwrap();
-            (name.to_owned(), Value::parse(value))
-        })
-        .collect();
-    let resolved = parameter::resolve("it", workload.settings(), &given)?;
+    let pairs = settings.iter().map(|setting| setting.split_once('='));
+    let given: Option<Vec<_>> = pairs.collect();
     let conditions = Conditions {
         duration_s: trial.units.map(|_| 1.0),
         warm_up_s: trial.warm_up as f64,
         ..Conditions::default()
     };
-    workload.job(&resolved, &conditions)
+    job_under(workload, &given.unwrap(), &conditions)
 }
 
-/// Prepares and executes, and returns what the conclusion needs.
-pub fn execute(job: &dyn Job, directory: &Path, trial: Trial) -> Result<ExecutionSummary, Error> {
-    on_target(job, directory, trial, |target| {
-        job.prepare(target, ExistingDatabase::Nothing).map(|_| ())
-    })?;
-    let database = open(job, directory);
-    let left = trial.units.map(AtomicU64::new);
-    let outcomes = in_threads(trial.workers, |worker| {
-        let mut session = database.session().unwrap();
-        let mut meter = CountingMeter {
-            left: left.as_ref(),
-            warm_up: trial.warm_up,
-            ..CountingMeter::new(job.kinds().len())
-        };
-        let findings = job.execute(&mut JobTask {
-            session: &mut *session,
-            directory,
-            meter: &mut meter,
-            capabilities: Storage.capabilities(),
-            worker,
-            workers: trial.workers,
-            worker_kind: WorkerKind::Threads,
-            verify: trial.verify,
-            generation: 0,
-            seed: 1,
-        })?;
-        Ok((meter, findings))
-    });
-    let outcomes = outcomes.into_iter().collect::<Result<Vec<_>, Error>>()?;
-    Ok(sum_up(job.kinds().len(), trial.verify, outcomes).0)
-}
-
-/// Draws the conclusion.
-pub fn verify(
-    job: &dyn Job,
-    directory: &Path,
+/// A job in a folder of its own.
+pub struct Bench {
+    bench: JobBench,
     trial: Trial,
-    ended: &ExecutionSummary,
-) -> JobResults {
-    try_verify(job, directory, trial, ended).unwrap()
 }
 
-pub fn try_verify(
-    job: &dyn Job,
-    directory: &Path,
-    trial: Trial,
-    ended: &ExecutionSummary,
-) -> Result<JobResults, Error> {
-    on_target(job, directory, trial, |target| job.verify(target, ended))
+deref_to_job_bench!(Bench);
+
+impl Bench {
+    pub fn new(workload: &dyn Workload, settings: &[&str], trial: Trial) -> Self {
+        let job = job(workload, settings, trial).unwrap();
+        let mut bench = JobBench::new(&Storage, trial.workers, job);
+        bench.verify = trial.verify;
+        Self { bench, trial }
+    }
+
+    /// Opens a file of the job.
+    pub fn file(&self, name: &str) -> File {
+        let options = File::options().read(true).write(true).clone();
+        options.open(self.directory().join(name)).unwrap()
+    }
+
+    /// Prepares and executes, and returns what the conclusion needs.
+    pub fn execute(&self) -> Result<ExecutionSummary, Error> {
+        self.prepare(ExistingDatabase::Nothing)?;
+        let left = self.trial.units.map(AtomicU64::new);
+        let kinds = self.job.kinds().len();
+        let outcomes = in_threads(self.workers, |worker| {
+            let mut session = self.database.session().unwrap();
+            let mut meter = CountingMeter {
+                left: left.as_ref(),
+                warm_up: self.trial.warm_up,
+                ..CountingMeter::new(kinds)
+            };
+            let mut task = self.task(worker, &mut *session, &mut meter);
+            let findings = self.job.execute(&mut task)?;
+            Ok((meter, findings))
+        });
+        let outcomes = outcomes.into_iter().collect::<Result<Vec<_>, Error>>()?;
+        Ok(sum_up(kinds, self.trial.verify, outcomes).0)
+    }
+
+    /// Prepares, executes and verifies.
+    pub fn run(&self) -> (ExecutionSummary, JobResults) {
+        let ended = self.execute().unwrap();
+        let conclusion = self.bench.verify(&ended);
+        (ended, conclusion)
+    }
+
+    /// The checks that fail when `damage` has changed a file between the workers and the
+    /// verification.
+    pub fn failures_after(&self, name: &str, damage: impl Fn(&File)) -> Vec<String> {
+        let ended = self.execute().unwrap();
+        damage(&self.file(name));
+        failures(&self.bench.verify(&ended))
+    }
 }
 
 /// The checks that failed, one sentence each.
@@ -114,32 +114,4 @@ pub fn failures(conclusion: &JobResults) -> Vec<String> {
     failed
         .map(|check| format!("{}: {}", check.name, check.detail))
         .collect()
-}
-
-fn open(job: &dyn Job, directory: &Path) -> Box<dyn trueput_engine::Database> {
-    let spec = OpenSpec {
-        directory,
-        durability: job.durability().unwrap(),
-        knobs: &ParameterValues::default(),
-        sessions: 1,
-    };
-    Storage.open(&spec).unwrap()
-}
-
-fn on_target<T>(
-    job: &dyn Job,
-    directory: &Path,
-    trial: Trial,
-    work: impl FnOnce(&JobDatabase<'_>) -> Result<T, Error>,
-) -> Result<T, Error> {
-    work(&JobDatabase {
-        database: &*open(job, directory),
-        directory,
-        capabilities: Storage.capabilities(),
-        workers: trial.workers,
-        threads: 1,
-        generation: 0,
-        seed: 1,
-        progress: &|_| {},
-    })
 }

@@ -1,4 +1,4 @@
-use super::harness::{Trial, execute, failures, job, verify};
+use super::harness::{Bench, Trial, failures, job};
 use std::os::unix::fs::FileExt;
 use trueput_record::Durability;
 use trueput_workloads::storage::io_thrash::IoThrash;
@@ -12,11 +12,7 @@ const SMALL: [&str; 4] = [
 
 #[test]
 fn blocks_and_journals_are_as_they_were_written_and_the_mix_is_kept() {
-    let folder = tempfile::tempdir().unwrap();
-    let trial = Trial::of(3);
-    let job = job(&IoThrash, &SMALL, trial).unwrap();
-    let ended = execute(&*job, folder.path(), trial).unwrap();
-    let conclusion = verify(&*job, folder.path(), trial, &ended);
+    let (ended, conclusion) = Bench::new(&IoThrash, &SMALL, Trial::of(3)).run();
     assert_eq!(failures(&conclusion), [""; 0]);
     let [reads, writes, journals, flushes] = ended.counts[..] else {
         panic!("{:?}", ended.counts)
@@ -30,20 +26,15 @@ fn blocks_and_journals_are_as_they_were_written_and_the_mix_is_kept() {
 
 #[test]
 fn a_warm_up_is_written_and_not_counted() {
-    let folder = tempfile::tempdir().unwrap();
     let trial = Trial {
         warm_up: 100,
         units: Some(1_000),
         ..Trial::of(2)
     };
     let settings = ["database_bytes=64KiB", "epoch_every=10", "sync_every=0"];
-    let job = job(&IoThrash, &settings, trial).unwrap();
-    let ended = execute(&*job, folder.path(), trial).unwrap();
+    let (ended, conclusion) = Bench::new(&IoThrash, &settings, trial).run();
     assert!(ended.counts.iter().sum::<u64>() < 1_000);
-    assert_eq!(
-        failures(&verify(&*job, folder.path(), trial, &ended)),
-        [""; 0]
-    );
+    assert_eq!(failures(&conclusion), [""; 0]);
 }
 
 #[test]
@@ -63,16 +54,9 @@ fn a_lost_write_and_a_damaged_block_are_seen() {
         ),
     ];
     for (name, damage, expected) in tries {
-        let folder = tempfile::tempdir().unwrap();
         let settings = ["database_bytes=64KiB", "operations=1000"];
-        let trial = Trial::of(1);
-        let job = job(&IoThrash, &settings, trial).unwrap();
-        let ended = execute(&*job, folder.path(), trial).unwrap();
-        let file = std::fs::File::options()
-            .write(true)
-            .open(folder.path().join(name));
-        damage(&file.unwrap());
-        let failed = failures(&verify(&*job, folder.path(), trial, &ended));
+        let bench = Bench::new(&IoThrash, &settings, Trial::of(1));
+        let failed = bench.failures_after(name, damage);
         assert_eq!(failed.len(), expected.len(), "{failed:?}");
         for (said, name) in failed.iter().zip(expected) {
             assert!(said.starts_with(name), "{said}");

@@ -1,16 +1,20 @@
-use super::harness::{Trial, execute, failures, job, try_verify, verify};
+use super::harness::{Bench, Trial, failures, job};
 use std::os::unix::fs::FileExt;
-use std::path::Path;
 use trueput_record::{Durability, Value, VerifyLevel, WorkerKind};
 use trueput_workloads::storage::log_flush::LogFlush;
 use trueput_workloads::{ExecutionSummary, JobResults};
 
-fn run(settings: &[&str], trial: Trial) -> (tempfile::TempDir, ExecutionSummary, JobResults) {
-    let folder = tempfile::tempdir().unwrap();
-    let job = job(&LogFlush, settings, trial).unwrap();
-    let ended = execute(&*job, folder.path(), trial).unwrap();
-    let conclusion = verify(&*job, folder.path(), trial, &ended);
-    (folder, ended, conclusion)
+/// Runs a trial whose checks all pass.
+fn run(settings: &[&str], trial: Trial) -> (Bench, ExecutionSummary, JobResults) {
+    let bench = Bench::new(&LogFlush, settings, trial);
+    let (ended, conclusion) = bench.run();
+    assert_eq!(failures(&conclusion), [""; 0], "{settings:?}");
+    (bench, ended, conclusion)
+}
+
+/// The length of a trial's one log.
+fn log_bytes(bench: &Bench) -> u64 {
+    bench.file("log").metadata().unwrap().len()
 }
 
 fn number(conclusion: &JobResults, name: &str) -> f64 {
@@ -22,16 +26,16 @@ fn number(conclusion: &JobResults, name: &str) -> f64 {
 }
 
 /// Whether the folder for temporary files takes direct writes of 4 KiB.
-fn takes_direct_writes(folder: &Path) -> bool {
+fn takes_direct_writes() -> bool {
     let settings = ["flush=direct-dsync", "bytes=4096", "operations=1"];
-    let job = job(&LogFlush, &settings, Trial::of(1)).unwrap();
-    execute(&*job, folder, Trial::of(1)).is_ok()
+    Bench::new(&LogFlush, &settings, Trial::of(1))
+        .execute()
+        .is_ok()
 }
 
 #[test]
 fn every_method_in_every_place_and_file_keeps_what_was_written() {
-    let folder = tempfile::tempdir().unwrap();
-    let direct = takes_direct_writes(folder.path());
+    let direct = takes_direct_writes();
     let methods = [
         "fsync",
         "fdatasync",
@@ -44,7 +48,7 @@ fn every_method_in_every_place_and_file_keeps_what_was_written() {
     ];
     for flush in methods {
         if flush == "direct-dsync" && !direct {
-            eprintln!("no direct writes in {}: left out", folder.path().display());
+            eprintln!("no direct writes in the folder for temporary files: left out");
             continue;
         }
         for at in ["end", "place"] {
@@ -56,13 +60,13 @@ fn every_method_in_every_place_and_file_keeps_what_was_written() {
                         format!("file={file}"),
                         format!("files={files}"),
                         "bytes=4096".to_owned(),
+                        // 32 records, so that the start of one file is used again.
                         "file_bytes=128KiB".to_owned(),
-                        "operations=80".to_owned(),
+                        "operations=40".to_owned(),
                     ];
                     let settings: Vec<_> = settings.iter().map(String::as_str).collect();
-                    let (_folder, ended, conclusion) = run(&settings, Trial::of(3));
-                    assert_eq!(ended.counts[0], 80, "{settings:?}");
-                    assert_eq!(failures(&conclusion), [""; 0], "{settings:?}");
+                    let (_, ended, _) = run(&settings, Trial::of(3));
+                    assert_eq!(ended.counts[0], 40, "{settings:?}");
                 }
             }
         }
@@ -72,46 +76,26 @@ fn every_method_in_every_place_and_file_keeps_what_was_written() {
 #[test]
 fn with_group_commit_a_flush_serves_several_commits_and_without_it_each_has_its_own() {
     let trial = Trial::of(4);
-    let (_folder, ended, conclusion) = run(&["operations=400"], trial);
-    assert_eq!(failures(&conclusion), [""; 0]);
+    let (_, ended, conclusion) = run(&["operations=400"], trial);
     assert!(ended.counts[1] <= 400, "{:?}", ended.counts);
     let shared = 400.0 / ended.counts[1] as f64;
     assert_eq!(number(&conclusion, "commits_per_flush"), shared);
-    let (_folder, ended, conclusion) = run(&["operations=400", "group_commit=off"], trial);
-    assert_eq!(failures(&conclusion), [""; 0]);
+    let (_, ended, _) = run(&["operations=400", "group_commit=off"], trial);
     assert_eq!(ended.counts, [400]);
 }
 
 #[test]
 fn a_log_is_used_again_from_its_start() {
-    for settings in [
-        [
-            "file_bytes=2KiB",
-            "bytes=128",
-            "flush=none",
-            "group_commit=on",
-        ],
-        [
-            "file_bytes=2KiB",
-            "bytes=128",
-            "flush=dsync",
-            "group_commit=on",
-        ],
-        [
-            "file_bytes=2KiB",
-            "bytes=128",
-            "flush=dsync",
-            "group_commit=off",
-        ],
-    ] {
+    for (flush, group) in [("none", "on"), ("dsync", "on"), ("dsync", "off")] {
+        let (flush, group) = (format!("flush={flush}"), format!("group_commit={group}"));
+        let settings = ["file_bytes=2KiB", "bytes=128", &flush, &group];
         let trial = Trial {
             units: Some(200),
             ..Trial::of(3)
         };
-        let (folder, _, conclusion) = run(&settings, trial);
-        assert_eq!(failures(&conclusion), [""; 0]);
+        let (bench, _, conclusion) = run(&settings, trial);
         assert_eq!(number(&conclusion, "laps"), 13.0, "200 records, 16 a lap");
-        assert_eq!(folder.path().join("log").metadata().unwrap().len(), 2_048);
+        assert_eq!(log_bytes(&bench), 2_048);
     }
 }
 
@@ -122,31 +106,22 @@ fn what_warms_up_is_written_and_verified_and_not_counted() {
         verify: VerifyLevel::Sample,
         ..Trial::of(2)
     };
-    let (folder, ended, conclusion) = run(&["operations=20", "group_commit=off"], trial);
+    let (bench, ended, _) = run(&["operations=20", "group_commit=off"], trial);
     assert_eq!(ended.counts, [20]);
-    assert_eq!(failures(&conclusion), [""; 0]);
-    let written = folder.path().join("log").metadata().unwrap().len();
-    assert_eq!(written, 256 * (20 + 2 * 7));
+    assert_eq!(log_bytes(&bench), 256 * (20 + 2 * 7));
 }
 
 #[test]
 fn berkeley_dbs_form_writes_the_same_256_bytes_again_and_again() {
     let settings = ["at=place", "bytes=256", "operations=1000"];
-    let (folder, ended, conclusion) = run(&settings, Trial::of(1));
+    let (bench, ended, _) = run(&settings, Trial::of(1));
     assert_eq!(ended.counts[0], 1_000);
-    assert_eq!(failures(&conclusion), [""; 0]);
-    assert_eq!(folder.path().join("log").metadata().unwrap().len(), 256);
+    assert_eq!(log_bytes(&bench), 256);
 }
 
-/// Damages a log between the workers and the verification, and says what the verification says.
+/// Damages a log between the workers and the verification, and returns what fails then.
 fn damaged(settings: &[&str], damage: impl Fn(&std::fs::File)) -> Vec<String> {
-    let folder = tempfile::tempdir().unwrap();
-    let trial = Trial::of(2);
-    let job = job(&LogFlush, settings, trial).unwrap();
-    let ended = execute(&*job, folder.path(), trial).unwrap();
-    let options = std::fs::File::options().read(true).write(true).clone();
-    damage(&options.open(folder.path().join("log")).unwrap());
-    failures(&verify(&*job, folder.path(), trial, &ended))
+    Bench::new(&LogFlush, settings, Trial::of(2)).failures_after("log", damage)
 }
 
 #[test]
@@ -177,15 +152,11 @@ fn damage_loss_and_a_wrong_order_are_seen() {
 
 #[test]
 fn a_log_that_is_too_short_to_read_is_an_error() {
-    let folder = tempfile::tempdir().unwrap();
     let settings = ["operations=50", "bytes=128", "file=preallocated"];
-    let job = job(&LogFlush, &settings, Trial::of(1)).unwrap();
-    let ended = execute(&*job, folder.path(), Trial::of(1)).unwrap();
-    let file = std::fs::File::options()
-        .write(true)
-        .open(folder.path().join("log"));
-    file.unwrap().set_len(1_000).unwrap();
-    let concluded = try_verify(&*job, folder.path(), Trial::of(1), &ended);
+    let bench = Bench::new(&LogFlush, &settings, Trial::of(1));
+    let ended = bench.execute().unwrap();
+    bench.file("log").set_len(1_000).unwrap();
+    let concluded = bench.target(|target| bench.job.verify(target, &ended));
     let said = concluded.unwrap_err().to_string();
     assert!(said.contains("reading back"), "{said}");
 }

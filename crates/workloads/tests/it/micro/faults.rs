@@ -25,7 +25,11 @@ fn a_put_that_a_fill_loses_is_missed() {
 
 #[test]
 fn the_last_of_ten_thousand_updates_is_missed_if_it_is_lost() {
-    let given = [("test", "overwrite"), ("operations", "10000"), SMALL];
+    let given = [
+        ("test", "overwrite"),
+        ("operations", "10000"),
+        ("records", "30"),
+    ];
     let bench = Bench::counted(1, &given).with(Fault::LosesPut(9_999));
     assert_eq!(failed(&bench), ["versions"]);
     assert_right(&Bench::counted(1, &given).run().1, "the control");

@@ -73,8 +73,8 @@ pub trait Workload: Send + Sync {
     /// Its settings, described like an engine's knobs.
     fn settings(&self) -> &'static [Parameter];
 
-    /// Whether each of the settings that a plan gives can have an effect together with the others, `given`
-    /// being all that it gives with every value.
+    /// Whether each of the settings that a plan gives can have an effect together with the others,
+    /// `given` being all that it gives with every value.
     ///
     /// # Errors
     /// The first that has none.
@@ -426,9 +426,9 @@ pub trait Meter {
     }
 
     /// Lets the runner pause the worker, which holds no transaction, no lock and nothing that
-    /// others wait for. The pause counts for no operation. [`Meter::next_unit`] is such a point too; jobs
-    /// whose units are parts of transactions call [`Meter::next_unit_in_transaction`] there and
-    /// this between those.
+    /// others wait for. The pause counts for no operation. [`Meter::next_unit`] is such a point
+    /// too; jobs whose units are parts of transactions call [`Meter::next_unit_in_transaction`]
+    /// there and this between those.
     fn yield_point(&mut self) {}
 
     /// The next operation starts now. The time since the last one ended is part of no latency.

@@ -8,7 +8,7 @@
 //! | operations | [`kinds::KindSet`], [`draws::OperationMix`] | their weights |
 //! | keys | [`Chooser`](crate::generate::distribution::Chooser) | distribution, key format |
 //! | values | [`record::RecordMaker`] | [`record::ValueLengths`], [`draws::RecordLengths`] |
-//! | versions | [`write_tracker::WriteTracker`] or [`update_counts::UpdateValidator`] | how they are numbered |
+//! | versions | [`write_tracker::WriteTracker`], [`update_counts::UpdateValidator`] | one of them |
 //! | checks | [`read_check::ReadValidator`], [`read_check::ReadCounts`] | what a read may return |
 //! | work | [`units::run_units`], [`transaction::transact`], [`load::load`] | none |
 //!

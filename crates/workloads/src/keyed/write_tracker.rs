@@ -113,6 +113,7 @@ impl WriteTable {
         }
     }
 
+    #[inline]
     fn entry(&self, item: u64) -> Option<&RecordWrites> {
         self.entries.get(self.sample.place(item)?)
     }
@@ -173,6 +174,7 @@ impl<'t> WriteTracker<'t> {
         }
     }
 
+    #[inline]
     fn entry(&self, item: u64) -> Option<&'t RecordWrites> {
         self.table?.entry(item)
     }
@@ -218,6 +220,7 @@ impl<'t> WriteTracker<'t> {
     }
 
     /// The version that a write bears.
+    #[inline]
     pub(crate) fn version(&self, write: PendingWrite) -> u32 {
         version(self.trial.generation, write.number)
     }

@@ -153,7 +153,9 @@ macro_rules! table_row {
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
         pub struct $row {
             $(
-                #[doc = concat!("`", stringify!($column), "`", $(", `", stringify!($next), "`",)* ".")]
+                #[doc = concat!(
+                    "`", stringify!($column), "`", $(", `", stringify!($next), "`",)* ".",
+                )]
                 $(#[$field_about])*
                 pub $field: $type,
             )+

@@ -17,14 +17,14 @@ claims![
     more_memory_than_there_is_is_refused_before_anything_is_made,
 ];
 
-fn alone(mut spec: TrialSpec) -> TrialSpec {
+fn with_one_worker(mut spec: TrialSpec) -> TrialSpec {
     spec.workers = 1;
     spec
 }
 
 fn limited(mut spec: TrialSpec, bytes: u64) -> TrialSpec {
     spec.conditions.memory_bytes = Some(bytes);
-    alone(spec)
+    with_one_worker(spec)
 }
 
 /// The record of a trial, or `None`, with the reason printed, where this machine cannot limit
@@ -49,12 +49,8 @@ fn measured(record: &TrialRecord) -> &Measurement {
     record.measurement.as_ref().unwrap()
 }
 
-fn only(spec: TrialSpec) -> TrialRecord {
-    Bench::new().records(vec![spec]).pop().unwrap()
-}
-
 fn what_is_written_and_flushed_shows_on_the_device() {
-    let record = only(alone(spec("flush", "flush")));
+    let record = Bench::new().record(with_one_worker(spec("flush", "flush")));
     assert_eq!(doubts(&record), Vec::<&str>::new());
     let measured = measured(&record);
     assert!(measured.resources.storage_written_bytes >= FLUSHED_BYTES as u64);
@@ -72,7 +68,7 @@ fn what_is_written_and_flushed_shows_on_the_device() {
 }
 
 fn every_second_says_what_was_used_and_what_others_did() {
-    let record = only(alone(with(spec("slow", "store"), "pause_ms", 60)));
+    let record = Bench::new().record(with_one_worker(with(spec("slow", "store"), "pause_ms", 60)));
     let measured = measured(&record);
     let sum = |of: fn(&trueput_record::measurement::TimelineSecond) -> u64| -> u64 {
         measured.timeline.iter().map(of).sum()
@@ -84,11 +80,7 @@ fn every_second_says_what_was_used_and_what_others_did() {
     assert!(sum(|it| it.write_calls) >= resources.write_calls);
     let first = &measured.timeline[0];
     assert!(first.voluntary_context_switches > 0 && first.rss_bytes > 0);
-    assert!(
-        first
-            .database_allocated_bytes
-            .is_some_and(|bytes| bytes > 0)
-    );
+    assert!(first.database_allocated_bytes > Some(0));
     assert!(first.neighbors.is_some() && first.runnable_tasks.is_some());
     let total = measured.neighbors.unwrap();
     let seconds = measured.timeline.iter().filter_map(|it| it.neighbors);
@@ -97,23 +89,21 @@ fn every_second_says_what_was_used_and_what_others_did() {
 }
 
 fn the_largest_resident_set_is_that_of_the_whole_life() {
-    let record = only(alone(spec("hoard", "hoard")));
+    let record = Bench::new().record(with_one_worker(spec("hoard", "hoard")));
     let resources = &measured(&record).resources;
     assert!(resources.max_rss_bytes >= crate::toy::HOARD_BYTES as u64);
     assert!(resources.max_rss_bytes >= resources.peak_rss_bytes);
 }
 
 fn a_cold_start_says_how_many_pages_stayed() {
-    let mut cold = alone(spec("cold", "store"));
+    let mut cold = with_one_worker(spec("cold", "store"));
     cold.conditions.start = Start::Cold;
-    let record = only(cold);
+    let record = Bench::new().record(cold);
     let start = measured(&record).cold_start.unwrap();
-    assert!(
-        start.pages >= crate::toy::LOADED_BYTES as u64 / 65_536,
-        "{start:?}"
-    );
+    let fewest = crate::toy::LOADED_BYTES as u64 / 65_536;
+    assert!(start.pages >= fewest, "{start:?}");
     assert_eq!(doubts(&record).is_empty(), start.is_cold());
-    let warm = only(alone(spec("warm", "store")));
+    let warm = Bench::new().record(with_one_worker(spec("warm", "store")));
     assert_eq!(measured(&warm).cold_start, None);
 }
 
@@ -121,11 +111,8 @@ fn what_takes_more_memory_than_its_limit_fails_and_says_so() {
     let Some(record) = limited_record(limited(spec("hoard", "hoard"), 64 << 20)) else {
         return;
     };
-    let reason = failure(&record);
-    assert!(
-        reason.contains("was killed by the memory limit of 64 MiB"),
-        "{reason}"
-    );
+    let (reason, limit) = (failure(&record), "was killed by the memory limit of 64 MiB");
+    assert!(reason.contains(limit), "{reason}");
 }
 
 fn what_keeps_within_its_limit_says_how_much_it_took() {
@@ -143,13 +130,6 @@ fn what_keeps_within_its_limit_says_how_much_it_took() {
 }
 
 fn more_memory_than_there_is_is_refused_before_anything_is_made() {
-    let bench = Bench::new();
-    let refused = bench.create(vec![limited(spec("vast", "store"), 1 << 50)]);
-    let error = refused.err().unwrap();
-    assert!(error.is_usage(), "{error}");
-    assert!(
-        error.to_string().contains("exceeds this machine's"),
-        "{error}"
-    );
-    assert!(!bench.results().exists());
+    let vast = limited(spec("vast", "store"), 1 << 50);
+    Bench::new().assert_refused(vec![vast], &["exceeds this machine's"]);
 }

@@ -1,16 +1,13 @@
 //! What the runner must do.
 
-use crate::support::{
-    Bench, CreatedRun, doubts, failure, is_empty_or_absent, lives, on, spec, threads, with,
-};
+use crate::support::{Bench, doubts, failure, is_empty_or_absent, lives, on, spec, threads, with};
 use crate::toy::{LOG, STORES};
 use std::path::Path;
 use std::process::{Command, ExitCode};
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
+use trueput_record::VerifyLevel;
 use trueput_record::measurement::Outcome;
-use trueput_record::{TrialRecord, VerifyLevel};
-use trueput_runner::{ConformanceCache, Event, Phase};
+use trueput_runner::{ConformanceCache, Event};
 
 macro_rules! claims {
     ($($claim:ident),* $(,)?) => {
@@ -27,8 +24,8 @@ claims![
     the_timeline_sums_to_the_totals,
     threads_measure_as_processes_do,
     a_dying_worker_is_named_with_its_signal_and_the_plan_goes_on,
-    a_worker_that_exits_is_told_with_its_last_words,
-    a_panic_that_c_code_lets_nobody_catch_is_told,
+    a_worker_that_exits_is_reported_with_its_last_words,
+    a_panic_that_c_code_lets_nobody_catch_is_reported,
     a_failing_or_panicking_worker_says_why,
     a_failed_check_makes_a_trial_invalid,
     an_unverified_trial_is_never_ranked,
@@ -45,25 +42,15 @@ claims![
     workers_die_with_a_killed_runner,
 ];
 
-fn only(mut records: Vec<TrialRecord>) -> TrialRecord {
-    assert_eq!(records.len(), 1);
-    records.remove(0)
-}
-
 fn no_worker_starts_before_all_are_ready() {
     for spec in [spec("a", "store"), threads(spec("a", "store"))] {
-        let record = only(Bench::new().records(vec![spec]));
+        let record = Bench::new().record(spec);
         assert!(doubts(&record).is_empty(), "{record:?}");
         let log = record.measurement.unwrap().results["log"].to_string();
-        let words: Vec<&str> = log
-            .lines()
-            .filter_map(|line| line.split(' ').next())
-            .collect();
-        // The last session is the one that concludes.
-        assert_eq!(
-            words,
-            ["ready", "ready", "ready", "put", "put", "put", "ready"]
-        );
+        let words = log.lines().filter_map(|line| line.split(' ').next());
+        // The last session is the one that verifies.
+        let expected = "ready ready ready put put put ready";
+        assert_eq!(words.collect::<Vec<_>>().join(" "), expected);
     }
 }
 
@@ -73,34 +60,23 @@ fn trials_run_in_the_order_of_the_plan_and_each_leaves_a_line() {
     let made = bench
         .create(ids.map(|id| spec(id, "store")).into())
         .unwrap();
-    let mut told = Vec::new();
+    let mut events = Vec::new();
     let summary = bench.run(&made, |event| {
-        told.push(
-            serde_json::to_value(event).unwrap()["event"]
-                .as_str()
-                .unwrap()
-                .to_owned(),
-        );
+        let event = serde_json::to_value(event).unwrap();
+        events.push(event["event"].as_str().unwrap().to_owned());
     });
-    let ran: Vec<_> = made
-        .records()
-        .into_iter()
-        .map(|record| record.spec.id)
-        .collect();
-    assert_eq!(ran, ids);
+    assert_eq!(made.ids(), ids);
     assert_eq!(summary.valid + summary.invalid, 4);
     assert!(made.folder.end().unwrap().unwrap().complete);
-    told.retain(|event| event != "trial_progress");
-    assert_eq!(
-        told[..4],
-        [
-            "run_started",
-            "trial_started",
-            "conformance_checked",
-            "trial_ended"
-        ]
-    );
-    assert_eq!(told.last().unwrap(), "run_ended");
+    events.retain(|event| event != "trial_progress");
+    let first = [
+        "run_started",
+        "trial_started",
+        "conformance_checked",
+        "trial_ended",
+    ];
+    assert_eq!(events[..4], first);
+    assert_eq!(events.last().unwrap(), "run_ended");
     assert!(is_empty_or_absent(&made.folder.path().join("work")));
 }
 
@@ -108,61 +84,43 @@ fn what_was_measured_adds_up() {
     let bench = Bench::new();
     let made = bench.create(vec![spec("a", "store")]).unwrap();
     bench.run(&made, |_| {});
-    let record = only(made.records());
+    let record = made.record();
     let engine = record.engine.as_ref().unwrap();
     assert_eq!((engine.version.as_str(), engine.sha256.len()), ("1.0", 64));
     assert!(engine.settings.contains_key("printed"));
     let measured = record.measurement.as_ref().unwrap();
     let counts: Vec<_> = measured.operations.iter().map(|kind| kind.count).collect();
     assert_eq!(counts, [3 * STORES, 3 * STORES]);
-    assert_eq!(
-        measured
-            .workers
-            .iter()
-            .map(|worker| worker.index)
-            .collect::<Vec<_>>(),
-        [0, 1, 2]
-    );
-    let longest = measured
-        .workers
-        .iter()
-        .map(|worker| worker.elapsed_s)
-        .fold(0.0, f64::max);
+    let workers = || measured.workers.iter();
+    let indexes: Vec<_> = workers().map(|worker| worker.index).collect();
+    assert_eq!(indexes, [0, 1, 2]);
+    let longest = workers().map(|worker| worker.elapsed_s).fold(0.0, f64::max);
     assert!(measured.elapsed_s >= longest && longest > 0.0);
-    assert!(
-        measured.resources.peak_pss_bytes > 0,
-        "{:?}",
-        measured.resources
+    let (rss, pss) = (
+        measured.resources.peak_rss_bytes,
+        measured.resources.peak_pss_bytes,
     );
-    assert!(measured.resources.peak_rss_bytes >= measured.resources.peak_pss_bytes);
+    assert!(pss > 0 && rss >= pss, "{:?}", measured.resources);
     assert!(measured.database.apparent_bytes > 0);
     let log = made.folder.histograms("a").unwrap().unwrap();
-    let lengths: Vec<_> = log
+    let lengths = log
         .iter()
-        .map(|one| (one.kind.as_str(), one.histogram.len()))
-        .collect();
-    assert_eq!(lengths, [("look", 3 * STORES), ("store", 3 * STORES)]);
+        .map(|one| (one.kind.as_str(), one.histogram.len()));
+    let expected = [("look", 3 * STORES), ("store", 3 * STORES)];
+    assert_eq!(lengths.collect::<Vec<_>>(), expected);
     assert!(measured.operations[1].latency.p50_ns > 0);
 }
 
 fn the_timeline_sums_to_the_totals() {
     for spec in [spec("a", "store"), threads(spec("a", "store"))] {
-        let record = only(Bench::new().records(vec![with(spec, "pause_ms", 15)]));
+        let record = Bench::new().record(with(spec, "pause_ms", 15));
         let measured = record.measurement.unwrap();
         // A hundred pauses of 15 ms are more than one second.
         assert!(measured.timeline.len() >= 2, "{:?}", measured.timeline);
         for (kind, operation) in measured.operations.iter().enumerate() {
-            let sum: u64 = measured
-                .timeline
-                .iter()
-                .map(|second| second.counts[kind])
-                .sum();
-            assert_eq!(sum, operation.count);
-            assert!(
-                measured.timeline[0].counts[kind] > 0,
-                "{:?}",
-                measured.timeline
-            );
+            let counts = || measured.timeline.iter().map(|second| second.counts[kind]);
+            assert_eq!(counts().sum::<u64>(), operation.count);
+            assert!(counts().next() > Some(0), "{:?}", measured.timeline);
         }
         assert!(measured.timeline[0].pss_bytes > 0);
         assert_eq!(measured.timeline.last().unwrap().at_s, measured.elapsed_s);
@@ -170,7 +128,7 @@ fn the_timeline_sums_to_the_totals() {
 }
 
 fn threads_measure_as_processes_do() {
-    let record = only(Bench::new().records(vec![threads(spec("a", "store"))]));
+    let record = Bench::new().record(threads(spec("a", "store")));
     assert!(doubts(&record).is_empty(), "{record:?}");
     let measured = record.measurement.unwrap();
     assert_eq!(measured.operation("store").unwrap().count, 3 * STORES);
@@ -188,15 +146,15 @@ fn a_dying_worker_is_named_with_its_signal_and_the_plan_goes_on() {
     assert!(doubts(&records[1]).is_empty());
 }
 
-fn a_worker_that_exits_is_told_with_its_last_words() {
-    let record = only(Bench::new().records(vec![spec("a", "exit")]));
+fn a_worker_that_exits_is_reported_with_its_last_words() {
+    let record = Bench::new().record(spec("a", "exit"));
     let reason = failure(&record);
     assert!(reason.contains("exited with code 7"), "{reason}");
     assert!(reason.contains("the toy's last words"), "{reason}");
 }
 
-fn a_panic_that_c_code_lets_nobody_catch_is_told() {
-    let record = only(Bench::new().records(vec![spec("a", "callback")]));
+fn a_panic_that_c_code_lets_nobody_catch_is_reported() {
+    let record = Bench::new().record(spec("a", "callback"));
     let reason = failure(&record);
     assert!(reason.contains("was killed by SIGABRT"), "{reason}");
     assert!(reason.contains("toy.rs:"), "{reason}");
@@ -204,24 +162,18 @@ fn a_panic_that_c_code_lets_nobody_catch_is_told() {
 }
 
 fn a_failing_or_panicking_worker_says_why() {
-    let trials = vec![
-        spec("a", "fail"),
-        threads(spec("b", "fail")),
-        threads(spec("c", "panic")),
-    ];
-    let records = Bench::new().records(trials);
-    let why = [
-        "the toy is tired",
-        "worker 1: the toy is tired",
-        "the toy is out of its depth",
-    ];
-    for (record, why) in records.iter().zip(why) {
-        assert!(failure(record).contains(why), "{}", failure(record));
+    for (trial, why) in [
+        (spec("a", "fail"), "the toy is tired"),
+        (threads(spec("b", "fail")), "worker 1: the toy is tired"),
+        (threads(spec("c", "panic")), "the toy is out of its depth"),
+    ] {
+        let record = Bench::new().record(trial);
+        assert!(failure(&record).contains(why), "{}", failure(&record));
     }
 }
 
 fn a_failed_check_makes_a_trial_invalid() {
-    let record = only(Bench::new().records(vec![spec("a", "wrong")]));
+    let record = Bench::new().record(spec("a", "wrong"));
     assert_eq!(doubts(&record), ["stores: expected 301, found 300"]);
     assert!(!record.verification.as_ref().unwrap().passed && !record.is_rankable());
 }
@@ -229,33 +181,28 @@ fn a_failed_check_makes_a_trial_invalid() {
 fn an_unverified_trial_is_never_ranked() {
     let mut unverified = spec("a", "wrong");
     unverified.verify = VerifyLevel::Off;
-    let record = only(Bench::new().records(vec![unverified]));
+    let record = Bench::new().record(unverified);
     assert!(doubts(&record).is_empty());
     assert!(record.verification.is_none() && !record.is_rankable());
 }
 
 fn an_engine_that_does_not_say_its_version_is_doubted() {
-    let record = only(Bench::new().records(vec![on("nameless", spec("a", "store"))]));
+    let record = Bench::new().record(on("nameless", spec("a", "store")));
     assert_eq!(doubts(&record), ["nameless does not report its version"]);
 }
 
 fn an_engine_that_fails_conformance_is_not_run() {
     let bench = Bench::new();
-    let trials = vec![
-        on("boaster", spec("a", "store")),
-        on("boaster", spec("b", "store")),
-    ];
-    let made = bench.create(trials).unwrap();
+    let trials = ["a", "b"].map(|id| on("boaster", spec(id, "store")));
+    let made = bench.create(trials.into()).unwrap();
     let mut checked = 0;
     bench.run(&made, |event| {
         checked += u32::from(matches!(event, Event::ConformanceChecked { .. }));
     });
     assert_eq!(checked, 1, "the suite runs once for both");
     for record in made.records() {
-        assert!(
-            doubts(&record)[0].starts_with("conformance, "),
-            "{record:?}"
-        );
+        let doubt = doubts(&record)[0];
+        assert!(doubt.starts_with("conformance, "), "{doubt}");
         assert!(record.measurement.is_none());
     }
 }
@@ -287,28 +234,13 @@ fn only_conformance_that_was_passed_is_remembered() {
     assert_eq!((run(&passes), cache.count()), (vec![true], 1));
 }
 
-/// Runs until a trial has run for a second, then stops as a user would.
-fn run_and_stop(bench: &Bench, made: &CreatedRun) -> (trueput_runner::RunSummary, Vec<String>) {
-    let mut started = Vec::new();
-    bench.options.stop.store(false, Relaxed);
-    let summary = bench.run(made, |event| match event {
-        Event::TrialStarted { spec, .. } => started.push(spec.id.clone()),
-        Event::TrialProgress {
-            phase: Phase::Run, ..
-        } => bench.options.stop.store(true, Relaxed),
-        _ => {}
-    });
-    (summary, started)
-}
-
 fn an_interrupted_trial_keeps_what_it_measured_and_leaves_nothing() {
     let bench = Bench::new();
-    let made = bench
-        .create(vec![with(spec("a", "endless"), "pause_ms", 1)])
-        .unwrap();
-    let (summary, _) = run_and_stop(&bench, &made);
+    let endless = with(spec("a", "endless"), "pause_ms", 1);
+    let made = bench.create(vec![endless]).unwrap();
+    let (summary, _) = bench.run_and_stop(&made);
     assert!(summary.interrupted);
-    let record = only(made.records());
+    let record = made.record();
     assert_eq!(record.outcome, Outcome::Interrupted);
     assert!(!record.is_rankable());
     let measured = record.measurement.unwrap();
@@ -323,32 +255,21 @@ fn a_resumed_run_skips_what_is_done() {
     let endless = with(spec("b", "endless"), "pause_ms", 1);
     let trials = vec![spec("a", "store"), endless, spec("c", "store")];
     let made = bench.create(trials).unwrap();
-    assert_eq!(run_and_stop(&bench, &made).1, ["a", "b"]);
-    let (summary, started) = run_and_stop(&bench, &made);
-    assert_eq!(
-        started,
-        ["b"],
-        "what was interrupted is run again, what is done is not"
-    );
+    assert_eq!(bench.run_and_stop(&made).1, ["a", "b"]);
+    let (summary, started) = bench.run_and_stop(&made);
+    // What was interrupted is run again, what is done is not.
+    assert_eq!(started, ["b"]);
     assert_eq!(summary.valid + summary.invalid, 1);
-    let ids: Vec<_> = made
-        .records()
-        .into_iter()
-        .map(|record| record.spec.id)
-        .collect();
-    assert_eq!(ids, ["a", "b", "b"]);
-    let first = made
-        .folder
-        .histogram_path("b")
-        .with_extension("attempt-1.hlog");
+    assert_eq!(made.ids(), ["a", "b", "b"]);
+    let last = made.folder.histogram_path("b");
+    let first = last.with_extension("attempt-1.hlog");
     assert!(first.exists(), "nothing that was measured is overwritten");
 }
 
 fn an_unfinished_database_is_continued_when_asked_and_removed_otherwise() {
     let mut bench = Bench::new();
-    let made = bench
-        .create(vec![spec("a", "fail"), spec("b", "store")])
-        .unwrap();
+    let trials = vec![spec("a", "fail"), spec("b", "store")];
+    let made = bench.create(trials).unwrap();
     bench.options.keep_unfinished = true;
     bench.run(&made, |_| {});
     let name = made.folder.path().file_name().unwrap();
@@ -358,10 +279,8 @@ fn an_unfinished_database_is_continued_when_asked_and_removed_otherwise() {
     bench.run(&made, |_| {});
     let records = made.records();
     assert_eq!(records.len(), 3);
-    assert!(
-        records[2].resumed && !records[0].resumed,
-        "a failed trial goes on"
-    );
+    // A failed trial goes on.
+    assert!(records[2].resumed && !records[0].resumed);
     bench.options.keep_unfinished = false;
     bench.run(&made, |_| {});
     assert!(is_empty_or_absent(&made.folder.path().join("work")));
@@ -373,12 +292,7 @@ fn a_work_folder_that_is_not_ours_is_refused_before_anything_is_made() {
     std::fs::create_dir(&work).unwrap();
     std::fs::write(work.join("chapter"), "x").unwrap();
     bench.options.work = Some(work.clone());
-    let error = bench.create(vec![spec("a", "store")]).err().unwrap();
-    assert!(
-        error.is_usage() && error.to_string().contains("is not trueput's"),
-        "{error}"
-    );
-    assert!(!bench.results().exists());
+    bench.assert_refused(vec![spec("a", "store")], &["is not trueput's"]);
     assert_eq!(std::fs::read_dir(work).unwrap().count(), 1);
 }
 
@@ -398,18 +312,9 @@ fn a_bystander_in_the_work_folder_stays() {
 }
 
 fn too_little_room_is_refused_with_what_is_needed() {
-    let bench = Bench::new();
-    let error = bench
-        // An engine that keeps nothing needs no room.
-        .create(vec![with(on("boaster", spec("a", "store")), "bytes", 1 << 60)])
-        .err()
-        .unwrap();
-    let text = error.to_string();
-    assert!(
-        error.is_usage() && text.contains("needed") && text.contains("free"),
-        "{text}"
-    );
-    assert!(!bench.results().exists());
+    // An engine that keeps nothing needs no room.
+    let trial = with(on("boaster", spec("a", "store")), "bytes", 1 << 60);
+    Bench::new().assert_refused(vec![trial], &["needed", "free"]);
 }
 
 fn a_trial_that_cannot_be_is_refused_before_anything_is_made() {
@@ -433,13 +338,7 @@ fn a_trial_that_cannot_be_is_refused_before_anything_is_made() {
         (vec![], "no trial"),
     ];
     for (trials, expected) in faults {
-        let bench = Bench::new();
-        let error = bench.create(trials).err().unwrap();
-        assert!(
-            error.is_usage() && error.to_string().contains(expected),
-            "{error}"
-        );
-        assert!(!bench.results().exists());
+        Bench::new().assert_refused(trials, &[expected]);
     }
 }
 
@@ -447,10 +346,7 @@ fn a_trial_that_cannot_be_is_refused_before_anything_is_made() {
 pub fn run_endless(folder: &Path) -> ExitCode {
     let mut bench = Bench::new();
     bench.options.work = Some(folder.to_owned());
-    let made = bench
-        .create(vec![with(spec("a", "endless"), "pause_ms", 1)])
-        .unwrap();
-    bench.run(&made, |_| {});
+    bench.records(vec![with(spec("a", "endless"), "pause_ms", 1)]);
     ExitCode::SUCCESS
 }
 
@@ -458,16 +354,11 @@ fn workers_die_with_a_killed_runner() {
     let folder = tempfile::tempdir().unwrap();
     let work = folder.path().join("work");
     let program = std::env::current_exe().unwrap();
-    let mut runner = Command::new(program)
-        .arg("run-endless")
-        .arg(&work)
-        .spawn()
-        .unwrap();
+    let mut runner = Command::new(program);
+    let mut runner = runner.arg("run-endless").arg(&work).spawn().unwrap();
     let pids = wait_for(|| {
-        let run = std::fs::read_dir(&work)
-            .ok()?
-            .flatten()
-            .find(|entry| entry.path().is_dir())?;
+        let mut entries = std::fs::read_dir(&work).ok()?.flatten();
+        let run = entries.find(|entry| entry.path().is_dir())?;
         let log = std::fs::read_to_string(run.path().join("a").join(LOG)).ok()?;
         let stored = log.lines().filter_map(|line| line.strip_prefix("put "));
         let pids: Vec<u32> = stored.filter_map(|pid| pid.parse().ok()).collect();

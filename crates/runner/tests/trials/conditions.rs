@@ -1,5 +1,6 @@
 //! What the runner must do where a trial has a duration, a warm-up or a rate.
 
+use crate::claims::claims;
 use crate::support::{Bench, doubts, spec, threads, with};
 use crate::toy::LOG;
 use nix::sys::signal::{Signal, kill};
@@ -7,30 +8,15 @@ use nix::unistd::Pid;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use trueput_record::conditions::{Arrival, Rate};
-use trueput_record::{Conditions, TrialRecord, TrialSpec};
+use trueput_record::{Conditions, TrialSpec};
 use trueput_runner::Event;
 
-pub const ALL: &[(&str, fn())] = &[
-    (
-        "a_trial_with_a_duration_ends_by_itself",
-        a_trial_with_a_duration_ends_by_itself,
-    ),
-    (
-        "what_is_done_to_warm_up_does_not_count",
-        what_is_done_to_warm_up_does_not_count,
-    ),
-    (
-        "a_rate_is_kept_and_its_responses_are_recorded",
-        a_rate_is_kept_and_its_responses_are_recorded,
-    ),
-    (
-        "a_stopped_worker_shows_in_response_times_and_not_in_service_times",
-        a_stopped_worker_shows_in_response_times_and_not_in_service_times,
-    ),
-    (
-        "a_rate_that_cannot_be_held_leaves_a_backlog",
-        a_rate_that_cannot_be_held_leaves_a_backlog,
-    ),
+claims![
+    a_trial_with_a_duration_ends_by_itself,
+    what_is_done_to_warm_up_does_not_count,
+    a_rate_is_kept_and_its_responses_are_recorded,
+    a_stopped_worker_shows_in_response_times_and_not_in_service_times,
+    a_rate_that_cannot_be_held_leaves_a_backlog,
 ];
 
 fn for_a_while(duration_s: f64, pause_ms: i64) -> TrialSpec {
@@ -47,41 +33,27 @@ fn at(per_s: f64, mut spec: TrialSpec) -> TrialSpec {
     spec
 }
 
-fn only(mut records: Vec<TrialRecord>) -> TrialRecord {
-    assert_eq!(records.len(), 1);
-    records.remove(0)
-}
-
 fn a_trial_with_a_duration_ends_by_itself() {
     for spec in [for_a_while(1.2, 5), threads(for_a_while(1.2, 5))] {
-        let record = only(Bench::new().records(vec![spec]));
+        let record = Bench::new().record(spec);
         assert!(doubts(&record).is_empty(), "{record:?}");
         let measurement = record.measurement.unwrap();
         assert!(measurement.elapsed_s >= 1.2, "{}", measurement.elapsed_s);
         assert!(measurement.open_loop.is_none());
-        let told: u64 = measurement
-            .timeline
-            .iter()
-            .map(|second| second.counts[1])
-            .sum();
-        assert_eq!(told, measurement.operations[1].count);
+        let counts = measurement.timeline.iter().map(|second| second.counts[1]);
+        assert_eq!(counts.sum::<u64>(), measurement.operations[1].count);
     }
 }
 
 fn what_is_done_to_warm_up_does_not_count() {
     let mut spec = for_a_while(0.4, 5);
     spec.conditions.warm_up_s = 0.8;
-    let record = only(Bench::new().records(vec![spec]));
+    let record = Bench::new().record(spec);
     let measurement = record.measurement.as_ref().unwrap();
     let counted = measurement.operations[1].count;
     // The toy counts its stores by itself, those of the warm-up too, and so objects.
     let doubts = doubts(&record);
-    let found = doubts[0]
-        .rsplit(' ')
-        .next()
-        .unwrap()
-        .parse::<u64>()
-        .unwrap();
+    let found: u64 = doubts[0].rsplit(' ').next().unwrap().parse().unwrap();
     assert!(
         counted > 0 && found > counted,
         "{found} stores, {counted} counted"
@@ -94,7 +66,7 @@ fn a_rate_is_kept_and_its_responses_are_recorded() {
     let bench = Bench::new();
     let made = bench.create(vec![at(300.0, for_a_while(1.0, 0))]).unwrap();
     bench.run(&made, |_| {});
-    let record = only(made.records());
+    let record = made.record();
     assert!(doubts(&record).is_empty(), "{record:?}");
     let measurement = record.measurement.unwrap();
     let open = measurement.open_loop.unwrap();
@@ -144,7 +116,7 @@ fn a_stopped_worker_shows_in_response_times_and_not_in_service_times() {
         }
     });
     assert!(stalled);
-    let record = only(made.records());
+    let record = made.record();
     assert!(doubts(&record).is_empty(), "{record:?}");
     let measurement = record.measurement.unwrap();
     let open = measurement.open_loop.unwrap();
@@ -153,20 +125,16 @@ fn a_stopped_worker_shows_in_response_times_and_not_in_service_times() {
     assert!(response.mean_ns > 50e6, "{response:?}");
     assert!(response.p90_ns > 300_000_000, "{response:?}");
     let service = &measurement.operations[1].latency;
-    assert!(
-        service.mean_ns < 10e6 && service.p99_ns < 100_000_000,
-        "{service:?}"
-    );
+    assert!(service.mean_ns < 10e6, "{service:?}");
+    assert!(service.p99_ns < 100_000_000, "{service:?}");
 }
 
 fn a_rate_that_cannot_be_held_leaves_a_backlog() {
-    let record = only(Bench::new().records(vec![at(100_000.0, for_a_while(0.5, 10))]));
+    let record = Bench::new().record(at(100_000.0, for_a_while(0.5, 10)));
     assert!(doubts(&record).is_empty(), "{record:?}");
     let open = record.measurement.unwrap().open_loop.unwrap();
-    assert!(
-        open.backlog > 10_000 && open.oldest_wait_s > 0.1,
-        "{open:?}"
-    );
+    assert!(open.backlog > 10_000, "{open:?}");
+    assert!(open.oldest_wait_s > 0.1, "{open:?}");
     let responses: u64 = open.responses.iter().map(|response| response.count).sum();
     assert_eq!(responses, open.issued + open.backlog);
     assert_ne!(record.spec.conditions, Conditions::default());

@@ -4,12 +4,12 @@ use crate::claims::claims;
 use crate::support::{Bench, doubts, on, spec, threads};
 use std::path::Path;
 use trueput_record::flush_evidence::{FlushEvidence, FlushVerdict};
-use trueput_record::{Durability, TrialRecord, TrialSpec};
+use trueput_record::{Conditions, Durability, TrialRecord, TrialSpec};
 
 claims![
     an_engine_that_never_flushes_at_sync_is_invalid,
     an_engine_that_flushes_at_each_commit_is_valid,
-    in_turns_each_answers_for_its_own_flushes,
+    in_time_slices_each_engine_accounts_for_its_own_flushes,
     on_an_image_a_lie_is_found_whatever_lies_below,
     where_nothing_is_counted_that_is_said,
     no_flush_is_asked_of_another_level,
@@ -23,6 +23,14 @@ fn at_sync(engine: &str, workers: u32, duration_s: f64) -> TrialSpec {
     trial.id = format!("{engine}-{workers}");
     trial.conditions.duration_s = Some(duration_s);
     trial
+}
+
+/// The records of one that does not flush and one that does, in a run under these conditions.
+fn liar_and_keeper(change: impl Fn(&mut Conditions)) -> Vec<TrialRecord> {
+    let mut pair = [at_sync("liar", 1, 0.5), at_sync("keeper", 1, 0.5)];
+    pair.iter_mut()
+        .for_each(|trial| change(&mut trial.conditions));
+    Bench::new().records(pair.into())
 }
 
 fn evidence(record: &TrialRecord) -> FlushEvidence {
@@ -47,22 +55,18 @@ fn accuses(record: &TrialRecord) -> bool {
 }
 
 fn an_engine_that_never_flushes_at_sync_is_invalid() {
-    let records = Bench::new().records(vec![at_sync("liar", 1, 0.5)]);
-    let evidence = evidence(&records[0]);
+    let record = Bench::new().record(at_sync("liar", 1, 0.5));
+    let evidence = evidence(&record);
     if is_counted(&evidence) {
         assert_eq!(evidence.verdict, FlushVerdict::Impossible, "{evidence:?}");
-        assert!(accuses(&records[0]), "{:?}", records[0].outcome);
+        assert!(accuses(&record), "{:?}", record.outcome);
         assert!(evidence.headroom().unwrap() < 1.0);
     }
 }
 
 fn an_engine_that_flushes_at_each_commit_is_valid() {
-    let records = Bench::new().records(
-        [1, 64]
-            .map(|workers| at_sync("keeper", workers, 0.3))
-            .into(),
-    );
-    for record in &records {
+    let trials = [1, 64].map(|workers| at_sync("keeper", workers, 0.3));
+    for record in &Bench::new().records(trials.into()) {
         let evidence = evidence(record);
         assert!(evidence.commits > 0 && evidence.sessions == record.spec.workers);
         assert!(!accuses(record), "{evidence:?}");
@@ -72,34 +76,24 @@ fn an_engine_that_flushes_at_each_commit_is_valid() {
     }
 }
 
-fn in_turns_each_answers_for_its_own_flushes() {
-    let mut pair = [at_sync("liar", 1, 0.5), at_sync("keeper", 1, 0.5)];
-    for trial in &mut pair {
-        trial.conditions.time_slice_s = Some(0.01);
-    }
-    let records = Bench::new().records(pair.into());
+fn in_time_slices_each_engine_accounts_for_its_own_flushes() {
+    let records = liar_and_keeper(|of| of.time_slice_s = Some(0.01));
     if is_counted(&evidence(&records[0])) {
-        assert_eq!(
-            records.iter().map(accuses).collect::<Vec<_>>(),
-            [true, false]
-        );
+        let accused: Vec<_> = records.iter().map(accuses).collect();
+        assert_eq!(accused, [true, false]);
     }
 }
 
 /// A loop device counts on every machine, so that as root this cannot be passed over.
 fn on_an_image_a_lie_is_found_whatever_lies_below() {
-    let has_mkfs =
-        Path::new("/usr/sbin/mkfs.ext4").exists() || Path::new("/sbin/mkfs.ext4").exists();
+    let mut folders = ["/usr/sbin", "/sbin"].map(Path::new).into_iter();
+    let has_mkfs = folders.any(|folder| folder.join("mkfs.ext4").exists());
     if !nix::unistd::Uid::effective().is_root() || !has_mkfs {
         eprintln!("passed over: images need root and mkfs.ext4");
         return;
     }
     for file_system in ["ext4:size=64MiB", "ext4:size=64MiB;journal=external"] {
-        let mut pair = [at_sync("liar", 1, 0.5), at_sync("keeper", 1, 0.5)];
-        for trial in &mut pair {
-            trial.conditions.file_system = Some(file_system.parse().unwrap());
-        }
-        let records = Bench::new().records(pair.into());
+        let records = liar_and_keeper(|of| of.file_system = file_system.parse().ok());
         for record in &records {
             assert!(evidence(record).basis.is_some(), "{:?}", evidence(record));
         }
@@ -116,20 +110,17 @@ fn where_nothing_is_counted_that_is_said() {
     };
     let mut bench = Bench::new();
     bench.options.work = Some(folder.path().join("work"));
-    let records = bench.records(vec![at_sync("liar", 1, 0.2)]);
-    let evidence = evidence(&records[0]);
+    let record = bench.record(at_sync("liar", 1, 0.2));
+    let evidence = evidence(&record);
     assert_eq!(evidence.verdict, FlushVerdict::NotCounted);
     assert_eq!(evidence.reason.as_deref(), Some("tmpfs is memory"));
-    assert!(!accuses(&records[0]) && evidence.commits > 0);
+    assert!(!accuses(&record) && evidence.commits > 0);
 }
 
 fn no_flush_is_asked_of_another_level() {
     let mut trial = at_sync("liar", 1, 0.2);
     trial.durability = Durability::Process;
-    let records = Bench::new().records(vec![trial]);
-    assert!(doubts(&records[0]).is_empty(), "{:?}", records[0].outcome);
-    assert_eq!(
-        records[0].measurement.as_ref().unwrap().flush_evidence,
-        None
-    );
+    let record = Bench::new().record(trial);
+    assert!(doubts(&record).is_empty(), "{:?}", record.outcome);
+    assert_eq!(record.measurement.unwrap().flush_evidence, None);
 }

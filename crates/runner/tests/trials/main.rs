@@ -11,6 +11,7 @@ mod accounting;
 mod claims;
 mod conditions;
 mod flushes;
+mod hooks;
 mod keeper;
 mod placement;
 mod repeats;

@@ -132,17 +132,8 @@ fn each_allocator_that_is_here_is_the_workers_own() {
 
 fn a_place_that_is_not_there_is_refused_before_anything_is_made() {
     let bench = Bench::new();
-    let mut refused = Vec::new();
     let cpus = under(spec("a", "store"), |of| of.cpus = Some("4000".to_owned()));
-    refused.push((cpus, "CPU 4000"));
+    bench.assert_refused(vec![cpus], &["CPU 4000"]);
     let numa = under(spec("a", "store"), |of| of.numa = "bind:900".parse().ok());
-    refused.push((numa, "bind:900"));
-    for (spec, word) in refused {
-        let error = bench.create(vec![spec]).err().unwrap();
-        assert!(
-            error.is_usage() && error.to_string().contains(word),
-            "{error}"
-        );
-        assert!(!bench.results().exists());
-    }
+    bench.assert_refused(vec![numa], &["bind:900"]);
 }

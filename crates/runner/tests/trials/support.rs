@@ -5,38 +5,21 @@ use crate::toy::{Play, Toy};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use trueput_engine::{Durability, Null, Value};
 use trueput_record::measurement::Outcome;
 use trueput_record::trial::Settings;
 use trueput_record::{RunFolder, RunManifest, TrialRecord, TrialSpec, VerifyLevel, WorkerKind};
-use trueput_runner::{Error, Event, Options, Registry, RunSummary, create_run, run};
+use trueput_runner::{Error, Event, Options, Phase, Registry, RunSummary, create_run, run};
 
 pub const REGISTRY: Registry = Registry {
     engines: &[
         &Null,
-        &Toy {
-            name: "toy",
-            version: "1.0",
-            boasts: false,
-        },
-        &Toy {
-            name: "nameless",
-            version: "",
-            boasts: false,
-        },
-        &Toy {
-            name: "boaster",
-            version: "1.0",
-            boasts: true,
-        },
-        &Keeper {
-            name: "keeper",
-            flushes: true,
-        },
-        &Keeper {
-            name: "liar",
-            flushes: false,
-        },
+        &Toy::new("toy", "1.0", false),
+        &Toy::new("nameless", "", false),
+        &Toy::new("boaster", "1.0", true),
+        &Keeper::new("keeper", true),
+        &Keeper::new("liar", false),
     ],
     workloads: &[&Play],
 };
@@ -120,28 +103,47 @@ impl Bench {
     pub fn create(&self, trials: Vec<TrialSpec>) -> Result<CreatedRun, Error> {
         let results = self.results();
         let command = vec!["test".to_owned()];
+        let (options, nothing) = (&self.options, vec![]);
         create_run(
-            "toys",
-            "",
-            trials,
-            vec![],
-            &results,
-            &self.options,
-            &REGISTRY,
-            command,
+            "toys", "", trials, nothing, &results, options, &REGISTRY, command,
         )
         .map(|(folder, manifest)| CreatedRun { folder, manifest })
     }
 
     pub fn run(&self, made: &CreatedRun, mut observer: impl FnMut(&Event)) -> RunSummary {
-        run(
-            &made.folder,
-            &made.manifest,
-            &REGISTRY,
-            &self.options,
-            &mut observer,
-        )
-        .unwrap()
+        let (folder, manifest) = (&made.folder, &made.manifest);
+        run(folder, manifest, &REGISTRY, &self.options, &mut observer).unwrap()
+    }
+
+    /// The record of one trial.
+    pub fn record(&self, trial: TrialSpec) -> TrialRecord {
+        let made = self.create(vec![trial]).unwrap();
+        self.run(&made, |_| {});
+        made.record()
+    }
+
+    /// Runs trials until one has run for a second, then stops as a user would. Returns the ids of
+    /// those that started, too.
+    pub fn run_and_stop(&self, made: &CreatedRun) -> (RunSummary, Vec<String>) {
+        let mut started = Vec::new();
+        self.options.stop.store(false, Relaxed);
+        let summary = self.run(made, |event| match event {
+            Event::TrialStarted { spec, .. } => started.push(spec.id.clone()),
+            _ if is_running(event) => self.options.stop.store(true, Relaxed),
+            _ => {}
+        });
+        (summary, started)
+    }
+
+    /// Asserts that trials are refused as bad input that these words name, and nothing is made.
+    pub fn assert_refused(&self, trials: Vec<TrialSpec>, words: &[&str]) {
+        let error = self.create(trials).err().unwrap();
+        let text = error.to_string();
+        assert!(error.is_usage(), "{text}");
+        for word in words {
+            assert!(text.contains(word), "'{word}' is not in: {text}");
+        }
+        assert!(!self.results().exists());
     }
 
     /// Makes a run of trials, runs it, and returns its lines.
@@ -153,11 +155,30 @@ impl Bench {
 }
 
 impl CreatedRun {
+    /// Its one line.
+    pub fn record(&self) -> TrialRecord {
+        let mut records = self.records();
+        assert_eq!(records.len(), 1);
+        records.remove(0)
+    }
+
+    /// The ids of its lines, in their order.
+    pub fn ids(&self) -> Vec<String> {
+        let records = self.records().into_iter();
+        records.map(|record| record.spec.id).collect()
+    }
+
     pub fn records(&self) -> Vec<TrialRecord> {
         let stored = self.folder.trials().unwrap();
         assert!(stored.damaged.is_empty());
         stored.trials
     }
+}
+
+/// Whether an event says that a trial's workers are at work.
+pub fn is_running(event: &Event) -> bool {
+    let phase = Phase::Run;
+    matches!(event, Event::TrialProgress { phase: now, .. } if *now == phase)
 }
 
 /// Why a trial is invalid, apart from the build of these tests.

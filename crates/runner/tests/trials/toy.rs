@@ -1,14 +1,14 @@
 //! An engine and a workload that do what a test of the runner needs, and nothing else.
 
+use crate::hooks::{HookedDatabase, Hooks};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 use trueput_engine::{
-    Build, Capabilities, Database, Direction, Durability, Engine, Info, Isolation, KeyRange, Mode,
-    Null, OpenSpec, Parameter, ParameterValues, Promise, RecordVisitor, Result, Session, Value,
-    ValueVisitor, parameters,
+    Build, Capabilities, Database, Durability, Engine, Info, Isolation, Mode, Null, OpenSpec,
+    Parameter, ParameterValues, Promise, Result, Value, ValueVisitor, parameters,
 };
 use trueput_record::measurement::Check;
 use trueput_record::{Conditions, VerifyLevel};
@@ -19,10 +19,20 @@ use trueput_workloads::{
 
 /// The null engine, with a log in the database's folder of who was ready and who stored.
 pub struct Toy {
-    pub name: &'static str,
-    pub version: &'static str,
+    name: &'static str,
+    version: &'static str,
     /// Whether it claims to keep what it does not keep.
-    pub boasts: bool,
+    boasts: bool,
+}
+
+impl Toy {
+    pub const fn new(name: &'static str, version: &'static str, boasts: bool) -> Self {
+        Self {
+            name,
+            version,
+            boasts,
+        }
+    }
 }
 
 pub const LOG: &str = "toy.log";
@@ -76,17 +86,16 @@ impl Engine for Toy {
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
         println!("an engine that prints must not disturb the runner");
         let inner = Null.open(spec)?;
-        Ok(Box::new(ToyDatabase {
+        Ok(Box::new(HookedDatabase {
             inner,
-            log: spec.directory.join(LOG),
+            hooks: ToyLog(spec.directory.join(LOG)),
+            settings: BTreeMap::from([("printed".to_owned(), Value::from(true))]),
         }))
     }
 }
 
-struct ToyDatabase {
-    inner: Box<dyn Database>,
-    log: PathBuf,
-}
+/// The log of who was ready and who stored.
+struct ToyLog(PathBuf);
 
 fn note(log: &Path, word: &str) {
     let mut file = std::fs::OpenOptions::new()
@@ -98,79 +107,23 @@ fn note(log: &Path, word: &str) {
         .unwrap();
 }
 
-impl Database for ToyDatabase {
-    fn session(&self) -> Result<Box<dyn Session + '_>> {
+impl Hooks for ToyLog {
+    fn before_session(&self) {
         // Sessions become ready at different times, so that a barrier has something to do.
-        std::thread::sleep(Duration::from_millis(
-            u64::from(std::process::id() % 4) * 40,
-        ));
-        note(&self.log, "ready");
-        let inner = self.inner.session()?;
-        Ok(Box::new(ToySession {
-            inner,
-            log: &self.log,
-            noted: false,
-        }))
-    }
-
-    fn counters(&self) -> Result<BTreeMap<String, Value>> {
-        self.inner.counters()
-    }
-
-    fn settings(&self) -> Result<BTreeMap<String, Value>> {
-        Ok(BTreeMap::from([("printed".to_owned(), Value::from(true))]))
-    }
-
-    fn checkpoint(&self) -> Result<()> {
-        self.inner.checkpoint()
-    }
-}
-
-struct ToySession<'a> {
-    inner: Box<dyn Session + 'a>,
-    log: &'a Path,
-    noted: bool,
-}
-
-impl Session for ToySession<'_> {
-    fn begin(&mut self, mode: Mode) -> Result<()> {
-        self.inner.begin(mode)
+        let delay_ms = u64::from(std::process::id() % 4) * 40;
+        std::thread::sleep(Duration::from_millis(delay_ms));
+        note(&self.0, "ready");
     }
 
     /// Shows the log.
-    fn get(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
+    fn before_get(&self, key: &[u8], visitor: &mut ValueVisitor<'_>) {
         if key == LOG.as_bytes() {
-            visitor(&std::fs::read(self.log).unwrap());
+            visitor(&std::fs::read(&self.0).unwrap());
         }
-        self.inner.get(key, visitor)
     }
 
-    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        if !std::mem::replace(&mut self.noted, true) {
-            note(self.log, "put");
-        }
-        self.inner.put(key, value)
-    }
-
-    fn delete(&mut self, key: &[u8]) -> Result<()> {
-        self.inner.delete(key)
-    }
-
-    fn scan(
-        &mut self,
-        range: KeyRange<'_>,
-        direction: Direction,
-        visitor: &mut RecordVisitor<'_>,
-    ) -> Result<u64> {
-        self.inner.scan(range, direction, visitor)
-    }
-
-    fn commit(&mut self) -> Result<()> {
-        self.inner.commit()
-    }
-
-    fn abort(&mut self) -> Result<()> {
-        self.inner.abort()
+    fn before_first_put(&self) {
+        note(&self.0, "put");
     }
 }
 

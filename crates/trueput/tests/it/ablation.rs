@@ -1,15 +1,15 @@
 //! Steps of an ablation, and crashes on purpose, end to end.
 
-use crate::support::{ALL_WELL, Bench, ended_well, refusal, stderr, stdout};
+use crate::support::{
+    ALL_WELL, Bench, CommandLine, assert_contains, ended_well, is_installed, stdout,
+};
 use trueput_record::TrialRecord;
 use trueput_record::recovery::Recovery;
 
 /// Runs a workload with a crash at its end, and returns its one trial.
-fn crashed(arguments: &[&str]) -> TrialRecord {
+fn crashed(line: &str) -> TrialRecord {
     let bench = Bench::new();
-    let arguments = [&["run"], arguments, &["--crash-and-recover"]].concat();
-    let output = bench.run(&arguments);
-    assert_eq!(output.status.code(), Some(ALL_WELL), "{}", stderr(&output));
+    bench.run_expecting(ALL_WELL, &format!("run {line} --crash-and-recover"));
     let mut trials = bench.trials();
     assert_eq!(trials.len(), 1);
     let trial = trials.remove(0);
@@ -32,19 +32,13 @@ fn missing(trial: &TrialRecord, name: &str) -> u64 {
     results[name].to_string().parse().unwrap()
 }
 
-fn has(engine: &str) -> bool {
-    let drivers = trueput_drivers::registry().iter();
-    let known = drivers.copied().find(|known| known.info().name == engine);
-    known.is_some_and(|known| known.build().is_ok())
-}
-
-const FILL: [&str; 4] = ["--set", "test=fill-random", "--set", "records=3000"];
+const FILL: &str = "--set test=fill-random --set records=3000";
 
 #[test]
 fn nothing_is_missing_of_lmdb_when_killed_at_the_level_that_survives_it() {
-    let level = ["micro", "--engine", "lmdb", "--durability", "process"];
-    let workers = ["--workers", "2", "--worker-kind", "processes"];
-    let trial = crashed(&[&level[..], &FILL, &workers].concat());
+    let level = "micro --engine lmdb --durability process";
+    let workers = "--workers 2 --worker-kind processes";
+    let trial = crashed(&format!("{level} {FILL} {workers}"));
     assert_eq!(missing(&trial, "missing_acknowledged"), 0);
     assert_eq!(recovery(&trial).killed, 2);
     assert!(trial.verification.unwrap().passed);
@@ -53,12 +47,12 @@ fn nothing_is_missing_of_lmdb_when_killed_at_the_level_that_survives_it() {
 #[test]
 fn nothing_is_missing_of_sqlite_and_rocksdb_killed_without_a_flushed_log() {
     for engine in ["sqlite", "rocksdb"] {
-        if !has(engine) {
-            eprintln!("{engine} is not there: skipped");
+        if !is_installed(engine) {
             continue;
         }
-        let level = ["micro", "--engine", engine, "--durability", "async"];
-        let trial = crashed(&[&level[..], &FILL].concat());
+        let trial = crashed(&format!(
+            "micro --engine {engine} --durability async {FILL}"
+        ));
         assert_eq!(missing(&trial, "missing_acknowledged"), 0, "{engine}");
         assert_eq!(recovery(&trial).killed, 1);
     }
@@ -66,12 +60,12 @@ fn nothing_is_missing_of_sqlite_and_rocksdb_killed_without_a_flushed_log() {
 
 #[test]
 fn what_rocksdb_without_a_log_has_lost_is_counted_and_no_failure() {
-    if !has("rocksdb") {
-        eprintln!("rocksdb is not there: left out");
+    if !is_installed("rocksdb") {
         return;
     }
-    let level = ["micro", "--engine", "rocksdb", "--durability", "buffered"];
-    let trial = crashed(&[&level[..], &FILL].concat());
+    let trial = crashed(&format!(
+        "micro --engine rocksdb --durability buffered {FILL}"
+    ));
     assert!(missing(&trial, "missing_acknowledged") > 0);
     assert!(trial.verification.as_ref().unwrap().passed);
     let events = trial.measurement.unwrap().events;
@@ -81,14 +75,10 @@ fn what_rocksdb_without_a_log_has_lost_is_counted_and_no_failure() {
 /// Kills a server's processes under tpcc at this level and has it recover: the new-orders that were
 /// acknowledged and are missing.
 fn missing_new_orders(engine: &str, level: &str) -> u64 {
-    let work = ["tpcc", "--engine", engine, "--durability", level];
-    let small = [
-        "--set",
-        "cardinality=hundredth",
-        "--set",
-        "transactions=400",
-    ];
-    let trial = crashed(&[&work[..], &small, &["--workers", "2"]].concat());
+    let small = "--set cardinality=hundredth --set transactions=400 --workers 2";
+    let trial = crashed(&format!(
+        "tpcc --engine {engine} --durability {level} {small}"
+    ));
     let recovery = recovery(&trial);
     assert!(recovery.server_s.is_some() && recovery.killed > 1);
     missing(&trial, "missing_new_orders")
@@ -100,8 +90,7 @@ fn acknowledged_new_orders_are_there_after_a_server_is_killed_or_are_counted() {
         ("postgresql", &["sync"][..]),
         ("mariadb", &["sync", "async"]),
     ] {
-        if !has(engine) {
-            eprintln!("{engine} is not there: skipped");
+        if !is_installed(engine) {
             continue;
         }
         for level in kept {
@@ -114,15 +103,10 @@ fn acknowledged_new_orders_are_there_after_a_server_is_killed_or_are_counted() {
 
 #[test]
 fn tpcc_is_consistent_and_whole_after_its_workers_were_killed() {
-    let work = ["tpcc", "--engine", "sqlite", "--durability", "process"];
-    let small = [
-        "--set",
-        "cardinality=hundredth",
-        "--set",
-        "transactions=300",
-    ];
-    let store = ["--set", "store=kv", "--workers", "2"];
-    let trial = crashed(&[&work[..], &small, &store].concat());
+    let trial = crashed(
+        "tpcc --engine sqlite --durability process --set cardinality=hundredth \
+         --set transactions=300 --set store=kv --workers 2",
+    );
     assert_eq!(missing(&trial, "missing_new_orders"), 0);
     assert_eq!(missing(&trial, "missing_payments"), 0);
     recovery(&trial);
@@ -131,76 +115,58 @@ fn tpcc_is_consistent_and_whole_after_its_workers_were_killed() {
 #[test]
 fn a_workload_that_cannot_tell_what_is_missing_refuses_a_crash_in_one_line() {
     let bench = Bench::new();
-    let refused = |arguments: &[&str]| {
-        let crash = ["--crash-and-recover"];
-        refusal(&bench.run(&[&["run"], arguments, &crash].concat()))
-    };
-    let ycsb = refused(&["ycsb", "--engine", "lmdb"]);
-    assert!(ycsb.contains("cannot verify what a crash lost"), "{ycsb}");
-    let null = refused(&["micro", "--engine", "null"]);
-    assert!(null.contains("stores nothing"), "{null}");
-    let threen1 = refused(&["threen1", "--engine", "redb", "--durability", "buffered"]);
-    assert!(threen1.contains("prefix of the commits"), "{threen1}");
+    for (work, why) in [
+        ("ycsb --engine lmdb", "cannot verify what a crash lost"),
+        ("micro --engine null", "stores nothing"),
+        (
+            "threen1 --engine redb --durability buffered",
+            "prefix of the commits",
+        ),
+    ] {
+        let line = bench.refusal_of(&format!("run {work} --crash-and-recover"));
+        assert_contains(&line, &[why]);
+    }
 }
 
-const ABLATION: [&str; 12] = [
-    "ledger",
-    "micro",
-    "--no-hardware-limits",
-    "--engine",
-    "lmdb,sqlite",
-    "--durability",
-    "async",
-    "--set",
-    "test=overwrite",
-    "--set",
-    "records=500",
-    "--repeat=1",
-];
+const ABLATION: &str = "ledger micro --no-hardware-limits --engine lmdb,sqlite --durability async \
+                        --set test=overwrite --set records=500 --repeat=1";
 
 #[test]
 fn an_ablation_runs_every_step_on_every_engine_and_prints_what_each_gave_up() {
     let bench = Bench::new();
-    let steps = [
-        "--step",
+    let (first, second) = (
         "no flush: durability=process",
-        "--step",
         "larger cache: cache_size=16MiB",
-    ];
-    let output = bench.run(&[&ABLATION[..], &steps].concat());
-    assert_eq!(output.status.code(), Some(ALL_WELL), "{}", stderr(&output));
-    let said = stdout(&output);
-    for part in [
-        "Ablation",
-        "0. base",
-        "1. no flush",
-        "2. larger cache",
-        "no change",
-    ] {
-        assert!(said.contains(part), "{part}: {said}");
-    }
+    );
+    let arguments = [&ABLATION.words()[..], &["--step", first, "--step", second]].concat();
+    let said = stdout(&bench.run_expecting(ALL_WELL, &arguments));
+    let steps = ["0. base", "1. no flush", "2. larger cache"];
+    assert_contains(&said, &steps);
+    assert_contains(&said, &["Ablation", "no change"]);
     let trials = bench.trials();
     assert_eq!(trials.len(), 5, "lmdb has no cache to enlarge");
     let step = trials[1].spec.step.as_ref().unwrap();
     assert_eq!((step.index, step.name.as_str()), (1, "no flush"));
-    let folder = bench.run_folder().path().to_string_lossy().into_owned();
-    let again = stdout(&bench.run(&["report", &folder, "--full"]));
-    assert!(
-        again.contains("Ablation") && again.contains("1. no flush"),
-        "{again}"
-    );
+    let again = bench.stdout_of(&format!("report {} --full", bench.run_path()));
+    assert_contains(&again, &["Ablation", "1. no flush"]);
 }
 
 #[test]
 fn an_ablation_without_steps_or_with_a_wrong_one_is_refused() {
     let bench = Bench::new();
-    let none = refusal(&bench.run(&ABLATION));
-    assert!(none.contains("has no steps"), "{none}");
-    let refused = |step: &str| refusal(&bench.run(&[&ABLATION[..], &["--step", step]].concat()));
-    assert!(refused("x: cache_sice=1MiB").contains("did you mean 'cache_size'"));
-    assert!(refused("x: durability=buffered").contains("does not support durability 'buffered'"));
-    assert!(refused("x: durability=async").contains("no engine of the plan supports it"));
-    assert!(refused("nothing").contains("KEY=VALUE"));
+    assert_contains(&bench.refusal_of(ABLATION), &["has no steps"]);
+    for (step, why) in [
+        ("x: cache_sice=1MiB", "did you mean 'cache_size'"),
+        (
+            "x: durability=buffered",
+            "does not support durability 'buffered'",
+        ),
+        ("x: durability=async", "no engine of the plan supports it"),
+        ("nothing", "KEY=VALUE"),
+    ] {
+        let arguments = [&ABLATION.words()[..], &["--step", step]].concat();
+        assert_contains(&bench.refusal_of(&arguments), &[why]);
+    }
 }
 
 #[test]
@@ -209,10 +175,10 @@ fn a_plan_of_steps_is_checked_like_any_other() {
     let text = "workload = \"micro\"\nengines = \"sqlite\"\n[[step]]\nname = \"a\"\n\
                 [step.knobs.sqlite]\ncache_sice = 1\n";
     bench.write("plans/steps.toml", text);
-    let refused = refusal(&bench.run(&["ledger", "plans/steps.toml"]));
+    let refused = bench.refusal_of("ledger plans/steps.toml");
     assert!(
         refused.starts_with("trueput: plans/steps.toml:3: step 'a':"),
         "{refused}"
     );
-    assert!(refused.contains("did you mean 'cache_size'"), "{refused}");
+    assert_contains(&refused, &["did you mean 'cache_size'"]);
 }

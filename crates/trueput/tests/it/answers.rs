@@ -1,16 +1,16 @@
 //! The happy paths: every engine, both ways in, the report from the folder alone.
 
-use crate::support::{ALL_WELL, Bench, assert_answers, ended_well, stderr, stdout, words};
+use crate::support::{
+    ALL_WELL, Bench, assert_answers, assert_contains, ended_well, expect_code, is_installed,
+    stderr, stdout,
+};
 use std::collections::BTreeSet;
 use trueput_engine::Durability;
 use trueput_record::WorkerKind;
 
 /// Runs an engine at every level that it has, where this machine has it, and compares its answers.
 fn finds_the_answers(engine: &str) {
-    let mut registry = trueput_drivers::registry().iter();
-    let driver = registry.find(|driver| driver.info().name == engine);
-    if let Err(why) = driver.unwrap().build() {
-        eprintln!("skipped: {why}");
+    if !is_installed(engine) {
         return;
     }
     let bench = Bench::new();
@@ -20,9 +20,10 @@ fn finds_the_answers(engine: &str) {
         [settings]\nfinish = 300\nblock = 50\ncommit = \"per-start\"\n"
     );
     bench.write("all.toml", &plan);
-    let output = bench.run(&["run", "all.toml", "--full"]);
-    assert_eq!(output.status.code(), Some(ALL_WELL), "{}", stderr(&output));
+    let output = bench.run_expecting(ALL_WELL, "run all.toml --full");
     let trials = bench.trials();
+    let mut registry = trueput_drivers::registry().iter();
+    let driver = registry.find(|driver| driver.info().name == engine);
     let levels = Durability::ALL.into_iter();
     let levels = levels.filter(|level| driver.unwrap().promise(*level).is_some());
     assert_eq!(trials.len(), levels.count());
@@ -36,7 +37,7 @@ fn finds_the_answers(engine: &str) {
     let report = stdout(&output);
     let is_said = report.contains("redb does not support durability 'async'");
     assert_eq!(is_said, engine == "redb", "{report}");
-    assert!(report.contains("run folder: results/"), "{report}");
+    assert_contains(&report, &["run folder: results/"]);
 }
 
 /// A test for each engine, so that they run side by side: most of their time is waiting.
@@ -76,12 +77,12 @@ fn every_engine_of_the_registry_is_run() {
 #[test]
 fn words_and_integers_processes_and_threads_find_the_same_answers() {
     let bench = Bench::new();
-    let output = bench.run(&words(
+    bench.run_expecting(
+        ALL_WELL,
         "run threen1 --engine lmdb --durability process --set finish=1000 \
          --set keys=integers,words --set commit=per-store,per-start,per-block --workers 3 \
          --set block=70",
-    ));
-    assert_eq!(output.status.code(), Some(ALL_WELL), "{}", stderr(&output));
+    );
     let trials = bench.trials();
     assert_eq!(trials.len(), 6);
     for record in &trials {
@@ -89,11 +90,11 @@ fn words_and_integers_processes_and_threads_find_the_same_answers() {
         assert_answers(record, 1, 1000);
     }
     let bench = Bench::new();
-    let output = bench.run(&words(
+    bench.run_expecting(
+        ALL_WELL,
         "run threen1 --engine lmdb --durability process --set finish=1000 --worker-kind threads \
          --verify sample",
-    ));
-    assert_eq!(output.status.code(), Some(ALL_WELL), "{}", stderr(&output));
+    );
     assert_eq!(bench.trials()[0].spec.worker_kind, WorkerKind::Threads);
     assert_answers(&bench.trials()[0], 1, 1000);
 }
@@ -101,38 +102,27 @@ fn words_and_integers_processes_and_threads_find_the_same_answers() {
 #[test]
 fn the_original_s_input_gives_the_original_s_lines() {
     let bench = Bench::new();
-    let output = bench.run_with(&["threen1"], "1 1000 2 100\n\n1 2000 2 100\n");
-    assert_eq!(output.status.code(), Some(ALL_WELL), "{}", stderr(&output));
-    let text = stdout(&output);
+    let output = bench.run_with("threen1", "1 1000 2 100\n\n1 2000 2 100\n");
+    let text = stdout(&expect_code(ALL_WELL, output));
     let (solved, answer) = text.split_once("\n\n").unwrap();
     let first = "1 to 1,000, workers 2, block 100: longest 178, largest 250,504";
     assert!(solved.starts_with(first), "{solved}");
-    assert!(
-        solved.contains("\n1 to 2,000, workers 2, block 100: longest 181, "),
-        "{text}"
+    assert_contains(
+        solved,
+        &["\n1 to 2,000, workers 2, block 100: longest 181, "],
     );
     assert!(answer.starts_with("threen1: 2 trials, "), "{answer}");
-    assert!(
-        answer.contains("\nrun folder: ") && answer.contains("\npage: "),
-        "{answer}"
-    );
+    assert_contains(answer, &["\nrun folder: ", "\npage: "]);
     let wide = text.lines().filter(|line| line.chars().count() > 80);
     assert_eq!(wide.collect::<Vec<_>>(), Vec::<&str>::new());
     assert_eq!(bench.trials().len(), 2);
     let bench = Bench::new();
-    let output = bench.run_with(&["threen1", "--width", "160"], "1 1000 2 100\n");
-    let text = stdout(&output);
-    let mut lines = text.lines();
-    assert!(
-        lines.next().unwrap().trim_start().starts_with("start "),
-        "{text}"
-    );
-    assert!(lines.next().unwrap().contains("  250,504  "), "{text}");
+    let text = stdout(&bench.run_with("threen1 --width 160", "1 1000 2 100\n"));
+    let (header, row) = text.trim_start().split_once('\n').unwrap();
+    assert!(header.starts_with("start "), "{text}");
+    assert_contains(row.lines().next().unwrap(), &["  250,504  "]);
     let bench = Bench::new();
-    let output = bench.run_with(
-        &["threen1", "--json", "--engine", "sqlite"],
-        "1 1000 2 100\n",
-    );
+    let output = bench.run_with("threen1 --json --engine sqlite", "1 1000 2 100\n");
     let line: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(line["longest_sequence"], 178);
     assert_eq!(line["largest_number"], 250_504);
@@ -143,25 +133,13 @@ fn the_original_s_input_gives_the_original_s_lines() {
 #[test]
 fn the_report_is_made_again_from_the_folder_alone() {
     let bench = Bench::new();
-    bench.run(&words(
-        "run threen1 --engine null,sqlite --set finish=100 --repeat 2",
-    ));
+    bench.run("run threen1 --engine null,sqlite --set finish=100 --repeat 2");
     let elsewhere = Bench::new();
     std::fs::rename(bench.run_folder().path(), elsewhere.path().join("moved")).unwrap();
     let before = elsewhere.snapshot();
     for format in ["terminal", "markdown", "csv", "json"] {
-        let output = elsewhere.run(&["report", "moved", "--format", format]);
-        assert_eq!(
-            output.status.code(),
-            Some(0),
-            "{format}: {}",
-            stderr(&output)
-        );
-        assert!(
-            stdout(&output).contains("sqlite"),
-            "{format}: {}",
-            stdout(&output)
-        );
+        let output = elsewhere.run_expecting(0, &format!("report moved --format {format}"));
+        assert_contains(&stdout(&output), &["sqlite"]);
     }
     assert_eq!(elsewhere.snapshot(), before, "a report changes nothing");
 }
@@ -169,44 +147,33 @@ fn the_report_is_made_again_from_the_folder_alone() {
 #[test]
 fn json_events_are_the_only_thing_on_standard_output() {
     let bench = Bench::new();
-    let output = bench.run(&words("run threen1 --engine lmdb --set finish=50 --json"));
+    let output = bench.run("run threen1 --engine lmdb --set finish=50 --json");
     let text = stdout(&output);
-    let events: Vec<serde_json::Value> = text
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
-    let names: Vec<_> = events
-        .iter()
-        .map(|event| event["event"].as_str().unwrap())
-        .collect();
-    assert_eq!(names.first(), Some(&"run_started"));
-    assert_eq!(names.last(), Some(&"run_ended"));
-    assert_eq!(
-        names.iter().filter(|&&name| name == "trial_ended").count(),
-        1
-    );
+    let name = |line| -> String {
+        let event: serde_json::Value = serde_json::from_str(line).unwrap();
+        event["event"].as_str().unwrap().to_owned()
+    };
+    let names: Vec<_> = text.lines().map(name).collect();
+    assert_eq!(names.first().unwrap(), "run_started");
+    assert_eq!(names.last().unwrap(), "run_ended");
+    let ended = names.iter().filter(|name| *name == "trial_ended");
+    assert_eq!(ended.count(), 1);
     assert_eq!(stderr(&output), "");
 }
 
 #[test]
 fn repeats_are_interleaved_and_databases_are_removed() {
     let bench = Bench::new();
-    let output = bench.run(&words(
+    bench.run_expecting(
+        ALL_WELL,
         "run threen1 --engine lmdb,sqlite --set finish=50 --repeat 2 --work databases \
          --results out",
-    ));
-    assert_eq!(output.status.code(), Some(ALL_WELL), "{}", stderr(&output));
-    let folder = std::fs::read_dir(bench.path().join("out"))
-        .unwrap()
-        .next()
-        .unwrap()
-        .unwrap();
-    let (folder, _) = trueput_record::RunFolder::open(&folder.path()).unwrap();
+    );
+    let mut folders = std::fs::read_dir(bench.path().join("out")).unwrap();
+    let folder = folders.next().unwrap().unwrap().path();
+    let (folder, _) = trueput_record::RunFolder::open(&folder).unwrap();
     let trials = folder.trials().unwrap().trials;
-    let order: Vec<_> = trials
-        .iter()
-        .map(|trial| trial.spec.engine.as_str())
-        .collect();
+    let order: Vec<_> = trials.iter().map(|one| one.spec.engine.as_str()).collect();
     assert_eq!(order, ["lmdb", "sqlite", "lmdb", "sqlite"]);
     assert!(trials.iter().all(ended_well));
     let databases = bench.path().join("databases");
@@ -214,16 +181,11 @@ fn repeats_are_interleaved_and_databases_are_removed() {
         !databases.exists(),
         "the work folder that was made is removed again"
     );
-    let kept = bench.run(&words(
+    bench.run_expecting(
+        ALL_WELL,
         "run threen1 --engine lmdb --set finish=50 --work kept --keep-databases",
-    ));
-    assert_eq!(kept.status.code(), Some(ALL_WELL), "{}", stderr(&kept));
-    let files = bench.snapshot().into_keys();
-    let below: Vec<_> = files
-        .filter(|path| path.starts_with(bench.path().join("kept")))
-        .collect();
-    assert!(
-        below.iter().any(|path| path.ends_with("data.mdb")),
-        "{below:?}"
     );
+    let files = bench.snapshot().into_keys();
+    let mut below = files.filter(|path| path.starts_with(bench.path().join("kept")));
+    assert!(below.any(|path| path.ends_with("data.mdb")), "{below:?}");
 }

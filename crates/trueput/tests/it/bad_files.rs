@@ -1,7 +1,7 @@
 //! Plans, folders and places that cannot be used: one clear line, exit code 2.
 
-use crate::bad_input::{assert_refused, with_a_run};
-use crate::support::{refusal, stderr, stdout};
+use crate::bad_input::{Case, assert_refused, with_a_run};
+use crate::support::{assert_contains, make_fifo, refusal, stdout};
 
 #[test]
 fn a_plan_s_mistake_is_named_with_file_and_line() {
@@ -16,25 +16,25 @@ fn a_plan_s_mistake_is_named_with_file_and_line() {
     plan("range", "settings.start = 10\nsettings.finish = 5");
     plan("toml", "repeat = = 3");
     let key = "plans/key.toml:3: unknown key 'repeats' (did you mean 'repeat'?); keys are name,";
-    let cases: &[(&[&str], &[&str])] = &[
-        (&["run", "plans/key.toml"], &[key]),
-        (&["plan", "check", "plans/key.toml"], &[key]),
+    let cases: &[Case<'_>] = &[
+        ("run plans/key.toml", &[key]),
+        ("plan check plans/key.toml", &[key]),
         (
-            &["run", "plans/engine.toml"],
+            "run plans/engine.toml",
             &["plans/engine.toml:3: ", "did you mean 'lmdb'"],
         ),
         (
-            &["run", "plans/knob.toml"],
+            "run plans/knob.toml",
             &["plans/knob.toml:3: ", "did you mean 'map_size'"],
         ),
         (
-            &["run", "plans/range.toml"],
+            "run plans/range.toml",
             &["plans/range.toml:3: ", "reversed"],
         ),
-        (&["run", "plans/toml.toml"], &["plans/toml.toml:3: "]),
-        (&["run", "plans/none.toml"], &["plans/none.toml: "]),
+        ("run plans/toml.toml", &["plans/toml.toml:3: "]),
+        ("run plans/none.toml", &["plans/none.toml: "]),
     ];
-    assert_refused(&bench, cases);
+    assert_refused(&bench, "", cases);
 }
 
 #[test]
@@ -50,23 +50,19 @@ fn a_plan_that_is_endless_or_no_regular_file_is_refused() {
     std::os::unix::fs::symlink("plain.toml", bench.path().join(link)).unwrap();
     std::fs::create_dir(bench.path().join("plans/folder.toml")).unwrap();
     let long = "plans/long.toml: a plan may have at most 4 MiB";
-    let cases: &[(&[&str], &[&str])] = &[
-        (&["run", "plans/long.toml"], &[long]),
-        (&["plan", "check", "plans/long.toml"], &[long]),
-        (&["plan", "check", "plans/folder.toml"], &["it is a folder"]),
+    let cases: &[Case<'_>] = &[
+        ("run plans/long.toml", &[long]),
+        ("plan check plans/long.toml", &[long]),
+        ("plan check plans/folder.toml", &["it is a folder"]),
     ];
-    assert_refused(&bench, cases);
-    let made = std::process::Command::new("mkfifo")
-        .arg(bench.path().join(fifo))
-        .status();
-    assert!(made.unwrap().success());
-    for command in [&["run", fifo][..], &["plan", "check", fifo]] {
-        let said = refusal(&bench.run(command));
-        assert!(said.contains("plans/fifo.toml: it is a FIFO"), "{said}");
+    assert_refused(&bench, "", cases);
+    make_fifo(&bench.path().join(fifo));
+    for command in ["run", "plan check"] {
+        let said = bench.refusal_of(&format!("{command} {fifo}"));
+        assert_contains(&said, &["plans/fifo.toml: it is a FIFO"]);
     }
     // The control: a link of the user's own.
-    let read = bench.run(&["plan", "check", link]);
-    assert!(read.status.success(), "{}", stderr(&read));
+    bench.run_expecting(0, &format!("plan check {link}"));
 }
 
 #[test]
@@ -76,48 +72,41 @@ fn folders_that_cannot_be_used_are_refused() {
     bench.write("theirs/letter.txt", "do not delete");
     bench.write("newer/run.json", "{\"format\": 999}");
     bench.write("empty/readme", "");
-    let run = ["run", "threen1", "--engine", "lmdb", "--set", "finish=10"];
-    let with = |rest: [&'static str; 2]| run.iter().copied().chain(rest).collect::<Vec<_>>();
-    let cases: &[(&[&str], &[&str])] = &[
-        (&with(["--work", "theirs"]), &["work folder", "theirs"]),
-        (&with(["--work", "file"]), &["work folder", "file"]),
+    let cases: &[Case<'_>] = &[
+        ("--work theirs", &["work folder", "theirs"]),
+        ("--work file", &["work folder", "file"]),
+        ("--work /proc/trueput", &["work folder", "/proc/trueput"]),
+        ("--results file", &["results folder", "file"]),
+        ("--results /proc/trueput", &["folder /proc"]),
+    ];
+    assert_refused(&bench, "run threen1 --engine lmdb --set finish=10", cases);
+    let cases: &[Case<'_>] = &[
+        ("report newer", &["format 999 is newer"]),
+        ("run --resume newer", &["format 999 is newer"]),
+        ("report empty", &["not a run folder"]),
+        ("run --resume nowhere", &["not a run folder"]),
         (
-            &with(["--work", "/proc/trueput"]),
-            &["work folder", "/proc/trueput"],
-        ),
-        (&with(["--results", "file"]), &["results folder", "file"]),
-        (&with(["--results", "/proc/trueput"]), &["folder /proc"]),
-        (&["report", "newer"], &["format 999 is newer"]),
-        (&["run", "--resume", "newer"], &["format 999 is newer"]),
-        (&["report", "empty"], &["not a run folder"]),
-        (&["run", "--resume", "nowhere"], &["not a run folder"]),
-        (
-            &["history", "nowhere"],
+            "history nowhere",
             &["nowhere: no such folder; give a folder of runs, such as results"],
         ),
-        (&["check", "lmdb", "--work", "file"], &["work folder file"]),
+        ("check lmdb --work file", &["work folder file"]),
     ];
-    assert_refused(&bench, cases);
+    assert_refused(&bench, "", cases);
 }
 
 #[test]
 fn a_run_folder_without_its_file_of_trials_is_a_run_without_trials_yet() {
     let bench = with_a_run();
-    let folder = bench.run_folder().path().to_owned();
-    let run = folder.to_str().unwrap();
+    let run = bench.run_path();
     let said = |file: &dyn Fn()| {
         file();
-        let output = bench.run(&["report", run]);
-        assert_eq!(output.status.code(), Some(0), "{output:?}");
-        (stdout(&output), refusal(&bench.run(&["compare", run, run])))
+        let report = stdout(&bench.run_expecting(0, &format!("report {run}")));
+        (report, bench.refusal_of(&format!("compare {run} {run}")))
     };
-    let trials = folder.join("trials.jsonl");
+    let trials = bench.run_folder().path().join("trials.jsonl");
     let empty = said(&|| std::fs::write(&trials, "").unwrap());
     let absent = said(&|| std::fs::remove_file(&trials).unwrap());
-    assert!(
-        empty.0.contains("No trial of this run has finished"),
-        "{empty:?}"
-    );
+    assert_contains(&empty.0, &["No trial of this run has finished"]);
     assert_eq!(absent, empty);
 }
 
@@ -125,47 +114,35 @@ fn a_run_folder_without_its_file_of_trials_is_a_run_without_trials_yet() {
 fn a_bad_problem_is_named_with_its_line() {
     let bench = with_a_run();
     let before = bench.snapshot();
-    let cases = [
-        ("1 10\n10 1\n", "line 2"),
-        ("0 10\n", "start is 0"),
-        ("1 ten\n", "'ten' is not a whole number"),
-        ("1 10 0\n", "workers is 0"),
-        ("7\n", "has 1 number"),
-        ("", "standard input has no problem"),
-    ];
-    for (input, words) in cases {
-        let line = refusal(&bench.run_with(&["threen1"], input));
-        assert!(line.contains(words), "{input}: {line}");
+    for (options, input, why) in [
+        ("", "1 10\n10 1\n", "line 2"),
+        ("", "0 10\n", "start is 0"),
+        ("", "1 ten\n", "'ten' is not a whole number"),
+        ("", "1 10 0\n", "workers is 0"),
+        ("", "7\n", "has 1 number"),
+        ("", "", "standard input has no problem"),
+        ("--resume", "1 10\n", "nothing to resume"),
+        ("--engine lmbd", "1 10\n", "did you mean 'lmdb'"),
+        ("--commit per-stor", "1 10\n", "did you mean 'per-store'"),
+    ] {
+        let line = refusal(&bench.run_with(&format!("threen1 {options}"), input));
+        assert_contains(&line, &[why]);
     }
-    let line = refusal(&bench.run_with(&["threen1", "--resume"], "1 10\n"));
-    assert!(line.contains("nothing to resume"), "{line}");
-    let line = refusal(&bench.run_with(&["threen1", "--engine", "lmbd"], "1 10\n"));
-    assert!(line.contains("did you mean 'lmdb'"), "{line}");
-    let line = refusal(&bench.run_with(&["threen1", "--commit", "per-stor"], "1 10\n"));
-    assert!(line.contains("did you mean 'per-store'"), "{line}");
     assert_eq!(bench.snapshot(), before);
 }
 
 #[test]
 fn a_place_that_this_machine_has_not_is_refused_by_run_and_by_plan_check() {
     let bench = with_a_run();
-    let cases: &[(&[&str], &[&str])] = &[
-        (&["--cpus", "4000"], &["CPU 4000", "this machine has 0"]),
-        (
-            &["--cpus", "a"],
-            &["--cpus", "'a' is no list of processors"],
-        ),
-        (&["--numa", "bind:900"], &["'bind:900'", "node"]),
-        (&["--numa", "bind"], &["--numa", "'bind' is no NUMA policy"]),
-        (&["--allocator", "jemaloc"], &["did you mean 'jemalloc'"]),
+    let cases: &[Case<'_>] = &[
+        ("--cpus 4000", &["CPU 4000", "this machine has 0"]),
+        ("--cpus a", &["--cpus", "'a' is no list of processors"]),
+        ("--numa bind:900", &["'bind:900'", "node"]),
+        ("--numa bind", &["--numa", "'bind' is no NUMA policy"]),
+        ("--allocator jemaloc", &["did you mean 'jemalloc'"]),
     ];
-    for (options, words) in cases {
-        let run = ["run", "threen1", "--engine", "lmdb"];
-        let check = ["plan", "check", "threen1", "--engine", "lmdb"];
-        for command in [&run[..], &check[..]] {
-            let arguments: Vec<_> = command.iter().chain(*options).copied().collect();
-            assert_refused(&bench, &[(&arguments, words)]);
-        }
+    for command in ["run", "plan check"] {
+        assert_refused(&bench, &format!("{command} threen1 --engine lmdb"), cases);
     }
 }
 
@@ -176,16 +153,19 @@ fn a_place_that_a_plan_names_is_refused_with_its_line() {
     bench.write("numa.toml", plan);
     assert_refused(
         &bench,
-        &[(&["run", "numa.toml"], &["numa.toml:3", "bind:900"])],
+        "run numa.toml",
+        &[("", &["numa.toml:3", "bind:900"])],
     );
 }
 
 #[test]
 fn an_image_that_no_file_system_is_made_in_is_refused() {
-    let run = ["run", "threen1", "--engine", "lmdb", "--image", "1GiB"];
-    let here = [&run[..], &["--filesystem", "here"]].concat();
-    let own = [&run[..], &["--filesystem", "ext4:size=512MiB"]].concat();
     let words: &[&str] = &["image is 1 GiB", "filesystem=ext4", "remove image"];
-    let cases: &[(&[&str], &[&str])] = &[(&run, words), (&here, words), (&own, words)];
-    assert_refused(&with_a_run(), cases);
+    let systems = ["", "--filesystem here", "--filesystem ext4:size=512MiB"];
+    let cases = systems.map(|system| (system, words));
+    assert_refused(
+        &with_a_run(),
+        "run threen1 --engine lmdb --image 1GiB",
+        &cases,
+    );
 }

@@ -1,133 +1,127 @@
 //! Bad input: one clear line, exit code 2, and nothing that was measured earlier is touched.
 
-use crate::support::{Bench, refusal, stdout, words};
+use crate::support::{Bench, assert_contains, unwrapped};
 
-/// Asserts that each command line is refused in one line that says the given words.
-pub fn assert_refused(bench: &Bench, cases: &[(&[&str], &[&str])]) {
+/// The end of a command line, and parts of the line that refuses it.
+pub type Case<'a> = (&'a str, &'a [&'a str]);
+
+/// Asserts that each command line, begun as given, is refused in one line that has the parts.
+pub fn assert_refused(bench: &Bench, begin: &str, cases: &[Case<'_>]) {
     let before = bench.snapshot();
-    for (arguments, words) in cases {
-        let line = refusal(&bench.run(arguments));
-        for word in *words {
-            assert!(line.contains(word), "{arguments:?}: {line}");
-        }
-        assert_eq!(bench.snapshot(), before, "{arguments:?} changed something");
+    for (end, parts) in cases {
+        assert_contains(&bench.refusal_of(&format!("{begin} {end}")), parts);
+        assert_eq!(bench.snapshot(), before, "{begin} {end} changed something");
     }
 }
 
-const JOURNAL: &str = "sqlite.journal_mode=delete";
+const RUN_LMDB: &str = "run threen1 --engine lmdb";
 
 /// A bench that holds a finished run.
 pub fn with_a_run() -> Bench {
     let bench = Bench::new();
-    bench.run(&["run", "threen1", "--engine", "null", "--set", "finish=10"]);
+    bench.run_once("run threen1 --engine lmdb --set finish=10");
     assert_eq!(bench.trials().len(), 1);
     bench
 }
 
 #[test]
 fn names_that_are_not_there_are_answered_with_the_nearest() {
-    let cases: &[(&[&str], &[&str])] = &[
+    let cases: &[Case<'_>] = &[
         (
-            &["run", "threen1", "--engine", "lmbd"],
+            "run threen1 --engine lmbd",
             &["unknown engine 'lmbd'", "did you mean 'lmdb'"],
         ),
         (
-            &["run", "threen1", "--engine", "postgres://me:hush@host/db"],
+            "run threen1 --engine postgres://me:hush@host/db",
             &["unknown engine 'postgres://me'", "behind its engine and @"],
         ),
         (
-            &["run", "threen2", "--engine", "lmdb"],
+            "run threen2 --engine lmdb",
             &["unknown workload", "did you mean 'threen1'"],
         ),
-        (&["knobs", "sqlit"], &["did you mean 'sqlite'"]),
-        (&["check", "sqlit"], &["did you mean 'sqlite'"]),
+        ("knobs sqlit", &["did you mean 'sqlite'"]),
+        ("check sqlit", &["did you mean 'sqlite'"]),
         (
-            &["run", "firts-look"],
+            "run firts-look",
             &[
                 "unknown workload or plan 'firts-look'",
                 "did you mean 'first-look'",
             ],
         ),
-        (&["plan", "show", "ycbs"], &["did you mean 'ycsb'"]),
-        (&["man", "runs"], &["no subcommand 'runs'", "'run'"]),
-        (&["runn"], &["'runn'", "'run'"]),
+        ("plan show ycbs", &["did you mean 'ycsb'"]),
+        ("man runs", &["no subcommand 'runs'", "'run'"]),
+        ("runn", &["'runn'", "'run'"]),
+        ("run threen1 --enginee lmdb", &["'--enginee'", "'--engine'"]),
         (
-            &["run", "threen1", "--enginee", "lmdb"],
-            &["'--enginee'", "'--engine'"],
-        ),
-        (
-            &["run", "tpcc", "--pacing", "tpc"],
+            "run tpcc --pacing tpc",
             &[
                 "'--pacing'",
                 "pacing is a setting of tpcc: --set pacing=tpc",
             ],
         ),
         (
-            &["ledger", "tpcc", "--prime=customer,stock"],
+            "ledger tpcc --prime=customer,stock",
             &["prime is a setting of tpcc: --set prime=customer+stock"],
         ),
         (
-            &["run", "micro", "--records", "--engine", "lmdb"],
+            "run micro --records --engine lmdb",
             &["records is a setting of micro: --set records=VALUE"],
         ),
         (
-            &["run", "tpcc", "--pase", "tpc"],
+            "run tpcc --pase tpc",
             &["unexpected argument '--pase' found"],
         ),
-        (&["run", "threen1"], &["names no engine"]),
-        (&["run"], &["PLAN|WORKLOAD"]),
-        (&[], &["--help"]),
-        (
-            &["report", "x", "--format", "pdf"],
-            &["no report format 'pdf'"],
-        ),
+        ("run threen1", &["names no engine"]),
+        ("run", &["PLAN|WORKLOAD"]),
+        ("", &["--help"]),
+        ("report x --format pdf", &["no report format 'pdf'"]),
     ];
-    assert_refused(&with_a_run(), cases);
+    assert_refused(&with_a_run(), "", cases);
 }
 
 #[test]
 fn settings_are_suggested_by_meaning_and_unknown_options_lead_to_the_help() {
-    let cases: &[(&[&str], &[&str])] = &[
+    let cases: &[Case<'_>] = &[
         (
-            &["run", "micro", "--value-size", "512"],
+            "run micro --value-size 512",
             &["value_bytes is a setting of micro: --set value_bytes=512"],
         ),
         (
-            &["run", "micro", "--read-percent", "95"],
+            "run micro --read-percent 95",
             &[
                 "update_percent is a setting of micro (reads are what the other shares leave)",
                 "--set update_percent=VALUE",
             ],
         ),
         (
-            &words("run micro --engine lmdb --set read_percent=95"),
+            "run micro --engine lmdb --set read_percent=95",
             &["did you mean 'update_percent'? reads are what the other shares leave"],
         ),
         (
-            &words("run micro --engine lmdb --set value_size=512"),
+            "run micro --engine lmdb --set value_size=512",
             &["did you mean 'value_bytes'?"],
         ),
         (
-            &words("run ycsb --engine lmdb --set read_percent=95"),
+            "run ycsb --engine lmdb --set read_percent=95",
             &["did you mean 'readproportion'?"],
         ),
         (
-            &["run", "ycsb", "--engine", "lmdb", "--set", "value_size=512"],
+            "run ycsb --engine lmdb --set value_size=512",
             &["did you mean 'fieldlength'? a record has fieldcount fields"],
         ),
         (
-            &["report", "--p99", "x"],
+            "report --p99 x",
             &["trueput: unexpected argument '--p99' found; see 'trueput report --help'\n"],
         ),
     ];
-    assert_refused(&Bench::new(), cases);
+    assert_refused(&Bench::new(), "", cases);
 }
 
 #[test]
 fn what_cannot_stand_together_or_is_missing_leads_to_the_help() {
-    let cases: &[(&[&str], &[&str])] = &[
+    let cases: &[Case<'_>] = &[
         (
-            &["run", "--resume", "x", "--engine", "lmdb", "--repeat", "9"],
+            "run --resume x --engine lmdb --repeat 9",
             &[
                 "'--resume <RUN>' cannot be used with",
                 "--engine <ENGINE>",
@@ -135,7 +129,7 @@ fn what_cannot_stand_together_or_is_missing_leads_to_the_help() {
             ],
         ),
         (
-            &words("run --resume x --knob lmdb.map_size=1GiB --seed 1"),
+            "run --resume x --knob lmdb.map_size=1GiB --seed 1",
             &[
                 "'--resume <RUN>' cannot be used with",
                 "--knob",
@@ -143,176 +137,143 @@ fn what_cannot_stand_together_or_is_missing_leads_to_the_help() {
             ],
         ),
         (
-            &words("run threen1 --engine lmdb,redb --durability sync,process"),
+            "run threen1 --engine lmdb,redb --durability sync,process",
             &[
                 "redb does not support durability 'process'",
                 "--skip-unsupported",
             ],
         ),
         (
-            &["run", "threen1", "--engine", "lmdb", "--set", "finish=1e30"],
+            "run threen1 --engine lmdb --set finish=1e30",
             &["is out of range (at most 9223372036854775807)"],
         ),
+        ("run threen1 --duration -1", &["'--duration <TIME>'"]),
         (
-            &["run", "threen1", "--duration", "-1"],
-            &["'--duration <TIME>'"],
-        ),
-        (
-            &["run", "threen1", "--repeat", "1,000"],
+            "run threen1 --repeat 1,000",
             &["is not a whole number; write 1000"],
         ),
         (
-            &["engines", "lmdb"],
+            "engines lmdb",
             &["trueput: unexpected argument 'lmdb' found; see 'trueput engines --help'\n"],
         ),
         (
-            &["knobs"],
+            "knobs",
             &["not provided: <ENGINE>; see 'trueput knobs --help'\n"],
         ),
         (
-            &["run", "micro", "--set", "test=mix,scan_percent=10"],
+            "run micro --set test=mix,scan_percent=10",
             &["give the option once for each of test=mix and scan_percent=10"],
         ),
     ];
-    assert_refused(&Bench::new(), cases);
+    assert_refused(&Bench::new(), "", cases);
 }
 
 #[test]
 fn a_cache_for_all_is_refused_where_an_engine_has_none_or_has_it_by_a_knob() {
-    let run = [
-        "run",
-        "micro",
-        "--durability",
-        "sync",
-        "--cache",
-        "256MiB",
-        "--engine",
+    let run = "run micro --durability sync --cache 256MiB --engine";
+    let cases: &[Case<'_>] = &[
+        (
+            "lmdb,redb",
+            &[
+                "there is none to set: lmdb maps its file, so that the kernel's page cache is its \
+               cache; leave out lmdb, or leave out cache and limit all engines alike with memory",
+            ],
+        ),
+        (
+            "redb --knob redb.cache_size=64MiB",
+            &["cache and redb.cache_size both size redb's cache: leave one of them out"],
+        ),
+        (
+            "redb --cache 1KiB",
+            &["cache 1 KiB: redb.cache_size: 1024 is out of range"],
+        ),
     ];
-    let with = |rest: &[&'static str]| [&run[..], rest].concat();
-    let bench = Bench::new();
-    for (arguments, words) in [
-        (
-            with(&["lmdb,redb"]),
-            "there is none to set: lmdb maps its file, so that the kernel's page cache is its \
-             cache; leave out lmdb, or leave out cache and limit all engines alike with memory",
-        ),
-        (
-            with(&["redb", "--knob", "redb.cache_size=64MiB"]),
-            "cache and redb.cache_size both size redb's cache: leave one of them out",
-        ),
-        (
-            with(&["redb", "--cache", "1KiB"]),
-            "cache 1 KiB: redb.cache_size: 1024 is out of range",
-        ),
-    ] {
-        assert_refused(&bench, &[(&arguments, &[words])]);
-    }
+    assert_refused(&Bench::new(), run, cases);
 }
 
 #[test]
 fn a_count_with_a_letter_is_answered_in_full() {
-    let bench = Bench::new();
-    for (option, value, words) in [
+    let whole = "'5k' is not a whole number (1 or more); write 5000";
+    let cases: &[Case<'_>] = &[
+        ("--set finish=5k", &[whole]),
+        ("--workers 1k", &["'1k' is not a whole number; write 1000"]),
+        ("--seed 5k", &["; write 5000"]),
         (
-            "--set",
-            "finish=5k",
-            "'5k' is not a whole number (1 or more); write 5000",
+            "--rate 5k",
+            &["'5k' is not a number (0 to 1000000000); write 5000"],
         ),
-        ("--workers", "1k", "'1k' is not a whole number; write 1000"),
-        ("--seed", "5k", "; write 5000"),
-        (
-            "--rate",
-            "5k",
-            "'5k' is not a number (0 to 1000000000); write 5000",
-        ),
-    ] {
-        let arguments: &[&str] = &["run", "threen1", "--engine", "lmdb", option, value];
-        assert_refused(&bench, &[(arguments, &[words])]);
-    }
+    ];
+    assert_refused(&Bench::new(), RUN_LMDB, cases);
 }
 
 #[test]
 fn values_that_do_not_fit_are_refused_with_what_would_be_right() {
-    let run = |rest: &'static [&'static str]| -> Vec<&'static str> {
-        ["run", "threen1", "--engine", "lmdb"]
-            .iter()
-            .chain(rest)
-            .copied()
-            .collect()
-    };
-    let cases = [
+    let journal = "--engine sqlite --durability async --knob sqlite.journal_mode=delete";
+    let cases: &[Case<'_>] = &[
         (
-            run(&["--set", "start=100", "--set", "finish=10"]),
-            ": threen1: the range 100 to 10 is reversed",
+            "--set start=100 --set finish=10",
+            &[": threen1: the range 100 to 10 is reversed"],
         ),
-        (run(&["--set", "finish=0"]), "out of range (1 or more)"),
-        (run(&["--set", "finish=ten"]), "'ten' is not a whole number"),
-        (run(&["--set", "finsh=10"]), "did you mean 'finish'"),
-        (run(&["--set", "finish"]), "write NAME=VALUE"),
+        ("--set finish=0", &["out of range (1 or more)"]),
+        ("--set finish=ten", &["'ten' is not a whole number"]),
+        ("--set finsh=10", &["did you mean 'finish'"]),
+        ("--set finish", &["write NAME=VALUE"]),
         (
-            run(&["--workers", "0"]),
-            "workers is 0; it must be between 1 and 1024",
+            "--workers 0",
+            &["workers is 0; it must be between 1 and 1024"],
         ),
-        (run(&["--workers", "four"]), "'four' is not a whole number"),
-        (run(&["--workers", "-1"]), "workers is -1; it must be"),
-        (run(&["--repeat", "0"]), "repeat is 0"),
+        ("--workers four", &["'four' is not a whole number"]),
+        ("--workers -1", &["workers is -1; it must be"]),
+        ("--repeat 0", &["repeat is 0"]),
+        ("--knob lmdb.mapsize=1GiB", &["did you mean 'map_size'"]),
+        ("--knob lmdb.map_size=1", &["out of range"]),
+        ("--knob map_size=1", &["write ENGINE.NAME=VALUE"]),
         (
-            run(&["--knob", "lmdb.mapsize=1GiB"]),
-            "did you mean 'map_size'",
-        ),
-        (run(&["--knob", "lmdb.map_size=1"]), "out of range"),
-        (run(&["--knob", "map_size=1"]), "write ENGINE.NAME=VALUE"),
-        (
-            run(&["--durability", "buffered"]),
-            "lmdb does not support durability 'buffered'; it supports sync",
+            "--durability buffered",
+            &["lmdb does not support durability 'buffered'; it supports sync"],
         ),
         (
-            run(&[
-                "--engine",
-                "sqlite",
-                "--durability",
-                "async",
-                "--knob",
-                JOURNAL,
-            ]),
-            "sqlite cannot keep durability 'async' with journal_mode 'delete'",
+            journal,
+            &["sqlite cannot keep durability 'async' with journal_mode 'delete'"],
         ),
-        (run(&["--durability", "asinc"]), "did you mean 'async'"),
-        (run(&["--verify", "ful"]), "did you mean 'full'"),
-        (run(&["--name", "a/b"]), "no name for a plan"),
-        (run(&["--set", "finish=9000000000000"]), "free"),
+        ("--durability asinc", &["did you mean 'async'"]),
+        ("--verify ful", &["did you mean 'full'"]),
+        ("--name a/b", &["no name for a plan"]),
+        ("--set finish=9000000000000", &["free"]),
     ];
     let bench = with_a_run();
-    for (arguments, words) in &cases {
-        assert_refused(&bench, &[(arguments, &[words])]);
-    }
-    let threads = &words("run threen1 --engine redb --worker-kind processes");
-    assert_refused(&bench, &[(threads, &["redb allows only one process"])]);
+    assert_refused(&bench, RUN_LMDB, cases);
+    let threads = "run threen1 --engine redb --worker-kind processes";
+    assert_refused(&bench, threads, &[("", &["redb allows only one process"])]);
 }
 
 #[test]
 fn a_list_that_may_be_one_number_is_refused_with_both_ways_to_write_it() {
     let bench = with_a_run();
-    let cases = [
-        ("--set", "finish=1,500", "write 1500 for the one"),
-        ("--set", "finish=100,000", "write 100000 for the one"),
-        ("--set", "block=100,200,400", "each of 100 and 200 and 400"),
-        ("--knob", "lmdb.map_size=1,024MiB", "write 1024MiB"),
-        ("--workers", "1,016", "write 1016"),
-        ("--rate", "5,000", "write 5000"),
+    let cases: &[Case<'_>] = &[
+        ("--set finish=1,500", &["--set", "write 1500 for the one"]),
+        (
+            "--set finish=100,000",
+            &["--set", "write 100000 for the one"],
+        ),
+        (
+            "--set block=100,200,400",
+            &["--set", "each of 100 and 200 and 400"],
+        ),
+        (
+            "--knob lmdb.map_size=1,024MiB",
+            &["--knob", "write 1024MiB"],
+        ),
+        ("--workers 1,016", &["--workers", "write 1016"]),
+        ("--rate 5,000", &["--rate", "write 5000"]),
     ];
-    for (option, list, words) in cases {
-        for command in [&["run"][..], &["plan", "check"]] {
-            let rest = ["threen1", "--engine", "lmdb", option, list];
-            let arguments = [command, &rest].concat();
-            assert_refused(&bench, &[(&arguments, &[words, option])]);
-        }
+    for command in ["run", "plan check"] {
+        assert_refused(&bench, &format!("{command} threen1 --engine lmdb"), cases);
     }
     // The controls: lists that can be nothing else, and the way to write one that could.
-    let trials = |options: &[&str]| {
-        let check = ["plan", "check", "threen1", "--engine", "lmdb", "--json"];
-        let output = bench.run(&[&check, options].concat());
-        let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let trials = |options: &str| {
+        let check = format!("plan check threen1 --engine lmdb --json {options}");
+        let document = bench.json_of(&check);
         let trials = document["trials"].as_array().unwrap().clone();
         let values = trials.iter().map(|trial| {
             let finish = trial["settings"]["finish"].as_i64().unwrap();
@@ -321,46 +282,37 @@ fn a_list_that_may_be_one_number_is_refused_with_both_ways_to_write_it() {
         values.collect::<Vec<_>>()
     };
     let both = vec![(1, 4), (500, 4)];
-    assert_eq!(trials(&["--set", "finish=1", "--set", "finish=500"]), both);
+    assert_eq!(trials("--set finish=1 --set finish=500"), both);
     let reversed: Vec<_> = both.iter().rev().copied().collect();
-    assert_eq!(trials(&["--set", "finish=500,1"]), reversed);
-    let workers = ["--set", "finish=9", "--workers", "1,16", "--workers", "100"];
-    assert_eq!(trials(&workers), [(9, 1), (9, 16), (9, 100)]);
+    assert_eq!(trials("--set finish=500,1"), reversed);
+    let workers = trials("--set finish=9 --workers 1,16 --workers 100");
+    assert_eq!(workers, [(9, 1), (9, 16), (9, 100)]);
 }
 
 #[test]
 fn what_would_change_nothing_is_refused_and_never_passed_over() {
     let bench = with_a_run();
-    let micro = ["run", "micro", "--engine", "lmdb,redb"];
-    let page = "sqlite.page_size=4096";
-    let cases: &[(&[&str], &[&str])] = &[
+    let cases: &[Case<'_>] = &[
         (
-            &["--knob", page],
+            "--knob sqlite.page_size=4096",
             &["the run has no sqlite; its engines are lmdb, redb"],
         ),
         (
-            &["--set", "size=1MiB", "--set", "records=10"],
+            "--set size=1MiB --set records=10",
             &["size and records both", "size=0"],
         ),
         (
-            &["--set", "update_percent=50"],
+            "--set update_percent=50",
             &["update_percent is a setting of test=mix"],
         ),
-        (&["--until", "0%"], &["'0%'", "0.01% or more"]),
-        (&["--until", "0.001%"], &["as narrow as '0.001%'"]),
-        (&["--until", "NaN"], &["'NaN' is not a part"]),
-        (&["--until", "100%"], &["'100%' is not a part"]),
-        (&["--budget", "0"], &["the budget must be above 0, not 0"]),
-        (&["--disk-factor", "0"], &["'0' is not a factor"]),
+        ("--until 0%", &["'0%'", "0.01% or more"]),
+        ("--until 0.001%", &["as narrow as '0.001%'"]),
+        ("--until NaN", &["'NaN' is not a part"]),
+        ("--until 100%", &["'100%' is not a part"]),
+        ("--budget 0", &["the budget must be above 0, not 0"]),
+        ("--disk-factor 0", &["'0' is not a factor"]),
     ];
-    for (given, words) in cases {
-        let arguments = [&micro, *given].concat();
-        assert_refused(&bench, &[(&arguments, words)]);
-    }
-    let storage = ["run", "log-flush", "--knob", page];
-    assert_refused(&bench, &[(&storage, &["log-flush runs on no engine"])]);
-    let step = ["ledger", "micro", "--engine", "lmdb", "--step", page];
-    assert_refused(&bench, &[(&step, &["the run has no sqlite"])]);
+    assert_refused(&bench, "run micro --engine lmdb,redb", cases);
     let plan = |name: &str, rest: &str| {
         let head = "workload = \"micro\"\nengines = [\"lmdb\"]\ndurability = [\"sync\"]\n";
         bench.write(&format!("{name}.toml"), &format!("{head}{rest}"));
@@ -378,22 +330,27 @@ fn what_would_change_nothing_is_refused_and_never_passed_over() {
         "size",
         "settings.size = \"1MiB\"\n[[when]]\nsettings = {records = 5}\nnote = \"n\"\n",
     );
-    let cases: &[(&[&str], &[&str])] = &[
+    let cases: &[Case<'_>] = &[
         (
-            &["run", "knob.toml"],
+            "run log-flush --knob sqlite.page_size=4096",
+            &["log-flush runs on no engine"],
+        ),
+        (
+            "ledger micro --engine lmdb --step sqlite.page_size=4096",
+            &["the run has no sqlite"],
+        ),
+        (
+            "run knob.toml",
             &["knob.toml:4: sqlite.page_size: the run has no sqlite"],
         ),
         (
-            &["plan", "check", "twice.toml"],
+            "plan check twice.toml",
             &["twice.toml:", "lmdb.map_size is set twice"],
         ),
-        (&["run", "when.toml"], &["when.toml:4: ", "matches nothing"]),
-        (
-            &["run", "size.toml"],
-            &["size.toml:5: ", "size and records"],
-        ),
+        ("run when.toml", &["when.toml:4: ", "matches nothing"]),
+        ("run size.toml", &["size.toml:5: ", "size and records"]),
     ];
-    assert_refused(&bench, cases);
+    assert_refused(&bench, "", cases);
 }
 
 #[test]
@@ -406,68 +363,49 @@ fn knobs_of_engines_that_the_command_line_or_the_machine_leaves_out_are_no_mista
         "present.toml",
         &text.replace("\"lmdb\", \"sqlite\"", "\"present\""),
     );
-    let check = |arguments: &[&str]| {
-        let output = bench.run(&[&["plan", "check"], arguments].concat());
-        assert_eq!(output.status.code(), Some(0), "{output:?}");
-    };
-    check(&["plan.toml", "--engine", "lmdb"]);
-    check(&["plan.toml"]);
-    check(&["present.toml", "--knob", "rocksdb.write_buffer_size=1MiB"]);
-    check(&words("micro --engine lmdb --set size=0 --set records=10"));
+    for arguments in [
+        "plan.toml --engine lmdb",
+        "plan.toml",
+        "present.toml --knob rocksdb.write_buffer_size=1MiB",
+        "micro --engine lmdb --set size=0 --set records=10",
+    ] {
+        bench.run_expecting(0, &format!("plan check {arguments}"));
+    }
 }
 
 #[test]
 fn a_run_and_the_check_of_its_plan_need_the_same_room() {
     let bench = with_a_run();
-    let plan = [
-        "micro",
-        "--engine",
-        "lmdb",
-        "--set",
-        "records=100000000000000",
-    ];
+    let plan = "micro --engine lmdb --set records=100000000000000";
     let room = |factor: &str| {
-        let options = ["--disk-factor", factor];
-        let shown = stdout(&bench.run(&[&["plan", "check"], &plan[..], &options].concat()));
-        let flat = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        let options = format!("{plan} --disk-factor {factor}");
+        let flat = unwrapped(&bench.stdout_of(&format!("plan check {options}")));
         let (before, _) = flat.split_once(" at the start of a run").unwrap();
         let (_, needed) = before.split_once(" at a time ").unwrap();
-        let refused = refusal(&bench.run(&[&["run"], &plan[..], &options].concat()));
-        assert!(
-            refused.contains(&format!(": {needed}, ")),
-            "{refused}\n{shown}"
-        );
-        assert!(
-            needed.contains(&format!("({factor} times the ")),
-            "{needed}"
-        );
+        let refused = bench.refusal_of(&format!("run {options}"));
+        assert_contains(&refused, &[&format!(": {needed}, ")]);
+        assert_contains(needed, &[&format!("({factor} times the ")]);
         needed.to_owned()
     };
     assert_ne!(room("4"), room("1.5"));
-    let json = bench.run(&[&["plan", "check", "--json"], &plan[..]].concat());
-    let document: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    let document = bench.json_of(&format!("plan check --json {plan}"));
     let bytes = |name: &str| document["disk"][name].as_f64().unwrap();
     assert_eq!(bytes("needed_bytes"), 4.0 * bytes("expected_bytes"));
 }
 
 #[test]
 fn records_that_cannot_be_and_more_than_there_is_are_refused_before_anything_is_made() {
-    let cases: &[(&[&str], &str)] = &[
-        (&["--set", "records=0"], "out of range (1 or more)"),
-        (&["--set", "size=10"], "less than one record"),
+    let cases: &[Case<'_>] = &[
+        ("--set records=0", &["out of range (1 or more)"]),
+        ("--set size=10", &["less than one record"]),
         (
-            &["--set", "key_bytes=600"],
-            "lmdb: keys of 600 B are longer than the 511 B",
+            "--set key_bytes=600",
+            &["lmdb: keys of 600 B are longer than the 511 B"],
         ),
-        (&["--set", "records=9000000000000"], "free"),
-        (&["--memory", "1000TiB"], "exceeds this machine's"),
-        (&["--rate", "-5"], "out of range (0 to 1000000000)"),
-        (&["--arrival", "poisson"], "set a rate"),
+        ("--set records=9000000000000", &["free"]),
+        ("--memory 1000TiB", &["exceeds this machine's"]),
+        ("--rate -5", &["out of range (0 to 1000000000)"]),
+        ("--arrival poisson", &["set a rate"]),
     ];
-    let bench = with_a_run();
-    for (given, words) in cases {
-        let run = ["run", "micro", "--engine", "lmdb"];
-        let arguments: Vec<_> = run.iter().chain(*given).copied().collect();
-        assert_refused(&bench, &[(&arguments, &[words])]);
-    }
+    assert_refused(&with_a_run(), "run micro --engine lmdb", cases);
 }

@@ -1,9 +1,9 @@
 //! Bundles that were made by hand, damaged ones and hostile ones, and folders that are either.
 
 use crate::support::{
-    Bench,
-    copies::{copied, made, set_rate},
-    refusal, stderr, stdout,
+    Bench, assert_contains,
+    copies::{at_factor, copied, made, set_rate},
+    make_fifo, stderr, stdout,
 };
 use flate2::{Compression, GzBuilder, read::GzDecoder};
 use std::io::{Read, Write};
@@ -16,7 +16,7 @@ use tar::EntryType;
 fn copies(bench: &Bench) -> [String; 2] {
     let run = made(bench);
     ["one", "two"].map(|name| {
-        let path = copied(bench, &run, name, |trial| set_rate(trial, 1.0));
+        let path = at_factor(bench, &run, name, 1.0);
         let name = Path::new(&path).file_name().unwrap();
         name.to_str().unwrap().to_owned()
     })
@@ -34,7 +34,7 @@ fn a_run_that_was_packed_by_hand_is_read_however_its_paths_begin() {
     let bench = Bench::new();
     let [one, _] = copies(&bench);
     let folder = format!("copies/{one}");
-    let expected = stdout(&bench.run(&["report", &folder, "--full"]));
+    let expected = bench.stdout_of(&format!("report {folder} --full"));
     let packed = [
         ("copies", format!("./{one}")),
         ("copies", one),
@@ -43,10 +43,10 @@ fn a_run_that_was_packed_by_hand_is_read_however_its_paths_begin() {
     ];
     for (at, what) in packed {
         tar(&bench, at, "by-hand.tar.gz", &[&what]);
-        let report = bench.run(&["report", "by-hand.tar.gz", "--full"]);
+        let report = bench.run("report by-hand.tar.gz --full");
         assert_eq!(stdout(&report), expected, "{what}: {}", stderr(&report));
-        let noted = stderr(&report).contains("by-hand.tar.gz has no SHA256SUMS: its files");
-        assert!(noted, "{}", stderr(&report));
+        let note = "by-hand.tar.gz has no SHA256SUMS: its files";
+        assert_contains(&stderr(&report), &[note]);
     }
 }
 
@@ -55,27 +55,18 @@ fn an_archive_of_two_runs_is_refused_and_both_are_named() {
     let bench = Bench::new();
     let [one, two] = copies(&bench);
     tar(&bench, "copies", "both.tar.gz", &[&one, &two]);
-    let said = refusal(&bench.run(&["report", "both.tar.gz"]));
+    let said = bench.refusal_of("report both.tar.gz");
     let why = format!("it holds 2 runs: {one}, {two}; make one bundle of each");
-    assert!(
-        said.contains("both.tar.gz") && said.contains(&why),
-        "{said}"
-    );
+    assert_contains(&said, &["both.tar.gz", &why]);
     // What is beside a run and is none is not passed over either.
     std::fs::remove_file(bench.path().join("copies").join(&two).join("run.json")).unwrap();
     tar(&bench, "copies", "one.tar.gz", &[&two, &one]);
-    let said = refusal(&bench.run(&["report", "one.tar.gz"]));
-    assert!(
-        said.contains(&two) && said.contains("does not belong to the run"),
-        "{said}"
-    );
+    let said = bench.refusal_of("report one.tar.gz");
+    assert_contains(&said, &[&two, "does not belong to the run"]);
     // The control.
     tar(&bench, "copies", "alone.tar.gz", &[&one]);
-    let alone = stdout(&bench.run(&["report", &format!("copies/{one}"), "--full"]));
-    assert_eq!(
-        stdout(&bench.run(&["report", "alone.tar.gz", "--full"])),
-        alone
-    );
+    let alone = bench.stdout_of(&format!("report copies/{one} --full"));
+    assert_eq!(bench.stdout_of("report alone.tar.gz --full"), alone);
 }
 
 #[test]
@@ -86,8 +77,8 @@ fn a_damaged_manifest_in_a_bundle_is_said_to_be_the_bundles() {
     let text = std::fs::read_to_string(&manifest).unwrap();
     std::fs::write(&manifest, &text[..text.len() / 2]).unwrap();
     tar(&bench, "copies", "torn.tar.gz", &[&one]);
-    let said = refusal(&bench.run(&["report", "torn.tar.gz"]));
-    assert!(said.contains("torn.tar.gz, run.json:"), "{said}");
+    let said = bench.refusal_of("report torn.tar.gz");
+    assert_contains(&said, &["torn.tar.gz, run.json:"]);
     assert!(
         !said.contains("/.tmp"),
         "a temporary folder is named: {said}"
@@ -96,13 +87,10 @@ fn a_damaged_manifest_in_a_bundle_is_said_to_be_the_bundles() {
 
 /// A small run as it was made, and its bundle's file.
 fn bundled(bench: &Bench) -> (PathBuf, PathBuf) {
-    let small = ["--durability", "process", "--set", "finish=20"];
-    bench.run(&[&["run", "threen1", "--engine", "lmdb"], &small[..]].concat());
-    let run = bench.run_folder().path().to_owned();
-    let named = ["bundle", run.to_str().unwrap(), "--output", "made.tar.gz"];
-    let made = bench.run(&named);
-    assert!(made.status.success(), "{}", stderr(&made));
-    (run, bench.path().join("made.tar.gz"))
+    bench.run_once("run threen1 --engine lmdb --durability process --set finish=20");
+    let run = bench.run_path();
+    bench.run_expecting(0, &format!("bundle {run} --output made.tar.gz"));
+    (run.into(), bench.path().join("made.tar.gz"))
 }
 
 fn inflated(bundle: &Path) -> Vec<u8> {
@@ -122,7 +110,7 @@ fn deflated(plain: &[u8]) -> Vec<u8> {
 fn refused(bench: &Bench, bytes: &[u8]) -> String {
     bench.write("other.tar.gz", "");
     std::fs::write(bench.path().join("other.tar.gz"), bytes).unwrap();
-    refusal(&bench.run(&["report", "other.tar.gz"]))
+    bench.refusal_of("report other.tar.gz")
 }
 
 #[test]
@@ -130,8 +118,7 @@ fn a_bundle_that_was_damaged_or_added_to_is_refused() {
     let bench = Bench::new();
     let (_, bundle) = bundled(&bench);
     let whole = std::fs::read(&bundle).unwrap();
-    let read = bench.run(&["report", "made.tar.gz"]);
-    assert!(read.status.success(), "control: {}", stderr(&read));
+    bench.run_expecting(0, "report made.tar.gz");
     let mut wrong = whole.clone();
     let at = wrong.len() - 8;
     wrong[at] ^= 1;
@@ -146,8 +133,7 @@ fn a_bundle_that_was_damaged_or_added_to_is_refused() {
             "data follows",
         ),
     ] {
-        let said = refused(&bench, &bytes);
-        assert!(said.contains(why), "{why}: {said}");
+        assert_contains(&refused(&bench, &bytes), &[why]);
     }
 }
 
@@ -164,29 +150,21 @@ fn a_file_that_is_not_the_one_that_was_packed_is_named() {
     // What other programs make of the sums.
     let mut sums = Command::new("sha256sum");
     sums.args(["--check", "--strict", "--quiet", "SHA256SUMS"]);
-    assert!(
-        sums.current_dir(unpacked.join(name))
-            .status()
-            .unwrap()
-            .success()
-    );
+    let checked = sums.current_dir(unpacked.join(name)).status();
+    assert!(checked.unwrap().success());
     tar(&bench, "unpacked", "same.tar.gz", &[name]);
-    let same = bench.run(&["report", "same.tar.gz"]);
-    assert!(same.status.success(), "control: {}", stderr(&same));
+    bench.run_expecting(0, "report same.tar.gz");
     let trials = unpacked.join(name).join("trials.jsonl");
     let text = std::fs::read_to_string(&trials).unwrap();
     std::fs::write(&trials, text.replace("per_s\":", "per_s\":1")).unwrap();
     tar(&bench, "unpacked", "changed.tar.gz", &[name]);
-    let said = refusal(&bench.run(&["report", "changed.tar.gz"]));
-    assert!(
-        said.contains("trials.jsonl was changed since it was packed"),
-        "{said}"
-    );
+    let said = bench.refusal_of("report changed.tar.gz");
+    assert_contains(&said, &["trials.jsonl was changed since it was packed"]);
     // Without its sums, as former versions packed it, it is read, and judged by what it says.
     std::fs::remove_file(unpacked.join(name).join("SHA256SUMS")).unwrap();
     tar(&bench, "unpacked", "unsummed.tar.gz", &[name]);
-    let read = stdout(&bench.run(&["report", "unsummed.tar.gz"]));
-    assert!(read.contains("parts of the record disagree"), "{read}");
+    let read = bench.stdout_of("report unsummed.tar.gz");
+    assert_contains(&read, &["parts of the record disagree"]);
 }
 
 /// The bundle with one more entry before its others.
@@ -204,67 +182,43 @@ fn with_entry(bundle: &Path, path: &str, kind: EntryType, link: &str) -> Vec<u8>
 
 #[test]
 fn what_no_run_folder_has_is_named_and_refused() {
+    use EntryType::{Char, Directory, Fifo, GNUSparse, Link, Regular, Symlink};
     let bench = Bench::new();
     let (run, bundle) = bundled(&bench);
     let name = run.file_name().unwrap().to_str().unwrap();
     let before = bench.snapshot();
+    let unknown = "which a run folder does not contain";
     for (path, kind, link, why) in [
-        ("../outside.txt", EntryType::Regular, "", "leaves the"),
-        ("/outside.txt", EntryType::Regular, "", "leaves the"),
-        ("a/../../run.json", EntryType::Regular, "", "leaves the"),
-        (
-            "NAME/end.json",
-            EntryType::Symlink,
-            "/etc/passwd",
-            "a symbolic link",
-        ),
-        (
-            "NAME/end.json",
-            EntryType::Link,
-            "/etc/passwd",
-            "a hard link",
-        ),
-        (
-            "NAME/histograms",
-            EntryType::Symlink,
-            "/tmp",
-            "a symbolic link",
-        ),
-        ("NAME/null", EntryType::Char, "", "a device"),
-        ("NAME/fifo", EntryType::Fifo, "", "a FIFO"),
-        ("NAME/sparse", EntryType::GNUSparse, "", "other.tar.gz"),
-        (
-            "NAME/setup.sh",
-            EntryType::Regular,
-            "",
-            "which a run folder does not contain",
-        ),
-        (
-            "NAME/work/",
-            EntryType::Directory,
-            "",
-            "which a run folder does not contain",
-        ),
-        ("NAME/run.json", EntryType::Regular, "", "twice"),
-        ("b/end.json", EntryType::Regular, "", "not belong"),
-        ("\u{1b}[31mred", EntryType::Regular, "", "\\u{1b}[31mred"),
+        ("../outside.txt", Regular, "", "leaves the"),
+        ("/outside.txt", Regular, "", "leaves the"),
+        ("a/../../run.json", Regular, "", "leaves the"),
+        ("NAME/end.json", Symlink, "/etc/passwd", "a symbolic link"),
+        ("NAME/end.json", Link, "/etc/passwd", "a hard link"),
+        ("NAME/histograms", Symlink, "/tmp", "a symbolic link"),
+        ("NAME/null", Char, "", "a device"),
+        ("NAME/fifo", Fifo, "", "a FIFO"),
+        ("NAME/sparse", GNUSparse, "", "other.tar.gz"),
+        ("NAME/setup.sh", Regular, "", unknown),
+        ("NAME/work/", Directory, "", unknown),
+        ("NAME/run.json", Regular, "", "twice"),
+        ("b/end.json", Regular, "", "not belong"),
+        ("\u{1b}[31mred", Regular, "", "\\u{1b}[31mred"),
     ] {
         let path = path.replace("NAME", name);
         let said = refused(&bench, &with_entry(&bundle, &path, kind, link));
-        assert!(said.contains(why), "{path}: {said}");
+        assert_contains(&said, &[why]);
     }
     // The controls: folders of its own, and the page, which is made from the record.
     for (path, kind) in [
-        ("./", EntryType::Directory),
-        (name, EntryType::Directory),
-        ("NAME/histograms/", EntryType::Directory),
-        ("NAME/report.html", EntryType::Regular),
+        ("./", Directory),
+        (name, Directory),
+        ("NAME/histograms/", Directory),
+        ("NAME/report.html", Regular),
     ] {
         let path = path.replace("NAME", name);
         let bytes = with_entry(&bundle, &path, kind, "");
         std::fs::write(bench.path().join("other.tar.gz"), bytes).unwrap();
-        let read = bench.run(&["report", "other.tar.gz"]);
-        assert!(read.status.success(), "{path}: {}", stderr(&read));
+        bench.run_expecting(0, "report other.tar.gz");
     }
     std::fs::remove_file(bench.path().join("other.tar.gz")).unwrap();
     assert!(bench.snapshot() == before, "something was written");
@@ -284,13 +238,8 @@ fn more_files_than_a_run_can_have_are_refused() {
     }
     let said = refused(&bench, &deflated(&archive.into_inner().unwrap()));
     let expected = "it holds more than 10100 files; a run has at most 10000 trials";
-    assert!(said.contains(expected), "{said}");
-    assert!(
-        bench
-            .run(&["report", bundle.to_str().unwrap()])
-            .status
-            .success()
-    );
+    assert_contains(&said, &[expected]);
+    bench.run_expecting(0, &format!("report {}", bundle.display()));
 }
 
 #[test]
@@ -309,25 +258,24 @@ fn links_and_fifos_in_a_run_folder_are_neither_read_nor_packed_nor_written_to() 
         let kept = std::fs::read(&file).unwrap();
         std::fs::remove_file(&file).unwrap();
         symlink(&secret, &file).unwrap();
-        let said = refusal(&bench.run(&[command, folder]));
-        assert!(said.contains("symbolic link"), "{said}");
+        let said = bench.refusal_of(&[command, folder]);
+        assert_contains(&said, &["symbolic link"]);
         std::fs::remove_file(&file).unwrap();
-        let made = Command::new("mkfifo").arg(&file).status().unwrap();
-        assert!(made.success());
-        let said = refusal(&bench.run(&[command, folder]));
-        assert!(said.contains("a FIFO"), "{said}");
+        make_fifo(&file);
+        let said = bench.refusal_of(&[command, folder]);
+        assert_contains(&said, &["a FIFO"]);
         std::fs::remove_file(&file).unwrap();
         std::fs::write(&file, kept).unwrap();
     }
     let histograms = run.join("histograms");
     std::fs::rename(&histograms, bench.path().join("elsewhere")).unwrap();
     symlink(bench.path().join("elsewhere"), &histograms).unwrap();
-    refusal(&bench.run(&["bundle", folder]));
+    bench.refusal_of(&["bundle", folder]);
     let page = run.join("report.html");
     std::fs::remove_file(&page).unwrap();
     symlink(&secret, &page).unwrap();
-    let said = refusal(&bench.run(&["report", folder, "--html"]));
-    assert!(said.contains("symbolic link"), "{said}");
+    let said = bench.refusal_of(&["report", folder, "--html"]);
+    assert_contains(&said, &["symbolic link"]);
     assert_eq!(std::fs::read(&secret).unwrap(), b"secret\n");
 }
 
@@ -336,13 +284,13 @@ fn a_run_without_results_is_not_bundled_and_its_bundle_not_read() {
     let bench = Bench::new();
     let (run, _) = bundled(&bench);
     std::fs::write(run.join("trials.jsonl"), "").unwrap();
-    let said = refusal(&bench.run(&["bundle", run.to_str().unwrap()]));
-    assert!(said.contains("no trial of this run has finished"), "{said}");
+    let said = bench.refusal_of(&["bundle", run.to_str().unwrap()]);
+    assert_contains(&said, &["no trial of this run has finished"]);
     std::fs::remove_dir_all(bench.path().join("results/work")).unwrap_or_default();
     let name = run.file_name().unwrap().to_str().unwrap();
     tar(&bench, "results", "none.tar.gz", &[name]);
-    let said = refusal(&bench.run(&["report", "none.tar.gz"]));
-    assert!(said.contains("no trial of it has finished"), "{said}");
+    let said = bench.refusal_of("report none.tar.gz");
+    assert_contains(&said, &["no trial of it has finished"]);
 }
 
 #[test]
@@ -364,59 +312,42 @@ fn what_is_larger_than_the_limit_is_refused_and_the_limit_can_be_raised() {
     (0..300).for_each(|_| encoder.write_all(&zeros).unwrap());
     encoder.write_all(&inflated(&bundle)).unwrap();
     let said = refused(&bench, &encoder.finish().unwrap());
-    assert!(said.contains("it unpacks to more than 256 MiB"), "{said}");
-    assert!(said.contains("--max-size"), "{said}");
-    let resume = [
-        "run",
-        "--resume",
-        run.to_str().unwrap(),
-        "--max-size",
-        "1KiB",
-    ];
-    let said = refusal(&bench.run(&resume));
-    assert!(said.contains("run.json: it has more than 1 KiB"), "{said}");
-    assert!(said.contains("--max-size"), "{said}");
-    for command in ["report", "compare", "history", "export", "bundle"] {
-        let folder = run.to_str().unwrap();
-        let lmdb = format!("{folder}:lmdb");
-        let mut arguments = match command {
-            "compare" => vec![command, &lmdb, &lmdb],
-            "export" => vec![command, folder, "--format", "csv"],
-            _ => vec![command, folder],
-        };
-        arguments.extend(["--max-size", "1KiB"]);
-        let output = bench.run(&arguments);
-        let said = stderr(&output);
-        assert_eq!(output.status.code(), Some(2), "{command}: {said}");
-        assert!(
-            said.contains("more than 1 KiB; raise the limit"),
-            "{command}: {said}"
-        );
+    assert_contains(&said, &["it unpacks to more than 256 MiB", "--max-size"]);
+    let run = run.display();
+    let said = bench.refusal_of(&format!("run --resume {run} --max-size 1KiB"));
+    assert_contains(&said, &["run.json: it has more than 1 KiB", "--max-size"]);
+    for command in [
+        format!("report {run}"),
+        format!("compare {run}:lmdb {run}:lmdb"),
+        format!("history {run}"),
+        format!("export {run} --format csv"),
+        format!("bundle {run}"),
+    ] {
+        let output = bench.run_expecting(2, &format!("{command} --max-size 1KiB"));
+        assert_contains(&stderr(&output), &["more than 1 KiB; raise the limit"]);
     }
-    let raised = bench.run(&["report", run.to_str().unwrap(), "--max-size", "8GiB"]);
-    assert!(raised.status.success(), "{}", stderr(&raised));
+    bench.run_expecting(0, &format!("report {run} --max-size 8GiB"));
 }
 
 /// What every command that reads a run says of it, standard error included.
 fn read_by_all(bench: &Bench, other: &str, run: &str) -> Vec<(String, String)> {
-    let page = ["report", run, "--html", "page.html"];
-    let commands: [&[&str]; 8] = [
-        &["report", run],
-        &["report", run, "--format", "csv"],
-        &["report", run, "--format", "json"],
-        &["report", run, "--format", "markdown"],
-        &["compare", other, run],
-        &["history", run],
-        &["export", run, "--format", "jsonl"],
-        &page,
+    let commands = [
+        format!("report {run}"),
+        format!("report {run} --format csv"),
+        format!("report {run} --format json"),
+        format!("report {run} --format markdown"),
+        format!("compare {other} {run}"),
+        format!("history {run}"),
+        format!("export {run} --format jsonl"),
+        format!("report {run} --html page.html"),
     ];
-    let said = commands.map(|arguments| {
-        let output = bench.run(arguments);
+    let said = commands.map(|command| {
+        let output = bench.run(&command);
         let mut text = stdout(&output) + &stderr(&output);
-        if arguments == page {
+        if command.ends_with("page.html") {
             text += &std::fs::read_to_string(bench.path().join("page.html")).unwrap();
         }
-        (arguments.join(" "), text)
+        (command, text)
     });
     said.to_vec()
 }
@@ -425,8 +356,7 @@ fn read_by_all(bench: &Bench, other: &str, run: &str) -> Vec<(String, String)> {
 fn a_rate_that_its_counts_do_not_make_is_never_ranked() {
     let bench = Bench::new();
     let run = made(&bench);
-    let base = copied(&bench, &run, "base", |trial| set_rate(trial, 1.0));
-    let honest = copied(&bench, &run, "honest", |trial| set_rate(trial, 1.0));
+    let [base, honest] = ["base", "honest"].map(|name| at_factor(&bench, &run, name, 1.0));
     let changed = copied(&bench, &run, "changed", |trial| {
         set_rate(trial, 1.0);
         if trial.spec.engine == "sqlite" {
@@ -442,8 +372,7 @@ fn a_rate_that_its_counts_do_not_make_is_never_ranked() {
         let reason = "parts of the record disagree: per_s of";
         assert!(said.contains(reason), "{command}: {said}");
     }
-    let json = stdout(&bench.run(&["report", &changed, "--format", "json"]));
-    let document: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let document = bench.json_of(&format!("report {changed} --format json"));
     let ranked = document["rankings"].to_string();
     let cells = document["rankings"][0]["cells"].as_array().unwrap();
     assert_eq!(cells.len(), 1, "lmdb alone is ranked: {ranked}");
@@ -474,13 +403,8 @@ const HONEST: [&str; 8] = [
 fn no_honest_record_is_said_to_disagree_with_itself() {
     for words in HONEST {
         let bench = Bench::new();
-        let arguments: Vec<&str> = ["run"]
-            .into_iter()
-            .chain(words.split_whitespace())
-            .collect();
-        bench.run(&arguments);
-        let run = bench.run_folder().path().to_owned();
-        let csv = bench.run(&["report", run.to_str().unwrap(), "--format", "csv"]);
+        bench.run(&format!("run {words}"));
+        let csv = bench.run(&format!("report {} --format csv", bench.run_path()));
         let said = stdout(&csv);
         assert!(said.lines().count() >= 2, "{words}: {}", stderr(&csv));
         assert!(!said.contains("disagree"), "{words}: {said}");

@@ -1,13 +1,15 @@
 //! compare, history, bundle and export: on runs that the program made, whose rates are then set so
 //! that what must be said of them is known.
 
+use crate::bad_input::{Case, assert_refused};
 use crate::support::{
-    Bench,
-    copies::{copied, made, set_rate, two},
-    refusal, stderr, stdout, words,
+    Bench, assert_contains,
+    copies::{at_factor, copied, made, set_rate, two},
+    stderr, stdout,
 };
 use std::path::Path;
 use trueput_record::TrialRecord;
+use trueput_record::folder::SufficiencyReason;
 use trueput_record::measurement::Outcome;
 
 #[test]
@@ -15,42 +17,27 @@ fn equal_runs_differ_in_nothing_and_a_slower_one_fails_where_it_is_to() {
     let bench = Bench::new();
     let (a, b) = two(&bench, 0.93);
     let again = copied(&bench, Path::new(&a), "again", |_| ());
-    let same = bench.run(&["compare", &a, &again, "--fail-if-slower", "20%"]);
-    assert_eq!(same.status.code(), Some(0), "{}", stderr(&same));
-    assert_eq!(
-        stdout(&same).matches(": no significant difference").count(),
-        2
-    );
-    let slower = bench.run(&["compare", &a, &b, "--fail-if-slower", "3%"]);
+    let same = bench.run_expecting(0, &["compare", &a, &again, "--fail-if-slower", "20%"]);
+    let equal = ": no significant difference";
+    assert_eq!(stdout(&same).matches(equal).count(), 2);
+    let compare = format!("compare {a} {b}");
+    let slower = bench.run_expecting(1, &format!("{compare} --fail-if-slower 3%"));
+    assert_contains(&stderr(&slower), &["slower by more than 3 %"]);
     let text = stdout(&slower);
-    assert_eq!(slower.status.code(), Some(1), "{text}{}", stderr(&slower));
-    assert!(
-        stderr(&slower).contains("slower by more than 3 %"),
-        "{}",
-        stderr(&slower)
-    );
-    assert!(
-        text.contains("lmdb, threen1, process, 4 workers: B is slower by"),
-        "{text}"
-    );
-    assert!(
-        text.contains("sqlite, threen1, process, 4 workers: no significant difference"),
-        "{text}"
-    );
-    let full = bench.run(&["compare", &a, &b, "--full"]);
-    assert!(stdout(&full).contains("separate runs"), "{text}");
+    let lmdb = "lmdb, threen1, process, 4 workers: B is slower by";
+    let sqlite = "sqlite, threen1, process, 4 workers: no significant difference";
+    assert_contains(&text, &[lmdb, sqlite]);
+    let full = bench.stdout_of(&format!("{compare} --full"));
+    assert_contains(&full, &["separate runs"]);
     assert!(!text.contains("separate runs"), "{text}");
-    let far = bench.run(&["compare", &a, &b, "--fail-if-slower", "20%"]);
-    assert_eq!(far.status.code(), Some(0), "{}", stderr(&far));
+    bench.run_expecting(0, &format!("{compare} --fail-if-slower 20%"));
 }
 
 #[test]
 fn contenders_of_one_run_are_compared_in_pairs_with_the_evidence_as_json() {
     let bench = Bench::new();
     let (a, _) = two(&bench, 1.0);
-    let output = bench.run(&["compare", &a, "--contenders", "lmdb,sqlite", "--json"]);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let document = bench.json_of(&format!("compare {a} --contenders lmdb,sqlite --json"));
     let compared = &document["comparisons"][0];
     assert_eq!(compared["one_run"], true);
     let result = &compared["results"][0];
@@ -61,16 +48,8 @@ fn contenders_of_one_run_are_compared_in_pairs_with_the_evidence_as_json() {
     assert!((ratio - 0.5).abs() < 1e-9, "{ratio}");
     let changes = result["changes"].as_array().unwrap();
     assert!(changes.iter().any(|change| change["what"] == "engine"));
-    let words = bench.run(&[
-        "compare",
-        &format!("{a}:lmdb"),
-        &format!("{a}:sqlite,workers=4"),
-    ]);
-    assert!(
-        stdout(&words).contains("lmdb → sqlite"),
-        "{}",
-        stdout(&words)
-    );
+    let words = bench.stdout_of(&format!("compare {a}:lmdb {a}:sqlite,workers=4"));
+    assert_contains(&words, &["lmdb → sqlite"]);
 }
 
 #[test]
@@ -78,7 +57,7 @@ fn what_may_not_be_compared_is_refused_with_the_reason() {
     use trueput_record::Durability::Sync;
     let bench = Bench::new();
     let run = made(&bench);
-    let a = copied(&bench, &run, "a", |trial| set_rate(trial, 1.0));
+    let a = at_factor(&bench, &run, "a", 1.0);
     let level = copied(&bench, &run, "level", |trial| {
         trial.spec.durability = Sync;
         trial.engine.as_mut().unwrap().promise.durability = Sync;
@@ -96,37 +75,29 @@ fn what_may_not_be_compared_is_refused_with_the_reason() {
         };
     });
     let lone = format!("{a}:lmdb,lmdb2");
-    let cases: &[(&[&str], &[&str])] = &[
+    let other = format!("{a} --fail-if-slower 3");
+    let cases: &[Case<'_>] = &[
         (
-            &[&a, &level],
+            &level,
             &["not comparable", "level is process", "sync in the second"],
         ),
         (
-            &[&a, &workload],
+            &workload,
             &["the workload is threen1", "micro in the second"],
         ),
-        (&[&a, &finish], &["finish is 20", "30 in the second"]),
+        (&finish, &["finish is 20", "30 in the second"]),
+        (&failed, &["none of its 10 trials is valid", "a disk died"]),
+        ("", &["one run is given", "--contenders"]),
+        ("--contenders lmdb", &["name two"]),
         (
-            &[&a, &failed],
-            &["none of its 10 trials is valid", "a disk died"],
-        ),
-        (&[&a], &["one run is given", "--contenders"]),
-        (&[&a, "--contenders", "lmdb"], &["name two"]),
-        (
-            &[&a, "--contenders", "lmdb,sqlit"],
+            "--contenders lmdb,sqlit",
             &["no trial of 'sqlit'", "did you mean 'sqlite'"],
         ),
-        (&[&a, &lone], &["two engines"]),
-        (&[&a, "nowhere"], &["nowhere", "not a run folder"]),
-        (&[&a, &a, "--fail-if-slower", "3"], &["'3' is not a part"]),
+        (&lone, &["two engines"]),
+        ("nowhere", &["nowhere", "not a run folder"]),
+        (&other, &["'3' is not a part"]),
     ];
-    for (arguments, words) in cases {
-        let arguments: Vec<&str> = ["compare"].iter().chain(*arguments).copied().collect();
-        let line = refusal(&bench.run(&arguments));
-        for word in *words {
-            assert!(line.contains(word), "{arguments:?}: {line}");
-        }
-    }
+    assert_refused(&bench, &format!("compare {a}"), cases);
 }
 
 #[test]
@@ -143,51 +114,38 @@ fn a_name_means_one_contender_and_two_names_two() {
         }
     });
     let new = "sqlite@/opt/new.so";
-    let output = bench.run(&["compare", &both, "--contenders", &format!("sqlite,{new}")]);
-    let text = stdout(&output);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert!(text.contains("B is faster by"), "{text}");
-    assert!(text.contains("the default") && text.contains("/opt/new.so"));
+    let compare = format!("compare {both} --contenders sqlite,{new}");
+    let text = stdout(&bench.run_expecting(0, &compare));
+    assert_contains(&text, &["B is faster by", "the default", "/opt/new.so"]);
     let builds = copied(&bench, &run, "builds", |trial| {
         set_rate(trial, 1.0);
         let path = format!("/opt/{}.so", trial.spec.engine);
         trial.spec.engine = "sqlite".to_owned();
         trial.spec.build = Some(path.into());
     });
-    let (plain, named) = (format!("{both}:sqlite"), format!("{both}:{new}"));
-    let cases: &[(&[&str], &[&str])] = &[
+    let could = "'sqlite' could mean sqlite@/opt/lmdb.so, sqlite@/opt/sqlite.so; name one";
+    let contenders = "--contenders sqlite,sqlite@/opt/lmdb.so";
+    assert_refused(
+        &bench,
+        &format!("compare {builds}"),
+        &[(contenders, &[could])],
+    );
+    let same = "are the same trials of sqlite;";
+    let cases: &[Case<'_>] = &[
+        ("--contenders sqlite,sqlite", &[same, "--contenders"]),
+        ("--contenders sqlite,sqlite@/opt/new.so,sqlite", &[same]),
+        (&both, &["are the same trials of"]),
         (
-            &[&builds, "--contenders", "sqlite,sqlite@/opt/lmdb.so"],
-            &["'sqlite' could mean sqlite@/opt/lmdb.so, sqlite@/opt/sqlite.so; name one"],
-        ),
-        (
-            &[&both, "--contenders", "sqlite,sqlite"],
-            &["are the same trials of sqlite;", "--contenders"],
-        ),
-        (
-            &[&both, "--contenders", "sqlite,sqlite@/opt/new.so,sqlite"],
-            &["are the same trials of sqlite;"],
-        ),
-        (&[&both, &both], &["are the same trials of"]),
-        (&[&plain, &format!("{plain},workers=4")], &["same trials"]),
-        (
-            &[&both, "--contenders", "sqlite,sqlite@/opt/old.so"],
+            "--contenders sqlite,sqlite@/opt/old.so",
             &["no trial of 'sqlite@/opt/old.so'", new],
         ),
     ];
-    for (arguments, words) in cases {
-        let arguments: Vec<&str> = ["compare"].iter().chain(*arguments).copied().collect();
-        let line = refusal(&bench.run(&arguments));
-        for word in *words {
-            assert!(line.contains(word), "{arguments:?}: {line}");
-        }
-    }
-    let apart = bench.run(&["compare", &plain, &named]);
-    assert!(
-        stdout(&apart).contains("B is faster by"),
-        "{}",
-        stdout(&apart)
-    );
+    assert_refused(&bench, &format!("compare {both}"), cases);
+    let compare = format!("compare {both}:sqlite");
+    let plain = format!("{both}:sqlite,workers=4");
+    assert_refused(&bench, &compare, &[(&plain, &["same trials"])]);
+    let apart = bench.stdout_of(&format!("{compare} {both}:{new}"));
+    assert_contains(&apart, &["B is faster by"]);
 }
 
 #[test]
@@ -205,11 +163,7 @@ fn names_that_reports_print_and_builds_as_typed_are_contenders() {
         trial.spec.knobs = [("page_size".to_owned(), size.into())].into();
     });
     let systems = copied(&bench, &run, "systems", |trial| {
-        let system = if sqlite(trial) {
-            "ext4"
-        } else {
-            "xfs:mount=noatime"
-        };
+        let system = ["xfs:mount=noatime", "ext4"][usize::from(sqlite(trial))];
         trial.spec.knobs.clear();
         trial.spec.conditions.file_system = Some(system.parse().unwrap());
     });
@@ -239,23 +193,19 @@ fn names_that_reports_print_and_builds_as_typed_are_contenders() {
             "sqlite 3.40.1 (libold.so) [assertions],sqlite@/opt/new/libnew.so [assertions]",
         ),
     ] {
-        let output = bench.run(&["compare", run, "--contenders", contenders]);
-        let (text, error) = (stdout(&output), stderr(&output));
-        assert_eq!(output.status.code(), Some(0), "{contenders}: {error}");
+        let output = bench.run_expecting(0, &["compare", run, "--contenders", contenders]);
         // What was lmdb's is faster.
-        assert!(text.contains("B is slower by"), "{contenders}: {text}");
+        assert_contains(&stdout(&output), &["B is slower by"]);
     }
     let wrong = |run: &str, contenders: &str| {
-        refusal(&bench.run(&["compare", run, "--contenders", contenders]))
+        bench.refusal_of(&["compare", run, "--contenders", contenders])
     };
     let line = wrong(&systems, "sqlite (filesystem=ext4),sqlite (filesystem=zfs)");
-    assert!(
-        line.contains("filesystem is ext4, xfs:mount=noatime: write RUN:filesystem=ext4 or RUN:f"),
-        "{line}"
-    );
+    let names = "filesystem is ext4, xfs:mount=noatime: write RUN:filesystem=ext4 or RUN:f";
+    assert_contains(&line, &[names]);
     let line = wrong(&knobs, "sqlite (page_size=4096),sqlite (pages=1)");
     let has = "it has sqlite (page_size=4096), sqlite (page_size=65536)";
-    assert!(line.contains("'pages'") && line.contains(has), "{line}");
+    assert_contains(&line, &["'pages'", has]);
 }
 
 #[test]
@@ -265,17 +215,12 @@ fn a_damaged_line_is_named_and_a_run_without_trials_is_refused() {
     let file = Path::new(&b).join("trials.jsonl");
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, text.replacen("\"format\":", "\"format\"", 1)).unwrap();
-    let output = bench.run(&["compare", &a, &b, "--full"]);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let text = stdout(&output);
-    assert!(
-        text.contains("line 1 of trials.jsonl unreadable, skipped"),
-        "{text}"
-    );
-    assert!(text.contains("B is slower by"), "{text}");
+    let text = stdout(&bench.run_expecting(0, &["compare", &a, &b, "--full"]));
+    let damaged = "line 1 of trials.jsonl unreadable, skipped";
+    assert_contains(&text, &[damaged, "B is slower by"]);
     std::fs::write(&file, "").unwrap();
-    let line = refusal(&bench.run(&["compare", &a, &b]));
-    assert!(line.contains("no trial of it has finished"), "{line}");
+    let line = bench.refusal_of(&["compare", &a, &b]);
+    assert_contains(&line, &["no trial of it has finished"]);
 }
 
 #[test]
@@ -285,75 +230,51 @@ fn a_history_finds_the_run_in_which_a_rate_fell() {
     for night in 0..8 {
         let factor = if night < 4 { 1.0 } else { 0.9 } + 0.002 * f64::from(night % 3);
         copied(&bench, &run, &format!("night-{night}"), |trial| {
-            let own = if trial.spec.engine == "lmdb" {
-                factor
-            } else {
-                1.0
-            };
-            set_rate(trial, own);
+            let is_lmdb = trial.spec.engine == "lmdb";
+            set_rate(trial, if is_lmdb { factor } else { 1.0 });
         });
     }
-    let output = bench.run(&["history", "copies", "--charts", "always"]);
-    let text = stdout(&output);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert!(text.contains("It fell by 9.94 %"), "{text}");
-    assert!(text.contains("No significant change in 8 runs."), "{text}");
-    let json = bench.run(&["history", "copies", "--only", "lmdb", "--json"]);
-    let document: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    let text = stdout(&bench.run_expecting(0, "history copies --charts always"));
+    let none = "No significant change in 8 runs.";
+    assert_contains(&text, &["It fell by 9.94 %", none]);
+    let document = bench.json_of("history copies --only lmdb --json");
     let series = document["series"].as_array().unwrap();
     assert_eq!(series.len(), 1);
     assert_eq!(series[0]["steps"][0]["at"], 4);
-    let few = bench.run(&["history", run.to_str().unwrap()]);
-    assert!(refusal(&few).contains("these runs have no valid trial"));
-    let nothing = bench.run(&[
-        "history",
-        bench
-            .write("empty/x", "")
-            .parent()
-            .unwrap()
-            .to_str()
-            .unwrap(),
-    ]);
-    assert!(refusal(&nothing).contains("neither a run folder"));
+    bench.write("empty/x", "");
+    let interrupted = copied(&bench, &run, "none", |trial| {
+        trial.outcome = Outcome::Interrupted;
+    });
+    let cases: &[Case<'_>] = &[
+        (&interrupted, &["these runs have no valid trial"]),
+        ("empty", &["neither a run folder"]),
+    ];
+    assert_refused(&bench, "history", cases);
 }
 
 #[test]
 fn a_bundle_says_elsewhere_what_the_folder_says_here() {
     let bench = Bench::new();
     let (a, b) = two(&bench, 0.9);
-    let packed = bench.run(&["bundle", &a, "--output", "a.tar.gz"]);
-    assert_eq!(packed.status.code(), Some(0), "{}", stderr(&packed));
+    let packed = bench.run_expecting(0, &["bundle", &a, "--output", "a.tar.gz"]);
     assert_eq!(stdout(&packed), "bundle: a.tar.gz\n");
     let elsewhere = Bench::new();
-    std::fs::rename(
-        bench.path().join("a.tar.gz"),
-        elsewhere.path().join("a.tar.gz"),
-    )
-    .unwrap();
+    let [from, to] = [&bench, &elsewhere].map(|bench| bench.path().join("a.tar.gz"));
+    std::fs::rename(from, to).unwrap();
     for format in ["terminal", "markdown", "csv"] {
-        let here = stdout(&bench.run(&["report", &a, "--full", "--format", format]));
-        let there = stdout(&elsewhere.run(&["report", "a.tar.gz", "--full", "--format", format]));
+        let here = bench.stdout_of(&format!("report {a} --full --format {format}"));
+        let there = elsewhere.stdout_of(&format!("report a.tar.gz --full --format {format}"));
         assert_eq!(here, there, "{format}");
     }
-    let compared = elsewhere.run(&["compare", "a.tar.gz:lmdb", &b]);
-    assert!(
-        stdout(&compared).contains("B is slower by"),
-        "{}",
-        stderr(&compared)
-    );
-    let both = stdout(&elsewhere.run(&["report", "a.tar.gz", &b]));
-    assert!(
-        both.contains("2 runs side by side") && both.contains("of the first"),
-        "{both}"
-    );
-    let again = bench.run(&["bundle", &a, "--output", &format!("{b}/run.json")]);
-    assert!(refusal(&again).contains("cannot write"));
+    let compared = elsewhere.stdout_of(&format!("compare a.tar.gz:lmdb {b}"));
+    assert_contains(&compared, &["B is slower by"]);
+    let both = elsewhere.stdout_of(&["report", "a.tar.gz", &b]);
+    assert_contains(&both, &["2 runs side by side", "of the first"]);
+    let again = bench.refusal_of(&format!("bundle {a} --output {b}/run.json"));
+    assert_contains(&again, &["cannot write"]);
     elsewhere.write("wrong.tar.gz", "no archive");
-    let wrong = refusal(&elsewhere.run(&["report", "wrong.tar.gz"]));
-    assert!(
-        wrong.contains("neither a run folder nor a bundle"),
-        "{wrong}"
-    );
+    let wrong = elsewhere.refusal_of("report wrong.tar.gz");
+    assert_contains(&wrong, &["neither a run folder nor a bundle"]);
 }
 
 #[test]
@@ -361,26 +282,18 @@ fn what_is_made_from_a_bundle_names_the_bundle() {
     let bench = Bench::new();
     let (a, b) = two(&bench, 0.9);
     for (run, bundle) in [(&a, "a.tar.gz"), (&b, "b.tar.gz")] {
-        let packed = bench.run(&["bundle", run, "--output", bundle]);
-        assert_eq!(packed.status.code(), Some(0), "{}", stderr(&packed));
+        bench.run_expecting(0, &["bundle", run, "--output", bundle]);
     }
-    let page = bench.run(&["report", "a.tar.gz", "--html", "page.html"]);
-    assert_eq!(page.status.code(), Some(0), "{}", stderr(&page));
+    bench.run_expecting(0, "report a.tar.gz --html page.html");
     let page = std::fs::read_to_string(bench.path().join("page.html")).unwrap();
     assert!(page.contains("trueput report a.tar.gz --html page.html"));
     assert!(!page.contains("/.tmp"), "a temporary folder is named");
-    let json: serde_json::Value = serde_json::from_slice(
-        &bench
-            .run(&["report", "a.tar.gz", "--format", "json"])
-            .stdout,
-    )
-    .unwrap();
+    let json = bench.json_of("report a.tar.gz --format json");
     assert_eq!(json["folder"], "a.tar.gz");
-    let side_by_side = stdout(&bench.run(&["report", "a.tar.gz", "b.tar.gz"]));
-    assert!(side_by_side.contains("a.tar.gz: a on "), "{side_by_side}");
+    let side_by_side = bench.stdout_of("report a.tar.gz b.tar.gz");
+    assert_contains(&side_by_side, &["a.tar.gz: a on "]);
     // Two openings of one bundle are one run, whose contenders took turns.
-    let turns = bench.run(&words("compare a.tar.gz --contenders lmdb,sqlite --json"));
-    let turns: serde_json::Value = serde_json::from_slice(&turns.stdout).unwrap();
+    let turns = bench.json_of("compare a.tar.gz --contenders lmdb,sqlite --json");
     assert_eq!(turns["comparisons"][0]["one_run"], true);
     assert_eq!(turns["comparisons"][0]["first"]["folder"], "a.tar.gz");
 }
@@ -389,22 +302,15 @@ fn what_is_made_from_a_bundle_names_the_bundle() {
 fn trials_are_exported_in_every_format() {
     let bench = Bench::new();
     let (a, b) = two(&bench, 1.0);
-    let export = |format: &str| {
-        let output = bench.run(&["export", &a, &b, "--format", format]);
-        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-        stdout(&output)
-    };
+    let export = |format| stdout(&bench.run_expecting(0, &["export", &a, &b, "--format", format]));
     let csv = export("csv");
     assert_eq!(csv.lines().count(), 21);
     let of_run = "run,run_started_at,host,program_commit,trial,cell,repeat,started_at,";
     assert!(csv.starts_with(of_run), "{csv}");
-    let runs: Vec<&str> = csv
-        .lines()
-        .filter_map(|line| line.split(',').next())
-        .collect();
-    assert_eq!((runs[1], runs[20]), ("a", "b"));
-    let one = bench.run(&["report", &a, "--format", "csv"]);
-    assert!(stdout(&one).starts_with(of_run), "{}", stdout(&one));
+    let run_of = |line: usize| csv.lines().nth(line).unwrap().split(',').next();
+    assert_eq!((run_of(1), run_of(20)), (Some("a"), Some("b")));
+    let one = bench.stdout_of(&["report", &a, "--format", "csv"]);
+    assert!(one.starts_with(of_run), "{one}");
     let lines = export("jsonl");
     for line in lines.lines() {
         let trial: serde_json::Value = serde_json::from_str(line).unwrap();
@@ -414,27 +320,20 @@ fn trials_are_exported_in_every_format() {
     let metrics = export("openmetrics");
     assert!(metrics.ends_with("# EOF\n"), "{metrics}");
     assert_eq!(metrics.matches("\ntrueput_elapsed_seconds{").count(), 20);
-    assert_eq!(
-        metrics
-            .matches("# TYPE trueput_elapsed_seconds gauge")
-            .count(),
-        1
-    );
+    let gauge = "# TYPE trueput_elapsed_seconds gauge";
+    assert_eq!(metrics.matches(gauge).count(), 1);
 }
 
 #[test]
 fn a_budget_ends_a_run_that_would_repeat_for_long() {
     let bench = Bench::new();
-    let output = bench.run(&words(
+    let output = bench.run(
         "run threen1 --engine lmdb --durability process --set finish=20 --repeat 1000 \
          --budget 500ms --full",
-    ));
+    );
     assert!(stderr(&output).contains("repeats ended: the budget of time is spent"));
     let end = bench.run_folder().end().unwrap().unwrap();
-    assert_eq!(
-        end.stop_reason,
-        Some(trueput_record::folder::SufficiencyReason::Budget)
-    );
+    assert_eq!(end.stop_reason, Some(SufficiencyReason::Budget));
     assert!((1..1000).contains(&bench.trials().len()));
     let report = stdout(&output);
     assert!(report.contains("the budget of time is spent") && !report.contains("are missing"));

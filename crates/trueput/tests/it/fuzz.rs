@@ -5,7 +5,7 @@
 //! --nocapture` goes on for as long as that; `TRUEPUT_FUZZ_SEED` begins with another case. A case
 //! that fails is named by its seed, and its input is kept.
 
-use crate::support::{Bench, stderr};
+use crate::support::{Bench, CommandLine, assert_contains, copy_folder};
 use base64::Engine as _;
 use flate2::Compression;
 use flate2::read::{GzDecoder, ZlibDecoder};
@@ -54,26 +54,8 @@ impl Random {
 }
 
 /// What numbers are replaced by.
-const NUMBERS: [&str; 18] = [
-    "0",
-    "-1",
-    "1",
-    "-0.0",
-    "1e308",
-    "-1e308",
-    "1e-308",
-    "1e999",
-    "0.1",
-    "255",
-    "4294967295",
-    "4294967296",
-    "9223372036854775807",
-    "9223372036854775808",
-    "18446744073709551615",
-    "18446744073709551616",
-    "null",
-    "\"NaN\"",
-];
+const NUMBERS: &str = "0 -1 1 -0.0 1e308 -1e308 1e-308 1e999 0.1 255 4294967295 4294967296 \
+    9223372036854775807 9223372036854775808 18446744073709551615 18446744073709551616 null \"NaN\"";
 
 /// What is put anywhere.
 const WORDS: [&str; 14] = [
@@ -161,7 +143,7 @@ fn replace_number(bytes: &mut Vec<u8>, from: usize, random: &mut Random) {
         .iter()
         .take_while(|byte| is_part(byte))
         .count();
-    let number = random.one(&NUMBERS).bytes();
+    let number = random.one(&NUMBERS.words()).bytes();
     bytes.splice(begin..begin + length, number);
 }
 
@@ -176,9 +158,8 @@ fn mutate_log(bytes: &mut Vec<u8>, random: &mut Random) {
     let base64 = base64::engine::general_purpose::STANDARD;
     let whole = base64.decode(&text[at..end]).unwrap();
     let mut plain = Vec::new();
-    ZlibDecoder::new(&whole[8..])
-        .read_to_end(&mut plain)
-        .unwrap();
+    let mut decoder = ZlibDecoder::new(&whole[8..]);
+    decoder.read_to_end(&mut plain).unwrap();
     match random.below(4) {
         // The header: lengths, digits, bounds.
         0 => {
@@ -210,9 +191,9 @@ fn mutate_bundle(bytes: &mut Vec<u8>, random: &mut Random) {
     if random.below(2) == 0 {
         mutate(&mut plain, random);
     } else {
-        let headers: Vec<usize> = (0..plain.len() / 512)
-            .filter(|block| is_header(&plain[block * 512..block * 512 + 512]))
-            .collect();
+        let blocks = plain.chunks(512).enumerate();
+        let headers = blocks.filter(|(_, block)| is_header(block));
+        let headers: Vec<usize> = headers.map(|(number, _)| number).collect();
         let header = 512 * random.one(&headers);
         match random.below(3) {
             0 => plain[header + 156] = *random.one(b"01234567LKxgSZ"),
@@ -253,21 +234,21 @@ fn corpus(bench: &Bench) -> Corpus {
     let plans = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plans");
     let plans = std::fs::read_dir(plans).unwrap().flatten();
     let plans = plans.filter_map(|entry| std::fs::read(entry.path()).ok());
-    let first = ["--engine", "lmdb,sqlite", "--durability", "process"];
-    let runs: [&[&str]; 2] = [
-        &["run", "threen1", "--set", "finish=30", "--repeat", "3"],
-        &["run", "ycsb", "--rate", "2000", "--duration", "1s"],
-    ];
-    for arguments in runs {
-        bench.run(&[arguments, &first].concat());
+    for run in [
+        "threen1 --set finish=30 --repeat 3",
+        "ycsb --rate 2000 --duration 1s",
+    ] {
+        bench.run(&format!(
+            "run {run} --engine lmdb,sqlite --durability process"
+        ));
     }
     let results = std::fs::read_dir(bench.path().join("results")).unwrap();
     let runs: Vec<PathBuf> = results.flatten().map(|entry| entry.path()).collect();
     assert_eq!(runs.len(), 2);
     runs.iter().for_each(|run| make_valid(run));
     let bundles = runs.iter().map(|run| {
-        let output = bench.run(&["bundle", run.to_str().unwrap(), "--output", "seed.tar.gz"]);
-        assert!(output.status.success(), "{}", stderr(&output));
+        let line = format!("bundle {} --output seed.tar.gz", run.display());
+        bench.run_expecting(0, &line);
         let file = bench.path().join("seed.tar.gz");
         let bytes = std::fs::read(&file).unwrap();
         std::fs::remove_file(file).unwrap();
@@ -293,13 +274,13 @@ fn make_valid(run: &Path) {
 }
 
 /// Makes the case's input at `place`, and says by which command it is read.
-fn make(place: &Path, corpus: &Corpus, random: &mut Random) -> Vec<String> {
+fn make(place: &Path, corpus: &Corpus, random: &mut Random) -> String {
     let input = match random.below(8) {
         0 | 1 => {
             let mut plan = random.one(&corpus.plans).clone();
             mutate(&mut plan, random);
             std::fs::write(place.join("plan.toml"), plan).unwrap();
-            return ["plan", "check", "plan.toml"].map(str::to_owned).to_vec();
+            return "plan check plan.toml".to_owned();
         }
         2 | 3 => {
             let mut bundle = random.one(&corpus.bundles).clone();
@@ -309,7 +290,7 @@ fn make(place: &Path, corpus: &Corpus, random: &mut Random) -> Vec<String> {
         }
         what => {
             let run = random.one(&corpus.runs);
-            copy(run, &place.join("input"));
+            copy_folder(run, &place.join("input"));
             let logs = place.join("input/histograms");
             let logs: Vec<_> = std::fs::read_dir(logs).unwrap().flatten().collect();
             let (file, is_log) = match what {
@@ -332,46 +313,31 @@ fn make(place: &Path, corpus: &Corpus, random: &mut Random) -> Vec<String> {
     command(input, random)
 }
 
-fn command(input: &str, random: &mut Random) -> Vec<String> {
-    let commands: [&[&str]; 11] = [
-        &["report", "RUN"],
-        &["report", "RUN", "--charts", "always"],
-        &["report", "RUN", "--format", "markdown"],
-        &["report", "RUN", "--format", "csv"],
-        &["report", "RUN", "--format", "json"],
-        &["report", "RUN", "--html", "page.html"],
-        &["compare", "RUN", "--contenders", "lmdb,sqlite"],
-        &["history", "RUN"],
-        &["export", "RUN", "--format", "jsonl"],
-        &["export", "RUN", "--format", "openmetrics"],
-        &["bundle", "RUN", "--output", "made.tar.gz"],
+fn command(input: &str, random: &mut Random) -> String {
+    let commands = [
+        "report RUN",
+        "report RUN --charts always",
+        "report RUN --format markdown",
+        "report RUN --format csv",
+        "report RUN --format json",
+        "report RUN --html page.html",
+        "compare RUN --contenders lmdb,sqlite",
+        "history RUN",
+        "export RUN --format jsonl",
+        "export RUN --format openmetrics",
+        "bundle RUN --output made.tar.gz",
     ];
-    let words = random.one(&commands).iter();
-    words.map(|word| word.replace("RUN", input)).collect()
-}
-
-fn copy(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap().flatten() {
-        let target = to.join(entry.file_name());
-        match entry.path().is_dir() {
-            true => copy(&entry.path(), &target),
-            false => drop(std::fs::copy(entry.path(), target).unwrap()),
-        }
-    }
+    random.one(&commands).replace("RUN", input)
 }
 
 /// Runs the program within its limits; how it ended, or what is wrong with how it did.
-fn outcome(place: &Path, arguments: &[String]) -> Result<i32, String> {
+fn outcome(place: &Path, line: &str) -> Result<i32, String> {
     let said = std::fs::File::create(place.join("stderr")).unwrap();
+    let limited = format!("ulimit -v {MEMORY_KIB} && exec \"$@\"");
     let mut child = Command::new("sh")
-        .args([
-            "-c",
-            &format!("ulimit -v {MEMORY_KIB} && exec \"$@\""),
-            "sh",
-        ])
+        .args(["-c", &limited, "sh"])
         .arg(assert_cmd::cargo::cargo_bin!("trueput"))
-        .args(arguments)
+        .args(line.words())
         .current_dir(place)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -418,16 +384,13 @@ fn whatever_a_file_says_the_program_ends_by_itself_within_its_memory() {
         let seed = first + cases;
         cases += 1;
         let place = tempfile::tempdir().unwrap();
-        let arguments = make(place.path(), &corpus, &mut Random(seed));
-        match outcome(place.path(), &arguments) {
-            Ok(code) => *ended.entry((arguments[0].clone(), code)).or_default() += 1,
+        let line = make(place.path(), &corpus, &mut Random(seed));
+        match outcome(place.path(), &line) {
+            Ok(code) => *ended.entry((line.words()[0].to_owned(), code)).or_default() += 1,
             Err(why) => {
                 let kept = place.keep();
-                failures.push(format!(
-                    "seed {seed}, in {}: {}: {why}",
-                    kept.display(),
-                    arguments.join(" ")
-                ));
+                let kept = kept.display();
+                failures.push(format!("seed {seed}, in {kept}: {line}: {why}"));
             }
         }
     }
@@ -439,10 +402,8 @@ fn whatever_a_file_says_the_program_ends_by_itself_within_its_memory() {
 fn a_program_that_dies_of_its_memory_is_caught() {
     // The control: what the limit is for is seen, and what ends well is not accused.
     let place = tempfile::tempdir().unwrap();
-    let version = ["--version".to_owned()];
-    assert_eq!(outcome(place.path(), &version), Ok(0));
-    let nonsense = ["--nonsense".to_owned()];
-    assert_eq!(outcome(place.path(), &nonsense), Ok(2));
+    assert_eq!(outcome(place.path(), "--version"), Ok(0));
+    assert_eq!(outcome(place.path(), "--nonsense"), Ok(2));
     let limited = Command::new("sh")
         .args(["-c", &format!("ulimit -v {MEMORY_KIB}; ulimit -v")])
         .output()
@@ -452,7 +413,7 @@ fn a_program_that_dies_of_its_memory_is_caught() {
 
 /// A run folder whose first trial's timeline has so many seconds, each in the fewest bytes.
 fn with_seconds(place: &Path, run: &Path, seconds: usize) {
-    copy(run, &place.join("input"));
+    copy_folder(run, &place.join("input"));
     let file = place.join("input/trials.jsonl");
     let trials = std::fs::read_to_string(&file).unwrap();
     let list = "\"timeline\":[";
@@ -465,23 +426,21 @@ fn with_seconds(place: &Path, run: &Path, seconds: usize) {
 #[test]
 fn a_list_of_a_million_short_elements_is_refused_before_it_fills_the_memory() {
     let bench = Bench::new();
-    let first = ["--engine", "lmdb", "--durability", "process"];
-    bench.run(&[&["run", "threen1", "--set", "finish=30"][..], &first].concat());
-    let runs = std::fs::read_dir(bench.path().join("results")).unwrap();
-    let run = runs.flatten().next().unwrap().path();
+    bench.run("run threen1 --set finish=30 --engine lmdb --durability process");
+    let run = bench.run_folder().path().to_owned();
     make_valid(&run);
-    let report = ["report", "input"].map(str::to_owned);
+    let report = "report input";
     let refused = |place: &Path, file: &str| {
-        assert_eq!(outcome(place, &report), Ok(2));
+        assert_eq!(outcome(place, report), Ok(2));
         let said = std::fs::read_to_string(place.join("stderr")).unwrap();
         let expected = format!("{file}: it has more than 2097152 JSON values; raise the limit");
-        assert!(said.contains(&expected), "{said}");
+        assert_contains(&said, &[&expected]);
     };
     let place = tempfile::tempdir().unwrap();
     with_seconds(place.path(), &run, 1_000_000);
     refused(place.path(), "trials.jsonl");
     let place = tempfile::tempdir().unwrap();
-    copy(&run, &place.path().join("input"));
+    copy_folder(&run, &place.path().join("input"));
     let manifest = place.path().join("input/run.json");
     let text = std::fs::read_to_string(&manifest).unwrap();
     let skipped = "\"skipped\": [";
@@ -493,5 +452,5 @@ fn a_list_of_a_million_short_elements_is_refused_before_it_fills_the_memory() {
     // What is just within the limit is read in that memory.
     let place = tempfile::tempdir().unwrap();
     with_seconds(place.path(), &run, 185_000);
-    assert_eq!(outcome(place.path(), &report), Ok(0));
+    assert_eq!(outcome(place.path(), report), Ok(0));
 }

@@ -1,9 +1,10 @@
 //! `trueput compare --fail-if-slower`: what an engine developer's CI must not let pass.
 
+use crate::bad_input::{Case, assert_refused};
 use crate::support::{
-    Bench,
-    copies::{copied, made, set_rate},
-    refusal, stderr, stdout,
+    Bench, assert_contains,
+    copies::{at_factor, copied, made, set_rate},
+    stderr, stdout, unwrapped,
 };
 use trueput_record::TrialRecord;
 use trueput_record::measurement::Outcome;
@@ -20,26 +21,21 @@ fn crashed(trial: &mut TrialRecord) {
 fn a_contender_that_crashed_does_not_pass() {
     let bench = Bench::new();
     let run = made(&bench);
-    let a = copied(&bench, &run, "a", |trial| set_rate(trial, 1.0));
-    let wholly = copied(&bench, &run, "wholly", |trial| {
-        set_rate(trial, 1.0);
-        if trial.spec.engine == "lmdb" {
-            crashed(trial);
-        }
-    });
-    let once = copied(&bench, &run, "once", |trial| {
-        set_rate(trial, 1.0);
-        if trial.spec.engine == "lmdb" && trial.spec.repeat == 2 {
-            crashed(trial);
-        }
-    });
-    let wrong = copied(&bench, &run, "wrong", |trial| {
-        set_rate(trial, 1.0);
-        if trial.spec.engine == "lmdb" && trial.spec.repeat == 2 {
-            trial.outcome = Outcome::Invalid {
-                reasons: vec!["3 records are lost".to_owned()],
-            };
-        }
+    let a = at_factor(&bench, &run, "a", 1.0);
+    // A copy in which some of lmdb's repeats came to another end.
+    let with = |name: &str, repeats: &[u32], end: &dyn Fn(&mut TrialRecord)| {
+        copied(&bench, &run, name, |trial| {
+            set_rate(trial, 1.0);
+            if trial.spec.engine == "lmdb" && repeats.contains(&trial.spec.repeat) {
+                end(trial);
+            }
+        })
+    };
+    let wholly = with("wholly", &[1, 2, 3, 4, 5], &crashed);
+    let once = with("once", &[2], &crashed);
+    let wrong = with("wrong", &[2], &|trial| {
+        let reasons = vec!["3 records are lost".to_owned()];
+        trial.outcome = Outcome::Invalid { reasons };
     });
     let cases = [
         (&wholly, "has no valid trial of lmdb (threen1, process"),
@@ -47,18 +43,12 @@ fn a_contender_that_crashed_does_not_pass() {
         (&wrong, "INVALID: 3 records are lost"),
     ];
     for (b, words) in cases {
-        let gated = bench.run(&["compare", &a, b, "--fail-if-slower", "90%"]);
-        let said = stderr(&gated);
-        assert_eq!(gated.status.code(), Some(1), "{b}: {said}");
-        assert!(said.contains(words), "{b}: {said}");
-        // Without the gate it is told and no failure; what A lost is no fault of B.
-        for arguments in [
-            vec!["compare", &a, b],
-            vec!["compare", b, &a, "--fail-if-slower", "90%"],
-        ] {
-            let passed = bench.run(&arguments);
-            assert_eq!(passed.status.code(), Some(0), "{}", stderr(&passed));
-        }
+        let gate = "--fail-if-slower 90%";
+        let failed = bench.run_expecting(1, &format!("compare {a} {b} {gate}"));
+        assert_contains(&stderr(&failed), &[words]);
+        // Without the gate it is reported and no failure; what A lost is no fault of B.
+        bench.run_expecting(0, &format!("compare {a} {b}"));
+        bench.run_expecting(0, &format!("compare {b} {a} {gate}"));
     }
 }
 
@@ -72,39 +62,34 @@ fn a_gate_that_cannot_tell_says_so_and_fails_unless_that_is_allowed() {
             set_rate(trial, disturbed[trial.spec.repeat as usize % 5]);
         })
     };
-    let calm = |name: &str| copied(&bench, &run, name, |trial| set_rate(trial, 1.0));
-    let (a, b, c, d) = (wild("a"), wild("b"), calm("c"), calm("d"));
-    let gate = |a: &str, b: &str, more: &[&str]| {
-        let gate = ["compare", a, b, "--fail-if-slower", "10%"];
-        bench.run(&[gate.as_slice(), more].concat())
-    };
+    let [a, b] = ["a", "b"].map(wild);
+    let [c, d] = ["c", "d"].map(|name| at_factor(&bench, &run, name, 1.0));
+    let (compare, gate) = (format!("compare {a} {b}"), "--fail-if-slower 10%");
     // The former option for it is accepted, and changes nothing.
-    for more in [[].as_slice(), &["--fail-if-unsure"]] {
-        let failed = gate(&a, &b, more);
+    for more in ["", "--fail-if-unsure"] {
+        let failed = bench.run_expecting(1, &format!("{compare} {gate} {more}"));
         let said = stderr(&failed);
-        assert_eq!(failed.status.code(), Some(1), "{said}");
-        assert!(
-            said.contains("cannot exclude a fall of 10 %: ")
-                && said.contains(" may be slower by ")
-                && said.contains("more repeats narrow the interval; --allow-unsure passes"),
-            "{said}"
+        assert_contains(
+            &said,
+            &["cannot exclude a fall of 10 %: ", " may be slower by "],
         );
+        let advice = "more repeats narrow the interval; --allow-unsure passes";
+        assert_contains(&said, &[advice]);
     }
-    let passed = gate(&a, &b, &["--allow-unsure"]);
-    let said = stderr(&passed);
-    assert_eq!(passed.status.code(), Some(0), "{said}");
-    assert!(
-        said.contains("cannot exclude a fall of 10 %")
-            && said.contains("passed, because of --allow-unsure"),
-        "{said}"
+    let passed = bench.run_expecting(0, &format!("{compare} {gate} --allow-unsure"));
+    let unsure = "cannot exclude a fall of 10 %";
+    assert_contains(
+        &stderr(&passed),
+        &[unsure, "passed, because of --allow-unsure"],
     );
-    let told = gate(&c, &d, &[]);
-    assert_eq!(told.status.code(), Some(0), "{}", stderr(&told));
-    assert!(!stderr(&told).contains("cannot tell"), "{}", stderr(&told));
-    let alone = bench.run(&["compare", &a, &b, "--allow-unsure"]);
-    assert!(refusal(&alone).contains("--fail-if-slower"));
-    let both = gate(&a, &b, &["--allow-unsure", "--fail-if-unsure"]);
-    assert!(refusal(&both).contains("--allow-unsure"));
+    let sure = stderr(&bench.run_expecting(0, &format!("compare {c} {d} {gate}")));
+    assert!(!sure.contains("cannot tell"), "{sure}");
+    let both = format!("{gate} --allow-unsure --fail-if-unsure");
+    let cases: &[Case<'_>] = &[
+        ("--allow-unsure", &["--fail-if-slower"]),
+        (&both, &["--allow-unsure"]),
+    ];
+    assert_refused(&bench, &compare, cases);
 }
 
 #[test]
@@ -122,21 +107,15 @@ fn a_gate_without_enough_repeats_or_anything_in_common_is_bad_input() {
     let (one, other) = (only("one", 1, "lmdb"), only("other", 1, "lmdb"));
     let sqlite = only("sqlite", 5, "sqlite");
     let two = only("two", 2, "lmdb");
-    for more in [[].as_slice(), &["--allow-unsure"]] {
-        for (b, words) in [
-            (&other, "fewer than 3 valid repeats"),
-            (&two, "fewer than 3 valid repeats"),
-        ] {
-            let gate = ["compare", &one, b, "--fail-if-slower", "10%"];
-            let refused = bench.run(&[gate.as_slice(), more].concat());
-            assert!(stderr(&refused).contains(words), "{}", stderr(&refused));
-            assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
+    let lmdb = only("lmdb", 5, "lmdb");
+    for more in ["", "--allow-unsure"] {
+        let gate = format!("--fail-if-slower 10% {more}");
+        for b in [&other, &two] {
+            let refused = bench.run_expecting(2, &format!("compare {one} {b} {gate}"));
+            assert_contains(&stderr(&refused), &["fewer than 3 valid repeats"]);
         }
-        // What is alone on both sides is compared; here it is another engine, and slower.
-        let lmdb = only("lmdb", 5, "lmdb");
-        let gate = ["compare", &lmdb, &sqlite, "--fail-if-slower", "10%"];
-        let failed = bench.run(&[gate.as_slice(), more].concat());
-        assert_eq!(failed.status.code(), Some(1), "{}", stderr(&failed));
+        // The only contender of each side is compared; here it is another engine, and slower.
+        bench.run_expecting(1, &format!("compare {lmdb} {sqlite} {gate}"));
     }
 }
 
@@ -155,68 +134,45 @@ fn what_every_one_of_three_repeats_shows_to_be_far_slower_does_not_pass() {
     let before = three("before", [1.0, 1.5, 0.8]);
     let after = three("after", [0.5, 0.35, 0.62]);
     let disputed = three("disputed", [0.5, 0.35, 1.1]);
-    let gate = |b: &str| bench.run(&["compare", &before, b, "--fail-if-slower", "3%"]);
-    let failed = gate(&after);
-    let (said, text) = (stderr(&failed), stdout(&failed));
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert_eq!(failed.status.code(), Some(1), "{said}");
-    for words in [
-        "slower by more than 3 % in every repeat",
-        "lmdb (",
-        "repeats or more",
-    ] {
-        assert!(said.contains(words), "'{words}' is not in {said}");
-    }
-    for words in [
-        "lmdb, threen1, process, 4 workers: too few repeats: B looks slower by 5",
-        " (in every pair of repeats); use ",
-    ] {
-        assert!(text.contains(words), "'{words}' is not in {text}");
-    }
+    let gate = format!("compare {before} {after} --fail-if-slower 3%");
+    let failed = bench.run_expecting(1, &gate);
+    let every = "slower by more than 3 % in every repeat";
+    assert_contains(&stderr(&failed), &[every, "lmdb (", "repeats or more"]);
+    let text = unwrapped(&stdout(&failed));
+    let few = "lmdb, threen1, process, 4 workers: too few repeats: B looks slower by 5";
+    assert_contains(&text, &[few, " (in every pair of repeats); use "]);
     assert!(!text.contains("no significant difference"), "{text}");
     // The control: where one repeat disagrees it does not look slower; that cannot be told.
-    let gate = ["compare", &before, &disputed, "--fail-if-slower", "3%"];
-    let passed = bench.run(&[gate.as_slice(), &["--allow-unsure"]].concat());
-    assert_eq!(passed.status.code(), Some(0), "{}", stderr(&passed));
-    assert!(
-        stderr(&passed).contains("cannot exclude a fall of 3 %"),
-        "{}",
-        stderr(&passed)
-    );
+    let gate = format!("compare {before} {disputed} --fail-if-slower 3% --allow-unsure");
+    let passed = bench.run_expecting(0, &gate);
+    assert_contains(&stderr(&passed), &["cannot exclude a fall of 3 %"]);
 }
 
 #[test]
 fn json_has_the_gate_with_the_sentences_of_standard_error() {
     let bench = Bench::new();
     let run = made(&bench);
-    let a = copied(&bench, &run, "a", |trial| set_rate(trial, 1.0));
-    let slower = copied(&bench, &run, "slower", |trial| set_rate(trial, 0.5));
-    let gate = |part: &str| {
-        let output = bench.run(&["compare", &a, &slower, "--json", "--fail-if-slower", part]);
+    let a = at_factor(&bench, &run, "a", 1.0);
+    let slower = at_factor(&bench, &run, "slower", 0.5);
+    let compare = format!("compare {a} {slower} --json");
+    let gate = |code, part: &str| {
+        let output = bench.run_expecting(code, &format!("{compare} --fail-if-slower {part}"));
         let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-        (output, document["gate"].clone())
+        (stderr(&output), document["gate"].clone())
     };
-    let (output, failed) = gate("3%");
-    assert_eq!(output.status.code(), Some(1));
+    let (said, failed) = gate(1, "3%");
     assert_eq!(failed["passed"], false);
     assert_eq!(failed["limit"], 0.03);
     let reasons = failed["reasons"].as_array().unwrap();
-    let said = stderr(&output);
-    let lines = reasons.iter().map(|reason| reason.as_str().unwrap());
-    for (reason, line) in lines.clone().zip(said.lines()) {
-        assert_eq!(line, format!("trueput: {reason}"));
+    for (reason, line) in reasons.iter().zip(said.lines()) {
+        assert_eq!(line, format!("trueput: {}", reason.as_str().unwrap()));
     }
-    assert!(
-        lines.count() > 0 && said.contains("significantly"),
-        "{said}"
-    );
+    assert!(!reasons.is_empty());
     // Both runs are of one program, whose engines are compiled in.
-    assert!(said.contains("; both sides ran the same library"), "{said}");
-    let (output, passed) = gate("90%");
-    assert_eq!(output.status.code(), Some(0));
+    let same = "; both sides ran the same library";
+    assert_contains(&said, &["significantly", same]);
+    let (_, passed) = gate(0, "90%");
     assert_eq!(passed["passed"], true);
     assert_eq!(passed["reasons"], serde_json::json!([]));
-    let plain = bench.run(&["compare", &a, &slower, "--json"]);
-    let plain: serde_json::Value = serde_json::from_slice(&plain.stdout).unwrap();
-    assert_eq!(plain.get("gate"), None);
+    assert_eq!(bench.json_of(&compare).get("gate"), None);
 }

@@ -2,9 +2,9 @@
 //! were written to mislead.
 
 use crate::support::{
-    Bench,
-    copies::{copied, made, set_rate},
-    refusal, stderr, stdout,
+    Bench, CommandLine, assert_contains,
+    copies::{at_factor, made},
+    expect_code, stderr, stdout,
 };
 use serde_json::Value;
 use std::path::Path;
@@ -16,42 +16,30 @@ use trueput_record::{RunManifest, TrialRecord};
 fn a_run_that_cannot_be_read_is_named_and_the_others_are_shown() {
     let bench = Bench::new();
     let run = made(&bench);
-    let copy = |name: &str| copied(&bench, &run, name, |trial| set_rate(trial, 1.0));
-    let (_, broken, packed) = (copy("whole"), copy("broken"), copy("packed"));
+    let copies = ["whole", "broken", "packed"];
+    let [_, broken, packed] = copies.map(|name| at_factor(&bench, &run, name, 1.0));
     let manifest = Path::new(&broken).join("run.json");
     let text = std::fs::read_to_string(&manifest).unwrap();
     std::fs::write(&manifest, &text[..text.len() / 2]).unwrap();
-    let bundle = bench.run(&["bundle", &packed, "--output", "copies/packed.tar.gz"]);
-    assert_eq!(bundle.status.code(), Some(0), "{}", stderr(&bundle));
+    bench.run_expecting(0, &["bundle", &packed, "--output", "copies/packed.tar.gz"]);
     std::fs::remove_dir_all(&packed).unwrap();
     bench.write("copies/torn.tar.gz", "no archive");
 
-    let output = bench.run(&["history", "copies", "--json"]);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    let points = document["series"][0]["points"].as_array().unwrap();
-    let mut runs: Vec<&str> = points
-        .iter()
-        .map(|point| point["run"].as_str().unwrap())
-        .collect();
+    let document = bench.json_of("history copies --json");
+    let points = document["series"][0]["points"].as_array().unwrap().iter();
+    let mut runs: Vec<_> = points.map(|point| point["run"].as_str().unwrap()).collect();
     runs.sort_unstable();
     assert_eq!(runs.len(), 2, "{runs:?}");
     assert!(runs[0].ends_with("-whole"), "{runs:?}");
     assert_eq!(runs[1], "copies/packed.tar.gz");
-    let left_out: Vec<&str> = document["skipped"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|why| why.as_str().unwrap())
-        .collect();
-    assert_eq!(left_out.len(), 2, "{left_out:?}");
-    assert!(left_out[0].contains("-broken: unreadable, skipped"));
-    assert!(left_out[1].contains("torn.tar.gz: unreadable, skipped"));
-    let shown = stdout(&bench.run(&["history", "copies"]));
-    assert!(shown.contains("-broken: unreadable, skipped"), "{shown}");
-
-    let alone = bench.run(&["history", &broken]);
-    assert!(refusal(&alone).contains("-broken: unreadable, skipped"));
+    let skipped = document["skipped"].as_array().unwrap().iter();
+    let skipped: Vec<_> = skipped.map(|why| why.as_str().unwrap()).collect();
+    let why = "-broken: unreadable, skipped";
+    assert_eq!(skipped.len(), 2, "{skipped:?}");
+    assert_contains(skipped[0], &[why]);
+    assert_contains(skipped[1], &["torn.tar.gz: unreadable, skipped"]);
+    assert_contains(&stdout(&bench.run_expecting(0, "history copies")), &[why]);
+    assert_contains(&bench.refusal_of(&["history", &broken]), &[why]);
 }
 
 /// Clears a screen, sets a title, turns the direction of text, and breaks lines.
@@ -62,12 +50,8 @@ const HOSTILE: &str =
 fn spoil(document: &mut Value, is_sound: impl Fn(Value) -> bool) -> usize {
     let mut spoiled = 0;
     for path in texts(document, String::new()) {
-        let text = document
-            .pointer(&path)
-            .unwrap()
-            .as_str()
-            .unwrap()
-            .to_owned();
+        let text = document.pointer(&path).unwrap().as_str();
+        let text = text.unwrap().to_owned();
         *document.pointer_mut(&path).unwrap() = format!("{text}{HOSTILE}").into();
         if is_sound(document.clone()) {
             spoiled += 1;
@@ -82,33 +66,29 @@ fn spoil(document: &mut Value, is_sound: impl Fn(Value) -> bool) -> usize {
 /// a folder in which that does not fit is refused before anything of it is shown.
 fn texts(document: &Value, path: String) -> Vec<String> {
     const NAMES: [&str; 6] = ["id", "kind", "started_at", "workload", "file", "headlines"];
-    let below = |(name, value): (String, &Value)| match NAMES.contains(&name.as_str()) {
-        true => Vec::new(),
-        false => texts(
-            value,
-            format!("{path}/{}", name.replace('~', "~0").replace('/', "~1")),
-        ),
-    };
-    match document {
-        Value::String(_) => vec![path],
+    let parts: Vec<(String, &Value)> = match document {
+        Value::String(_) => return vec![path],
         Value::Array(all) => {
-            let all = all.iter().enumerate();
-            all.flat_map(|(at, one)| below((at.to_string(), one)))
-                .collect()
+            let numbers = (0..all.len()).map(|at| at.to_string());
+            numbers.zip(all).collect()
         }
-        Value::Object(all) => {
-            let all = all.iter();
-            all.flat_map(|(name, one)| below((name.clone(), one)))
-                .collect()
-        }
-        _ => Vec::new(),
-    }
+        Value::Object(all) => all.iter().map(|(name, one)| (name.clone(), one)).collect(),
+        _ => return Vec::new(),
+    };
+    let named = parts
+        .into_iter()
+        .filter(|(name, _)| !NAMES.contains(&name.as_str()));
+    let below = named.flat_map(|(name, one)| {
+        let name = name.replace('~', "~0").replace('/', "~1");
+        texts(one, format!("{path}/{name}"))
+    });
+    below.collect()
 }
 
 /// Makes a run's folder hostile, and returns where it is.
 fn spoiled(bench: &Bench, name: &str) -> String {
     let run = made(bench);
-    let folder = copied(bench, &run, name, |trial| set_rate(trial, 1.0));
+    let folder = at_factor(bench, &run, name, 1.0);
     let lines = Path::new(&folder).join("trials.jsonl");
     let mut specs = Vec::new();
     let mut text = String::new();
@@ -130,11 +110,11 @@ fn spoiled(bench: &Bench, name: &str) -> String {
 }
 
 /// Asserts that a command wrote nothing that acts on a terminal.
-fn assert_shown(arguments: &[&str], output: &Output) {
+fn assert_shown(output: &Output) {
     for said in [stdout(output), stderr(output)] {
         let said = said.replace("\r\n", "\n");
         let hidden = said.chars().find(|&c| is_hidden(c) && c != '\n');
-        assert_eq!(hidden, None, "{arguments:?}: {said:?}");
+        assert_eq!(hidden, None, "{said:?}");
     }
 }
 
@@ -142,68 +122,60 @@ fn assert_shown(arguments: &[&str], output: &Output) {
 fn texts_written_to_mislead_are_shown_as_what_they_are_by_every_command() {
     let bench = Bench::new();
     let folder = spoiled(&bench, "hostile");
-    let untouched = bench.run_folder().path().to_str().unwrap().to_owned();
-    let shows: &[&[&str]] = &[
-        &["report", &folder, "--charts", "always"],
-        &["report", &folder, "--format", "markdown"],
-        &["report", &folder, "--format", "csv"],
-        &["report", &folder, "--format", "json"],
-        &["export", &folder, "--format", "csv"],
-        &["export", &folder, "--format", "jsonl"],
-        &["export", &folder, "--format", "openmetrics"],
-        &["history", &folder],
-        &["history", &folder, "--json"],
-    ];
-    for arguments in shows {
-        let output = bench.run(arguments);
-        assert_shown(arguments, &output);
-        assert_eq!(
-            output.status.code(),
-            Some(0),
-            "{arguments:?}: {}",
-            stderr(&output)
-        );
-        let escaped = ["\\u{1b}", "\\u001b"].map(|sign| stdout(&output).contains(sign));
-        assert!(
-            escaped.contains(&true),
-            "{arguments:?}: {}",
-            stdout(&output)
-        );
+    let untouched = bench.run_path();
+    for line in [
+        format!("report {folder} --charts always"),
+        format!("report {folder} --format markdown"),
+        format!("report {folder} --format csv"),
+        format!("report {folder} --format json"),
+        format!("export {folder} --format csv"),
+        format!("export {folder} --format jsonl"),
+        format!("export {folder} --format openmetrics"),
+        format!("history {folder}"),
+        format!("history {folder} --json"),
+    ] {
+        let output = expect_code(0, bench.run(&line));
+        assert_shown(&output);
+        let said = stdout(&output);
+        let is_escaped = ["\\u{1b}", "\\u001b"]
+            .iter()
+            .any(|sign| said.contains(sign));
+        assert!(is_escaped, "{line}: {said}");
     }
-    bench.write(
-        &format!("plans/{HOSTILE}.toml"),
-        &format!("workload = \"{HOSTILE}\"\n"),
-    );
     let plan = format!("plans/{HOSTILE}.toml");
-    let setting = format!("{HOSTILE}=1");
-    let mut others: Vec<Vec<&str>> = [
-        &["compare", &folder, &folder][..],
-        &["compare", &folder, &folder, "--markdown"],
-        &["compare", &folder, &folder, "--json"],
-        &["compare", &folder, "--contenders", HOSTILE],
-        &["run", "--resume", &folder],
-        &["bundle", &folder, "--output", HOSTILE],
-        &["report", &folder, "--html", "page.html"],
-        &["run", &plan],
-        &["plan", "check", &plan],
-        &["run", "threen1", "--engine", HOSTILE],
-        &["run", "threen1", "--engine", "lmdb", "--set", &setting],
-        &["ledger", "micro", "--engine", "lmdb", "--step", HOSTILE],
-        &["published", HOSTILE],
-        &["knobs", HOSTILE],
-        &[HOSTILE],
-    ]
-    .map(<[&str]>::to_vec)
-    .to_vec();
-    others.push(vec!["clean", "--work", HOSTILE]);
-    for arguments in others {
-        assert_shown(&arguments, &bench.run(&arguments));
+    bench.write(&plan, &format!("workload = \"{HOSTILE}\"\n"));
+    for line in [
+        format!("compare {folder} {folder}"),
+        format!("compare {folder} {folder} --markdown"),
+        format!("compare {folder} {folder} --json"),
+        format!("run --resume {folder}"),
+        format!("report {folder} --html page.html"),
+    ] {
+        assert_shown(&bench.run(&line));
     }
-    assert_shown(&["threen1"], &bench.run_with(&["threen1"], HOSTILE));
+    let setting = format!("{HOSTILE}=1");
+    let contenders = format!("compare {folder} --contenders");
+    let bundle = format!("bundle {folder} --output");
+    // The hostile text has white space.
+    for (line, last) in [
+        (contenders.as_str(), HOSTILE),
+        (&bundle, HOSTILE),
+        ("run", &plan),
+        ("plan check", &plan),
+        ("run threen1 --engine", HOSTILE),
+        ("run threen1 --engine lmdb --set", &setting),
+        ("ledger micro --engine lmdb --step", HOSTILE),
+        ("published", HOSTILE),
+        ("knobs", HOSTILE),
+        ("", HOSTILE),
+        ("clean --work", HOSTILE),
+    ] {
+        assert_shown(&bench.run(&[&line.words()[..], &[last]].concat()));
+    }
+    assert_shown(&bench.run_with("threen1", HOSTILE));
     let page = std::fs::read_to_string(bench.path().join("page.html")).unwrap();
     // The page's own libraries have some in their strings; a page of nothing hostile says which.
-    let benign = bench.run(&["report", &untouched, "--html", "benign.html"]);
-    assert_eq!(benign.status.code(), Some(0), "{}", stderr(&benign));
+    bench.run_expecting(0, &format!("report {untouched} --html benign.html"));
     let benign = std::fs::read_to_string(bench.path().join("benign.html")).unwrap();
     let hidden = |page: &str| page.chars().filter(|&c| is_hidden(c) && c != '\n').count();
     assert_eq!(hidden(&page), hidden(&benign));
@@ -213,8 +185,7 @@ fn texts_written_to_mislead_are_shown_as_what_they_are_by_every_command() {
 fn json_has_the_values_of_the_record_whatever_they_are() {
     let bench = Bench::new();
     let folder = spoiled(&bench, "hostile");
-    let output = bench.run(&["report", &folder, "--format", "json"]);
-    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let document = bench.json_of(&["report", &folder, "--format", "json"]);
     assert!(document.to_string().contains('\u{202e}'));
 }
 
@@ -222,14 +193,14 @@ fn json_has_the_values_of_the_record_whatever_they_are() {
 fn a_long_input_is_quoted_in_part_and_the_message_says_how_much_is_left_out() {
     let bench = Bench::new();
     let long = "finish ".repeat(1_000);
-    for arguments in [
-        vec!["run", "threen1", "--engine", long.as_str()],
-        vec!["run", &long],
-        vec!["run", "threen1", "--engine", "lmdb", "--set", &long],
-        vec!["report", &long],
+    for line in [
+        "run threen1 --engine",
+        "run",
+        "run threen1 --engine lmdb --set",
+        "report",
     ] {
-        let line = refusal(&bench.run(&arguments));
-        assert!(line.contains("more characters)"), "{line}");
+        let line = bench.refusal_of(&[&line.words()[..], &[&long]].concat());
+        assert_contains(&line, &["more characters)"]);
         assert!(line.chars().count() < 1_000, "{}: {line}", line.len());
     }
 }

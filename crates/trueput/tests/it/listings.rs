@@ -1,72 +1,61 @@
 //! The commands that only tell: engines, workloads, knobs, plans, completions, the man page.
 
-use crate::support::{Bench, stderr, stdout, words};
-use std::io::Read;
+use crate::support::{
+    Bench, CommandLine, assert_contains, expect_code, listing, stderr, stdout, unwrapped,
+};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
-/// Runs a command that must succeed in silence on standard error.
-fn told(arguments: &[&str]) -> String {
-    let output = Bench::new().run(arguments);
-    assert_eq!(
-        output.status.code(),
-        Some(0),
-        "{arguments:?}: {}",
-        stderr(&output)
-    );
-    assert_eq!(stderr(&output), "");
-    stdout(&output)
+/// The document in JSON that a command of listing prints.
+fn listed(line: &str) -> Value {
+    serde_json::from_str(&listing(line)).unwrap()
+}
+
+fn widest(text: &str) -> usize {
+    let widths = text.lines().map(|line| line.chars().count());
+    widths.max().unwrap()
+}
+
+fn assert_lists(table: &str, engines: &[&str]) {
+    for engine in engines {
+        let mut lines = table.lines();
+        assert!(lines.any(|line| line.starts_with(engine)), "{table}");
+    }
 }
 
 #[test]
 fn built_in_plans_are_listed_shown_and_run_by_name_from_any_folder() {
-    let table = told(&["plan", "list"]);
+    let table = listing("plan list");
     assert!(table.lines().nth(1).unwrap().starts_with("first-look "));
     // A workload has that name, too.
-    assert!(table.contains("\nplans/log-flush "), "{table}");
-    let widest = table.lines().map(|line| line.chars().count()).max();
-    assert!(widest.unwrap() <= 100, "{table}");
-    let listed: serde_json::Value =
-        serde_json::from_str(&told(&["plan", "list", "--json"])).unwrap();
-    let plans = listed.as_array().unwrap();
+    assert_contains(&table, &["\nplans/log-flush "]);
+    assert!(widest(&table) <= 100, "{table}");
+    let plans = listed("plan list --json");
     assert_eq!(plans[0]["command"], "trueput run first-look");
 
-    let text = told(&["plan", "show", "threen1-words"]);
+    let text = listing("plan show threen1-words");
     let bench = Bench::new();
-    std::fs::write(bench.path().join("mine.toml"), text).unwrap();
+    bench.write("mine.toml", &text);
     let trials = |plan: &str| {
-        let output = bench.run(&["plan", "check", plan, "--engine", "lmdb", "--json"]);
-        let document: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+        let document = bench.json_of(&format!("plan check {plan} --engine lmdb --json"));
         document["trials"].clone()
     };
     assert_eq!(trials("threen1-words"), trials("mine.toml"));
     assert_eq!(trials("plans/threen1-words.toml"), trials("mine.toml"));
     // What is in the folder comes first.
-    std::fs::write(
-        bench.path().join("ycsb"),
-        "workload = \"micro\"\nengines = [\"lmdb\"]\n",
-    )
-    .unwrap();
+    bench.write("ycsb", "workload = \"micro\"\nengines = [\"lmdb\"]\n");
     assert_eq!(trials("ycsb")[0]["workload"], "micro");
     assert_eq!(trials("plans/ycsb")[0]["workload"], "ycsb");
 }
 
 #[test]
 fn the_engines_are_listed_with_their_levels() {
-    let table = told(&["engines"]);
-    for engine in ["null", "lmdb", "sqlite", "redb", "fjall"] {
-        assert!(
-            table.lines().any(|line| line.starts_with(engine)),
-            "{table}"
-        );
-    }
-    let engines: serde_json::Value = serde_json::from_str(&told(&["engines", "--json"])).unwrap();
-    let lmdb = engines
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|one| one["name"] == "lmdb")
-        .unwrap();
+    let engines = ["null", "lmdb", "sqlite", "redb", "fjall"];
+    assert_lists(&listing("engines"), &engines);
+    let engines = listed("engines --json");
+    let mut engines = engines.as_array().unwrap().iter();
+    let lmdb = engines.find(|one| one["name"] == "lmdb").unwrap();
     assert_eq!(lmdb["workers"], "processes");
     assert_eq!(lmdb["promises"][0]["durability"], "sync");
     assert_ne!(lmdb["promises"][0]["source"], "");
@@ -74,22 +63,11 @@ fn the_engines_are_listed_with_their_levels() {
 
 #[test]
 fn the_engines_fit_a_hundred_columns_and_narrower_terminals() {
-    let widths: [(&[&str], usize); 3] = [
-        (&[], 100),
-        (&["--width", "72"], 72),
-        (&["--width", "40"], 40),
-    ];
-    for (options, width) in widths {
-        let table = told(&[&["engines"], options].concat());
-        let widest = table.lines().map(|line| line.chars().count()).max();
-        assert!(widest <= Some(width), "{table}");
-        for engine in ["lmdb", "sqlite", "redb", "fjall"] {
-            assert!(
-                table.lines().any(|line| line.starts_with(engine)),
-                "{table}"
-            );
-        }
-        assert!(table.contains("--full"), "{table}");
+    for (options, width) in [("", 100), ("--width 72", 72), ("--width 40", 40)] {
+        let table = listing(&format!("engines {options}"));
+        assert!(widest(&table) <= width, "{table}");
+        assert_lists(&table, &["lmdb", "sqlite", "redb", "fjall"]);
+        assert_contains(&table, &["--full"]);
     }
 }
 
@@ -97,15 +75,15 @@ fn the_engines_fit_a_hundred_columns_and_narrower_terminals() {
 fn every_build_that_can_be_installed_has_one_line_wherever_it_is_missing() {
     // Nothing is installed for a user whose home is empty.
     let bench = Bench::new();
-    let engines = |json: &[&str]| {
-        let mut command = bench.command(&[&["engines", "--full"][..], json].concat());
-        let home = command
+    let engines = |line: &str| {
+        let mut command = bench.command(line);
+        command
             .env("HOME", bench.path())
             .env_remove("XDG_DATA_HOME");
-        stdout(&home.output().unwrap())
+        stdout(&command.output().unwrap())
     };
-    let table = engines(&[]);
-    let document: serde_json::Value = serde_json::from_str(&engines(&["--json"])).unwrap();
+    let table = engines("engines --full");
+    let document: Value = serde_json::from_str(&engines("engines --full --json")).unwrap();
     let to_install = |name: &str| {
         let mut all = document.as_array().unwrap().iter();
         let engine = all.find(|one| one["name"] == name).unwrap();
@@ -113,11 +91,10 @@ fn every_build_that_can_be_installed_has_one_line_wherever_it_is_missing() {
         let titles = builds.map(|one| one["title"].as_str().unwrap().to_owned());
         titles.collect::<Vec<_>>()
     };
-    let relatives = ["HyperLevelDB", "Basho's LevelDB"];
-    for (title, engine, install) in [
-        (relatives[0], "leveldb", "make engines-all"),
-        (relatives[1], "leveldb", "make engines-all"),
-        ("WiredTiger 11.3", "wiredtiger", "make engines-all"),
+    for (title, engine) in [
+        ("HyperLevelDB", "leveldb"),
+        ("Basho's LevelDB", "leveldb"),
+        ("WiredTiger 11.3", "wiredtiger"),
     ] {
         let lines: Vec<_> = table.lines().filter(|line| line.contains(title)).collect();
         // A build that is in a system-wide folder is here, whatever the home.
@@ -125,10 +102,8 @@ fn every_build_that_can_be_installed_has_one_line_wherever_it_is_missing() {
             true => {
                 assert_eq!(lines.len(), 1, "{title}: {table}");
                 assert!(lines[0].starts_with(engine), "{table}");
-                assert!(
-                    lines[0].ends_with(&format!("{title}: {install}")),
-                    "{table}"
-                );
+                let install = format!("{title}: make engines-all");
+                assert!(lines[0].ends_with(&install), "{table}");
             }
             false => assert_eq!(lines.len(), 0, "{title}: {table}"),
         }
@@ -140,64 +115,48 @@ fn every_build_that_can_be_installed_has_one_line_wherever_it_is_missing() {
 
 #[test]
 fn workloads_and_knobs_are_listed_with_defaults_and_ranges() {
-    assert!(told(&["workloads"]).contains("per-store, per-start, per-block"));
-    assert!(told(&["knobs", "lmdb"]).contains("map_size"));
-    assert!(told(&["knobs", "threen1"]).contains("finish"));
-    assert_eq!(told(&["knobs", "null"]), "null has no knobs\n");
-    let knobs: serde_json::Value =
-        serde_json::from_str(&told(&["knobs", "lmdb", "--json"])).unwrap();
-    assert!(knobs[0]["default"].is_number());
+    for (line, part) in [
+        ("workloads", "per-store, per-start, per-block"),
+        ("knobs lmdb", "map_size"),
+        ("knobs threen1", "finish"),
+    ] {
+        assert_contains(&listing(line), &[part]);
+    }
+    assert_eq!(listing("knobs null"), "null has no knobs\n");
+    assert!(listed("knobs lmdb --json")[0]["default"].is_number());
 }
 
 #[test]
 fn lists_fit_80_columns_in_a_pipe_and_lose_nothing() {
-    let registry: [&[&str]; 9] = [
-        &["published"],
-        &["published", "symas-2014-load"],
-        &["knobs", "rocksdb"],
-        &["knobs", "lmdb"],
-        &["knobs", "micro"],
-        &["workloads"],
-        &["plan", "list"],
-        &["plan", "check", "threen1", "--engine", "lmdb,redb"],
-        &words("plan check micro --engine redb --knob redb.cache_size=64MiB"),
-    ];
-    for arguments in registry {
-        let text = told(arguments);
-        let wide = text.lines().filter(|line| line.chars().count() > 80);
-        assert_eq!(
-            wide.collect::<Vec<_>>(),
-            Vec::<&str>::new(),
-            "{arguments:?}"
-        );
+    let plan = "plan check micro --engine redb --knob redb.cache_size=64MiB";
+    for line in [
+        "published",
+        "published symas-2014-load",
+        "knobs rocksdb",
+        "knobs lmdb",
+        "knobs micro",
+        "workloads",
+        "plan list",
+        "plan check threen1 --engine lmdb,redb",
+        plan,
+    ] {
+        let text = listing(line);
+        assert!(widest(&text) <= 80, "{line}: {text}");
     }
-    let flat = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
     // Every word of JSON is in the list.
-    let knobs = flat(told(&["knobs", "rocksdb"]));
-    let json: serde_json::Value =
-        serde_json::from_str(&told(&["knobs", "rocksdb", "--json"])).unwrap();
-    for knob in json.as_array().unwrap() {
+    let knobs = unwrapped(&listing("knobs rocksdb"));
+    for knob in listed("knobs rocksdb --json").as_array().unwrap() {
         for field in ["name", "range", "unit", "summary", "cost"] {
-            let said = flat(knob[field].as_str().unwrap().to_owned());
-            assert!(knobs.contains(&said), "{said}: {knobs}");
+            assert_contains(&knobs, &[&unwrapped(knob[field].as_str().unwrap())]);
         }
     }
-    let turned = [
-        "plan",
-        "check",
-        "micro",
-        "--engine",
-        "redb",
-        "--knob",
-        "redb.cache_size=64MiB",
-    ];
-    let turned = flat(told(&turned));
-    assert!(turned.contains("knobs: cache_size=67108864 "), "{turned}");
-    assert!(
-        turned.contains("Settings of every trial: ") && turned.contains("value_bytes="),
-        "{turned}"
+    let changed = unwrapped(&listing(plan));
+    let settings = "Settings of every trial: ";
+    assert_contains(
+        &changed,
+        &["knobs: cache_size=67108864 ", settings, "value_bytes="],
     );
-    let usual = told(&["plan", "check", "micro", "--engine", "redb"]);
+    let usual = listing("plan check micro --engine redb");
     assert!(!usual.contains("cache_size="), "{usual}");
 }
 
@@ -251,21 +210,10 @@ fn what_people_read_is_in_the_words_of_the_field() {
         files_below(&root.join(folder), ".toml", &mut files);
     }
     let prose = files.len();
-    for name in [
-        "record",
-        "engine",
-        "drivers",
-        "workloads",
-        "runner",
-        "findings",
-        "report",
-        "trueput",
-    ] {
-        files_below(
-            &root.join("crates").join(name).join("src"),
-            ".rs",
-            &mut files,
-        );
+    let crates = "record engine drivers workloads runner findings report trueput";
+    for name in crates.split(' ') {
+        let sources = root.join("crates").join(name).join("src");
+        files_below(&sources, ".rs", &mut files);
     }
     assert!(prose > 40 && files.len() > prose + 300, "{}", files.len());
     let mut found = Vec::new();
@@ -276,18 +224,9 @@ fn what_people_read_is_in_the_words_of_the_field() {
     }
     assert_eq!(found, []);
     // The controls: a phrase over two lines of a text, and one in a comment of code.
-    assert_eq!(
-        private_phrases("All came\nto the same.", false),
-        [PRIVATE_PHRASES[0]]
-    );
-    assert!(
-        private_phrases(
-            "// What held them
-let a = 1;",
-            true
-        )
-        .is_empty()
-    );
+    let found = private_phrases("All came\nto the same.", false);
+    assert_eq!(found, [PRIVATE_PHRASES[0]]);
+    assert!(private_phrases("// What held them\nlet a = 1;", true).is_empty());
 }
 
 #[test]
@@ -295,11 +234,8 @@ fn every_plan_that_comes_with_the_program_is_sound() {
     let plans = concat!(env!("CARGO_MANIFEST_DIR"), "/../../plans");
     let mut seen = 0;
     for entry in std::fs::read_dir(plans).unwrap().flatten() {
-        let text = told(&["plan", "check", entry.path().to_str().unwrap()]);
-        assert!(
-            text.contains(" trials; databases need up to about "),
-            "{text}"
-        );
+        let text = listing(&format!("plan check {}", entry.path().display()));
+        assert_contains(&text, &[" trials; databases need up to about "]);
         seen += 1;
     }
     assert!(seen >= 3);
@@ -307,7 +243,7 @@ fn every_plan_that_comes_with_the_program_is_sound() {
 
 #[test]
 fn the_conformance_suite_can_be_run_alone() {
-    let text = told(&["check", "lmdb", "--durability", "process", "--verbose"]);
+    let text = listing("check lmdb --durability process --verbose");
     assert!(text.starts_with("lmdb process: "), "{text}");
     assert!(!text.contains("FAILED"), "{text}");
 }
@@ -315,111 +251,93 @@ fn the_conformance_suite_can_be_run_alone() {
 #[test]
 fn completions_and_the_man_page_are_valid() {
     for shell in ["bash", "zsh", "fish"] {
-        let script = told(&["completions", shell]);
-        assert!(script.contains("threen1"), "{shell}");
+        assert_contains(&listing(&format!("completions {shell}")), &["threen1"]);
     }
-    let bash = told(&["completions", "bash"]);
     let bench = Bench::new();
-    let path = bench.write("completion.bash", &bash);
-    let parsed = std::process::Command::new("bash")
-        .arg("-n")
-        .arg(path)
-        .status()
-        .unwrap();
-    assert!(parsed.success(), "bash cannot parse its completions");
-    let man = told(&["man"]);
+    let path = bench.write("completion.bash", &listing("completions bash"));
+    let parsed = Command::new("bash").arg("-n").arg(path).status();
     assert!(
-        man.contains(".TH trueput 1"),
-        "{}",
-        man.lines().next().unwrap()
+        parsed.unwrap().success(),
+        "bash cannot parse its completions"
     );
-    assert!(man.contains("Exit codes"));
-    assert!(told(&["man", "run"]).contains(".TH trueput-run 1"));
-    assert!(told(&["man", "plan", "check"]).contains(".TH trueput-plan-check 1"));
+    for (line, part) in [
+        ("man", ".TH trueput 1"),
+        ("man", "Exit codes"),
+        ("man run", ".TH trueput-run 1"),
+        ("man plan check", ".TH trueput-plan-check 1"),
+    ] {
+        assert_contains(&listing(line), &[part]);
+    }
 }
 
 #[test]
 fn where_the_locale_is_not_utf_8_people_read_ascii_and_programs_read_what_is_there() {
     let bench = Bench::new();
-    let listed = |locale: Option<&str>, arguments: &[&str]| {
-        let mut command = bench.command(arguments);
-        command
-            .env_remove("LC_ALL")
-            .env_remove("LC_CTYPE")
-            .env_remove("LANG");
-        if let Some(locale) = locale {
-            command.env("LC_ALL", locale);
+    let listed = |locale: Option<&str>, line: &str| {
+        let mut command = bench.command(line);
+        for variable in ["LC_ALL", "LC_CTYPE", "LANG"] {
+            command.env_remove(variable);
         }
+        command.envs(locale.map(|locale| ("LC_ALL", locale)));
         stdout(&command.output().unwrap())
     };
-    let list: &[&str] = &["ledger", "--help"];
+    let list = "ledger --help";
     let in_utf8 = listed(Some("en_US.UTF-8"), list);
     assert!(!in_utf8.is_ascii(), "{in_utf8}");
     // What is no terminal and has no locale is as it was.
     assert_eq!(listed(None, list), in_utf8);
     for locale in ["C", "POSIX", "en_US.ISO-8859-1"] {
         let text = listed(Some(locale), list);
-        assert!(
-            text.is_ascii() && text.contains(" ...,"),
-            "{locale}: {text}"
-        );
+        assert!(text.is_ascii(), "{locale}: {text}");
+        assert_contains(&text, &[" ...,"]);
     }
-    let json = ["plan", "list", "--json"];
-    assert_eq!(listed(Some("C"), &json), listed(None, &json));
+    let json = "plan list --json";
+    assert_eq!(listed(Some("C"), json), listed(None, json));
 }
 
 #[test]
 fn help_shows_examples_and_exit_codes() {
-    assert!(told(&["--help"]).contains("130  interrupted by Ctrl-C"));
-    assert!(told(&["run", "--help"]).contains("trueput run first-look"));
-    assert!(told(&["threen1", "--help"]).contains("start finish [workers [block]]"));
-    assert!(told(&["--version"]).starts_with("trueput "));
+    for (line, part) in [
+        ("--help", "130  interrupted by Ctrl-C"),
+        ("run --help", "trueput run first-look"),
+        ("threen1 --help", "start finish [workers [block]]"),
+    ] {
+        assert_contains(&listing(line), &[part]);
+    }
+    assert!(listing("--version").starts_with("trueput "));
 }
 
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
     let bench = Bench::new();
-    let mut command = bench.command(&["man"]);
-    let mut child = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut command = bench.command("man");
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
     drop(child.stdout.take());
-    let mut said = String::new();
-    child
-        .stderr
-        .take()
-        .unwrap()
-        .read_to_string(&mut said)
-        .unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(0));
-    assert_eq!(said, "");
+    let output = expect_code(0, child.wait_with_output().unwrap());
+    assert_eq!(output.stderr, b"");
 }
 
 #[test]
 fn what_is_drawn_in_place_on_a_terminal_is_ascii_in_an_ascii_locale() {
     let bench = Bench::new();
-    let program = bench.command(&[]).get_program().to_owned();
+    let program = assert_cmd::cargo::cargo_bin!("trueput").display();
     let run = format!(
-        "stty cols 40 rows 24; {} run threen1 --engine lmdb --set finish=200 --repeat 2",
-        program.to_string_lossy()
+        "stty cols 40 rows 24; {program} run threen1 --engine lmdb --set finish=200 --repeat 2"
     );
     let drawn = |locale: &str| {
-        let mut script = std::process::Command::new("script");
+        let mut script = Command::new("script");
         script.args(["-qec", &run, "/dev/null"]);
         script.current_dir(bench.path()).env("LC_ALL", locale);
-        script.stdin(std::process::Stdio::null()).output()
+        script.stdin(Stdio::null()).output()
     };
     // util-linux, which makes the terminal.
     let Ok(ascii) = drawn("C") else {
         return;
     };
     let shown = String::from_utf8_lossy(&ascii.stdout).into_owned();
-    assert!(
-        shown.contains("[      ] trial 1 of 2"),
-        "no bar of 40 columns: {shown}"
-    );
+    // A bar of 40 columns.
+    assert_contains(&shown, &["[      ] trial 1 of 2"]);
     assert!(shown.is_ascii(), "{shown}");
     let utf8 = drawn("C.UTF-8").unwrap();
     let shown = String::from_utf8_lossy(&utf8.stdout).into_owned();
@@ -430,16 +348,8 @@ fn what_is_drawn_in_place_on_a_terminal_is_ascii_in_an_ascii_locale() {
 fn a_chosen_path_is_printed_such_that_it_can_be_used_in_an_ascii_locale() {
     let bench = Bench::new();
     let results = "my – runs…";
-    let mut command = bench.command(&[
-        "run",
-        "threen1",
-        "--engine",
-        "lmdb",
-        "--set",
-        "finish=20",
-        "--results",
-        results,
-    ]);
+    let run = "run threen1 --engine lmdb --set finish=20 --results".words();
+    let mut command = bench.command(&[&run[..], &[results]].concat());
     let output = command.env("LC_ALL", "C").output().unwrap();
     for text in [stdout(&output), stderr(&output)] {
         let unbroken = text.replace("\n  ", " ").replace('\n', " ");

@@ -1,45 +1,19 @@
 //! GT.M's own program beside call-ins: the same work, the same records, the same checks.
 
-use crate::support::{self, ALL_WELL, Bench, assert_answers, refusal, stderr};
-use trueput_drivers::Gtm;
-use trueput_engine::Engine;
+use crate::support::{self, ALL_WELL, Bench, assert_answers, assert_contains, is_installed};
 use trueput_record::Value;
 
-/// Whether there is a GT.M to test; where not, why.
-fn is_here() -> bool {
-    match Gtm::new().build() {
-        Ok(_) => true,
-        Err(why) => {
-            eprintln!("skipped: {why}");
-            false
-        }
-    }
-}
-
-const IN_M: [&str; 6] = [
-    "run",
-    "threen1",
-    "--engine",
-    "gtm",
-    "--knob",
-    "gtm.host_language=m",
-];
+const IN_M: &str = "run threen1 --engine gtm --knob gtm.host_language=m";
 
 #[test]
 fn the_native_program_is_verified_and_times_no_operation() {
-    if !is_here() {
+    if !is_installed("gtm") {
         return;
     }
     let bench = Bench::new();
-    let more = [
-        "--durability=buffered,sync",
-        "--workers=4",
-        "--set=finish=2000",
-        "--set=block=70",
-        "--set=keys=integers,words",
-    ];
-    let output = bench.run(&[&IN_M[..], &more].concat());
-    assert_eq!(output.status.code(), Some(ALL_WELL), "{}", stderr(&output));
+    let small = "--workers=4 --set=finish=2000 --set=block=70 --set=keys=integers,words";
+    let line = format!("{IN_M} --durability=buffered,sync {small}");
+    bench.run_expecting(ALL_WELL, &line);
     let trials = bench.trials();
     assert_eq!(trials.len(), 4);
     for record in &trials {
@@ -55,18 +29,13 @@ fn the_native_program_is_verified_and_times_no_operation() {
 
 #[test]
 fn the_native_program_takes_numbers_of_more_than_32_bits() {
-    if !is_here() {
+    if !is_installed("gtm") {
         return;
     }
     let bench = Bench::new();
-    let more = [
-        "--durability=none",
-        "--workers=2",
-        "--set=start=1000000000000",
-        "--set=finish=1000000000200",
-    ];
-    let output = bench.run(&[&IN_M[..], &more].concat());
-    assert_eq!(output.status.code(), Some(ALL_WELL), "{}", stderr(&output));
+    let range = "--set=start=1000000000000 --set=finish=1000000000200";
+    let line = format!("{IN_M} --durability=none --workers=2 {range}");
+    bench.run_expecting(ALL_WELL, &line);
     let trials = bench.trials();
     let results = &trials[0].measurement.as_ref().unwrap().results;
     let (longest, largest) = support::answers(1_000_000_000_000, 1_000_000_000_200);
@@ -76,22 +45,16 @@ fn the_native_program_takes_numbers_of_more_than_32_bits() {
 
 #[test]
 fn what_the_native_program_cannot_do_is_said_in_one_line() {
-    if !is_here() {
+    if !is_installed("gtm") {
         return;
     }
     let bench = Bench::new();
-    let output = bench.run(&[&IN_M[..], &["--set=commit=per-start"]].concat());
-    let said = refusal(&output);
+    let said = bench.refusal_of(&format!("{IN_M} --set=commit=per-start"));
     let expected = "gtm.host_language: m takes commit=per-store, and not per-start";
-    assert!(said.contains(expected), "{said}");
+    assert_contains(&said, &[expected]);
     // Arithmetic in M has 18 digits: rather than round, the trial fails.
-    let more = [
-        "--durability=none",
-        "--set=start=900000000000000001",
-        "--set=finish=900000000000000001",
-    ];
-    let output = bench.run(&[&IN_M[..], &more].concat());
+    let range = "--set=start=900000000000000001 --set=finish=900000000000000001";
+    bench.run_expecting(1, &format!("{IN_M} --durability=none {range}"));
     let outcome = format!("{:?}", bench.trials()[0].outcome);
-    assert!(outcome.contains("leaves the 18 digits"), "{outcome}");
-    assert_eq!(output.status.code(), Some(1));
+    assert_contains(&outcome, &["leaves the 18 digits"]);
 }

@@ -1,7 +1,10 @@
 //! An engine that is a server: the program runs a private one for each trial, and leaves none
 //! behind, however the trial ends.
 
-use crate::support::{Bench, ended_well, refusal, signal, stderr, stdout, wait_for_work, words};
+use crate::support::{
+    Bench, assert_contains, ended_well, expect_code, is_alive, is_installed, signal, stderr,
+    stdout, wait_for_work,
+};
 use nix::sys::signal::Signal::{SIGINT, SIGKILL};
 use std::path::{Path, PathBuf};
 use std::process::Child;
@@ -9,18 +12,8 @@ use std::time::{Duration, Instant};
 use trueput_record::Outcome;
 
 /// A trial on a server, but for its engine and its end.
-const TRIAL: [&str; 10] = [
-    "run",
-    "micro",
-    "--durability",
-    "process",
-    "--workers",
-    "2",
-    "--set",
-    "test=overwrite",
-    "--set",
-    "records=2000",
-];
+const TRIAL: &str = "run micro --durability process --workers 2 --set test=overwrite \
+                     --set records=2000";
 
 /// A server that the program makes for a trial, and how its processes and files are known.
 struct Kind {
@@ -44,25 +37,12 @@ const MARIADB: Kind = Kind {
 };
 
 /// The arguments of a trial on such a server that takes this many seconds.
-fn trial(kind: &Kind, seconds: &'static str) -> Vec<&'static str> {
-    let more = ["--engine", kind.engine, "--duration", seconds];
+fn trial(kind: &Kind, seconds: u32) -> String {
     // The suite first, so that a server that is there is not one that was just started.
-    [&TRIAL[..], &more, &["--check-again"]].concat()
-}
-
-/// Whether there is a server to test; where not, why.
-fn is_here(kind: &Kind) -> bool {
-    let registry = trueput_drivers::registry().iter();
-    let engine = registry
-        .into_iter()
-        .find(|engine| engine.info().name == kind.engine);
-    match engine.unwrap().build() {
-        Ok(_) => true,
-        Err(why) => {
-            eprintln!("skipped: {why}");
-            false
-        }
-    }
+    format!(
+        "{TRIAL} --engine {} --duration {seconds} --check-again",
+        kind.engine
+    )
 }
 
 /// The file that a running server keeps its process's number in, below a folder.
@@ -89,7 +69,7 @@ fn server_at_work(kind: &Kind, child: &mut Child, work: &Path) -> i32 {
 /// Waits until a process is gone.
 fn assert_gone(pid: i32) {
     let limit = Instant::now() + Duration::from_secs(60);
-    while Path::new(&format!("/proc/{pid}")).exists() {
+    while is_alive(pid) {
         assert!(Instant::now() < limit, "process {pid} is still there");
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -104,29 +84,28 @@ fn assert_nothing_is_left(bench: &Bench) {
 /// A long trial on a private server that is at work, the process of `trueput` and the server's;
 /// `None`, and said, where no server is here.
 fn trial_at_work(kind: &Kind) -> Option<(Bench, Child, i32)> {
-    if !is_here(kind) {
+    if !is_installed(kind.engine) {
         return None;
     }
     let bench = Bench::new();
     // It does not end before somebody ends it.
-    let mut child = bench.spawn_with(&trial(kind, "300"), "");
+    let mut child = bench.spawn_with(&trial(kind, 300), "");
     let server = server_at_work(kind, &mut child, &bench.path().join("results"));
     Some((bench, child, server))
 }
 
 #[test]
 fn a_trial_on_a_server_is_verified_and_what_the_server_used_is_told() {
-    if !is_here(&POSTGRESQL) {
+    if !is_installed(POSTGRESQL.engine) {
         return;
     }
     let bench = Bench::new();
-    let output = bench.run(&trial(&POSTGRESQL, "2"));
+    let output = bench.run(&trial(&POSTGRESQL, 1));
     let trials = bench.trials();
     assert!(
         ended_well(&trials[0]),
-        "{:?}\n{}",
-        trials[0].outcome,
-        stderr(&output)
+        "{:?}\n{output:?}",
+        trials[0].outcome
     );
     let measurement = trials[0].measurement.as_ref().unwrap();
     let (all, server) = (measurement.resources, measurement.server.unwrap());
@@ -152,8 +131,7 @@ fn invalid_once_killed(kind: &Kind) {
         return;
     };
     signal(server, SIGKILL);
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    expect_code(1, child.wait_with_output().unwrap());
     let trials = bench.trials();
     let Outcome::Invalid { reasons } = &trials[0].outcome else {
         panic!("{:?}", trials[0].outcome);
@@ -177,8 +155,7 @@ fn stopped_by_ctrl_c(kind: &Kind) {
         return;
     };
     signal(i32::try_from(child.id()).unwrap(), SIGINT);
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    expect_code(130, child.wait_with_output().unwrap());
     assert_gone(server);
     assert_nothing_is_left(&bench);
 }
@@ -197,12 +174,10 @@ fn gone_with_its_run(kind: &Kind) {
     child.kill().unwrap();
     child.wait().unwrap();
     assert_gone(server);
-    let output = bench.run(&["clean", "--yes", "--results", "results"]);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let left = bench.snapshot();
-    let file = kind.file;
+    bench.run_expecting(0, "clean --yes --results results");
+    let mut left = bench.snapshot().into_keys();
     assert!(
-        !left.keys().any(|path| path.ends_with(file)),
+        !left.any(|path| path.ends_with(kind.file)),
         "something is left"
     );
 }
@@ -211,7 +186,7 @@ fn gone_with_its_run(kind: &Kind) {
 /// somebody else, cannot reach its own; `None`, and said, if that cannot be had.
 fn bench_with_a_closed_home() -> Option<Bench> {
     use std::os::unix::fs::PermissionsExt;
-    if !is_here(&POSTGRESQL) {
+    if !is_installed(POSTGRESQL.engine) {
         return None;
     }
     if !nix::unistd::geteuid().is_root() {
@@ -230,37 +205,27 @@ fn a_server_that_cannot_reach_its_folder_is_left_out_of_a_plan_and_refused_by_na
     let Some(bench) = bench_with_a_closed_home() else {
         return;
     };
-    let plan = |name: &str, engines: &str| {
-        let path = bench.path().join(name);
+    for (name, engines) in [
+        ("both.toml", r#""postgresql", "lmdb""#),
+        ("only.toml", r#""postgresql""#),
+    ] {
         let text = format!(
             "name = \"closed\"\nworkload = \"threen1\"\nengines = [{engines}]\n\
              durability = \"process\"\nunsupported = \"leave-out\"\n\
              [settings]\nfinish = 100\n"
         );
-        std::fs::write(&path, text).unwrap();
-        path.to_str().unwrap().to_owned()
-    };
-    let run = |what: &[&str]| {
-        let places = ["--results", "home/results", "--full"];
-        let all: Vec<_> = ["run"].iter().chain(what).chain(&places).copied().collect();
-        bench.run(&all)
-    };
+        bench.write(name, &text);
+    }
     let why = "postgresql: the server runs as";
-    let output = run(&[&plan("both.toml", r#""postgresql", "lmdb""#)]);
-    let said = stderr(&output);
-    assert!(
-        said.contains("trial 1 of 1") && stdout(&output).contains(why),
-        "{said}"
-    );
-    let alone = refusal(&run(&[&plan("alone.toml", r#""postgresql""#)]));
-    assert!(
-        alone.contains("nothing to run") && alone.contains(why),
-        "{alone}"
-    );
-    let named = refusal(&run(&words(
-        "threen1 --engine postgresql --durability process",
-    )));
-    assert!(named.contains(why) && named.contains("--work"), "{named}");
+    let results = "--results home/results --full";
+    let output = bench.run(&format!("run both.toml {results}"));
+    assert_contains(&stderr(&output), &["trial 1 of 1"]);
+    assert_contains(&stdout(&output), &[why]);
+    let only = bench.refusal_of(&format!("run only.toml {results}"));
+    assert_contains(&only, &["nothing to run", why]);
+    let threen1 = "run threen1 --engine postgresql --durability process";
+    let named = bench.refusal_of(&format!("{threen1} {results}"));
+    assert_contains(&named, &[why, "--work"]);
 }
 
 #[test]
@@ -275,7 +240,7 @@ fn a_server_that_cannot_be_reached_is_bad_input_and_its_password_is_not_told() {
         ("postgres://me:hush@host:many/db", "has an invalid port"),
     ] {
         let engine = format!("postgresql@{address}");
-        let line = refusal(&bench.run(&["run", "micro", "--engine", &engine]));
+        let line = bench.refusal_of(&format!("run micro --engine {engine}"));
         assert!(line.contains(why) && !line.contains("hush"), "{line}");
         assert!(!line.contains("to install"), "{line}");
     }
@@ -285,22 +250,18 @@ fn a_server_that_cannot_be_reached_is_bad_input_and_its_password_is_not_told() {
 #[test]
 fn check_runs_both_suites_on_the_server_that_an_engine_needs_and_leaves_nothing() {
     for kind in [&POSTGRESQL, &MARIADB] {
-        if !is_here(kind) {
+        if !is_installed(kind.engine) {
             continue;
         }
         let bench = Bench::new();
         std::fs::create_dir(bench.path().join("checks")).unwrap();
-        let level = ["--durability", "process", "--work", "checks"];
-        let output = bench.run(&[&["check", kind.engine], &level[..]].concat());
-        let (text, why) = (stdout(&output), stderr(&output));
-        let passed = format!("{} process: 33 of 33 checks passed\n", kind.engine);
-        assert!(text.starts_with(&passed), "{text}\n{why}");
-        let observed = format!("{} isolation with ", kind.engine);
-        assert!(text.contains(&observed), "{text}");
-        assert!(
-            output.status.success() && !text.contains("FAILED"),
-            "{text}"
-        );
+        let engine = kind.engine;
+        let line = format!("check {engine} --durability process --work checks");
+        let text = stdout(&bench.run_expecting(0, &line));
+        let passed = format!("{engine} process: 33 of 33 checks passed\n");
+        assert!(text.starts_with(&passed), "{text}");
+        assert_contains(&text, &[&format!("{engine} isolation with ")]);
+        assert!(!text.contains("FAILED"), "{text}");
         let left = std::fs::read_dir(bench.path().join("checks")).unwrap();
         assert_eq!(left.count(), 0, "something is left");
     }
@@ -311,13 +272,9 @@ fn a_server_that_cannot_be_started_fails_its_check_in_one_line() {
     let Some(bench) = bench_with_a_closed_home() else {
         return;
     };
-    let at = ["--durability", "process", "--work", "home"];
-    let output = bench.run(&[&["check", "postgresql"], &at[..]].concat());
-    let text = stdout(&output);
-    assert_eq!(output.status.code(), Some(1), "{text}\n{}", stderr(&output));
+    let check = "check postgresql --durability process --work home";
+    let text = stdout(&bench.run_expecting(1, check));
     let failed = "postgresql process: FAILED: the server runs as";
-    assert!(
-        text.starts_with(failed) && text.lines().count() == 1,
-        "{text}"
-    );
+    assert!(text.starts_with(failed), "{text}");
+    assert_eq!(text.lines().count(), 1, "{text}");
 }

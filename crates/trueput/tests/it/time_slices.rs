@@ -1,6 +1,6 @@
 //! Contenders that share time slices, on real engines.
 
-use crate::support::{ALL_WELL, Bench, assert_answers, ended_well, refusal, stderr, words};
+use crate::support::{ALL_WELL, Bench, assert_answers, assert_contains, ended_well, stderr};
 
 #[test]
 fn every_engine_present_shares_time_slices_and_finds_the_same_answers() {
@@ -9,8 +9,7 @@ fn every_engine_present_shares_time_slices_and_finds_the_same_answers() {
         durability = [\"process\", \"async\", \"sync\"]\nlevels = \"first\"\nworkers = 2\n\
         time_slice = \"5ms\"\n[settings]\nfinish = 300\nblock = 50\ncommit = \"per-start\"\n";
     bench.write("all.toml", plan);
-    let output = bench.run(&["run", "all.toml"]);
-    assert_eq!(output.status.code(), Some(ALL_WELL), "{}", stderr(&output));
+    bench.run_expecting(ALL_WELL, "run all.toml");
     let trials = bench.trials();
     for record in trials.iter().filter(|trial| trial.spec.engine != "null") {
         assert_eq!(record.spec.conditions.time_slice_s, Some(0.005));
@@ -25,35 +24,18 @@ fn every_engine_present_shares_time_slices_and_finds_the_same_answers() {
 /// Workers that wait for each other's locks must not be paused while they hold one.
 #[test]
 fn every_kind_of_work_can_be_done_in_time_slices() {
-    let works: [&[&str]; 6] = [
-        &words(
-            "micro --set test=read-while-writing --set records=2000 --set scanners=1 \
-             --knob sqlite.journal_mode=delete",
-        ),
-        &["micro", "--set", "test=overwrite", "--set", "records=2000"],
-        &words("micro --set test=read-while-writing --set records=2000"),
-        &words("ycsb --set workload=a --set recordcount=500 --rate 500"),
-        &["tpcc", "--set", "cardinality=hundredth"],
-        &words("threen1 --set finish=2000 --set commit=per-block"),
-    ];
-    for work in works {
+    for work in [
+        "micro --duration 1s --set test=read-while-writing --set records=2000 --set scanners=1 \
+         --knob sqlite.journal_mode=delete",
+        "micro --duration 1s --set test=overwrite --set records=2000",
+        "micro --duration 1s --set test=read-while-writing --set records=2000",
+        "ycsb --duration 1s --set workload=a --set recordcount=500 --rate 500",
+        "tpcc --duration 1s --set cardinality=hundredth",
+        "threen1 --set finish=2000 --set commit=per-block",
+    ] {
         let bench = Bench::new();
-        let shared = [
-            "--engine",
-            "lmdb,sqlite",
-            "--durability",
-            "process",
-            "--workers",
-            "3",
-            "--time-slice",
-            "3ms",
-        ];
-        let lasts: &[&str] = match work[0] {
-            "threen1" => &[],
-            _ => &["--duration", "1s"],
-        };
-        let output = bench.run(&[&["run"], work, &shared, lasts].concat());
-        assert_eq!(output.status.code(), Some(ALL_WELL), "{}", stderr(&output));
+        let shared = "--engine lmdb,sqlite --durability process --workers 3 --time-slice 3ms";
+        bench.run_expecting(ALL_WELL, &format!("run {work} {shared}"));
         let trials = bench.trials();
         assert_eq!(trials.len(), 2);
         for record in &trials {
@@ -64,19 +46,14 @@ fn every_kind_of_work_can_be_done_in_time_slices() {
 
 #[test]
 fn time_slices_that_are_none_are_refused() {
-    let run = |more: &[&str]| {
-        let bench = Bench::new();
-        let output = bench.run(&[&["run", "threen1", "--engine", "lmdb"], more].concat());
-        assert!(!bench.path().join("results").exists());
-        output
-    };
-    let line = refusal(&run(&["--time-slice", "10ms"]));
-    assert!(line.contains("name another contender"), "{line}");
-    let output = run(&["--turns", "0.1ms"]);
-    assert_eq!(output.status.code(), Some(2));
-    let said = stderr(&output);
-    assert!(
-        said.contains("0.1ms is out of range (1ms to 1m, or none)"),
-        "{said}"
+    let bench = Bench::new();
+    let run = "run threen1 --engine lmdb";
+    let line = bench.refusal_of(&format!("{run} --time-slice 10ms"));
+    assert_contains(&line, &["name another contender"]);
+    let output = bench.run_expecting(2, &format!("{run} --turns 0.1ms"));
+    assert_contains(
+        &stderr(&output),
+        &["0.1ms is out of range (1ms to 1m, or none)"],
     );
+    assert!(!bench.path().join("results").exists());
 }

@@ -1,9 +1,15 @@
 //! What a plan or a run folder names is not loaded, run or written to before it is trusted.
 
 use crate::engine_builds::short_run;
-use crate::support::{ALL_WELL, Bench, refusal, stderr, stdout};
+use crate::support::{ALL_WELL, Bench, assert_contains, stderr, stdout};
 use serde_json::Value;
+use std::io::Write;
 use std::path::PathBuf;
+use std::process::Stdio;
+
+/// What servers say of their versions.
+const POSTGRESQL: &str = "postgres (PostgreSQL) 15.1";
+const MARIADB: &str = "mariadbd  Ver 10.11.6-MariaDB for Linux";
 
 /// Code that leaves a file behind when it is loaded or run.
 pub struct Trap {
@@ -71,8 +77,8 @@ impl Trap {
 fn what_a_plan_names_is_not_loaded_or_run_before_it_is_trusted() {
     let trap = Trap::new();
     let library = trap.library("libevil.so");
-    let postgres = trap.server("postgres", "postgres (PostgreSQL) 15.1");
-    let mariadb = trap.server("mariadbd", "mariadbd  Ver 10.11.6-MariaDB for Linux");
+    let postgres = trap.server("postgres", POSTGRESQL);
+    let mariadb = trap.server("mariadbd", MARIADB);
     for (engine, code) in [
         ("rocksdb", &library),
         ("lmdb", &library),
@@ -84,27 +90,20 @@ fn what_a_plan_names_is_not_loaded_or_run_before_it_is_trusted() {
     ] {
         let contender = format!("{engine}@{code}");
         trap.plan(&contender);
-        let checked = trap.bench.run(&["plan", "check", "plan.toml"]);
-        assert_eq!(checked.status.code(), Some(0), "{}", stderr(&checked));
-        let said = stdout(&checked);
-        assert!(
-            said.contains(&format!("build {contender} is not loaded by this command")),
-            "{said}"
-        );
-        let line = refusal(&trap.bench.run(&["run", "plan.toml"]));
-        assert!(
-            line.contains(&contender) && line.contains("--trust-plan"),
-            "{line}"
-        );
-        let step = ["--step", "settings.finish=30"];
-        let ablation = [&["ledger", "plan.toml"][..], &step].concat();
-        assert!(refusal(&trap.bench.run(&ablation)).contains("--trust-plan"));
+        let checked = stdout(&trap.bench.run_expecting(0, "plan check plan.toml"));
+        let note = format!("build {contender} is not loaded by this command");
+        assert_contains(&checked, &[&note]);
+        let line = trap.bench.refusal_of("run plan.toml");
+        assert_contains(&line, &[&contender, "--trust-plan"]);
+        let ablation = trap
+            .bench
+            .refusal_of("ledger plan.toml --step settings.finish=30");
+        assert_contains(&ablation, &["--trust-plan"]);
         assert!(!trap.has_sprung(), "{contender} was run");
         // The controls: trusted, it is; and what the user types is his own word.
         if engine != "gtm" {
-            let trusted = trap.bench.run(&["run", "plan.toml", "--trust-plan"]);
-            let said = stderr(&trusted);
-            assert!(said.contains(&contender), "{said}");
+            let said = stderr(&trap.bench.run("run plan.toml --trust-plan"));
+            assert_contains(&said, &[&contender]);
             assert!(trap.has_sprung(), "{contender}: {said}");
             trap.bench.run(&short_run(&contender));
             assert!(trap.has_sprung(), "{contender}");
@@ -116,33 +115,28 @@ fn what_a_plan_names_is_not_loaded_or_run_before_it_is_trusted() {
 fn an_address_is_neither_a_program_of_that_name_nor_read_for_its_password_before_it_is_trusted() {
     let trap = Trap::new();
     for (engine, scheme, version) in [
-        (
-            "mariadb",
-            "mysql",
-            "mariadbd  Ver 10.11.6-MariaDB for Linux",
-        ),
-        ("postgresql", "postgres", "postgres (PostgreSQL) 15.1"),
+        ("mariadb", "mysql", MARIADB),
+        ("postgresql", "postgres", POSTGRESQL),
     ] {
         let program = trap.server("server", version);
         let named = format!("{scheme}://me@127.0.0.1:1/trueput");
         let of_that_name = trap.bench.write(&named.replace("//", "/"), "");
         std::fs::rename(&program, &of_that_name).unwrap();
         trap.plan(&format!("{engine}@{named}"));
-        let line = refusal(&trap.bench.run(&["run", "plan.toml"]));
-        assert!(line.contains("a server to connect to"), "{line}");
-        let trusted = trap.bench.run(&["run", "plan.toml", "--trust-plan"]);
+        let line = trap.bench.refusal_of("run plan.toml");
+        assert_contains(&line, &["a server to connect to"]);
+        let trusted = trap.bench.run("run plan.toml --trust-plan");
         assert!(!trap.has_sprung(), "{}", stderr(&trusted));
         // The control: named as the file that it is, it is run.
-        trap.bench
-            .run(&short_run(&format!("{engine}@{}", of_that_name.display())));
+        let file = format!("{engine}@{}", of_that_name.display());
+        trap.bench.run(&short_run(&file));
         assert!(trap.has_sprung(), "{engine}");
 
         let file = "/nowhere/token";
         trap.plan(&format!("{engine}@{named}?password_file={file}"));
-        let checked = trap.bench.run(&["plan", "check", "plan.toml"]);
-        assert_eq!(checked.status.code(), Some(0), "{}", stderr(&checked));
-        let line = refusal(&trap.bench.run(&["run", "plan.toml"]));
-        assert!(line.contains(&format!("first line of {file}")), "{line}");
+        trap.bench.run_expecting(0, "plan check plan.toml");
+        let line = trap.bench.refusal_of("run plan.toml");
+        assert_contains(&line, &[&format!("first line of {file}")]);
     }
 }
 
@@ -152,22 +146,16 @@ fn what_a_plan_names_is_asked_for_on_a_terminal() {
     let library = trap.library("libevil.so");
     trap.plan(&format!("rocksdb@{library}"));
     let answered = |answer: &str| {
-        let program = trap.bench.plain_command(&[]);
-        let program = program.get_program().to_str().unwrap().to_owned();
+        let program = assert_cmd::cargo::cargo_bin!("trueput").display();
         let mut script = std::process::Command::new("script");
         let line = format!("{program} run --no-hardware-limits plan.toml");
         script.args(["-qec", &line, "/dev/null"]);
         script.current_dir(trap.bench.path());
-        script.stdin(std::process::Stdio::piped());
-        script.stdout(std::process::Stdio::piped());
+        script.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = script.spawn().ok()?;
-        use std::io::Write;
-        child
-            .stdin
-            .take()
-            .unwrap()
-            .write_all(answer.as_bytes())
-            .unwrap();
+        let mut input = child.stdin.take().unwrap();
+        input.write_all(answer.as_bytes()).unwrap();
+        drop(input);
         let output = child.wait_with_output().unwrap();
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         Some((output.status.code(), said))
@@ -177,10 +165,7 @@ fn what_a_plan_names_is_asked_for_on_a_terminal() {
         return;
     };
     assert_eq!(code, Some(2), "{said}");
-    assert!(
-        said.contains("[y/N]") && said.contains("nothing was run"),
-        "{said}"
-    );
+    assert_contains(&said, &["[y/N]", "nothing was run"]);
     assert!(!trap.has_sprung(), "{said}");
     let (_, said) = answered("y\n").unwrap();
     assert!(trap.has_sprung(), "{said}");
@@ -192,27 +177,23 @@ fn a_plan_is_checked_without_loading_what_is_installed() {
     let library = "data/trueput/engines/rocksdb-99.0.0/librocksdb.so";
     trap.library(library);
     let data = trap.bench.path().join("data");
-    let run = |arguments: &[&str]| {
-        let mut command = trap.bench.command(arguments);
-        command.env("XDG_DATA_HOME", &data).output().unwrap()
-    };
+    let run = |line: &str| trap.bench.run_with_variable(("XDG_DATA_HOME", &data), line);
     for engine in ["rocksdb", "present"] {
-        let output = run(&["plan", "check", "threen1", "--engine", engine]);
+        let output = run(&format!("plan check threen1 --engine {engine}"));
         assert!(stdout(&output).contains("rocksdb"), "{}", stderr(&output));
         assert!(!trap.has_sprung(), "{engine}");
     }
-    run(&["plan", "check", "published/symas-2014-load"]);
-    run(&["published"]);
+    run("plan check published/symas-2014-load");
+    run("published");
     assert!(!trap.has_sprung());
     // The control: those that look into builds load it.
-    run(&["engines"]);
+    run("engines");
     assert!(trap.has_sprung());
 }
 
 /// A run folder of one trial that has not ended, whose manifest is then changed.
 fn unfinished(bench: &Bench, change: impl Fn(&mut Value)) -> String {
-    let output = bench.run(&short_run("lmdb"));
-    assert_eq!(output.status.code(), Some(ALL_WELL), "{}", stderr(&output));
+    bench.run_once(&short_run("lmdb"));
     let folder = bench.run_folder().path().to_owned();
     std::fs::write(folder.join("trials.jsonl"), "").unwrap();
     std::fs::remove_file(folder.join("end.json")).unwrap();
@@ -234,11 +215,8 @@ fn what_a_run_folder_names_is_not_loaded_before_it_is_trusted() {
     let folder = unfinished(&trap.bench, |manifest| {
         manifest["trials"][0]["build"] = library.clone().into();
     });
-    let line = refusal(&trap.bench.run(&["run", "--resume", &folder]));
-    assert!(
-        line.contains(&library) && line.contains("--trust-plan"),
-        "{line}"
-    );
+    let line = trap.bench.refusal_of(&["run", "--resume", &folder]);
+    assert_contains(&line, &[&library, "--trust-plan"]);
     assert!(!trap.has_sprung());
     trap.bench
         .run(&["run", "--resume", &folder, "--trust-plan"]);
@@ -252,25 +230,21 @@ fn a_run_folder_does_not_say_where_else_to_write() {
     let folder = unfinished(&bench, |manifest| {
         manifest["work"] = elsewhere.to_str().unwrap().into();
     });
-    let resume = ["run", "--resume", &folder];
-    let line = refusal(&bench.run(&resume));
-    assert!(
-        line.contains("elsewhere") && line.contains("--work"),
-        "{line}"
-    );
+    let line = bench.refusal_of(&format!("run --resume {folder}"));
+    assert_contains(&line, &["elsewhere", "--work"]);
     assert!(!elsewhere.exists());
+    let resume = format!("run --resume {folder} --work here");
     let target = bench.write("precious", "kept");
     let path = PathBuf::from(&folder);
     for link in ["report.html", "histograms/0001-lmdb-sync-w2-r1.hlog"] {
         std::os::unix::fs::symlink(&target, path.join(link)).unwrap();
-        let line = refusal(&bench.run(&[&resume[..], &["--work", "here"]].concat()));
-        assert!(line.contains("is a link"), "{line}");
+        let line = bench.refusal_of(&resume);
+        assert_contains(&line, &["is a link"]);
         std::fs::remove_file(path.join(link)).unwrap();
     }
     assert_eq!(std::fs::read_to_string(&target).unwrap(), "kept");
     // The control: where the user says so, it goes on.
-    let output = bench.run(&[&resume[..], &["--work", "here"]].concat());
-    assert_eq!(output.status.code(), Some(ALL_WELL), "{}", stderr(&output));
+    bench.run_expecting(ALL_WELL, &resume);
 }
 
 #[test]
@@ -280,10 +254,9 @@ fn a_plan_s_options_of_mkfs_that_name_devices_are_asked_for() {
     let device = bench.path().join("device").display().to_string();
     let wanted = format!("filesystem = \"ext4:mkfs=-J device={device}\"\n");
     bench.write("plan.toml", &format!("{plan}{wanted}"));
-    let line = refusal(&bench.run(&["run", "plan.toml"]));
+    let line = bench.refusal_of("run plan.toml");
     let can_mount = !line.contains("nothing to run");
-    assert!(
-        !can_mount || (line.contains(&device) && line.contains("--trust-plan")),
-        "{line}"
-    );
+    if can_mount {
+        assert_contains(&line, &[&device, "--trust-plan"]);
+    }
 }

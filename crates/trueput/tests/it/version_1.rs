@@ -3,7 +3,7 @@
 //! `fixtures/version-1` holds what a program of version 1 made: a run folder, a bundle, the plan of
 //! the first, and what that program said to them.
 
-use crate::support::{Bench, stderr, stdout};
+use crate::support::{Bench, copy_folder, stdout};
 use serde_json::Value;
 use std::path::Path;
 use trueput_record::folder::SufficiencyReason;
@@ -27,25 +27,8 @@ fn new_name(old: &str) -> &str {
 fn bench() -> Bench {
     let bench = Bench::new();
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/version-1");
-    copy(&fixtures, bench.path());
+    copy_folder(&fixtures, bench.path());
     bench
-}
-
-fn copy(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap().flatten() {
-        let target = to.join(entry.file_name());
-        match entry.path().is_dir() {
-            true => copy(&entry.path(), &target),
-            false => drop(std::fs::copy(entry.path(), target).unwrap()),
-        }
-    }
-}
-
-fn told(bench: &Bench, arguments: &[&str]) -> String {
-    let output = bench.run(arguments);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    stdout(&output)
 }
 
 fn then(bench: &Bench, file: &str) -> String {
@@ -74,22 +57,23 @@ fn a_run_folder_and_a_bundle_report_the_same_figures() {
         let (header, rows) = then.split_once('\n').unwrap();
         let header: Vec<_> = header.split(',').map(new_name).collect();
         let expected = format!("{}\n{rows}", header.join(","));
-        assert_eq!(told(&bench, &["report", run, "--format", "csv"]), expected);
+        let report = format!("report {run} --format csv");
+        assert_eq!(stdout(&bench.run_expecting(0, &report)), expected);
     }
 }
 
 #[test]
 fn runs_compare_and_make_a_history_as_they_did() {
     let bench = bench();
-    let compare = ["compare", "turns", "--contenders", "lmdb,sqlite", "--json"];
-    let history = ["history", "turns", "steps.tar.gz", "--json"];
-    for (arguments, file) in [
-        (&compare[..], "compare.json"),
-        (&history[..], "history.json"),
+    for (line, file) in [
+        (
+            "compare turns --contenders lmdb,sqlite --json",
+            "compare.json",
+        ),
+        ("history turns steps.tar.gz --json", "history.json"),
     ] {
         let then: Value = serde_json::from_str(&then(&bench, file)).unwrap();
-        let now: Value = serde_json::from_str(&told(&bench, arguments)).unwrap();
-        assert_eq!(now, renamed(then), "{file}");
+        assert_eq!(bench.json_of(line), renamed(then), "{file}");
     }
 }
 
@@ -108,7 +92,7 @@ fn each_renamed_field_is_read() {
     for trial in &trials {
         assert_eq!(trial.spec.conditions.time_slice_s, Some(0.005));
     }
-    told(&bench, &["bundle", "turns"]);
+    bench.run_expecting(0, "bundle turns");
     let unpack = std::process::Command::new("tar")
         .args(["-xzf", "steps.tar.gz"])
         .current_dir(bench.path())
@@ -133,8 +117,7 @@ fn each_renamed_field_is_read() {
 #[test]
 fn a_plan_with_former_names_makes_the_same_trials() {
     let bench = bench();
-    let checked = told(&bench, &["plan", "check", "turns.toml", "--json"]);
-    let checked: Value = serde_json::from_str(&checked).unwrap();
+    let checked = bench.json_of("plan check turns.toml --json");
     let planned: Value = serde_json::from_str(&then(&bench, "turns/run.json")).unwrap();
     let trials = checked["trials"].as_array().unwrap();
     assert_eq!(trials.len(), planned["trials"].as_array().unwrap().len());

@@ -11,20 +11,11 @@ use trueput_record::{RunFolder, TrialRecord, histogram};
 /// Rates that scatter by a hundredth.
 const SCATTER: [f64; 5] = [1.0, 0.99, 1.012, 0.995, 1.004];
 
-/// Makes a run of lmdb and sqlite, five repeats each, with this program.
+/// A run of lmdb and sqlite, five repeats each, that this program made.
 pub fn made(bench: &Bench) -> PathBuf {
-    bench.run(&[
-        "run",
-        "threen1",
-        "--engine",
-        "lmdb,sqlite",
-        "--durability",
-        "process",
-        "--set",
-        "finish=20",
-        "--repeat",
-        "5",
-    ]);
+    bench.run_once(
+        "run threen1 --engine lmdb,sqlite --durability process --set finish=20 --repeat 5",
+    );
     bench.run_folder().path().to_owned()
 }
 
@@ -94,13 +85,17 @@ fn histograms(trial: &mut TrialRecord) -> Vec<LoggedHistogram> {
 
 /// Sets a trial's rate: lmdb at 1,000 updates a second, sqlite at 500, scattered, times a factor.
 pub fn set_rate(trial: &mut TrialRecord, factor: f64) {
-    let level = if trial.spec.engine == "lmdb" {
-        1_000.0
-    } else {
-        500.0
+    let level = match trial.spec.engine.as_str() {
+        "lmdb" => 1_000.0,
+        _ => 500.0,
     };
     let rate = level * factor * SCATTER[trial.spec.repeat as usize % 5];
     set_every_rate(trial, rate);
+}
+
+/// A copy of a run whose rates are as usual, times a factor.
+pub fn at_factor(bench: &Bench, run: &Path, name: &str, factor: f64) -> String {
+    copied(bench, run, name, |trial| set_rate(trial, factor))
 }
 
 /// Sets the rates of a trial's operations, in all parts of its record.
@@ -124,14 +119,10 @@ pub fn set_every_rate(trial: &mut TrialRecord, rate: f64) {
 /// Two runs: one as it is, one with lmdb at a factor of its rate.
 pub fn two(bench: &Bench, factor: f64) -> (String, String) {
     let run = made(bench);
-    let a = copied(bench, &run, "a", |trial| set_rate(trial, 1.0));
+    let a = at_factor(bench, &run, "a", 1.0);
     let b = copied(bench, &run, "b", |trial| {
-        let own = if trial.spec.engine == "lmdb" {
-            factor
-        } else {
-            1.001
-        };
-        set_rate(trial, own);
+        let is_lmdb = trial.spec.engine == "lmdb";
+        set_rate(trial, if is_lmdb { factor } else { 1.001 });
     });
     (a, b)
 }

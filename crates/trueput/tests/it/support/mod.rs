@@ -5,6 +5,7 @@ pub mod copies;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 use trueput_record::{Outcome, RunFolder, TrialRecord, Value};
 
@@ -14,6 +15,41 @@ pub const ALL_WELL: i32 = if cfg!(debug_assertions) { 1 } else { 0 };
 /// Where the conformance that this build of the program has passed is remembered for all tests.
 /// That it is checked without a cache is for `caches.rs` to show.
 const SHARED_CACHE: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/cache");
+
+/// A command line: a text that is split at white space, or a list where words contain some.
+pub trait CommandLine {
+    fn words(&self) -> Vec<&str>;
+}
+
+impl CommandLine for str {
+    fn words(&self) -> Vec<&str> {
+        self.split_whitespace().collect()
+    }
+}
+
+impl CommandLine for String {
+    fn words(&self) -> Vec<&str> {
+        self.as_str().words()
+    }
+}
+
+impl<T: AsRef<str>> CommandLine for [T] {
+    fn words(&self) -> Vec<&str> {
+        self.iter().map(AsRef::as_ref).collect()
+    }
+}
+
+impl<T: AsRef<str>, const N: usize> CommandLine for [T; N] {
+    fn words(&self) -> Vec<&str> {
+        self.as_slice().words()
+    }
+}
+
+impl<T: AsRef<str>> CommandLine for Vec<T> {
+    fn words(&self) -> Vec<&str> {
+        self.as_slice().words()
+    }
+}
 
 /// An empty folder in which the program runs.
 pub struct Bench(tempfile::TempDir);
@@ -35,9 +71,10 @@ impl Bench {
     }
 
     /// The program as a user calls it.
-    pub fn plain_command(&self, arguments: &[&str]) -> Command {
+    pub fn plain_command(&self, line: &(impl CommandLine + ?Sized)) -> Command {
+        let arguments = line.words();
         let mut command = Command::new(assert_cmd::cargo::cargo_bin!("trueput"));
-        command.args(arguments).current_dir(self.path());
+        command.args(&arguments).current_dir(self.path());
         // What people read is in UTF-8, wherever the tests run.
         command.env("LC_ALL", "C.UTF-8");
         // What one test has checked, of this very program, no other test checks again; nor does one
@@ -49,34 +86,64 @@ impl Bench {
     }
 
     /// The program without the measurements of hardware limits.
-    pub fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = self.plain_command(arguments);
+    pub fn command(&self, line: &(impl CommandLine + ?Sized)) -> Command {
+        let mut command = self.plain_command(line);
         // They take two seconds a run, and only their own tests look at them.
-        if let Some(&("run" | "threen1")) = arguments.first() {
+        if let Some(&("run" | "threen1")) = line.words().first() {
             command.arg("--no-hardware-limits");
         }
         command
     }
 
     /// Runs the program to its end with nothing on standard input.
-    pub fn run(&self, arguments: &[&str]) -> Output {
-        self.command(arguments)
-            .stdin(Stdio::null())
-            .output()
-            .unwrap()
+    pub fn run(&self, line: &(impl CommandLine + ?Sized)) -> Output {
+        let mut command = self.command(line);
+        command.stdin(Stdio::null()).output().unwrap()
+    }
+
+    /// Runs the program to its end, which must be with this exit code.
+    #[track_caller]
+    pub fn run_expecting(&self, code: i32, line: &(impl CommandLine + ?Sized)) -> Output {
+        expect_code(code, self.run(line))
+    }
+
+    /// Runs the program to its end with a variable of its environment set.
+    pub fn run_with_variable(
+        &self,
+        (name, value): (&str, &Path),
+        line: &(impl CommandLine + ?Sized),
+    ) -> Output {
+        self.command(line).env(name, value).output().unwrap()
+    }
+
+    /// What the program writes to its standard output.
+    pub fn stdout_of(&self, line: &(impl CommandLine + ?Sized)) -> String {
+        stdout(&self.run(line))
+    }
+
+    /// The JSON document that the program writes to its standard output.
+    #[track_caller]
+    pub fn json_of(&self, line: &(impl CommandLine + ?Sized)) -> serde_json::Value {
+        let output = self.run(line);
+        serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|error| panic!("{error}: {}", stderr(&output)))
+    }
+
+    /// The one line in which the program refuses.
+    #[track_caller]
+    pub fn refusal_of(&self, line: &(impl CommandLine + ?Sized)) -> String {
+        refusal(&self.run(line))
     }
 
     /// Runs the program to its end with `input` on standard input.
-    pub fn run_with(&self, arguments: &[&str], input: &str) -> Output {
-        self.spawn_with(arguments, input)
-            .wait_with_output()
-            .unwrap()
+    pub fn run_with(&self, line: &(impl CommandLine + ?Sized), input: &str) -> Output {
+        self.spawn_with(line, input).wait_with_output().unwrap()
     }
 
     /// Starts the program with `input` on standard input.
-    pub fn spawn_with(&self, arguments: &[&str], input: &str) -> Child {
+    pub fn spawn_with(&self, line: &(impl CommandLine + ?Sized), input: &str) -> Child {
         use std::io::Write;
-        let mut command = self.command(arguments);
+        let mut command = self.command(line);
         command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -101,6 +168,36 @@ impl Bench {
         RunFolder::open(&entries.remove(0).unwrap().path())
             .unwrap()
             .0
+    }
+
+    /// Puts here what a command line leaves in an empty folder. It is run once in this process, for
+    /// all tests.
+    pub fn run_once(&self, line: &str) {
+        type Files = Arc<OnceLock<BTreeMap<PathBuf, Vec<u8>>>>;
+        static MADE: Mutex<BTreeMap<String, Files>> = Mutex::new(BTreeMap::new());
+        let files = MADE
+            .lock()
+            .unwrap()
+            .entry(line.to_owned())
+            .or_default()
+            .clone();
+        let files = files.get_or_init(|| {
+            let bench = Self::new();
+            bench.run_expecting(ALL_WELL, line);
+            let files = bench.snapshot().into_iter();
+            let below = |path: PathBuf| path.strip_prefix(bench.path()).unwrap().to_owned();
+            files.map(|(path, bytes)| (below(path), bytes)).collect()
+        });
+        for (path, bytes) in files {
+            let path = self.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, bytes).unwrap();
+        }
+    }
+
+    /// Where the one run folder is.
+    pub fn run_path(&self) -> String {
+        self.run_folder().path().to_str().unwrap().to_owned()
     }
 
     /// Every line of the one run folder.
@@ -130,9 +227,38 @@ fn gather(folder: &Path, files: &mut BTreeMap<PathBuf, Vec<u8>>) {
     }
 }
 
-/// The words of a command line, as a shell splits one without quotes.
-pub fn words(line: &str) -> Vec<&str> {
-    line.split_whitespace().collect()
+/// Asserts that a program that has ended did so with this exit code.
+#[track_caller]
+pub fn expect_code(code: i32, output: Output) -> Output {
+    let (said, text) = (stderr(&output), stdout(&output));
+    assert_eq!(output.status.code(), Some(code), "{said}{text}");
+    output
+}
+
+/// Asserts that a text contains each of the parts.
+#[track_caller]
+pub fn assert_contains(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "'{part}' is not in: {text}");
+    }
+}
+
+/// A text with each run of white space replaced by one space: wrapped lines become one.
+pub fn unwrapped(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Whether an engine can be used on this machine; says so where not.
+pub fn is_installed(engine: &str) -> bool {
+    let mut registry = trueput_drivers::registry().iter();
+    let driver = registry.find(|driver| driver.info().name == engine);
+    match driver.unwrap().build() {
+        Ok(_) => true,
+        Err(why) => {
+            eprintln!("skipped: {why}");
+            false
+        }
+    }
 }
 
 pub fn stdout(output: &Output) -> String {
@@ -199,6 +325,14 @@ pub fn assert_answers(record: &TrialRecord, start: u64, finish: u64) {
     );
 }
 
+/// The output of a command that must succeed and leave standard error empty.
+#[track_caller]
+pub fn listing(line: &str) -> String {
+    let output = Bench::new().run_expecting(0, line);
+    assert_eq!(stderr(&output), "");
+    stdout(&output)
+}
+
 /// Asserts that the program refused: code 2, one line on standard error, nothing on standard
 /// output. Returns the line.
 pub fn refusal(output: &Output) -> String {
@@ -259,6 +393,65 @@ fn allocated(folder: &Path) -> u64 {
         .map(|entry| size(entry.path()))
         .max()
         .unwrap_or(0)
+}
+
+/// An ext4 file system of a test's own in an image, mounted as long as this lives.
+pub struct LoopMount(PathBuf);
+
+impl LoopMount {
+    /// # Errors
+    /// Why it cannot be had: only root may mount, and some containers have no loop devices.
+    pub fn new(image: &Path, folder: &Path, size_bytes: u64) -> Result<Self, String> {
+        std::fs::File::create(image)
+            .unwrap()
+            .set_len(size_bytes)
+            .unwrap();
+        std::fs::create_dir_all(folder).unwrap();
+        let shown = [image, folder].map(|path| path.to_str().unwrap());
+        let run = |program: &str, options: &[&str], paths: &[&str]| {
+            let output = Command::new(program).args(options).args(paths).output();
+            let output = output.map_err(|error| format!("{program}: {error}"))?;
+            let is_well = output.status.success();
+            is_well
+                .then_some(())
+                .ok_or_else(|| format!("{program}: {}", stderr(&output)))
+        };
+        run("mkfs.ext4", &["-q", "-F", "-m", "0"], &shown[..1])?;
+        run("mount", &["-o", "loop"], &shown)?;
+        Ok(Self(folder.to_owned()))
+    }
+
+    pub fn folder(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for LoopMount {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+/// Copies a folder with all that is in it.
+pub fn copy_folder(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap().flatten() {
+        let target = to.join(entry.file_name());
+        match entry.path().is_dir() {
+            true => copy_folder(&entry.path(), &target),
+            false => drop(std::fs::copy(entry.path(), target).unwrap()),
+        }
+    }
+}
+
+/// Makes a named pipe.
+pub fn make_fifo(path: &Path) {
+    nix::unistd::mkfifo(path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+}
+
+/// Whether there is a process of this number.
+pub fn is_alive(pid: i32) -> bool {
+    Path::new(&format!("/proc/{pid}")).exists()
 }
 
 /// Sends a signal to a process of this test.

@@ -213,6 +213,11 @@ fn one_option_gives_every_engine_the_same_cache_by_its_own_knob() {
             assert_eq!(sizes, expected, "{engine}");
         }
     }
+    let engines = "micro --engine sqlite,redb,fjall";
+    let own = knobs_of(&bench, engines, "redb", "cache_size").remove(0);
+    let both = format!("{engines} --cache preset,48MiB");
+    let expected = [own, (48 << 20).to_string()];
+    assert_eq!(knobs_of(&bench, &both, "redb", "cache_size"), expected);
     // A plan says the same, and leaves out who has no cache where it leaves out what is not there.
     let plan = "name = \"x\"\nworkload = \"micro\"\nengines = [\"null\", \"lmdb\", \"redb\"]\n\
         durability = [\"sync\"]\nunsupported = \"leave-out\"\ncache = \"48MiB\"\n";

@@ -71,7 +71,7 @@ fn postgresqls_buffers_keep_primed_tables_that_are_larger_than_a_quarter_of_them
     }
     let (trials, _) = with_step(
         "postgresql",
-        "--durability process --set cardinality=full --knob postgresql.shared_buffers=96MiB",
+        "--durability process --set cardinality=tenth --knob postgresql.shared_buffers=10MiB",
         "customer+stock",
     );
     let (cold, primed) = (cache(&trials[0]), cache(&trials[1]));

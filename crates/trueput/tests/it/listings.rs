@@ -1,7 +1,8 @@
 //! The commands that only tell: engines, workloads, knobs, plans, completions, the man page.
 
 use crate::support::{
-    Bench, CommandLine, assert_contains, expect_code, listing, stderr, stdout, unwrapped,
+    Bench, CommandLine, SHARED_CACHE, assert_contains, expect_code, listing, stderr, stdout,
+    unwrapped,
 };
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -323,12 +324,14 @@ fn what_is_drawn_in_place_on_a_terminal_is_ascii_in_an_ascii_locale() {
     let bench = Bench::new();
     let program = assert_cmd::cargo::cargo_bin!("trueput").display();
     let run = format!(
-        "stty cols 40 rows 24; {program} run threen1 --engine lmdb --set finish=200 --repeat 2"
+        "stty cols 40 rows 24; {program} run threen1 --engine lmdb --durability process \
+         --set finish=200 --repeat 2 --no-hardware-limits"
     );
     let drawn = |locale: &str| {
         let mut script = Command::new("script");
         script.args(["-qec", &run, "/dev/null"]);
         script.current_dir(bench.path()).env("LC_ALL", locale);
+        script.env("XDG_CACHE_HOME", SHARED_CACHE);
         script.stdin(Stdio::null()).output()
     };
     // util-linux, which makes the terminal.

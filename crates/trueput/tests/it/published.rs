@@ -162,7 +162,7 @@ const CHEATS: &str = "published/informix-2010-oltp-cheats";
 fn the_three_cheats_run_step_by_step_at_a_scale() {
     let bench = Bench::new();
     let small = "--engine sqlite --repeat 1 --warm-up 0.2 --set cardinality=hundredth";
-    let line = format!("run {CHEATS} --scale 0.004 {small}");
+    let line = format!("run {CHEATS} --scale 0.002 {small}");
     let output = bench.run_expecting(ALL_WELL, &line);
     let trials = bench.trials();
     let step = |trial: &TrialRecord| {
@@ -177,7 +177,7 @@ fn the_three_cheats_run_step_by_step_at_a_scale() {
     assert_eq!(steps[2..], ["no checkpoint within the run", "primed cache"]);
     for trial in &trials {
         assert!(ended_well(trial), "{:?}", trial.outcome);
-        assert_eq!(trial.spec.conditions.duration_s, Some(3.6));
+        assert_eq!(trial.spec.conditions.duration_s, Some(1.8));
         assert_eq!(trial.spec.settings["pacing"].to_string(), "none");
     }
     let has_checkpoint = trials.iter().map(|trial| {

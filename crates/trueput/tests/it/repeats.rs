@@ -139,7 +139,7 @@ fn a_plan_of_many_cells_has_no_more_repeats_than_trials_fit_in_it() {
 #[test]
 fn a_run_ends_by_itself_where_its_trials_count_and_a_debug_builds_never_do() {
     let bench = Bench::new();
-    let rule = "--set finish=100000 --until 60% --repeat 12";
+    let rule = "--set finish=30000 --until 60% --repeat 12";
     let output = bench.run(&format!(
         "run threen1 --engine null --durability none {rule}"
     ));

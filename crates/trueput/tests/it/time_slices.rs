@@ -25,12 +25,12 @@ fn every_engine_present_shares_time_slices_and_finds_the_same_answers() {
 #[test]
 fn every_kind_of_work_can_be_done_in_time_slices() {
     for work in [
-        "micro --duration 1s --set test=read-while-writing --set records=2000 --set scanners=1 \
+        "micro --duration 500ms --set test=read-while-writing --set records=2000 --set scanners=1 \
          --knob sqlite.journal_mode=delete",
-        "micro --duration 1s --set test=overwrite --set records=2000",
-        "micro --duration 1s --set test=read-while-writing --set records=2000",
-        "ycsb --duration 1s --set workload=a --set recordcount=500 --rate 500",
-        "tpcc --duration 1s --set cardinality=hundredth",
+        "micro --duration 500ms --set test=overwrite --set records=2000",
+        "micro --duration 500ms --set test=read-while-writing --set records=2000",
+        "ycsb --duration 500ms --set workload=a --set recordcount=500 --rate 500",
+        "tpcc --duration 500ms --set cardinality=hundredth",
         "threen1 --set finish=2000 --set commit=per-block",
     ] {
         let bench = Bench::new();

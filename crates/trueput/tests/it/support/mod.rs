@@ -14,7 +14,7 @@ pub const ALL_WELL: i32 = if cfg!(debug_assertions) { 1 } else { 0 };
 
 /// Where the conformance that this build of the program has passed is remembered for all tests.
 /// That it is checked without a cache is for `caches.rs` to show.
-const SHARED_CACHE: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/cache");
+pub const SHARED_CACHE: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/cache");
 
 /// A command line: a text that is split at white space, or a list where words contain some.
 pub trait CommandLine {

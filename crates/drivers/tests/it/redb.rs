@@ -2,7 +2,7 @@
 
 use crate::support::{self, TestDatabase, open, read, write};
 use trueput_drivers::Redb;
-use trueput_engine::Durability;
+use trueput_engine::{Durability, Error, Mode};
 
 #[test]
 fn settings_other_than_the_defaults_keep_the_contract() {
@@ -10,6 +10,23 @@ fn settings_other_than_the_defaults_keep_the_contract() {
     for durability in support::levels(&Redb) {
         support::keeps_the_contract(&Redb, durability, knobs);
     }
+}
+
+#[test]
+fn calls_out_of_turn_are_refused_and_leave_the_session_usable() {
+    let database = TestDatabase::open(&Redb, Durability::Sync, "");
+    let mut session = database.session().unwrap();
+    assert!(session.commit().is_err() && session.abort().is_err());
+    assert!(session.get(b"key", &mut |_| ()).is_err());
+    session.begin(Mode::Read).unwrap();
+    assert!(session.begin(Mode::Read).is_err());
+    let refused = session.put(b"key", b"value");
+    assert!(matches!(refused, Err(Error::Unsupported(_))));
+    assert!(matches!(session.delete(b"key"), Err(Error::Unsupported(_))));
+    session.commit().unwrap();
+    session.begin(Mode::Write).unwrap();
+    session.put(b"key", b"value").unwrap();
+    session.commit().unwrap();
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! One process has the folder open. Write transactions take turns (`single-writer`), or overlap and
 //! may meet a conflict when they commit (`optimistic`), as a knob says.
 
+mod commit_turn;
 mod session;
 
 use crate::common_errors;
@@ -13,6 +14,7 @@ use ::fjall::{
     CompressionType, Keyspace, KeyspaceCreateOptions, KvSeparationOptions, OptimisticTxDatabase,
     OptimisticTxKeyspace, PersistMode, SingleWriterTxDatabase, SingleWriterTxKeyspace,
 };
+use commit_turn::CommitTurn;
 use session::FjallSession;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -210,6 +212,15 @@ impl Engine for Fjall {
         Ok(CacheKnob::bytes("cache_size", size_bytes))
     }
 
+    fn workaround(&self, _knobs: &ParameterValues) -> Option<String> {
+        Some(
+            "a read transaction that begins while a commit is applied and a memtable or compaction \
+             is written out waits for that commit, because its snapshot would have part of it \
+             (fjall 3.1.13)"
+                .to_owned(),
+        )
+    }
+
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
         let knobs = FjallKnobs::from(spec.knobs);
         let commit_mode = match spec.durability {
@@ -237,6 +248,7 @@ impl Engine for Fjall {
         Ok(Box::new(FjallDatabase {
             handle,
             commit_mode,
+            commit_turn: CommitTurn::new(),
         }))
     }
 }
@@ -308,6 +320,7 @@ struct FjallDatabase {
     handle: FjallHandle,
     /// What each commit asks of the journal; `None` leaves it in the process's buffer.
     commit_mode: Option<PersistMode>,
+    commit_turn: CommitTurn,
 }
 
 impl FjallDatabase {

@@ -35,7 +35,7 @@ fn failed(checks: &[Check]) -> Vec<&Check> {
 fn the_reference_engine_passes_every_check() {
     let checks = run(&Reference);
     assert_eq!(failed(&checks), Vec::<&Check>::new());
-    assert_eq!(checks.len(), 32);
+    assert_eq!(checks.len(), 33);
 }
 
 #[test]
@@ -240,6 +240,17 @@ fn an_engine_whose_snapshot_moves_is_caught() {
         "a read transaction keeps its snapshot",
         "found 'after'",
     );
+}
+
+/// With one reader it is right, so that no other check notices it.
+#[test]
+fn an_engine_that_is_wrong_with_several_readers_is_caught() {
+    let claim = "several readers keep their snapshots while a writer commits";
+    let fault = EngineFault::MixesStatesAmongReaders;
+    caught(fault, claim, "expected");
+    let checks = run(&FaultyEngine(fault));
+    let names: Vec<_> = failed(&checks).iter().map(|check| &check.name).collect();
+    assert_eq!(names, [claim]);
 }
 
 #[test]

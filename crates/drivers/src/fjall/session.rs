@@ -91,7 +91,10 @@ impl Session for FjallSession<'_> {
             return Err(common_errors::already_open());
         }
         self.transaction = Some(match mode {
-            Mode::Read => Transaction::Read(self.database.engine().snapshot()),
+            Mode::Read => {
+                let database = self.database;
+                Transaction::Read(database.commit_turn.snapshot(database.engine()))
+            }
             Mode::Write => Transaction::Write(WriteTransaction::begin(self.database)?),
         });
         Ok(())
@@ -160,7 +163,12 @@ impl Session for FjallSession<'_> {
 
     fn commit(&mut self) -> Result<()> {
         match self.transaction.take() {
-            Some(Transaction::Write(writing)) => writing.commit(),
+            Some(Transaction::Write(writing)) => {
+                let database = self.database;
+                database
+                    .commit_turn
+                    .apply(database.engine(), || writing.commit())
+            }
             Some(Transaction::Read(_)) => Ok(()),
             None => Err(common_errors::no_transaction()),
         }

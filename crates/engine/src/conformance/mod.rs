@@ -1,9 +1,10 @@
 //! The conformance suite: what every engine must do before anything of it is measured.
 //!
-//! It runs when a plan runs, on every contender and level, so it is quick (about 150 commits)
-//! and reports instead of panicking. No check holds a transaction open while it waits without limit
-//! for another one, so engines that make writers or readers queue cannot deadlock it. What it
-//! cannot cut short is an engine that never returns from one call; the caller's process can.
+//! It runs when a plan runs, on every contender and level, so it is quick (about 150 commits, and a
+//! tenth of a second of several readers and a writer) and reports instead of panicking. No check
+//! holds a transaction open while it waits without limit for another one, so engines that make
+//! writers or readers queue cannot deadlock it. What it cannot cut short is an engine that never
+//! returns from one call; the caller's process can.
 //!
 //! Two processes on one database are not tried here: that takes the runner.
 
@@ -305,6 +306,11 @@ const ENTRIES: &[Entry] = &[
         "a read transaction keeps its snapshot",
         Requirement::Snapshots,
         sessions::snapshot,
+    ),
+    entry(
+        "several readers keep their snapshots while a writer commits",
+        Requirement::Snapshots,
+        sessions::several_readers,
     ),
     entry(
         "of two overlapping updates none is lost",

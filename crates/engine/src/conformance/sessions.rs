@@ -2,11 +2,13 @@
 
 use super::EngineUnderTest;
 use super::support::{
-    CheckFailure, Outcome, Record, StepContext, count, ensure, get, guarded, read, same_records,
-    same_value, scan, store, with_second_session, write,
+    CheckFailure, Outcome, RETRY_LIMIT, Record, StepContext, attempt, count, ensure, get, guarded,
+    read, same_records, same_value, scan, store, with_second_session, write,
 };
 use crate::{Database, Direction, KeyRange, Mode, Session};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 
 pub fn uncommitted(subject: &EngineUnderTest<'_>) -> Outcome {
     let database = subject.open()?;
@@ -87,6 +89,100 @@ pub fn snapshot(subject: &EngineUnderTest<'_>) -> Outcome {
         "a put, a change and a delete"
     };
     Ok(detail.to_owned())
+}
+
+/// How long several readers read while a writer commits.
+const READ_TIME: Duration = Duration::from_millis(100);
+/// After [`READ_TIME`], the writer goes on until it has made so many commits, or a second is over.
+const LEAST_COMMITS: u64 = 4;
+
+/// The state of the database after commit `number`: in each value, the number over and over.
+fn state(number: u64) -> Vec<Record> {
+    let value = number.to_le_bytes().repeat(32);
+    let key = |index: u8| vec![b'k', index];
+    (0..50).map(|index| (key(index), value.clone())).collect()
+}
+
+/// Commits one state after the other; answers how many.
+fn commit_states(session: &mut dyn Session) -> Outcome<u64> {
+    let (start, mut commits) = (Instant::now(), 0);
+    let is_time_left = |commits| match start.elapsed() {
+        time if time < READ_TIME => true,
+        time => commits < LEAST_COMMITS && time < RETRY_LIMIT,
+    };
+    while is_time_left(commits) {
+        let records = state(commits + 1);
+        let mut puts = records.iter();
+        match attempt(session, Mode::Write, |session| {
+            puts.try_for_each(|(key, value)| session.put(key, value))
+        }) {
+            Err(error) if error.is_conflict() => thread::yield_now(),
+            ended => {
+                ended.at("the writer")?;
+                commits += 1;
+            }
+        }
+    }
+    Ok(commits)
+}
+
+/// Reads in one transaction after the other for as long as `is_writing`, the first and the last
+/// record twice: what each transaction sees is one state. Answers how many there were.
+fn read_states(session: &mut dyn Session, is_writing: &AtomicBool) -> Outcome<u64> {
+    let (start, mut reads) = (Instant::now(), 0);
+    let (first, last) = (b"k\0".as_slice(), [b'k', 49]);
+    while is_writing.load(Ordering::Acquire) && start.elapsed() < 2 * RETRY_LIMIT {
+        let seen = attempt(session, Mode::Read, |session| {
+            let before = get(session, first)?;
+            let records = scan(session, KeyRange::ALL, Direction::Forward)?;
+            thread::yield_now();
+            Ok((before, records, get(session, &last)?, get(session, first)?))
+        });
+        let (before, records, end, after) = match seen {
+            Err(error) if error.is_conflict() => {
+                thread::yield_now();
+                continue;
+            }
+            seen => seen.at("a reader")?,
+        };
+        let number = before.as_deref().and_then(<[u8]>::first_chunk);
+        let expected = state(number.map_or(0, |bytes| u64::from_le_bytes(*bytes)));
+        let value = Some(expected[0].1.as_slice());
+        same_value("the first record", value, before.as_deref())?;
+        same_records("a scan after the first record", &expected, &records)?;
+        same_value("the last record after the scan", value, end.as_deref())?;
+        same_value("the first record once more", value, after.as_deref())?;
+        reads += 1;
+    }
+    Ok(reads)
+}
+
+pub fn several_readers(subject: &EngineUnderTest<'_>) -> Outcome {
+    const READERS: u64 = 3;
+    let database = subject.open()?;
+    let database = &*database;
+    store(database.session().at("session")?.as_mut(), &state(0))?;
+    let is_writing = AtomicBool::new(true);
+    let (commits, reads) = (AtomicU64::new(0), AtomicU64::new(0));
+    on_threads(READERS + 1, |thread| {
+        if thread < READERS {
+            let mut session = database.session().at("a reader's session")?;
+            let made = read_states(session.as_mut(), &is_writing)?;
+            reads.fetch_add(made, Ordering::Relaxed);
+            return Ok(());
+        }
+        let made = guarded(|| {
+            let mut session = database.session().at("the writer's session")?;
+            commit_states(session.as_mut())
+        });
+        is_writing.store(false, Ordering::Release);
+        commits.store(made?, Ordering::Relaxed);
+        Ok(())
+    })?;
+    let (commits, reads) = (commits.into_inner(), reads.into_inner());
+    Ok(format!(
+        "{reads} reads in {READERS} threads, {commits} commits"
+    ))
 }
 
 /// Reads the counter, lets others go, writes it one higher.

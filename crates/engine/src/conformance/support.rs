@@ -84,10 +84,10 @@ pub fn retried<T>(mut attempt: impl FnMut() -> crate::Result<T>) -> crate::Resul
 }
 
 /// One transaction from begin to commit, or to abort where anything in it went wrong.
-fn attempt<T>(
+pub fn attempt<T>(
     session: &mut dyn Session,
     mode: Mode,
-    work: &mut impl FnMut(&mut dyn Session) -> crate::Result<T>,
+    mut work: impl FnMut(&mut dyn Session) -> crate::Result<T>,
 ) -> crate::Result<T> {
     session.begin(mode)?;
     match work(session) {

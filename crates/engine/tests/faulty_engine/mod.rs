@@ -66,6 +66,8 @@ faults! {
         LooksAtOldState,
         /// A read transaction sees what others commit after it began.
         ReadsLatest,
+        /// A read transaction does so while another one is open.
+        MixesStatesAmongReaders,
         /// Write transactions overwrite each other without a conflict.
         LosesUpdates,
         /// A write conflict is noticed, and reported as a failure.
@@ -149,6 +151,7 @@ impl Engine for FaultyEngine {
             inner: Reference.open(&spec)?,
             puts: AtomicU64::new(0),
             commits: AtomicU64::new(0),
+            readers: AtomicU64::new(0),
             uncommitted: Mutex::default(),
         }))
     }
@@ -159,6 +162,8 @@ struct BrokenDatabase {
     inner: Box<dyn Database>,
     puts: AtomicU64,
     commits: AtomicU64,
+    /// Read transactions that are open.
+    readers: AtomicU64,
     /// What is put and not yet committed, for all to see.
     uncommitted: Mutex<BTreeMap<Vec<u8>, Vec<u8>>>,
 }
@@ -232,6 +237,21 @@ impl BrokenSession<'_> {
         Ok(())
     }
 
+    /// Whether it reads while another one does.
+    fn is_among_readers(&self) -> bool {
+        let readers = self.database.readers.load(Ordering::SeqCst);
+        self.mode == Some(Mode::Read) && readers > 1
+    }
+
+    /// Forgets the transaction; returns its mode.
+    fn end(&mut self) -> Option<Mode> {
+        let mode = self.mode.take();
+        if mode == Some(Mode::Read) {
+            self.database.readers.fetch_sub(1, Ordering::SeqCst);
+        }
+        mode
+    }
+
     /// Commits what there is and goes on in a new transaction.
     fn renew(&mut self, mode: Mode) -> Result<()> {
         self.inner.commit()?;
@@ -258,6 +278,9 @@ impl Session for BrokenSession<'_> {
         };
         self.inner.begin(instead)?;
         self.mode = Some(mode);
+        if mode == Mode::Read {
+            self.database.readers.fetch_add(1, Ordering::SeqCst);
+        }
         self.commits_before = self.database.commits.load(Ordering::Relaxed);
         Ok(())
     }
@@ -269,6 +292,9 @@ impl Session for BrokenSession<'_> {
                 return Err(Error::Conflict("busy".to_owned()));
             }
             EngineFault::ReadsLatest if self.mode == Some(Mode::Read) => self.renew(Mode::Read)?,
+            EngineFault::MixesStatesAmongReaders if self.is_among_readers() => {
+                self.renew(Mode::Read)?;
+            }
             EngineFault::GetsNeighbors if open => {
                 let mut shown = 0;
                 let nearest = &mut |_: &[u8], value: &[u8]| {
@@ -404,7 +430,7 @@ impl Session for BrokenSession<'_> {
 
     fn commit(&mut self) -> Result<()> {
         self.database.uncommitted.lock().unwrap().clear();
-        let mode = self.mode.take();
+        let mode = self.end();
         if self.is(EngineFault::AlwaysConflicts) && mode == Some(Mode::Write) {
             self.inner.abort()?;
             return Err(Error::Conflict("busy".to_owned()));
@@ -417,7 +443,7 @@ impl Session for BrokenSession<'_> {
 
     fn abort(&mut self) -> Result<()> {
         self.database.uncommitted.lock().unwrap().clear();
-        self.mode = None;
+        self.end();
         self.held_back.clear();
         if self.is(EngineFault::AbortCommits) {
             self.inner.commit()
@@ -429,7 +455,7 @@ impl Session for BrokenSession<'_> {
 
 impl Drop for BrokenSession<'_> {
     fn drop(&mut self) {
-        if self.is(EngineFault::DropCommits) && self.mode.is_some() {
+        if self.end().is_some() && self.is(EngineFault::DropCommits) {
             self.inner.commit().unwrap();
         }
     }

@@ -65,11 +65,11 @@ pub fn carry_out(
     };
     let observer = &mut |event: &_| progress.observe(event);
     let summary = trueput_runner::run(folder, manifest, registry, options, observer)?;
-    if !json {
-        repeats::tell(folder)?;
-        report(folder, screen)?;
-    }
-    Ok(exit_code(&summary))
+    let written = match json {
+        true => Ok(()),
+        false => repeats::tell(folder).and_then(|()| report(folder, screen)),
+    };
+    finish(&summary, written)
 }
 
 /// Says how long the trials that have not ended will take, where that is more than a minute.
@@ -156,8 +156,19 @@ pub fn write_answer(report: &Run, screen: Screen, closing: &[String]) -> Result<
     output::document(&answer, Format::Terminal)
 }
 
-/// The program's exit code after a run.
-pub fn exit_code(summary: &RunSummary) -> ExitCode {
+/// The exit code of a run whose report was written so. A reader that went away does not hide that a
+/// trial failed.
+///
+/// # Errors
+/// Where the report could not be written for another reason.
+pub fn finish(summary: &RunSummary, written: Result<(), Failure>) -> Result<ExitCode, Failure> {
+    match written {
+        Ok(()) | Err(Failure::OutputClosed) => Ok(exit_code(summary)),
+        Err(failure) => Err(failure),
+    }
+}
+
+fn exit_code(summary: &RunSummary) -> ExitCode {
     match summary {
         RunSummary {
             interrupted: true, ..
@@ -174,5 +185,22 @@ pub fn exit_code(summary: &RunSummary) -> ExitCode {
             ..
         } if failed == refused => ExitCode::from(USAGE),
         _ => ExitCode::from(FAILED),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reader_that_went_away_does_not_hide_a_failed_trial() {
+        let summary = RunSummary {
+            failed: 1,
+            ..RunSummary::default()
+        };
+        let code = finish(&summary, Err(Failure::OutputClosed)).unwrap();
+        assert_eq!(code, ExitCode::from(FAILED));
+        let full = finish(&summary, Err(Failure::Other("no space left".to_owned())));
+        assert!(full.is_err());
     }
 }

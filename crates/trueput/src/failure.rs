@@ -87,12 +87,3 @@ impl From<trueput_runner::Error> for Failure {
         }
     }
 }
-
-impl From<std::io::Error> for Failure {
-    fn from(error: std::io::Error) -> Self {
-        match error.kind() {
-            std::io::ErrorKind::BrokenPipe => Self::OutputClosed,
-            _ => Self::Other(format!("standard output: {error}")),
-        }
-    }
-}

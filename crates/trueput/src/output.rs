@@ -4,7 +4,7 @@ use crate::ascii::transliterated;
 use crate::failure::Failure;
 use clap::ValueEnum;
 use std::borrow::Cow;
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use trueput_engine::credentials;
 use trueput_record::text::{shortened, visible, visible_json, visible_lines};
 use trueput_report::charts::Charts;
@@ -56,9 +56,13 @@ pub fn json_lines(text: &str) -> Result<(), Failure> {
 /// As [`write`].
 pub fn as_it_is(text: &str) -> Result<(), Failure> {
     let mut output = std::io::stdout().lock();
-    output.write_all(text.as_bytes())?;
-    output.flush()?;
-    Ok(())
+    let written = output.write_all(text.as_bytes());
+    written
+        .and_then(|()| output.flush())
+        .map_err(|error| match error.kind() {
+            ErrorKind::BrokenPipe => Failure::OutputClosed,
+            _ => Failure::Other(format!("cannot write to standard output: {error}")),
+        })
 }
 
 /// Writes a line to standard output.

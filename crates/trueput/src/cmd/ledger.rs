@@ -96,20 +96,19 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     };
     let observer = &mut |event: &_| progress.observe(event);
     let summary = trueput_runner::run(&folder, &manifest, registry, &options, observer)?;
+    execute::finish(&summary, write_ablation(&folder, arguments))
+}
+
+fn write_ablation(folder: &RunFolder, arguments: &Arguments) -> Result<(), Failure> {
     let report = Run::load(folder.path())?;
-    match arguments.json {
-        true => {
-            let document = serde_json::json!({ "ablations": ablations(&report) });
-            output::json_lines(&document.to_string())?;
-        }
-        false => {
-            let document = report.render_ablation(arguments.screen.style(ChartsWhen::Auto));
-            output::document(&document, Format::Terminal)?;
-            output::line(&format!("run folder: {}", folder.path().display()))?;
-            output::line(&describe_page(&write_own_page(&report)?))?;
-        }
+    if arguments.json {
+        let document = serde_json::json!({ "ablations": ablations(&report) });
+        return output::json_lines(&document.to_string());
     }
-    Ok(execute::exit_code(&summary))
+    let document = report.render_ablation(arguments.screen.style(ChartsWhen::Auto));
+    output::document(&document, Format::Terminal)?;
+    output::line(&format!("run folder: {}", folder.path().display()))?;
+    output::line(&describe_page(&write_own_page(&report)?))
 }
 
 /// The plan with the steps of the command line, where there are any.

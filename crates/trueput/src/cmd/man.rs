@@ -26,10 +26,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     program.build();
     let mut page = Vec::new();
     let chosen = chosen(&program, &arguments.subcommand)?;
-    page_of(chosen).render(&mut page)?;
+    let failed = |error| Failure::Other(format!("cannot render the manual page: {error}"));
+    page_of(chosen).render(&mut page).map_err(failed)?;
     if arguments.subcommand.is_empty() {
         for subcommand in subcommands(&program) {
-            page_of(subcommand).render(&mut page)?;
+            page_of(subcommand).render(&mut page).map_err(failed)?;
         }
     }
     output::as_it_is(&String::from_utf8_lossy(&page))?;

@@ -115,18 +115,19 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
         }
     };
     let summary = trueput_runner::run(&folder, &manifest, registry, &options, observer)?;
-    repeats::tell(&folder)?;
-    match how {
-        LineFormat::Json => output::note(&format!("run folder: {}", folder.path().display())),
-        LineFormat::Words(_) => {
-            output::line("")?;
-            execute::report(&folder, arguments.screen)?;
+    let written = repeats::tell(&folder).and_then(|()| match how {
+        LineFormat::Json => {
+            output::note(&format!("run folder: {}", folder.path().display()));
+            Ok(())
         }
-    }
+        LineFormat::Words(_) => {
+            output::line("").and_then(|()| execute::report(&folder, arguments.screen))
+        }
+    });
     if summary.interrupted || summary.failed > 0 {
         output::note("to continue: the same command and input with --resume");
     }
-    Ok(execute::exit_code(&summary))
+    execute::finish(&summary, written)
 }
 
 /// Problems that a resumed run need not solve again.

@@ -12,8 +12,10 @@ pub use names::name_trials;
 
 use crate::Registry;
 use crate::resolution::{check_fit, describe_error, missing_level, resolve_storage};
+use conditions::with_log_placed;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use steps::note;
 use trueput_engine::parameter::resolve;
 use trueput_engine::{Address, Credentials, Durability, Engine, Parameter, ParameterValues};
 use trueput_record::address::is_address_for;
@@ -445,8 +447,13 @@ impl<'a> Expansion<'a> {
         left_out: &mut Vec<String>,
     ) -> Result<(), Error> {
         for conditions in self.conditions.clone() {
-            let placed = self.with_log_placed(engine, &draft.knobs, &conditions, left_out)?;
-            let Some(knobs) = placed else { continue };
+            let knobs = match with_log_placed(engine, &draft.knobs, &conditions) {
+                Ok(knobs) => knobs,
+                Err(why) => {
+                    self.leave_out_or_refuse("log_filesystem", why, left_out)?;
+                    continue;
+                }
+            };
             for settings in combinations(settings) {
                 let conditions = self.with_end(&settings, &conditions);
                 let (settings, job) = self.resolve_settings(&settings, &conditions)?;
@@ -457,9 +464,7 @@ impl<'a> Expansion<'a> {
                     .map_err(|why| self.plan_error("knobs", why))?;
                 if let Err(why) = check_fit(&*job, engine, &resolved) {
                     let why = self.describe_misfit(engine, &why);
-                    if !left_out.contains(&why) {
-                        self.leave_out_or_refuse("settings", why, left_out)?;
-                    }
+                    self.leave_out_or_refuse("settings", why, left_out)?;
                     continue;
                 }
                 for &workers in &self.plan.workers {
@@ -580,7 +585,7 @@ impl<'a> Expansion<'a> {
         }
     }
 
-    /// Skips or refuses what an engine does not support, as the plan says.
+    /// Skips what an engine does not support, and says so once, or refuses it, as the plan says.
     fn leave_out_or_refuse(
         &self,
         key: &str,
@@ -589,7 +594,7 @@ impl<'a> Expansion<'a> {
     ) -> Result<(), Error> {
         match self.plan.unsupported {
             UnsupportedPolicy::LeaveOut => {
-                left_out.push(message);
+                note(left_out, message);
                 Ok(())
             }
             UnsupportedPolicy::Refuse => Err(self.plan_error(key, format!("{message}{SKIP_HINT}"))),

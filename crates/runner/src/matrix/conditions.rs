@@ -47,31 +47,6 @@ impl Expansion<'_> {
         Ok(())
     }
 
-    /// The knobs of a trial whose log is to be on a file system of its own: an engine that can
-    /// place it finds it in its folder's subfolder `log`. `None` if the engine cannot.
-    pub(super) fn with_log_placed(
-        &self,
-        engine: &dyn Engine,
-        knobs: &Settings,
-        conditions: &Conditions,
-        left_out: &mut Vec<String>,
-    ) -> Result<Option<Settings>, Error> {
-        let mut knobs = knobs.clone();
-        if conditions.log_file_system.is_none() {
-            return Ok(Some(knobs));
-        }
-        if engine.knobs().iter().any(|knob| knob.name == LOG_DIRECTORY) {
-            knobs.insert(LOG_DIRECTORY.to_owned(), LOG.into());
-            return Ok(Some(knobs));
-        }
-        let name = engine.info().name;
-        let why = format!("{name} has no knob {LOG_DIRECTORY}: its log is stored with its data");
-        if !left_out.contains(&why) {
-            self.leave_out_or_refuse("log_filesystem", why, left_out)?;
-        }
-        Ok(None)
-    }
-
     /// The conditions of a trial with those settings: one that would have no end is given a
     /// duration.
     pub(super) fn with_end(&self, settings: &Settings, conditions: &Conditions) -> Conditions {
@@ -132,4 +107,28 @@ impl Expansion<'_> {
         };
         Err(self.plan_error("time_slice", message.to_owned()))
     }
+}
+
+/// The knobs of a trial whose log is to be on a file system of its own: an engine that can place it
+/// finds it in its folder's subfolder `log`.
+///
+/// # Errors
+/// Why the engine cannot.
+pub(super) fn with_log_placed(
+    engine: &dyn Engine,
+    knobs: &Settings,
+    conditions: &Conditions,
+) -> Result<Settings, String> {
+    let mut knobs = knobs.clone();
+    if conditions.log_file_system.is_none() {
+        return Ok(knobs);
+    }
+    if engine.knobs().iter().any(|knob| knob.name == LOG_DIRECTORY) {
+        knobs.insert(LOG_DIRECTORY.to_owned(), LOG.into());
+        return Ok(knobs);
+    }
+    let name = engine.info().name;
+    Err(format!(
+        "{name} has no knob {LOG_DIRECTORY}: its log is stored with its data"
+    ))
 }

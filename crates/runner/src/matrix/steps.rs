@@ -1,5 +1,6 @@
 //! The steps of an ablation: each base cell again, with each step's changes.
 
+use super::conditions::with_log_placed;
 use super::{Error, Expansion};
 use crate::resolution::{check_fit, describe_error, missing_level};
 use trueput_engine::parameter::resolve;
@@ -73,8 +74,8 @@ impl Expansion<'_> {
         Ok(())
     }
 
-    /// Refuses a step that no contender has; where such is to be left out, a plan in which nobody
-    /// has any.
+    /// Refuses a step that applies to no contender; where the plan leaves unsupported steps out,
+    /// only if no step applies to any.
     pub(super) fn check_steps_applied(
         &self,
         cells: &[TrialSpec],
@@ -90,7 +91,7 @@ impl Expansion<'_> {
                 let about = format!("step '{}'", step.name);
                 let said = left_out.iter().filter(|line| line.contains(&about));
                 let said: Vec<_> = said.map(String::as_str).collect();
-                let why = format!("no engine of the plan supports it: {}", said.join("; "));
+                let why = format!("it applies to no engine of the plan: {}", said.join("; "));
                 return Err(self.step_wrong(index, &step.name, &why));
             }
         }
@@ -126,7 +127,6 @@ impl Expansion<'_> {
         left_out: &mut Vec<String>,
     ) -> Result<Option<TrialSpec>, Error> {
         let plan_error = |why: String| self.step_wrong(index, &step.name, &why);
-        let key = format!("step.{index}");
         let mut spec = step.applied(before, |level| engine.promise(level).is_some());
         if !engine.capabilities().retains_data {
             spec.durability = Durability::None;
@@ -137,8 +137,9 @@ impl Expansion<'_> {
             return Ok(None);
         }
         let conditions = &spec.conditions;
-        let Some(knobs) = self.with_log_placed(engine, &spec.knobs, conditions, left_out)? else {
-            return Ok(None);
+        let knobs = match with_log_placed(engine, &spec.knobs, conditions) {
+            Ok(knobs) => knobs,
+            Err(why) => return self.skip_or_refuse(before, (index, step), &why, left_out),
         };
         let knobs = resolve(&spec.engine, engine.knobs(), &knobs).map_err(plan_error)?;
         let promised = match engine.promise(spec.durability) {
@@ -148,27 +149,32 @@ impl Expansion<'_> {
                 .map_err(|error| describe_error(&spec.engine, error)),
         };
         if let Err(why) = promised {
-            let why = skip_message(before, step, &why);
-            if !left_out.contains(&why) {
-                self.leave_out_or_refuse(&key, why, left_out)?;
-            }
-            return Ok(None);
+            return self.skip_or_refuse(before, (index, step), &why, left_out);
         }
         let given: Settings = spec.settings.clone();
         spec.conditions = self.with_end(&given, &spec.conditions);
         let (settings, job) = self.resolve_settings(&given, &spec.conditions)?;
         if let Err(why) = check_fit(&*job, engine, &knobs) {
-            let why = skip_message(before, step, &why);
-            if !left_out.contains(&why) {
-                self.leave_out_or_refuse(&key, why, left_out)?;
-            }
-            return Ok(None);
+            return self.skip_or_refuse(before, (index, step), &why, left_out);
         }
         job.check_workers(spec.workers, spec.worker_kind)
             .map_err(plan_error)?;
         spec.settings = settings.as_settings().clone();
         spec.knobs = knobs.as_settings().clone();
         Ok(Some(spec))
+    }
+
+    /// Skips a step for the contender `before` it, or refuses it, as the plan says.
+    fn skip_or_refuse(
+        &self,
+        before: &TrialSpec,
+        (index, step): (usize, &PlanStep),
+        why: &str,
+        left_out: &mut Vec<String>,
+    ) -> Result<Option<TrialSpec>, Error> {
+        let message = skip_message(before, step, why);
+        self.leave_out_or_refuse(&format!("step.{index}"), message, left_out)?;
+        Ok(None)
     }
 
     fn lacking_file_system(
@@ -203,7 +209,7 @@ fn skip_message(base: &TrialSpec, step: &PlanStep, why: &str) -> String {
     skipped_step(&base.contender(), &step.name, why)
 }
 
-fn note(left_out: &mut Vec<String>, why: String) {
+pub(super) fn note(left_out: &mut Vec<String>, why: String) {
     if !left_out.contains(&why) {
         left_out.push(why);
     }
@@ -342,7 +348,21 @@ mod tests {
         assert_eq!(matrix.trials.len(), 2);
         assert!(matrix.left_out[0].contains("step 'same': it changes nothing"));
         plan.steps.truncate(1);
-        assert!(refused(&plan).contains("no engine of the plan supports it"));
+        assert!(refused(&plan).contains("it applies to no engine of the plan"));
+    }
+
+    #[test]
+    fn a_step_that_moves_a_log_which_an_engine_cannot_place_says_why_it_applies_to_none() {
+        let mut moved = step("log");
+        moved.conditions.log_file_system = vec!["tmpfs".parse().unwrap()];
+        let mut plan = ablation(AblationKind::Cumulative, &["shared"], vec![moved]);
+        let why = "shared: step 'log': shared has no knob log_directory: its log is stored with \
+                   its data";
+        assert_eq!(refused(&plan), format!("{why}{SKIP_HINT}"));
+        plan.unsupported = UnsupportedPolicy::LeaveOut;
+        let message = refused(&plan);
+        let expected = format!("step 'log': it applies to no engine of the plan: {why}");
+        assert_eq!(message, expected);
     }
 
     #[test]
@@ -354,7 +374,7 @@ mod tests {
         );
         let message = refused(&same);
         assert!(
-            message.contains("no engine of the plan supports it"),
+            message.contains("it applies to no engine of the plan"),
             "{message}"
         );
         let mut unknown = with_map("s", GIB);

@@ -161,7 +161,7 @@ fn an_ablation_without_steps_or_with_a_wrong_one_is_refused() {
             "x: durability=buffered",
             "does not support durability 'buffered'",
         ),
-        ("x: durability=async", "no engine of the plan supports it"),
+        ("x: durability=async", "it applies to no engine of the plan"),
         ("nothing", "KEY=VALUE"),
     ] {
         let arguments = [&ABLATION.words()[..], &["--step", step]].concat();

@@ -5,6 +5,7 @@ use crate::Error;
 use crate::ablation::BASE;
 use crate::plan::{CONDITIONS, ConditionLists, Origin, PlanFile, PlanStep};
 use crate::trial::Settings;
+use crate::value::Value;
 use std::collections::BTreeMap;
 use toml::de::DeTable;
 
@@ -102,13 +103,18 @@ impl Reader<'_> {
     fn single_values(&self, item: &Item<'_>) -> Result<Settings, Error> {
         let mut settings = Settings::new();
         for (key, item) in self.table(item)? {
-            if item.get_ref().is_array() {
-                let message = format!("{}: a step takes one value", key.get_ref());
-                return Err(self.wrong(item.span(), message));
-            }
-            settings.insert(key.get_ref().to_string(), self.value(item)?);
+            let name = key.get_ref().to_string();
+            let value = self.single_value(&name, item)?;
+            settings.insert(name, value);
         }
         Ok(settings)
+    }
+
+    fn single_value(&self, name: &str, item: &Item<'_>) -> Result<Value, Error> {
+        if item.get_ref().is_array() {
+            return Err(self.wrong(item.span(), format!("{name}: a step takes one value")));
+        }
+        self.value(item)
     }
 
     /// Knobs stand as `"lmdb.map_size" = …` or in a table of their engine.
@@ -116,15 +122,25 @@ impl Reader<'_> {
         let mut knobs = BTreeMap::<String, Settings>::new();
         for (key, item) in self.table(item)? {
             let name = key.get_ref().to_string();
-            if item.get_ref().is_table() {
-                let of_engine = self.single_values(item)?;
-                knobs.entry(name).or_default().extend(of_engine);
+            let (engine, values) = if item.get_ref().is_table() {
+                (name, self.single_values(item)?)
             } else if let Some((engine, knob)) = name.split_once('.') {
-                let of_engine = knobs.entry(engine.to_owned()).or_default();
-                of_engine.insert(knob.to_owned(), self.value(item)?);
+                let value = self.single_value(&name, item)?;
+                (
+                    engine.to_owned(),
+                    Settings::from([(knob.to_owned(), value)]),
+                )
             } else {
                 let message = format!("knob '{name}' names no engine; write \"ENGINE.{name}\"");
                 return Err(self.wrong(key.span(), message));
+            };
+            let engine_knobs = knobs.entry(engine).or_default();
+            for (knob, value) in values {
+                if engine_knobs.contains_key(&knob) {
+                    let message = format!("knob '{knob}' is set twice in this step");
+                    return Err(self.wrong(key.span(), message));
+                }
+                engine_knobs.insert(knob, value);
             }
         }
         Ok(knobs)
@@ -158,6 +174,21 @@ mod tests {
 
     fn read(text: &str) -> Result<PlanFile, String> {
         plan(Path::new("plans/x.toml"), text).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_knob_that_a_step_sets_twice_is_refused() {
+        let text = "workload = \"micro\"\n[[step]]\nname = \"x\"\n[step.knobs]\n\
+                    \"lmdb.map_size\" = \"2GiB\"\n[step.knobs.lmdb]\nmap_size = \"1GiB\"\n";
+        let why = read(text).unwrap_err();
+        assert!(
+            why.ends_with("knob 'map_size' is set twice in this step"),
+            "{why}"
+        );
+        // The control: another knob of the same engine.
+        let other = text.replace("\nmap_size", "\nmap_async");
+        let knobs = &read(&other).unwrap().steps[0].knobs["lmdb"];
+        assert_eq!(knobs.len(), 2);
     }
 
     #[test]

@@ -133,8 +133,10 @@ fn next_quote(text: &str) -> Option<(&str, &str, &str)> {
 }
 
 fn push_words(short: &mut String, text: &str) {
-    for word in text.split_inclusive(char::is_whitespace) {
+    for piece in text.split_inclusive(char::is_whitespace) {
+        let word = piece.trim_end();
         short.push_str(&cut(word, LONGEST_QUOTE));
+        short.push_str(&piece[word.len()..]);
     }
 }
 
@@ -143,7 +145,9 @@ fn cut(text: &str, most: usize) -> Cow<'_, str> {
         None => Cow::Borrowed(text),
         Some((end, _)) => {
             let left_out = text[end..].chars().count();
-            Cow::Owned(format!("{}… ({left_out} more characters)", &text[..end]))
+            let plural = if left_out == 1 { "" } else { "s" };
+            let start = &text[..end];
+            Cow::Owned(format!("{start}… ({left_out} more character{plural})"))
         }
     }
 }
@@ -217,6 +221,8 @@ mod tests {
         assert_eq!(short, expected);
         let word = "x".repeat(300);
         assert!(shortened(&word, &[]).ends_with("x… (100 more characters)"));
+        let words = format!("{} next", "x".repeat(201));
+        assert!(shortened(&words, &[]).ends_with("x… (1 more character) next"));
         let path = format!("{}: no such file", input.trim());
         let expected = format!("{}… (299 more characters): no such file", &input[..200]);
         assert_eq!(shortened(&path, std::slice::from_ref(&input)), expected);

@@ -81,11 +81,47 @@ impl RunMarker {
         let path = folder.join(RUN_MARKER);
         fs::remove_file(&path).map_err(|error| format!("cannot remove {}: {error}", path.display()))
     }
+
+    /// Removes a run's folder in which only the marker is left. A folder with other files keeps its
+    /// marker, so that it is found again.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub(crate) fn remove_with_folder(folder: &Path) -> Result<(), String> {
+        let failed = |error| format!("cannot remove {}: {error}", folder.display());
+        let entries = fs::read_dir(folder).map_err(failed)?.flatten();
+        let mut paths = entries.map(|entry| entry.path());
+        if let Some(file) = paths.find(|path| !path.ends_with(RUN_MARKER)) {
+            return Err(format!(
+                "cannot remove {}: {} is not trueput's; move it away",
+                folder.display(),
+                file.display()
+            ));
+        }
+        Self::remove(folder)?;
+        fs::remove_dir(folder).map_err(failed)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_with_a_file_of_somebody_else_keeps_its_marker_and_goes_without_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = folder.path().join("run");
+        fs::create_dir(&run).unwrap();
+        RunMarker::write(&run).unwrap();
+        let notes = run.join("notes");
+        fs::write(&notes, "mine").unwrap();
+        let why = RunMarker::remove_with_folder(&run).unwrap_err();
+        assert!(why.contains("notes is not trueput's"), "{why}");
+        assert!(RunMarker::read(&run).is_some());
+        fs::remove_file(&notes).unwrap();
+        RunMarker::remove_with_folder(&run).unwrap();
+        assert!(!run.exists());
+    }
 
     #[test]
     fn what_an_earlier_version_marked_is_still_ours() {

@@ -231,10 +231,10 @@ pub fn clean(left: &Leftover) -> Result<(), Vec<String>> {
         failures.extend(removed.err());
     }
     if failures.is_empty() {
-        failures.extend(RunMarker::remove(&left.path).err());
         let work = left.path.parent().and_then(WorkFolder::open_marked);
-        if let (Ok(()), Some(work)) = (fs::remove_dir(&left.path), work) {
-            work.release();
+        match RunMarker::remove_with_folder(&left.path) {
+            Ok(()) => work.into_iter().for_each(WorkFolder::release),
+            Err(why) => failures.push(why),
         }
     }
     match failures.is_empty() {

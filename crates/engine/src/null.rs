@@ -120,12 +120,13 @@ fn no_transaction() -> Error {
 
 impl Session for NullSession {
     fn begin(&mut self, mode: Mode) -> Result<()> {
-        match self.open.replace(mode) {
-            None => Ok(()),
-            Some(_) => Err(Error::Unsupported(
+        if self.open.is_some() {
+            return Err(Error::Unsupported(
                 "a transaction is open already".to_owned(),
-            )),
+            ));
         }
+        self.open = Some(mode);
+        Ok(())
     }
 
     fn get(&mut self, key: &[u8], _visitor: &mut ValueVisitor<'_>) -> Result<bool> {

@@ -1,32 +1,31 @@
-//! A session with a fault.
+//! A session that injects a fault.
 
 use super::{Call, Fault, FaultState, conflict, locked};
 use crate::{Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session, Sql, ValueVisitor};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// A session with a fault.
+/// Wraps a correct session and injects one fault into its key-value calls.
 pub struct FaultySession<'s> {
     inner: Box<dyn Session + 's>,
     state: &'s FaultState,
     mode: Option<Mode>,
-    /// What a transaction has written that is held back until it commits, or that others see.
-    puts: HashMap<Vec<u8>, Vec<u8>>,
-    deletes: Vec<Vec<u8>>,
+    /// What the transaction has written to each key; `None`: it deleted the record. A deferring
+    /// transaction applies it at its commit, one of [`Fault::ReadsUncommitted`] shows it to others.
+    writes: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
 }
 
 impl<'s> FaultySession<'s> {
-    /// A session around one that is right.
+    /// Wraps a correct session.
     #[must_use]
     pub fn new(inner: Box<dyn Session + 's>, state: &'s FaultState) -> Self {
         Self {
             inner,
             state,
             mode: None,
-            puts: HashMap::new(),
-            deletes: Vec::new(),
+            writes: BTreeMap::new(),
         }
     }
 
@@ -40,7 +39,7 @@ impl<'s> FaultySession<'s> {
     }
 
     /// Whether the transaction reads each record as it is at that moment, and writes at its end.
-    fn is_loose(&self) -> bool {
+    fn is_deferring(&self) -> bool {
         match self.mode {
             Some(Mode::Write) => self.state.fault == Fault::LosesUpdates,
             Some(Mode::Read) => self.state.fault == Fault::ReadsLatest,
@@ -48,8 +47,8 @@ impl<'s> FaultySession<'s> {
         }
     }
 
-    /// Reads in a transaction of its own.
-    fn loosely<T>(&mut self, read: impl FnOnce(&mut dyn Session) -> Result<T>) -> Result<T> {
+    /// Reads what is committed now, in a transaction of its own.
+    fn read_committed<T>(&mut self, read: impl FnOnce(&mut dyn Session) -> Result<T>) -> Result<T> {
         self.inner.begin(Mode::Read)?;
         let value = read(&mut *self.inner);
         self.inner.abort()?;
@@ -70,72 +69,100 @@ impl<'s> FaultySession<'s> {
                 ControlFlow::Continue(())
             })?;
         let uncommitted = locked(&self.state.uncommitted).clone();
-        let within = |key: &[u8]| range.admits_from_below(key) && range.admits_from_above(key);
-        records.extend(uncommitted.into_iter().filter(|(key, _)| within(key)));
-        let mut records: Vec<_> = records.into_iter().collect();
-        if direction == Direction::Backward {
-            records.reverse();
-        }
-        let mut shown = 0;
-        for (key, value) in &records {
-            shown += 1;
-            if visitor(key, value).is_break() {
-                break;
-            }
-        }
-        Ok(shown)
+        let in_range = uncommitted
+            .into_iter()
+            .filter(|(key, _)| within(range, key));
+        records.extend(in_range);
+        Ok(show(&ordered(records, direction), visitor))
     }
 
-    /// Scans in a transaction of its own, with what is held back over what is there.
-    fn scan_loosely(
+    /// Scans what is committed now, with the transaction's own writes applied.
+    fn scan_deferring(
         &mut self,
         range: KeyRange<'_>,
         direction: Direction,
         visitor: &mut RecordVisitor<'_>,
     ) -> Result<u64> {
-        let (puts, deletes) = (self.puts.clone(), self.deletes.clone());
-        self.loosely(|inner| {
-            inner.scan(range, direction, &mut |key, value| match deletes
-                .iter()
-                .any(|deleted| deleted == key)
-            {
-                true => ControlFlow::Continue(()),
-                false => visitor(key, puts.get(key).map_or(value, Vec::as_slice)),
+        let mut records = BTreeMap::new();
+        self.read_committed(|inner| {
+            inner.scan(range, Direction::Forward, &mut |key, value| {
+                records.insert(key.to_vec(), value.to_vec());
+                ControlFlow::Continue(())
             })
-        })
+        })?;
+        for (key, value) in &self.writes {
+            match value {
+                Some(value) if within(range, key) => records.insert(key.clone(), value.clone()),
+                _ => records.remove(key),
+            };
+        }
+        Ok(show(&ordered(records, direction), visitor))
     }
 
-    /// Ends a transaction that has held its writes back.
-    fn commit_loosely(&mut self) -> Result<()> {
-        // Others come in between.
+    /// Applies the writes of a deferring transaction.
+    fn commit_deferred(&mut self) -> Result<()> {
+        // Gives the sessions that wait for this moment time to commit first.
         std::thread::sleep(Duration::from_millis(1));
         if self.mode.take() == Some(Mode::Read) {
             return Ok(());
         }
         self.inner.begin(Mode::Write)?;
-        for (key, value) in self.puts.drain() {
-            self.inner.put(&key, &value)?;
-        }
-        for key in self.deletes.drain(..) {
-            self.inner.delete(&key)?;
+        for (key, value) in std::mem::take(&mut self.writes) {
+            match value {
+                Some(value) => self.inner.put(&key, &value)?,
+                None => self.inner.delete(&key)?,
+            }
         }
         self.inner.commit()
     }
 
     fn forget(&mut self) {
         let mut uncommitted = locked(&self.state.uncommitted);
-        for key in self.puts.drain().map(|(key, _)| key) {
+        for key in std::mem::take(&mut self.writes).into_keys() {
             uncommitted.remove(&key);
         }
-        self.deletes.clear();
     }
+
+    /// Keeps a write for the commit of a deferring transaction.
+    fn defer(&mut self, key: &[u8], value: Option<&[u8]>) -> Result<()> {
+        if self.mode == Some(Mode::Read) {
+            let why = "a write in a read transaction".to_owned();
+            return Err(Error::Unsupported(why));
+        }
+        self.writes.insert(key.to_vec(), value.map(<[u8]>::to_vec));
+        Ok(())
+    }
+}
+
+fn within(range: KeyRange<'_>, key: &[u8]) -> bool {
+    range.admits_from_below(key) && range.admits_from_above(key)
+}
+
+fn ordered(records: BTreeMap<Vec<u8>, Vec<u8>>, direction: Direction) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let records = records.into_iter();
+    match direction {
+        Direction::Forward => records.collect(),
+        Direction::Backward => records.rev().collect(),
+    }
+}
+
+/// Shows the records until the visitor has enough; returns how many it saw.
+fn show(records: &[(Vec<u8>, Vec<u8>)], visitor: &mut RecordVisitor<'_>) -> u64 {
+    let mut shown = 0;
+    for (key, value) in records {
+        shown += 1;
+        if visitor(key, value).is_break() {
+            break;
+        }
+    }
+    shown
 }
 
 impl Session for FaultySession<'_> {
     fn begin(&mut self, mode: Mode) -> Result<()> {
         self.state.check_conflict()?;
         self.mode = Some(mode);
-        match self.is_loose() {
+        match self.is_deferring() {
             true => Ok(()),
             false => self.inner.begin(mode),
         }
@@ -152,13 +179,14 @@ impl Session for FaultySession<'_> {
             visitor(value);
             return Ok(true);
         }
-        if self.is_loose() {
-            if let Some(value) = self.puts.get(key) {
-                visitor(value);
-                return Ok(true);
+        if self.is_deferring() {
+            if let Some(value) = self.writes.get(key) {
+                value.iter().for_each(|value| visitor(value));
+                return Ok(value.is_some());
             }
-            return self.loosely(|inner| inner.get(key, visitor));
+            return self.read_committed(|inner| inner.get(key, visitor));
         }
+        // The key under which a value is remembered: one for all keys where it is to be another's.
         let place: &[u8] = match state.fault {
             Fault::ShowsFormerValue(every) => {
                 let values = locked(&state.values);
@@ -191,11 +219,9 @@ impl Session for FaultySession<'_> {
             Fault::DiesAtPut(last) if number >= last => return Err(Error::engine("killed")),
             Fault::CorruptsPuts(every) if state.is_nth(every) => {
                 let mut corrupted = value.to_vec();
-                corrupted
-                    .iter_mut()
-                    .rev()
-                    .take(1)
-                    .for_each(|byte| *byte ^= 1);
+                if let Some(last) = corrupted.last_mut() {
+                    *last ^= 1;
+                }
                 return self.inner.put(key, &corrupted);
             }
             Fault::ShowsFormerValue(_) => self.keep_former_value(key)?,
@@ -208,12 +234,9 @@ impl Session for FaultySession<'_> {
             }
             Fault::ReadsUncommitted => {
                 locked(&state.uncommitted).insert(key.to_vec(), value.to_vec());
-                self.puts.insert(key.to_vec(), value.to_vec());
+                self.writes.insert(key.to_vec(), Some(value.to_vec()));
             }
-            _ if self.is_loose() => {
-                self.puts.insert(key.to_vec(), value.to_vec());
-                return Ok(());
-            }
+            _ if self.is_deferring() => return self.defer(key, Some(value)),
             _ => {}
         }
         self.inner.put(key, value)
@@ -223,10 +246,7 @@ impl Session for FaultySession<'_> {
         self.state.note(|| Call::Delete(key.to_vec()));
         match self.state.fault {
             Fault::LosesDelete(number) if self.state.is_at(number) => Ok(()),
-            _ if self.is_loose() => {
-                self.deletes.push(key.to_vec());
-                Ok(())
-            }
+            _ if self.is_deferring() => self.defer(key, None),
             _ => self.inner.delete(key),
         }
     }
@@ -242,8 +262,8 @@ impl Session for FaultySession<'_> {
         if state.fault == Fault::ReadsUncommitted {
             return self.scan_uncommitted(range, direction, visitor);
         }
-        if self.is_loose() {
-            return self.scan_loosely(range, direction, visitor);
+        if self.is_deferring() {
+            return self.scan_deferring(range, direction, visitor);
         }
         let mut is_first = true;
         let shown = self.inner.scan(range, direction, &mut |key, value| {
@@ -276,8 +296,8 @@ impl Session for FaultySession<'_> {
             self.abort()?;
             return Err(conflict);
         }
-        if self.is_loose() {
-            return self.commit_loosely();
+        if self.is_deferring() {
+            return self.commit_deferred();
         }
         let committed = self.inner.commit();
         self.forget();
@@ -286,10 +306,10 @@ impl Session for FaultySession<'_> {
     }
 
     fn abort(&mut self) -> Result<()> {
-        let is_loose = self.is_loose();
+        let is_deferring = self.is_deferring();
         let mode = self.mode.take();
         self.forget();
-        match (is_loose, mode) {
+        match (is_deferring, mode) {
             (true, _) => Ok(()),
             (false, Some(Mode::Write)) if self.state.fault == Fault::AbortCommits => {
                 self.inner.commit()
@@ -299,7 +319,7 @@ impl Session for FaultySession<'_> {
     }
 
     fn sql(&mut self) -> Option<&mut dyn Sql> {
-        // The faults are of keys and values.
+        // Faults are injected into key-value calls only: SQL would bypass them.
         match self.state.fault {
             Fault::None => self.inner.sql(),
             _ => None,

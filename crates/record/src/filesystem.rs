@@ -14,7 +14,7 @@
 
 use crate::host::FileSystemFacts;
 use crate::suggest::did_you_mean;
-use crate::value::{format_bytes, parse_bytes};
+use crate::value::{exact_bytes, parse_bytes};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
@@ -199,11 +199,7 @@ impl fmt::Display for FileSystem {
             options.push("journal=external".to_owned());
         }
         if let Some(bytes) = self.image_bytes {
-            let exact = format_bytes(bytes).replace(' ', "");
-            let exact = match parse_bytes(&exact) {
-                Ok(same) if same == bytes => exact,
-                _ => bytes.to_string(),
-            };
+            let exact = exact_bytes(bytes);
             options.push(format!("size={exact}"));
         }
         let colon = if options.is_empty() { "" } else { ":" };

@@ -198,6 +198,17 @@ pub fn format_bytes(bytes: u64) -> String {
     format!("{size:.decimals$} {unit}")
 }
 
+/// Writes a size so that [`parse_bytes`] reads the same back: `1GiB`, or `1500` where a unit would
+/// round.
+#[must_use]
+pub fn exact_bytes(bytes: u64) -> String {
+    let short = format_bytes(bytes).replace(' ', "");
+    match parse_bytes(&short) {
+        Ok(same) if same == bytes => short,
+        _ => bytes.to_string(),
+    }
+}
+
 /// Converts bytes to the binary unit that suits them.
 ///
 /// ```

@@ -30,16 +30,11 @@ impl ConditionOptions {
             let texts: Vec<_> = texts.iter().map(String::as_str).collect();
             condition
                 .set(&mut plan.conditions, &texts)
-                .map_err(|why| Failure::usage(format!("--{}: {why}", option(condition))))?;
+                .map_err(|why| Failure::usage(format!("--{}: {why}", condition.option())))?;
             plan.origin.forget(condition.parameter.name);
         }
         Ok(())
     }
-}
-
-/// The name of a condition's option.
-fn option(condition: &Condition) -> String {
-    condition.parameter.name.replace('_', "-")
 }
 
 fn argument(condition: &'static Condition) -> Arg {
@@ -48,7 +43,7 @@ fn argument(condition: &'static Condition) -> Arg {
         Ok(texts.into_iter().map(str::to_owned).collect())
     };
     let argument = Arg::new(condition.parameter.name)
-        .long(option(condition))
+        .long(condition.option())
         .aliases(condition.former_name)
         .help(condition.help())
         .help_heading("Run conditions (override the plan)");
@@ -106,6 +101,42 @@ impl FromArgMatches for ConditionOptions {
 mod tests {
     use super::*;
     use std::path::Path;
+    use trueput_record::Conditions;
+
+    /// The conditions of the only trial of a plan that these options change.
+    fn conditions_by(words: &[String]) -> Conditions {
+        let mut plan = PlanFile::parse(Path::new("x.toml"), "workload = \"threen1\"\n").unwrap();
+        let command = ConditionOptions::augment_args(Command::new("trueput"));
+        let words = ["trueput".to_owned()].into_iter().chain(words.to_vec());
+        let matches = command.try_get_matches_from(words).unwrap();
+        let options = ConditionOptions::from_arg_matches(&matches).unwrap();
+        options.apply(&mut plan).unwrap();
+        let [conditions] = &plan.conditions.combinations()[..] else {
+            panic!("{:?}", plan.conditions);
+        };
+        conditions.clone()
+    }
+
+    #[test]
+    fn the_options_that_a_page_prints_for_a_trial_give_its_conditions() {
+        let given = "--warm-up 500ms --duration 1.5s --rate 2500 --arrival poisson --start cold \
+                     --cpus 0,1 --numa interleave:0 --allocator jemalloc --memory 1500000001 \
+                     --log-filesystem tmpfs --image 2GiB --crash-and-recover";
+        let mut words: Vec<_> = given.split_whitespace().map(str::to_owned).collect();
+        let place = "ext4:mkfs=-O ^has_journal -b 1024;mount=noatime".to_owned();
+        words.extend(["--filesystem".to_owned(), place]);
+        let conditions = conditions_by(&words);
+        let printed = conditions.options().into_iter();
+        let printed: Vec<_> = printed
+            .flat_map(|(name, value)| [format!("--{name}")].into_iter().chain(value))
+            .collect();
+        assert_eq!(conditions_by(&printed), conditions, "{printed:?}");
+        // The control: every condition of a trial is among them, but for a time slice.
+        let every = conditions.named().len() - 1;
+        let arrival = 1;
+        let options = printed.iter().filter(|word| word.starts_with("--"));
+        assert_eq!(options.count(), every + arrival, "{printed:?}");
+    }
 
     #[test]
     fn what_an_option_gives_is_no_longer_the_plan_s_line() {

@@ -6,7 +6,7 @@ use super::lists::{parse_cpus, parse_numa};
 use super::{Allocator, Arrival, NumaPolicy, Rate, Start};
 use crate::filesystem::{self, FileSystem, LEAST_IMAGE_BYTES};
 use crate::parameter::{Parameter, ValueKind};
-use crate::value::format_bytes;
+use crate::value::{exact_bytes, format_bytes};
 use crate::{Value, list};
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display};
@@ -66,6 +66,12 @@ impl Condition {
         )
     }
 
+    /// The name of its option, without the dashes in front.
+    #[must_use]
+    pub fn option(&self) -> String {
+        self.parameter.name.replace('_', "-")
+    }
+
     /// What it is, its values and its default, for the help of the command line.
     #[must_use]
     pub fn help(&self) -> String {
@@ -121,6 +127,34 @@ impl Conditions {
             Some((condition.parameter.name, value(self)))
         });
         named.collect()
+    }
+
+    /// The options that give one trial these conditions: those that are not the default, with
+    /// their values; a flag has none. A time slice is left out, because it takes several trials.
+    #[must_use]
+    pub fn options(&self) -> Vec<(String, Option<String>)> {
+        let usual = Self::default();
+        let special = CONDITIONS.iter().filter(|condition| {
+            let differs = |value: &fn(&Self) -> String| value(self) != value(&usual);
+            condition.value.as_ref().is_some_and(differs)
+        });
+        let mut options = Vec::new();
+        for condition in special {
+            let value = match condition.parameter.name {
+                "time_slice" => continue,
+                "rate" => self.rate.map(|rate| rate.per_s.to_string()),
+                "memory" => self.memory_bytes.map(exact_bytes),
+                _ if condition.is_flag() => None,
+                _ => condition.value.map(|value| value(self)),
+            };
+            options.push((condition.option(), value));
+        }
+        if let Some(arrival) = self.rate.map(|rate| rate.arrival)
+            && arrival != Arrival::Constant
+        {
+            options.push(("arrival".to_owned(), Some(arrival.to_string())));
+        }
+        options
     }
 
     /// Those that are not the default, as `allocator=jemalloc start=cold`.

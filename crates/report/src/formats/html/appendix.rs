@@ -10,8 +10,7 @@ use trueput_findings::shell::quoted;
 use trueput_findings::trial_names::TrialNames;
 use trueput_findings::units::{bytes, nanoseconds, number, per_cent, seconds, thousands};
 use trueput_findings::{Run, bottleneck};
-use trueput_record::conditions::Arrival;
-use trueput_record::{Conditions, Outcome, TrialRecord, TrialSpec};
+use trueput_record::{Outcome, TrialRecord, TrialSpec};
 
 /// What the run is about.
 pub(crate) fn about(report: &Run) -> Markup {
@@ -249,17 +248,9 @@ fn one_cell(spec: &TrialSpec, repeats: usize) -> String {
     for (name, value) in &spec.knobs {
         option("knob", format!("{}.{name}={value}", spec.engine));
     }
-    if let Some(rate) = spec.conditions.rate {
-        option("rate", rate.per_s.to_string());
-        if rate.arrival != Arrival::Constant {
-            option("arrival", rate.arrival.to_string());
-        }
-    }
-    let usual = Conditions::default().named();
-    for ((name, value), (_, usual)) in spec.conditions.named().into_iter().zip(usual) {
-        if name != "rate" && value != usual {
-            option(&name.replace('_', "-"), value.replace(' ', ""));
-        }
+    for (name, value) in spec.conditions.options() {
+        words.push(format!("--{name}"));
+        words.extend(value.as_deref().map(quoted));
     }
     words.join(" ")
 }

@@ -30,6 +30,12 @@ pub struct Table {
     pub rows: Vec<Vec<String>>,
 }
 
+/// A table in the making, each column declared with what fills its cells.
+pub struct TableBuilder<'a, T> {
+    items: &'a [T],
+    table: Table,
+}
+
 /// A column of a table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Column {
@@ -131,6 +137,14 @@ impl Table {
         }
     }
 
+    /// A table with a row for each item, whose columns are to follow.
+    #[must_use]
+    pub fn of<T>(items: &[T]) -> TableBuilder<'_, T> {
+        let rows = vec![Vec::new(); items.len()];
+        let table = Self::new(Vec::new(), rows);
+        TableBuilder { items, table }
+    }
+
     /// The table with a caption.
     #[must_use]
     pub fn captioned(self, caption: impl Into<String>) -> Self {
@@ -154,26 +168,71 @@ impl Table {
         Some((narrower, column.title.clone()))
     }
 
-    /// The table without the columns in which no row has anything.
+    /// The table without the columns in which every cell is this one.
     #[must_use]
-    pub(crate) fn without_empty_columns(self) -> Self {
-        let has_text = |at: usize| self.rows.iter().any(|row| !row[at].is_empty());
-        let kept: Vec<bool> = (0..self.columns.len()).map(has_text).collect();
-        let cells = |row: Vec<String>| {
-            let cells = row.into_iter().zip(&kept);
-            cells.filter_map(|(cell, kept)| kept.then_some(cell))
-        };
-        let columns = self.columns.into_iter().zip(&kept);
-        Self {
-            caption: self.caption,
-            columns: columns
-                .filter_map(|(column, kept)| kept.then_some(column))
-                .collect(),
-            rows: self
-                .rows
-                .into_iter()
-                .map(|row| cells(row).collect())
-                .collect(),
+    pub(crate) fn without_columns_of(mut self, blank: &str) -> Self {
+        let is_filled = |at: usize| self.rows.iter().any(|row| row[at] != blank);
+        let filled: Vec<bool> = (0..self.columns.len()).map(is_filled).collect();
+        retain(&mut self.columns, &filled);
+        for row in &mut self.rows {
+            retain(row, &filled);
         }
+        self
+    }
+}
+
+/// Keeps the values at whose place `kept` says so.
+fn retain<T>(values: &mut Vec<T>, kept: &[bool]) {
+    let mut kept = kept.iter();
+    values.retain(|_| kept.next() == Some(&true));
+}
+
+impl<'a, T> TableBuilder<'a, T> {
+    /// Adds a column of words; `dispensable` says how readily it is left out.
+    #[must_use]
+    pub fn text<C: ToString>(
+        self,
+        title: impl Into<String>,
+        dispensable: u8,
+        cell: impl FnMut(&'a T) -> C,
+    ) -> Self {
+        self.column(Column::text(title, dispensable), cell)
+    }
+
+    /// Adds a column of figures, set to the right.
+    #[must_use]
+    pub fn figures<C: ToString>(
+        self,
+        title: impl Into<String>,
+        dispensable: u8,
+        cell: impl FnMut(&'a T) -> C,
+    ) -> Self {
+        self.column(Column::figures(title, dispensable), cell)
+    }
+
+    /// Adds a column, and to each row its cell.
+    #[must_use]
+    pub fn column<C: ToString>(mut self, column: Column, cell: impl FnMut(&'a T) -> C) -> Self {
+        self.table.columns.push(column);
+        let cells = self.items.iter().map(cell);
+        for (row, cell) in self.table.rows.iter_mut().zip(cells) {
+            row.push(cell.to_string());
+        }
+        self
+    }
+
+    /// Adds columns only where a condition holds.
+    #[must_use]
+    pub fn when(self, condition: bool, add: impl FnOnce(Self) -> Self) -> Self {
+        match condition {
+            true => add(self),
+            false => self,
+        }
+    }
+
+    /// The table with its columns.
+    #[must_use]
+    pub fn build(self) -> Table {
+        self.table
     }
 }

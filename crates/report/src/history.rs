@@ -1,12 +1,12 @@
 //! Many runs of one plan, in words.
 
 use crate::charts::{Charts, sparkline};
-use crate::document::{Block, Column, Table};
+use crate::document::{Block, Table};
 use crate::formats::{Format, Style};
 use crate::formats::{markdown, terminal};
 use crate::sections::tpcc;
 use trueput_findings::contender::version_number;
-use trueput_findings::history::{FEWEST_RUNS, HistoryPoint, RateSeries, RunHistory};
+use trueput_findings::history::{FEWEST_RUNS, RateSeries, RunHistory};
 use trueput_findings::marks::{explanations, marked};
 use trueput_findings::text::joined;
 use trueput_findings::units::{counted, number, per_cent, plural};
@@ -67,40 +67,32 @@ fn document(history: &RunHistory, charts: Charts) -> Vec<Block> {
 }
 
 fn table(series: &RateSeries) -> Table {
-    let row = |(index, point): (usize, &HistoryPoint)| {
-        let mark = if series.steps.iter().any(|step| step.at == index) {
+    let mark = |index: usize| {
+        if series.steps.iter().any(|step| step.at == index) {
             "changed"
         } else if series.outliers.iter().any(|far| far.at == index) {
             "off"
         } else {
             ""
-        };
-        vec![
-            point.started_at.chars().take(19).collect(),
-            number(point.per_s),
-            point.interval.map_or_else(String::new, |interval| {
-                format!("{}–{}", number(interval.low), number(interval.high))
-            }),
-            point.repeats.to_string(),
-            mark.to_owned(),
-            version_number(&point.version).to_owned(),
-            point.host.clone(),
-            point.run.clone(),
-        ]
+        }
     };
-    Table::new(
-        vec![
-            Column::text("started", 0),
-            Column::figures(format!("mean {}/s", plural(&series.headline)), 0),
-            Column::figures("95 % interval", 2),
-            Column::figures("repeats", 3),
-            Column::text("", 0),
-            Column::text("version", 4),
-            Column::text("host", 5),
-            Column::text("run", 6),
-        ],
-        series.points.iter().enumerate().map(row).collect(),
-    )
+    let mut marks = (0..).map(mark);
+    let rate = format!("mean {}/s", plural(&series.headline));
+    Table::of(&series.points)
+        .text("started", 0, |point| {
+            point.started_at.chars().take(19).collect::<String>()
+        })
+        .figures(rate, 0, |point| number(point.per_s))
+        .figures("95 % interval", 2, |point| match point.interval {
+            Some(interval) => format!("{}–{}", number(interval.low), number(interval.high)),
+            None => String::new(),
+        })
+        .figures("repeats", 3, |point| point.repeats)
+        .text("", 0, |_| marks.next().unwrap_or_default())
+        .text("version", 4, |point| version_number(&point.version))
+        .text("host", 5, |point| &point.host)
+        .text("run", 6, |point| &point.run)
+        .build()
 }
 
 fn sentences(series: &RateSeries) -> Vec<String> {

@@ -2,12 +2,12 @@
 
 use crate::answer::Layout;
 use crate::charts::Charts;
-use crate::document::{Block, Column, Table};
+use crate::document::{Block, Table};
 use crate::formats::{Format, Style};
 use crate::formats::{csv, html, json, markdown, terminal};
 use crate::sections;
 use trueput_findings::Run;
-use trueput_findings::multi_run::{ContenderRuns, RunRate, contender_runs};
+use trueput_findings::multi_run::{ContenderRuns, contender_runs};
 use trueput_findings::shell::quoted;
 use trueput_findings::units::{counted, number, per_cent};
 
@@ -143,26 +143,21 @@ fn name(of: &ContenderRuns) -> String {
 }
 
 fn side_by_side(reports: &[Run]) -> Table {
-    let rows = contender_runs(reports).into_iter().flat_map(|contender| {
+    let contenders = contender_runs(reports).into_iter();
+    let rates = contenders.flat_map(|contender| {
         let name = name(&contender);
-        let row = move |rate: RunRate| {
-            vec![
-                name.clone(),
-                format!("{} ({})", rate.run + 1, rate.point.host),
-                number(rate.point.per_s),
-                per_cent(rate.of_first),
-                rate.point.version,
-            ]
-        };
-        contender.rates.into_iter().map(row)
+        let rates = contender.rates.into_iter();
+        rates.map(move |rate| (name.clone(), rate))
     });
-    let columns = vec![
-        Column::text("contender", 0),
-        Column::text("run", 0),
-        Column::figures("mean per second", 0),
-        Column::figures("of the first", 0),
+    let rates: Vec<_> = rates.collect();
+    Table::of(&rates)
+        .text("contender", 0, |(name, _)| name)
+        .text("run", 0, |(_, rate)| {
+            format!("{} ({})", rate.run + 1, rate.point.host)
+        })
+        .figures("mean per second", 0, |(_, rate)| number(rate.point.per_s))
+        .figures("of the first", 0, |(_, rate)| per_cent(rate.of_first))
         // Some engines report a version with a date and a hash.
-        Column::text("version", 2),
-    ];
-    Table::new(columns, rows.collect())
+        .text("version", 2, |(_, rate)| &rate.point.version)
+        .build()
 }

@@ -1,7 +1,7 @@
 //! What a comparison says, in blocks.
 
 use super::caveats::{disturbances, same_library};
-use crate::document::{Block, Column, Table};
+use crate::document::{Block, Table};
 use crate::sections::tpcc;
 use crate::significance::levels;
 use std::collections::BTreeSet;
@@ -12,7 +12,7 @@ use trueput_findings::compare::{
 use trueput_findings::history::rate_of;
 use trueput_findings::marks::{Mark, MarkKind, explanations};
 use trueput_findings::statistics::{
-    Comparison, InconclusiveReason, Interval, LEAST_CLAIM, Verdict,
+    Comparison, InconclusiveReason, Interval, LEAST_CLAIM, RankTest, Verdict,
 };
 use trueput_findings::text::joined;
 use trueput_findings::units::{bytes, counted, nanoseconds, number, per_cent, plural};
@@ -302,20 +302,12 @@ fn what_changed(compared: &SideComparison, with_knobs: bool) -> Vec<Block> {
     if found.is_empty() {
         return vec![Block::Text(NOTHING_CHANGED.to_owned())];
     }
-    let rows = found.into_iter().map(|it| {
-        let subjects = it.subjects.join(", ");
-        let change = it.change;
-        vec![
-            subjects,
-            change.subject.to_string(),
-            change.first.clone(),
-            change.second.clone(),
-        ]
-    });
-    let rows = rows.collect();
-    let columns = ["of", "what", "A", "B"];
-    let columns = columns.map(|title| Column::text(title, 0)).into();
-    let table = Block::Table(Table::new(columns, rows));
+    let table = Table::of(&found)
+        .text("of", 0, |it| it.subjects.join(", "))
+        .text("what", 0, |it| &it.change.subject)
+        .text("A", 0, |it| &it.change.first)
+        .text("B", 0, |it| &it.change.second);
+    let table = Block::Table(table.build());
     let notes = notes.into_iter().map(Block::Text);
     std::iter::once(table).chain(notes).collect()
 }
@@ -337,101 +329,104 @@ pub(super) fn results(compared: &SideComparison) -> Table {
         let values: BTreeSet<_> = compared.results.iter().map(value).collect();
         if values.len() > 1 { 0 } else { 4 }
     };
-    let columns = vec![
-        Column::text("contender", 0),
-        Column::text("workload", tells_apart(&|it| it.workload.clone())),
-        Column::text("level", tells_apart(&|it| it.durability.to_string())),
-        Column::figures("workers", tells_apart(&|it| it.workers.to_string())),
-        Column::figures(format!("A {measure}"), 1),
-        Column::figures(format!("B {measure}"), 1),
-        Column::figures("B/A", 0),
-        Column::figures(&interval, 0),
-        Column::text("verdict", 0),
-        Column::figures("repeats", 6),
-        Column::figures("rank p", 8),
-        Column::figures("effect", 9),
-        Column::figures("detectable", 7),
-    ];
-    let rows = compared.results.iter().map(result_row).collect();
-    Table::new(columns, rows)
-}
-
-fn result_row(result: &CellResult) -> Vec<String> {
-    let comparison = &result.comparison;
-    let dash = || "–".to_owned();
-    let mean = |values: &[f64]| match (values.is_empty(), &result.responses) {
+    let mean = |values: &[f64], it: &CellResult| match (values.is_empty(), &it.responses) {
         (true, _) => dash(),
         (false, None) => number(rate_of(values).0),
         (false, Some(_)) => nanoseconds(rate_of(values).0),
     };
-    let (first, second) = result.compared();
-    let ratio = |show: &dyn Fn(Interval) -> String| comparison.ratio.map_or_else(dash, show);
-    let (a, b) = (first.len(), second.len());
+    let ratio = |show: fn(Interval) -> String| {
+        move |it: &CellResult| it.comparison.ratio.map_or_else(dash, show)
+    };
+    let rank = |show: fn(RankTest) -> String| {
+        move |it: &CellResult| it.comparison.ranks.map_or_else(dash, show)
+    };
+    Table::of(&compared.results)
+        .text("contender", 0, both)
+        .text(
+            "workload",
+            tells_apart(&|it| it.workload.clone()),
+            workload_with_headline,
+        )
+        .text(
+            "level",
+            tells_apart(&|it| it.durability.to_string()),
+            |it| it.durability.name(),
+        )
+        .figures("workers", tells_apart(&|it| it.workers.to_string()), |it| {
+            it.workers
+        })
+        .figures(format!("A {measure}"), 1, |it| mean(it.compared().0, it))
+        .figures(format!("B {measure}"), 1, |it| mean(it.compared().1, it))
+        .figures("B/A", 0, ratio(|ratio| format!("{:.3}", ratio.estimate)))
+        .figures(
+            interval,
+            0,
+            ratio(|ratio| format!("{:.3}–{:.3}", ratio.low, ratio.high)),
+        )
+        .text("verdict", 0, verdict)
+        .figures("repeats", 6, compared_repeats)
+        .figures("rank p", 8, rank(|ranks| format!("{:.3}", ranks.p_value)))
+        .figures(
+            "effect",
+            9,
+            rank(|ranks| format!("{:.2}", ranks.superiority)),
+        )
+        .figures("detectable", 7, |it| could_have_shown(&it.comparison))
+        .build()
+}
+
+/// The workload, and what its rates or response times are of.
+fn workload_with_headline(result: &CellResult) -> String {
     let of = match &result.responses {
         None => plural(&result.headline),
         Some(responses) => responses_words(responses),
     };
-    vec![
-        both(result),
-        format!("{} ({of})", result.workload),
-        result.durability.name().to_owned(),
-        result.workers.to_string(),
-        mean(first),
-        mean(second),
-        ratio(&|ratio| format!("{:.3}", ratio.estimate)),
-        ratio(&|ratio| format!("{:.3}–{:.3}", ratio.low, ratio.high)),
-        verdict(result).to_owned(),
-        match comparison.pairs_won {
-            Some(won) => format!("{won} of {a} pairs"),
-            None if a == b => a.to_string(),
-            None => format!("{a} and {b}"),
-        },
-        comparison
-            .ranks
-            .map_or_else(dash, |ranks| format!("{:.3}", ranks.p_value)),
-        comparison
-            .ranks
-            .map_or_else(dash, |ranks| format!("{:.2}", ranks.superiority)),
-        could_have_shown(comparison),
-    ]
+    format!("{} ({of})", result.workload)
+}
+
+/// How many repeats were compared, and how many pairs of them B won.
+fn compared_repeats(result: &CellResult) -> String {
+    let (first, second) = result.compared();
+    let (a, b) = (first.len(), second.len());
+    match result.comparison.pairs_won {
+        Some(won) => format!("{won} of {a} pairs"),
+        None if a == b => a.to_string(),
+        None => format!("{a} and {b}"),
+    }
+}
+
+fn dash() -> String {
+    "–".to_owned()
 }
 
 fn could_have_shown(comparison: &Comparison) -> String {
     match comparison.smallest_ratio {
-        None => "–".to_owned(),
+        None => dash(),
         Some(ratio) if ratio < 2.0 => per_cent((ratio - 1.0).max(LEAST_CLAIM)),
         Some(_) => "more than 100 %".to_owned(),
     }
 }
 
 fn other_figures(compared: &SideComparison) -> Table {
-    let figure = |beside: &SideFigure, value: f64| match beside.unit {
+    let write = |figure: &SideFigure, value: f64| match figure.unit {
         "bytes" => bytes(value),
         _ => nanoseconds(value),
     };
-    let rows = compared.results.iter().flat_map(|result| {
-        result.other_figures.iter().map(move |beside| {
-            vec![
-                both(result),
-                result.durability.name().to_owned(),
-                beside.what.to_owned(),
-                figure(beside, beside.first),
-                figure(beside, beside.second),
-                format!("{:.3}", beside.second / beside.first),
-            ]
-        })
+    let figures = compared.results.iter().flat_map(|result| {
+        let figures = result.other_figures.iter();
+        figures.map(move |figure| (result, figure))
     });
-    Table::new(
-        vec![
-            Column::text("contender", 0),
-            Column::text("level", 1),
-            Column::text("figure", 0),
-            Column::figures("A", 0),
-            Column::figures("B", 0),
-            Column::figures("B/A", 0),
-        ],
-        rows.collect(),
-    )
+    let figures: Vec<_> = figures.collect();
+    Table::of(&figures)
+        .text("contender", 0, |(result, _)| both(result))
+        .text("level", 1, |(result, _)| result.durability.name())
+        .text("figure", 0, |(_, figure)| figure.what)
+        .figures("A", 0, |(_, figure)| write(figure, figure.first))
+        .figures("B", 0, |(_, figure)| write(figure, figure.second))
+        .figures("B/A", 0, |(_, figure)| {
+            format!("{:.3}", figure.second / figure.first)
+        })
+        .build()
 }
 
 fn noise(compared: &SideComparison) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! Ablations as blocks of a report.
 
 use super::{Findings, Part, Section};
-use crate::document::{Block, Column, Table};
+use crate::document::{Block, Table};
 use crate::sections::over_time::events_in_words;
 use trueput_findings::Run;
 use trueput_findings::ablation::{
@@ -67,90 +67,60 @@ fn heading(ablation: &Ablation) -> String {
     format!("{contender}, {workload}, {workers}: {stands}")
 }
 
-type Cell = Box<dyn Fn(&StepRow) -> String>;
-
-/// What fills a column with a figure.
-fn figure(of: fn(&StepFigures) -> Option<String>) -> Cell {
-    Box::new(move |row| row.figures.as_ref().and_then(of).unwrap_or_else(dash))
-}
-
-/// The columns, each with what fills it.
-fn columns(ablation: &Ablation) -> Vec<(Column, Cell)> {
-    let mut columns: Vec<(Column, Cell)> = vec![
-        (
-            Column::text("step", 0),
-            Box::new(|row| format!("{}. {}", row.index, row.name)),
-        ),
-        (
-            Column::figures(&ablation.unit, 0),
-            figure(|figures| Some(number(figures.rate.median))),
-        ),
-        (
-            Column::figures("new-orders/min", 2),
-            figure(|figures| figures.new_orders_per_minute.map(number)),
-        ),
-    ];
-    if ablation.kind == AblationKind::Cumulative {
-        columns.push((
-            Column::figures("vs previous step", 0),
-            Box::new(|row| gain(row, row.over_before.as_ref())),
-        ));
-    }
-    let rest: Vec<(Column, Cell)> = vec![
-        (
-            Column::figures(
-                "vs base",
-                u8::from(ablation.kind == AblationKind::Cumulative),
-            ),
-            Box::new(|row| gain(row, row.over_base.as_ref())),
-        ),
-        (
-            Column::text("level", 0),
-            Box::new(|row| row.durability.map_or_else(dash, |level| level.to_string())),
-        ),
-        (
-            Column::figures("recovery", 0),
-            figure(|figures| figures.recovery_s.map(seconds)),
-        ),
-        (
-            Column::figures("cache hits", 2),
-            figure(|figures| figures.cache_hit_ratio.map(hit_ratio)),
-        ),
-        (
-            Column::figures("first commit", 6),
-            figure(|figures| figures.first_commit_s.map(seconds)),
-        ),
-        (
-            Column::figures("acknowledged, lost", 3),
-            figure(|figures| figures.missing.map(|count| thousands(count as u64))),
-        ),
-        (
-            Column::figures("peak memory", 5),
-            figure(|figures| Some(bytes(figures.peak_memory_bytes))),
-        ),
-        (
-            Column::figures("database", 5),
-            figure(|figures| Some(bytes(figures.database_bytes))),
-        ),
-        (
-            Column::text("engine events", 4),
-            figure(|figures| Some(events_in_words(figures.events.as_ref()))),
-        ),
-    ];
-    columns.extend(rest);
-    columns
-}
-
+/// A row per step. A column in which no step has anything is left out.
 fn table(ablation: &Ablation) -> Table {
-    let is_filled = |cell: &Cell| ablation.rows.iter().any(|row| cell(row) != dash());
-    let columns: Vec<_> = columns(ablation)
-        .into_iter()
-        .filter(|(_, cell)| is_filled(cell))
-        .collect();
-    let row = |row: &StepRow| columns.iter().map(|(_, cell)| cell(row)).collect();
-    let rows = ablation.rows.iter().map(row).collect();
-    let columns = columns.into_iter().map(|(column, _)| column);
-    Table::new(columns.collect(), rows)
+    let figure = |of: fn(&StepFigures) -> Option<String>| {
+        move |row: &StepRow| row.figures.as_ref().and_then(of).unwrap_or_else(dash)
+    };
+    let cumulative = ablation.kind == AblationKind::Cumulative;
+    Table::of(&ablation.rows)
+        .text("step", 0, |row| format!("{}. {}", row.index, row.name))
+        .figures(&ablation.unit, 0, figure(|it| Some(number(it.rate.median))))
+        .figures(
+            "new-orders/min",
+            2,
+            figure(|it| it.new_orders_per_minute.map(number)),
+        )
+        .when(cumulative, |table| {
+            table.figures("vs previous step", 0, |row| {
+                gain(row, row.over_before.as_ref())
+            })
+        })
+        .figures("vs base", u8::from(cumulative), |row| {
+            gain(row, row.over_base.as_ref())
+        })
+        .text("level", 0, |row| {
+            row.durability.map_or_else(dash, |level| level.to_string())
+        })
+        .figures("recovery", 0, figure(|it| it.recovery_s.map(seconds)))
+        .figures(
+            "cache hits",
+            2,
+            figure(|it| it.cache_hit_ratio.map(hit_ratio)),
+        )
+        .figures(
+            "first commit",
+            6,
+            figure(|it| it.first_commit_s.map(seconds)),
+        )
+        .figures(
+            "acknowledged, lost",
+            3,
+            figure(|it| it.missing.map(|count| thousands(count as u64))),
+        )
+        .figures(
+            "peak memory",
+            5,
+            figure(|it| Some(bytes(it.peak_memory_bytes))),
+        )
+        .figures("database", 5, figure(|it| Some(bytes(it.database_bytes))))
+        .text(
+            "engine events",
+            4,
+            figure(|it| Some(events_in_words(it.events.as_ref()))),
+        )
+        .build()
+        .without_columns_of(&dash())
 }
 
 fn dash() -> String {

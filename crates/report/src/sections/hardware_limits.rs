@@ -1,12 +1,12 @@
 //! Rates and what the machine could do without an engine, and why a rate exceeds that.
 
 use super::{Findings, Part, Section};
-use crate::document::{Block, Column, Table};
+use crate::document::{Block, Table};
 use trueput_findings::hardware_limits::{Excess, ExcessCause, Limit, LimitShares};
 use trueput_findings::trial_names::TrialNames;
 use trueput_findings::units::{bytes, number, per_cent};
 use trueput_record::TrialRecord;
-use trueput_record::hardware_limits::HardwareLimits;
+use trueput_record::hardware_limits::{FlushLimit, HardwareLimits};
 use trueput_record::measurement::Measurement;
 
 /// Rates as shares of what the hardware allows.
@@ -27,21 +27,24 @@ const TEXT: &str = "Hardware limits, measured in this run without an engine, on 
 
 /// A table of these trials, and a sentence for each rate that exceeds its limit.
 pub(crate) fn blocks(measured: &[(&TrialRecord, &Measurement)], names: &TrialNames) -> Vec<Block> {
-    let (mut rows, mut exceeded) = (Vec::new(), Vec::new());
-    for (trial, measurement) in measured {
-        let Some(limits) = &trial.hardware_limits else {
-            continue;
-        };
+    let limited = measured.iter().filter_map(|(trial, measurement)| {
+        let limits = trial.hardware_limits.as_ref()?;
         let shares = LimitShares::of(trial, measurement, limits);
-        let name = names.trial(trial);
-        let excesses = shares.excesses(measurement, limits).into_iter();
-        exceeded.extend(excesses.map(|excess| format!("{name}: {}.", explained(excess))));
-        rows.push(cells(&shares, name, trial, limits));
-    }
-    if rows.is_empty() {
+        Some((*trial, *measurement, limits, shares))
+    });
+    let limited: Vec<_> = limited.collect();
+    if limited.is_empty() {
         return Vec::new();
     }
-    let mut blocks = vec![Block::Table(Table::new(columns(), rows))];
+    let mut blocks = vec![Block::Table(table(&limited, names))];
+    let exceeded = limited
+        .iter()
+        .flat_map(|(trial, measurement, limits, shares)| {
+            let name = names.trial(trial);
+            let excesses = shares.excesses(measurement, limits).into_iter();
+            excesses.map(move |excess| format!("{name}: {}.", explained(excess)))
+        });
+    let exceeded: Vec<_> = exceeded.collect();
     if !exceeded.is_empty() {
         blocks.push(Block::Text("Above 100 %:".to_owned()));
         blocks.push(Block::List(exceeded));
@@ -49,45 +52,38 @@ pub(crate) fn blocks(measured: &[(&TrialRecord, &Measurement)], names: &TrialNam
     blocks
 }
 
-fn columns() -> Vec<Column> {
-    vec![
-        Column::text("trial", 0),
-        Column::text("level", 6),
-        Column::figures("workers", 5),
-        Column::figures("commits/s", 0),
-        Column::figures("of single flushes", 0),
-        Column::figures("of grouped flushes", 0),
-        Column::figures("reads/s", 0),
-        Column::figures("of memory", 0),
-        Column::figures("single flushes/s", 3),
-        Column::figures("grouped flushes/s", 2),
-        Column::figures("memory reads/s", 4),
-    ]
-}
+/// A trial with what was measured, the limits, and its shares of them.
+type LimitedTrial<'a> = (
+    &'a TrialRecord,
+    &'a Measurement,
+    &'a HardwareLimits,
+    LimitShares,
+);
 
-fn cells(
-    shares: &LimitShares,
-    name: String,
-    trial: &TrialRecord,
-    limits: &HardwareLimits,
-) -> Vec<String> {
+fn table(limited: &[LimitedTrial<'_>], names: &TrialNames) -> Table {
     let dash = || "–".to_owned();
-    let share = |share: Option<f64>| share.map_or_else(dash, per_cent);
+    let share = |of: fn(&LimitShares) -> Option<f64>| {
+        move |(.., shares): &LimitedTrial<'_>| of(shares).map_or_else(dash, per_cent)
+    };
     let rate = |per_s: Option<f64>| per_s.map_or_else(dash, number);
-    let flush = limits.flush;
-    vec![
-        name,
-        trial.spec.durability.name().to_owned(),
-        trial.spec.workers.to_string(),
-        rate(shares.commits_per_s),
-        share(shares.of_single_flushes),
-        share(shares.of_grouped_flushes),
-        rate(shares.reads_per_s),
-        share(shares.of_memory),
-        rate(flush.map(|flush| flush.separate_per_s)),
-        rate(flush.map(|flush| flush.grouped_per_s)),
-        rate(Some(limits.memory.dependent_reads_per_s)),
-    ]
+    let flushes = |per_s: fn(FlushLimit) -> f64| {
+        move |(_, _, limits, _): &LimitedTrial<'_>| rate(limits.flush.map(per_s))
+    };
+    Table::of(limited)
+        .text("trial", 0, |(trial, ..)| names.trial(trial))
+        .text("level", 6, |(trial, ..)| trial.spec.durability.name())
+        .figures("workers", 5, |(trial, ..)| trial.spec.workers)
+        .figures("commits/s", 0, |(.., shares)| rate(shares.commits_per_s))
+        .figures("of single flushes", 0, share(|it| it.of_single_flushes))
+        .figures("of grouped flushes", 0, share(|it| it.of_grouped_flushes))
+        .figures("reads/s", 0, |(.., shares)| rate(shares.reads_per_s))
+        .figures("of memory", 0, share(|it| it.of_memory))
+        .figures("single flushes/s", 3, flushes(|it| it.separate_per_s))
+        .figures("grouped flushes/s", 2, flushes(|it| it.grouped_per_s))
+        .figures("memory reads/s", 4, |(_, _, limits, _)| {
+            number(limits.memory.dependent_reads_per_s)
+        })
+        .build()
 }
 
 /// What is exceeded and why, a clause.
@@ -150,7 +146,7 @@ mod tests {
     use super::*;
     use trueput_record::Durability;
     use trueput_record::accounting::Device;
-    use trueput_record::hardware_limits::{FlushLimit, MemoryBandwidth};
+    use trueput_record::hardware_limits::MemoryBandwidth;
     use trueput_record::measurement::{DatabaseSize, OperationSummary, Outcome};
 
     /// A trial of a second at sync, with as many commits and reads, on a device that completed so

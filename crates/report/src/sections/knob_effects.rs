@@ -2,7 +2,7 @@
 
 use super::{Findings, Part, Section};
 use crate::chart::{Chart, ChartColumn, ChartKind, Group, Unit};
-use crate::document::{Block, Column, Table};
+use crate::document::{Block, Table};
 use crate::ranking_title::ranking_heading;
 use crate::significance::levels;
 use trueput_findings::knob_effects::{KnobEffect, knob_effects};
@@ -25,9 +25,6 @@ impl Section for KnobEffects {
     }
 }
 
-/// The place of the column of parameters that distinguish equal changes.
-const BESIDE: usize = 4;
-
 fn heading(effect: &KnobEffect, rankings: &[Ranking]) -> String {
     let ranking = rankings.get(effect.ranking);
     ranking.map(ranking_heading).unwrap_or_default()
@@ -47,47 +44,28 @@ fn blocks(effects: &[KnobEffect], rankings: &[Ranking]) -> Vec<Block> {
     if effects.is_empty() {
         return Vec::new();
     }
-    let mut columns = vec![
-        Column::text("knob", 0),
-        Column::text("where", 2),
-        Column::figures("changed to", 0),
-        Column::figures("from", 0),
-        Column::figures("rate", 0),
-        Column::text("told apart", 0),
-        Column::figures("memory", 4),
-        Column::figures("database", 4),
-        Column::text("cost", 1),
-    ];
     let several = effects.iter().any(|effect| !effect.distinction.is_empty());
-    if several {
-        columns.insert(BESIDE, Column::text("beside", 0));
-    }
     let times = |ratio: f64| match ratio.is_finite() {
         true => format!("{} ×", number(ratio)),
         false => "–".to_owned(),
     };
-    let row = |effect: &KnobEffect| {
-        let mut row = vec![
-            format!("{} {}", effect.engine, effect.knob),
-            heading(effect, rankings),
-            effect.value.to_string(),
-            effect.base.to_string(),
-            times(effect.rate_ratio),
-            effect.rate.verdict.words().to_owned(),
-            times(effect.memory_ratio),
-            times(effect.database_ratio),
-            match effect.cost.is_empty() {
-                true => "none stated by the driver".to_owned(),
-                false => effect.cost.clone(),
-            },
-        ];
-        if several {
-            row.insert(BESIDE, distinction(effect));
-        }
-        row
-    };
-    let rows = effects.iter().map(row).collect();
-    vec![Block::Table(Table::new(columns, rows))]
+    let table = Table::of(effects)
+        .text("knob", 0, |effect| {
+            format!("{} {}", effect.engine, effect.knob)
+        })
+        .text("where", 2, |effect| heading(effect, rankings))
+        .figures("changed to", 0, |effect| &effect.value)
+        .figures("from", 0, |effect| &effect.base)
+        .when(several, |table| table.text("beside", 0, distinction))
+        .figures("rate", 0, |effect| times(effect.rate_ratio))
+        .text("told apart", 0, |effect| effect.rate.verdict.words())
+        .figures("memory", 4, |effect| times(effect.memory_ratio))
+        .figures("database", 4, |effect| times(effect.database_ratio))
+        .text("cost", 1, |effect| match effect.cost.as_str() {
+            "" => "none stated by the driver",
+            cost => cost,
+        });
+    vec![Block::Table(table.build())]
 }
 
 const KNOBS_TEXT: &str = "Cells that differ in one knob only: rate, peak memory and database size \

@@ -2,7 +2,7 @@
 //! flushes that were acknowledged.
 
 use super::{Findings, Part, Section};
-use crate::document::{Block, Column, Table};
+use crate::document::{Block, Table};
 use trueput_findings::log_flush::{LogFlushCell, commits, log_flush_cells};
 use trueput_findings::units::{counted, nanoseconds, number};
 use trueput_record::TrialRecord;
@@ -81,48 +81,34 @@ fn figures(value: f64) -> String {
     format!("{value:.3}")
 }
 
-fn table(rows: &[LogFlushCell<'_>]) -> Table {
-    let placed = |row: &LogFlushCell<'_>| row.first.spec.conditions.file_system.clone();
-    let several = rows.iter().any(|row| placed(row).is_some());
-    let mut columns = vec![
-        Column::text("flush", 0),
-        Column::figures("bytes", 0),
-        Column::text("at", 3),
-        Column::text("file", 2),
-        Column::text("files", 4),
-        Column::figures("workers", 0),
-        Column::figures("commits/s", 0),
-        Column::figures("p50", 1),
-        Column::figures("p99", 1),
-        Column::figures("commits/flush", 1),
-        Column::figures("device flushes/commit", 0),
-    ];
-    if several {
-        columns.insert(0, Column::text("file system", 0));
-    }
+fn table(cells: &[LogFlushCell<'_>]) -> Table {
+    let file_system = |cell: &LogFlushCell<'_>| cell.first.spec.conditions.file_system.clone();
+    let is_placed = cells.iter().any(|cell| file_system(cell).is_some());
+    let set = |name: &'static str| move |cell: &LogFlushCell<'_>| setting(cell.first, name);
     let shown = |figure: Option<f64>, write: fn(f64) -> String| {
         figure.map_or_else(|| "–".to_owned(), write)
     };
-    let row = |row: &LogFlushCell<'_>| {
-        let named = |name: &str| setting(row.first, name);
-        let mut cells = vec![
-            named("flush"),
-            named("bytes"),
-            named("at"),
-            named("file"),
-            named("files"),
-            row.first.spec.workers.to_string(),
-            shown(row.commits_per_s, number),
-            shown(row.p50_ns, nanoseconds),
-            shown(row.p99_ns, nanoseconds),
-            shown(row.commits_per_flush, |it| format!("{it:.2}")),
-            row.device_flushes_per_commit
-                .map_or_else(|| UNSEEN.to_owned(), figures),
-        ];
-        if several {
-            cells.insert(0, placed(row).unwrap_or_default().to_string());
-        }
-        cells
-    };
-    Table::new(columns, rows.iter().map(row).collect())
+    Table::of(cells)
+        .when(is_placed, |table| {
+            table.text("file system", 0, |cell| {
+                file_system(cell).unwrap_or_default()
+            })
+        })
+        .text("flush", 0, set("flush"))
+        .figures("bytes", 0, set("bytes"))
+        .text("at", 3, set("at"))
+        .text("file", 2, set("file"))
+        .text("files", 4, set("files"))
+        .figures("workers", 0, |cell| cell.first.spec.workers)
+        .figures("commits/s", 0, |cell| shown(cell.commits_per_s, number))
+        .figures("p50", 1, |cell| shown(cell.p50_ns, nanoseconds))
+        .figures("p99", 1, |cell| shown(cell.p99_ns, nanoseconds))
+        .figures("commits/flush", 1, |cell| {
+            shown(cell.commits_per_flush, |it| format!("{it:.2}"))
+        })
+        .figures("device flushes/commit", 0, |cell| {
+            let flushes = cell.device_flushes_per_commit;
+            flushes.map_or_else(|| UNSEEN.to_owned(), figures)
+        })
+        .build()
 }

@@ -1,12 +1,12 @@
 //! The section on trials at a fixed rate.
 
 use super::{Findings, Part, Section};
-use crate::document::{Block, Column, Table};
+use crate::document::{Block, Table};
 use trueput_findings::trial_names::TrialNames;
 use trueput_findings::units::{nanoseconds, number, seconds};
 use trueput_findings::{bottleneck, fixed_rate};
 use trueput_record::TrialRecord;
-use trueput_record::measurement::Measurement;
+use trueput_record::measurement::{LatencySummary, Measurement, OpenLoop, ResponseSummary};
 
 /// Trials whose requests arrived at a fixed rate.
 pub(crate) struct OpenLoops;
@@ -31,60 +31,69 @@ fn open_loops(measured: &[(&TrialRecord, &Measurement)], names: &TrialNames) -> 
         let Some(open) = &measurement.open_loop else {
             continue;
         };
-        let name = names.trial(trial);
-        let begun_per_s = number(fixed_rate::started_per_s(open, measurement.elapsed_s));
+        let started_per_s = number(fixed_rate::started_per_s(open, measurement.elapsed_s));
         if !bottleneck::keeps_rate(measurement) {
             late.push(format!(
-                "{name} did not keep the rate: {}/s requested, {begun_per_s}/s started, backlog \
-                 of {} at the end.",
+                "{} did not keep the rate: {}/s requested, {started_per_s}/s started, backlog of \
+                 {} at the end.",
+                names.trial(trial),
                 number(open.rate_per_s),
                 open.backlog
             ));
         }
-        for response in open.responses.iter().filter(|response| response.count > 0) {
-            let service = measurement.operation(&response.kind);
-            let of_service = |value: fn(&trueput_record::measurement::LatencySummary) -> f64| {
-                service.map_or_else(|| "–".to_owned(), |kind| nanoseconds(value(&kind.latency)))
-            };
-            let times = &response.latency;
-            rows.push(vec![
-                name.clone(),
-                response.kind.clone(),
-                number(open.rate_per_s),
-                begun_per_s.clone(),
-                of_service(|latency| latency.mean_ns),
-                of_service(|latency| latency.p99_ns as f64),
-                nanoseconds(times.mean_ns),
-                nanoseconds(times.p99_ns as f64),
-                nanoseconds(times.max_ns as f64),
-                open.backlog.to_string(),
-                seconds(open.oldest_wait_s),
-            ]);
-        }
+        let responses = open.responses.iter().filter(|one| one.count > 0);
+        rows.extend(responses.map(|response| {
+            ResponseRow {
+                trial: names.trial(trial),
+                open,
+                started_per_s: started_per_s.clone(),
+                service: measurement
+                    .operation(&response.kind)
+                    .map(|operation| &operation.latency),
+                response,
+            }
+        }));
     }
-    let columns = vec![
-        Column::text("trial", 0),
-        Column::text("unit", 0),
-        Column::figures("requested/s", 1),
-        Column::figures("started/s", 1),
-        Column::figures("service mean", 2),
-        Column::figures("service p99", 2),
-        Column::figures("response mean", 1),
-        Column::figures("response p99", 0),
-        Column::figures("response max", 3),
-        Column::figures("backlog", 1),
-        Column::figures("oldest wait", 4),
-    ];
-    let mut blocks = table(columns, rows);
+    let mut blocks = Vec::new();
+    if !rows.is_empty() {
+        blocks.push(Block::Table(table(&rows)));
+    }
     if !late.is_empty() {
         blocks.push(Block::List(late));
     }
     blocks
 }
 
-fn table(columns: Vec<Column>, rows: Vec<Vec<String>>) -> Vec<Block> {
-    match rows.is_empty() {
-        true => Vec::new(),
-        false => vec![Block::Table(Table::new(columns, rows))],
-    }
+/// A kind of operation of a trial.
+struct ResponseRow<'a> {
+    trial: String,
+    open: &'a OpenLoop,
+    started_per_s: String,
+    service: Option<&'a LatencySummary>,
+    response: &'a ResponseSummary,
+}
+
+fn table(rows: &[ResponseRow<'_>]) -> Table {
+    let service = |of: fn(&LatencySummary) -> f64| {
+        move |row: &ResponseRow<'_>| match row.service {
+            Some(latency) => nanoseconds(of(latency)),
+            None => "–".to_owned(),
+        }
+    };
+    let response = |of: fn(&LatencySummary) -> f64| {
+        move |row: &ResponseRow<'_>| nanoseconds(of(&row.response.latency))
+    };
+    Table::of(rows)
+        .text("trial", 0, |row| &row.trial)
+        .text("unit", 0, |row| &row.response.kind)
+        .figures("requested/s", 1, |row| number(row.open.rate_per_s))
+        .figures("started/s", 1, |row| &row.started_per_s)
+        .figures("service mean", 2, service(|it| it.mean_ns))
+        .figures("service p99", 2, service(|it| it.p99_ns as f64))
+        .figures("response mean", 1, response(|it| it.mean_ns))
+        .figures("response p99", 0, response(|it| it.p99_ns as f64))
+        .figures("response max", 3, response(|it| it.max_ns as f64))
+        .figures("backlog", 1, |row| row.open.backlog)
+        .figures("oldest wait", 4, |row| seconds(row.open.oldest_wait_s))
+        .build()
 }

@@ -1,7 +1,7 @@
 //! The section on rates over time.
 
 use super::{Findings, Part, Section};
-use crate::document::{Block, Column, Table};
+use crate::document::{Block, Table};
 use std::collections::BTreeMap;
 use trueput_findings::Run;
 use trueput_findings::eligibility::headline;
@@ -27,37 +27,28 @@ const TEXT: &str = "The first trial of each cell, second by second. A cliff is a
 /// The section; nothing where no engine reports events and no trial is of an ablation.
 pub(crate) fn blocks(report: &Run) -> Vec<Block> {
     let names = TrialNames::of(report);
-    let mut rows = Vec::new();
-    let mut cliffs = Vec::new();
-    for trial in reported_trials(report) {
+    let reported = reported_trials(report).into_iter().filter_map(|trial| {
         let headline = headline(&report.manifest, &[trial]);
-        let Some(reported) = over_time(trial, &headline) else {
-            continue;
-        };
-        let name = names.trial(trial);
-        cliffs.extend(reported.cliffs.iter().map(|cliff| sentence(&name, cliff)));
-        rows.push(vec![
-            name,
-            reported.seconds.to_string(),
-            number(reported.median_per_s),
-            reported.cliffs.len().to_string(),
-            events_in_words(reported.events.as_ref()),
-        ]);
-    }
-    if rows.is_empty() {
+        Some((names.trial(trial), over_time(trial, &headline)?))
+    });
+    let reported: Vec<_> = reported.collect();
+    if reported.is_empty() {
         return Vec::new();
     }
-    let columns = vec![
-        Column::text("trial", 0),
-        Column::figures("seconds", 0),
-        Column::figures("median/s", 0),
-        Column::figures("cliffs", 0),
-        Column::text("engine events", 0),
-    ];
-    let mut blocks = vec![
-        Block::Text(TEXT.to_owned()),
-        Block::Table(Table::new(columns, rows)),
-    ];
+    let table = Table::of(&reported)
+        .text("trial", 0, |(name, _)| name)
+        .figures("seconds", 0, |(_, rates)| rates.seconds)
+        .figures("median/s", 0, |(_, rates)| number(rates.median_per_s))
+        .figures("cliffs", 0, |(_, rates)| rates.cliffs.len())
+        .text("engine events", 0, |(_, rates)| {
+            events_in_words(rates.events.as_ref())
+        });
+    let mut blocks = vec![Block::Text(TEXT.to_owned()), Block::Table(table.build())];
+    let cliffs = reported.iter().flat_map(|(name, rates)| {
+        let cliffs = rates.cliffs.iter();
+        cliffs.map(move |cliff| sentence(name, cliff))
+    });
+    let cliffs: Vec<_> = cliffs.collect();
     if !cliffs.is_empty() {
         blocks.push(Block::List(cliffs));
     }

@@ -110,113 +110,103 @@ fn at_size(title: &str, size: &str) -> String {
 
 /// Rows in the document's layout, with whose each is before it.
 fn table(comparison: &PublishedComparison, rows: &[&ComparedRow], size: &str) -> Table {
-    let mut columns = vec![Column::text("from", 0)];
-    let named = comparison.columns.iter().enumerate();
-    columns.extend(named.map(|(place, one)| {
-        let mut cells = comparison.rows.iter().map(|row| &row.cells[place]);
-        let title = match one.role {
-            Role::Figure => at_size(&one.name, size),
-            Role::Key | Role::Size => one.name.clone(),
+    let mut table = Table::of(rows).text("from", 0, |row| match row.ours {
+        true if row.who.is_empty() => HERE.to_owned(),
+        true => format!("{HERE}: {}", row.who),
+        false => comparison.year.clone(),
+    });
+    for (place, column) in comparison.columns.iter().enumerate() {
+        let title = match column.role {
+            Role::Figure => at_size(&column.name, size),
+            Role::Key | Role::Size => column.name.clone(),
         };
+        let mut cells = comparison.rows.iter().map(|row| &row.cells[place]);
         let is_figure = cells.all(|cell| !matches!(cell, Cell::Text(_)));
-        Column::new(&title, is_figure, one.dispensable)
-    }));
-    let rows = rows.iter().map(|row| {
-        let mut cells = vec![match row.ours {
-            true if row.who.is_empty() => HERE.to_owned(),
-            true => format!("{HERE}: {}", row.who),
-            false => comparison.year.clone(),
-        }];
-        let columns = comparison.columns.iter().zip(&row.cells);
-        cells.extend(columns.map(|(column, cell)| match cell {
+        let heading = Column::new(title, is_figure, column.dispensable);
+        table = table.column(heading, |row| match &row.cells[place] {
             Cell::Number(figure) if row.ours && column.is_whole => whole(*figure),
             Cell::Number(figure) if row.ours => number(*figure),
             other => shown(other),
-        }));
-        cells
-    });
-    Table::new(columns, rows.collect())
+        });
+    }
+    table.build()
+}
+
+/// Whether the ratios are of several contenders.
+fn has_contenders(ratios: &RatioTable) -> bool {
+    ratios.rows.iter().any(|row| row.who != ratios.rows[0].who)
 }
 
 fn ratio_table(ratios: &RatioTable, comparison: &PublishedComparison) -> Table {
-    let several = ratios.rows.iter().any(|row| row.who != ratios.rows[0].who);
-    let mut columns: Vec<_> = ratios.keys.iter().map(|key| Column::text(key, 0)).collect();
-    if several {
-        columns.insert(0, Column::text("contender", 0));
-    }
     let (here, there) = match &comparison.sizes {
         None => (String::new(), String::new()),
         Some(sizes) => (sizes.here.to_string(), sizes.there.to_string()),
     };
-    columns.extend([
-        Column::figures(at_size(HERE, &here), 0),
-        Column::figures(at_size(&comparison.year, &there), 0),
-    ]);
-    let rows = ratios.rows.iter().map(|row| {
-        let mut cells = row.keys.clone();
-        if several {
-            cells.insert(0, row.who.clone());
-        }
-        cells.extend([ratio_shown(row.here), ratio_shown(row.there)]);
-        cells
+    let mut table = Table::of(&ratios.rows).when(has_contenders(ratios), |table| {
+        table.text("contender", 0, |row| &row.who)
     });
-    Table::new(columns, rows.collect())
+    for (place, key) in ratios.keys.iter().enumerate() {
+        table = table.text(key, 0, |row| &row.keys[place]);
+    }
+    table
+        .figures(at_size(HERE, &here), 0, |row| ratio_shown(row.here))
+        .figures(at_size(&comparison.year, &there), 0, |row| {
+            ratio_shown(row.there)
+        })
+        .build()
 }
 
 /// Ratios of several figures: a column for each, a row of ours and under it the document's.
 fn figures_table(ratios: &RatioTable, comparison: &PublishedComparison) -> Table {
-    let several = ratios.rows.iter().any(|row| row.who != ratios.rows[0].who);
-    let name = |row: &RatioRow| {
-        let contender = several.then(|| row.who.clone());
-        let keys = row.keys.iter().cloned();
-        contender.into_iter().chain(keys).collect::<Vec<_>>()
-    };
     let mut figures: Vec<&str> = Vec::new();
-    let mut names: Vec<Vec<String>> = Vec::new();
+    let mut sets: Vec<(&RatioRow, Vec<&RatioRow>)> = Vec::new();
     for row in &ratios.rows {
         let figure = row.figure.as_deref().unwrap_or_default();
         if !figures.contains(&figure) {
             figures.push(figure);
         }
-        let name = name(row);
-        if !names.contains(&name) {
-            names.push(name);
+        let is_alike =
+            |(first, _): &&mut (&RatioRow, _)| first.who == row.who && first.keys == row.keys;
+        match sets.iter_mut().find(is_alike) {
+            Some((_, rows)) => rows.push(row),
+            None => sets.push((row, vec![row])),
         }
     }
-    let contender = several.then_some("contender").into_iter();
-    let keys = contender.chain(ratios.keys.iter().map(String::as_str));
-    let mut columns: Vec<_> = keys.map(|key| Column::text(key, 0)).collect();
-    columns.push(Column::text("from", 0));
-    columns.extend(figures.iter().map(|figure| {
+    let mut rows: Vec<FigureRow<'_>> = Vec::new();
+    for (first, of_set) in sets {
+        rows.push((first, HERE, of_set.clone(), |row| row.here));
+        if of_set.iter().any(|row| row.there.is_some()) {
+            rows.push((first, &comparison.year, of_set, |row| row.there));
+        }
+    }
+    let mut table = Table::of(&rows).when(has_contenders(ratios), |table| {
+        table.text("contender", 0, |(first, ..)| &first.who)
+    });
+    for (place, key) in ratios.keys.iter().enumerate() {
+        table = table.text(key, 0, |(first, ..)| &first.keys[place]);
+    }
+    table = table.text("from", 0, |(_, from, ..)| from);
+    for figure in figures {
         let mut columns = comparison.columns.iter();
-        let column = columns.find(|column| column.name == *figure);
-        Column::figures(*figure, column.map_or(0, |column| column.dispensable))
-    }));
-    let mut rows = Vec::new();
-    for wanted in names {
-        let of_it: Vec<_> = ratios
-            .rows
-            .iter()
-            .filter(|row| name(row) == wanted)
-            .collect();
-        let of_figure = |figure: &str| {
-            let mut rows = of_it.iter();
-            rows.find(|row| row.figure.as_deref() == Some(figure))
-        };
-        let mut add = |from: &str, ratio: fn(&RatioRow) -> Option<f64>| {
-            let mut cells = wanted.clone();
-            cells.push(from.to_owned());
-            let cell = |figure: &&str| ratio_shown(of_figure(figure).and_then(|row| ratio(row)));
-            cells.extend(figures.iter().map(cell));
-            rows.push(cells);
-        };
-        add(HERE, |row| row.here);
-        if of_it.iter().any(|row| row.there.is_some()) {
-            add(&comparison.year, |row| row.there);
-        }
+        let column = columns.find(|column| column.name == figure);
+        let dispensable = column.map_or(0, |column| column.dispensable);
+        table = table.figures(figure, dispensable, |(_, _, of_set, ratio)| {
+            let mut rows = of_set.iter();
+            let row = rows.find(|row| row.figure.as_deref() == Some(figure));
+            ratio_shown(row.and_then(|row| ratio(row)))
+        });
     }
-    Table::new(columns, rows)
+    table.build()
 }
+
+/// The first of a set of ratios that names it, whose ratios these are, the set, and which ratio of
+/// each is shown.
+type FigureRow<'a> = (
+    &'a RatioRow,
+    &'a str,
+    Vec<&'a RatioRow>,
+    fn(&RatioRow) -> Option<f64>,
+);
 
 fn ratio_shown(ratio: Option<f64>) -> String {
     ratio.map_or_else(|| "-".to_owned(), number)

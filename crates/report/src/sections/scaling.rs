@@ -2,10 +2,8 @@
 
 use super::{Findings, Part, Section};
 use crate::chart::{Chart, ChartColumn, ChartKind, Group, Unit, short as short_figure};
-use crate::document::Block;
-use crate::document::{Column, Table};
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use crate::document::{Block, Table};
+use std::collections::{BTreeMap, BTreeSet};
 use trueput_findings::rankings::Ranking;
 use trueput_findings::scaling::{
     Coefficient, Fit, FitError, LEAST_R_SQUARED, Misfit, Peak, ScalingSeries, fits, most_workers,
@@ -33,36 +31,27 @@ impl Section for ScalingLaws {
 /// that the law does not describe has no coefficients.
 #[must_use]
 pub fn table(series: &[(String, Result<Fit, FitError>)]) -> Table {
-    let row = |(name, fit): &(String, Result<Fit, FitError>)| {
-        let fit = fit.as_ref().ok()?;
-        let described = fit.misfits().is_empty();
-        let listed = |coefficient: &Coefficient| match described {
-            true => with_interval(coefficient),
+    let fitted = series.iter();
+    let fitted = fitted.filter_map(|(name, fit)| Some((name, fit.as_ref().ok()?)));
+    let fitted: Vec<(&String, &Fit)> = fitted.collect();
+    let described = |fit: &Fit| fit.misfits().is_empty();
+    let coefficient = |of: fn(&Fit) -> &Coefficient| {
+        move |(_, fit): &(&String, &Fit)| match described(fit) {
+            true => with_interval(of(fit)),
             false => "–".to_owned(),
-        };
-        Some(vec![
-            name.clone(),
-            listed(&fit.lambda),
-            listed(&fit.sigma),
-            listed(&fit.kappa),
-            format!("{:.4}", fit.r_squared),
-            match described {
-                true => peak(fit),
-                false => "does not fit".to_owned(),
-            },
-        ])
+        }
     };
-    Table::new(
-        vec![
-            Column::text("series", 0),
-            Column::figures("λ, one worker/s (95 %)", 1),
-            Column::figures("σ, contention (95 %)", 0),
-            Column::figures("κ, coherency (95 %)", 0),
-            Column::figures("R²", 2),
-            Column::text("peak", 0),
-        ],
-        series.iter().filter_map(row).collect(),
-    )
+    Table::of(&fitted)
+        .text("series", 0, |(name, _)| name)
+        .figures("λ, one worker/s (95 %)", 1, coefficient(|fit| &fit.lambda))
+        .figures("σ, contention (95 %)", 0, coefficient(|fit| &fit.sigma))
+        .figures("κ, coherency (95 %)", 0, coefficient(|fit| &fit.kappa))
+        .figures("R²", 2, |(_, fit)| format!("{:.4}", fit.r_squared))
+        .text("peak", 0, |(_, fit)| match described(fit) {
+            true => peak(fit),
+            false => "does not fit".to_owned(),
+        })
+        .build()
 }
 
 /// Why no law was fitted to some series, one sentence for each reason.

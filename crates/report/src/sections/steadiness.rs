@@ -2,7 +2,7 @@
 
 use super::{Findings, Part, Section};
 use crate::charts::{Charts, sparkline};
-use crate::document::{Block, Column, Table};
+use crate::document::{Block, Table};
 use trueput_findings::Run;
 use trueput_findings::statistics::Shape;
 use trueput_findings::steadiness::{CellSteadiness, RepeatSeconds, RepeatShape, steadiness};
@@ -88,30 +88,26 @@ fn drawn(cells: &[CellSteadiness], charts: Charts) -> Option<Table> {
     if charts == Charts::Off {
         return None;
     }
-    let rows = cells.iter().filter_map(|cell| {
-        let RepeatSeconds { repeat, rates } = cell.middle.as_ref()?;
-        if rates.len() < 3 {
-            return None;
-        }
-        let least = rates.iter().copied().fold(f64::MAX, f64::min);
-        let most = rates.iter().copied().fold(f64::MIN, f64::max);
-        Some(vec![
-            cell.name.clone(),
-            sparkline(rates, LINE, 0.0, charts),
-            format!("{}–{}", number(least), number(most)),
-            format!("{} s, r{repeat}", rates.len()),
-        ])
+    let drawn = cells.iter().filter_map(|cell| {
+        let middle = cell.middle.as_ref()?;
+        (middle.rates.len() >= 3).then_some((&cell.name, middle))
     });
-    let rows: Vec<_> = rows.collect();
-    (!rows.is_empty()).then(|| {
-        Table::new(
-            vec![
-                Column::text("contender", 0),
-                Column::text("rate, second by second", 0),
-                Column::figures("per second", 1),
-                Column::figures("of", 2),
-            ],
-            rows,
-        )
-    })
+    let drawn: Vec<(&String, &RepeatSeconds)> = drawn.collect();
+    let table = Table::of(&drawn)
+        .text("contender", 0, |(name, _)| name)
+        .text("rate, second by second", 0, |(_, middle)| {
+            sparkline(&middle.rates, LINE, 0.0, charts)
+        })
+        .figures("per second", 1, |(_, middle)| {
+            let rates = middle.rates.iter().copied();
+            let (least, most) = (
+                rates.clone().fold(f64::MAX, f64::min),
+                rates.fold(f64::MIN, f64::max),
+            );
+            format!("{}–{}", number(least), number(most))
+        })
+        .figures("of", 2, |(_, middle)| {
+            format!("{} s, r{}", middle.rates.len(), middle.repeat)
+        });
+    (!drawn.is_empty()).then(|| table.build())
 }

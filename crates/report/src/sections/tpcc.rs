@@ -1,7 +1,7 @@
 //! What the `tpcc` trials of a run came to, under the names that their rates may have.
 
 use super::{Findings, Part, Section};
-use crate::document::{Block, Column, Table};
+use crate::document::{Block, Table};
 use trueput_findings::marks::{marked, marks};
 use trueput_findings::units::number;
 use trueput_findings::workload_cells::{WorkloadCell, workload_cells};
@@ -59,49 +59,43 @@ fn part(trials: &[TrialRecord]) -> Option<Part> {
     )
 }
 
-fn row(cell: &WorkloadCell<'_>) -> Vec<String> {
-    let spec = &cell.first.spec;
-    let rate = RATES
-        .into_iter()
-        .find(|name| cell.median_result(name).is_some());
-    let rate = rate.unwrap_or_default();
-    let figure = |name: &str| {
+fn table(cells: &[WorkloadCell<'_>]) -> Table {
+    let rate = |cell: &WorkloadCell<'_>| {
+        let mut names = RATES.into_iter();
+        names.find(|name| cell.median_result(name).is_some())
+    };
+    let median = |name: &str, cell: &WorkloadCell<'_>| {
         let median = cell.median_result(name);
         median.map_or_else(|| "–".to_owned(), number)
     };
-    let word = |name: &str| cell.first_result(name).unwrap_or_default();
-    vec![
-        marked(&spec.contender(), &marks(cell.first)),
-        spec.durability.to_string(),
-        word("store"),
-        word("warehouses"),
-        spec.workers.to_string(),
-        figure("transactions per minute (all kinds)"),
-        figure(rate),
-        rate.to_owned(),
-        figure("90th percentile of new-order, ms"),
-        word("response times within limits"),
-        figure("conflicts, percent of attempts"),
-        figure("deadlocks, percent of attempts"),
-    ]
-}
-
-fn table(rows: &[WorkloadCell<'_>]) -> Table {
-    Table::new(
-        vec![
-            Column::text("engine", 0),
-            Column::text("durability", 2),
-            Column::text("store", 4),
-            Column::figures("warehouses", 0),
-            Column::figures("workers", 0),
-            Column::figures("transactions/min", 0),
-            Column::figures("rate", 0),
-            Column::text("which is", 0),
-            Column::figures("new-order p90, ms", 1),
-            Column::text("within limits", 3),
-            Column::figures("conflicts, %", 1),
-            Column::figures("deadlocks, %", 3),
-        ],
-        rows.iter().map(row).collect(),
-    )
+    let figure = |name: &'static str| move |cell: &WorkloadCell<'_>| median(name, cell);
+    let word = |name: &'static str| {
+        move |cell: &WorkloadCell<'_>| cell.first_result(name).unwrap_or_default()
+    };
+    Table::of(cells)
+        .text("engine", 0, |cell| {
+            marked(&cell.first.spec.contender(), &marks(cell.first))
+        })
+        .text("durability", 2, |cell| cell.first.spec.durability)
+        .text("store", 4, word("store"))
+        .figures("warehouses", 0, word("warehouses"))
+        .figures("workers", 0, |cell| cell.first.spec.workers)
+        .figures(
+            "transactions/min",
+            0,
+            figure("transactions per minute (all kinds)"),
+        )
+        .figures("rate", 0, |cell| {
+            median(rate(cell).unwrap_or_default(), cell)
+        })
+        .text("which is", 0, |cell| rate(cell).unwrap_or_default())
+        .figures(
+            "new-order p90, ms",
+            1,
+            figure("90th percentile of new-order, ms"),
+        )
+        .text("within limits", 3, word("response times within limits"))
+        .figures("conflicts, %", 1, figure("conflicts, percent of attempts"))
+        .figures("deadlocks, %", 3, figure("deadlocks, percent of attempts"))
+        .build()
 }

@@ -1,7 +1,7 @@
 //! What stands around the results: the page's head, every trial, the machine, the commands.
 
 use crate::bottleneck_words::cause;
-use crate::document::{Block, Column, Table};
+use crate::document::{Block, Table};
 use crate::sections::header::host_lines;
 use maud::{Markup, html};
 use std::collections::BTreeSet;
@@ -10,6 +10,7 @@ use trueput_findings::shell::quoted;
 use trueput_findings::trial_names::TrialNames;
 use trueput_findings::units::{bytes, nanoseconds, number, per_cent, seconds, thousands};
 use trueput_findings::{Run, bottleneck};
+use trueput_record::measurement::{LatencySummary, Measurement, OperationSummary};
 use trueput_record::{Outcome, TrialRecord, TrialSpec};
 
 /// What the run is about.
@@ -28,76 +29,89 @@ pub(crate) fn trials(report: &Run) -> Vec<Block> {
     if report.trials.is_empty() {
         return vec![Block::Text("No trial has ended.".to_owned())];
     }
-    let columns = vec![
-        Column::text("trial", 0),
-        Column::text("ended", 0),
-        Column::figures("per second", 0),
-        Column::text("operation", 5),
-        Column::text("contender", 1),
-        Column::text("level", 2),
-        Column::figures("workers", 3),
-        Column::figures("p50", 5),
-        Column::figures("p99", 4),
-        Column::figures("elapsed", 5),
-        Column::figures("CPU", 6),
-        Column::figures("peak PSS", 6),
-        Column::figures("database", 6),
-        Column::figures("written", 6),
-        Column::figures("switches", 7),
-        Column::text("bottleneck", 5),
-        Column::text("why it is not valid", 1),
-    ];
     let names = TrialNames::of(report);
-    let rows: Vec<_> = report
-        .trials
-        .iter()
-        .map(|trial| row(report, trial, &names))
-        .collect();
-    let table = Table::new(columns, rows).without_empty_columns();
+    let cores = f64::from(report.manifest.host.cores);
+    let trials = report.trials.iter();
+    let trials: Vec<_> = trials.map(|trial| EndedTrial::of(report, trial)).collect();
+    let table = Table::of(&trials)
+        .text("trial", 0, |it| &it.trial.spec.id)
+        .text("ended", 0, |it| ending(it.trial).0)
+        .figures("per second", 0, |it| {
+            it.of_operation(|operation| Some(number(operation.per_s)))
+        })
+        .text("operation", 5, |it| {
+            it.of_operation(|operation| Some(operation.kind.clone()))
+        })
+        .text("contender", 1, |it| names.contender(it.trial))
+        .text("level", 2, |it| it.trial.spec.durability)
+        .figures("workers", 3, |it| it.trial.spec.workers)
+        .figures("p50", 5, |it| it.latency(|latency| latency.p50_ns))
+        .figures("p99", 4, |it| it.latency(|latency| latency.p99_ns))
+        .figures("elapsed", 5, |it| it.measured(|m| seconds(m.elapsed_s)))
+        .figures("CPU", 6, |it| it.measured(|m| seconds(m.cpu_s())))
+        .figures("peak PSS", 6, |it| {
+            it.measured(|m| bytes(m.resources.peak_pss_bytes as f64))
+        })
+        .figures("database", 6, |it| {
+            it.measured(|m| bytes(m.database.allocated_bytes as f64))
+        })
+        .figures("written", 6, |it| {
+            it.measured(|m| bytes(m.resources.storage_written_bytes as f64))
+        })
+        .figures("switches", 7, |it| {
+            it.measured(|m| thousands(context_switches(m)))
+        })
+        .text("bottleneck", 5, |it| it.bottleneck(cores))
+        .text("why it is not valid", 1, |it| ending(it.trial).1)
+        .build()
+        .without_columns_of("");
     let text = "In the order in which they ended. Plain figures with every setting: trueput report \
                 with --format csv.";
     vec![Block::Text(text.to_owned()), Block::Table(table)]
 }
 
-fn row(report: &Run, trial: &TrialRecord, names: &TrialNames) -> Vec<String> {
-    let spec = &trial.spec;
-    let (status, why) = ending(trial);
-    let headline = report.manifest.headlines.get(&spec.workload);
-    let operation = trial.measurement.as_ref().and_then(|measured| {
-        let named = headline.and_then(|kind| measured.operation(kind));
-        named.or(measured.operations.first())
-    });
-    let mut cells = vec![
-        spec.id.clone(),
-        status.to_owned(),
-        operation.map_or_else(String::new, |operation| number(operation.per_s)),
-        operation.map_or_else(String::new, |operation| operation.kind.clone()),
-        names.contender(trial),
-        spec.durability.to_string(),
-        spec.workers.to_string(),
-    ];
-    let figures = trial.measurement.as_ref().map(|measured| {
-        let timed = operation.filter(|operation| operation.latency.is_measured());
-        let latency = |ns: Option<u64>| ns.map_or_else(String::new, |ns| nanoseconds(ns as f64));
-        let used = &measured.resources;
-        let held =
-            bottleneck::trial_bottleneck(trial, measured, f64::from(report.manifest.host.cores));
-        let held = held.map(|held| format!("{} ({})", cause(held.verdict), per_cent(held.share)));
-        [
-            latency(timed.map(|operation| operation.latency.p50_ns)),
-            latency(timed.map(|operation| operation.latency.p99_ns)),
-            seconds(measured.elapsed_s),
-            seconds(measured.cpu_s()),
-            bytes(used.peak_pss_bytes as f64),
-            bytes(measured.database.allocated_bytes as f64),
-            bytes(used.storage_written_bytes as f64),
-            thousands(context_switches(measured)),
-            held.unwrap_or_default(),
-        ]
-    });
-    cells.extend(figures.unwrap_or_default());
-    cells.push(why);
-    cells
+/// A trial, and of its kinds of operation the one whose figures are shown: its workload's headline
+/// or else the first. A cell of what was not measured is empty.
+struct EndedTrial<'a> {
+    trial: &'a TrialRecord,
+    operation: Option<&'a OperationSummary>,
+}
+
+impl<'a> EndedTrial<'a> {
+    fn of(report: &Run, trial: &'a TrialRecord) -> Self {
+        let headline = report.manifest.headlines.get(&trial.spec.workload);
+        let operation = trial.measurement.as_ref().and_then(|measured| {
+            let named = headline.and_then(|kind| measured.operation(kind));
+            named.or(measured.operations.first())
+        });
+        Self { trial, operation }
+    }
+
+    fn measured(&self, cell: impl FnOnce(&Measurement) -> String) -> String {
+        let measured = self.trial.measurement.as_ref();
+        measured.map_or_else(String::new, cell)
+    }
+
+    fn of_operation(&self, cell: impl FnOnce(&OperationSummary) -> Option<String>) -> String {
+        self.operation.and_then(cell).unwrap_or_default()
+    }
+
+    fn latency(&self, of: impl FnOnce(&LatencySummary) -> u64) -> String {
+        self.of_operation(|operation| {
+            let latency = &operation.latency;
+            let is_measured = latency.is_measured();
+            is_measured.then(|| nanoseconds(of(latency) as f64))
+        })
+    }
+
+    fn bottleneck(&self, cores: f64) -> String {
+        self.measured(|measured| {
+            let found = bottleneck::trial_bottleneck(self.trial, measured, cores);
+            found.map_or_else(String::new, |found| {
+                format!("{} ({})", cause(found.verdict), per_cent(found.share))
+            })
+        })
+    }
 }
 
 fn ending(trial: &TrialRecord) -> (&'static str, String) {
@@ -163,17 +177,13 @@ pub(crate) fn machine(report: &Run) -> Vec<Block> {
     ));
     facts.push(("commit", program.commit.clone()));
     facts.push(("run folder", report.shown_as.to_string_lossy().into_owned()));
-    let known = facts
-        .into_iter()
-        .filter(|(_, value)| !value.trim().is_empty());
-    let rows = known.map(|(name, value)| vec![name.to_owned(), value]);
-    vec![Block::Table(Table::new(
-        vec![
-            Column::text("fact", 0),
-            Column::text("as the system states it", 0),
-        ],
-        rows.collect(),
-    ))]
+    facts.retain(|(_, value)| !value.trim().is_empty());
+    let table = Table::of(&facts).text("fact", 0, |(name, _)| name).text(
+        "as the system states it",
+        0,
+        |(_, value)| value,
+    );
+    vec![Block::Table(table.build())]
 }
 
 /// The commands that make all of these results again, and for each contender the one that makes its
@@ -211,18 +221,15 @@ pub(crate) fn again(report: &Run) -> (Vec<Block>, Block) {
         .trials
         .iter()
         .filter(|spec| seen.insert(spec.cell));
-    let rows = cells.map(|spec| {
-        let repeats = report
-            .manifest
-            .trials
-            .iter()
-            .filter(|other| other.cell == spec.cell);
-        vec![spec.id.clone(), one_cell(spec, repeats.count())]
-    });
-    let each = Block::Table(Table::new(
-        vec![Column::text("first trial", 0), Column::text("command", 0)],
-        rows.collect(),
-    ));
+    let cells: Vec<_> = cells.collect();
+    let repeats = |cell: &TrialSpec| {
+        let specs = report.manifest.trials.iter();
+        specs.filter(|spec| spec.cell == cell.cell).count()
+    };
+    let each = Table::of(&cells)
+        .text("first trial", 0, |spec| &spec.id)
+        .text("command", 0, |spec| one_cell(spec, repeats(spec)));
+    let each = Block::Table(each.build());
     (blocks, each)
 }
 

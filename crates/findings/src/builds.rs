@@ -18,7 +18,7 @@ pub struct EngineBuild {
     pub sha256: String,
     /// Whether it was compiled with its assertions; `None` if that is unknown.
     pub assertions: Option<bool>,
-    /// What is to be held against it, in words.
+    /// Why its figures are doubtful; `None` if they are not.
     pub warning: Option<&'static str>,
 }
 

@@ -290,7 +290,7 @@ pub fn flushes_per_commit(measurement: &Measurement) -> Option<f64> {
 }
 
 /// Hits of the engine's own cache over all asks of it, 0 to 1; `None` if the engine does not
-/// tell, or was not asked.
+/// report it, or was not asked.
 #[must_use]
 pub fn cache_hit_ratio(measurement: &Measurement) -> Option<f64> {
     measurement.cache?.hit_ratio()

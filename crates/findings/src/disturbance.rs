@@ -38,7 +38,7 @@ pub fn of_run(report: &Run) -> Option<Noise> {
 
 /// The parts that other programs used and that the hypervisor withheld, of the time of the
 /// processors that each trial could use, on a machine of this many: neighbors are counted over
-/// those alone.
+/// those processors only.
 fn shares(trials: &[TrialRecord], cores: f64) -> Shares {
     let (mut others_s, mut steal_s, mut all_s) = (0.0, 0.0, 0.0);
     let mut with_kernel = false;

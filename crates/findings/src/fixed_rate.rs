@@ -1,5 +1,5 @@
-//! Rankings of open loops at one rate. All were asked for as much, so that their rates tell nothing
-//! apart: those that kept the rate are ordered by how long users waited for the kind of operation
+//! Rankings of open loops at one rate. All were asked for the same rate, so their rates do not
+//! order them: those that kept the rate are ordered by how long users waited for the kind of operation
 //! that they waited longest for, the others come last.
 
 use crate::bottleneck::keeps_rate;
@@ -171,8 +171,8 @@ pub fn between(
         |(trials, at_rate): (&[&TrialRecord], &FixedRateResult)| times(trials, &at_rate.worst_kind);
     let (best, other) = (times(best), times(other));
     let paired = best.keys().eq(other.keys());
-    let alone = |times: BTreeMap<u32, f64>| times.into_values().collect::<Vec<_>>();
-    of_times(&alone(best), &alone(other), paired, comparisons)
+    let values = |times: BTreeMap<u32, f64>| times.into_values().collect::<Vec<_>>();
+    of_times(&values(best), &values(other), paired, comparisons)
 }
 
 /// Compares response times, one of `comparisons` that are read together: the ratio is the second's

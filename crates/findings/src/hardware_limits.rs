@@ -85,7 +85,7 @@ impl LimitShares {
         let commits = commits.filter(|commits| *commits > 0);
         let elapsed_s = measurement.elapsed_s.max(1e-9);
         let commits_per_s = commits.map(|commits| commits as f64 / elapsed_s);
-        // Only a level that waits for its flush can be held by one.
+        // Only a level that waits for its flush can be limited by flushes.
         let durable = commits_per_s.filter(|_| trial.spec.durability == Durability::Sync);
         let reads = measurement.operation("read").map(|reads| reads.per_s);
         let reads_per_s = reads.filter(|per_s| *per_s > 0.0);

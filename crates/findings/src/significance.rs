@@ -35,12 +35,12 @@ pub fn between(
         .filter_map(|(repeat, rate)| Some((*by_repeat.get(repeat)?, *rate)))
         .collect();
     let distinct: BTreeMap<u32, f64> = second.iter().copied().collect();
-    let told_apart = by_repeat.len() == first.len() && distinct.len() == second.len();
-    if told_apart && pairs.len() >= 3 {
+    let are_distinct = by_repeat.len() == first.len() && distinct.len() == second.len();
+    if are_distinct && pairs.len() >= 3 {
         let (first, second): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
         return compare_among(&first, &second, true, comparisons);
     }
-    let alone =
+    let values =
         |rates: Vec<(u32, f64)>| rates.into_iter().map(|(_, rate)| rate).collect::<Vec<_>>();
-    compare_among(&alone(first), &alone(second), false, comparisons)
+    compare_among(&values(first), &values(second), false, comparisons)
 }

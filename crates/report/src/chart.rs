@@ -70,7 +70,7 @@ pub(crate) struct Chart {
     /// The columns of every row.
     pub columns: Vec<ChartColumn>,
     /// The groups, in the order in which they are drawn.
-    pub groups: Vec<Group>,
+    pub groups: Vec<ChartGroup>,
     /// The words that figures of [`Unit::Word`] stand for, or that shares are of.
     pub words: Vec<Word>,
     /// A figure that is marked through all rows: the leader's.
@@ -102,7 +102,7 @@ pub(crate) struct ChartColumn {
 
 /// The rows of one contender or series.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Group {
+pub(crate) struct ChartGroup {
     /// Its name.
     pub name: String,
     /// A figure per column; absent if there is none.
@@ -164,7 +164,7 @@ impl ChartColumn {
     }
 }
 
-impl Group {
+impl ChartGroup {
     /// A group of figures that are all there, with every digit: one that is in a table too must
     /// not be rounded twice.
     pub(crate) fn new(name: impl Into<String>, rows: impl IntoIterator<Item = Vec<f64>>) -> Self {

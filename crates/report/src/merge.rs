@@ -78,14 +78,14 @@ pub fn answer(reports: &[Run], layout: Layout) -> String {
 /// ends with a newline.
 #[must_use]
 pub fn page(reports: &[Run]) -> String {
-    let mut beside = opening(reports);
+    let mut overview = opening(reports);
     let runs = reports.iter().map(|report| &report.shown_as);
     let runs = runs.map(|run| quoted(&run.to_string_lossy()));
     let words = ["trueput", "report"].map(str::to_owned).into_iter();
     let to_file = ["--html", "page.html"].map(str::to_owned);
-    beside.push(Block::Text("This page again:".to_owned()));
-    beside.push(Block::Command(words.chain(runs).chain(to_file).collect()));
-    html::multi_run::render(reports, &title(reports), &beside)
+    overview.push(Block::Text("This page again:".to_owned()));
+    overview.push(Block::Command(words.chain(runs).chain(to_file).collect()));
+    html::multi_run::render(reports, &title(reports), &overview)
 }
 
 fn title(reports: &[Run]) -> String {

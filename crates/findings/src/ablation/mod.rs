@@ -132,7 +132,7 @@ pub struct StepFigures {
     /// to 1; `None` if the engine does not report it.
     pub cache_hit_ratio: Option<f64>,
     /// By kind, what the engine did by itself in the interval of the first trial; `None` if it
-    /// does not tell.
+    /// does not report events.
     pub events: Option<BTreeMap<String, u64>>,
 }
 
@@ -202,14 +202,14 @@ struct Builder<'a> {
     steps: BTreeMap<u32, String>,
 }
 
-/// A row that was measured: what the next one is held against.
+/// A row that was measured: what the next one is compared with.
 struct StepTrials<'a> {
     spec: &'a TrialSpec,
     trials: Vec<&'a TrialRecord>,
     rates: BTreeMap<u32, f64>,
 }
 
-/// What a row is held against; nothing for the base.
+/// What a row is compared with; nothing for the base.
 struct Baselines<'a> {
     /// What the plan stands it on.
     stands_on: Option<&'a StepTrials<'a>>,

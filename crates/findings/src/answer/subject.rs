@@ -53,12 +53,12 @@ pub(super) fn subjects(rankings: &[Ranking]) -> Vec<RankingSubject> {
 /// The settings that the rankings of one workload do not share.
 fn telling_settings(ranking: &Ranking, rankings: &[Ranking]) -> Vec<(String, String)> {
     let same_workload = |other: &&Ranking| other.workload == ranking.workload;
-    let tells = |name: &String| {
+    let differs = |name: &String| {
         let value = ranking.settings.get(name);
         let mut others = rankings.iter().filter(same_workload);
         others.any(|other| other.settings.get(name) != value)
     };
-    let settings = ranking.settings.iter().filter(|(name, _)| tells(name));
+    let settings = ranking.settings.iter().filter(|(name, _)| differs(name));
     settings
         .map(|(name, value)| (name.clone(), value.to_string()))
         .collect()

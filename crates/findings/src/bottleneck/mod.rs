@@ -49,7 +49,7 @@ impl Bottleneck {
     }
 }
 
-/// What the rules must know besides the samples.
+/// What the rules must know in addition to the samples.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TrialContext {
     /// Processors that the trial may use.
@@ -60,8 +60,8 @@ pub struct TrialContext {
     pub harness_s_per_operation: f64,
     /// Whether the engine is the one that does nothing, so that all work is the harness's.
     pub is_all_harness: bool,
-    /// Whether the workers are clients of a server, for whose answers they wait: that tells nothing
-    /// of locks.
+    /// Whether the workers are clients of a server, for whose answers they wait: such waits are
+    /// no sign of locks.
     pub has_server: bool,
     /// Whether an open loop set the pace, and kept it.
     pub keeps_rate: bool,
@@ -186,8 +186,10 @@ pub fn verdict(intervals: &[BottleneckInterval]) -> Option<(Bottleneck, f64)> {
 #[must_use]
 pub fn io_bound_from_s(intervals: &[BottleneckInterval]) -> Option<f64> {
     let span = |of: fn(Bottleneck) -> bool| -> f64 {
-        let held = intervals.iter().filter(|interval| of(interval.bottleneck));
-        held.map(|interval| interval.to_s - interval.from_s).sum()
+        let matching = intervals.iter().filter(|interval| of(interval.bottleneck));
+        matching
+            .map(|interval| interval.to_s - interval.from_s)
+            .sum()
     };
     let total = span(|_| true);
     let both = span(Bottleneck::is_cpu) >= total / 10.0 && span(Bottleneck::is_io) >= total / 10.0;
@@ -387,7 +389,7 @@ mod tests {
         }
     }
 
-    fn held(second: TimelineSecond) -> Bottleneck {
+    fn bottleneck_of(second: TimelineSecond) -> Bottleneck {
         intervals(&[second], &SETTING)[0].bottleneck
     }
 
@@ -398,11 +400,17 @@ mod tests {
 
     #[test]
     fn busy_processors_are_told_by_where_they_are_busy() {
-        assert_eq!(held(second(1.0, 1.8, 0.1)), Bottleneck::CpuInEngine);
-        assert_eq!(held(second(1.0, 0.5, 1.4)), Bottleneck::CpuInKernel);
+        assert_eq!(
+            bottleneck_of(second(1.0, 1.8, 0.1)),
+            Bottleneck::CpuInEngine
+        );
+        assert_eq!(
+            bottleneck_of(second(1.0, 0.5, 1.4)),
+            Bottleneck::CpuInKernel
+        );
         let mut harness = second(1.0, 1.8, 0.1);
         harness.counts = vec![50_000_000];
-        assert_eq!(held(harness), Bottleneck::Harness);
+        assert_eq!(bottleneck_of(harness), Bottleneck::Harness);
     }
 
     #[test]
@@ -412,37 +420,37 @@ mod tests {
             cpu_s: 0.8,
             ..OtherPrograms::default()
         });
-        assert_eq!(held(hogged), Bottleneck::NoisyNeighbors);
-        let mut beside = second(1.0, 0.2, 0.1);
-        beside.neighbors = Some(OtherPrograms {
+        assert_eq!(bottleneck_of(hogged), Bottleneck::NoisyNeighbors);
+        let mut crowded = second(1.0, 0.2, 0.1);
+        crowded.neighbors = Some(OtherPrograms {
             cpu_s: 0.5,
             ..OtherPrograms::default()
         });
-        beside.voluntary_context_switches = 10_000;
-        assert_ne!(held(beside), Bottleneck::NoisyNeighbors);
+        crowded.voluntary_context_switches = 10_000;
+        assert_ne!(bottleneck_of(crowded), Bottleneck::NoisyNeighbors);
     }
 
     #[test]
     fn workers_that_seldom_wait_for_a_processor_do_not_suffer_from_neighbors() {
-        let mut beside = second(1.0, 0.2, 0.2);
-        beside.neighbors = Some(OtherPrograms {
+        let mut crowded = second(1.0, 0.2, 0.2);
+        crowded.neighbors = Some(OtherPrograms {
             cpu_s: 1.5,
             ..OtherPrograms::default()
         });
-        beside.io_wait_share = Some(0.9);
-        beside.device = Some(Device {
+        crowded.io_wait_share = Some(0.9);
+        crowded.device = Some(Device {
             flushes: Some(1_000),
             busy_s: 0.9,
             ..Device::default()
         });
-        assert_eq!(held(beside.clone()), Bottleneck::NoisyNeighbors);
-        beside.run_delay_s = Some(0.2);
-        assert_eq!(held(beside.clone()), Bottleneck::LogFlush);
-        beside.run_delay_s = Some(1.2);
-        assert_eq!(held(beside.clone()), Bottleneck::NoisyNeighbors);
+        assert_eq!(bottleneck_of(crowded.clone()), Bottleneck::NoisyNeighbors);
+        crowded.run_delay_s = Some(0.2);
+        assert_eq!(bottleneck_of(crowded.clone()), Bottleneck::LogFlush);
+        crowded.run_delay_s = Some(1.2);
+        assert_eq!(bottleneck_of(crowded.clone()), Bottleneck::NoisyNeighbors);
         // More threads than processors wait for each other: that is nobody else's fault.
-        beside.neighbors = Some(OtherPrograms::default());
-        assert_eq!(held(beside), Bottleneck::LogFlush);
+        crowded.neighbors = Some(OtherPrograms::default());
+        assert_eq!(bottleneck_of(crowded), Bottleneck::LogFlush);
     }
 
     #[test]
@@ -458,7 +466,7 @@ mod tests {
             ..busy
         };
         assert_eq!(
-            held(on_device(second(1.0, 0.2, 0.3), flushing)),
+            bottleneck_of(on_device(second(1.0, 0.2, 0.3), flushing)),
             Bottleneck::LogFlush
         );
         let reading = Device {
@@ -467,7 +475,7 @@ mod tests {
             ..busy
         };
         assert_eq!(
-            held(on_device(second(1.0, 0.2, 0.3), reading)),
+            bottleneck_of(on_device(second(1.0, 0.2, 0.3), reading)),
             Bottleneck::RandomRead
         );
         let writing = Device {
@@ -476,7 +484,7 @@ mod tests {
             ..busy
         };
         assert_eq!(
-            held(on_device(second(1.0, 0.2, 0.3), writing)),
+            bottleneck_of(on_device(second(1.0, 0.2, 0.3), writing)),
             Bottleneck::WriteBack
         );
     }
@@ -485,15 +493,15 @@ mod tests {
     fn workers_that_wait_while_all_else_has_room_wait_for_each_other() {
         let mut waiting = second(1.0, 0.9, 0.1);
         waiting.voluntary_context_switches = 5_000;
-        assert_eq!(held(waiting), Bottleneck::SingleWriterLock);
-        let alone = TrialContext {
+        assert_eq!(bottleneck_of(waiting), Bottleneck::SingleWriterLock);
+        let single = TrialContext {
             workers: 1.0,
             ..SETTING
         };
         let mut idle = second(1.0, 0.1, 0.1);
         idle.voluntary_context_switches = 5_000;
         assert_eq!(
-            intervals(&[idle.clone()], &alone)[0].bottleneck,
+            intervals(&[idle.clone()], &single)[0].bottleneck,
             Bottleneck::Unclear
         );
         let clients = TrialContext {
@@ -531,15 +539,15 @@ mod tests {
             kernel_s: Some(0.7),
             ..OtherPrograms::default()
         });
-        assert_eq!(held(working.clone()), Bottleneck::CpuInKernel);
+        assert_eq!(bottleneck_of(working.clone()), Bottleneck::CpuInKernel);
         (working.user_cpu_s, working.system_cpu_s) = (1.1, 0.1);
-        assert_eq!(held(working.clone()), Bottleneck::CpuInEngine);
+        assert_eq!(bottleneck_of(working.clone()), Bottleneck::CpuInEngine);
         // Older records have them among the others.
         working.neighbors = Some(OtherPrograms {
             cpu_s: 0.7,
             ..OtherPrograms::default()
         });
-        assert_eq!(held(working), Bottleneck::NoisyNeighbors);
+        assert_eq!(bottleneck_of(working), Bottleneck::NoisyNeighbors);
     }
 
     #[test]
@@ -552,11 +560,11 @@ mod tests {
         };
         let mut waiting = on_device(second(1.0, 0.9, 0.1), busy);
         waiting.voluntary_context_switches = 5_000;
-        assert_eq!(held(waiting.clone()), Bottleneck::WriteBack);
+        assert_eq!(bottleneck_of(waiting.clone()), Bottleneck::WriteBack);
         waiting.io_wait_share = Some(0.1);
-        assert_eq!(held(waiting.clone()), Bottleneck::SingleWriterLock);
+        assert_eq!(bottleneck_of(waiting.clone()), Bottleneck::SingleWriterLock);
         waiting.io_wait_share = Some(0.4);
-        assert_eq!(held(waiting), Bottleneck::WriteBack);
+        assert_eq!(bottleneck_of(waiting), Bottleneck::WriteBack);
     }
 
     #[test]
@@ -578,7 +586,7 @@ mod tests {
             })
         };
         waiting.pressure = pressure(0.4);
-        assert_eq!(held(waiting.clone()), Bottleneck::LogFlush);
+        assert_eq!(bottleneck_of(waiting.clone()), Bottleneck::LogFlush);
         // Without any one of the four it is not taken for a wait.
         let mut without = [(); 4].map(|()| waiting.clone());
         without[0].pressure = pressure(0.1);
@@ -589,7 +597,7 @@ mod tests {
             ..fast
         });
         for without in without {
-            assert_ne!(held(without), Bottleneck::LogFlush);
+            assert_ne!(bottleneck_of(without), Bottleneck::LogFlush);
         }
     }
 
@@ -610,7 +618,7 @@ mod tests {
         };
         let mut apart = on_device(second(1.0, 0.2, 0.3), reading);
         apart.io_wait_share = Some(0.9);
-        assert_eq!(held(apart.clone()), Bottleneck::RandomRead);
+        assert_eq!(bottleneck_of(apart.clone()), Bottleneck::RandomRead);
         apart.log_device = Some(flushing);
         let found = intervals(&[apart], &SETTING);
         assert_eq!(found[0].bottleneck, Bottleneck::LogFlush);
@@ -632,7 +640,7 @@ mod tests {
         assert_eq!(found.len(), 2);
         assert_eq!(io_bound_from_s(&found), Some(4.0));
         assert_eq!(
-            verdict(&found).map(|(held, _)| held),
+            verdict(&found).map(|(bottleneck, _)| bottleneck),
             Some(Bottleneck::WriteBack)
         );
         assert_eq!(io_bound_from_s(&found[..1]), None);

@@ -113,7 +113,7 @@ fn within<'a>(
     into: &mut CellPairs<'a>,
 ) {
     type Similarity = fn(&TrialSpec, &TrialSpec) -> bool;
-    let alone = ours.len() == 1 && theirs.len() == 1;
+    let are_single = ours.len() == 1 && theirs.len() == 1;
     let degrees: [Similarity; 4] = [
         |a, b| {
             let same_build = a.engine == b.engine && a.build == b.build;
@@ -138,7 +138,7 @@ fn within<'a>(
             }
         }
     }
-    if alone && ours.len() == 1 {
+    if are_single && ours.len() == 1 {
         into.pairs.extend(ours.pop().zip(theirs.pop()));
     }
     into.only_first.extend(ours);

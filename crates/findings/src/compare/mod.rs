@@ -218,16 +218,17 @@ impl CellResult {
     }
 
     /// How much slower the second may be, as a part of the first's rate or response time, where the
-    /// interval holds more than `part` and is not wholly beyond it: the repeats cannot tell.
+    /// interval holds more than `part` and is not wholly beyond it: the repeats are
+    /// inconclusive.
     /// `None` if they can, or if there is no interval.
     #[must_use]
     pub fn undetected_loss(&self, part: f64) -> Option<f64> {
         let ratio = self.comparison.ratio?;
-        let held = match self.responses {
+        let loss = match self.responses {
             None => 1.0 - ratio.low,
             Some(_) => ratio.high - 1.0,
         };
-        (held > part && self.slower_by(part) == Some(false)).then_some(held)
+        (loss > part && self.slower_by(part) == Some(false)).then_some(loss)
     }
 }
 
@@ -480,8 +481,8 @@ fn responses(
     Some((paired, responses))
 }
 
-/// A figure of the repeats that count on both sides, in pairs; `None` if repeats cannot be told
-/// apart or fewer than three pairs are left.
+/// A figure of the repeats that count on both sides, in pairs; `None` if repeats cannot be
+/// distinguished or fewer than three pairs are left.
 fn pairs(
     first: &SideCell<'_>,
     second: &SideCell<'_>,
@@ -500,12 +501,12 @@ fn pairs(
 }
 
 fn other_figures(first: &SideCell<'_>, second: &SideCell<'_>) -> Vec<SideFigure> {
-    type Figure = (
+    type FigureSource = (
         &'static str,
         &'static str,
         fn(&Measurement, &str) -> Option<f64>,
     );
-    let figures: [Figure; 6] = [
+    let figures: [FigureSource; 6] = [
         ("service p50", "ns", |m, kind| timed(m, kind, |l| l.p50_ns)),
         ("service p99", "ns", |m, kind| timed(m, kind, |l| l.p99_ns)),
         ("worst response p99", "ns", |m, _| {

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 /// A cell of a run, with the series that it belongs to.
 pub struct HistoryCell {
-    /// Tells the series apart.
+    /// Distinguishes the series.
     pub key: String,
     /// The series without points.
     pub series: RateSeries,

@@ -244,8 +244,8 @@ fn their_rows(published: &PublishedTable, width: usize) -> Vec<ComparedRow> {
         .collect()
 }
 
-/// A group of trials that are in one row: their name, their keys, themselves.
-struct Group<'a> {
+/// The trials of one row, with its name and its keys.
+struct RowTrials<'a> {
     who: String,
     keys: Vec<Option<Cell>>,
     trials: Vec<&'a TrialRecord>,
@@ -275,7 +275,7 @@ fn our_rows(
         .chain(knobs.iter().map(String::as_str))
         .collect();
     let names = super::names::RowNames::of(trials, &dimensions);
-    let mut groups: Vec<Group<'_>> = Vec::new();
+    let mut groups: Vec<RowTrials<'_>> = Vec::new();
     for trial in &trials.all {
         let key = |column: &Column| {
             let dimension = column.ours.as_ref().filter(|ours| is_dimension(ours))?;
@@ -291,14 +291,14 @@ fn our_rows(
             .find(|one| one.who == who && one.keys == keys)
         {
             Some(group) => group.trials.push(trial),
-            None => groups.push(Group {
+            None => groups.push(RowTrials {
                 who,
                 keys,
                 trials: vec![trial],
             }),
         }
     }
-    let row = |group: Group<'_>| {
+    let row = |group: RowTrials<'_>| {
         let cells = (0..columns.len())
             .map(|place| cell(published, across, &columns[place], place, &group, trials))
             .collect();
@@ -316,7 +316,7 @@ fn cell(
     across: Option<&ColumnsByDimension>,
     column: &ComparedColumn,
     place: usize,
-    group: &Group<'_>,
+    group: &RowTrials<'_>,
     trials: &Trials<'_>,
 ) -> Cell {
     if let Some(key) = group.keys.get(place).and_then(Option::as_ref) {
@@ -361,10 +361,10 @@ fn interleaved(
     ours: Vec<ComparedRow>,
     theirs: Vec<ComparedRow>,
 ) -> Vec<ComparedRow> {
-    let (matched, alone): (Vec<_>, Vec<_>) = ours
+    let (matched, unmatched): (Vec<_>, Vec<_>) = ours
         .into_iter()
         .partition(|row| theirs.iter().any(|other| same_keys(columns, row, other)));
-    let mut rows = alone;
+    let mut rows = unmatched;
     for published in theirs {
         let of_it = matched
             .iter()

@@ -152,7 +152,7 @@ fn number(trial: &TrialRecord, figure: &str) -> Option<f64> {
     match figure.split_once('.') {
         Some((kind, "per_s")) => Some(measured.operation(kind)?.per_s),
         Some((kind, "count")) => Some(measured.operation(kind)?.count as f64),
-        // Only a level that waits for its flush can be held by one.
+        // Only a level that waits for its flush can be limited by flushes.
         None if figure == "flushes_alone_per_s" && trial.spec.durability == Durability::Sync => {
             Some(trial.hardware_limits.as_ref()?.flush?.separate_per_s)
         }

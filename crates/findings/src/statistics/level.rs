@@ -1,4 +1,4 @@
-//! Whether a change of level is one: the few values of a history, where scatter alone often looks
+//! Whether a change of level is one: the few values of a history, where mere scatter often looks
 //! like a step.
 
 use super::ALPHA;
@@ -18,8 +18,8 @@ const ORDERS: std::ops::RangeInclusive<f64> = 2_000.0..=100_000.0;
 /// more than once in twenty, one alone about once in fifty, if the values of a flat series could as
 /// well have come in any other order.
 ///
-/// Candidates are those of [`change_points`]. One is kept where the two segments beside it, taken
-/// together, show a step by both of these: Student's test, with its level divided by the places
+/// Candidates are those of [`change_points`]. One is kept where the two segments on either side of it,
+/// taken together, show a step by both of these: Student's test, with its level divided by the places
 /// where the step could have been; and a test by permutation (Fisher, 1935): of all orders of these
 /// values no larger part than that level shows a step so clear anywhere or, of few values, none
 /// shows a clearer one. The least sure is dropped first, and the others are looked at again.

@@ -10,8 +10,8 @@ use statrs::stats_tests::mannwhitneyu::{MannWhitneyUMethod, mannwhitneyu};
 pub struct RankTest {
     /// The chance of ranks so different if there were no difference: two-sided.
     pub p_value: f64,
-    /// The least that it could have been with this many values: where this is above 0.05, ranks
-    /// alone cannot show any difference.
+    /// The least that it could have been with this many values: where this is above 0.05, a
+    /// test of ranks cannot show any difference.
     pub least_p_value: f64,
     /// The chance that a value of the second sample is above one of the first, ties counted half
     /// (Vargha and Delaney, 2000): 0.5 is no effect.

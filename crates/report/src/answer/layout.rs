@@ -106,8 +106,8 @@ pub(super) fn cut_end(text: &str, most: usize) -> String {
     format!("{}…", kept.trim_end())
 }
 
-/// The text, its middle cut out where it is too wide: beginnings name the engine, ends what tells
-/// its variants apart.
+/// The text, its middle cut out where it is too wide: beginnings name the engine, ends
+/// distinguish its variants.
 pub(super) fn cut_middle(text: &str, most: usize) -> String {
     if width(text) <= most {
         return text.to_owned();

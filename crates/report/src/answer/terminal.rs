@@ -34,14 +34,14 @@ enum Paint {
     Red,
 }
 
-type Line = (Paint, String);
+type PaintedLine = (Paint, String);
 
 /// What writes an answer for a terminal.
 pub trait AnswerText {
     /// The answer as text that fits the layout: never more lines, none wider. `closing` comes last,
-    /// where the eye is when a command ends: commands and paths. It is never cut: what else there
-    /// is makes room for it, and only where it alone has more lines than the layout there are more.
-    /// It ends with a newline.
+    /// where the eye is when a command ends: commands and paths. It is never cut: everything
+    /// else makes room for it, and the text has too many lines only if `closing` has. It ends with a
+    /// newline.
     #[must_use]
     fn render(&self, layout: Layout, closing: &[String]) -> String;
 
@@ -52,21 +52,21 @@ pub trait AnswerText {
 
 impl AnswerText for Answer {
     fn render(&self, layout: Layout, closing: &[String]) -> String {
-        Screen(self).render(layout, closing)
+        AnswerScreen(self).render(layout, closing)
     }
 
     fn render_rankings(&self, layout: Layout) -> String {
-        Screen(self).render_rankings(layout)
+        AnswerScreen(self).render_rankings(layout)
     }
 }
 
 /// The screen of an answer.
-struct Screen<'a>(&'a Answer);
+struct AnswerScreen<'a>(&'a Answer);
 
-impl Screen<'_> {
+impl AnswerScreen<'_> {
     fn render(&self, layout: Layout, closing: &[String]) -> String {
         let columns = layout.columns();
-        let closing: Vec<Line> = closing
+        let closing: Vec<PaintedLine> = closing
             .iter()
             .flat_map(|text| wrap(&shown(text), columns, ""))
             .map(|line| (Paint::Plain, line))
@@ -81,7 +81,7 @@ impl Screen<'_> {
         lines.extend(tail);
         lines.truncate(most);
         lines.extend(closing);
-        let paint = |(paint, text): &Line| match (layout.colour, paint) {
+        let paint = |(paint, text): &PaintedLine| match (layout.colour, paint) {
             (true, Paint::Bold) => format!("{BOLD}{text}{PLAIN}\n"),
             (true, Paint::Red) => format!("{RED}{text}{PLAIN}\n"),
             _ => format!("{text}\n"),
@@ -97,7 +97,7 @@ impl Screen<'_> {
     }
 
     /// What ran, and what disturbed it.
-    fn head(&self, columns: usize) -> Vec<Line> {
+    fn head(&self, columns: usize) -> Vec<PaintedLine> {
         let mut lines = vec![(
             Paint::Plain,
             cut_end(&shown(&words::counts(self.0)), columns),
@@ -113,7 +113,7 @@ impl Screen<'_> {
     }
 
     /// Failures, what was skipped, what to do next; a blank line before that and what follows.
-    fn tail(&self, columns: usize, is_followed: bool) -> Vec<Line> {
+    fn tail(&self, columns: usize, is_followed: bool) -> Vec<PaintedLine> {
         let mut lines = self.failure_lines(columns);
         let notes = [words::worker_kinds(self.0), words::skipped(&self.0.skipped)];
         let notes = notes.into_iter().flatten();
@@ -129,7 +129,7 @@ impl Screen<'_> {
         lines
     }
 
-    fn failure_lines(&self, columns: usize) -> Vec<Line> {
+    fn failure_lines(&self, columns: usize) -> Vec<PaintedLine> {
         let kinds = &self.0.failures;
         let fits = kinds.len() <= MOST_FAILURES;
         let found = if fits { kinds.len() } else { MOST_FAILURES - 1 };
@@ -152,7 +152,7 @@ impl Screen<'_> {
     }
 
     /// The rankings, then what is in none.
-    fn body(&self, columns: usize, room: usize) -> Vec<Line> {
+    fn body(&self, columns: usize, room: usize) -> Vec<PaintedLine> {
         let others = self.0.not_ranked.len();
         let reserved = match (self.0.rankings.is_empty(), others) {
             (_, 0) => 0,
@@ -175,7 +175,7 @@ impl Screen<'_> {
         lines
     }
 
-    fn ranking_lines(&self, columns: usize, room: usize) -> Vec<Line> {
+    fn ranking_lines(&self, columns: usize, room: usize) -> Vec<PaintedLine> {
         let plain: Vec<_> = self.0.rankings.iter().map(PlainRanking::of).collect();
         let grid = Grid::for_rankings(plain.iter().map(|it| &it.ranking), columns);
         let blocks = plain.iter().enumerate().map(|(index, ranking)| {
@@ -192,7 +192,7 @@ impl Screen<'_> {
         }
     }
 
-    fn not_ranked_lines(&self, columns: usize, room: usize) -> Vec<Line> {
+    fn not_ranked_lines(&self, columns: usize, room: usize) -> Vec<PaintedLine> {
         let mut lines = Vec::new();
         for reason in [
             UnrankedReason::OnlyContender,
@@ -214,9 +214,9 @@ impl Screen<'_> {
 /// The lines of a ranking, of which rows can be left out.
 struct RankingBlock<'a> {
     ranking: &'a RankingAnswer,
-    before: Vec<Line>,
+    before: Vec<PaintedLine>,
     rows: Vec<String>,
-    after: Vec<Line>,
+    after: Vec<PaintedLine>,
     columns: usize,
 }
 
@@ -279,7 +279,7 @@ impl<'a> RankingBlock<'a> {
         self.before.len() + rows + self.after.len()
     }
 
-    fn lines(&self, rows: usize) -> Vec<Line> {
+    fn lines(&self, rows: usize) -> Vec<PaintedLine> {
         let rows = rows.min(self.rows.len());
         let plain = |text: &String| (Paint::Plain, text.clone());
         let mut lines = self.before.clone();
@@ -338,7 +338,7 @@ fn shared_out(blocks: &[RankingBlock<'_>], room: usize) -> Option<Vec<usize>> {
 }
 
 /// A line for each ranking; where there are too many, the first ones and a count.
-fn one_line_each(rankings: &[RankingAnswer], columns: usize, room: usize) -> Vec<Line> {
+fn one_line_each(rankings: &[RankingAnswer], columns: usize, room: usize) -> Vec<PaintedLine> {
     let room = room.saturating_sub(1);
     let found = match rankings.len() <= room {
         true => rankings.len(),
@@ -395,7 +395,7 @@ fn not_ranked_block(
     figures: &[&UnrankedContender],
     columns: usize,
     room: usize,
-) -> Vec<Line> {
+) -> Vec<PaintedLine> {
     let heading = match reason {
         UnrankedReason::OnlyContender => "Not ranked: only contender at these settings",
         UnrankedReason::NotComparable => "Not ranked: not comparable with others",

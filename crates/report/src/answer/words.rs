@@ -85,7 +85,7 @@ pub(super) fn certainty(ranking: &RankingAnswer) -> String {
 }
 
 /// The same as [`certainty`] with every name, a sentence for each reason why contenders are not
-/// told apart.
+/// distinguished.
 pub(crate) fn findings(ranking: &RankingAnswer) -> Vec<String> {
     if matches!(
         ranking.verdict,

@@ -11,7 +11,7 @@ use trueput_record::trial::Settings;
 use trueput_record::{Isolation, Outcome, TrialRecord};
 
 /// A column: its title, and what it has of a trial.
-type Column = (String, Box<dyn Fn(&TrialRecord) -> String>);
+type CsvColumn = (String, Box<dyn Fn(&TrialRecord) -> String>);
 
 /// A value of a column. The cell of what a trial does not have is empty.
 trait CellValue {
@@ -86,26 +86,26 @@ fn facts(report: &Run) -> [&str; 4] {
     ]
 }
 
-fn column<T: CellValue>(title: &str, value: impl Fn(&TrialRecord) -> T + 'static) -> Column {
+fn column<T: CellValue>(title: &str, value: impl Fn(&TrialRecord) -> T + 'static) -> CsvColumn {
     (title.to_owned(), Box::new(move |trial| value(trial).cell()))
 }
 
 /// A column of what the engine reported.
-fn reported<T: CellValue>(title: &str, value: impl Fn(&EngineReport) -> T + 'static) -> Column {
+fn reported<T: CellValue>(title: &str, value: impl Fn(&EngineReport) -> T + 'static) -> CsvColumn {
     column(title, move |trial| trial.engine.as_ref().map(&value))
 }
 
 /// A column that only trials of an ablation fill.
-fn of_step<T: CellValue>(title: &str, value: impl Fn(&AblationStep) -> T + 'static) -> Column {
+fn of_step<T: CellValue>(title: &str, value: impl Fn(&AblationStep) -> T + 'static) -> CsvColumn {
     column(title, move |trial| trial.spec.step.as_ref().map(&value))
 }
 
 /// A column of what was measured.
-fn measured<T: CellValue>(title: &str, value: impl Fn(&Measurement) -> T + 'static) -> Column {
+fn measured<T: CellValue>(title: &str, value: impl Fn(&Measurement) -> T + 'static) -> CsvColumn {
     column(title, move |trial| trial.measurement.as_ref().map(&value))
 }
 
-fn about_the_trial() -> Vec<Column> {
+fn about_the_trial() -> Vec<CsvColumn> {
     vec![
         column("trial", |trial| trial.spec.id.clone()),
         column("cell", |trial| trial.spec.cell),
@@ -152,7 +152,7 @@ fn status(trial: &TrialRecord) -> (&'static str, String) {
     }
 }
 
-fn totals() -> Vec<Column> {
+fn totals() -> Vec<CsvColumn> {
     let mut columns = vec![
         measured("elapsed_s", |m| m.elapsed_s),
         measured("conflicts", |m| m.conflicts),
@@ -193,7 +193,7 @@ fn totals() -> Vec<Column> {
 }
 
 /// What the workers asked for, and what else that cost.
-fn amplification() -> Vec<Column> {
+fn amplification() -> Vec<CsvColumn> {
     let mut columns = vec![measured("cpu_percent", Measurement::cpu_percent)];
     columns.extend(fields!("", |m| Some(&m.resources), [max_rss_bytes]));
     columns.push(measured("total_bytes", Measurement::total_bytes));
@@ -221,7 +221,7 @@ fn amplification() -> Vec<Column> {
 }
 
 /// What the machine did meanwhile, and the limits that the trial ran in.
-fn machine() -> Vec<Column> {
+fn machine() -> Vec<CsvColumn> {
     let mut columns = Vec::new();
     columns.extend(fields!(
         "device_",
@@ -274,7 +274,7 @@ fn machine() -> Vec<Column> {
 
 /// Columns `KIND_count`, `KIND_per_s`, `KIND_p50_ns` … for every kind that any trial has. Those of
 /// latency are empty where no operation was timed.
-fn of_operations(trials: &[&TrialRecord]) -> Vec<Column> {
+fn of_operations(trials: &[&TrialRecord]) -> Vec<CsvColumn> {
     let mut kinds: Vec<&str> = Vec::new();
     let measurements = trials.iter().filter_map(|trial| trial.measurement.as_ref());
     for operation in measurements.flat_map(|measurement| &measurement.operations) {
@@ -290,12 +290,12 @@ fn of_operations(trials: &[&TrialRecord]) -> Vec<Column> {
             })),+]
         };
     }
-    type Figure = (&'static str, fn(&OperationSummary) -> String);
-    let rates: [Figure; 2] = [
+    type OperationColumn = (&'static str, fn(&OperationSummary) -> String);
+    let rates: [OperationColumn; 2] = [
         ("count", |operation| operation.count.cell()),
         ("per_s", |operation| operation.per_s.cell()),
     ];
-    let latencies: [Figure; 7] =
+    let latencies: [OperationColumn; 7] =
         latencies!(mean_ns, min_ns, p50_ns, p90_ns, p99_ns, p999_ns, max_ns);
     let of_kind = |kind: &str| {
         let figures = rates.into_iter().chain(latencies);
@@ -314,7 +314,7 @@ fn named(
     trials: &[&TrialRecord],
     prefix: &str,
     values: fn(&TrialRecord) -> Option<&Settings>,
-) -> Vec<Column> {
+) -> Vec<CsvColumn> {
     let names: BTreeSet<&String> = trials
         .iter()
         .filter_map(|trial| values(trial))

@@ -34,7 +34,7 @@ use trueput_findings::answer::Answer;
 use trueput_findings::rankings::{Ranking, rankings};
 use trueput_findings::{Run, disturbance};
 
-const EACH_ALONE: &str = "One contender alone, with all its repeats";
+const EACH_BY_ITSELF: &str = "One contender alone, with all its repeats";
 
 const MORE: &str = "More charts: rates over time, latency, resources, bottlenecks";
 
@@ -45,7 +45,7 @@ const MANY_RANKINGS: usize = 8;
 type Content = Box<dyn Fn(&Figures<'_>) -> Markup>;
 
 /// A part of the page under a heading of the second level.
-struct Section {
+struct PageSection {
     title: String,
     content: Content,
     /// What links lead to; empty where only the contents do.
@@ -56,7 +56,7 @@ struct Section {
     is_open: bool,
 }
 
-impl Section {
+impl PageSection {
     fn new(title: String, content: impl Fn(&Figures<'_>) -> Markup + 'static) -> Self {
         Self {
             title,
@@ -135,7 +135,7 @@ impl<'a> Figures<'a> {
 /// The page and the charts that were put on it so far.
 #[derive(Default)]
 struct Page {
-    sections: Vec<Section>,
+    sections: Vec<PageSection>,
     charts: Vec<Chart>,
     names: PageNames,
     /// The run whose sections are being added, where there are several.
@@ -196,10 +196,15 @@ impl Page {
         let (commands, each) = appendix::again(report);
         let title = self.titled("Run it again");
         let commands = self.written(&commands, &title);
-        let each = folded("more", EACH_ALONE, &self.written(&[each], &title), &title);
+        let each = folded(
+            "more",
+            EACH_BY_ITSELF,
+            &self.written(&[each], &title),
+            &title,
+        );
         let content = html! { (commands) (each) };
         self.sections
-            .push(Section::new(title, move |_| content.clone()));
+            .push(PageSection::new(title, move |_| content.clone()));
     }
 
     /// The answer as a small table and the first chart; then what the run is about, what must not
@@ -227,7 +232,7 @@ impl Page {
                 (facts)
             }
         };
-        self.sections.push(Section::new(title, content));
+        self.sections.push(PageSection::new(title, content));
     }
 
     /// What links to a ranking lead to.
@@ -248,7 +253,7 @@ impl Page {
         let title = self.titled(title);
         let content = self.written(content, &title);
         self.sections
-            .push(Section::new(title, move |_| content.clone()));
+            .push(PageSection::new(title, move |_| content.clone()));
     }
 
     /// Blocks of a section as HTML, each table with a name of its own.
@@ -304,11 +309,11 @@ impl Page {
             }
         };
         let anchor = part.ranking.map(|index| self.anchor(index));
-        self.sections.push(Section {
+        self.sections.push(PageSection {
             anchor: anchor.unwrap_or_default(),
             folded: part.folded,
             is_open: is_alone,
-            ..Section::new(title, content)
+            ..PageSection::new(title, content)
         });
     }
 
@@ -332,7 +337,7 @@ impl Page {
     fn assembled(&self, title: &str) -> String {
         let figures = Figures::new(&self.charts);
         let sections = self.sections.iter().enumerate();
-        let written = |(number, section): (usize, &Section)| section.written(number, &figures);
+        let written = |(number, section): (usize, &PageSection)| section.written(number, &figures);
         let mut written = sections.clone().map(written);
         let contents = html! {
             @for (number, section) in sections {

@@ -6,7 +6,7 @@ use trueput_record::TrialRecord;
 
 /// A trial with the facts of its run, for one line.
 #[derive(Serialize)]
-struct Line<'a> {
+struct TrialLine<'a> {
     run: &'a str,
     run_started_at: &'a str,
     host: &'a str,
@@ -21,7 +21,7 @@ pub fn render(reports: &[Run]) -> String {
     let mut text = String::new();
     for report in reports {
         for trial in &report.trials {
-            let line = Line {
+            let line = TrialLine {
                 run: &report.manifest.name,
                 run_started_at: &report.manifest.started_at,
                 host: &report.manifest.host.host_name,

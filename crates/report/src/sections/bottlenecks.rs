@@ -2,7 +2,7 @@
 
 use super::{Findings, Part, Section};
 use crate::bottleneck_words::{cause, interval};
-use crate::chart::{Chart, ChartColumn, ChartKind, Group, Unit, Word};
+use crate::chart::{Chart, ChartColumn, ChartGroup, ChartKind, Unit, Word};
 use crate::document::Block;
 use std::collections::{BTreeMap, BTreeSet};
 use trueput_findings::bottleneck::{Bottleneck, trial_bottleneck};
@@ -49,7 +49,7 @@ fn shares(findings: &Findings<'_>) -> Vec<Chart> {
     }
     let group = |(name, shares): &(String, BTreeMap<Bottleneck, f64>)| {
         let share = |one: &&Bottleneck| shares.get(*one).copied().unwrap_or_default();
-        Group::rounded(name.as_str(), [seen.iter().map(share).collect()])
+        ChartGroup::rounded(name.as_str(), [seen.iter().map(share).collect()])
     };
     let words: Vec<_> = seen.iter().map(|one| cause(**one)).collect();
     vec![Chart {
@@ -83,22 +83,22 @@ const BOTTLENECKS: &str = "Judged for each second from CPU, device, waits and ot
 fn lines(measured: &[(&TrialRecord, &Measurement)], names: &TrialNames, cores: f64) -> Vec<String> {
     let mut lines = Vec::new();
     for (trial, measurement) in measured {
-        let Some(held) = trial_bottleneck(trial, measurement, cores) else {
+        let Some(judged) = trial_bottleneck(trial, measurement, cores) else {
             continue;
         };
         let label = names.trial(trial);
         let mut line = format!(
             "{label}: {} ({} of the time)",
-            cause(held.verdict),
-            per_cent(held.share)
+            cause(judged.verdict),
+            per_cent(judged.share)
         );
-        if let Some(at_s) = held.io_bound_from_s {
+        if let Some(at_s) = judged.io_bound_from_s {
             line += &format!("; it changes from CPU-bound to I/O-bound at {at_s:.0} s");
         }
-        let found = held.longest(MOST_INTERVALS);
+        let found = judged.longest(MOST_INTERVALS);
         let evidence: Vec<_> = found.iter().copied().map(interval).collect();
         line += &format!(". {}", evidence.join("; "));
-        let more = held.intervals.len() - found.len();
+        let more = judged.intervals.len() - found.len();
         if more > 0 {
             line += &format!("; and {}", counted(more as u64, "shorter interval"));
         }

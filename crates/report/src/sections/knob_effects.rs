@@ -1,7 +1,7 @@
 //! The effect of each knob where trials differ by it.
 
 use super::{Findings, Part, Section};
-use crate::chart::{Chart, ChartColumn, ChartKind, Group, Unit};
+use crate::chart::{Chart, ChartColumn, ChartGroup, ChartKind, Unit};
 use crate::document::{Block, Table};
 use crate::ranking_title::ranking_heading;
 use crate::significance::levels;
@@ -93,7 +93,7 @@ fn chart(effects: &[KnobEffect], rankings: &[Ranking]) -> Option<Chart> {
         ];
         let rows = vec![row];
         let marks = Vec::new();
-        Group { name, rows, marks }
+        ChartGroup { name, rows, marks }
     };
     let finite = effects
         .iter()

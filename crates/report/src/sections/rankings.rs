@@ -118,7 +118,7 @@ fn trial_charts(run: &Run, ranking: &Ranking) -> Vec<Chart> {
     charts.extend(kinds.filter_map(|kind| latencies::service(kind, &chosen)));
     charts.extend(latencies::responses(&chosen, MOST_KINDS));
     charts.extend(resources::resources(&chosen));
-    charts.extend(resources::stretches(&chosen, cores));
+    charts.extend(resources::bottlenecks(&chosen, cores));
     charts
 }
 

@@ -1,7 +1,7 @@
 //! The law in words and figures for a report.
 
 use super::{Findings, Part, Section};
-use crate::chart::{Chart, ChartColumn, ChartKind, Group, Unit, short as short_figure};
+use crate::chart::{Chart, ChartColumn, ChartGroup, ChartKind, Unit, short as short_figure};
 use crate::document::{Block, Table};
 use std::collections::{BTreeMap, BTreeSet};
 use trueput_findings::rankings::Ranking;
@@ -252,7 +252,7 @@ fn charts(rankings: &[Ranking]) -> Vec<Chart> {
     levels.into_iter().filter_map(of_level).collect()
 }
 
-fn curve(series: &ScalingSeries) -> Group {
+fn curve(series: &ScalingSeries) -> ChartGroup {
     let measured = series
         .points
         .iter()
@@ -264,7 +264,7 @@ fn curve(series: &ScalingSeries) -> Group {
             Some(short_figure(point.per_s)),
         ]
     });
-    Group {
+    ChartGroup {
         name: series.name.clone(),
         rows: measured.chain(law).collect(),
         marks: Vec::new(),

@@ -69,7 +69,7 @@ fn command(words: &[String]) -> Markup {
 }
 
 /// A table: its first column that has a title holds the rows' headings. What has no room is out of
-/// sight until a switch beside the table is set, which needs no script.
+/// sight until a switch next to the table is set, which needs no script.
 fn table(table: &Table, caption: &str) -> Markup {
     let spare = room::classes(table);
     html! {

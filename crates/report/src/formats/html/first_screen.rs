@@ -25,7 +25,7 @@ pub(crate) fn first_ranking(answer: &Answer) -> Option<&RankingSubject> {
 }
 
 /// A row: of a ranking, or of the only contender at its settings.
-struct Row<'a> {
+struct LeaderRow<'a> {
     subject: &'a RankingSubject,
     leader: String,
     rate: String,
@@ -40,9 +40,9 @@ struct Row<'a> {
 /// it, if anything else is there. Nothing where nothing has figures.
 pub(crate) fn table(answer: &Answer, anchor: impl Fn(usize) -> String, caption: &str) -> Markup {
     let ranked = answer.rankings.iter().map(ranked);
-    let alone = answer.not_ranked.iter();
-    let alone = alone.filter(|one| one.reason == UnrankedReason::OnlyContender);
-    let alone = alone.map(|one| Row {
+    let single = answer.not_ranked.iter();
+    let single = single.filter(|one| one.reason == UnrankedReason::OnlyContender);
+    let single = single.map(|one| LeaderRow {
         subject: &one.subject,
         leader: one.row.contender.clone(),
         rate: rate(one.row.rate_per_s, &one.subject),
@@ -50,7 +50,7 @@ pub(crate) fn table(answer: &Answer, anchor: impl Fn(usize) -> String, caption: 
         tied: String::new(),
         tile: ("only contender", "alone"),
     });
-    let (mut first, mut more): (Vec<_>, Vec<_>) = (ranked.collect(), alone.collect());
+    let (mut first, mut more): (Vec<_>, Vec<_>) = (ranked.collect(), single.collect());
     if first.is_empty() {
         first = std::mem::take(&mut more);
     }
@@ -72,14 +72,14 @@ pub(crate) fn table(answer: &Answer, anchor: impl Fn(usize) -> String, caption: 
 }
 
 /// The line to which further rows are folded.
-fn counted(more: &[Row<'_>]) -> String {
+fn counted(more: &[LeaderRow<'_>]) -> String {
     match more.iter().all(|row| row.tile.1 == "alone") {
         true => format!("{} more with only one contender", more.len()),
         false => format!("{} more", more.len()),
     }
 }
 
-fn rows(caption: &str, rows: &[Row<'_>], anchor: impl Fn(usize) -> String) -> Markup {
+fn rows(caption: &str, rows: &[LeaderRow<'_>], anchor: impl Fn(usize) -> String) -> Markup {
     let titles = [
         "promise and workload",
         "leader",
@@ -95,7 +95,7 @@ fn rows(caption: &str, rows: &[Row<'_>], anchor: impl Fn(usize) -> String) -> Ma
     }
 }
 
-impl Row<'_> {
+impl LeaderRow<'_> {
     fn written(&self, anchor: &str) -> Markup {
         let (words, kind) = self.tile;
         html! {
@@ -130,12 +130,12 @@ fn leading_figure(ranking: &RankingAnswer) -> String {
     }
 }
 
-fn ranked(ranking: &RankingAnswer) -> Row<'_> {
+fn ranked(ranking: &RankingAnswer) -> LeaderRow<'_> {
     let leader = ranking.leader();
     let no_order = ranking.verdict == RankingVerdict::NoOrder;
     let second = ranking.rows.get(1).map_or("", |row| row.contender.as_str());
     let factor = ranking.lead.map(|lead| factor(lead, second));
-    Row {
+    LeaderRow {
         subject: &ranking.subject,
         leader: match no_order {
             true => "none".to_owned(),

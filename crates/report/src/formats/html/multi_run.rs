@@ -45,11 +45,11 @@ impl RunLabel {
     }
 }
 
-/// Writes the page of several runs; `beside` sets them side by side. Each run has its own rankings:
+/// Writes the page of several runs; `overview` sets them side by side. Each run has its own rankings:
 /// none is made of two.
-pub(crate) fn render(reports: &[Run], title: &str, beside: &[Block]) -> String {
+pub(crate) fn render(reports: &[Run], title: &str, overview: &[Block]) -> String {
     let mut page = Page::default();
-    page.add("Side by side", beside);
+    page.add("Side by side", overview);
     let all: Vec<_> = reports
         .iter()
         .map(|report| rankings(&report.manifest, &report.trials))

@@ -14,25 +14,25 @@ const FEWEST_COLUMNS: usize = 2;
 /// A character of a table, pixels.
 const CHARACTER: usize = 9;
 
-/// The mark for sorting beside a heading, which a narrow page has no room for, characters.
+/// The mark for sorting next to a heading, which a narrow page has no room for, characters.
 const SORT_MARK: usize = 2;
 
 /// A page that is so wide, or so narrow.
-struct Screen {
+struct PageWidth {
     /// The room for a table, pixels.
     table: usize,
-    /// What a cell has beside its text, pixels.
+    /// What a cell adds to the width of its text, pixels.
     padding: usize,
     /// Whether headings, names and words are broken into lines.
     breaks: bool,
 }
 
-const WIDE: Screen = Screen {
+const WIDE: PageWidth = PageWidth {
     table: 1_110,
     padding: 20,
     breaks: false,
 };
-const NARROW: Screen = Screen {
+const NARROW: PageWidth = PageWidth {
     table: 334,
     padding: 13,
     breaks: true,
@@ -71,7 +71,7 @@ pub(super) fn is_noted(column: &Column) -> bool {
     column.role == ColumnRole::Isolation
 }
 
-impl Screen {
+impl PageWidth {
     /// The columns that fit, of those in order.
     fn fitting(&self, table: &Table, order: &[usize]) -> Vec<usize> {
         let name = table.columns.iter().position(|one| !one.title.is_empty());

@@ -2,7 +2,7 @@
 //! waited.
 
 use super::MEDIAN_REPEAT;
-use crate::chart::{Chart, ChartColumn, ChartKind, Group, Unit};
+use crate::chart::{Chart, ChartColumn, ChartGroup, ChartKind, Unit};
 use trueput_findings::representative::{Percentile, Representative};
 use trueput_findings::units::number;
 
@@ -67,7 +67,7 @@ fn by_percentile(
         let rows: Vec<_> = points
             .map(|one| vec![one.percentile, one.latency_ns])
             .collect();
-        (!rows.is_empty()).then(|| Group::new(one.cell.name(), rows))
+        (!rows.is_empty()).then(|| ChartGroup::new(one.cell.name(), rows))
     };
     let groups: Vec<_> = chosen.iter().filter_map(group).collect();
     (!groups.is_empty()).then(|| Chart {

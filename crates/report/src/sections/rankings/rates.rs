@@ -3,7 +3,7 @@
 
 use super::capital;
 use super::columns::by_name;
-use crate::chart::{Chart, ChartColumn, ChartKind, Group, Unit};
+use crate::chart::{Chart, ChartColumn, ChartGroup, ChartKind, Unit};
 use crate::significance::levels;
 use trueput_findings::cells::RankedCell;
 use trueput_findings::rankings::Ranking;
@@ -36,7 +36,7 @@ fn rates(report: &Run, ranking: &Ranking, in_order: bool) -> Option<Chart> {
             .iter()
             .filter_map(|trial| eligibility::rate(trial, &ranking.headline));
         let row = row(rate(&cell), cell.against_best, leader, rates);
-        Group::of_row(cell.name(), row)
+        ChartGroup::of_row(cell.name(), row)
     };
     let (name, most) = (best.name(), number(best.figures.headline_per_s.median));
     let (cells, first, order) = match in_order {
@@ -82,7 +82,7 @@ fn responses(report: &Run, ranking: &Ranking, rate_per_s: f64) -> Option<Chart> 
         let times = trueput_findings::fixed_rate::times(&repeats, &at_rate.worst_kind);
         let median = at_rate.response_p99_ns.median;
         let row = row(median, at_rate.against_best, leader, times.into_values());
-        Group::of_row(cell.name(), row)
+        ChartGroup::of_row(cell.name(), row)
     };
     let groups: Vec<_> = found.iter().map(group).collect();
     let compared = found.iter().filter_map(|(_, at)| at.against_best.as_ref());
@@ -138,7 +138,7 @@ fn row(
     row
 }
 
-fn columns(groups: &[Group], unit: Unit) -> Vec<ChartColumn> {
+fn columns(groups: &[ChartGroup], unit: Unit) -> Vec<ChartColumn> {
     let longest = groups.iter().flat_map(|group| &group.rows).map(Vec::len);
     let repeats = longest.max().unwrap_or_default().saturating_sub(3);
     let fixed = ["median", "interval from", "interval to"].map(str::to_owned);

@@ -2,7 +2,7 @@
 
 use super::MEDIAN_REPEAT;
 use crate::bottleneck_words::cause;
-use crate::chart::{Chart, ChartColumn, ChartKind, Group, Unit, Word};
+use crate::chart::{Chart, ChartColumn, ChartGroup, ChartKind, Unit, Word};
 use trueput_findings::bottleneck;
 use trueput_findings::representative::Representative;
 use trueput_record::Measurement;
@@ -45,7 +45,7 @@ pub(crate) fn resources(chosen: &[Representative<'_>]) -> Vec<Chart> {
         },
     };
     let charts = [cpu, memory, disk, switches].into_iter();
-    let seen = |chart: &Chart| chart.groups.iter().any(Group::has_something);
+    let seen = |chart: &Chart| chart.groups.iter().any(ChartGroup::has_something);
     charts.map(|one| one.drawn(chosen)).filter(seen).collect()
 }
 
@@ -70,7 +70,7 @@ impl ResourceChart {
         let titles: Vec<_> = columns.iter().map(|column| column.title.as_str()).collect();
         let groups = chosen
             .iter()
-            .map(|one| Group::new(one.cell.name(), [(self.figures)(one.measurement)]));
+            .map(|one| ChartGroup::new(one.cell.name(), [(self.figures)(one.measurement)]));
         Chart {
             title: title.to_owned(),
             says: format!(
@@ -86,23 +86,23 @@ impl ResourceChart {
 }
 
 /// The bottleneck of each trial, interval by interval; `None` if too little was seen of all.
-pub(crate) fn stretches(chosen: &[Representative<'_>], cores: f64) -> Option<Chart> {
+pub(crate) fn bottlenecks(chosen: &[Representative<'_>], cores: f64) -> Option<Chart> {
     let mut words: Vec<Word> = Vec::new();
     let mut groups = Vec::new();
     for one in chosen {
-        let Some(held) = bottleneck::trial_bottleneck(one.trial, one.measurement, cores) else {
+        let Some(judged) = bottleneck::trial_bottleneck(one.trial, one.measurement, cores) else {
             continue;
         };
-        let rows = held.intervals.iter().map(|stretch| {
-            let (text, color) = (cause(stretch.bottleneck), stretch.bottleneck as usize);
+        let rows = judged.intervals.iter().map(|interval| {
+            let (text, color) = (cause(interval.bottleneck), interval.bottleneck as usize);
             let known = words.iter().position(|other| other.text == text);
             let index = known.unwrap_or_else(|| {
                 words.push(Word { text, color });
                 words.len() - 1
             });
-            vec![stretch.from_s, stretch.to_s, index as f64]
+            vec![interval.from_s, interval.to_s, index as f64]
         });
-        groups.push(Group::new(one.cell.name(), rows.collect::<Vec<_>>()));
+        groups.push(ChartGroup::new(one.cell.name(), rows.collect::<Vec<_>>()));
     }
     let seen: Vec<_> = words.iter().map(|word| word.text).collect();
     let says = format!(

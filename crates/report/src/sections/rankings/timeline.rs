@@ -2,7 +2,7 @@
 
 use super::MEDIAN_REPEAT;
 use super::capital;
-use crate::chart::{Chart, ChartColumn, ChartKind, ChartMark, Group, Unit, short};
+use crate::chart::{Chart, ChartColumn, ChartGroup, ChartKind, ChartMark, Unit, short};
 use trueput_findings::over_time::rate_points;
 use trueput_findings::rankings::Ranking;
 use trueput_findings::representative::Representative;
@@ -27,9 +27,9 @@ pub(crate) fn over_time(ranking: &Ranking, chosen: &[Representative<'_>]) -> Opt
             .into_iter()
             .map(|(until_s, per_s)| vec![until_s, per_s]);
         let rows: Vec<_> = rows.collect();
-        (rows.len() > 1).then(|| Group {
+        (rows.len() > 1).then(|| ChartGroup {
             marks: marks(one.measurement),
-            ..Group::rounded(one.cell.name(), rows)
+            ..ChartGroup::rounded(one.cell.name(), rows)
         })
     };
     let groups: Vec<_> = chosen.iter().filter_map(group).collect();

@@ -4,7 +4,7 @@ use super::axis::{self, Tick};
 use super::legend::paint;
 use super::looks::Appearance;
 use super::{MOST_DRAWN, percent};
-use crate::chart::{Chart, Group, Unit};
+use crate::chart::{Chart, ChartGroup, Unit};
 use maud::{Markup, html};
 use trueput_findings::units::{bytes, nanoseconds, number, per_cent, seconds, whole};
 
@@ -22,15 +22,15 @@ const LONG: usize = 60;
 const SHORT: usize = 30;
 
 /// A row of a chart.
-struct Row {
+struct ChartRow {
     /// Its group's number.
     group: usize,
     name: String,
     /// What is before the name.
     key: Markup,
     /// The figure on the right, and a shorter one for narrow charts where it is long.
-    found: String,
-    told_short: Option<String>,
+    figure: String,
+    short_figure: Option<String>,
     /// What is drawn below.
     body: Markup,
 }
@@ -63,17 +63,17 @@ fn by_width(x: &str, class: Option<&str>, wide: &str, narrow: &str) -> Markup {
     }
 }
 
-impl Row {
+impl ChartRow {
     fn drawn(&self, place: usize) -> Markup {
         let x = if self.key.0.is_empty() { "0" } else { "14" };
         let name = |most| shortened(&self.name, most);
-        let short = self.told_short.as_ref().unwrap_or(&self.found);
+        let short = self.short_figure.as_ref().unwrap_or(&self.figure);
         html! {
             svg class="row" y=(place * ROW) height=(ROW) data-group=(self.group) {
                 title { (self.name) }
                 (self.key)
                 (by_width(x, None, &name(LONG), &name(SHORT)))
-                (by_width("100%", Some("told"), &self.found, short))
+                (by_width("100%", Some("told"), &self.figure, short))
                 (self.body)
             }
         }
@@ -81,7 +81,7 @@ impl Row {
 }
 
 /// Rows above an axis, with lines at its ticks; `reference` is marked through all rows.
-fn frame(rows: &[Row], ticks: &[Tick], label: &str, reference: Option<f64>) -> Markup {
+fn frame(rows: &[ChartRow], ticks: &[Tick], label: &str, reference: Option<f64>) -> Markup {
     let height = rows.len() * ROW;
     html! {
         svg class="plot rows" width="100%" height=(height + AXIS) {
@@ -117,7 +117,7 @@ fn interval(low: f64, high: f64, y: usize) -> Markup {
     }
 }
 
-fn drawn(chart: &Chart) -> impl Iterator<Item = (usize, &Group)> {
+fn drawn(chart: &Chart) -> impl Iterator<Item = (usize, &ChartGroup)> {
     chart.groups.iter().take(MOST_DRAWN).enumerate()
 }
 
@@ -161,7 +161,7 @@ pub(super) fn rates(chart: &Chart, looks: &Appearance) -> Markup {
     let unit = chart.columns.first().map_or(Unit::Number, |one| one.unit);
     let ticks = axis::from_zero(unit, most, TICKS);
     let end = ticks.last().copied().unwrap_or(1.0);
-    let row = |(group, one): (usize, &Group)| {
+    let row = |(group, one): (usize, &ChartGroup)| {
         let look = looks.look(&one.name);
         let figures = one.rows.first().map(Vec::as_slice).unwrap_or_default();
         let median = figure(figures, 0).unwrap_or_default();
@@ -174,12 +174,12 @@ pub(super) fn rates(chart: &Chart, looks: &Appearance) -> Markup {
                 circle class="repeat" cx=(percent(repeat / end)) cy="34" r="2.5" {}
             }
         };
-        Row {
+        ChartRow {
             group,
             name: one.name.clone(),
             key: look.mark("5", "9", true),
-            found: in_full(unit, median),
-            told_short: None,
+            figure: in_full(unit, median),
+            short_figure: None,
             body,
         }
     };
@@ -191,12 +191,12 @@ pub(super) fn rates(chart: &Chart, looks: &Appearance) -> Markup {
 
 /// A bar a group, of parts next to each other.
 pub(super) fn stack(chart: &Chart) -> Markup {
-    let sum = |group: &Group| group.rows.iter().flatten().flatten().sum::<f64>();
+    let sum = |group: &ChartGroup| group.rows.iter().flatten().flatten().sum::<f64>();
     let unit = chart.columns.first().map_or(Unit::Number, |one| one.unit);
     let most = chart.groups.iter().map(sum).fold(0.0, f64::max);
     let ticks = axis::from_zero(unit, most, TICKS);
     let end = ticks.last().copied().unwrap_or(1.0);
-    let row = |(group, one): (usize, &Group)| {
+    let row = |(group, one): (usize, &ChartGroup)| {
         let mut from = 0.0;
         let mut bars = Vec::new();
         for (part, figure) in one.rows.iter().flatten().enumerate() {
@@ -221,20 +221,20 @@ fn together(bars: &[Markup]) -> Markup {
     html! { @for bar in bars { (bar) } }
 }
 
-fn plain(group: usize, one: &Group, found: String, body: Markup) -> Row {
-    Row {
+fn plain(group: usize, one: &ChartGroup, found: String, body: Markup) -> ChartRow {
+    ChartRow {
         group,
         name: one.name.clone(),
         key: html! {},
-        found,
-        told_short: None,
+        figure: found,
+        short_figure: None,
         body,
     }
 }
 
 /// A bar a trial, of the shares of its time that each word had; the largest is written out.
 pub(super) fn shares(chart: &Chart) -> Markup {
-    let row = |(group, one): (usize, &Group)| {
+    let row = |(group, one): (usize, &ChartGroup)| {
         let mut from = 0.0;
         let mut bars = Vec::new();
         let mut largest = ("", 0.0);
@@ -257,8 +257,8 @@ pub(super) fn shares(chart: &Chart) -> Markup {
             }
         }
         let share = per_cent(largest.1);
-        Row {
-            told_short: Some(share.clone()),
+        ChartRow {
+            short_figure: Some(share.clone()),
             ..plain(
                 group,
                 one,
@@ -279,7 +279,7 @@ pub(super) fn stretches(chart: &Chart) -> Markup {
     let longest = ends.filter_map(|row| figure(row, 1)).fold(0.0, f64::max);
     let figures = axis::from_zero(Unit::Seconds, longest, TICKS);
     let end = figures.last().copied().unwrap_or(1.0);
-    let row = |(group, one): (usize, &Group)| {
+    let row = |(group, one): (usize, &ChartGroup)| {
         let mut bars = Vec::new();
         let mut last = 0.0_f64;
         for row in &one.rows {
@@ -314,7 +314,7 @@ pub(super) fn ratios(chart: &Chart) -> Markup {
     }
     let (from, span) = (low.ln(), high.ln() - low.ln());
     let place = |ratio: f64| (ratio.max(f64::MIN_POSITIVE).ln() - from) / span;
-    let row = |(group, one): (usize, &Group)| {
+    let row = |(group, one): (usize, &ChartGroup)| {
         let figures = one.rows.first().map(Vec::as_slice).unwrap_or_default();
         let ratio = figure(figures, 0).unwrap_or_default();
         let range = figure(figures, 1).zip(figure(figures, 2));

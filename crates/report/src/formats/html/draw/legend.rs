@@ -2,7 +2,7 @@
 
 use super::MOST_DRAWN;
 use super::looks::{Appearance, COLORS};
-use crate::chart::{Chart, ChartColumn, ChartKind, Group, Word};
+use crate::chart::{Chart, ChartColumn, ChartGroup, ChartKind, Word};
 use maud::{Markup, html};
 
 /// A legend; empty where the drawing names everything itself.
@@ -22,7 +22,7 @@ pub(super) fn of(chart: &Chart, looks: &Appearance) -> Markup {
         }
         ChartKind::Timeline | ChartKind::Percentiles | ChartKind::Scaling => {
             let groups = chart.groups.iter().take(MOST_DRAWN).enumerate();
-            let entry = |(index, group): (usize, &Group)| line(index, &group.name, looks);
+            let entry = |(index, group): (usize, &ChartGroup)| line(index, &group.name, looks);
             groups.map(entry).collect()
         }
     };

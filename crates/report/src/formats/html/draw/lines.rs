@@ -3,7 +3,7 @@
 use super::axis::{self, Tick};
 use super::looks::{Appearance, Look};
 use super::{MOST_DRAWN, percent};
-use crate::chart::{Chart, ChartKind, ChartMark, Group, Unit};
+use crate::chart::{Chart, ChartGroup, ChartKind, ChartMark, Unit};
 use maud::{Markup, html};
 use trueput_findings::units::seconds;
 
@@ -27,7 +27,7 @@ const FIRST: f64 = 0.25;
 type Point = (f64, f64);
 
 /// The line of a group, and the places that its shape marks.
-struct Line {
+struct ChartLine {
     line: Vec<Point>,
     marked: Vec<Point>,
     /// What else is drawn with it.
@@ -35,7 +35,7 @@ struct Line {
 }
 
 /// An axis on the left: its ticks as parts of the height from the bottom, and its label.
-struct Side {
+struct LeftAxis {
     ticks: Vec<Tick>,
     label: &'static str,
 }
@@ -56,9 +56,9 @@ fn path(points: &[Point]) -> String {
 fn frame(
     chart: &Chart,
     looks: &Appearance,
-    lines: &[Line],
+    lines: &[ChartLine],
     bottom: &[Tick],
-    side: &Side,
+    side: &LeftAxis,
 ) -> Markup {
     // The first line of a chart is above the others.
     let groups = chart.groups.iter().take(MOST_DRAWN).zip(lines).enumerate();
@@ -79,7 +79,7 @@ fn frame(
 }
 
 /// The lines at the ticks of the axis on the left, and what is written at them.
-fn left(side: &Side) -> Markup {
+fn left(side: &LeftAxis) -> Markup {
     let place = |tick: &Tick| ABOVE as f64 + (1.0 - tick.at) * HEIGHT as f64;
     html! {
         g class="grid" {
@@ -98,7 +98,7 @@ fn left(side: &Side) -> Markup {
 }
 
 /// A group's line, with its marks.
-fn drawn(index: usize, line: &Line, look: Look) -> Markup {
+fn drawn(index: usize, line: &ChartLine, look: Look) -> Markup {
     let paint = look.paint();
     html! {
         g data-group=(index) fill=(paint) stroke=(paint) {
@@ -125,7 +125,7 @@ fn bottom_label(chart: &Chart) -> &'static str {
 }
 
 /// The rows of a group of which these two columns are there.
-fn pairs(group: &Group, x: usize, y: usize) -> Vec<Point> {
+fn pairs(group: &ChartGroup, x: usize, y: usize) -> Vec<Point> {
     let figure = |row: &[Option<f64>], column: usize| row.get(column).copied().flatten();
     let rows = group.rows.iter();
     rows.filter_map(|row| Some((figure(row, x)?, figure(row, y)?)))
@@ -137,9 +137,9 @@ fn most(points: &[Vec<Point>], of: fn(&Point) -> f64) -> f64 {
 }
 
 /// Rates from 0 on the left.
-fn rates_side(figures: &[f64]) -> Side {
+fn rates_side(figures: &[f64]) -> LeftAxis {
     let end = figures.last().copied().unwrap_or(1.0);
-    Side {
+    LeftAxis {
         ticks: axis::even(Unit::PerSecond, figures, 0.0, end),
         label: "per second",
     }
@@ -147,7 +147,7 @@ fn rates_side(figures: &[f64]) -> Side {
 
 /// A timeline's line: its first rate from the start on, its last until the last thing that
 /// happened.
-fn whole(rows: &[Point], group: &Group) -> Vec<Point> {
+fn whole(rows: &[Point], group: &ChartGroup) -> Vec<Point> {
     let (Some(first), Some(last)) = (rows.first(), rows.last()) else {
         return Vec::new();
     };
@@ -188,7 +188,7 @@ pub(super) fn timeline(chart: &Chart, looks: &Appearance) -> Markup {
     let rates = axis::from_zero(Unit::PerSecond, most(&all, |point| point.1), 5);
     let end = rates.last().copied().unwrap_or(1.0);
     let place = |(x, y): &Point| (x / longest, 1.0 - y / end);
-    let line = |(points, group): (&Vec<Point>, &&Group)| {
+    let line = |(points, group): (&Vec<Point>, &&ChartGroup)| {
         let event = |mark: &ChartMark| {
             let (x, y) = place(&(mark.at_s, height_at(points, mark.at_s)));
             let title = format!("{}: {} at {}", group.name, mark.text, seconds(mark.at_s));
@@ -196,7 +196,7 @@ pub(super) fn timeline(chart: &Chart, looks: &Appearance) -> Markup {
                 circle class="event" cx=(percent(x)) cy=(percent(y)) r="3" { title { (title) } }
             }
         };
-        Line {
+        ChartLine {
             line: points.iter().map(place).collect(),
             marked: points.last().map(place).into_iter().collect(),
             more: html! { @for mark in &group.marks { (event(mark)) } },
@@ -234,7 +234,7 @@ pub(super) fn percentiles(chart: &Chart, looks: &Appearance) -> Markup {
     let line = |rows: &Vec<Point>| {
         let points = rows.iter().map(|(x, y)| (place(*x), 1.0 - height(*y)));
         let points: Vec<_> = points.collect();
-        Line {
+        ChartLine {
             marked: points.clone(),
             line: points,
             more: html! {},
@@ -256,7 +256,7 @@ pub(super) fn percentiles(chart: &Chart, looks: &Appearance) -> Markup {
         at: height(*time),
         text: axis::written(Unit::Nanoseconds, *time),
     };
-    let side = Side {
+    let side = LeftAxis {
         ticks: decades.iter().map(tick).collect(),
         label: "latency, log scale",
     };
@@ -277,7 +277,7 @@ pub(super) fn scaling(chart: &Chart, looks: &Appearance) -> Markup {
     let rates = axis::from_zero(Unit::PerSecond, highest, 5);
     let end = rates.last().copied().unwrap_or(1.0);
     let place = |(x, y): &Point| ((x - from) / span, 1.0 - y / end);
-    let line = |(points, curve): (&Vec<Point>, &Vec<Point>)| Line {
+    let line = |(points, curve): (&Vec<Point>, &Vec<Point>)| ChartLine {
         line: curve.iter().map(place).collect(),
         marked: points.iter().map(place).collect(),
         more: html! {},

@@ -59,16 +59,16 @@ pub(crate) struct Appearance {
 }
 
 impl Appearance {
-    /// Gives each name the first place that no name beside it in any chart has, and of those one
-    /// whose color is the rarest in charts that have colors for all.
+    /// Gives each name the first place that no other name of its charts has, and of those one whose
+    /// color is the rarest in charts that have colors for all.
     pub(crate) fn of(charts: &[Chart]) -> Self {
-        let tells = |kind| {
+        let has_looks = |kind| {
             matches!(
                 kind,
                 ChartKind::Bars | ChartKind::Timeline | ChartKind::Percentiles | ChartKind::Scaling
             )
         };
-        let found = charts.iter().filter(|chart| tells(chart.kind));
+        let found = charts.iter().filter(|chart| has_looks(chart.kind));
         let names = |chart: &Chart| -> Vec<String> {
             let groups = chart.groups.iter().take(MOST_DRAWN);
             groups.map(|group| group.name.clone()).collect()

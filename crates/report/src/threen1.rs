@@ -5,27 +5,31 @@ use trueput_findings::threen1::Threen1Line;
 use trueput_findings::units::{number, seconds, separate, thousands};
 use trueput_record::TrialRecord;
 
-/// Each figure's name and the least width of its column.
-const COLUMNS: [(&str, usize); 12] = [
-    ("start", 10),
-    ("finish", 11),
-    ("workers", 7),
-    ("block", 10),
-    ("longest", 7),
-    ("largest number", 19),
-    ("elapsed", 8),
-    ("updates", 11),
-    ("reads", 11),
-    ("updates/s", 11),
-    ("reads/s", 11),
-    ("CPU", 8),
+/// A figure: its name, the least width of its column, and how it is written.
+type LineFigure = (&'static str, usize, fn(&Threen1Line) -> String);
+
+const FIGURES: [LineFigure; 12] = [
+    ("start", 10, |line| thousands(line.start)),
+    ("finish", 11, |line| thousands(line.finish)),
+    ("workers", 7, |line| line.workers.to_string()),
+    ("block", 10, |line| thousands(line.block)),
+    ("longest", 7, |line| thousands(line.longest_sequence)),
+    ("largest number", 19, |line| {
+        separate(&line.largest_number.to_string())
+    }),
+    ("elapsed", 8, |line| seconds(line.elapsed_s)),
+    ("updates", 11, |line| thousands(line.updates)),
+    ("reads", 11, |line| thousands(line.reads)),
+    ("updates/s", 11, |line| number(line.updates_per_s)),
+    ("reads/s", 11, |line| number(line.reads_per_s)),
+    ("CPU", 8, |line| seconds(line.cpu_s)),
 ];
 
 /// What each figure of [`threen1_line`] is, in its order and above it; `None` if a line of so
 /// many characters has no room for it.
 #[must_use]
 pub fn threen1_header(width: usize) -> Option<String> {
-    let header = aligned(&COLUMNS.map(|(name, _)| name.to_owned()));
+    let header = aligned(&FIGURES.map(|(name, ..)| name.to_owned()));
     (header.chars().count() <= width).then_some(header)
 }
 
@@ -34,27 +38,11 @@ pub fn threen1_header(width: usize) -> Option<String> {
 #[must_use]
 pub fn threen1_line(record: &TrialRecord, width: usize) -> Option<String> {
     let line = Threen1Line::of(record)?;
+    let figures = FIGURES.map(|(_, _, written)| written(&line));
     Some(match threen1_header(width) {
-        Some(_) => aligned(&figures(&line)),
-        None => in_words(&figures(&line), width),
+        Some(_) => aligned(&figures),
+        None => in_words(&figures, width),
     })
-}
-
-fn figures(line: &Threen1Line) -> [String; 12] {
-    [
-        thousands(line.start),
-        thousands(line.finish),
-        line.workers.to_string(),
-        thousands(line.block),
-        thousands(line.longest_sequence),
-        separate(&line.largest_number.to_string()),
-        seconds(line.elapsed_s),
-        thousands(line.updates),
-        thousands(line.reads),
-        number(line.updates_per_s),
-        number(line.reads_per_s),
-        seconds(line.cpu_s),
-    ]
 }
 
 fn in_words(figures: &[String; 12], width: usize) -> String {
@@ -71,7 +59,7 @@ fn in_words(figures: &[String; 12], width: usize) -> String {
 fn aligned(figures: &[String; 12]) -> String {
     let padded = figures
         .iter()
-        .zip(COLUMNS)
-        .map(|(figure, (_, width))| format!("{figure:>width$}"));
+        .zip(FIGURES)
+        .map(|(figure, (_, width, _))| format!("{figure:>width$}"));
     padded.collect::<Vec<_>>().join("  ")
 }

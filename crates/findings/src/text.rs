@@ -33,3 +33,11 @@ pub fn joined<T: Display>(items: &[T], between: &str) -> String {
     let texts: Vec<_> = items.iter().map(ToString::to_string).collect();
     texts.join(between)
 }
+
+/// A text with its first letter as a capital.
+#[must_use]
+pub fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(letters).collect()
+}

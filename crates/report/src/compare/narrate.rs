@@ -14,7 +14,7 @@ use trueput_findings::marks::{Mark, MarkKind, explanations};
 use trueput_findings::statistics::{
     Comparison, InconclusiveReason, Interval, LEAST_CLAIM, RankTest, Verdict,
 };
-use trueput_findings::text::joined;
+use trueput_findings::text::{capitalized, joined};
 use trueput_findings::units::{bytes, counted, nanoseconds, number, per_cent, plural};
 
 pub(super) const NOTHING_CHANGED: &str = "No recorded change: same machine, same program.";
@@ -86,13 +86,9 @@ pub(super) fn document_with(compared: &SideComparison, with_knobs: bool) -> Vec<
 /// What disturbed the runs, a sentence each.
 pub(super) fn disturbed(compared: &SideComparison) -> Vec<String> {
     let clauses = disturbances(compared).into_iter();
-    let sentence = |clause: String| {
-        let mut letters = clause.chars();
-        let first = letters.next().map(|letter| letter.to_ascii_uppercase());
-        let start = first.map(String::from).unwrap_or_default();
-        format!("{start}{}.", letters.as_str())
-    };
-    clauses.map(sentence).collect()
+    clauses
+        .map(|clause| format!("{}.", capitalized(&clause)))
+        .collect()
 }
 
 /// What marks mean, what is not compared, and which trials do not count.

@@ -16,10 +16,8 @@ use trueput_record::ablation::AblationKind;
 pub(crate) struct AblationSteps;
 
 impl Section for AblationSteps {
-    fn parts(&self, findings: &Findings<'_>) -> Vec<Part> {
+    fn part(&self, findings: &Findings<'_>) -> Option<Part> {
         Part::unless_empty(HEADING, blocks(findings.run))
-            .into_iter()
-            .collect()
     }
 }
 

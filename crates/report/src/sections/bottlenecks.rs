@@ -15,19 +15,16 @@ use trueput_record::measurement::Measurement;
 pub(crate) struct Bottlenecks;
 
 impl Section for Bottlenecks {
-    fn parts(&self, findings: &Findings<'_>) -> Vec<Part> {
+    fn part(&self, findings: &Findings<'_>) -> Option<Part> {
         let cores = f64::from(findings.run.manifest.host.cores);
         let lines = lines(&findings.first_of_each_cell(), &findings.names, cores);
-        if lines.is_empty() {
-            return Vec::new();
-        }
-        vec![Part {
+        (!lines.is_empty()).then(|| Part {
             title: "Bottleneck of each trial".to_owned(),
             blocks: vec![Block::Text(BOTTLENECKS.to_owned())],
             evidence: Some(Block::List(lines)),
             charts: findings.page_charts(|| shares(findings)),
             ..Part::default()
-        }]
+        })
     }
 }
 

@@ -10,11 +10,11 @@ use trueput_findings::shell::quoted;
 pub(crate) struct SkippedTrials;
 
 impl Section for SkippedTrials {
-    fn parts(&self, findings: &Findings<'_>) -> Vec<Part> {
+    fn part(&self, findings: &Findings<'_>) -> Option<Part> {
         let skipped = &findings.run.manifest.skipped;
         let list = (!skipped.is_empty()).then(|| Block::List(skipped.clone()));
         let blocks = list.into_iter().collect();
-        Part::unless_empty("Skipped", blocks).into_iter().collect()
+        Part::unless_empty("Skipped", blocks)
     }
 }
 
@@ -22,9 +22,9 @@ impl Section for SkippedTrials {
 pub(crate) struct RepeatLimit;
 
 impl Section for RepeatLimit {
-    fn parts(&self, findings: &Findings<'_>) -> Vec<Part> {
+    fn part(&self, findings: &Findings<'_>) -> Option<Part> {
         let blocks = enough(findings.run).into_iter().collect();
-        Part::without_title(blocks).into_iter().collect()
+        Part::without_title(blocks)
     }
 }
 
@@ -32,11 +32,9 @@ impl Section for RepeatLimit {
 pub(crate) struct RepeatSuggestion;
 
 impl Section for RepeatSuggestion {
-    fn parts(&self, findings: &Findings<'_>) -> Vec<Part> {
+    fn part(&self, findings: &Findings<'_>) -> Option<Part> {
         let blocks = more_repeats(findings.answer);
         Part::unless_empty("More repeats", blocks)
-            .into_iter()
-            .collect()
     }
 }
 
@@ -44,9 +42,9 @@ impl Section for RepeatSuggestion {
 pub(crate) struct MissingTrials;
 
 impl Section for MissingTrials {
-    fn parts(&self, findings: &Findings<'_>) -> Vec<Part> {
+    fn part(&self, findings: &Findings<'_>) -> Option<Part> {
         let blocks = unfinished(findings.run);
-        Part::without_title(blocks).into_iter().collect()
+        Part::without_title(blocks)
     }
 }
 

@@ -13,10 +13,10 @@ use trueput_record::measurement::Measurement;
 pub(crate) struct HardwareLimitShares;
 
 impl Section for HardwareLimitShares {
-    fn parts(&self, findings: &Findings<'_>) -> Vec<Part> {
+    fn part(&self, findings: &Findings<'_>) -> Option<Part> {
         let blocks = blocks(&findings.first_of_each_cell(), &findings.names);
         let title = "Compared with raw storage and memory";
-        Part::with_text(title, TEXT, blocks).into_iter().collect()
+        Part::with_text(title, TEXT, blocks)
     }
 }
 

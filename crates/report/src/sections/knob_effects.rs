@@ -13,15 +13,13 @@ use trueput_findings::units::number;
 pub(crate) struct KnobEffects;
 
 impl Section for KnobEffects {
-    fn parts(&self, findings: &Findings<'_>) -> Vec<Part> {
+    fn part(&self, findings: &Findings<'_>) -> Option<Part> {
         let rankings = findings.rankings;
         let effects = knob_effects(findings.run, rankings);
         let blocks = blocks(&effects, rankings);
         let part = Part::with_text("Effect of each knob", KNOBS_TEXT, blocks);
         let charts = findings.page_charts(|| chart(&effects, rankings).into_iter().collect());
         part.map(|part| Part { charts, ..part })
-            .into_iter()
-            .collect()
     }
 }
 

@@ -11,11 +11,9 @@ use trueput_record::TrialRecord;
 pub(crate) struct LogFlushes;
 
 impl Section for LogFlushes {
-    fn parts(&self, findings: &Findings<'_>) -> Vec<Part> {
+    fn part(&self, findings: &Findings<'_>) -> Option<Part> {
         let blocks = blocks(&findings.run.trials);
         Part::unless_empty("Log flushes, side by side", blocks)
-            .into_iter()
-            .collect()
     }
 }
 

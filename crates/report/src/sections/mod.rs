@@ -58,8 +58,15 @@ const SECTIONS_OF_ABLATION: [&dyn Section; 5] = [
 
 /// A section of a report.
 pub(crate) trait Section: Sync {
-    /// Its parts, each under a heading of its own; none where it has nothing to say.
-    fn parts(&self, findings: &Findings<'_>) -> Vec<Part>;
+    /// Its only part; none where it has nothing to say, or several parts.
+    fn part(&self, _findings: &Findings<'_>) -> Option<Part> {
+        None
+    }
+
+    /// Its parts, each under a heading of its own.
+    fn parts(&self, findings: &Findings<'_>) -> Vec<Part> {
+        self.part(findings).into_iter().collect()
+    }
 }
 
 /// What is under one heading.

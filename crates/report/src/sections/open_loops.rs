@@ -12,11 +12,9 @@ use trueput_record::measurement::{LatencySummary, Measurement, OpenLoop, Respons
 pub(crate) struct OpenLoops;
 
 impl Section for OpenLoops {
-    fn parts(&self, findings: &Findings<'_>) -> Vec<Part> {
+    fn part(&self, findings: &Findings<'_>) -> Option<Part> {
         let blocks = open_loops(&findings.measured, &findings.names);
         Part::with_text("At a fixed rate", AT_A_RATE, blocks)
-            .into_iter()
-            .collect()
     }
 }
 

@@ -13,10 +13,8 @@ use trueput_findings::units::{number, per_cent};
 pub(crate) struct RatesOverTime;
 
 impl Section for RatesOverTime {
-    fn parts(&self, findings: &Findings<'_>) -> Vec<Part> {
+    fn part(&self, findings: &Findings<'_>) -> Option<Part> {
         Part::unless_empty("Over time", blocks(findings.run))
-            .into_iter()
-            .collect()
     }
 }
 

@@ -2,37 +2,33 @@
 
 use super::{Findings, Part, Section};
 use crate::document::{Block, Column, Table};
-use trueput_findings::Run;
 use trueput_findings::published::{
     ComparedRow, PublishedComparison, RatioRow, RatioTable, Role, comparisons, shown,
 };
+use trueput_findings::text::capitalized;
 use trueput_findings::units::{number, whole};
 use trueput_record::published::Cell;
 
-/// What others published, with the trials that match it.
+/// What others published, with the trials that match it: a part for each document.
 pub(crate) struct PublishedTables;
 
 impl Section for PublishedTables {
     fn parts(&self, findings: &Findings<'_>) -> Vec<Part> {
-        parts(findings.run)
+        match comparisons(findings.run) {
+            Ok(found) => {
+                let documents = found.chunk_by(|one, other| one.document == other.document);
+                documents.filter_map(document).collect()
+            }
+            Err(error) => {
+                let warning = Block::Warnings(vec![error.to_string()]);
+                Part::without_title(vec![warning]).into_iter().collect()
+            }
+        }
     }
 }
 
 /// What marks a row or a ratio of ours.
 const HERE: &str = "here";
-
-/// A section for each document that the run matches a table of; nothing where it matches none.
-fn parts(report: &Run) -> Vec<Part> {
-    let found = match comparisons(report) {
-        Ok(found) => found,
-        Err(error) => {
-            let warning = Block::Warnings(vec![error.to_string()]);
-            return Part::without_title(vec![warning]).into_iter().collect();
-        }
-    };
-    let documents = found.chunk_by(|one, other| one.document == other.document);
-    documents.filter_map(document).collect()
-}
 
 fn document(comparisons: &[PublishedComparison]) -> Option<Part> {
     let first = comparisons.first()?;
@@ -56,7 +52,7 @@ fn document(comparisons: &[PublishedComparison]) -> Option<Part> {
     for comparison in comparisons {
         blocks.push(Block::Heading(3, comparison.title.clone()));
         for ratios in &comparison.ratios {
-            let what = format!("{}, inside each set", capitalised(&ratios.title));
+            let what = format!("{}, inside each set", capitalized(&ratios.title));
             blocks.push(Block::Text(format!("{what}:")));
             let caption = format!("{}: {what}", comparison.title);
             let table = match ratios.rows.iter().any(|row| row.figure.is_some()) {
@@ -210,12 +206,4 @@ type FigureRow<'a> = (
 
 fn ratio_shown(ratio: Option<f64>) -> String {
     ratio.map_or_else(|| "-".to_owned(), number)
-}
-
-fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters
-        .next()
-        .map(|first| first.to_uppercase().collect::<String>());
-    first.unwrap_or_default() + letters.as_str()
 }

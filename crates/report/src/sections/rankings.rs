@@ -139,15 +139,6 @@ fn single_result(ranking: &Ranking) -> Option<String> {
     ))
 }
 
-/// A word with a capital.
-fn capital(word: &str) -> String {
-    let mut characters = word.chars();
-    let first = characters
-        .next()
-        .map(|first| first.to_uppercase().collect::<String>());
-    first.unwrap_or_default() + characters.as_str()
-}
-
 /// The contenders that have figures and no place.
 fn not_comparable(ranking: &Ranking) -> Vec<Block> {
     if ranking.not_comparable.is_empty() {

@@ -16,13 +16,11 @@ use trueput_record::Durability;
 pub(crate) struct ScalingLaws;
 
 impl Section for ScalingLaws {
-    fn parts(&self, findings: &Findings<'_>) -> Vec<Part> {
+    fn part(&self, findings: &Findings<'_>) -> Option<Part> {
         let blocks = blocks(findings.rankings, findings.run.manifest.host.cores);
         let part = Part::with_text("Scaling", SCALING_TEXT, blocks);
         let charts = findings.page_charts(|| charts(findings.rankings));
         part.map(|part| Part { charts, ..part })
-            .into_iter()
-            .collect()
     }
 }
 

@@ -12,11 +12,9 @@ use trueput_findings::units::{number, per_cent};
 pub(crate) struct Steadiness;
 
 impl Section for Steadiness {
-    fn parts(&self, findings: &Findings<'_>) -> Vec<Part> {
+    fn part(&self, findings: &Findings<'_>) -> Option<Part> {
         let blocks = blocks(findings.run, findings.charts);
         Part::unless_empty("Stability of the repeats", blocks)
-            .into_iter()
-            .collect()
     }
 }
 

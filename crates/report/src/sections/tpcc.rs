@@ -11,8 +11,8 @@ use trueput_record::TrialRecord;
 pub(crate) struct OrdersPerMinute;
 
 impl Section for OrdersPerMinute {
-    fn parts(&self, findings: &Findings<'_>) -> Vec<Part> {
-        part(&findings.run.trials).into_iter().collect()
+    fn part(&self, findings: &Findings<'_>) -> Option<Part> {
+        part(&findings.run.trials)
     }
 }
 

@@ -1,7 +1,6 @@
 //! The chart that a ranking goes by: a bar for each contender, with its repeats and the interval
 //! that its verdict used.
 
-use super::capital;
 use super::columns::by_name;
 use crate::chart::{Chart, ChartColumn, ChartGroup, ChartKind, Unit};
 use crate::significance::levels;
@@ -9,6 +8,7 @@ use trueput_findings::cells::RankedCell;
 use trueput_findings::rankings::Ranking;
 use trueput_findings::significance::counting;
 use trueput_findings::statistics::Comparison;
+use trueput_findings::text::capitalized;
 use trueput_findings::units::{nanoseconds, number, plural};
 use trueput_findings::{Run, eligibility};
 
@@ -29,7 +29,7 @@ fn rates(report: &Run, ranking: &Ranking, in_order: bool) -> Option<Chart> {
     let rates = ranking.cells.iter().rev();
     let best = rates.max_by(|one, other| rate(one).total_cmp(&rate(other)))?;
     let leader = ranking.cells.first().map(|cell| rate(&cell))?;
-    let title = format!("{} per second", capital(&plural(&ranking.headline)));
+    let title = format!("{} per second", capitalized(&plural(&ranking.headline)));
     let group = |cell: &RankedCell| {
         let repeats = counting(&report.trials, cell.cell, &ranking.headline);
         let rates = repeats

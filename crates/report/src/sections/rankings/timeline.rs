@@ -1,11 +1,11 @@
 //! The chart of a ranking's rates over time.
 
 use super::MEDIAN_REPEAT;
-use super::capital;
 use crate::chart::{Chart, ChartColumn, ChartGroup, ChartKind, ChartMark, Unit, short};
 use trueput_findings::over_time::rate_points;
 use trueput_findings::rankings::Ranking;
 use trueput_findings::representative::Representative;
+use trueput_findings::text::capitalized;
 use trueput_findings::units::plural;
 use trueput_record::Measurement;
 use trueput_record::recovery::EventRecord;
@@ -46,7 +46,7 @@ pub(crate) fn over_time(ranking: &Ranking, chosen: &[Representative<'_>]) -> Opt
     }
     let title = format!(
         "{} per second over time",
-        capital(&plural(&ranking.headline))
+        capitalized(&plural(&ranking.headline))
     );
     Some(Chart {
         says: format!(

@@ -1,6 +1,6 @@
 //! How much of what held a trial is told, and where the rest is.
 
-use crate::support::{report, spec, terminal, valid};
+use crate::support::{flat, report, spec, terminal, valid};
 use trueput_findings::Run;
 use trueput_record::measurement::{TimelineSecond, WorkerReport};
 use trueput_record::{Durability, Outcome, TrialRecord, Value};
@@ -35,9 +35,7 @@ fn trial(cell: u32, engine: &str, repeat: u32, by_processors: &[bool]) -> TrialR
 fn told(report: &Run) -> String {
     let text = terminal(report, 100);
     let start = text.find("- lmdb, sync, 4 workers, r1").unwrap();
-    let point = text[start..].split("\n\n").next().unwrap();
-    let words: Vec<_> = point.split_whitespace().collect();
-    words.join(" ")
+    flat(text[start..].split("\n\n").next().unwrap())
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! That a report claims no more than the rule for differences allows, however much is read
 //! together.
 
-use crate::support::{report, spec, terminal, valid};
+use crate::support::{contest, repeats, report, spec, terminal, terminal_line, valid};
 use trueput_findings::Run;
 use trueput_record::{Durability, TrialRecord, Value};
 use trueput_report::RunReport;
@@ -27,32 +27,19 @@ const SAME: &str = "are the same within 1 %";
 /// Said of a difference that is larger than the repeats' scatter and not shown by so few.
 const NOT_TOLD: &str = "tile few\">too few repeats<";
 
-/// A cell's trials, a repeat for each rate.
-fn cell(cell: u32, engine: &str, workers: u32, rates: &[f64]) -> Vec<TrialRecord> {
-    let trial = |(repeat, rate): (u32, &f64)| {
-        let mut spec = spec(cell, engine, Durability::Sync, repeat);
-        spec.workers = workers;
-        spec.id = format!("{cell}-r{repeat}");
-        valid(spec, *rate)
-    };
-    (1..).zip(rates).map(trial).collect()
-}
-
 /// This many rankings, in each of which redb leads lmdb by that factor.
 fn duels(rankings: u32, factor: f64) -> Run {
     let duel = |workers: u32| {
         let ahead = RATES.map(|rate| rate * factor);
-        let redb = cell(2 * workers, "redb", workers, &ahead);
-        [redb, cell(2 * workers + 1, "lmdb", workers, &TURNED)].concat()
+        let redb = repeats(2 * workers, "redb", Durability::Sync, &ahead);
+        let lmdb = repeats(2 * workers + 1, "lmdb", Durability::Sync, &TURNED);
+        let mut both = [redb, lmdb].concat();
+        for trial in &mut both {
+            trial.spec.workers = workers;
+        }
+        both
     };
     report((1..=rankings).flat_map(duel).collect())
-}
-
-/// One ranking, best first.
-fn contest(contenders: &[(&str, &[f64])]) -> Run {
-    let cells = (0..).zip(contenders);
-    let trials = cells.flat_map(|(number, (engine, rates))| cell(number, engine, 4, rates));
-    report(trials.collect())
 }
 
 #[track_caller]
@@ -74,8 +61,7 @@ fn a_lead_that_one_comparison_shows_is_not_claimed_of_thirty() {
 
 /// What the terminal says of one ranking, on one line.
 fn told(contenders: &[(&str, &[f64])]) -> String {
-    let text = terminal(&contest(contenders), 200);
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    terminal_line(&contest(contenders))
 }
 
 #[test]
@@ -132,13 +118,9 @@ fn a_run_whose_noise_drowns_every_difference_has_no_order() {
         contest(&[("redb", &one), ("lmdb", &other)]),
         contest(&[("redb", &RATES), ("lmdb", &TURNED)]),
     );
-    let flat = |report: &Run| {
-        let text = terminal(report, 200);
-        text.split_whitespace().collect::<Vec<_>>().join(" ")
-    };
     let no_order = "No order: ";
-    assert!(flat(&refused).contains(no_order), "{}", flat(&refused));
-    assert!(!flat(&ordered).contains(no_order));
+    assert_has!(terminal_line(&refused), no_order);
+    assert!(!terminal_line(&ordered).contains(no_order));
     // Best first it would be redb, with 100 % of the best.
     let names = |text: &str| text.find(" lmdb").unwrap() < text.find(" redb").unwrap();
     let table = |report: &Run| {
@@ -221,7 +203,7 @@ fn turned(values: u32, factor: f64) -> String {
             0 => TURNED,
             _ => RATES.map(|rate| rate * factor),
         };
-        let mut trials = cell(value, "redb", 4, &rates);
+        let mut trials = repeats(value, "redb", Durability::Sync, &rates);
         for trial in &mut trials {
             let map_size = Value::Integer(1 << (20 + value));
             trial.spec.knobs.insert("map_size".to_owned(), map_size);

@@ -1,6 +1,6 @@
 //! What a comparison says of results, and what a narrow terminal keeps of them.
 
-use crate::support::{report, spec, valid};
+use crate::support::{repeats, report};
 use trueput_findings::compare::{Selector, Side, SideComparison, compare_sides};
 use trueput_findings::statistics::{Disturbance, Noise};
 use trueput_record::{Durability, TrialRecord};
@@ -16,13 +16,11 @@ const LAYOUT: Layout = Layout {
 
 /// Repeats of a cell, the last of which is far off: their median is not their mean.
 fn cell(cell: u32, level: Durability, workers: u32, rates: [f64; 3]) -> Vec<TrialRecord> {
-    let trial = |(repeat, rate): (u32, f64)| {
-        let mut spec = spec(cell, "lmdb", level, repeat);
-        spec.workers = workers;
-        spec.id = format!("{cell}-r{repeat}");
-        valid(spec, rate)
-    };
-    (1..).zip(rates).map(trial).collect()
+    let mut trials = repeats(cell, "lmdb", level, &rates);
+    for trial in &mut trials {
+        trial.spec.workers = workers;
+    }
+    trials
 }
 
 /// Two runs of wild repeats, the second of them at a factor of the first's rates.

@@ -1,6 +1,6 @@
 //! That a report tells what disturbed its run, over the processors that the trials could use.
 
-use crate::support::{report, spec, terminal, valid};
+use crate::support::{flat, report, spec, terminal_line, valid};
 use trueput_findings::answer::Answer;
 use trueput_record::accounting::OtherPrograms;
 use trueput_record::placement::Placement;
@@ -25,8 +25,7 @@ fn beside(others: f64, steal: f64, kernel: Option<f64>, cpus: &str) -> TrialReco
 }
 
 fn told(trial: TrialRecord) -> String {
-    let text = terminal(&report(vec![trial]), 200);
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    terminal_line(&report(vec![trial]))
 }
 
 #[test]
@@ -66,8 +65,7 @@ fn the_kernel_is_named_where_the_record_does_not_tell_it_apart() {
 fn the_first_screen_tells_all_that_disturbed_the_run() {
     let trial = beside(0.5, 1.0, Some(0.0), "0-1");
     let answer = Answer::of(&report(vec![trial])).render(Layout::default(), &[]);
-    let text: Vec<_> = answer.split_whitespace().collect();
-    let text = text.join(" ");
+    let text = flat(&answer);
     assert!(text.contains("(steal)"), "{answer}");
     assert!(
         text.contains("other programs used 25 % of the processors"),

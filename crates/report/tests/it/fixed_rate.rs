@@ -1,6 +1,6 @@
 //! Rankings of open loops that were all asked for one rate.
 
-use crate::support::{report, spec, terminal, texts, valid};
+use crate::support::{self, flat, report, spec, terminal, texts, valid};
 use trueput_findings::Run;
 use trueput_findings::answer::{Answer, RankingVerdict, RowVerdict};
 use trueput_findings::compare::{Selector, Side, SideComparison, compare_sides};
@@ -315,8 +315,7 @@ fn open_loops_are_compared_by_the_response_time_that_is_worst() {
     assert_eq!(result.slower_by(0.03), Some(true));
     assert!(result.looks_slower_by(0.03, 1));
     assert_eq!(result.undetected_loss(0.03), None);
-    let text = render(&compared, Format::Terminal, Style::default());
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = flat(&render(&compared, Format::Terminal, Style::default()));
     assert_has!(text, "response p99 of commit at 5,000/s: B is slower by 7");
     let back = beside((&report, "sqlite"), (&report, "lmdb"));
     let result = &back[0].results[0];
@@ -331,15 +330,8 @@ fn open_loops_are_compared_by_the_response_time_that_is_worst() {
 fn a_gate_cannot_tell_wherever_the_interval_holds_a_larger_fall() {
     // In pairs, 1.5 % slower, and from 3.7 % slower to 0.7 % faster at 99 %.
     let falls = [-0.028_54, -0.021_77, -0.015, -0.008_23, -0.001_46_f64];
-    let record = |cell, engine: &str, repeat, per_s| {
-        valid(spec(cell, engine, Durability::Process, repeat), per_s)
-    };
-    let mut trials = Vec::new();
-    for (repeat, fall) in (1..).zip(falls) {
-        trials.push(record(0, "lmdb", repeat, 1_000.0));
-        trials.push(record(1, "redb", repeat, 1_000.0 * fall.exp()));
-    }
-    let report = report(trials);
+    let fallen = falls.map(|fall| 1_000.0 * fall.exp());
+    let report = support::contest(&[("lmdb", &[1_000.0; 5]), ("redb", &fallen)]);
     let compared = beside((&report, "lmdb"), (&report, "redb"));
     let result = &compared[0].results[0];
     let smallest = result.comparison.smallest_ratio.unwrap() - 1.0;

@@ -1,6 +1,6 @@
 //! What is said of many runs, on runs that are made up.
 
-use crate::support::{invalid, report, spec, texts, valid};
+use crate::support::{contest, invalid, repeats, texts};
 use std::path::PathBuf;
 use trueput_findings::Run;
 use trueput_findings::compare::Selector;
@@ -15,13 +15,8 @@ const REPEATS: [f64; 3] = [0.99, 1.0, 1.01];
 
 /// A run of lmdb at a level, made in its turn.
 fn night(index: usize, level: f64) -> Run {
-    let trials = REPEATS.iter().zip(1..).map(|(part, repeat)| {
-        valid(
-            spec(0, "lmdb", Durability::Sync, repeat),
-            1_000.0 * level * part,
-        )
-    });
-    let mut report = report(trials.collect());
+    let rates = REPEATS.map(|part| 1_000.0 * level * part);
+    let mut report = contest(&[("lmdb", &rates)]);
     report.manifest.started_at = format!("2026-11-{:02}T00:00:00Z", index + 1);
     report.shown_as = PathBuf::from(format!("night-{index}"));
     report
@@ -126,11 +121,7 @@ fn an_outlier_is_set_against_its_own_stretch() {
 fn a_runs_rate_lies_in_its_interval() {
     let mut run = night(0, 1.0);
     let rates = [1_000.0, 1_001.0, 2_000.0, 2_002.0, 2_004.0];
-    run.trials = rates
-        .iter()
-        .zip(1..)
-        .map(|(rate, repeat)| valid(spec(0, "lmdb", Durability::Sync, repeat), *rate))
-        .collect();
+    run.trials = repeats(0, "lmdb", Durability::Sync, &rates);
     let (history, text) = told(&[run]);
     let point = &history.series[0].points[0];
     let product: f64 = rates.iter().product();

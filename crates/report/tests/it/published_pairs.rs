@@ -1,7 +1,7 @@
 //! Published tables whose rows stand in pairs with ours: those of Symas of 2014, whose columns are
 //! what the load and the run of a trial used.
 
-use crate::support::{report, spec, terminal, valid};
+use crate::support::{flat, report, spec, terminal, valid};
 use trueput_findings::published::{PublishedComparison, RatioTable, comparison, comparisons};
 use trueput_record::conditions::NumaPolicy;
 use trueput_record::measurement::{DatabaseSize, LoadReport, Resources};
@@ -289,10 +289,7 @@ fn the_report_has_only_the_tables_that_there_are_rows_for() {
 fn ratios_of_a_pair_stand_one_above_the_other_with_a_column_for_each_figure() {
     let trials = vec![trial(0, "lmdb", 1, 1.0), trial(1, "leveldb", 1, 3.0)];
     let text = terminal(&report(trials), 4_000);
-    let text: Vec<_> = text
-        .lines()
-        .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
-        .collect();
+    let text: Vec<_> = text.lines().map(flat).collect();
     for line in [
         "engine numa from wall_s user_s",
         "leveldb over lmdb local here 3.00 3.00 3.00 1.00 1.00 1.00",

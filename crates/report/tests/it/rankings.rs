@@ -1,8 +1,8 @@
 //! What may be in a ranking, in which order, and what becomes of the rest.
 
 use crate::support::{
-    append_with_histograms, everything, failed, folder, invalid, manifest, null, report, settings,
-    spec, terminal, valid, whole,
+    append_with_histograms, contest, everything, failed, folder, invalid, manifest, null, report,
+    settings, spec, terminal, terminal_line, valid, whole,
 };
 use trueput_findings::Run;
 use trueput_findings::eligibility::UnrankedStatus;
@@ -394,13 +394,12 @@ fn a_series_over_workers_in_memory_is_one_of_its_own() {
 #[test]
 fn a_median_has_an_interval_from_six_repeats_on() {
     let interval = |repeats: u32| {
-        let trial = |repeat| {
-            let spec = spec(0, "lmdb", Durability::Sync, repeat);
-            valid(spec, 1_000.0 + f64::from(10 * repeat))
-        };
-        let trials: Vec<_> = (1..=repeats).map(trial).collect();
-        let text = terminal(&report(trials.clone()), 400);
-        let shown = rank(&trials)[0].cells[0].figures.headline_interval;
+        let rates: Vec<_> = (1..=repeats)
+            .map(|repeat| 1_000.0 + f64::from(10 * repeat))
+            .collect();
+        let report = contest(&[("lmdb", &rates)]);
+        let text = terminal(&report, 400);
+        let shown = rank(&report.trials)[0].cells[0].figures.headline_interval;
         (shown.is_some(), text.contains("95 % interval"))
     };
     assert_eq!(interval(5), (false, false));
@@ -502,16 +501,10 @@ fn of_two_levels() -> Run {
     ])
 }
 
-/// What a report says on a terminal, on one line.
-fn flat(report: &Run) -> String {
-    let text = terminal(report, 200);
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 #[test]
 fn a_leader_of_weaker_isolation_is_named_with_what_it_permits() {
     let weaker = of_two_levels();
-    let text = flat(&weaker);
+    let text = terminal_line(&weaker);
     let said = "The leader has weaker isolation: rocksdb runs at read-committed and permits \
         anomalies that lmdb and sqlite prevent: lost update, read skew, write skew, phantom and \
         predicate write skew.";
@@ -531,14 +524,14 @@ fn a_leader_of_stronger_isolation_or_of_none_that_is_stated_is_not_cautioned_abo
         isolated(1, "rocksdb", Some(Isolation::ReadCommitted), 200.0),
         isolated(2, "unknown", None, 100.0),
     ]);
-    let text = flat(&stronger);
+    let text = terminal_line(&stronger);
     assert!(!text.contains("weaker isolation"), "{text}");
     assert_has!(text, "not stated");
     let unknown = report(vec![
         isolated(0, "unknown", None, 300.0),
         isolated(1, "lmdb", Some(Isolation::Serializable), 200.0),
     ]);
-    assert!(!flat(&unknown).contains("weaker isolation"));
+    assert!(!terminal_line(&unknown).contains("weaker isolation"));
 }
 
 #[test]
@@ -547,7 +540,7 @@ fn contenders_of_one_isolation_have_no_column_of_it_and_one_line() {
         isolated(0, "lmdb", Some(Isolation::Serializable), 300.0),
         isolated(1, "sqlite", Some(Isolation::Serializable), 200.0),
     ]);
-    let text = flat(&same);
+    let text = terminal_line(&same);
     let said = "Isolation stated by the drivers: serializable.";
     assert!(text.contains(said), "{text}");
     assert_eq!(text.matches("serializable").count(), 1, "{text}");
@@ -559,10 +552,10 @@ fn contenders_that_state_no_isolation_are_said_to() {
         isolated(0, "one", None, 300.0),
         isolated(1, "other", None, 200.0),
     ]);
-    let text = flat(&silent);
+    let text = terminal_line(&silent);
     assert_has!(text, "Isolation: not stated.");
     let storage = report(vec![isolated(0, "storage", None, 300.0)]);
-    let text = flat(&storage);
+    let text = terminal_line(&storage);
     assert!(!text.contains("Isolation"), "{text}");
 }
 
@@ -573,7 +566,7 @@ fn isolation_of_sql_statements_is_said_to_be_stated_and_not_verified() {
         let mut trial = isolated(0, "postgresql", Some(Isolation::ReadCommitted), 300.0);
         let store = trueput_record::Value::from(store);
         trial.spec.settings.insert("store".to_owned(), store);
-        let text = flat(&report(vec![trial]));
+        let text = terminal_line(&report(vec![trial]));
         assert_eq!(text.contains(said), is_said, "{text}");
     }
 }
@@ -597,7 +590,7 @@ fn rankings_can_be_split_by_isolation_the_strongest_first() {
         (Some(Isolation::ReadCommitted), 1, 1),
     ];
     assert_eq!(told, expected);
-    let text = flat(&split);
+    let text = terminal_line(&split);
     assert_has!(text, "4 workers, isolation serializable");
     assert!(!text.contains("weaker isolation"), "{text}");
     // Where no trial counts, the heading still says of which they would be.
@@ -606,7 +599,7 @@ fn rankings_can_be_split_by_isolation_the_strongest_first() {
             reasons: vec!["disturbed".to_owned()],
         };
     }
-    let text = flat(&split);
+    let text = terminal_line(&split);
     assert_has!(text, "4 workers, isolation read-committed");
     assert!(!text.contains("isolation not stated"), "{text}");
 }

@@ -2,7 +2,7 @@
 
 mod screen;
 
-use crate::support::{end, failed, invalid, report, spec, terminal, valid};
+use crate::support::{contest, end, failed, invalid, repeats, report, spec, terminal};
 use trueput_findings::Run;
 use trueput_record::folder::{DamagedLine, RunEnd, SufficiencyReason};
 use trueput_record::{Durability, Outcome, TrialRecord};
@@ -15,21 +15,6 @@ fn summary(report: &Run) -> String {
     let section = &page[start..];
     let section = &section[..section.find("</section>").unwrap()];
     section.to_owned()
-}
-
-/// A trial of a contender, one cell each.
-fn trial(cell: u32, engine: &str, repeat: u32, rate: f64) -> TrialRecord {
-    let mut spec = spec(cell, engine, Durability::Sync, repeat);
-    spec.id = format!("{cell}-r{repeat}");
-    valid(spec, rate)
-}
-
-/// A contender's repeats.
-fn cell(cell: u32, engine: &str, rates: &[f64]) -> Vec<TrialRecord> {
-    let repeats = (1..).zip(rates);
-    repeats
-        .map(|(repeat, rate)| trial(cell, engine, repeat, *rate))
-        .collect()
 }
 
 fn interrupted(mut trial: TrialRecord) -> TrialRecord {
@@ -47,7 +32,7 @@ fn damaged(line: usize) -> DamagedLine {
 
 /// A report of a plan of six trials, of which those are there.
 fn of_six(there: &[TrialRecord]) -> Run {
-    let mut report = report(cell(0, "redb", &[1_000.0; 6]));
+    let mut report = contest(&[("redb", &[1_000.0; 6])]);
     report.trials = there.to_vec();
     report.end = None;
     report
@@ -55,7 +40,7 @@ fn of_six(there: &[TrialRecord]) -> Run {
 
 #[test]
 fn how_trials_ended_adds_up_to_the_plan() {
-    let all = cell(0, "redb", &[1_000.0; 6]);
+    let all = repeats(0, "redb", Durability::Sync, &[1_000.0; 6]);
     let counted = |report: &Run, words: &str| {
         let said = summary(report);
         assert!(said.contains(words), "'{words}' is not in {said}");
@@ -93,12 +78,16 @@ fn how_trials_ended_adds_up_to_the_plan() {
 
 #[test]
 fn what_failed_is_named_with_its_first_reason() {
-    let mut trials = cell(0, "sqlite", &[62_400.0; 3]);
+    let mut trials = repeats(0, "sqlite", Durability::Sync, &[62_400.0; 3]);
     for repeat in 1..=3 {
-        let spec = trial(1, "lmdb", repeat, 1.0).spec;
+        let spec = spec(1, "lmdb", Durability::Sync, repeat);
         trials.push(failed(spec, "MDB_MAP_FULL: the map is full"));
     }
-    let mut wrong = invalid(trial(2, "redb", 1, 1.0).spec, 1.0, "3 records are lost");
+    let mut wrong = invalid(
+        spec(2, "redb", Durability::Sync, 1),
+        1.0,
+        "3 records are lost",
+    );
     if let Outcome::Invalid { reasons } = &mut wrong.outcome {
         reasons.push("a second reason".to_owned());
     }
@@ -112,7 +101,7 @@ fn what_failed_is_named_with_its_first_reason() {
         "<strong>sqlite</strong> <small>62,400 updates/s</small>",
         "<span class=\"tile alone\">only contender</span>"
     );
-    let sound = summary(&report(cell(0, "sqlite", &[62_400.0; 3])));
+    let sound = summary(&contest(&[("sqlite", &[62_400.0; 3])]));
     assert!(
         !sound.contains("failed") && sound.contains("only contender"),
         "{sound}"
@@ -121,15 +110,12 @@ fn what_failed_is_named_with_its_first_reason() {
 
 #[test]
 fn who_is_not_told_from_the_leader_is_said_reason_by_reason() {
-    let contenders: [(&str, [f64; 3]); 4] = [
-        ("tokudb", [9_600.0, 9_000.0, 10_100.0]),
-        ("leveldb", [9_500.0, 9_900.0, 8_900.0]),
-        ("lmdb", [2_900.0, 4_100.0, 2_100.0]),
-        ("mdbx", [3_000.0, 2_200.0, 3_900.0]),
-    ];
-    let cells = (0..).zip(contenders);
-    let trials = cells.flat_map(|(number, (engine, rates))| cell(number, engine, &rates));
-    let said = summary(&report(trials.collect()));
+    let said = summary(&contest(&[
+        ("tokudb", &[9_600.0, 9_000.0, 10_100.0]),
+        ("leveldb", &[9_500.0, 9_900.0, 8_900.0]),
+        ("lmdb", &[2_900.0, 4_100.0, 2_100.0]),
+        ("mdbx", &[3_000.0, 2_200.0, 3_900.0]),
+    ]));
     assert_has!(
         said,
         "<strong>tokudb</strong> <small>9,600 updates/s</small>",

@@ -1,6 +1,6 @@
 //! The answer on one screen: what it says, and that it fits.
 
-use crate::support::{failed, manifest, null, report, spec, valid};
+use crate::support::{self, contest, failed, flat, manifest, null, report, spec, valid};
 use std::collections::BTreeSet;
 use trueput_findings::Run;
 use trueput_findings::answer::{Answer, NextStep, RankingVerdict, Standings, UnrankedReason};
@@ -13,20 +13,24 @@ use trueput_report::{Format, RunReport, Style, merge};
 
 /// Repeats of a contender whose rates scatter by a hundredth.
 fn cell(cell: u32, engine: &str, level: Durability, rate: f64, repeats: u32) -> Vec<TrialRecord> {
-    let one = |repeat: u32| {
-        let scattered = rate * (1.0 + 0.01 * f64::from(repeat % 3));
-        valid(spec(cell, engine, level, repeat), scattered)
-    };
-    (1..=repeats).map(one).collect()
+    let rates = (1..=repeats).map(|repeat| rate * (1.0 + 0.01 * f64::from(repeat % 3)));
+    support::repeats(cell, engine, level, &rates.collect::<Vec<_>>())
 }
 
 /// Repeats of a contender whose rates scatter by a tenth, each contender's in a way of its own.
 fn noisy(cell: u32, engine: &str, level: Durability, rate: f64) -> Vec<TrialRecord> {
-    let one = |repeat: u32| {
-        let part = f64::from((repeat * (7 + cell)) % 11) / 100.0;
-        valid(spec(cell, engine, level, repeat), rate * (0.95 + part))
-    };
-    (1..=5).map(one).collect()
+    let part = |repeat: u32| 0.95 + f64::from((repeat * (7 + cell)) % 11) / 100.0;
+    support::repeats(
+        cell,
+        engine,
+        level,
+        &[1, 2, 3, 4, 5].map(|repeat| rate * part(repeat)),
+    )
+}
+
+/// What the answer to a run says on one screen, on one line.
+fn answered(run: &Run) -> String {
+    flat(&Answer::of(run).render(Layout::default(), &[]))
 }
 
 /// A run of so many rankings of so many contenders each, with names as long as that.
@@ -200,14 +204,9 @@ fn what_is_left_out_of_a_ranking_without_order_has_no_range() {
     let run = |best: f64| {
         let trials = (0..60).flat_map(|contender: u32| {
             let part = if contender == 0 { best } else { 1.0 };
-            let rates = (1..).zip(wild);
             let engine = format!("engine{contender}");
-            rates
-                .map(move |(repeat, rate)| {
-                    let spec = spec(contender, &engine, Durability::Sync, repeat);
-                    valid(spec, rate * part)
-                })
-                .collect::<Vec<_>>()
+            let rates = wild.map(|rate| rate * part);
+            support::repeats(contender, &engine, Durability::Sync, &rates)
         });
         Answer::of(&report(trials.collect()))
     };
@@ -347,29 +346,17 @@ fn the_interval_of_a_row_is_the_one_that_the_verdict_used() {
 
 /// What two contenders of these rates reach, as one text.
 fn of_two(first: &[f64], second: &[f64]) -> String {
-    let mut trials = Vec::new();
-    for (number, engine, rates) in [(0, "lmdb", first), (1, "redb", second)] {
-        for (repeat, rate) in (1..).zip(rates) {
-            trials.push(valid(spec(number, engine, Durability::Sync, repeat), *rate));
-        }
-    }
-    flat(&Answer::of(&report(trials)).render(Layout::default(), &[]))
+    answered(&contest(&[("lmdb", first), ("redb", second)]))
 }
 
 #[test]
 fn shares_are_the_ratios_of_the_rates_beside_them() {
     // By medians redb is behind fjall; repeat by repeat it is ahead.
-    let mut trials = Vec::new();
-    for (number, engine, rates) in [
-        (0, "lmdb", [100.0, 200.0, 300.0]),
-        (1, "fjall", [10.0, 90.0, 100.0]),
-        (2, "redb", [80.0, 80.0, 240.0]),
-    ] {
-        for (repeat, rate) in (1..).zip(rates) {
-            trials.push(valid(spec(number, engine, Durability::Sync, repeat), rate));
-        }
-    }
-    let text = flat(&Answer::of(&report(trials)).render(Layout::default(), &[]));
+    let text = answered(&contest(&[
+        ("lmdb", &[100.0, 200.0, 300.0]),
+        ("fjall", &[10.0, 90.0, 100.0]),
+        ("redb", &[80.0, 80.0, 240.0]),
+    ]));
     assert_has!(text, "fjall 90.0 45 %", "redb 80.0 40 %");
 }
 
@@ -378,7 +365,7 @@ fn what_was_not_verified_is_named_and_no_head_says_otherwise() {
     let mut trials = noisy(0, "lmdb", Durability::Sync, 1_000.0);
     trials.extend(noisy(1, "redb", Durability::Sync, 500.0));
     trials[9].measurement.as_mut().unwrap().lacks_histograms = true;
-    let text = flat(&Answer::of(&report(trials)).render(Layout::default(), &[]));
+    let text = answered(&report(trials));
     assert_has!(text, "10 trials, all valid; 1 not verified");
     assert_has!(
         text,
@@ -393,7 +380,7 @@ fn what_can_be_changed_is_told_first_of_what_was_skipped() {
         .manifest
         .skipped
         .push("xfs needs mkfs.xfs".to_owned());
-    let text = flat(&Answer::of(&report).render(Layout::default(), &[]));
+    let text = answered(&report);
     assert_has!(text, "Skipped (2): xfs needs mkfs.xfs; redb does not");
 }
 
@@ -444,7 +431,7 @@ fn a_leader_of_weaker_isolation_is_said_to_be_so() {
         };
         trial.engine.as_mut().unwrap().isolation = Some(level);
     }
-    let text = flat(&Answer::of(&report(trials)).render(Layout::default(), &[]));
+    let text = answered(&report(trials));
     let said = "rocksdb has weaker isolation (read-committed) than lmdb: --split-by isolation.";
     assert!(text.contains(said), "{text}");
 }
@@ -459,7 +446,7 @@ fn an_interval_that_says_nothing_has_no_digits() {
 fn engines_with_threads_are_named_where_others_have_processes() {
     let mut trials = noisy(0, "lmdb", Durability::Sync, 1_000.0);
     trials.extend(noisy(1, "redb", Durability::Sync, 900.0));
-    let alike = flat(&Answer::of(&report(trials.clone())).render(Layout::default(), &[]));
+    let alike = answered(&report(trials.clone()));
     assert!(!alike.contains("Workers are"), "{alike}");
     for trial in trials
         .iter_mut()
@@ -467,7 +454,7 @@ fn engines_with_threads_are_named_where_others_have_processes() {
     {
         trial.spec.worker_kind = WorkerKind::Threads;
     }
-    let mixed = flat(&Answer::of(&report(trials)).render(Layout::default(), &[]));
+    let mixed = answered(&report(trials));
     assert_has!(mixed, "Workers are processes; threads for redb");
 }
 
@@ -486,20 +473,12 @@ fn more_repeats_are_proposed_where_contenders_are_not_told_apart() {
     assert_eq!(command.join(" "), "trueput run 'a plan.toml' --repeat 5");
 }
 
-/// A text on one line.
-fn flat(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 #[test]
 fn every_report_of_a_run_finds_the_same_in_the_same_words_and_proposes_the_same() {
-    let trials = |cell: u32, engine: &str, rates: [f64; 4]| -> Vec<TrialRecord> {
-        let trial = |(repeat, rate)| valid(spec(cell, engine, Durability::Sync, repeat), rate);
-        (1..).zip(rates).map(trial).collect()
-    };
-    let mut all = trials(0, "rocksdb", [8_000.0, 9_900.0, 8_500.0, 9_500.0]);
-    all.extend(trials(1, "tokudb", [7_900.0, 6_000.0, 7_000.0, 5_900.0]));
-    let report = report(all);
+    let report = contest(&[
+        ("rocksdb", &[8_000.0, 9_900.0, 8_500.0, 9_500.0]),
+        ("tokudb", &[7_900.0, 6_000.0, 7_000.0, 5_900.0]),
+    ]);
     let answer = Answer::of(&report);
     let screen = flat(&answer.render(
         Layout {

@@ -150,6 +150,22 @@ fn engine(spec: &TrialSpec) -> EngineReport {
     }
 }
 
+/// Valid trials of a cell, a repeat for each rate.
+pub fn repeats(cell: u32, engine: &str, level: Durability, rates: &[f64]) -> Vec<TrialRecord> {
+    let repeats = (1..).zip(rates);
+    repeats
+        .map(|(repeat, rate)| valid(spec(cell, engine, level, repeat), *rate))
+        .collect()
+}
+
+/// A run of one ranking at `sync`: its contenders, with a repeat for each rate.
+pub fn contest(contenders: &[(&str, &[f64])]) -> Run {
+    let cells = (0..).zip(contenders);
+    let trials =
+        cells.flat_map(|(cell, (engine, rates))| repeats(cell, engine, Durability::Sync, rates));
+    report(trials.collect())
+}
+
 /// The null engine's trial: nothing is kept, so nothing is verified.
 pub fn null(spec: TrialSpec, updates_per_s: f64) -> TrialRecord {
     TrialRecord {
@@ -390,4 +406,14 @@ pub fn terminal(report: &Run, width: u16) -> String {
             charts: trueput_report::charts::Charts::Off,
         },
     )
+}
+
+/// A text on one line.
+pub fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// What the report says on a terminal, on one line.
+pub fn terminal_line(report: &Run) -> String {
+    flat(&terminal(report, 200))
 }

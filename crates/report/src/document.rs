@@ -96,6 +96,17 @@ impl Column {
 }
 
 impl Block {
+    /// The block; `None` if it is a list, warnings or a table without anything in it.
+    #[must_use]
+    pub(crate) fn filled(self) -> Option<Self> {
+        let is_empty = match &self {
+            Self::List(texts) | Self::Warnings(texts) => texts.is_empty(),
+            Self::Table(table) => table.rows.is_empty(),
+            Self::Heading(..) | Self::Text(_) | Self::Command(_) => false,
+        };
+        (!is_empty).then_some(self)
+    }
+
     /// The block with every hidden character of its texts shown by its number: what a record holds
     /// is written by others.
     #[must_use]

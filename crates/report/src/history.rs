@@ -26,10 +26,8 @@ pub fn render(history: &RunHistory, format: Format, style: Style) -> String {
 
 fn document(history: &RunHistory, charts: Charts) -> Vec<Block> {
     let mut blocks = vec![Block::Heading(1, "trueput history".to_owned())];
-    if !history.skipped.is_empty() {
-        let skipped = history.skipped.iter().map(ToString::to_string);
-        blocks.push(Block::Warnings(skipped.collect()));
-    }
+    let skipped = history.skipped.iter().map(ToString::to_string);
+    blocks.extend(Block::Warnings(skipped.collect()).filled());
     let workloads = history.series.iter();
     blocks.extend(tpcc::notice_block(
         workloads.map(|series| series.workload.as_str()),
@@ -61,7 +59,7 @@ fn document(history: &RunHistory, charts: Charts) -> Vec<Block> {
         }
         blocks.push(Block::List(sentences(series)));
         let marks = explanations([(series.contender.as_str(), series.marks.as_slice())]);
-        blocks.extend((!marks.is_empty()).then_some(Block::Warnings(marks)));
+        blocks.extend(Block::Warnings(marks).filled());
     }
     blocks
 }

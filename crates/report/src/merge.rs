@@ -97,10 +97,8 @@ fn opening(reports: &[Run]) -> Vec<Block> {
     let runs = (1..).zip(reports);
     let runs = runs.map(|(number, report)| format!("run {number}: {}", described(report)));
     let mut blocks = vec![Block::List(runs.collect())];
-    let table = side_by_side(reports);
-    if !table.rows.is_empty() {
-        blocks.push(Block::Text(SIDE_BY_SIDE.to_owned()));
-        blocks.push(Block::Table(table));
+    if let Some(table) = Block::Table(side_by_side(reports)).filled() {
+        blocks.extend([Block::Text(SIDE_BY_SIDE.to_owned()), table]);
     }
     blocks
 }

@@ -52,10 +52,7 @@ pub(super) fn document_with(compared: &SideComparison, with_knobs: bool) -> Vec<
     let verdicts: Vec<_> = compared.results.iter().map(sentence).collect();
     blocks.push(Block::List(verdicts));
     blocks.extend(disturbed(compared).into_iter().map(Block::Text));
-    let warnings = warnings(compared);
-    if !warnings.is_empty() {
-        blocks.push(Block::Warnings(warnings));
-    }
+    blocks.extend(Block::Warnings(warnings(compared)).filled());
     blocks.push(Block::Heading(2, "What changed".to_owned()));
     blocks.extend(what_changed(compared, with_knobs));
     blocks.push(Block::Heading(2, "Results".to_owned()));
@@ -64,16 +61,12 @@ pub(super) fn document_with(compared: &SideComparison, with_knobs: bool) -> Vec<
         blocks.push(Block::Text(APART.to_owned()));
     }
     blocks.push(Block::Table(results(compared)));
-    let other_figures = other_figures(compared);
-    if !other_figures.rows.is_empty() {
+    if let Some(table) = Block::Table(other_figures(compared)).filled() {
         let text = "Other figures (medians, not tested):";
-        blocks.push(Block::Text(text.to_owned()));
-        blocks.push(Block::Table(other_figures));
+        blocks.extend([Block::Text(text.to_owned()), table]);
     }
-    let noise = noise(compared);
-    if !noise.is_empty() {
-        blocks.push(Block::Heading(2, "Noise".to_owned()));
-        blocks.push(Block::List(noise));
+    if let Some(noise) = Block::List(noise(compared)).filled() {
+        blocks.extend([Block::Heading(2, "Noise".to_owned()), noise]);
     }
     let only = [("A", &compared.only_first), ("B", &compared.only_second)];
     for (side, names) in only.iter().filter(|(_, names)| !names.is_empty()) {

@@ -3,7 +3,6 @@
 use super::{Findings, Part, Section};
 use crate::document::{Block, Table};
 use crate::sections::over_time::events_in_words;
-use trueput_findings::Run;
 use trueput_findings::ablation::{
     Ablation, Gain, SkippedStep, StepFigures, StepRow, StepState, ablations,
 };
@@ -17,37 +16,23 @@ pub(crate) struct AblationSteps;
 
 impl Section for AblationSteps {
     fn part(&self, findings: &Findings<'_>) -> Option<Part> {
-        Part::unless_empty(HEADING, blocks(findings.run))
+        Part::with_text("Ablation", TEXT, blocks(&ablations(findings.run)))
     }
 }
-
-/// The section's heading.
-const HEADING: &str = "Ablation";
 
 const TEXT: &str = "What each step gains, and what it costs. This is not a ranking: rows can have \
     different durability levels. A gain is a ratio of medians, with the confidence interval of \
     the paired repeats; if the interval includes 1, the gain is not significant. Recovery is the \
     time from killing every process (SIGKILL) to an open database. The page cache stays warm.";
 
-/// The section; nothing where the run has no steps.
-pub(crate) fn blocks(report: &Run) -> Vec<Block> {
-    blocks_of(&ablations(report))
-}
-
-/// The section of these ablations.
-fn blocks_of(ablations: &[Ablation]) -> Vec<Block> {
-    if ablations.is_empty() {
-        return Vec::new();
-    }
-    let mut blocks = vec![Block::Text(TEXT.to_owned())];
+/// Each ablation under a heading.
+fn blocks(ablations: &[Ablation]) -> Vec<Block> {
+    let mut blocks = Vec::new();
     for ablation in ablations {
         let heading = heading(ablation);
         blocks.push(Block::Heading(3, heading.clone()));
         blocks.push(Block::Table(table(ablation).captioned(heading)));
-        let notes: Vec<String> = ablation.rows.iter().flat_map(notes).collect();
-        if !notes.is_empty() {
-            blocks.push(Block::List(notes));
-        }
+        blocks.extend(Block::List(ablation.rows.iter().flat_map(notes).collect()).filled());
     }
     blocks
 }

@@ -11,10 +11,8 @@ pub(crate) struct SkippedTrials;
 
 impl Section for SkippedTrials {
     fn part(&self, findings: &Findings<'_>) -> Option<Part> {
-        let skipped = &findings.run.manifest.skipped;
-        let list = (!skipped.is_empty()).then(|| Block::List(skipped.clone()));
-        let blocks = list.into_iter().collect();
-        Part::unless_empty("Skipped", blocks)
+        let skipped = Block::List(findings.run.manifest.skipped.clone());
+        Part::unless_empty("Skipped", skipped.filled())
     }
 }
 
@@ -23,8 +21,7 @@ pub(crate) struct RepeatLimit;
 
 impl Section for RepeatLimit {
     fn part(&self, findings: &Findings<'_>) -> Option<Part> {
-        let blocks = enough(findings.run).into_iter().collect();
-        Part::without_title(blocks)
+        Part::without_title(enough(findings.run))
     }
 }
 
@@ -33,8 +30,7 @@ pub(crate) struct RepeatSuggestion;
 
 impl Section for RepeatSuggestion {
     fn part(&self, findings: &Findings<'_>) -> Option<Part> {
-        let blocks = more_repeats(findings.answer);
-        Part::unless_empty("More repeats", blocks)
+        Part::unless_empty("More repeats", more_repeats(findings.answer))
     }
 }
 
@@ -43,8 +39,7 @@ pub(crate) struct MissingTrials;
 
 impl Section for MissingTrials {
     fn part(&self, findings: &Findings<'_>) -> Option<Part> {
-        let blocks = unfinished(findings.run);
-        Part::without_title(blocks)
+        Part::without_title(unfinished(findings.run))
     }
 }
 

@@ -33,10 +33,6 @@ pub(crate) fn blocks(measured: &[(&TrialRecord, &Measurement)], names: &TrialNam
         Some((*trial, *measurement, limits, shares))
     });
     let limited: Vec<_> = limited.collect();
-    if limited.is_empty() {
-        return Vec::new();
-    }
-    let mut blocks = vec![Block::Table(table(&limited, names))];
     let exceeded = limited
         .iter()
         .flat_map(|(trial, measurement, limits, shares)| {
@@ -44,12 +40,10 @@ pub(crate) fn blocks(measured: &[(&TrialRecord, &Measurement)], names: &TrialNam
             let excesses = shares.excesses(measurement, limits).into_iter();
             excesses.map(move |excess| format!("{name}: {}.", explained(excess)))
         });
-    let exceeded: Vec<_> = exceeded.collect();
-    if !exceeded.is_empty() {
-        blocks.push(Block::Text("Above 100 %:".to_owned()));
-        blocks.push(Block::List(exceeded));
-    }
-    blocks
+    let exceeded = Block::List(exceeded.collect()).filled();
+    let above = |exceeded| [Block::Text("Above 100 %:".to_owned()), exceeded];
+    let table = Block::Table(table(&limited, names)).filled().into_iter();
+    table.chain(exceeded.into_iter().flat_map(above)).collect()
 }
 
 /// A trial with what was measured, the limits, and its shares of them.

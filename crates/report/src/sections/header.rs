@@ -173,6 +173,5 @@ fn damage(report: &Run) -> Option<Block> {
             counted(count as u64, "trial")
         )),
     };
-    let lines: Vec<_> = report.damaged.iter().map(line).chain(unchecked).collect();
-    (!lines.is_empty()).then_some(Block::Warnings(lines))
+    Block::Warnings(report.damaged.iter().map(line).chain(unchecked).collect()).filled()
 }

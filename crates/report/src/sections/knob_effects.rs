@@ -16,8 +16,8 @@ impl Section for KnobEffects {
     fn part(&self, findings: &Findings<'_>) -> Option<Part> {
         let rankings = findings.rankings;
         let effects = knob_effects(findings.run, rankings);
-        let blocks = blocks(&effects, rankings);
-        let part = Part::with_text("Effect of each knob", KNOBS_TEXT, blocks);
+        let table = table(&effects, rankings);
+        let part = Part::with_text("Effect of each knob", KNOBS_TEXT, table);
         let charts = findings.page_charts(|| chart(&effects, rankings).into_iter().collect());
         part.map(|part| Part { charts, ..part })
     }
@@ -37,11 +37,8 @@ fn distinction(effect: &KnobEffect) -> String {
     words.join(", ")
 }
 
-/// The effects as a table; nothing where no trials differ by one knob only.
-fn blocks(effects: &[KnobEffect], rankings: &[Ranking]) -> Vec<Block> {
-    if effects.is_empty() {
-        return Vec::new();
-    }
+/// The effects as a table; `None` where no trials differ by one knob only.
+fn table(effects: &[KnobEffect], rankings: &[Ranking]) -> Option<Block> {
     let several = effects.iter().any(|effect| !effect.distinction.is_empty());
     let times = |ratio: f64| match ratio.is_finite() {
         true => format!("{} ×", number(ratio)),
@@ -63,7 +60,7 @@ fn blocks(effects: &[KnobEffect], rankings: &[Ranking]) -> Vec<Block> {
             "" => "none stated by the driver",
             cost => cost,
         });
-    vec![Block::Table(table.build())]
+    Block::Table(table.build()).filled()
 }
 
 const KNOBS_TEXT: &str = "Cells that differ in one knob only: rate, peak memory and database size \

@@ -22,22 +22,15 @@ const UNSEEN: &str = "cannot be seen";
 /// A heading, the table and what it warns of; nothing where no such trial counts.
 pub(crate) fn blocks(trials: &[TrialRecord]) -> Vec<Block> {
     let rows = log_flush_cells(trials);
-    if rows.is_empty() {
-        return Vec::new();
-    }
-    let mut blocks = vec![Block::Table(table(&rows))];
-    let warnings: Vec<_> = rows.iter().filter_map(warning).collect();
-    if !warnings.is_empty() {
-        blocks.push(Block::Warnings(warnings));
-    }
-    for row in &rows {
-        if let Some(lines) = berkeley(row.first) {
-            let form = "As the test program of Berkeley DB's reference guide prints it:";
-            blocks.push(Block::Text(form.to_owned()));
-            blocks.push(Block::List(lines.to_vec()));
-        }
-    }
-    blocks
+    let warnings = rows.iter().filter_map(warning).collect();
+    let blocks = [Block::Table(table(&rows)), Block::Warnings(warnings)];
+    let berkeley = rows.iter().filter_map(|row| berkeley(row.first));
+    let berkeley = berkeley.flat_map(|lines| {
+        let form = "As the test program of Berkeley DB's reference guide prints it:";
+        [Block::Text(form.to_owned()), Block::List(lines.into())]
+    });
+    let blocks = blocks.into_iter().filter_map(Block::filled);
+    blocks.chain(berkeley).collect()
 }
 
 /// The three lines that Berkeley DB's test program prints; `None` for another form of the test.

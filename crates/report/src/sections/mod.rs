@@ -148,7 +148,11 @@ impl<'a> Findings<'a> {
 
 impl Part {
     /// A part with a heading; none where there is nothing under it.
-    pub(crate) fn unless_empty(title: &str, blocks: Vec<Block>) -> Option<Self> {
+    pub(crate) fn unless_empty(
+        title: &str,
+        blocks: impl IntoIterator<Item = Block>,
+    ) -> Option<Self> {
+        let blocks: Vec<_> = blocks.into_iter().collect();
         (!blocks.is_empty()).then(|| Self {
             title: title.to_owned(),
             blocks,
@@ -157,14 +161,18 @@ impl Part {
     }
 
     /// A part that begins with a text; none where nothing follows it.
-    pub(crate) fn with_text(title: &str, text: &str, content: Vec<Block>) -> Option<Self> {
+    pub(crate) fn with_text(
+        title: &str,
+        text: &str,
+        content: impl IntoIterator<Item = Block>,
+    ) -> Option<Self> {
         let mut part = Self::unless_empty(title, content)?;
         part.blocks.insert(0, Block::Text(text.to_owned()));
         Some(part)
     }
 
     /// What belongs to the part before it.
-    pub(crate) fn without_title(blocks: Vec<Block>) -> Option<Self> {
+    pub(crate) fn without_title(blocks: impl IntoIterator<Item = Block>) -> Option<Self> {
         Self::unless_empty("", blocks)
     }
 

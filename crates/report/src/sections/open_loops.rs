@@ -52,14 +52,8 @@ fn open_loops(measured: &[(&TrialRecord, &Measurement)], names: &TrialNames) -> 
             }
         }));
     }
-    let mut blocks = Vec::new();
-    if !rows.is_empty() {
-        blocks.push(Block::Table(table(&rows)));
-    }
-    if !late.is_empty() {
-        blocks.push(Block::List(late));
-    }
-    blocks
+    let blocks = [Block::Table(table(&rows)), Block::List(late)];
+    blocks.into_iter().filter_map(Block::filled).collect()
 }
 
 /// A kind of operation of a trial.

@@ -14,7 +14,7 @@ pub(crate) struct RatesOverTime;
 
 impl Section for RatesOverTime {
     fn part(&self, findings: &Findings<'_>) -> Option<Part> {
-        Part::unless_empty("Over time", blocks(findings.run))
+        Part::with_text("Over time", TEXT, blocks(findings.run))
     }
 }
 
@@ -23,16 +23,13 @@ const TEXT: &str = "The first trial of each cell, second by second. A cliff is a
     log or counters.";
 
 /// The section; nothing where no engine reports events and no trial is of an ablation.
-pub(crate) fn blocks(report: &Run) -> Vec<Block> {
+fn blocks(report: &Run) -> Vec<Block> {
     let names = TrialNames::of(report);
     let reported = reported_trials(report).into_iter().filter_map(|trial| {
         let headline = headline(&report.manifest, &[trial]);
         Some((names.trial(trial), over_time(trial, &headline)?))
     });
     let reported: Vec<_> = reported.collect();
-    if reported.is_empty() {
-        return Vec::new();
-    }
     let table = Table::of(&reported)
         .text("trial", 0, |(name, _)| name)
         .figures("seconds", 0, |(_, rates)| rates.seconds)
@@ -41,16 +38,12 @@ pub(crate) fn blocks(report: &Run) -> Vec<Block> {
         .text("engine events", 0, |(_, rates)| {
             events_in_words(rates.events.as_ref())
         });
-    let mut blocks = vec![Block::Text(TEXT.to_owned()), Block::Table(table.build())];
     let cliffs = reported.iter().flat_map(|(name, rates)| {
         let cliffs = rates.cliffs.iter();
         cliffs.map(move |cliff| sentence(name, cliff))
     });
-    let cliffs: Vec<_> = cliffs.collect();
-    if !cliffs.is_empty() {
-        blocks.push(Block::List(cliffs));
-    }
-    blocks
+    let blocks = [Block::Table(table.build()), Block::List(cliffs.collect())];
+    blocks.into_iter().filter_map(Block::filled).collect()
 }
 
 /// Counts of events in words.

@@ -168,7 +168,7 @@ fn explained(ranking: &Ranking) -> Option<Block> {
     let unranked = ranking.unranked.iter();
     let unranked = unranked.map(|trial| (trial.contender.as_str(), trial.marks.as_slice()));
     let lines = explanations(cells.chain(unranked));
-    (!lines.is_empty()).then_some(Block::Warnings(lines))
+    Block::Warnings(lines).filled()
 }
 
 /// The libraries that were loaded, each with its file and the beginning of its hash; CSV and JSON
@@ -365,16 +365,14 @@ fn unranked(ranking: &Ranking) -> Vec<Block> {
     };
     let (bad, left_out): (Vec<_>, Vec<_>) =
         reasons.iter().partition(|(trial, _)| trial.status.is_bad());
-    let (bad, left_out): (Vec<_>, Vec<_>) = (
-        bad.into_iter().map(line).collect(),
-        left_out.into_iter().map(line).collect(),
-    );
+    let bad = bad.into_iter().map(line).collect();
+    let left_out = left_out.into_iter().map(line).collect();
     let mut blocks = Vec::new();
     if !ranking.unranked.is_empty() {
         blocks.push(Block::Heading(3, "Not ranked".to_owned()));
     }
-    blocks.extend((!bad.is_empty()).then_some(Block::Warnings(bad)));
-    blocks.extend((!left_out.is_empty()).then_some(Block::List(left_out)));
+    blocks.extend(Block::Warnings(bad).filled());
+    blocks.extend(Block::List(left_out).filled());
     blocks
 }
 

@@ -200,9 +200,6 @@ fn blocks(rankings: &[Ranking], cores: u32) -> Vec<Block> {
     let fits = fits(rankings);
     let most = most_workers(&fits);
     let fits: Vec<_> = fits.into_iter().map(|(name, _, fit)| (name, fit)).collect();
-    if fits.is_empty() {
-        return Vec::new();
-    }
     // Where nothing was fitted the law says nothing that cores could bend.
     let fitted = fits.iter().any(|(_, fit)| fit.is_ok());
     let mut said: Vec<_> = beyond_cores(most, cores)
@@ -213,12 +210,8 @@ fn blocks(rankings: &[Ranking], cores: u32) -> Vec<Block> {
         said.extend(sentences(name, fit));
     }
     said.extend(unfitted(&fits));
-    let mut blocks = vec![Block::List(said)];
-    let table = table(&fits);
-    if !table.rows.is_empty() {
-        blocks.insert(0, Block::Table(table));
-    }
-    blocks
+    let blocks = [Block::Table(table(&fits)), Block::List(said)];
+    blocks.into_iter().filter_map(Block::filled).collect()
 }
 
 /// The scaling curves with the fitted law, a chart per level; none where nothing ran with several

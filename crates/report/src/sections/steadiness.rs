@@ -36,15 +36,11 @@ fn blocks(report: &Run, charts: Charts) -> Vec<Block> {
             "… and {more} more; --format json has every second."
         ));
     }
-    let drawn = drawn(&cells, charts);
-    if lines.is_empty() && drawn.is_none() {
-        return Vec::new();
-    }
-    let mut blocks: Vec<_> = drawn.map(Block::Table).into_iter().collect();
-    if !lines.is_empty() {
-        blocks.push(Block::List(lines));
-    }
-    blocks
+    let drawn = drawn(&cells, charts).map(Block::Table);
+    drawn
+        .into_iter()
+        .chain(Block::List(lines).filled())
+        .collect()
 }
 
 /// Which trials of a cell warm up, and for how long; which fall, and which have no level.

@@ -47,16 +47,12 @@ pub(crate) fn notice_block<'a>(workloads: impl IntoIterator<Item = &'a str>) -> 
 /// A heading, the notice and the table; only the notice where no such trial counts; nothing where
 /// there is none.
 fn part(trials: &[TrialRecord]) -> Option<Part> {
-    let rows = workload_cells(trials, "tpcc");
-    if rows.is_empty() {
+    let table = Block::Table(table(&workload_cells(trials, "tpcc")));
+    let text = format!("{NOTICE} {COUNTED}");
+    Part::with_text("Orders per minute", &text, table.filled()).or_else(|| {
         let workloads = trials.iter().map(|trial| trial.spec.workload.as_str());
-        return Part::without_title(notice_block(workloads).into_iter().collect());
-    }
-    Part::with_text(
-        "Orders per minute",
-        &format!("{NOTICE} {COUNTED}"),
-        vec![Block::Table(table(&rows))],
-    )
+        Part::without_title(notice_block(workloads))
+    })
 }
 
 fn table(cells: &[WorkloadCell<'_>]) -> Table {

@@ -116,7 +116,7 @@ fn failures(rankings: &[Ranking]) -> Option<Block> {
         let more = lines.split_off(MOST_LINES - 1).len();
         lines.push(format!("{more} more contenders have such trials."));
     }
-    (!lines.is_empty()).then_some(Block::Warnings(lines))
+    Block::Warnings(lines).filled()
 }
 
 /// The first of the reasons why a trial does not count.

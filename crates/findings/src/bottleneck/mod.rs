@@ -393,6 +393,45 @@ mod tests {
         intervals(&[second], &SETTING)[0].bottleneck
     }
 
+    /// What other programs used in a second.
+    fn others(cpu_s: f64) -> Option<OtherPrograms> {
+        Some(OtherPrograms {
+            cpu_s,
+            ..OtherPrograms::default()
+        })
+    }
+
+    /// A device that flushes.
+    fn flushing() -> Device {
+        Device {
+            flushes: Some(1_000),
+            writes: 2_000,
+            written_bytes: 8 << 20,
+            busy_s: 0.9,
+            ..Device::default()
+        }
+    }
+
+    /// A device that reads at random.
+    fn reading(busy_s: f64) -> Device {
+        Device {
+            reads: 20_000,
+            read_bytes: 80 << 20,
+            busy_s,
+            ..Device::default()
+        }
+    }
+
+    /// A device that writes without flushes.
+    fn writing() -> Device {
+        Device {
+            writes: 900,
+            written_bytes: 200 << 20,
+            busy_s: 0.9,
+            ..Device::default()
+        }
+    }
+
     fn on_device(mut second: TimelineSecond, device: Device) -> TimelineSecond {
         second.device = Some(device);
         second
@@ -416,16 +455,10 @@ mod tests {
     #[test]
     fn neighbors_are_named_where_they_take_what_the_workers_lack() {
         let mut hogged = second(1.0, 1.0, 0.1);
-        hogged.neighbors = Some(OtherPrograms {
-            cpu_s: 0.8,
-            ..OtherPrograms::default()
-        });
+        hogged.neighbors = others(0.8);
         assert_eq!(bottleneck_of(hogged), Bottleneck::NoisyNeighbors);
         let mut crowded = second(1.0, 0.2, 0.1);
-        crowded.neighbors = Some(OtherPrograms {
-            cpu_s: 0.5,
-            ..OtherPrograms::default()
-        });
+        crowded.neighbors = others(0.5);
         crowded.voluntary_context_switches = 10_000;
         assert_ne!(bottleneck_of(crowded), Bottleneck::NoisyNeighbors);
     }
@@ -433,10 +466,7 @@ mod tests {
     #[test]
     fn workers_that_seldom_wait_for_a_processor_do_not_suffer_from_neighbors() {
         let mut crowded = second(1.0, 0.2, 0.2);
-        crowded.neighbors = Some(OtherPrograms {
-            cpu_s: 1.5,
-            ..OtherPrograms::default()
-        });
+        crowded.neighbors = others(1.5);
         crowded.io_wait_share = Some(0.9);
         crowded.device = Some(Device {
             flushes: Some(1_000),
@@ -455,38 +485,10 @@ mod tests {
 
     #[test]
     fn a_busy_device_is_told_by_what_it_does() {
-        let busy = Device {
-            busy_s: 0.9,
-            ..Device::default()
-        };
-        let flushing = Device {
-            flushes: Some(1_000),
-            writes: 2_000,
-            written_bytes: 8 << 20,
-            ..busy
-        };
-        assert_eq!(
-            bottleneck_of(on_device(second(1.0, 0.2, 0.3), flushing)),
-            Bottleneck::LogFlush
-        );
-        let reading = Device {
-            reads: 20_000,
-            read_bytes: 80 << 20,
-            ..busy
-        };
-        assert_eq!(
-            bottleneck_of(on_device(second(1.0, 0.2, 0.3), reading)),
-            Bottleneck::RandomRead
-        );
-        let writing = Device {
-            writes: 900,
-            written_bytes: 200 << 20,
-            ..busy
-        };
-        assert_eq!(
-            bottleneck_of(on_device(second(1.0, 0.2, 0.3), writing)),
-            Bottleneck::WriteBack
-        );
+        let on = |device| bottleneck_of(on_device(second(1.0, 0.2, 0.3), device));
+        assert_eq!(on(flushing()), Bottleneck::LogFlush);
+        assert_eq!(on(reading(0.9)), Bottleneck::RandomRead);
+        assert_eq!(on(writing()), Bottleneck::WriteBack);
     }
 
     #[test]
@@ -494,32 +496,24 @@ mod tests {
         let mut waiting = second(1.0, 0.9, 0.1);
         waiting.voluntary_context_switches = 5_000;
         assert_eq!(bottleneck_of(waiting), Bottleneck::SingleWriterLock);
+        let mut idle = second(1.0, 0.1, 0.1);
+        idle.voluntary_context_switches = 5_000;
+        let of = |setting: TrialContext| intervals(&[idle.clone()], &setting)[0].bottleneck;
         let single = TrialContext {
             workers: 1.0,
             ..SETTING
         };
-        let mut idle = second(1.0, 0.1, 0.1);
-        idle.voluntary_context_switches = 5_000;
-        assert_eq!(
-            intervals(&[idle.clone()], &single)[0].bottleneck,
-            Bottleneck::Unclear
-        );
+        assert_eq!(of(single), Bottleneck::Unclear);
         let clients = TrialContext {
             has_server: true,
             ..SETTING
         };
-        assert_eq!(
-            intervals(&[idle.clone()], &clients)[0].bottleneck,
-            Bottleneck::Unclear
-        );
+        assert_eq!(of(clients), Bottleneck::Unclear);
         let paced = TrialContext {
             keeps_rate: true,
             ..SETTING
         };
-        assert_eq!(
-            intervals(&[idle], &paced)[0].bottleneck,
-            Bottleneck::OfferedLoad
-        );
+        assert_eq!(of(paced), Bottleneck::OfferedLoad);
     }
 
     #[test]
@@ -543,22 +537,13 @@ mod tests {
         (working.user_cpu_s, working.system_cpu_s) = (1.1, 0.1);
         assert_eq!(bottleneck_of(working.clone()), Bottleneck::CpuInEngine);
         // Older records have them among the others.
-        working.neighbors = Some(OtherPrograms {
-            cpu_s: 0.7,
-            ..OtherPrograms::default()
-        });
+        working.neighbors = others(0.7);
         assert_eq!(bottleneck_of(working), Bottleneck::NoisyNeighbors);
     }
 
     #[test]
     fn a_device_that_neighbors_keep_busy_does_not_hold_workers_that_wait_for_each_other() {
-        let busy = Device {
-            busy_s: 0.9,
-            writes: 900,
-            written_bytes: 200 << 20,
-            ..Device::default()
-        };
-        let mut waiting = on_device(second(1.0, 0.9, 0.1), busy);
+        let mut waiting = on_device(second(1.0, 0.9, 0.1), writing());
         waiting.voluntary_context_switches = 5_000;
         assert_eq!(bottleneck_of(waiting.clone()), Bottleneck::WriteBack);
         waiting.io_wait_share = Some(0.1);
@@ -603,23 +588,10 @@ mod tests {
 
     #[test]
     fn a_log_on_a_device_of_its_own_is_judged_by_that_device() {
-        let reading = Device {
-            reads: 20_000,
-            read_bytes: 80 << 20,
-            busy_s: 0.3,
-            ..Device::default()
-        };
-        let flushing = Device {
-            flushes: Some(1_000),
-            writes: 2_000,
-            written_bytes: 8 << 20,
-            busy_s: 0.9,
-            ..Device::default()
-        };
-        let mut apart = on_device(second(1.0, 0.2, 0.3), reading);
+        let mut apart = on_device(second(1.0, 0.2, 0.3), reading(0.3));
         apart.io_wait_share = Some(0.9);
         assert_eq!(bottleneck_of(apart.clone()), Bottleneck::RandomRead);
-        apart.log_device = Some(flushing);
+        apart.log_device = Some(flushing());
         let found = intervals(&[apart], &SETTING);
         assert_eq!(found[0].bottleneck, Bottleneck::LogFlush);
         assert!(found[0].evidence.is_log_device);
@@ -628,14 +600,8 @@ mod tests {
 
     #[test]
     fn a_run_that_turns_io_bound_says_when() {
-        let busy = Device {
-            busy_s: 0.9,
-            writes: 900,
-            written_bytes: 200 << 20,
-            ..Device::default()
-        };
         let mut timeline: Vec<_> = (1..=4).map(|at| second(f64::from(at), 1.9, 0.0)).collect();
-        timeline.extend((5..=9).map(|at| on_device(second(f64::from(at), 0.2, 0.2), busy)));
+        timeline.extend((5..=9).map(|at| on_device(second(f64::from(at), 0.2, 0.2), writing())));
         let found = intervals(&timeline, &SETTING);
         assert_eq!(found.len(), 2);
         assert_eq!(io_bound_from_s(&found), Some(4.0));

@@ -24,14 +24,14 @@ impl Steps {
         for trial in trials {
             cells.entry(trial.spec.cell).or_insert(&trial.spec);
         }
-        let mut grounds: BTreeMap<String, &TrialSpec> = BTreeMap::new();
+        let mut baselines: BTreeMap<String, &TrialSpec> = BTreeMap::new();
         let mut steps = BTreeMap::new();
         for (cell, spec) in cells {
-            let ground = grounds.get(&spec.contender()).copied();
-            if ground.is_none() || !is_one_at_a_time(spec) {
-                grounds.insert(spec.contender(), spec);
+            let baseline = baselines.get(&spec.contender()).copied();
+            if baseline.is_none() || !is_one_at_a_time(spec) {
+                baselines.insert(spec.contender(), spec);
             }
-            let step = match ground {
+            let step = match baseline {
                 None => Step {
                     changed: FIRST.to_owned(),
                     promises: Vec::new(),

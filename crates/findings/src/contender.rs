@@ -148,7 +148,7 @@ fn distinguish_builds(engine: &str, builds: &Builds<'_>) -> BTreeMap<String, Str
     };
     let by_version = each(builds, |key, report| report.map_or(key.clone(), version));
     let by_file = each(builds, |key, report| report.map_or(key.clone(), with_file));
-    let folders = telling_folders(builds);
+    let folders = distinguishing_folders(builds);
     let by_folder = each(builds, |key, report| {
         let folder = folders.get(key).zip(report);
         folder.map_or(key.clone(), |(folder, report)| {
@@ -165,7 +165,7 @@ fn distinguish_builds(engine: &str, builds: &Builds<'_>) -> BTreeMap<String, Str
 
 /// By build, the folder nearest to its file that is not the same for all: `old` of
 /// `/a/old/lib/x.so`, where another is `/a/new/lib/x.so`.
-fn telling_folders(builds: &Builds<'_>) -> BTreeMap<String, String> {
+fn distinguishing_folders(builds: &Builds<'_>) -> BTreeMap<String, String> {
     let paths = builds.iter().filter_map(|(key, report)| {
         let path = Path::new(&(*report)?.origin);
         let folders = path.parent()?.iter().rev();

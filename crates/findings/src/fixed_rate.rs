@@ -1,6 +1,6 @@
 //! Rankings of open loops at one rate. All were asked for the same rate, so their rates do not
-//! order them: those that kept the rate are ordered by how long users waited for the kind of operation
-//! that they waited longest for, the others come last.
+//! order them: those that kept the rate are ordered by how long users waited for the kind of
+//! operation that they waited longest for, the others come last.
 
 use crate::bottleneck::keeps_rate;
 use crate::statistics::{Comparison, Summary, Verdict, compare_among};

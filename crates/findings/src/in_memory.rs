@@ -1,4 +1,4 @@
-//! What lay in memory, whatever was promised of lost power.
+//! Databases and logs in memory, whatever their level promises about lost power.
 
 use trueput_record::filesystem::{FileSystem, FileSystemKind};
 use trueput_record::host::FileSystemFacts;
@@ -7,8 +7,8 @@ use trueput_record::{Survival, TrialRecord};
 /// File systems that lose everything with the power.
 const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
 
-/// Whether a trial's level speaks of lost power while its database or log lay in memory, given the
-/// file system that the run is on.
+/// Whether a trial's level makes a promise about lost power while its database or log was in
+/// memory, given the file system that the run is on.
 pub fn breaks_its_level(trial: &TrialRecord, usual: &FileSystemFacts) -> bool {
     let promises = trial.spec.durability.after_lost_power() != Survival::Nothing;
     promises && (data_in_memory(trial, usual) || log_in_memory(trial))
@@ -33,7 +33,7 @@ fn in_memory(file_system: &FileSystemFacts) -> bool {
     IN_MEMORY.contains(&file_system.kind.as_str())
 }
 
-/// Where the database lay: on a file system of its trial's own, or on that of the run.
+/// The file system of the database: its trial's own, or that of the run.
 fn data_of<'a>(trial: &'a TrialRecord, usual: &'a FileSystemFacts) -> &'a FileSystemFacts {
     trial.file_system.as_ref().map_or(usual, |own| &own.mounted)
 }

@@ -16,7 +16,7 @@
 //! - `eligibility`: which trials count, and for what
 //! - `fixed_rate`: rankings of open loops at one rate
 //! - `history`: many runs of one plan, and where rates changed
-//! - `in_memory`: databases that lay in memory
+//! - `in_memory`: databases in memory
 //! - `integrity`: trials whose records contradict themselves
 //! - `isolation`: the isolation levels that contenders state
 //! - `knob_effects`: what changing one knob does to rate, memory and disk

@@ -1,4 +1,4 @@
-//! What the trials of the workload `log-flush` came to.
+//! The results of the workload `log-flush`, by cell.
 
 use crate::workload_cells::{WorkloadCell, workload_cells};
 use trueput_record::measurement::{Measurement, OperationSummary};

@@ -1,4 +1,4 @@
-//! What each contender came to in each of several runs, side by side.
+//! The rates of each contender in each of several runs, side by side.
 
 use crate::Run;
 use crate::compare::{Selector, Side};

@@ -123,7 +123,7 @@ fn rates(measured: &Measurement, headline: &str) -> Vec<Second> {
     rates
 }
 
-/// What the rates of a trial came to over time; `None` if it has no whole second.
+/// The rate of a trial over time; `None` if it has no whole second.
 #[must_use]
 pub fn over_time(trial: &TrialRecord, headline: &str) -> Option<OverTime> {
     let measured = trial.measurement.as_ref()?;
@@ -238,17 +238,17 @@ fn dips(seconds: &[Second], median: f64, falls: &[Cliff]) -> Vec<Cliff> {
     dips
 }
 
-/// What each trial of a report came to over time.
+/// The rate of each reported trial over time.
 #[must_use]
 pub fn all(report: &Run) -> Vec<OverTime> {
-    let shown = report.trials.iter().filter(|trial| is_told(trial));
+    let shown = report.trials.iter().filter(|trial| is_reported(trial));
     shown
         .filter_map(|trial| over_time(trial, &headline(&report.manifest, &[trial])))
         .collect()
 }
 
 /// Whether there is more to report of a trial than its timeline: what its engine did, or its step.
-fn is_told(trial: &TrialRecord) -> bool {
+fn is_reported(trial: &TrialRecord) -> bool {
     let events = trial.measurement.as_ref().map(|one| one.events.is_some());
     events == Some(true) || trial.spec.step.is_some()
 }
@@ -256,7 +256,7 @@ fn is_told(trial: &TrialRecord) -> bool {
 /// The trials that the section reports: of each cell the first of which there is more to report.
 pub fn reported_trials(report: &Run) -> Vec<&TrialRecord> {
     let mut seen = BTreeSet::new();
-    let shown = report.trials.iter().filter(|trial| is_told(trial));
+    let shown = report.trials.iter().filter(|trial| is_reported(trial));
     shown.filter(|trial| seen.insert(trial.spec.cell)).collect()
 }
 

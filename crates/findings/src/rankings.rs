@@ -1,10 +1,10 @@
 //! Cells grouped into rankings.
 //!
 //! A ranking holds only what may be compared: one workload with one set of settings, one number of
-//! workers, one durability level; what lay in memory while its level speaks of lost power stands
-//! apart. What its marks make incomparable (a build with assertions) is apart, unless the run
-//! includes it. It is ordered by rate, and by response time where all were asked for one rate
-//! ([`crate::fixed_rate`]). Conditions that differ in it are in the contenders' names.
+//! workers, one durability level; databases in memory whose level makes a promise about lost power
+//! are ranked separately. What its marks make incomparable (a build with assertions) is not ranked,
+//! unless the run includes it. It is ordered by rate, and by response time where all were asked for
+//! one rate ([`crate::fixed_rate`]). Conditions that differ in it are in the contenders' names.
 
 use crate::builds::{EngineBuild, builds};
 use crate::cells::RankedCell;
@@ -37,8 +37,8 @@ pub struct Ranking {
     pub workers: u32,
     /// What each commit promises.
     pub durability: Durability,
-    /// Whether its databases or logs lay in memory though the level speaks of lost power: what the
-    /// level says of that does not hold.
+    /// Whether its databases or logs were in memory though the level makes a promise about lost
+    /// power, which is then not kept.
     pub in_memory: bool,
     /// The isolation that all of its contenders state; `None` if they differ, or state nothing.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -74,7 +74,7 @@ impl Run {
         })
     }
 
-    /// How many trials of the plan came to what.
+    /// How many trials of the plan ended in which way.
     pub fn tally(&self) -> TrialTotals {
         let count = |status: fn(&Outcome) -> bool| {
             let trials = self.trials.iter();

@@ -6,8 +6,8 @@ use trueput_findings::Run;
 use trueput_findings::in_memory::breaks_its_level;
 use trueput_findings::trial_names::TrialNames;
 
-/// A warning of the trials whose level speaks of lost power and whose database or log lay in
-/// memory; `None` if there is none.
+/// A warning of the trials whose level makes a promise about lost power and whose database or log
+/// was in memory; `None` if there is none.
 pub(crate) fn warning(report: &Run) -> Option<Block> {
     let names = TrialNames::of(report);
     let usual = &report.manifest.host.file_system;

@@ -1,4 +1,4 @@
-//! Several runs in one report: what each contender came to, run by run, then each run's own report.
+//! Several runs in one report: the rates of each contender by run, then each run's own report.
 
 use crate::answer::Layout;
 use crate::charts::Charts;
@@ -35,7 +35,7 @@ pub fn render(reports: &[Run], format: Format, style: Style) -> String {
 /// other has.
 const FEWEST_LINES: usize = 10;
 
-/// Several runs side by side on one screen: the runs, what each contender came to in them, and how
+/// Several runs side by side on one screen: the runs, the rates of each contender in them, and how
 /// to see everything. It ends with a newline.
 #[must_use]
 pub fn answer(reports: &[Run], layout: Layout) -> String {
@@ -92,7 +92,7 @@ fn title(reports: &[Run]) -> String {
     format!("{} runs side by side", reports.len())
 }
 
-/// The runs, and what each contender came to in each of them.
+/// The runs, and the rates of each contender in each of them.
 fn opening(reports: &[Run]) -> Vec<Block> {
     let runs = (1..).zip(reports);
     let runs = runs.map(|(number, report)| format!("run {number}: {}", described(report)));

@@ -211,8 +211,8 @@ struct StepTrials<'a> {
 
 /// What a row is compared with; nothing for the base.
 struct Baselines<'a> {
-    /// What the plan stands it on.
-    stands_on: Option<&'a StepTrials<'a>>,
+    /// What the plan bases it on.
+    based_on: Option<&'a StepTrials<'a>>,
     /// The row before it of which trials count.
     before: Option<&'a StepTrials<'a>>,
     base: Option<&'a StepTrials<'a>>,
@@ -222,7 +222,7 @@ impl<'a> Builder<'a> {
     fn ablation(&self, base: &'a TrialSpec, step: &AblationStep) -> Ablation {
         let headline = self.headline(base);
         let mut rows: Vec<StepRow> = Vec::new();
-        let mut grounds: Vec<StepTrials<'a>> = Vec::new();
+        let mut earlier: Vec<StepTrials<'a>> = Vec::new();
         for (index, name) in &self.steps {
             let spec = cells(self.report)
                 .find(|(_, other)| other.base == step.base && other.index == *index);
@@ -230,24 +230,24 @@ impl<'a> Builder<'a> {
                 rows.push(self.not_taken(base, *index, name));
                 continue;
             };
-            let ground = self.ground(spec, &headline);
-            let base = grounds.first();
+            let taken = self.step_trials(spec, &headline);
+            let base = earlier.first();
             // What it changes is listed over what the plan bases it on, though nothing of that may
             // count; its gain needs something that does.
-            let (stands_on, before) = match step.ablation {
+            let (based_on, before) = match step.ablation {
                 AblationKind::Cumulative => {
-                    let counted = |ground: &&StepTrials<'_>| !ground.rates.is_empty();
-                    (grounds.last(), grounds.iter().rev().find(counted))
+                    let counted = |step: &&StepTrials<'_>| !step.rates.is_empty();
+                    (earlier.last(), earlier.iter().rev().find(counted))
                 }
                 AblationKind::OneAtATime => (base, base),
             };
             let over = Baselines {
-                stands_on,
+                based_on,
                 before,
                 base,
             };
-            rows.push(self.row(&ground, name, *index, &over, &headline));
-            grounds.push(ground);
+            rows.push(self.row(&taken, name, *index, &over, &headline));
+            earlier.push(taken);
         }
         let trials: Vec<_> = self.report.trials.iter().collect();
         Ablation {
@@ -276,7 +276,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn ground(&self, spec: &'a TrialSpec, headline: &str) -> StepTrials<'a> {
+    fn step_trials(&self, spec: &'a TrialSpec, headline: &str) -> StepTrials<'a> {
         let trials = self.report.trials.iter();
         let of_cell = trials.filter(|trial| trial.spec.cell == spec.cell);
         let attempts = LastAttempts::of(&self.report.trials);
@@ -296,33 +296,33 @@ impl<'a> Builder<'a> {
 
     fn row(
         &self,
-        ground: &StepTrials<'_>,
+        step: &StepTrials<'_>,
         name: &str,
         index: u32,
         over: &Baselines<'_>,
         headline: &str,
     ) -> StepRow {
-        let gain = |over: Option<&StepTrials<'_>>| self.gain(over?, ground);
-        let figures = figures(ground, headline);
+        let gain = |over: Option<&StepTrials<'_>>| self.gain(over?, step);
+        let figures = figures(step, headline);
         StepRow {
             index,
             name: name.to_owned(),
             state: match &figures {
                 Some(_) => StepState::Measured,
                 None => StepState::Uncounted {
-                    why: uncounted(ground, headline),
+                    why: uncounted(step, headline),
                 },
             },
-            durability: Some(ground.spec.durability),
+            durability: Some(step.spec.durability),
             changes: over
-                .stands_on
-                .map(|before| changes(before.spec, ground.spec))
+                .based_on
+                .map(|before| changes(before.spec, step.spec))
                 .unwrap_or_default(),
             over_before: gain(over.before),
             over_base: gain(over.base),
             costs: over
-                .stands_on
-                .map(|before| cost::of(self.report, before.spec, ground.spec, &ground.trials))
+                .based_on
+                .map(|before| cost::of(self.report, before.spec, step.spec, &step.trials))
                 .unwrap_or_default(),
             figures,
         }
@@ -351,7 +351,7 @@ impl<'a> Builder<'a> {
 
     /// The gain of a row over another, by the repeats that both have; `None` if one has none.
     fn gain(&self, before: &StepTrials<'_>, after: &StepTrials<'_>) -> Option<Gain> {
-        let middle = |ground: &StepTrials<'_>| median(ground.rates.values().copied());
+        let middle = |step: &StepTrials<'_>| median(step.rates.values().copied());
         let ratio = middle(after)? / middle(before)?;
         let pairs = before.rates.iter();
         let pairs = pairs.filter_map(|(repeat, rate)| Some((*rate, *after.rates.get(repeat)?)));
@@ -390,8 +390,8 @@ fn counts(trial: &TrialRecord, headline: &str) -> bool {
     trial.measurement.is_some() && ineligible_step(trial, headline).is_none()
 }
 
-fn uncounted(ground: &StepTrials<'_>, headline: &str) -> UncountedStep {
-    match ground.trials.last() {
+fn uncounted(step: &StepTrials<'_>, headline: &str) -> UncountedStep {
+    match step.trials.last() {
         None => UncountedStep::NotRun,
         Some(trial) => match ineligible_step(trial, headline) {
             Some(reason) => UncountedStep::Ineligible(reason),
@@ -400,8 +400,8 @@ fn uncounted(ground: &StepTrials<'_>, headline: &str) -> UncountedStep {
     }
 }
 
-fn figures(ground: &StepTrials<'_>, headline: &str) -> Option<StepFigures> {
-    let counting: Vec<&Measurement> = ground
+fn figures(step: &StepTrials<'_>, headline: &str) -> Option<StepFigures> {
+    let counting: Vec<&Measurement> = step
         .trials
         .iter()
         .filter(|trial| counts(trial, headline))
@@ -419,7 +419,7 @@ fn figures(ground: &StepTrials<'_>, headline: &str) -> Option<StepFigures> {
     };
     let missing = counting.iter().filter_map(|measured| missing(measured));
     Some(StepFigures {
-        rate: Summary::of(ground.rates.values().copied())?,
+        rate: Summary::of(step.rates.values().copied())?,
         new_orders_per_minute: middle(&new_orders),
         recovery_s: recovery(|recovery| Some(recovery.recovery_s)),
         first_commit_s: recovery(|recovery| recovery.first_commit_s),

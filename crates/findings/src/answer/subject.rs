@@ -13,7 +13,7 @@ pub struct RankingSubject {
     pub workload: String,
     /// What each commit promises.
     pub durability: Durability,
-    /// Whether databases or logs lay in memory, so that nothing survives lost power.
+    /// Whether databases or logs were in memory, so that nothing survives lost power.
     pub in_memory: bool,
     /// How many workers.
     pub workers: u32,
@@ -43,7 +43,7 @@ pub(super) fn subjects(rankings: &[Ranking]) -> Vec<RankingSubject> {
             .is_split
             .then(|| isolation::word(ranking.isolation).to_owned()),
         rate_per_s: ranking.rate_per_s,
-        settings: telling_settings(ranking, rankings),
+        settings: distinguishing_settings(ranking, rankings),
         unit: plural(&ranking.headline),
         index,
     };
@@ -51,7 +51,7 @@ pub(super) fn subjects(rankings: &[Ranking]) -> Vec<RankingSubject> {
 }
 
 /// The settings that the rankings of one workload do not share.
-fn telling_settings(ranking: &Ranking, rankings: &[Ranking]) -> Vec<(String, String)> {
+fn distinguishing_settings(ranking: &Ranking, rankings: &[Ranking]) -> Vec<(String, String)> {
     let same_workload = |other: &&Ranking| other.workload == ranking.workload;
     let differs = |name: &String| {
         let value = ranking.settings.get(name);

@@ -121,7 +121,7 @@ pub(super) fn row_verdicts(ranking: &Ranking, noise: Option<&Noise>) -> Vec<RowV
         .collect()
 }
 
-/// What a ranking comes to: the gravest of its rows' reasons for doubt.
+/// The verdict on a ranking: the gravest of its rows' reasons for doubt.
 pub(super) fn ranking_verdict(
     ranking: &Ranking,
     rows: &[RowVerdict],

@@ -148,7 +148,7 @@ impl CellResult {
         marked(&self.second, &self.second_marks)
     }
 
-    /// Takes what its repeats came to, with why nothing is claimed where nothing is.
+    /// Takes the comparison of its repeats, and the reason where it claims nothing.
     fn judge(&mut self, comparison: Comparison, floor: f64) {
         let summary = |values: &[f64]| Summary::of(values.iter().copied());
         let (first, second) = self.compared();
@@ -447,7 +447,7 @@ fn result(
     result
 }
 
-/// What each repeat came to.
+/// A figure of each repeat.
 type ByRepeat = BTreeMap<u32, f64>;
 
 /// The response times of two open loops that kept one rate, and whether they are in pairs; `None`

@@ -159,12 +159,12 @@ impl SizeRange {
     }
 }
 
-/// Whether a size of theirs comes to ours at a scale, as plans are scaled: to whole numbers.
+/// Whether a size of theirs is ours at a scale, rounded to whole numbers as plans are.
 fn reaches(theirs: f64, scale: f64, ours: f64) -> bool {
     (theirs * scale).round().max(1.0) == ours
 }
 
-/// Whether another setting that grows with the scale has come to what it would at this one.
+/// Whether another setting that grows with the scale has the value that this scale gives it.
 fn agrees(published: &PublishedTable, dimension: &str, scale: f64, trials: &Trials<'_>) -> bool {
     let experiment = &published.experiment;
     let others = experiment.scales.iter().filter(|name| *name != dimension);

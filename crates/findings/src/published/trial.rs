@@ -91,7 +91,7 @@ impl<'a> Trials<'a> {
         }
     }
 
-    /// The file system that a trial's database lay on, with its options but not its size.
+    /// The file system that a trial's database was on, with its options but not its size.
     fn file_system(&self, trial: &TrialRecord) -> String {
         match &trial.spec.conditions.file_system {
             Some(wanted) if !wanted.is_here() => {

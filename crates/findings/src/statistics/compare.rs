@@ -11,7 +11,7 @@ use statrs::distribution::{ChiSquared, ContinuousCDF, StudentsT};
 /// More repeats than these are named to nobody.
 pub const MOST_REPEATS: usize = 1_000;
 
-/// What two samples of a rate came to.
+/// The verdict on two samples of a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -41,7 +41,7 @@ impl Verdict {
 /// Two samples of a rate, compared.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Comparison {
-    /// What they came to.
+    /// The verdict.
     pub verdict: Verdict,
     /// The second rate over the first, with the interval that the verdict looked at; `None` for
     /// fewer than three repeats on a side.

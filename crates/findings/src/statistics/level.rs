@@ -18,11 +18,11 @@ const ORDERS: std::ops::RangeInclusive<f64> = 2_000.0..=100_000.0;
 /// more than once in twenty, one alone about once in fifty, if the values of a flat series could as
 /// well have come in any other order.
 ///
-/// Candidates are those of [`change_points`]. One is kept where the two segments on either side of it,
-/// taken together, show a step by both of these: Student's test, with its level divided by the places
-/// where the step could have been; and a test by permutation (Fisher, 1935): of all orders of these
-/// values no larger part than that level shows a step so clear anywhere or, of few values, none
-/// shows a clearer one. The least sure is dropped first, and the others are looked at again.
+/// Candidates are those of [`change_points`]. One is kept where the two segments on either side of
+/// it, taken together, show a step by both of these: Student's test, with its level divided by the
+/// places where the step could have been; and a test by permutation (Fisher, 1935): of all orders
+/// of these values no larger part than that level shows a step so clear anywhere or, of few values,
+/// none shows a clearer one. The least sure is dropped first, and the others are looked at again.
 #[must_use]
 pub fn level_changes(values: &[f64], series: usize) -> Vec<usize> {
     let level = ONE_SERIES.min(ALPHA / series.max(1) as f64);

@@ -39,8 +39,8 @@ type PaintedLine = (Paint, String);
 /// What writes an answer for a terminal.
 pub trait AnswerText {
     /// The answer as text that fits the layout: never more lines, none wider. `closing` comes last,
-    /// where the eye is when a command ends: commands and paths. It is never cut: everything
-    /// else makes room for it, and the text has too many lines only if `closing` has. It ends with a
+    /// where the eye is when a command ends: commands and paths. It is never cut: everything else
+    /// makes room for it, and the text has too many lines only if `closing` has. It ends with a
     /// newline.
     #[must_use]
     fn render(&self, layout: Layout, closing: &[String]) -> String;

@@ -213,7 +213,7 @@ fn agreement(result: &CellResult) -> String {
     }
 }
 
-/// What a result came to, in a few words.
+/// The verdict on a result, in a few words.
 fn verdict(result: &CellResult) -> &'static str {
     let words = result.comparison.verdict.words();
     result.tie.map_or(words, InconclusiveReason::words)

@@ -189,7 +189,7 @@ impl Page {
         }
         let mut trials = appendix::trials(report);
         if let Some(of) = &self.of {
-            of.told_in(&mut trials);
+            of.add_run_to(&mut trials);
         }
         self.add("Every trial", &trials);
         self.add("The machine", &appendix::machine(report));

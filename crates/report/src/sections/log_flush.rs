@@ -1,5 +1,5 @@
-//! What the `log-flush` trials of a run came to, side by side, and whether the block device saw the
-//! flushes that were acknowledged.
+//! The results of the `log-flush` trials of a run, side by side, and whether the block device saw
+//! the flushes that were acknowledged.
 
 use super::{Findings, Part, Section};
 use crate::document::{Block, Table};

@@ -288,7 +288,7 @@ fn promise(cell: &RankedCell) -> Option<String> {
     Some(text)
 }
 
-/// The results that every ranked trial came to; what is to be known of all stands elsewhere.
+/// The results that all ranked trials returned, apart from notices.
 fn answers(cells: &[RankedCell]) -> Option<String> {
     let results = common_results(cells.iter().map(|cell| &cell.figures.results));
     let results = results.into_iter().filter(|(name, _)| name != NOTICE);

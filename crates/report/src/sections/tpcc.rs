@@ -1,4 +1,4 @@
-//! What the `tpcc` trials of a run came to, under the names that their rates may have.
+//! The results of the `tpcc` trials of a run, under the names that their rates may have.
 
 use super::{Findings, Part, Section};
 use crate::document::{Block, Table};

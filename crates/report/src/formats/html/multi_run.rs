@@ -28,9 +28,8 @@ impl RunLabel {
         format!("run-{}-", self.number)
     }
 
-    /// Has each row of the trials' table say its run and its host: what leaves the page as CSV then
-    /// says it too.
-    pub(crate) fn told_in(&self, trials: &mut [Block]) {
+    /// Adds the run and its host to each row of the trials' table, so that its CSV has them too.
+    pub(crate) fn add_run_to(&self, trials: &mut [Block]) {
         for block in trials {
             let Block::Table(table) = block else {
                 continue;
@@ -45,8 +44,8 @@ impl RunLabel {
     }
 }
 
-/// Writes the page of several runs; `overview` sets them side by side. Each run has its own rankings:
-/// none is made of two.
+/// Writes the page of several runs; `overview` sets them side by side. Each run has its own
+/// rankings: none is made of two.
 pub(crate) fn render(reports: &[Run], title: &str, overview: &[Block]) -> String {
     let mut page = Page::default();
     page.add("Side by side", overview);

@@ -6,3 +6,4 @@
 )]
 
 mod calibration;
+mod scaling;

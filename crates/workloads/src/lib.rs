@@ -290,14 +290,14 @@ pub trait Job: Send + Sync {
         &self,
         target: &JobDatabase<'_>,
         remains: ExistingDatabase,
-    ) -> Result<Option<LoadSummary>, Error>;
+    ) -> Result<Option<LoadSummary>>;
 
     /// Makes what a worker's process needs before it is released: tables, pools of values. Every
     /// worker of the process calls it, on its own thread.
     ///
     /// # Errors
     /// Whatever keeps it from working.
-    fn initialize(&self, _task: &JobTask<'_>) -> Result<(), Error> {
+    fn initialize(&self, _task: &JobTask<'_>) -> Result<()> {
         Ok(())
     }
 
@@ -306,7 +306,7 @@ pub trait Job: Send + Sync {
     ///
     /// # Errors
     /// Whatever the engine says.
-    fn prime(&self, _task: &mut JobTask<'_>) -> Result<(), Error> {
+    fn prime(&self, _task: &mut JobTask<'_>) -> Result<()> {
         Ok(())
     }
 
@@ -314,18 +314,14 @@ pub trait Job: Send + Sync {
     ///
     /// # Errors
     /// Whatever the engine says, conflicts excepted: those are retried here and counted.
-    fn execute(&self, task: &mut JobTask<'_>) -> Result<WorkerFindings, Error>;
+    fn execute(&self, task: &mut JobTask<'_>) -> Result<WorkerFindings>;
 
     /// Draws the results from the database after the workers have ended, and checks them against an
     /// independent computation.
     ///
     /// # Errors
     /// Whatever the engine says. A failed check is no error: it is in the conclusion.
-    fn verify(
-        &self,
-        target: &JobDatabase<'_>,
-        ended: &ExecutionSummary,
-    ) -> Result<JobResults, Error>;
+    fn verify(&self, target: &JobDatabase<'_>, ended: &ExecutionSummary) -> Result<JobResults>;
 
     /// Figures and checks that follow from what was measured: rates under the workload's own names,
     /// response times against its limits. They join those of [`Job::verify`].
@@ -356,7 +352,7 @@ pub struct JobDatabase<'a> {
 
 impl JobDatabase<'_> {
     /// Opens a session of the database.
-    pub(crate) fn open_session(&self) -> Result<Box<dyn Session + '_>, Error> {
+    pub(crate) fn open_session(&self) -> Result<Box<dyn Session + '_>> {
         let session = self.database.session();
         session.context(|| "opening a session".to_owned())
     }
@@ -532,17 +528,20 @@ pub enum Error {
     Stopped,
 }
 
+/// The outcome of what a job does.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
 /// Adds what was being done to an engine's error.
 pub trait ErrorContext<T> {
     /// Names what was being done, in words that are only made if there is an error.
     ///
     /// # Errors
     /// The engine's error, named.
-    fn context(self, what: impl FnOnce() -> String) -> Result<T, Error>;
+    fn context(self, what: impl FnOnce() -> String) -> Result<T>;
 }
 
 impl<T> ErrorContext<T> for trueput_engine::Result<T> {
-    fn context(self, what: impl FnOnce() -> String) -> Result<T, Error> {
+    fn context(self, what: impl FnOnce() -> String) -> Result<T> {
         self.map_err(|source| Error::Engine {
             doing: what(),
             source,

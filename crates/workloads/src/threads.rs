@@ -1,6 +1,6 @@
 //! Work that several threads share: the load of a database, and its check.
 
-use crate::Error;
+use crate::{Error, Result};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread::ScopedJoinHandle;
 
@@ -27,9 +27,9 @@ impl Iterator for RemainingPieces<'_> {
 pub(crate) fn share_pieces<T: Send>(
     threads: u32,
     count: usize,
-    work: impl Fn(RemainingPieces<'_>) -> Result<T, Error> + Sync,
+    work: impl Fn(RemainingPieces<'_>) -> Result<T> + Sync,
     merge: impl Fn(&mut T, T),
-) -> Result<T, Error> {
+) -> Result<T> {
     let taken = AtomicUsize::new(0);
     let work = || {
         let pieces = RemainingPieces {
@@ -53,7 +53,7 @@ pub(crate) fn share_pieces<T: Send>(
 }
 
 /// Joins a thread and returns its result; one that panicked is an error.
-pub(crate) fn join<T>(thread: ScopedJoinHandle<'_, Result<T, Error>>) -> Result<T, Error> {
+pub(crate) fn join<T>(thread: ScopedJoinHandle<'_, Result<T>>) -> Result<T> {
     let panicked = |_| Err(Error::Workload("a thread has panicked".to_owned()));
     thread.join().unwrap_or_else(panicked)
 }
@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn after_an_error_no_further_piece_is_taken() {
         let done = AtomicUsize::new(0);
-        let work = |pieces: RemainingPieces<'_>| -> Result<(), Error> {
+        let work = |pieces: RemainingPieces<'_>| -> Result<()> {
             for piece in pieces {
                 done.fetch_add(1, Relaxed);
                 if piece == 5 {
@@ -94,7 +94,7 @@ mod tests {
         std::thread::scope(|scope| {
             let found = join(scope.spawn(|| Ok(7)));
             assert_eq!(found, Ok(7));
-            let panicked: Result<u32, Error> = join(scope.spawn(|| panic!("as the test wants it")));
+            let panicked: Result<u32> = join(scope.spawn(|| panic!("as the test wants it")));
             assert!(panicked.is_err());
         });
     }

@@ -2,7 +2,7 @@
 
 use super::record::{RecordMaker, ValueLengths};
 use super::transaction::transact_unmetered;
-use crate::{Error, JobDatabase, LoadSummary};
+use crate::{JobDatabase, LoadSummary, Result};
 use trueput_engine::{Mode, Result as EngineResult};
 
 /// The version of a record that was loaded or inserted and not updated since.
@@ -14,7 +14,7 @@ pub(crate) fn load<L: ValueLengths>(
     batch: u64,
     maker: &mut RecordMaker<L>,
     target: &JobDatabase<'_>,
-) -> Result<LoadSummary, Error> {
+) -> Result<LoadSummary> {
     let mut session = target.open_session()?;
     let mut load = LoadSummary::default();
     while load.records < records {

@@ -1,6 +1,6 @@
 //! Transactions that are retried for as long as the engine reports conflicts.
 
-use crate::{Error, JobTask, Meter};
+use crate::{Error, JobTask, Meter, Result};
 use trueput_engine::{Error as EngineError, Mode, Result as EngineResult, Session, ValueVisitor};
 
 /// Why an attempt at a transaction failed.
@@ -45,7 +45,7 @@ pub(crate) fn retry<T, E: Into<TransactionError>>(
     meter: &mut dyn Meter,
     doing: impl FnOnce() -> String,
     attempt: impl FnMut(&mut dyn Meter) -> Result<T, E>,
-) -> Result<T, Error> {
+) -> Result<T> {
     retry_with_backoff(meter, doing, |_| {}, attempt)
 }
 
@@ -60,7 +60,7 @@ pub(crate) fn retry_with_backoff<T, E: Into<TransactionError>>(
     doing: impl FnOnce() -> String,
     mut back_off: impl FnMut(u32),
     mut attempt: impl FnMut(&mut dyn Meter) -> Result<T, E>,
-) -> Result<T, Error> {
+) -> Result<T> {
     let mut conflicts = 0_u32;
     loop {
         match attempt(meter).map_err(Into::into) {
@@ -89,7 +89,7 @@ pub(crate) fn transact<T, E: From<EngineError> + Into<TransactionError>>(
     mode: Mode,
     doing: impl FnOnce() -> String,
     mut body: impl FnMut(&mut dyn Session, &mut dyn Meter) -> Result<T, E>,
-) -> Result<T, Error> {
+) -> Result<T> {
     retry(meter, doing, |meter| {
         attempt(session, meter, mode, &mut body)
     })
@@ -104,7 +104,7 @@ pub(crate) fn transact_unmetered<T, E: From<EngineError> + Into<TransactionError
     mode: Mode,
     doing: impl FnOnce() -> String,
     mut body: impl FnMut(&mut dyn Session) -> Result<T, E>,
-) -> Result<T, Error> {
+) -> Result<T> {
     transact(session, &mut UnmeteredWork, mode, doing, |session, _| {
         body(session)
     })
@@ -121,7 +121,7 @@ impl JobTask<'_> {
         mode: Mode,
         doing: impl FnOnce() -> String,
         body: impl FnMut(&mut dyn Session, &mut dyn Meter) -> Result<T, E>,
-    ) -> Result<T, Error> {
+    ) -> Result<T> {
         transact(self.session, self.meter, mode, doing, body)
     }
 
@@ -135,7 +135,7 @@ impl JobTask<'_> {
         key: &[u8],
         doing: impl FnOnce() -> String,
         visitor: &mut ValueVisitor<'_>,
-    ) -> Result<bool, Error> {
+    ) -> Result<bool> {
         let session = &mut *self.session;
         retry(self.meter, doing, |_| session.point_read(key, visitor))
     }

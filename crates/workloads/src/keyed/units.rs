@@ -1,6 +1,6 @@
 //! The loop of a worker: units of work until its share is done or the time is up.
 
-use crate::{Error, JobTask};
+use crate::{JobTask, Result};
 
 /// Does units of work while the meter paces them: until `quota` are done, where there is one, or
 /// the time is up. Units that warm up do not count. `unit` gets how many are left and returns how
@@ -12,8 +12,8 @@ use crate::{Error, JobTask};
 pub(crate) fn run_units<'t>(
     task: &mut JobTask<'t>,
     quota: Option<u64>,
-    mut unit: impl FnMut(&mut JobTask<'t>, u64) -> Result<u64, Error>,
-) -> Result<(), Error> {
+    mut unit: impl FnMut(&mut JobTask<'t>, u64) -> Result<u64>,
+) -> Result<()> {
     let mut left = quota.unwrap_or(u64::MAX);
     while left > 0 && task.meter.next_unit() {
         let counts = !task.meter.is_warming_up();

@@ -3,7 +3,7 @@
 
 use super::config::{MicroConfig, Test};
 use crate::keyed::write_tracker::MAX_GENERATION;
-use crate::{Error, JobDatabase};
+use crate::{Error, JobDatabase, Result};
 use trueput_engine::Capabilities;
 use trueput_record::value::format_bytes;
 
@@ -35,7 +35,7 @@ pub(super) fn check_room(config: &MicroConfig, capabilities: &Capabilities) -> R
 ///
 /// # Errors
 /// A sentence.
-pub(super) fn check_fit(config: &MicroConfig, target: &JobDatabase<'_>) -> Result<(), Error> {
+pub(super) fn check_fit(config: &MicroConfig, target: &JobDatabase<'_>) -> Result<()> {
     check_room(config, &target.capabilities).map_err(Error::Workload)?;
     if target.generation > MAX_GENERATION {
         return Err(Error::Workload(format!(

@@ -7,7 +7,7 @@ use crate::generate::key::KeyFormat;
 use crate::generate::value::{MIN_VALUE_BYTES, Values, payload_percent};
 use crate::keyed::record::{FixedLength, RecordMaker};
 use crate::keyed::write_tracker::MAX_NUMBER;
-use crate::{Error, OperationBytes};
+use crate::{Error, OperationBytes, Result};
 use std::ops::Range;
 use trueput_record::Conditions;
 
@@ -432,7 +432,7 @@ impl MicroConfig {
     ///
     /// # Errors
     /// Never, for the settings' range is that of the generator.
-    pub(super) fn values(&self, seed: u64) -> Result<Values, Error> {
+    pub(super) fn values(&self, seed: u64) -> Result<Values> {
         let percent = payload_percent(self.compressibility, self.value_bytes);
         Values::new(seed, percent).map_err(|error| Error::Workload(error.to_string()))
     }

@@ -12,7 +12,7 @@ use crate::keyed::load::FIRST_VERSION;
 use crate::keyed::read_check::{ReadFault, ReadValidator, RecordState};
 use crate::keyed::units::run_units;
 use crate::keyed::write_tracker::{PendingWrite, WriteTable};
-use crate::{Error, JobTask, WorkerFindings};
+use crate::{JobTask, Result, WorkerFindings};
 use std::hint::black_box;
 use trueput_engine::{Mode, Result as EngineResult};
 
@@ -25,7 +25,7 @@ pub(super) fn run(
     values: Values,
     table: Option<&WriteTable>,
     task: &mut JobTask<'_>,
-) -> Result<WorkerFindings, Error> {
+) -> Result<WorkerFindings> {
     let mut worker = Worker::new(config, values, table, task);
     let quota = config.quota(task.worker, task.workers);
     match (config.role(task.worker, task.workers), config.test) {
@@ -53,7 +53,7 @@ impl Worker<'_> {
         task: &mut JobTask<'_>,
         mut stream: OperationStream,
         quota: Option<u64>,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         run_units(task, quota, |task, _| {
             let kind = self.run_operation(task, stream.next_operation())?;
             task.meter.finish(self.kinds.index(kind));
@@ -63,11 +63,7 @@ impl Worker<'_> {
         })
     }
 
-    fn run_operation(
-        &mut self,
-        task: &mut JobTask<'_>,
-        step: PlannedOperation,
-    ) -> Result<Kind, Error> {
+    fn run_operation(&mut self, task: &mut JobTask<'_>, step: PlannedOperation) -> Result<Kind> {
         match step.operation {
             Operation::Read => self.read(task, step.item).map(|()| Kind::Read),
             Operation::Missing => self.read_missing(task, step.item).map(|()| Kind::Read),
@@ -79,7 +75,7 @@ impl Worker<'_> {
         }
     }
 
-    fn read(&mut self, task: &mut JobTask<'_>, item: u64) -> Result<(), Error> {
+    fn read(&mut self, task: &mut JobTask<'_>, item: u64) -> Result<()> {
         let floor = self.tracker.floor(item);
         let key = self.config.format.write(item, &mut self.key);
         let (maker, verifies) = (&mut self.maker, self.verifies);
@@ -102,7 +98,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    fn read_missing(&mut self, task: &mut JobTask<'_>, item: u64) -> Result<(), Error> {
+    fn read_missing(&mut self, task: &mut JobTask<'_>, item: u64) -> Result<()> {
         let key = self.config.format.write(item, &mut self.key);
         self.missing[..key.len()].copy_from_slice(key);
         let missing = &self.missing;
@@ -126,7 +122,7 @@ impl Worker<'_> {
         (step.operation != Operation::Insert).then(|| self.tracker.begin_write(step.item, deletes))
     }
 
-    fn write(&mut self, task: &mut JobTask<'_>, step: PlannedOperation) -> Result<(), Error> {
+    fn write(&mut self, task: &mut JobTask<'_>, step: PlannedOperation) -> Result<()> {
         let write = self.begin_write(step);
         if step.operation == Operation::Delete {
             let key = self.maker.key(step.item);
@@ -148,7 +144,7 @@ impl Worker<'_> {
         task: &mut JobTask<'_>,
         mut stream: OperationStream,
         quota: Option<u64>,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let room = usize::try_from(self.config.batch).unwrap_or(usize::MAX);
         let mut batch = Vec::with_capacity(room);
         run_units(task, quota, |task, left| {
@@ -169,7 +165,7 @@ impl Worker<'_> {
         &mut self,
         task: &mut JobTask<'_>,
         batch: &[(PlannedOperation, Option<PendingWrite>)],
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let Self {
             maker,
             tracker,

@@ -6,7 +6,7 @@ use super::names;
 use super::operation_stream::{InsertNumbers, Operation, OperationStream};
 use crate::keyed::read_check::{ReadFault, RecordState};
 use crate::keyed::write_tracker::{MAX_NUMBER, RecordSample, WriteKnowledge, version_parts};
-use crate::{Error, ExecutionSummary, JobDatabase, WorkerFindings};
+use crate::{ExecutionSummary, JobDatabase, Result, WorkerFindings};
 use std::collections::BTreeMap;
 
 /// Some worker's last write of a record was an update.
@@ -46,7 +46,7 @@ impl ExpectedState {
         config: &MicroConfig,
         target: &JobDatabase<'_>,
         ended: &ExecutionSummary,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         let sample = RecordSample::new(ended.verify, config.records);
         let mutators = config.mutators(target.workers);
         let is_mutator = |findings: &&WorkerFindings| mutators.contains(&worker(findings));
@@ -84,7 +84,7 @@ impl ExpectedState {
         target: &JobDatabase<'_>,
         findings: &WorkerFindings,
         shared: bool,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let worker = worker(findings);
         let (seed, generation) = (target.seed, target.generation);
         let mut stream = OperationStream::new(config, seed, generation, worker, target.workers)?;

@@ -19,8 +19,8 @@ use crate::generate::value::Values;
 use crate::keyed::load::load;
 use crate::keyed::write_tracker::{RecordSample, WriteTable};
 use crate::{
-    Error, ExecutionSummary, ExistingDatabase, IneffectiveSetting, Job, JobDatabase, JobResults,
-    JobTask, LoadSummary, OperationBytes, WorkerFindings, Workload, WorkloadInfo,
+    ExecutionSummary, ExistingDatabase, IneffectiveSetting, Job, JobDatabase, JobResults, JobTask,
+    LoadSummary, OperationBytes, Result, WorkerFindings, Workload, WorkloadInfo,
 };
 use config::{LOAD_BATCH, MicroConfig, Test};
 use settings::Settings;
@@ -85,7 +85,7 @@ struct MicroJob {
 
 impl MicroJob {
     /// The values of a seed, which is the same for all workers of a process.
-    fn values(&self, seed: u64) -> Result<Values, Error> {
+    fn values(&self, seed: u64) -> Result<Values> {
         match self.values.get() {
             Some(values) => Ok(values.clone()),
             None => {
@@ -182,7 +182,7 @@ impl Job for MicroJob {
         self.config.expected_bytes()
     }
 
-    fn initialize(&self, task: &JobTask<'_>) -> Result<(), Error> {
+    fn initialize(&self, task: &JobTask<'_>) -> Result<()> {
         self.table(task);
         self.values(task.seed).map(drop)
     }
@@ -191,7 +191,7 @@ impl Job for MicroJob {
         &self,
         target: &JobDatabase<'_>,
         remains: ExistingDatabase,
-    ) -> Result<Option<LoadSummary>, Error> {
+    ) -> Result<Option<LoadSummary>> {
         capacity::check_fit(&self.config, target)?;
         let nothing_to_load = self.config.fills() || !target.capabilities.retains_data;
         if nothing_to_load || remains == ExistingDatabase::Loaded {
@@ -201,16 +201,12 @@ impl Job for MicroJob {
         load(self.config.records, LOAD_BATCH, &mut maker, target).map(Some)
     }
 
-    fn execute(&self, task: &mut JobTask<'_>) -> Result<WorkerFindings, Error> {
+    fn execute(&self, task: &mut JobTask<'_>) -> Result<WorkerFindings> {
         let values = self.values(task.seed)?;
         execution::run(&self.config, values, self.table(task), task)
     }
 
-    fn verify(
-        &self,
-        target: &JobDatabase<'_>,
-        ended: &ExecutionSummary,
-    ) -> Result<JobResults, Error> {
+    fn verify(&self, target: &JobDatabase<'_>, ended: &ExecutionSummary) -> Result<JobResults> {
         verify::verify(&self.config, target, ended)
     }
 }

@@ -2,10 +2,10 @@
 //! the generation and the worker, so that it can be drawn again when the outcome is checked.
 
 use super::config::{MicroConfig, MixPercentages, Test, WorkerRole};
-use crate::Error;
 use crate::generate::distribution::{Chooser, Distribution, Items};
 use crate::generate::permutation::Permutation;
 use crate::generate::random::{Random, mix};
+use crate::{Error, Result};
 
 /// An operation on one record, or from one record on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,7 +103,7 @@ impl OperationStream {
         generation: u32,
         worker: u32,
         workers: u32,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         let role = config.role(worker, workers);
         let chosen = |operation| {
             Ok(OperationSource::Chosen {
@@ -228,7 +228,7 @@ impl MixedOperations {
     }
 }
 
-fn chooser(config: &MicroConfig, items: u64, worker: u32, workers: u32) -> Result<Chooser, Error> {
+fn chooser(config: &MicroConfig, items: u64, worker: u32, workers: u32) -> Result<Chooser> {
     let sessions = config.sessions(workers);
     Chooser::new(config.distribution, Items::Fixed(items), worker, sessions)
         .map_err(|error| Error::Workload(error.to_string()))

@@ -6,7 +6,7 @@ use super::worker::Worker;
 use crate::keyed::read_check::{ReadCounts, ReadFault, ReadValidator, RecordState};
 use crate::keyed::scan::scan_first;
 use crate::keyed::write_tracker::WriteTracker;
-use crate::{Error, JobTask};
+use crate::{JobTask, Result};
 use std::hint::black_box;
 use std::ops::{Bound, ControlFlow};
 use trueput_engine::{Direction, KeyRange, Mode, Result as EngineResult};
@@ -80,11 +80,7 @@ impl ScanCheck<'_> {
 }
 
 /// One record and the `nexts` after it, in a transaction.
-pub(super) fn scan_from(
-    worker: &mut Worker<'_>,
-    task: &mut JobTask<'_>,
-    item: u64,
-) -> Result<(), Error> {
+pub(super) fn scan_from(worker: &mut Worker<'_>, task: &mut JobTask<'_>, item: u64) -> Result<()> {
     let wanted = worker.config.nexts + 1;
     if worker.verifies {
         for (floor, item) in worker.floors.iter_mut().zip(item..) {
@@ -129,7 +125,7 @@ pub(super) fn scan_all(
     kind: Kind,
     reverse: bool,
     quota: Option<u64>,
-) -> Result<(), Error> {
+) -> Result<()> {
     let records = worker.config.records;
     let share = worker.config.share(task.worker, task.workers);
     let start = if share.start < records {
@@ -173,7 +169,7 @@ impl ScanPass {
         task: &mut JobTask<'_>,
         from: u64,
         left: &mut u64,
-    ) -> Result<bool, Error> {
+    ) -> Result<bool> {
         let kind = worker.kinds.index(self.kind);
         let unit = worker.paced.index(self.kind);
         let bound = worker.config.format.write(from, &mut worker.key);

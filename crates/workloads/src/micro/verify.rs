@@ -7,7 +7,7 @@ use crate::generate::value::Values;
 use crate::keyed::read_check::{ReadCounts, ReadFault, RecordState};
 use crate::keyed::transaction::transact_unmetered;
 use crate::keyed::write_tracker::WriteKnowledge;
-use crate::{Error, ExecutionSummary, JobDatabase, JobResults};
+use crate::{ExecutionSummary, JobDatabase, JobResults, Result};
 use std::ops::ControlFlow;
 use trueput_engine::{Direction, KeyRange, Mode, Result as EngineResult};
 use trueput_record::measurement::Check;
@@ -21,7 +21,7 @@ pub(super) fn verify(
     config: &MicroConfig,
     target: &JobDatabase<'_>,
     ended: &ExecutionSummary,
-) -> Result<JobResults, Error> {
+) -> Result<JobResults> {
     let mut conclusion = JobResults::default();
     let (results, checks) = (&mut conclusion.results, &mut conclusion.checks);
     results.insert("records".to_owned(), config.records.into());
@@ -139,7 +139,7 @@ fn scan_database(
     target: &JobDatabase<'_>,
     ended: &ExecutionSummary,
     expected: &ExpectedState,
-) -> Result<DatabaseCheck, Error> {
+) -> Result<DatabaseCheck> {
     let mut session = target.open_session()?;
     let checker = RecordChecker {
         config,

@@ -13,7 +13,7 @@
 //! ```
 
 use super::problem::Problem;
-use crate::Error;
+use crate::Result;
 use crate::keyed::transaction::{TransactionError, transact_unmetered};
 use std::ops::{Bound, ControlFlow};
 use trueput_engine::{Direction, KeyRange, Mode, Session};
@@ -144,11 +144,7 @@ pub(super) fn finish(
 ///
 /// # Errors
 /// Whatever the engine says; where the database holds anything that it should not.
-pub(super) fn prepare(
-    session: &mut dyn Session,
-    problem: &Problem,
-    resume: bool,
-) -> Result<(), Error> {
+pub(super) fn prepare(session: &mut dyn Session, problem: &Problem, resume: bool) -> Result<()> {
     let doing = || "writing the problem".to_owned();
     transact_unmetered(session, Mode::Write, doing, |session| {
         let mut description = None;

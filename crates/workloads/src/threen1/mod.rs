@@ -20,7 +20,7 @@ pub use oracle::{KnownAnswers, Oracle, Overflow, distinct_numbers};
 pub use problem::used_block;
 
 use crate::{
-    Error, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask, LoadSummary,
+    ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask, LoadSummary, Result,
     WorkerFindings, Workload, WorkloadInfo,
 };
 use codec::{IntegerCodec, WordCodec};
@@ -250,7 +250,7 @@ impl Job for ThreeN1Job {
         &self,
         target: &JobDatabase<'_>,
         remains: ExistingDatabase,
-    ) -> Result<Option<LoadSummary>, Error> {
+    ) -> Result<Option<LoadSummary>> {
         if !target.capabilities.retains_data {
             return Ok(None);
         }
@@ -260,7 +260,7 @@ impl Job for ThreeN1Job {
         Ok(None)
     }
 
-    fn execute(&self, task: &mut JobTask<'_>) -> Result<WorkerFindings, Error> {
+    fn execute(&self, task: &mut JobTask<'_>) -> Result<WorkerFindings> {
         let problem = self.problem(task.workers);
         match self.keys {
             KeyEncoding::Integers => worker::run::<IntegerCodec>(&problem, self.snapshot, task),
@@ -268,11 +268,7 @@ impl Job for ThreeN1Job {
         }
     }
 
-    fn verify(
-        &self,
-        target: &JobDatabase<'_>,
-        ended: &ExecutionSummary,
-    ) -> Result<JobResults, Error> {
+    fn verify(&self, target: &JobDatabase<'_>, ended: &ExecutionSummary) -> Result<JobResults> {
         let problem = self.problem(target.workers);
         match self.keys {
             KeyEncoding::Integers => verify::verify::<IntegerCodec>(&problem, target, ended),

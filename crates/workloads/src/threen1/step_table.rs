@@ -8,7 +8,7 @@ use super::problem::Problem;
 use crate::generate::random::splitmix64;
 use crate::keyed::transaction::{TransactionError, transact_unmetered};
 use crate::threads::{RemainingPieces, share_pieces};
-use crate::{Error, JobDatabase};
+use crate::{JobDatabase, Result};
 use std::ops::{Bound, ControlFlow};
 use trueput_engine::{Direction, KeyRange, Mode, Session};
 use trueput_record::VerifyLevel;
@@ -49,7 +49,7 @@ pub(super) fn inspect<C: Codec>(
     target: &JobDatabase<'_>,
     verify: VerifyLevel,
     oracle: &Oracle,
-) -> Result<TableCounts, Error> {
+) -> Result<TableCounts> {
     let cuts = C::cuts();
     let inspector = TableInspector {
         problem,
@@ -74,7 +74,7 @@ impl TableInspector<'_, '_> {
         &self,
         cuts: &[Vec<u8>],
         pieces: RemainingPieces<'_>,
-    ) -> Result<TableCounts, Error> {
+    ) -> Result<TableCounts> {
         let mut session = self.target.open_session()?;
         let mut counts = TableCounts::default();
         for piece in pieces {
@@ -92,7 +92,7 @@ impl TableInspector<'_, '_> {
         lower: &[u8],
         upper: &[u8],
         counts: &mut TableCounts,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let mut batch = RecordBatch::default();
         let mut last = None;
         loop {

@@ -9,7 +9,7 @@ use super::oracle::{Oracle, distinct_numbers};
 use super::problem::Problem;
 use super::step_table::{TableCounts, inspect};
 use crate::keyed::transaction::{TransactionError, transact_unmetered};
-use crate::{Error, ExecutionSummary, JobDatabase, JobResults};
+use crate::{Error, ExecutionSummary, JobDatabase, JobResults, Result};
 use std::collections::BTreeMap;
 use trueput_engine::{Mode, Session, Value};
 use trueput_record::VerifyLevel;
@@ -24,7 +24,7 @@ pub(super) fn verify<C: Codec>(
     problem: &Problem,
     target: &JobDatabase<'_>,
     ended: &ExecutionSummary,
-) -> Result<JobResults, Error> {
+) -> Result<JobResults> {
     let stored = if target.capabilities.retains_data {
         StoredResults::read(target)?
     } else {
@@ -83,7 +83,7 @@ struct StoredResults {
 }
 
 impl StoredResults {
-    fn read(target: &JobDatabase<'_>) -> Result<Self, Error> {
+    fn read(target: &JobDatabase<'_>) -> Result<Self> {
         let mut session = target.open_session()?;
         let doing = || "reading the answers".to_owned();
         transact_unmetered(&mut *session, Mode::Read, doing, |session| {
@@ -260,10 +260,7 @@ fn check_table(
 }
 
 /// The first start that is not in the step table.
-fn first_missing<C: Codec>(
-    problem: &Problem,
-    target: &JobDatabase<'_>,
-) -> Result<Option<u64>, Error> {
+fn first_missing<C: Codec>(problem: &Problem, target: &JobDatabase<'_>) -> Result<Option<u64>> {
     let mut session = target.open_session()?;
     let mut buffer = CodecBuffer::default();
     let doing = || "looking for the missing start".to_owned();

@@ -8,7 +8,7 @@ use super::maximum::{self, Maximum};
 use super::problem::{CommitScope, Problem};
 use super::{SnapshotScope, kinds};
 use crate::keyed::transaction::{TransactionError, retry, transact};
-use crate::{Error, JobTask, Meter, WorkerFindings};
+use crate::{Error, JobTask, Meter, Result, WorkerFindings};
 use trueput_engine::{Mode, Session};
 
 /// Longer than any sequence below 10^18 has steps, so that the stack never grows.
@@ -22,7 +22,7 @@ pub(super) fn run<C: Codec>(
     problem: &Problem,
     snapshot: SnapshotScope,
     task: &mut JobTask<'_>,
-) -> Result<WorkerFindings, Error> {
+) -> Result<WorkerFindings> {
     let mut worker = Worker {
         problem,
         snapshot,
@@ -180,7 +180,7 @@ struct Worker<'p, C> {
 }
 
 impl<C: Codec> Worker<'_, C> {
-    fn claim(&mut self, task: &mut JobTask<'_>) -> Result<Option<u64>, Error> {
+    fn claim(&mut self, task: &mut JobTask<'_>) -> Result<Option<u64>> {
         let doing = || "claiming a block".to_owned();
         task.meter.start();
         let block = task.transact(Mode::Write, doing, |session, _| {
@@ -193,7 +193,7 @@ impl<C: Codec> Worker<'_, C> {
     }
 
     /// Works on a block whose starts, or their stores, are transactions of their own.
-    fn block_by_starts(&mut self, task: &mut JobTask<'_>, block: u64) -> Result<(), Error> {
+    fn block_by_starts(&mut self, task: &mut JobTask<'_>, block: u64) -> Result<()> {
         let (first, last) = self.problem.bounds(block);
         let mut longest = Maximum::default();
         for start in first..=last {
@@ -226,7 +226,7 @@ impl<C: Codec> Worker<'_, C> {
     }
 
     /// Follows the sequence from `start` through the step table.
-    fn look_up(&mut self, task: &mut JobTask<'_>, start: u64) -> Result<u32, Error> {
+    fn look_up(&mut self, task: &mut JobTask<'_>, start: u64) -> Result<u32> {
         let (session, meter) = (&mut *task.session, &mut *task.meter);
         let mut open = false;
         let traced = match self.snapshot {
@@ -257,7 +257,7 @@ impl<C: Codec> Worker<'_, C> {
 
     /// Stores what was found on the path, each number in a transaction of its own. The largest
     /// number goes with the first of them, which hides the way on from any later reader.
-    fn store_each(&mut self, task: &mut JobTask<'_>, start: u64, known: u32) -> Result<u32, Error> {
+    fn store_each(&mut self, task: &mut JobTask<'_>, start: u64, known: u32) -> Result<u32> {
         let mut steps = known;
         let mut largest = self.largest_to_raise(start);
         while let Some(number) = self.path.numbers.pop() {
@@ -277,12 +277,7 @@ impl<C: Codec> Worker<'_, C> {
     }
 
     /// Stores what was found on the path in one transaction.
-    fn store_together(
-        &mut self,
-        task: &mut JobTask<'_>,
-        start: u64,
-        known: u32,
-    ) -> Result<u32, Error> {
+    fn store_together(&mut self, task: &mut JobTask<'_>, start: u64, known: u32) -> Result<u32> {
         if self.path.numbers.is_empty() {
             return Ok(known);
         }
@@ -318,7 +313,7 @@ impl<C: Codec> Worker<'_, C> {
     }
 
     /// Works on a block as one transaction.
-    fn block_at_once(&mut self, task: &mut JobTask<'_>, block: u64) -> Result<(), Error> {
+    fn block_at_once(&mut self, task: &mut JobTask<'_>, block: u64) -> Result<()> {
         let (first, last) = self.problem.bounds(block);
         let doing = || format!("working on block {block}");
         let mut counts = BlockCounts::default();

@@ -11,7 +11,7 @@ use super::transaction::{Completion, attempt};
 use crate::generate::random::mix;
 use crate::keyed::transaction::{UnmeteredWork, retry};
 use crate::threads::{RemainingPieces, share_pieces};
-use crate::{Error, JobDatabase};
+use crate::{JobDatabase, Result};
 use std::collections::HashMap;
 use trueput_engine::Mode;
 use trueput_record::VerifyLevel;
@@ -105,7 +105,7 @@ pub(super) fn check(
     target: &JobDatabase<'_>,
     when: CheckPhase,
     level: VerifyLevel,
-) -> Result<InspectionResult, Error> {
+) -> Result<InspectionResult> {
     let mut session = target.open_session()?;
     let mut tables = store::tables(&mut *session, store)?;
     let doing = || "reading the table history".to_owned();
@@ -148,7 +148,7 @@ struct DatabaseInspector<'i, 't> {
 
 impl DatabaseInspector<'_, '_> {
     /// Checks the warehouses that are left, one after the other.
-    fn inspect(&self, pieces: RemainingPieces<'_>) -> Result<InspectionResult, Error> {
+    fn inspect(&self, pieces: RemainingPieces<'_>) -> Result<InspectionResult> {
         let mut session = self.target.open_session()?;
         let mut tables = store::tables(&mut *session, self.store)?;
         let mut found = InspectionResult::default();
@@ -165,7 +165,7 @@ impl DatabaseInspector<'_, '_> {
         tables: &mut dyn Tables,
         warehouse: u32,
         found: &mut InspectionResult,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let doing = || format!("checking warehouse {warehouse}");
         let ytd = read_in_transaction(tables, doing, |tables| tables.warehouse_ytd(warehouse))?;
         let (mut of_districts, mut paid) = (0, 0);
@@ -213,7 +213,7 @@ pub(super) fn read_in_transaction<T>(
     tables: &mut dyn Tables,
     doing: impl Fn() -> String,
     read: impl Fn(&mut dyn Tables) -> trueput_engine::Result<T>,
-) -> Result<T, Error> {
+) -> Result<T> {
     retry(&mut UnmeteredWork, doing, |_| {
         let read = |tables: &mut dyn Tables| read(tables).map(Completion::RollBack);
         attempt(tables, Mode::Read, read)
@@ -225,7 +225,7 @@ pub(super) fn count_rows(
     scale: &Scale,
     store: TableStore,
     target: &JobDatabase<'_>,
-) -> Result<HashMap<Table, u64>, Error> {
+) -> Result<HashMap<Table, u64>> {
     let mut session = target.open_session()?;
     let mut tables = store::tables(&mut *session, store)?;
     let mut counts = HashMap::new();

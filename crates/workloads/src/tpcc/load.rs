@@ -13,7 +13,7 @@ use super::transaction::{Completion, attempt};
 use crate::generate::random::Random;
 use crate::keyed::transaction::{UnmeteredWork, retry};
 use crate::threads::{RemainingPieces, share_pieces};
-use crate::{Error, ErrorContext, JobDatabase, LoadSummary};
+use crate::{ErrorContext, JobDatabase, LoadSummary, Result};
 use trueput_engine::Mode;
 
 /// Rows of one transaction, at most.
@@ -24,7 +24,7 @@ pub(super) fn load(
     scale: &Scale,
     store: TableStore,
     target: &JobDatabase<'_>,
-) -> Result<LoadSummary, Error> {
+) -> Result<LoadSummary> {
     let mut session = target.open_session()?;
     let mut tables = store::tables(&mut *session, store)?;
     tables.create().context(|| "making the tables".to_owned())?;
@@ -65,7 +65,7 @@ impl Loader<'_> {
         store: TableStore,
         target: &JobDatabase<'_>,
         pieces: RemainingPieces<'_>,
-    ) -> Result<LoadSummary, Error> {
+    ) -> Result<LoadSummary> {
         let mut session = target.open_session()?;
         let mut loader = Loader {
             tables: store::tables(&mut *session, store)?,
@@ -88,7 +88,7 @@ impl Loader<'_> {
         Ok(loader.load)
     }
 
-    fn items(&mut self) -> Result<(), Error> {
+    fn items(&mut self) -> Result<()> {
         let scale = self.scale;
         let items: Vec<ItemRow> = (1..=scale.items)
             .map(|id| population::item(&mut self.random, id))
@@ -96,7 +96,7 @@ impl Loader<'_> {
         self.put(&items, |rows| Rows::Items(rows))
     }
 
-    fn warehouse(&mut self, warehouse: u32, progress: &dyn Fn(f64)) -> Result<(), Error> {
+    fn warehouse(&mut self, warehouse: u32, progress: &dyn Fn(f64)) -> Result<()> {
         let scale = self.scale;
         let row = population::warehouse(&mut self.random, scale, warehouse);
         self.put(&[row], |rows| Rows::Warehouses(rows))?;
@@ -117,7 +117,7 @@ impl Loader<'_> {
         Ok(())
     }
 
-    fn district(&mut self, warehouse: u32, district: u8) -> Result<(), Error> {
+    fn district(&mut self, warehouse: u32, district: u8) -> Result<()> {
         let scale = self.scale;
         let row = population::district(&mut self.random, scale, warehouse, district);
         self.put(&[row], |rows| Rows::Districts(rows))?;
@@ -143,7 +143,7 @@ impl Loader<'_> {
     }
 
     /// Puts rows, in as many transactions as it takes.
-    fn put<T>(&mut self, rows: &[T], of: impl Fn(&[T]) -> Rows<'_>) -> Result<(), Error> {
+    fn put<T>(&mut self, rows: &[T], of: impl Fn(&[T]) -> Rows<'_>) -> Result<()> {
         for batch in rows.chunks(BATCH) {
             let doing = || "loading".to_owned();
             let bytes = retry(&mut UnmeteredWork, doing, |_| self.attempt(of(batch)))?;

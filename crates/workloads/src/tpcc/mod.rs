@@ -34,7 +34,7 @@ pub use figures::NOTICE;
 
 use crate::{
     Error, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask, LoadSummary,
-    WorkerFindings, Workload, WorkloadInfo,
+    Result, WorkerFindings, Workload, WorkloadInfo,
 };
 use settings::{GivenSettings, Settings};
 use trueput_engine::{Capabilities, Dialect, Parameter, ParameterValues};
@@ -175,7 +175,7 @@ impl Job for TpccJob {
         &self,
         target: &JobDatabase<'_>,
         remains: ExistingDatabase,
-    ) -> Result<Option<LoadSummary>, Error> {
+    ) -> Result<Option<LoadSummary>> {
         if remains != ExistingDatabase::Nothing {
             let why = "tpcc loads a new database for each trial, and this one is not empty";
             return Err(Error::Workload(why.to_owned()));
@@ -185,20 +185,16 @@ impl Job for TpccJob {
         Ok(Some(loaded))
     }
 
-    fn prime(&self, task: &mut JobTask<'_>) -> Result<(), Error> {
+    fn prime(&self, task: &mut JobTask<'_>) -> Result<()> {
         let place = (task.worker, task.workers, task.worker_kind);
         terminal::prime(&mut *task.session, &self.settings, place)
     }
 
-    fn execute(&self, task: &mut JobTask<'_>) -> Result<WorkerFindings, Error> {
+    fn execute(&self, task: &mut JobTask<'_>) -> Result<WorkerFindings> {
         terminal::run(task, &self.settings)
     }
 
-    fn verify(
-        &self,
-        target: &JobDatabase<'_>,
-        ended: &ExecutionSummary,
-    ) -> Result<JobResults, Error> {
+    fn verify(&self, target: &JobDatabase<'_>, ended: &ExecutionSummary) -> Result<JobResults> {
         verify::verify(&self.settings, target, ended)
     }
 

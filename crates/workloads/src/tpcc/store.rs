@@ -3,7 +3,7 @@
 use super::kv::KeyValue;
 use super::sql::{SqlTables, has_procedures};
 use super::tables::Tables;
-use crate::{Error, ErrorContext};
+use crate::{Error, ErrorContext, Result};
 use trueput_engine::{Dialect, Session, choices};
 
 choices! {
@@ -60,10 +60,7 @@ impl TableStore {
 /// # Errors
 /// That the session does not speak what the store needs; the engine's, where the store prepares
 /// statements.
-pub fn tables<'s>(
-    session: &'s mut dyn Session,
-    store: TableStore,
-) -> Result<Box<dyn Tables + 's>, Error> {
+pub fn tables<'s>(session: &'s mut dyn Session, store: TableStore) -> Result<Box<dyn Tables + 's>> {
     let dialect = session.sql().map(|sql| sql.dialect());
     store.check(dialect).map_err(Error::Workload)?;
     match store.chosen(session) {

@@ -10,7 +10,7 @@ use super::tables::Tables;
 use super::transaction::{self, TransactionBuffers};
 use super::{consistency, kinds};
 use crate::keyed::transaction::retry_with_backoff;
-use crate::{Error, JobTask, Meter, WorkerFindings};
+use crate::{JobTask, Meter, Result, WorkerFindings};
 use trueput_engine::Error as EngineError;
 use trueput_record::WorkerKind;
 
@@ -52,7 +52,7 @@ impl TransactionCounts {
 ///
 /// # Errors
 /// The engine's, conflicts excepted.
-pub(super) fn run(task: &mut JobTask<'_>, settings: &Settings) -> Result<WorkerFindings, Error> {
+pub(super) fn run(task: &mut JobTask<'_>, settings: &Settings) -> Result<WorkerFindings> {
     let (worker, workers) = (task.worker, task.workers);
     let users = TerminalUsers::new(
         settings.scale,
@@ -114,7 +114,7 @@ impl Terminal<'_> {
     /// One cycle of a terminal (clause 5.2.1): the user keys in, waits for the answer, and thinks.
     /// A delivery is answered when it is queued, and is executed while the user thinks (clause
     /// 2.7.1). `false` where the time is up before the user has keyed in or thought to the end.
-    fn run_terminal_cycle(&mut self, input: &Input) -> Result<bool, Error> {
+    fn run_terminal_cycle(&mut self, input: &Input) -> Result<bool> {
         let kind = kinds::of(input);
         let began = self.meter.timestamp();
         if !self.meter.wait_since(began, KEYING_S[kind] * SECOND_NS) {
@@ -133,7 +133,7 @@ impl Terminal<'_> {
     }
 
     /// Does one transaction until it meets no conflict; the kind that it was.
-    fn transact(&mut self, input: &Input) -> Result<usize, Error> {
+    fn transact(&mut self, input: &Input) -> Result<usize> {
         let at = self.meter.date_us();
         let kind = match input {
             Input::NewOrder(order) => match self.retry("new-order", |tables, scratch| {
@@ -182,7 +182,7 @@ impl Terminal<'_> {
 
     /// Executes a delivery. What clause 2.7.2.2 has written to a file is counted: orders delivered
     /// and districts skipped.
-    fn deliver(&mut self, delivery: &Delivery, at: i64) -> Result<(), Error> {
+    fn deliver(&mut self, delivery: &Delivery, at: i64) -> Result<()> {
         let delivered = self.retry("delivery", |tables, scratch| {
             transaction::delivery(tables, scratch, delivery, at)
         })?;
@@ -196,7 +196,7 @@ impl Terminal<'_> {
         &mut self,
         doing: &str,
         mut attempt: impl FnMut(&mut dyn Tables, &mut TransactionBuffers) -> Result<T, EngineError>,
-    ) -> Result<T, Error> {
+    ) -> Result<T> {
         let backoff = &mut self.backoff;
         let back_off = |conflicts| {
             let pause = backoff.after(conflicts);
@@ -221,7 +221,7 @@ pub(super) fn prime(
     session: &mut dyn trueput_engine::Session,
     settings: &Settings,
     (worker, workers, kind): (u32, u32, WorkerKind),
-) -> Result<(), Error> {
+) -> Result<()> {
     if settings.prime.is_empty() {
         return Ok(());
     }

@@ -5,7 +5,7 @@ use super::consistency::{self, InspectionResult};
 use super::figures::NOTICE;
 use super::rows::Table;
 use super::settings::Settings;
-use crate::{Error, ExecutionSummary, JobDatabase, JobResults};
+use crate::{Error, ExecutionSummary, JobDatabase, JobResults, Result};
 use trueput_record::measurement::Check;
 use trueput_record::{Survival, Value, VerifyLevel};
 
@@ -17,7 +17,7 @@ const NO_SNAPSHOTS: &str = "below clause 3.4: a read transaction can see several
 ///
 /// # Errors
 /// A condition that does not hold, and the engine's.
-pub(super) fn check_load(settings: &Settings, target: &JobDatabase<'_>) -> Result<(), Error> {
+pub(super) fn check_load(settings: &Settings, target: &JobDatabase<'_>) -> Result<()> {
     let (scale, store) = (&settings.scale, settings.store);
     let found = consistency::check(scale, store, target, CheckPhase::Loaded, VerifyLevel::Full)?;
     let mut rows = consistency::count_rows(scale, store, target)?;
@@ -60,7 +60,7 @@ pub(super) fn verify(
     settings: &Settings,
     target: &JobDatabase<'_>,
     ended: &ExecutionSummary,
-) -> Result<JobResults, Error> {
+) -> Result<JobResults> {
     let mut conclusion = JobResults::default();
     let mut put = |name: &str, value: Value| {
         conclusion.results.insert(name.to_owned(), value);
@@ -107,7 +107,7 @@ pub(super) fn verify(
     Ok(conclusion)
 }
 
-fn store_of(settings: &Settings, target: &JobDatabase<'_>) -> Result<&'static str, Error> {
+fn store_of(settings: &Settings, target: &JobDatabase<'_>) -> Result<&'static str> {
     let mut session = target.open_session()?;
     Ok(settings.store.chosen(&mut *session))
 }

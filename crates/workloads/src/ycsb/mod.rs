@@ -18,7 +18,7 @@ use crate::keyed::load::load;
 use crate::keyed::update_counts::GENERATIONS;
 use crate::{
     Error, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask, LoadSummary,
-    OperationBytes, WorkerFindings, Workload, WorkloadInfo,
+    OperationBytes, Result, WorkerFindings, Workload, WorkloadInfo,
 };
 use kinds::{Kind, Kinds};
 use properties::Properties;
@@ -75,11 +75,11 @@ struct YcsbJob {
     kinds: Kinds,
     /// Whether operations are done that will not be counted.
     warms_up: bool,
-    shared: OnceLock<Result<SharedState, Error>>,
+    shared: OnceLock<Result<SharedState>>,
 }
 
 impl YcsbJob {
-    fn shared(&self, task: &JobTask<'_>) -> Result<&SharedState, Error> {
+    fn shared(&self, task: &JobTask<'_>) -> Result<&SharedState> {
         let shared = self.shared.get_or_init(|| {
             let complete = task.worker_kind == WorkerKind::Threads || task.workers == 1;
             SharedState::new(&self.properties, task.seed, task.generation, complete)
@@ -176,7 +176,7 @@ impl Job for YcsbJob {
         Ok(())
     }
 
-    fn initialize(&self, task: &JobTask<'_>) -> Result<(), Error> {
+    fn initialize(&self, task: &JobTask<'_>) -> Result<()> {
         self.shared(task).map(drop)
     }
 
@@ -198,7 +198,7 @@ impl Job for YcsbJob {
         &self,
         target: &JobDatabase<'_>,
         remains: ExistingDatabase,
-    ) -> Result<Option<LoadSummary>, Error> {
+    ) -> Result<Option<LoadSummary>> {
         self.check_capabilities(&target.capabilities)
             .map_err(Error::Workload)?;
         let used_up = target.generation.is_multiple_of(GENERATIONS);
@@ -216,16 +216,12 @@ impl Job for YcsbJob {
         Ok((remains == ExistingDatabase::Nothing).then_some(load))
     }
 
-    fn execute(&self, task: &mut JobTask<'_>) -> Result<WorkerFindings, Error> {
+    fn execute(&self, task: &mut JobTask<'_>) -> Result<WorkerFindings> {
         let shared = self.shared(task)?;
         Worker::new(task, &self.properties, shared)?.run(task)
     }
 
-    fn verify(
-        &self,
-        target: &JobDatabase<'_>,
-        ended: &ExecutionSummary,
-    ) -> Result<JobResults, Error> {
+    fn verify(&self, target: &JobDatabase<'_>, ended: &ExecutionSummary) -> Result<JobResults> {
         verify::verify(&self.properties, target, ended)
     }
 }

@@ -1,12 +1,12 @@
 //! The state that the threads of a process share, by which their reads are judged.
 
 use super::properties::{Properties, RecordShape};
-use crate::Error;
 use crate::generate::insert::InsertSequence;
 use crate::generate::value::Values;
 use crate::keyed::draws::RecordLengths;
 use crate::keyed::record::RecordMaker;
 use crate::keyed::update_counts::{TrialVersions, UpdateCounts, UpdateValidator};
+use crate::{Error, Result};
 use std::sync::Arc;
 
 /// The values never compress: YCSB's are random characters.
@@ -19,7 +19,7 @@ pub(super) type Maker = RecordMaker<RecordLengths>;
 ///
 /// # Errors
 /// Never, for the percentage is one of the generator's.
-pub(super) fn record_maker(shape: RecordShape, seed: u64) -> Result<Maker, Error> {
+pub(super) fn record_maker(shape: RecordShape, seed: u64) -> Result<Maker> {
     let values = Values::new(seed, PERCENT);
     let values = values.map_err(|error| Error::Workload(error.to_string()))?;
     Ok(Maker::new(shape.keys, values, shape.lengths(seed)))
@@ -40,7 +40,7 @@ impl SharedState {
         seed: u64,
         generation: u32,
         complete: bool,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         let known = match properties.updates() {
             true => properties.records + properties.expected_inserts(),
             false => 0,

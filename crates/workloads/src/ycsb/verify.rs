@@ -9,7 +9,7 @@ use crate::keyed::read_check::{ReadCounts, ReadFault};
 use crate::keyed::scan::scan_first;
 use crate::keyed::transaction::{UnmeteredWork, read_once, retry};
 use crate::keyed::update_counts::TrialVersions;
-use crate::{Error, ExecutionSummary, JobDatabase, JobResults};
+use crate::{ExecutionSummary, JobDatabase, JobResults, Result};
 use std::ops::Bound;
 use trueput_engine::{Error as EngineError, KeyRange, Session};
 use trueput_record::VerifyLevel;
@@ -25,7 +25,7 @@ pub(super) fn verify(
     properties: &Properties,
     target: &JobDatabase<'_>,
     ended: &ExecutionSummary,
-) -> Result<JobResults, Error> {
+) -> Result<JobResults> {
     let sum = |name: &str| -> u64 {
         let counts = ended.findings.iter().filter_map(|found| found.get(name));
         counts.sum()
@@ -86,7 +86,7 @@ impl DatabaseCheck {
         target: &JobDatabase<'_>,
         verify: VerifyLevel,
         items: u64,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         let mut check = Self {
             maker: record_maker(properties.shape, target.seed)?,
             trial: TrialVersions::new(target.generation),
@@ -108,7 +108,7 @@ impl DatabaseCheck {
     }
 
     /// Looks at the records after the last one; whether there may be more.
-    fn batch(&mut self, session: &mut dyn Session) -> Result<bool, Error> {
+    fn batch(&mut self, session: &mut dyn Session) -> Result<bool> {
         let doing = || "checking the records".to_owned();
         // What an attempt that conflicts has looked at is looked at again by none: it goes on.
         retry(&mut UnmeteredWork, doing, |_| {

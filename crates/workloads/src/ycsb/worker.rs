@@ -14,7 +14,7 @@ use crate::keyed::read_check::{ReadCounts, ReadFault, ReadValidator, RecordState
 use crate::keyed::scan::scan_first;
 use crate::keyed::transaction::{TransactionError, retry};
 use crate::keyed::units::run_units;
-use crate::{Error, JobTask, WorkerFindings};
+use crate::{Error, JobTask, Result, WorkerFindings};
 use trueput_engine::{KeyRange, Mode, Result as EngineResult, Session, ValueVisitor};
 
 /// The name of the number of records that were written anew, in the findings.
@@ -56,7 +56,7 @@ impl<'a> Worker<'a> {
         task: &JobTask<'_>,
         properties: &'a Properties,
         shared: &'a SharedState,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         let items = match properties.has_kind(Kind::Insert) {
             true => Items::Growing(shared.inserts.clone()),
             false => Items::Fixed(properties.records),
@@ -95,7 +95,7 @@ impl<'a> Worker<'a> {
     }
 
     /// Does the share.
-    pub(super) fn run(mut self, task: &mut JobTask<'_>) -> Result<WorkerFindings, Error> {
+    pub(super) fn run(mut self, task: &mut JobTask<'_>) -> Result<WorkerFindings> {
         let quota = self.properties.share(task.worker, task.workers);
         run_units(task, quota, |task, _| {
             let kind = Kind::ALL[self.mix.next(&mut self.mixes)];
@@ -112,7 +112,7 @@ impl<'a> Worker<'a> {
         Ok(findings)
     }
 
-    fn operate(&mut self, task: &mut JobTask<'_>, kind: Kind) -> Result<(), Error> {
+    fn operate(&mut self, task: &mut JobTask<'_>, kind: Kind) -> Result<()> {
         match kind {
             Kind::Insert => self.insert(task),
             Kind::Scan => self.scan(task),
@@ -131,7 +131,7 @@ impl<'a> Worker<'a> {
         (!self.properties.read_all_fields).then(|| self.fields.below(fields))
     }
 
-    fn read(&mut self, task: &mut JobTask<'_>) -> Result<(), Error> {
+    fn read(&mut self, task: &mut JobTask<'_>) -> Result<()> {
         let item = self.choose();
         let field = self.wanted_field();
         let floor = self.shared.validator.floor(item);
@@ -173,7 +173,7 @@ impl<'a> Worker<'a> {
 
     /// Reads a record and writes it anew. With `twice` it is read once more before, as by YCSB's
     /// read-modify-write, whose update reads by itself.
-    fn update(&mut self, task: &mut JobTask<'_>, twice: bool) -> Result<(), Error> {
+    fn update(&mut self, task: &mut JobTask<'_>, twice: bool) -> Result<()> {
         let item = self.choose();
         let field = if twice { self.wanted_field() } else { None };
         let shared = self.shared;
@@ -202,7 +202,7 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    fn insert(&mut self, task: &mut JobTask<'_>) -> Result<(), Error> {
+    fn insert(&mut self, task: &mut JobTask<'_>) -> Result<()> {
         let item = self.shared.inserts.claim();
         let doing = doing("inserting", item);
         task.transact(Mode::Write, doing, |session, _| {
@@ -214,7 +214,7 @@ impl<'a> Worker<'a> {
         acknowledged.map_err(|error| Error::Workload(error.to_string()))
     }
 
-    fn scan(&mut self, task: &mut JobTask<'_>) -> Result<(), Error> {
+    fn scan(&mut self, task: &mut JobTask<'_>) -> Result<()> {
         let item = self.choose();
         let wanted = self.scan_records.next(&mut self.scan_lengths);
         let field = self.wanted_field();

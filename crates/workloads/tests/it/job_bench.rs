@@ -6,8 +6,8 @@ use trueput_engine::{Capabilities, Database, Durability, Engine, OpenSpec, Sessi
 use trueput_host::service::{Server, ServerSpec};
 use trueput_record::{Conditions, VerifyLevel, WorkerKind};
 use trueput_workloads::{
-    Error, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask, LoadSummary,
-    Meter, Workload,
+    ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask, LoadSummary, Meter,
+    Result, Workload,
 };
 
 /// Has a bench with more to it be used as the [`JobBench`] in its field `bench`.
@@ -123,7 +123,7 @@ impl JobBench {
         })
     }
 
-    pub fn prepare(&self, remains: ExistingDatabase) -> Result<Option<LoadSummary>, Error> {
+    pub fn prepare(&self, remains: ExistingDatabase) -> Result<Option<LoadSummary>> {
         self.target(|target| self.job.prepare(target, remains))
     }
 

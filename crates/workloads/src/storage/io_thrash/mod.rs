@@ -12,8 +12,8 @@ use super::file::{FileLayout, lay_out};
 use super::io_error;
 use super::log::{self, LogPosition, LogShape};
 use crate::{
-    Error, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask, LoadSummary,
-    OperationBytes, WorkerFindings, Workload, WorkloadInfo, WorkloadSubject,
+    ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask, LoadSummary,
+    OperationBytes, Result, WorkerFindings, Workload, WorkloadInfo, WorkloadSubject,
 };
 use settings::Settings;
 use std::path::{Path, PathBuf};
@@ -204,7 +204,7 @@ impl Job for IoThrashJob {
         &self,
         target: &JobDatabase<'_>,
         _remains: ExistingDatabase,
-    ) -> Result<Option<LoadSummary>, Error> {
+    ) -> Result<Option<LoadSummary>> {
         for worker in 0..target.workers {
             let files = [
                 (
@@ -225,15 +225,11 @@ impl Job for IoThrashJob {
         Ok(None)
     }
 
-    fn execute(&self, task: &mut JobTask<'_>) -> Result<WorkerFindings, Error> {
+    fn execute(&self, task: &mut JobTask<'_>) -> Result<WorkerFindings> {
         worker::run(self, task)
     }
 
-    fn verify(
-        &self,
-        target: &JobDatabase<'_>,
-        ended: &ExecutionSummary,
-    ) -> Result<JobResults, Error> {
+    fn verify(&self, target: &JobDatabase<'_>, ended: &ExecutionSummary) -> Result<JobResults> {
         verify::verify(self, target, ended)
     }
 }

@@ -10,7 +10,7 @@ use super::worker::{
     JOURNALED, READS, WRITES, WRONG_READS, is_unwritten, sample_name, sample_step,
 };
 use super::{IoThrashJob, database_path, journal_path, kinds};
-use crate::{Error, ExecutionSummary, JobDatabase, JobResults};
+use crate::{ExecutionSummary, JobDatabase, JobResults, Result};
 use std::io;
 use trueput_record::VerifyLevel;
 use trueput_record::measurement::Check;
@@ -23,7 +23,7 @@ pub(super) fn verify(
     job: &IoThrashJob,
     target: &JobDatabase<'_>,
     ended: &ExecutionSummary,
-) -> Result<JobResults, Error> {
+) -> Result<JobResults> {
     let mut conclusion = JobResults::default();
     for (name, count) in kinds::NAMES.iter().zip(&ended.counts) {
         conclusion

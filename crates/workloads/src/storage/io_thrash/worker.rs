@@ -6,7 +6,7 @@ use super::super::log;
 use super::super::log_record::{RecordHeader, RecordWriter, read_header};
 use super::{IoThrashJob, database_path, journal_path, kinds};
 use crate::generate::random::Random;
-use crate::{Error, JobTask, WorkerFindings};
+use crate::{JobTask, Result, WorkerFindings};
 use nix::libc;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -33,7 +33,7 @@ pub(super) fn sample_step(blocks: u64) -> u64 {
 }
 
 /// Does one worker's share.
-pub(super) fn run(job: &IoThrashJob, task: &mut JobTask<'_>) -> Result<WorkerFindings, Error> {
+pub(super) fn run(job: &IoThrashJob, task: &mut JobTask<'_>) -> Result<WorkerFindings> {
     let paths = [
         database_path(task.directory, task.worker),
         journal_path(task.directory, task.worker),

@@ -13,7 +13,7 @@ use super::write_channel::FlushMethod;
 use super::{io_error, log_record};
 use crate::{
     Error, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask, LoadSummary,
-    OperationBytes, WorkerFindings, Workload, WorkloadInfo, WorkloadSubject,
+    OperationBytes, Result, WorkerFindings, Workload, WorkloadInfo, WorkloadSubject,
 };
 use group_commit::GroupCommit;
 use settings::{Files, Settings, WritePosition};
@@ -178,7 +178,7 @@ impl LogFlushJob {
     }
 
     /// Direct writes have an alignment that only the file system knows.
-    fn try_direct(&self, target: &JobDatabase<'_>) -> Result<(), Error> {
+    fn try_direct(&self, target: &JobDatabase<'_>) -> Result<()> {
         if self.flush != FlushMethod::DirectDsync {
             return Ok(());
         }
@@ -273,7 +273,7 @@ impl Job for LogFlushJob {
         &self,
         target: &JobDatabase<'_>,
         _remains: ExistingDatabase,
-    ) -> Result<Option<LoadSummary>, Error> {
+    ) -> Result<Option<LoadSummary>> {
         let bytes = self.laid_out_bytes(target.workers);
         self.try_direct(target)?;
         let files = self.files(target.workers);
@@ -297,15 +297,11 @@ impl Job for LogFlushJob {
         Ok(None)
     }
 
-    fn execute(&self, task: &mut JobTask<'_>) -> Result<WorkerFindings, Error> {
+    fn execute(&self, task: &mut JobTask<'_>) -> Result<WorkerFindings> {
         writer::run(self, task)
     }
 
-    fn verify(
-        &self,
-        target: &JobDatabase<'_>,
-        ended: &ExecutionSummary,
-    ) -> Result<JobResults, Error> {
+    fn verify(&self, target: &JobDatabase<'_>, ended: &ExecutionSummary) -> Result<JobResults> {
         verify::verify(self, target, ended)
     }
 }

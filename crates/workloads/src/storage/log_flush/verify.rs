@@ -7,7 +7,7 @@ use super::super::log_verifier::LogVerifier;
 use super::super::write_channel::FlushMethod;
 use super::writer::WRITTEN;
 use super::{LogFlushJob, kinds};
-use crate::{Error, ExecutionSummary, JobDatabase, JobResults};
+use crate::{ExecutionSummary, JobDatabase, JobResults, Result};
 use std::io;
 use trueput_engine::Value;
 use trueput_record::VerifyLevel;
@@ -21,7 +21,7 @@ pub(super) fn verify(
     job: &LogFlushJob,
     target: &JobDatabase<'_>,
     ended: &ExecutionSummary,
-) -> Result<JobResults, Error> {
+) -> Result<JobResults> {
     let written: Vec<u64> = (0..target.workers as usize)
         .map(|worker| written_by(ended, worker))
         .collect();

@@ -7,7 +7,7 @@ use super::super::log_record::RecordWriter;
 use super::super::write_channel::WriteChannel;
 use super::group_commit::GroupCommit;
 use super::{LogFlushJob, kinds};
-use crate::{Error, JobTask, Meter, WorkerFindings};
+use crate::{Error, JobTask, Meter, Result, WorkerFindings};
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 pub(super) const WRITTEN: &str = "written";
 
 /// Does one worker's share.
-pub(super) fn run(job: &LogFlushJob, task: &mut JobTask<'_>) -> Result<WorkerFindings, Error> {
+pub(super) fn run(job: &LogFlushJob, task: &mut JobTask<'_>) -> Result<WorkerFindings> {
     let (worker, workers) = (task.worker, task.workers);
     let path = log::path(task.directory, job.apart, worker);
     let opened = WriteChannel::open(&path, job.flush, job.mapped_bytes(workers));

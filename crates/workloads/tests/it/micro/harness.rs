@@ -12,7 +12,7 @@ use trueput_engine::{Direction, Engine, KeyRange, Mode};
 use trueput_record::{Conditions, WorkerKind};
 use trueput_workloads::micro::Micro;
 use trueput_workloads::{
-    Error, ExecutionSummary, ExistingDatabase, Job, JobResults, LoadSummary, WorkerFindings,
+    ExecutionSummary, ExistingDatabase, Job, JobResults, LoadSummary, Result, WorkerFindings,
 };
 
 /// The conditions of a trial that ends by time, as far as the job cares.
@@ -112,7 +112,7 @@ impl Bench {
         job_under(&given, &self.conditions).unwrap()
     }
 
-    pub fn prepare(&self) -> Result<Option<LoadSummary>, Error> {
+    pub fn prepare(&self) -> Result<Option<LoadSummary>> {
         let remains = match self.generation {
             0 => ExistingDatabase::Nothing,
             _ => ExistingDatabase::Loaded,

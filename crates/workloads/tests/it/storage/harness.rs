@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicU64;
 use trueput_engine::Storage;
 use trueput_record::{Conditions, VerifyLevel};
 use trueput_workloads::{
-    Error, ExecutionSummary, ExistingDatabase, Job, JobResults, Workload, WorkloadSubject,
+    ExecutionSummary, ExistingDatabase, Job, JobResults, Result, Workload, WorkloadSubject,
 };
 
 /// How a trial is run.
@@ -72,7 +72,7 @@ impl Bench {
     }
 
     /// Prepares and executes, and returns what the conclusion needs.
-    pub fn execute(&self) -> Result<ExecutionSummary, Error> {
+    pub fn execute(&self) -> Result<ExecutionSummary> {
         self.prepare(ExistingDatabase::Nothing)?;
         let left = self.trial.units.map(AtomicU64::new);
         let kinds = self.job.kinds().len();
@@ -87,7 +87,7 @@ impl Bench {
             let findings = self.job.execute(&mut task)?;
             Ok((meter, findings))
         });
-        let outcomes = outcomes.into_iter().collect::<Result<Vec<_>, Error>>()?;
+        let outcomes = outcomes.into_iter().collect::<Result<Vec<_>>>()?;
         Ok(sum_up(kinds, self.trial.verify, outcomes).0)
     }
 

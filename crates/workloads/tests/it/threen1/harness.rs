@@ -9,7 +9,7 @@ use trueput_engine::{Engine, Value};
 use trueput_record::{Conditions, VerifyLevel};
 use trueput_workloads::threen1::ThreeN1;
 use trueput_workloads::{
-    Error, ExecutionSummary, ExistingDatabase, Job, JobResults, WorkerFindings,
+    Error, ExecutionSummary, ExistingDatabase, Job, JobResults, Result, WorkerFindings,
 };
 
 pub const READ: usize = 0;
@@ -53,7 +53,7 @@ impl Bench {
         Self::on(&trueput_drivers::Lmdb::new(), workers, given)
     }
 
-    pub fn prepare(&self, resume: bool) -> Result<(), Error> {
+    pub fn prepare(&self, resume: bool) -> Result<()> {
         let remains = if resume {
             ExistingDatabase::Unfinished
         } else {
@@ -63,11 +63,7 @@ impl Bench {
     }
 
     /// One worker, on the calling thread.
-    pub fn work(
-        &self,
-        worker: u32,
-        fate: Fate,
-    ) -> (CountingMeter<'_>, Result<WorkerFindings, Error>) {
+    pub fn work(&self, worker: u32, fate: Fate) -> (CountingMeter<'_>, Result<WorkerFindings>) {
         let faults = FaultState::new(match fate {
             Fate::Lives | Fate::Stopped(_) => Fault::None,
             Fate::DiesAtPut(last) => Fault::DiesAtPut(last),

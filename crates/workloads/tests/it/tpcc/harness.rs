@@ -9,7 +9,7 @@ use trueput_engine::testing::{Fault, FaultyDatabase};
 use trueput_record::Conditions;
 use trueput_workloads::tpcc::Tpcc;
 use trueput_workloads::{
-    Error, ExecutionSummary, ExistingDatabase, Job, JobResults, LoadSummary, WorkerFindings,
+    ExecutionSummary, ExistingDatabase, Job, JobResults, LoadSummary, Result, WorkerFindings,
 };
 
 pub const SEED: u64 = 7;
@@ -54,7 +54,7 @@ impl Bench {
         Self { bench }
     }
 
-    pub fn prepare(&self) -> Result<Option<LoadSummary>, Error> {
+    pub fn prepare(&self) -> Result<Option<LoadSummary>> {
         self.bench.prepare(ExistingDatabase::Nothing)
     }
 

@@ -11,6 +11,7 @@ mod locked_keys;
 pub(crate) mod session;
 pub(crate) mod shim;
 
+use crate::capabilities::transactional;
 use crate::common_errors;
 use crate::library::{self, LibraryOrigin, LibrarySearch, assertions};
 use crate::promise::{self, until};
@@ -74,16 +75,8 @@ impl Engine for BerkeleyDb {
             several_processes: true,
             // With its default knobs.
             concurrent_writers: true,
-            retains_data: true,
-            atomic_transactions: true,
-            snapshot_reads: true,
-            max_key_bytes: u32::MAX as usize,
-            max_value_bytes: u32::MAX as usize,
+            ..transactional(u32::MAX as usize, u32::MAX as usize)
         }
-    }
-
-    fn promise(&self, durability: Durability) -> Option<Promise> {
-        promise::with_defaults(self, durability)
     }
 
     fn promise_with(&self, durability: Durability, knobs: &ParameterValues) -> Result<Promise> {
@@ -106,12 +99,7 @@ impl Engine for BerkeleyDb {
             LogFlush::LogInMemory => ("DB_LOG_IN_MEMORY=true", None),
             LogFlush::NotDurable => ("DB_TXN_NOT_DURABLE=true", None),
         };
-        Ok(Promise {
-            durability,
-            mapped_to: mapped_to.to_owned(),
-            window,
-            source: SOURCE.to_owned(),
-        })
+        Ok(promise::of(durability, mapped_to, window, SOURCE))
     }
 
     fn isolation(&self, knobs: &ParameterValues) -> Option<Isolation> {

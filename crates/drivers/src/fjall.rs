@@ -6,6 +6,7 @@
 mod commit_turn;
 mod session;
 
+use crate::capabilities::transactional;
 use crate::common_errors;
 use crate::named_values::named_values;
 use crate::promise::{self, until};
@@ -146,16 +147,8 @@ impl Engine for Fjall {
             several_processes: false,
             // With its default knobs; `concurrency=optimistic` lets them overlap.
             concurrent_writers: false,
-            retains_data: true,
-            atomic_transactions: true,
-            snapshot_reads: true,
-            max_key_bytes: MAX_KEY_BYTES,
-            max_value_bytes: MAX_VALUE_BYTES,
+            ..transactional(MAX_KEY_BYTES, MAX_VALUE_BYTES)
         }
-    }
-
-    fn promise(&self, durability: Durability) -> Option<Promise> {
-        promise::with_defaults(self, durability)
     }
 
     fn promise_with(&self, durability: Durability, knobs: &ParameterValues) -> Result<Promise> {
@@ -186,12 +179,7 @@ impl Engine for Fjall {
                 return Err(common_errors::no_durability("fjall", durability));
             }
         };
-        Ok(Promise {
-            durability,
-            mapped_to: mapped_to.to_owned(),
-            window,
-            source: source.to_owned(),
-        })
+        Ok(promise::of(durability, mapped_to, window, source))
     }
 
     fn isolation(&self, _knobs: &ParameterValues) -> Option<Isolation> {

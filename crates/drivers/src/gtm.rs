@@ -11,6 +11,7 @@ mod session;
 mod sigalrm;
 mod transaction_log;
 
+use crate::capabilities::transactional;
 use crate::common_errors;
 use crate::library::{self, assertions};
 use crate::promise;
@@ -108,17 +109,10 @@ impl Engine for Gtm {
         Capabilities {
             several_processes: true,
             concurrent_writers: true,
-            retains_data: true,
-            atomic_transactions: true,
             // A read transaction sees what is committed at each of its reads.
             snapshot_reads: false,
-            max_key_bytes: LONGEST_KEY,
-            max_value_bytes: LONGEST_VALUE,
+            ..transactional(LONGEST_KEY, LONGEST_VALUE)
         }
-    }
-
-    fn promise(&self, durability: Durability) -> Option<Promise> {
-        promise::with_defaults(self, durability)
     }
 
     fn promise_with(&self, durability: Durability, knobs: &ParameterValues) -> Result<Promise> {
@@ -133,12 +127,12 @@ impl Engine for Gtm {
         let knobs = GtmKnobs::from(knobs);
         let journal = DatabaseLayout::of(knobs, durability)?.journal_settings();
         let window = (durability == Durability::Buffered).then(|| unflushed(&knobs));
-        Ok(Promise {
+        Ok(promise::of(
             durability,
-            mapped_to: format!("{journal}{transactions}"),
+            format!("{journal}{transactions}"),
             window,
-            source: SOURCE.to_owned(),
-        })
+            SOURCE,
+        ))
     }
 
     fn isolation(&self, _knobs: &ParameterValues) -> Option<Isolation> {

@@ -5,11 +5,13 @@
 
 mod knobs;
 
+use crate::capabilities::transactional;
 use crate::common_errors::{self, LengthLimits};
 use crate::library::{self, FileCache, LibraryOrigin, LibrarySearch, symbols};
 use crate::lsm::{
     self, BatchSession, Handle, LsmDatabase, LsmFunctions, ReadFunctions, ValueAccess, check,
 };
+use crate::promise;
 use knobs::{LevelDbCompression, LevelDbKnobs};
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_char, c_int};
@@ -17,7 +19,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use trueput_engine::{
     Build, CacheKnob, Capabilities, Database, Durability, Engine, Error, Info, InstallableBuild,
-    Isolation, OpenSpec, Parameter, ParameterValues, Promise, Result, Session, Value, Window,
+    Isolation, OpenSpec, Parameter, ParameterValues, Promise, Result, Session, Value,
 };
 
 const TITLE: &str = "LevelDB";
@@ -132,36 +134,19 @@ impl Engine for LevelDb {
         Capabilities {
             several_processes: false,
             concurrent_writers: false,
-            retains_data: true,
-            atomic_transactions: true,
-            snapshot_reads: true,
-            max_key_bytes: LIMITS.key_bytes,
-            max_value_bytes: LIMITS.value_bytes,
+            ..transactional(LIMITS.key_bytes, LIMITS.value_bytes)
         }
     }
 
-    fn promise(&self, durability: Durability) -> Option<Promise> {
+    fn promise_with(&self, durability: Durability, _knobs: &ParameterValues) -> Result<Promise> {
         let (mapped_to, window) = match durability {
             Durability::Sync => ("sync=true", None),
-            Durability::Async => (
-                "sync=false",
-                Some(Window {
-                    time_s: None,
-                    bytes: None,
-                    commits: None,
-                    until: "the kernel writes the log back, or a full write buffer is written out \
-                            as a table"
-                        .to_owned(),
-                }),
-            ),
-            Durability::Buffered | Durability::Process | Durability::None => return None,
+            Durability::Async => ("sync=false", Some(promise::until(lsm::WRITTEN_BACK))),
+            Durability::Buffered | Durability::Process | Durability::None => {
+                return Err(common_errors::no_durability("leveldb", durability));
+            }
         };
-        Some(Promise {
-            durability,
-            mapped_to: mapped_to.to_owned(),
-            window,
-            source: SOURCE.to_owned(),
-        })
+        Ok(promise::of(durability, mapped_to, window, SOURCE))
     }
 
     fn isolation(&self, _knobs: &ParameterValues) -> Option<Isolation> {

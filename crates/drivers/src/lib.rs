@@ -2,6 +2,7 @@
 
 mod berkeleydb;
 mod calendar;
+mod capabilities;
 mod common_errors;
 mod fjall;
 mod gtm;

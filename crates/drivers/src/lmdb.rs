@@ -5,6 +5,7 @@ mod environment;
 mod error;
 mod session;
 
+use crate::capabilities::transactional;
 use crate::common_errors;
 use crate::library::{self, LibrarySearch};
 use crate::named_values::named_values;
@@ -17,7 +18,7 @@ use std::path::{Path, PathBuf};
 use trueput_engine::{
     Build, COMPILED_IN, CacheKnob, Capabilities, Database, Durability, Engine, Error, Info,
     InstallableBuild, Isolation, OpenSpec, Parameter, ParameterValues, Promise, Result, Session,
-    Value, Window, parameters,
+    Value, parameters,
 };
 
 /// The system's own LMDB, which can be named; the one that is compiled in is the default.
@@ -126,32 +127,21 @@ impl Engine for Lmdb {
         Capabilities {
             several_processes: true,
             concurrent_writers: false,
-            retains_data: true,
-            atomic_transactions: true,
-            snapshot_reads: true,
-            max_key_bytes: self.selected_build().max_key_bytes,
-            max_value_bytes: u32::MAX as usize,
+            ..transactional(self.selected_build().max_key_bytes, u32::MAX as usize)
         }
-    }
-
-    fn promise(&self, durability: Durability) -> Option<Promise> {
-        promise::with_defaults(self, durability)
     }
 
     fn promise_with(&self, durability: Durability, knobs: &ParameterValues) -> Result<Promise> {
         // Of the knobs' flags this one alone changes how a commit reaches the file.
         let map = knob_flags(LmdbKnobs::from(knobs)) & ffi::MDB_WRITEMAP;
         let flags = environment::flag_names(durability_flags(durability)? | map);
-        let window = (durability == Durability::Async).then(|| Window {
-            commits: Some(1),
-            ..promise::until("the next commit, which flushes the last one's meta page")
-        });
-        Ok(Promise {
+        let window = (durability == Durability::Async).then(promise::unflushed_meta_page);
+        Ok(promise::of(
             durability,
-            mapped_to: format!("flags={flags}"),
+            format!("flags={flags}"),
             window,
-            source: SOURCE.to_owned(),
-        })
+            SOURCE,
+        ))
     }
 
     fn isolation(&self, _knobs: &ParameterValues) -> Option<Isolation> {

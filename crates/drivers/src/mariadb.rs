@@ -12,8 +12,9 @@ mod settings;
 mod sql;
 mod statement;
 
+use crate::capabilities::transactional;
+use crate::library;
 use crate::log_directory::LogDirectory;
-use crate::{library, promise};
 use connection::client_error;
 use database::MariaDbDatabase;
 use knobs::{IsolationLevel, MariaDbKnobs, NAME, StorageEngine};
@@ -129,16 +130,8 @@ impl Engine for MariaDb {
         Capabilities {
             several_processes: true,
             concurrent_writers: true,
-            retains_data: true,
-            atomic_transactions: true,
-            snapshot_reads: true,
-            max_key_bytes: MAX_KEY_BYTES,
-            max_value_bytes: MAX_VALUE_BYTES,
+            ..transactional(MAX_KEY_BYTES, MAX_VALUE_BYTES)
         }
-    }
-
-    fn promise(&self, durability: Durability) -> Option<Promise> {
-        promise::with_defaults(self, durability)
     }
 
     fn promise_with(&self, durability: Durability, knobs: &ParameterValues) -> Result<Promise> {

@@ -6,9 +6,11 @@ mod error;
 mod knobs;
 mod session;
 
+use crate::capabilities::transactional;
 use crate::common_errors;
 use crate::library::{self, LibraryOrigin, LibrarySearch};
 use crate::named_values::named_values;
+use crate::promise;
 use api::{MdbxBuild, TITLE, value};
 use environment::{MdbxEnvironment, OpenOptions};
 use knobs::{AsyncMethod, MdbxKnobs};
@@ -64,44 +66,21 @@ impl Engine for Mdbx {
         Capabilities {
             several_processes: true,
             concurrent_writers: false,
-            retains_data: true,
-            atomic_transactions: true,
-            snapshot_reads: true,
-            max_key_bytes: MAX_KEY_BYTES,
-            max_value_bytes: MAX_VALUE_BYTES,
+            ..transactional(MAX_KEY_BYTES, MAX_VALUE_BYTES)
         }
     }
 
-    fn promise(&self, durability: Durability) -> Option<Promise> {
-        let flags = durability_flags(durability, AsyncMethod::SafeNosync).ok()?;
-        Some(Promise {
-            durability,
-            mapped_to: mapped_to(flags),
-            window: (durability == Durability::Async).then(|| unflushed(0, 0)),
-            source: SOURCE.to_owned(),
-        })
-    }
-
     fn promise_with(&self, durability: Durability, knobs: &ParameterValues) -> Result<Promise> {
-        let usual = self.promise(durability);
-        let mut promise = usual.ok_or_else(|| common_errors::no_durability("mdbx", durability))?;
         let knobs = MdbxKnobs::from(knobs);
         let async_by = knobs.async_by;
         // Of the knobs' flags this one alone changes how a commit reaches the file.
         let map = knob_flags(&knobs) & value::MDBX_WRITEMAP;
-        promise.mapped_to = mapped_to(durability_flags(durability, async_by)? | map);
-        if let Some(window) = &mut promise.window {
-            *window = match async_by {
-                AsyncMethod::SafeNosync => unflushed(knobs.sync_bytes, knobs.sync_period),
-                AsyncMethod::NoMetaSync => Window {
-                    time_s: None,
-                    bytes: None,
-                    commits: Some(1),
-                    until: "the next commit, which flushes the last one's meta page".to_owned(),
-                },
-            };
-        }
-        Ok(promise)
+        let mapped_to = mapped_to(durability_flags(durability, async_by)? | map);
+        let window = (durability == Durability::Async).then(|| match async_by {
+            AsyncMethod::SafeNosync => unflushed(knobs.sync_bytes, knobs.sync_period),
+            AsyncMethod::NoMetaSync => promise::unflushed_meta_page(),
+        });
+        Ok(promise::of(durability, mapped_to, window, SOURCE))
     }
 
     fn isolation(&self, _knobs: &ParameterValues) -> Option<Isolation> {
@@ -139,10 +118,10 @@ fn unflushed(sync_bytes: u64, sync_period_ms: u64) -> Window {
     Window {
         time_s: (sync_period_ms > 0).then(|| sync_period_ms as f64 / MS_PER_S as f64),
         bytes: (sync_bytes > 0).then_some(sync_bytes),
-        commits: None,
-        until: "the next flushed state: sync_bytes or sync_period, off by default, which a commit \
-                looks at; else before the file grows; a checkpoint; closing the database"
-            .to_owned(),
+        ..promise::until(
+            "the next flushed state: sync_bytes or sync_period, off by default, which a commit \
+             looks at; else before the file grows; a checkpoint; closing the database",
+        )
     }
 }
 

@@ -23,6 +23,7 @@ mod source;
 mod sql;
 mod statement;
 
+use crate::capabilities::transactional;
 use crate::{common_errors, promise};
 use connection::{NativeErrors, OdbcConnection, SourceInfo};
 use database::OdbcDatabase;
@@ -86,12 +87,12 @@ fn unknown_promise(durability: Durability) -> Result<Promise> {
         ),
         _ => return Err(common_errors::no_durability(NAME, durability)),
     };
-    Ok(Promise {
+    Ok(promise::of(
         durability,
-        mapped_to: mapped_to.to_owned(),
+        mapped_to,
         window,
-        source: "docs/ENGINES.md, odbc".to_owned(),
-    })
+        "docs/ENGINES.md, odbc",
+    ))
 }
 
 impl Engine for Odbc {
@@ -160,16 +161,9 @@ impl Engine for Odbc {
         Capabilities {
             several_processes: true,
             concurrent_writers: profile.is_none_or(|profile| profile.has_writers),
-            retains_data: true,
-            atomic_transactions: true,
             snapshot_reads: profile.is_none_or(|profile| profile.has_snapshots),
-            max_key_bytes: keys.longest_key,
-            max_value_bytes: keys.longest_value,
+            ..transactional(keys.longest_key, keys.longest_value)
         }
-    }
-
-    fn promise(&self, durability: Durability) -> Option<Promise> {
-        promise::with_defaults(self, durability)
     }
 
     fn promise_with(&self, durability: Durability, knobs: &ParameterValues) -> Result<Promise> {
@@ -179,12 +173,12 @@ impl Engine for Odbc {
         check_dialect(&knobs.into(), profile)?;
         let durability_settings = (profile.durability_settings)(durability)
             .ok_or_else(|| common_errors::no_durability(NAME, durability))?;
-        Ok(Promise {
+        Ok(promise::of(
             durability,
-            mapped_to: durability_settings.text.to_owned(),
-            window: durability_settings.window(),
-            source: durability_settings.source.to_owned(),
-        })
+            durability_settings.text,
+            durability_settings.window(),
+            durability_settings.source,
+        ))
     }
 
     fn isolation(&self, knobs: &ParameterValues) -> Option<Isolation> {

@@ -16,6 +16,7 @@ mod sql;
 mod value;
 mod wire;
 
+use crate::capabilities::transactional;
 use crate::library;
 use crate::promise;
 use address::ServerAddress;
@@ -160,16 +161,8 @@ impl Engine for Postgresql {
         Capabilities {
             several_processes: true,
             concurrent_writers: true,
-            retains_data: true,
-            atomic_transactions: true,
-            snapshot_reads: true,
-            max_key_bytes: LONGEST_KEY,
-            max_value_bytes: LONGEST_VALUE,
+            ..transactional(LONGEST_KEY, LONGEST_VALUE)
         }
-    }
-
-    fn promise(&self, durability: Durability) -> Option<Promise> {
-        promise::with_defaults(self, durability)
     }
 
     fn promise_with(&self, durability: Durability, knobs: &ParameterValues) -> Result<Promise> {
@@ -181,12 +174,12 @@ impl Engine for Postgresql {
                 (WalSettings::of(&knobs, durability)?, Some(delay_ms))
             }
         };
-        Ok(Promise {
+        Ok(promise::of(
             durability,
-            mapped_to: durability_settings.text(),
-            window: (durability == Durability::Buffered).then(|| unwritten(delay_ms)),
-            source: SOURCE.to_owned(),
-        })
+            durability_settings.text(),
+            (durability == Durability::Buffered).then(|| unwritten(delay_ms)),
+            SOURCE,
+        ))
     }
 
     fn isolation(&self, knobs: &ParameterValues) -> Option<Isolation> {

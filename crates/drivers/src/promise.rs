@@ -1,12 +1,20 @@
-//! Promises with default knobs, and windows in words.
+//! Promises, and windows in words.
 
-use std::collections::BTreeMap;
-use trueput_engine::{Durability, Engine, Promise, Window, parameter};
+use trueput_engine::{Durability, Promise, Window};
 
-/// Returns the promise of `engine` with its default knobs; `None` if it does not have the level.
-pub(crate) fn with_defaults(engine: &dyn Engine, durability: Durability) -> Option<Promise> {
-    let knobs = parameter::resolve(engine.info().name, engine.knobs(), &BTreeMap::new()).ok()?;
-    engine.promise_with(durability, &knobs).ok()
+/// The promise of a level.
+pub(crate) fn of(
+    durability: Durability,
+    mapped_to: impl Into<String>,
+    window: Option<Window>,
+    source: &str,
+) -> Promise {
+    Promise {
+        durability,
+        mapped_to: mapped_to.into(),
+        window,
+        source: source.to_owned(),
+    }
 }
 
 /// A window without numbers: until when a commit can be lost.
@@ -16,5 +24,13 @@ pub(crate) fn until(text: impl Into<String>) -> Window {
         bytes: None,
         commits: None,
         until: text.into(),
+    }
+}
+
+/// The window of LMDB and libmdbx where a commit leaves its meta page to the next one's flush.
+pub(crate) fn unflushed_meta_page() -> Window {
+    Window {
+        commits: Some(1),
+        ..until("the next commit, which flushes the last one's meta page")
     }
 }

@@ -5,6 +5,7 @@
 
 mod session;
 
+use crate::capabilities::transactional;
 use crate::common_errors;
 use crate::named_values::named_values;
 use crate::promise::{self, until};
@@ -79,16 +80,8 @@ impl Engine for Redb {
         Capabilities {
             several_processes: false,
             concurrent_writers: false,
-            retains_data: true,
-            atomic_transactions: true,
-            snapshot_reads: true,
-            max_key_bytes: MAX_BYTES,
-            max_value_bytes: MAX_BYTES,
+            ..transactional(MAX_BYTES, MAX_BYTES)
         }
-    }
-
-    fn promise(&self, durability: Durability) -> Option<Promise> {
-        promise::with_defaults(self, durability)
     }
 
     fn promise_with(&self, durability: Durability, knobs: &ParameterValues) -> Result<Promise> {
@@ -118,12 +111,7 @@ impl Engine for Redb {
                 return Err(common_errors::no_durability("redb", durability));
             }
         };
-        Ok(Promise {
-            durability,
-            mapped_to,
-            window,
-            source: source.to_owned(),
-        })
+        Ok(promise::of(durability, mapped_to, window, source))
     }
 
     fn isolation(&self, _knobs: &ParameterValues) -> Option<Isolation> {

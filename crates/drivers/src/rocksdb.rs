@@ -7,6 +7,7 @@ mod session;
 mod settings;
 mod symbols;
 
+use crate::capabilities::transactional;
 use crate::common_errors::{self, LengthLimits};
 use crate::library::{self, LibraryOrigin, LibrarySearch, assertions};
 use crate::lsm;
@@ -72,29 +73,15 @@ impl Engine for RocksDb {
             several_processes: false,
             // With its default knobs; `transactions=batch` lets one at a time read and write.
             concurrent_writers: true,
-            retains_data: true,
-            atomic_transactions: true,
-            snapshot_reads: true,
-            max_key_bytes: LIMITS.key_bytes,
-            max_value_bytes: LIMITS.value_bytes,
+            ..transactional(LIMITS.key_bytes, LIMITS.value_bytes)
         }
-    }
-
-    fn promise(&self, durability: Durability) -> Option<Promise> {
-        promise::with_defaults(self, durability)
     }
 
     fn promise_with(&self, durability: Durability, knobs: &ParameterValues) -> Result<Promise> {
         let knobs = RocksDbKnobs::from(knobs);
         let (mapped_to, window) = match durability {
             Durability::Sync => ("sync=true", None),
-            Durability::Async => (
-                "sync=false",
-                Some(until(
-                    "the kernel writes the log back, or a full write buffer is written out as a \
-                     table",
-                )),
-            ),
+            Durability::Async => ("sync=false", Some(until(lsm::WRITTEN_BACK))),
             Durability::Buffered if knobs.buffered_wal == BufferedWal::Manual => (
                 "manual_wal_flush=true, sync=false",
                 Some(Window {
@@ -119,12 +106,7 @@ impl Engine for RocksDb {
                 return Err(common_errors::no_durability("rocksdb", durability));
             }
         };
-        Ok(Promise {
-            durability,
-            mapped_to: mapped_to.to_owned(),
-            window,
-            source: SOURCE.to_owned(),
-        })
+        Ok(promise::of(durability, mapped_to, window, SOURCE))
     }
 
     fn isolation(&self, knobs: &ParameterValues) -> Option<Isolation> {

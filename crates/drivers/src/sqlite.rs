@@ -9,8 +9,9 @@ mod session;
 mod setup;
 mod sql;
 
-use crate::common_errors;
+use crate::capabilities::transactional;
 use crate::library::{self, LibrarySearch};
+use crate::promise;
 use build::{SqliteBuild, TITLE};
 use cache::CacheTotals;
 use connection::SqliteConnection;
@@ -175,66 +176,33 @@ impl Engine for Sqlite {
         Capabilities {
             several_processes: true,
             concurrent_writers: false,
-            retains_data: true,
-            atomic_transactions: true,
-            snapshot_reads: true,
-            max_key_bytes: half_row_bytes,
-            max_value_bytes: half_row_bytes,
+            ..transactional(half_row_bytes, half_row_bytes)
         }
-    }
-
-    fn promise(&self, durability: Durability) -> Option<Promise> {
-        let (mapped_to, source) = match durability {
-            Durability::Sync => (
-                "journal_mode=wal, synchronous=FULL",
-                "https://sqlite.org/pragma.html#pragma_synchronous",
-            ),
-            Durability::Async => (
-                "journal_mode=wal, synchronous=NORMAL",
-                "https://sqlite.org/wal.html#performance_considerations",
-            ),
-            Durability::Process => (
-                "journal_mode=wal, synchronous=OFF",
-                "https://sqlite.org/pragma.html#pragma_synchronous",
-            ),
-            Durability::None => (
-                "journal_mode=memory, synchronous=OFF",
-                "https://sqlite.org/pragma.html#pragma_journal_mode",
-            ),
-            Durability::Buffered => return None,
-        };
-        let window = (durability == Durability::Async).then(|| Window {
-            time_s: None,
-            bytes: Some(SqliteKnobs::default().wal_autocheckpoint * USUAL_PAGE_BYTES),
-            commits: None,
-            until: "the next checkpoint, which flushes the log: due at wal_autocheckpoint pages \
-                    (1000 by default), put off while another connection checkpoints"
-                .to_owned(),
-        });
-        let (mapped_to, source) = (mapped_to.to_owned(), source.to_owned());
-        Some(Promise {
-            durability,
-            mapped_to,
-            window,
-            source,
-        })
     }
 
     fn promise_with(&self, durability: Durability, knobs: &ParameterValues) -> Result<Promise> {
         let knobs = SqliteKnobs::from(knobs);
         let (journal_mode, synchronous) = setup::journal(durability, knobs.journal_mode)?;
-        let usual = self.promise(durability);
-        let mut promise =
-            usual.ok_or_else(|| common_errors::no_durability("sqlite", durability))?;
         let synchronous = synchronous.name();
-        promise.mapped_to = format!("journal_mode={journal_mode}, synchronous={synchronous}");
-        if let Some(window) = &mut promise.window {
+        let mapped_to = format!("journal_mode={journal_mode}, synchronous={synchronous}");
+        let source = match durability {
+            Durability::Async => "https://sqlite.org/wal.html#performance_considerations",
+            Durability::None => "https://sqlite.org/pragma.html#pragma_journal_mode",
+            _ => "https://sqlite.org/pragma.html#pragma_synchronous",
+        };
+        let window = (durability == Durability::Async).then(|| {
             let pages = knobs.wal_autocheckpoint;
             let page_bytes: u64 = knobs.page_size.parse().unwrap_or(USUAL_PAGE_BYTES);
-            // Without checkpoints the whole log may be lost.
-            window.bytes = (pages > 0).then(|| pages.saturating_mul(page_bytes));
-        }
-        Ok(promise)
+            Window {
+                // Without checkpoints the whole log may be lost.
+                bytes: (pages > 0).then(|| pages.saturating_mul(page_bytes)),
+                ..promise::until(
+                    "the next checkpoint, which flushes the log: due at wal_autocheckpoint pages \
+                     (1000 by default), put off while another connection checkpoints",
+                )
+            }
+        });
+        Ok(promise::of(durability, mapped_to, window, source))
     }
 
     fn isolation(&self, _knobs: &ParameterValues) -> Option<Isolation> {

@@ -9,6 +9,7 @@ mod knobs;
 mod shim;
 
 use crate::berkeleydb::session::BerkeleySession;
+use crate::capabilities::transactional;
 use crate::common_errors;
 use crate::library::{self, LibraryOrigin, LibrarySearch, assertions};
 use crate::promise;
@@ -75,16 +76,8 @@ impl Engine for TokuDb {
         Capabilities {
             several_processes: false,
             concurrent_writers: true,
-            retains_data: true,
-            atomic_transactions: true,
-            snapshot_reads: true,
-            max_key_bytes: MAX_KEY_BYTES as usize,
-            max_value_bytes: MAX_VALUE_BYTES as usize,
+            ..transactional(MAX_KEY_BYTES as usize, MAX_VALUE_BYTES as usize)
         }
-    }
-
-    fn promise(&self, durability: Durability) -> Option<Promise> {
-        promise::with_defaults(self, durability)
     }
 
     fn promise_with(&self, durability: Durability, knobs: &ParameterValues) -> Result<Promise> {
@@ -95,12 +88,7 @@ impl Engine for TokuDb {
                 return Err(common_errors::no_durability("tokudb", durability));
             }
         };
-        Ok(Promise {
-            durability,
-            mapped_to: mapped_to.to_owned(),
-            window,
-            source: SOURCE.to_owned(),
-        })
+        Ok(promise::of(durability, mapped_to, window, SOURCE))
     }
 
     fn isolation(&self, _knobs: &ParameterValues) -> Option<Isolation> {

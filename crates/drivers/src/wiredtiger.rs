@@ -9,6 +9,7 @@ mod knobs;
 mod session;
 mod shim;
 
+use crate::capabilities::transactional;
 use crate::library::{self, LibraryOrigin, LibrarySearch};
 use crate::promise::{self, until};
 use config::OpenConfig;
@@ -88,26 +89,18 @@ impl Engine for WiredTiger {
         Capabilities {
             several_processes: false,
             concurrent_writers: true,
-            retains_data: true,
-            atomic_transactions: true,
-            snapshot_reads: true,
-            max_key_bytes: MAX_KEY_BYTES,
-            max_value_bytes: MAX_VALUE_BYTES,
+            ..transactional(MAX_KEY_BYTES, MAX_VALUE_BYTES)
         }
-    }
-
-    fn promise(&self, durability: Durability) -> Option<Promise> {
-        promise::with_defaults(self, durability)
     }
 
     fn promise_with(&self, durability: Durability, knobs: &ParameterValues) -> Result<Promise> {
         let knobs = WiredTigerKnobs::from(knobs);
-        Ok(Promise {
+        Ok(promise::of(
             durability,
-            mapped_to: config::levels(durability, &knobs)?.join(", "),
-            window: window(durability, &knobs),
-            source: SOURCE.to_owned(),
-        })
+            config::levels(durability, &knobs)?.join(", "),
+            window(durability, &knobs),
+            SOURCE,
+        ))
     }
 
     fn isolation(&self, _knobs: &ParameterValues) -> Option<Isolation> {

@@ -49,7 +49,8 @@ use std::time::SystemTime;
 
 /// A storage engine under test: what it is, what it can do, and how to open a database of it.
 ///
-/// The first seven methods are required. The defaults of the others suit an engine that is compiled
+/// The first six methods are required, and one of [`Engine::promise`] and [`Engine::promise_with`]:
+/// the default of each asks the other. The defaults of the others suit an engine that is compiled
 /// in and needs no server, library or SQL.
 pub trait Engine: Send + Sync {
     // Required.
@@ -65,10 +66,6 @@ pub trait Engine: Send + Sync {
 
     /// What the engine can do. Each claim enables checks of the conformance suite.
     fn capabilities(&self) -> Capabilities;
-
-    /// How it keeps a level of durability with its default knobs; `None` if it does not have the
-    /// level.
-    fn promise(&self, durability: Durability) -> Option<Promise>;
 
     /// What its sessions' transactions never show each other with these knobs, by key and in scans;
     /// [`isolation`] verifies it. `None` if it keeps no records, or nobody knows.
@@ -88,13 +85,17 @@ pub trait Engine: Send + Sync {
     /// whatever the engine itself says.
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>>;
 
-    // What depends on knobs.
+    // One of these two is required.
 
-    /// How it keeps a level with these knobs: what [`Engine::promise`] says, unless a knob changes
-    /// the settings that the promise rests on, or takes it away.
-    ///
-    /// The default calls [`Engine::promise`]. A driver whose `promise` calls this method must
-    /// implement it.
+    /// How it keeps a level of durability with its default knobs; `None` if it does not have the
+    /// level.
+    fn promise(&self, durability: Durability) -> Option<Promise> {
+        let knobs = parameter::resolve(self.info().name, self.knobs(), &BTreeMap::new()).ok()?;
+        self.promise_with(durability, &knobs).ok()
+    }
+
+    /// How it keeps a level with these knobs, which may change the settings that the promise rests
+    /// on, or take it away. The default says what [`Engine::promise`] says.
     ///
     /// # Errors
     /// [`Error::Unsupported`] if it does not have the level, or not with these knobs.
@@ -104,6 +105,8 @@ pub trait Engine: Send + Sync {
             Error::Unsupported(format!("{name} does not support durability '{durability}'"))
         })
     }
+
+    // What depends on knobs.
 
     /// As [`Engine::isolation`], for statements of SQL, which lock only what they say they lock:
     /// the same level unless the driver says otherwise.

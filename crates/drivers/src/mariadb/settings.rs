@@ -5,7 +5,7 @@ use super::knobs::{
 };
 use crate::common_errors;
 use crate::log_directory::LogDirectory;
-use crate::promise::until;
+use crate::promise::{self, until};
 use std::fmt::Display;
 use trueput_engine::{
     Durability, Error, OpenSpec, Parameter, ParameterValues, Promise, Result, Window,
@@ -122,12 +122,12 @@ pub(super) fn promise(durability: Durability, knobs: &ParameterValues) -> Result
         StorageEngine::Innodb => INNODB,
         StorageEngine::Rocksdb => MYROCKS,
     };
-    Ok(Promise {
+    Ok(promise::of(
         durability,
-        mapped_to: mapped_to.join(", "),
+        mapped_to.join(", "),
         window,
-        source: source.to_owned(),
-    })
+        source,
+    ))
 }
 
 /// Refuses what does not go together.

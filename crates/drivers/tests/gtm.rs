@@ -7,7 +7,7 @@
 #[path = "it/support/mod.rs"]
 mod support;
 
-use crate::support::{TestDatabase, get, keeps_the_contract, open, read, refusal, write};
+use crate::support::{TestDatabase, begin, get, keeps_the_contract, open, read, refusal, write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -122,8 +122,7 @@ fn what_a_transaction_read_and_another_changed_is_a_conflict() {
         ("scan", b"z", b"beyond", false),
     ];
     for (what, key, value, is_conflict) in cases {
-        let mut session = database.session().unwrap();
-        session.begin(Mode::Write).unwrap();
+        let mut session = begin(&*database, Mode::Write);
         match what {
             "get" => assert!(get(session.as_mut(), b"b").is_some()),
             "get absent" => assert!(get(session.as_mut(), b"a").is_none()),
@@ -151,8 +150,7 @@ fn a_transaction_with_long_values_is_read_back_by_get_and_by_scan() {
     let values: Vec<Vec<u8>> = [0, 40_000, 300_000, 1 << 20, 10]
         .map(|bytes| vec![bytes as u8 ^ 0x5A; bytes])
         .into();
-    let mut session = database.session().unwrap();
-    session.begin(Mode::Write).unwrap();
+    let mut session = begin(&*database, Mode::Write);
     for (number, value) in values.iter().enumerate() {
         session.put(&[number as u8], value).unwrap();
     }

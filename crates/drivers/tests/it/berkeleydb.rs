@@ -1,7 +1,7 @@
 //! The Berkeley DB driver does what it promises.
 
 use crate::support::{
-    self, TestDatabase, deadlock, keeps_the_contract, observe, open, overlap, read, refusal,
+    self, TestDatabase, begin, deadlock, keeps_the_contract, observe, open, overlap, read, refusal,
     resolve, write,
 };
 use trueput_drivers::BerkeleyDb;
@@ -124,8 +124,7 @@ fn a_transaction_beyond_the_log_in_memory_is_full_and_names_the_knob() {
     let Some(engine) = engine() else { return };
     let database = TestDatabase::open(engine, Durability::None, "none_log_buffer=1MiB");
     write(&*database, b"key", b"value");
-    let mut session = database.session().unwrap();
-    session.begin(Mode::Write).unwrap();
+    let mut session = begin(&*database, Mode::Write);
     let error = (0..2_000_u32)
         .find_map(|number| session.put(&number.to_be_bytes(), &[7; 1000]).err())
         .unwrap();
@@ -186,8 +185,7 @@ fn a_put_is_guarded_unless_its_transaction_has_looked_the_key_up() {
             Value::Integer(count) => count,
             _ => 0,
         };
-        let mut session = database.session().unwrap();
-        session.begin(Mode::Write).unwrap();
+        let mut session = begin(&*database, Mode::Write);
         let before = count();
         for (step, key) in steps {
             match step {

@@ -2,7 +2,7 @@
 //! engine does by itself is in the file of its name.
 
 use crate::crash::{CRASH_COMMITS, crash};
-use crate::support::{self, TestDatabase, get, levels, open, read, refusal, write};
+use crate::support::{self, TestDatabase, begin, get, levels, open, read, refusal, write};
 use std::ops::RangeInclusive;
 use std::path::Path;
 use trueput_engine::{Database, Durability, Engine, Error, Mode, Value};
@@ -67,8 +67,7 @@ fn what_is_committed_is_there_after_reopening_at_every_level(name: &str, knobs: 
 fn an_aborted_transaction_leaves_nothing(name: &str, knobs: &[&str]) {
     with_databases(name, knobs, |database| {
         write(database, b"kept", b"old");
-        let mut session = database.session().unwrap();
-        session.begin(Mode::Write).unwrap();
+        let mut session = begin(database, Mode::Write);
         session.put(b"new", b"1").unwrap();
         session.delete(b"kept").unwrap();
         assert_eq!(get(&mut *session, b"new").unwrap(), b"1");
@@ -213,8 +212,7 @@ fn a_full_map_is_full_and_the_database_lives_on(name: &str, _: &[&str]) {
     with_databases(name, &[&format!("{knob}=1MiB")], |database| {
         write(database, b"key", b"value");
         support::reports(&database.counters().unwrap(), "ms_entries=1");
-        let mut session = database.session().unwrap();
-        session.begin(Mode::Write).unwrap();
+        let mut session = begin(database, Mode::Write);
         let mut puts = (0..100_u8).map(|number| session.put(&[number], &[7; 100_000]));
         let error = puts.find_map(Result::err).unwrap();
         is_full(&error, knob);

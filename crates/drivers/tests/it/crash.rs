@@ -1,6 +1,6 @@
 //! A process that dies with a database open, and what the next one finds.
 
-use crate::support::{commits_left, engine, open, write};
+use crate::support::{begin, commits_left, engine, open, write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use trueput_engine::{Durability, Engine, Mode};
@@ -31,8 +31,7 @@ fn die_in_child() {
     for number in 0..CRASH_COMMITS {
         write(&*database, &number.to_be_bytes(), b"committed");
     }
-    let mut session = database.session().unwrap();
-    session.begin(Mode::Write).unwrap();
+    let mut session = begin(&*database, Mode::Write);
     session
         .put(&CRASH_COMMITS.to_be_bytes(), b"never committed")
         .unwrap();

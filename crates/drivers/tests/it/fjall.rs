@@ -1,6 +1,6 @@
 //! The fjall driver does what it promises.
 
-use crate::support::{self, TestDatabase, get, open, read, write};
+use crate::support::{self, TestDatabase, begin, get, open, read, write};
 use std::os::unix::fs::FileExt;
 use trueput_drivers::Fjall;
 use trueput_engine::{Direction, Durability, Error, KeyRange, Mode, Result, Value};
@@ -74,8 +74,7 @@ fn single_writers_on_several_threads_take_turns_and_lose_nothing() {
 #[test]
 fn keys_that_fjall_would_panic_on_are_refused() {
     let database = TestDatabase::open(&Fjall, Durability::Async, "");
-    let mut session = database.session().unwrap();
-    session.begin(Mode::Write).unwrap();
+    let mut session = begin(&*database, Mode::Write);
     let long = vec![b'k'; 65_536];
     for key in [b"".as_slice(), &long] {
         let refused = session.put(key, b"value");
@@ -95,8 +94,7 @@ fn bounds_that_fjall_would_panic_on_find_the_records_beside_them() {
     let longest = &long[1..];
     write(&*database, longest, longest);
     write(&*database, b"l", b"l");
-    let mut session = database.session().unwrap();
-    session.begin(Mode::Read).unwrap();
+    let mut session = begin(&*database, Mode::Read);
     let below = KeyRange::between(b"a", &long);
     let found = support::keys(session.as_mut(), below, Direction::Forward, 9);
     assert_eq!(found, [longest]);
@@ -140,14 +138,7 @@ fn open_after_a_lost_page(value: &[u8]) -> Result<bool> {
 /// A limit of fjall that docs/ENGINES.md tells of. Where this fails, fjall has become better.
 #[test]
 fn a_page_lost_inside_a_large_value_in_flight_keeps_fjall_from_opening() {
-    let mut state = 1_u64;
-    let mut next = || {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
-        (state >> 56) as u8
-    };
-    let incompressible: Vec<u8> = (0..40_000).map(|_| next()).collect();
+    let incompressible = support::random_bytes(40_000);
     let error = open_after_a_lost_page(&incompressible).unwrap_err();
     assert!(error.to_string().contains("ChecksumMismatch"), "{error}");
     // The control: where the page held the framing, the commit in flight is dropped, as it should.

@@ -1,7 +1,7 @@
 //! LevelDB's driver. Skipped where no LevelDB is on the machine: `make engines` installs it.
 
 use crate::support::{
-    self, TestDatabase, get, is_isolated_as_stated, keeps_the_contract, levels, read, write,
+    self, TestDatabase, begin, get, is_isolated_as_stated, keeps_the_contract, levels, read, write,
 };
 use std::path::Path;
 use trueput_drivers::LevelDb;
@@ -85,8 +85,7 @@ fn the_installed_build_comes_first_and_has_no_assertions() {
 fn transactions_that_only_write_overlap() {
     for engine in builds() {
         let database = TestDatabase::open(&*engine, Durability::Async, "");
-        let mut first = database.session().unwrap();
-        first.begin(Mode::Write).unwrap();
+        let mut first = begin(&*database, Mode::Write);
         first.put(b"first", b"1").unwrap();
         write(&*database, b"second", b"2");
         // Its first read: from here on no other writes.

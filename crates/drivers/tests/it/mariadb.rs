@@ -1,8 +1,7 @@
 //! The MariaDB driver does what it promises, on servers of its own and on a user's.
 
 use crate::support::{
-    self, TestDatabase, TestDirectory, deadlock, observe, open, read, refusal, resolve,
-    sql::{self, Sample},
+    self, TestDatabase, TestDirectory, begin, deadlock, observe, open, read, refusal, resolve, sql,
     write,
 };
 use nix::sys::signal::{Signal, kill};
@@ -10,24 +9,9 @@ use nix::unistd::Pid;
 use std::path::Path;
 use std::time::SystemTime;
 use trueput_drivers::MariaDb;
-use trueput_engine::{
-    Address, Datum, Dialect, Durability, Engine, EngineEvent, Mode, OpenSpec, Value,
-};
+use trueput_engine::{Address, Dialect, Durability, Engine, EngineEvent, Mode, OpenSpec, Value};
 
 static MARIADB: MariaDb = MariaDb::new();
-
-const SAMPLE: Sample = Sample {
-    columns: "id INT PRIMARY KEY, amount DECIMAL(12, 2), name VARCHAR(60), data BLOB, \
-              at DATETIME(6)",
-    parameter: |_| "?".to_owned(),
-    lock: " FOR UPDATE",
-    amount: Datum::Decimal {
-        units: 1234,
-        scale: 2,
-    },
-    moment: Datum::Timestamp(sql::MOMENT),
-    unknown_table: "nowhere' doesn't exist",
-};
 
 /// The engine, where this machine has it.
 fn engine() -> Option<&'static dyn Engine> {
@@ -97,7 +81,7 @@ fn both_storage_engines_speak_sql() {
     assert_eq!(engine.dialect(), Some(Dialect::Mariadb));
     for storage in [INNODB, MYROCKS] {
         let database = TestDatabase::open(engine, Durability::Async, storage);
-        sql::speaks_sql(&*database, &SAMPLE);
+        sql::speaks_sql(&*database, &sql::MARIADB);
     }
 }
 
@@ -109,8 +93,7 @@ fn left_after_a_kill(durability: Durability, knobs: &str) -> u64 {
     for number in 0..COMMITS {
         write(&*database, &number.to_be_bytes(), b"committed");
     }
-    let mut session = database.session().unwrap();
-    session.begin(Mode::Write).unwrap();
+    let mut session = begin(&*database, Mode::Write);
     session
         .put(&COMMITS.to_be_bytes(), b"never committed")
         .unwrap();

@@ -1,6 +1,6 @@
 //! libmdbx's driver. Skipped where no libmdbx is on the machine: `make engines-all` installs it.
 
-use crate::support::{self, TestDatabase, get, keeps_the_contract, read, write};
+use crate::support::{self, TestDatabase, begin, get, keeps_the_contract, read, write};
 use trueput_drivers::Mdbx;
 use trueput_engine::{Durability, Engine, Error, Mode, Value};
 
@@ -112,8 +112,7 @@ fn a_thread_that_writes_reads_the_committed_state_in_another_session_and_begins_
     let Some(engine) = engine() else { return };
     let database = TestDatabase::open(engine, Durability::Process, "");
     write(&*database, b"key", b"old");
-    let mut first = database.session().unwrap();
-    first.begin(Mode::Write).unwrap();
+    let mut first = begin(&*database, Mode::Write);
     first.put(b"key", b"new").unwrap();
     assert_eq!(read(&*database, b"key").unwrap(), b"old");
     let mut second = database.session().unwrap();

@@ -2,7 +2,7 @@
 //! SQL, what is ours in a data source and what is not, and what is said where something is wrong.
 
 use crate::support::{
-    self, TestDatabase, deadlock,
+    self, TestDatabase, begin, deadlock,
     odbc::{self, Origin},
     open, read, refusal, resolve,
     sql::{self, Sample},
@@ -11,39 +11,17 @@ use crate::support::{
 use std::path::Path;
 use trueput_drivers::Odbc;
 use trueput_engine::{
-    Address, Datum, Dialect, Durability, Engine, Mode, ParameterValues, conformance, isolation,
+    Address, Dialect, Durability, Engine, Mode, ParameterValues, conformance, isolation,
 };
 
 static ODBC: Odbc = Odbc::new();
 
+/// In the types of the standard.
 const POSTGRESQL: Sample = Sample {
     columns: "id INT PRIMARY KEY, amount DECIMAL(12, 2), name VARCHAR(60), data BYTEA, \
               at TIMESTAMP",
-    parameter: |number| format!("${number}"),
-    lock: " FOR UPDATE",
-    amount: Datum::Decimal {
-        units: 1234,
-        scale: 2,
-    },
-    moment: Datum::Timestamp(sql::MOMENT),
     unknown_table: "\"nowhere\" does not exist",
-};
-
-const MARIADB: Sample = Sample {
-    columns: "id INT PRIMARY KEY, amount DECIMAL(12, 2), name VARCHAR(60), data BLOB, \
-              at DATETIME(6)",
-    parameter: |_| "?".to_owned(),
-    unknown_table: "nowhere' doesn't exist",
-    ..POSTGRESQL
-};
-
-const SQLITE: Sample = Sample {
-    columns: "id INTEGER PRIMARY KEY, amount INTEGER, name TEXT, data BLOB, at INTEGER",
-    parameter: |_| "?".to_owned(),
-    lock: "",
-    amount: Datum::Integer(1234),
-    moment: Datum::Integer(sql::MOMENT),
-    unknown_table: "no such table: nowhere",
+    ..sql::POSTGRESQL
 };
 
 /// The contract at every level that the data source promises, with this isolation, which holds.
@@ -113,8 +91,7 @@ fn holds_one_database(origin: &Origin) {
 fn goes_on_after_an_error(origin: &Origin) {
     let engine = origin.engine();
     let database = TestDatabase::open(&*engine, Durability::Sync, "");
-    let mut session = database.session().unwrap();
-    session.begin(Mode::Write).unwrap();
+    let mut session = begin(&*database, Mode::Write);
     session.put(b"key", b"value").unwrap();
     assert!(
         session
@@ -151,12 +128,17 @@ fn postgresql_keeps_the_contract_and_speaks_sql() {
 #[test]
 fn mariadb_keeps_the_contract_and_speaks_sql() {
     let isolations = ["auto", "serializable"];
-    does_all(Origin::mariadb(), Dialect::Mariadb, &MARIADB, &isolations);
+    does_all(
+        Origin::mariadb(),
+        Dialect::Mariadb,
+        &sql::MARIADB,
+        &isolations,
+    );
 }
 
 #[test]
 fn sqlite_keeps_the_contract_and_speaks_sql() {
-    does_all(Origin::sqlite(), Dialect::Sqlite, &SQLITE, &["auto"]);
+    does_all(Origin::sqlite(), Dialect::Sqlite, &sql::SQLITE, &["auto"]);
 }
 
 #[test]

@@ -1,28 +1,14 @@
 //! The PostgreSQL driver does what it promises, on a private server and on a user's.
 
 use crate::support::{
-    self, TestDatabase, TestDirectory, deadlock, get, keeps_the_contract, keeps_the_contract_in,
-    open, read, refusal, scans_keep_to_their_bounds,
-    sql::{self, Sample},
-    write,
+    self, TestDatabase, TestDirectory, begin, deadlock, get, keeps_the_contract,
+    keeps_the_contract_in, open, read, refusal, scans_keep_to_their_bounds, sql, write,
 };
 use std::path::Path;
 use trueput_drivers::Postgresql;
 use trueput_engine::{Address, Database, Datum, Dialect, Durability, Engine, Error, Mode};
 
 static ENGINE: Postgresql = Postgresql::new();
-
-const SAMPLE: Sample = Sample {
-    columns: "id bigint PRIMARY KEY, amount numeric(12, 2), name text, data bytea, at timestamptz",
-    parameter: |number| format!("${number}"),
-    lock: " FOR UPDATE",
-    amount: Datum::Decimal {
-        units: 1234,
-        scale: 2,
-    },
-    moment: Datum::Timestamp(sql::MOMENT),
-    unknown_table: "relation \"nowhere\" does not exist",
-};
 
 /// The engine, where this machine has it.
 fn engine() -> Option<&'static dyn Engine> {
@@ -64,14 +50,12 @@ fn who_finds_nothing_at_read_committed_makes_others_wait_for_what_it_stores() {
     let knobs = "isolation=read-committed";
     let database = TestDatabase::open(engine, Durability::Process, knobs);
     let database = &*database;
-    let mut first = database.session().unwrap();
-    first.begin(Mode::Write).unwrap();
+    let mut first = begin(database, Mode::Write);
     assert_eq!(get(first.as_mut(), b"counter"), None);
     std::thread::scope(|scope| {
         let (found, finds) = std::sync::mpsc::channel();
         scope.spawn(|| {
-            let mut second = database.session().unwrap();
-            second.begin(Mode::Write).unwrap();
+            let mut second = begin(database, Mode::Write);
             found.send(get(second.as_mut(), b"counter")).unwrap();
             second.commit().unwrap();
             drop(found);
@@ -97,7 +81,7 @@ fn its_sessions_speak_sql() {
     let Some(engine) = engine() else { return };
     let database = TestDatabase::open(engine, Durability::Process, "");
     assert_eq!(engine.dialect(), Some(Dialect::Postgresql));
-    sql::speaks_sql(&*database, &SAMPLE);
+    sql::speaks_sql(&*database, &sql::POSTGRESQL);
 }
 
 #[test]
@@ -135,8 +119,7 @@ fn scans_keep_to_their_bounds_in_batches_too() {
     let Some(engine) = engine() else { return };
     let database = TestDatabase::open(engine, Durability::Process, "");
     scans_keep_to_their_bounds(&*database);
-    let mut session = database.session().unwrap();
-    session.begin(Mode::Write).unwrap();
+    let mut session = begin(&*database, Mode::Write);
     for number in 0..3_000_u32 {
         let key = number.to_be_bytes();
         session.put(&key, &key).unwrap();
@@ -156,16 +139,7 @@ fn scans_keep_to_their_bounds_in_batches_too() {
 fn a_key_of_the_greatest_length_that_cannot_be_compressed_is_kept() {
     let Some(engine) = engine() else { return };
     let database = TestDatabase::open(engine, Durability::Process, "");
-    let mut state = 1_u64;
-    let mut random = || {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
-        (state >> 33) as u8
-    };
-    let key: Vec<u8> = (0..engine.capabilities().max_key_bytes)
-        .map(|_| random())
-        .collect();
+    let key = support::random_bytes(engine.capabilities().max_key_bytes);
     write(&*database, &key, b"value");
     assert_eq!(read(&*database, &key).unwrap(), b"value");
 }
@@ -233,8 +207,7 @@ fn a_transaction_in_the_way_is_a_conflict_and_the_session_goes_on() {
     let Some(engine) = engine() else { return };
     let database = TestDatabase::open(engine, Durability::Process, "");
     write(&*database, b"key", b"one");
-    let mut session = database.session().unwrap();
-    session.begin(Mode::Write).unwrap();
+    let mut session = begin(&*database, Mode::Write);
     assert!(get(session.as_mut(), b"key").is_some());
     write(&*database, b"key", b"two");
     let error = session.put(b"key", b"three").unwrap_err();

@@ -1,6 +1,6 @@
 //! The SQLite driver does what it promises.
 
-use crate::support::{self, TestDatabase, get, levels, observe, open, read, resolve, write};
+use crate::support::{self, TestDatabase, begin, get, levels, observe, open, read, resolve, write};
 use std::time::{Duration, Instant};
 use trueput_drivers::Sqlite;
 use trueput_engine::{Database, Durability, Engine, EngineEvent, Error, Mode, OpenSpec, Value};
@@ -97,8 +97,7 @@ fn the_pages_that_sessions_used_are_counted_when_they_end() {
 fn a_snapshot_is_that_of_the_beginning_not_of_the_first_read() {
     let database = TestDatabase::open(&SQLITE, Durability::Process, "");
     write(&*database, b"key", b"old");
-    let mut reader = database.session().unwrap();
-    reader.begin(Mode::Read).unwrap();
+    let mut reader = begin(&*database, Mode::Read);
     write(&*database, b"key", b"new");
     for _ in 0..2 {
         assert_eq!(get(reader.as_mut(), b"key").unwrap(), b"old");
@@ -178,8 +177,7 @@ fn many_sessions_open_a_new_database_at_once() {
 #[test]
 fn a_value_too_long_is_unsupported() {
     let database = TestDatabase::open(&SQLITE, Durability::Process, "");
-    let mut session = database.session().unwrap();
-    session.begin(Mode::Write).unwrap();
+    let mut session = begin(&*database, Mode::Write);
     // Zero pages that nothing touches: SQLite refuses by the length alone.
     let refused = session.put(b"key", &vec![0; 1_000_000_001]);
     assert!(matches!(refused, Err(Error::Unsupported(_))), "{refused:?}");

@@ -1,29 +1,16 @@
 //! SQLite's sessions speak SQL as the contract has it, with any build.
 
-use crate::support::{
-    self, TestDatabase,
-    sql::{self, Sample},
-};
+use crate::support::{self, TestDatabase, begin, sql};
 use std::time::{Duration, Instant};
 use trueput_drivers::Sqlite;
 use trueput_engine::{Datum, Dialect, Durability, Engine, Mode};
 
 static SQLITE: Sqlite = Sqlite::new();
 
-/// Decimals and moments are whole numbers here.
-const SAMPLE: Sample = Sample {
-    columns: "id INTEGER PRIMARY KEY, amount INTEGER, name TEXT, data BLOB, at INTEGER",
-    parameter: |_| "?".to_owned(),
-    lock: "",
-    amount: Datum::Integer(1234),
-    moment: Datum::Integer(sql::MOMENT),
-    unknown_table: "no such table: nowhere",
-};
-
 fn speaks(engine: &dyn Engine) {
     assert_eq!(engine.dialect(), Some(Dialect::Sqlite));
     let database = TestDatabase::open(engine, Durability::Process, "");
-    sql::speaks_sql(&*database, &SAMPLE);
+    sql::speaks_sql(&*database, &sql::SQLITE);
 }
 
 #[test]
@@ -83,8 +70,7 @@ fn what_sqlite_has_no_type_for_is_refused() {
 #[test]
 fn keys_and_tables_are_committed_together() {
     let database = TestDatabase::open(&SQLITE, Durability::Process, "");
-    let mut session = database.session().unwrap();
-    session.begin(Mode::Write).unwrap();
+    let mut session = begin(&*database, Mode::Write);
     session.put(b"key", b"value").unwrap();
     let sql = session.sql().unwrap();
     sql.batch("CREATE TABLE t (id INTEGER PRIMARY KEY)")

@@ -1,6 +1,6 @@
 //! The TokuDB driver does what it promises.
 
-use crate::support::{self, TestDatabase, deadlock, keeps_the_contract, open, read, write};
+use crate::support::{self, TestDatabase, begin, deadlock, keeps_the_contract, open, read, write};
 use std::path::Path;
 use trueput_drivers::TokuDb;
 use trueput_engine::{Durability, Engine, Error, Mode};
@@ -56,8 +56,7 @@ fn a_key_that_is_too_long_is_refused_and_the_longest_is_not() {
     let database = TestDatabase::open(engine, Durability::Buffered, "");
     let longest = vec![b'k'; engine.capabilities().max_key_bytes];
     write(&*database, &longest, b"value");
-    let mut session = database.session().unwrap();
-    session.begin(Mode::Write).unwrap();
+    let mut session = begin(&*database, Mode::Write);
     let error = session.put(&[longest, vec![b'k']].concat(), b"").err();
     assert!(matches!(error, Some(Error::Unsupported(_))), "{error:?}");
     session.abort().unwrap();

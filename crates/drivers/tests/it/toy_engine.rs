@@ -3,7 +3,7 @@
 #[path = "../../../trueput/examples/own_engine/toy.rs"]
 mod toy;
 
-use crate::support::{TestDatabase, keeps_the_contract, write};
+use crate::support::{TestDatabase, begin, keeps_the_contract, write};
 use toy::Toy;
 use trueput_engine::{Durability, Error, Mode, Value};
 
@@ -17,8 +17,7 @@ fn a_knob_that_is_set_takes_effect_and_is_reported() {
     let database = TestDatabase::open(&Toy, Durability::None, "capacity=1");
     assert_eq!(database.settings().unwrap()["capacity"], Value::Integer(1));
     write(&*database, b"first", b"fits");
-    let mut session = database.session().unwrap();
-    session.begin(Mode::Write).unwrap();
+    let mut session = begin(&*database, Mode::Write);
     session.put(b"first", b"again").unwrap();
     let refused = session.put(b"second", b"does not");
     assert!(matches!(refused, Err(Error::Full(_))));

@@ -1,7 +1,7 @@
 //! A real deadlock, of two sessions that write two records in opposite order, and a plain conflict
 //! beside it.
 
-use crate::support::{get, open, read, write};
+use crate::support::{begin, get, open, read, write};
 use std::path::Path;
 use std::sync::Barrier;
 use trueput_engine::{Database, Durability, Engine, Error, Mode, Result, Session};
@@ -17,8 +17,7 @@ pub fn is_distinguished(engine: &dyn Engine, folder: &Path, knobs: &str) {
     let [first, last] = [0, RECORDS - 1].map(u32::to_be_bytes);
     let both_hold_one = Barrier::new(2);
     let crossing = |own: [u8; 4], other: [u8; 4]| {
-        let mut session = database.session().unwrap();
-        session.begin(Mode::Write).unwrap();
+        let mut session = begin(&*database, Mode::Write);
         session.put(&own, &own).unwrap();
         both_hold_one.wait();
         put_and_commit(session.as_mut(), &other, &own)
@@ -74,8 +73,7 @@ fn level(engine: &dyn Engine) -> Durability {
 }
 
 fn fill(database: &dyn Database) {
-    let mut session = database.session().unwrap();
-    session.begin(Mode::Write).unwrap();
+    let mut session = begin(database, Mode::Write);
     for number in 0..RECORDS {
         session.put(&number.to_be_bytes(), &[7; 500]).unwrap();
     }

@@ -249,6 +249,25 @@ pub fn is_isolated_as_stated(engine: &dyn Engine, durability: Durability) {
     all_passed(&report.checks());
 }
 
+/// Bytes that cannot be compressed, always the same.
+pub fn random_bytes(count: usize) -> Vec<u8> {
+    let mut state = 1_u64;
+    let next = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 56) as u8
+    };
+    std::iter::repeat_with(next).take(count).collect()
+}
+
+/// A session with a transaction open.
+pub fn begin(database: &dyn Database, mode: Mode) -> Box<dyn Session + '_> {
+    let mut session = database.session().unwrap();
+    session.begin(mode).unwrap();
+    session
+}
+
 /// The value of `key` in the open transaction.
 pub fn get(session: &mut dyn Session, key: &[u8]) -> Option<Vec<u8>> {
     let mut found = None;
@@ -261,8 +280,7 @@ pub fn get(session: &mut dyn Session, key: &[u8]) -> Option<Vec<u8>> {
 
 /// The value of `key` in a read transaction of its own.
 pub fn read(database: &dyn Database, key: &[u8]) -> Option<Vec<u8>> {
-    let mut session = database.session().unwrap();
-    session.begin(Mode::Read).unwrap();
+    let mut session = begin(database, Mode::Read);
     let found = get(session.as_mut(), key);
     session.commit().unwrap();
     found
@@ -270,8 +288,7 @@ pub fn read(database: &dyn Database, key: &[u8]) -> Option<Vec<u8>> {
 
 /// Stores one record in a write transaction of its own.
 pub fn write(database: &dyn Database, key: &[u8], value: &[u8]) {
-    let mut session = database.session().unwrap();
-    session.begin(Mode::Write).unwrap();
+    let mut session = begin(database, Mode::Write);
     session.put(key, value).unwrap();
     session.commit().unwrap();
 }
@@ -279,8 +296,7 @@ pub fn write(database: &dyn Database, key: &[u8], value: &[u8]) {
 /// How many commits a crash has left of those that put `committed` under their number: the first
 /// ones, without a gap. The database takes new ones.
 pub fn commits_left(database: &dyn Database) -> u64 {
-    let mut session = database.session().unwrap();
-    session.begin(Mode::Read).unwrap();
+    let mut session = begin(database, Mode::Read);
     let mut left = 0_u64;
     let shown = session.scan(KeyRange::ALL, Direction::Forward, &mut |key, value| {
         assert_eq!((key, value), (&left.to_be_bytes()[..], &b"committed"[..]));
@@ -319,8 +335,7 @@ pub fn keys(
 pub fn scans_keep_to_their_bounds(database: &dyn Database) {
     use std::ops::Bound::{Excluded, Included, Unbounded};
     let stored: Vec<&[u8]> = vec![b"a", b"b", b"b\0", b"c", b"d", b"\xff\xff"];
-    let mut session = database.session().unwrap();
-    session.begin(Mode::Write).unwrap();
+    let mut session = begin(database, Mode::Write);
     for key in &stored {
         session.put(key, key).unwrap();
     }

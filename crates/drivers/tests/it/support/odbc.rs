@@ -1,6 +1,6 @@
 //! Data sources for the tests: private servers and a file, by the ODBC drivers of this machine.
 
-use crate::support::{TestDirectory, open};
+use crate::support::{TestDirectory, installed, open};
 use trueput_drivers::{MariaDb, Odbc, Postgresql};
 use trueput_engine::{Address, Durability, Engine};
 
@@ -40,13 +40,7 @@ fn found(source: String, origin: impl FnOnce(String) -> Origin) -> Option<Origin
 
 /// A private server, unless there is none on this machine.
 fn place(engine: &'static dyn Engine) -> Option<TestDirectory> {
-    match engine.build() {
-        Ok(_) => Some(TestDirectory::of(engine, Durability::Sync, "")),
-        Err(why) => {
-            eprintln!("skipped: {why}");
-            None
-        }
-    }
+    installed(engine).map(|engine| TestDirectory::of(engine, Durability::Sync, ""))
 }
 
 impl Origin {

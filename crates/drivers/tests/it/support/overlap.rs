@@ -1,6 +1,6 @@
 //! Write transactions that overlap on a tree of several levels, and what they leave.
 
-use crate::support::TestDatabase;
+use crate::support::{TestDatabase, begin};
 use trueput_engine::{Database, Durability, Engine, Mode, Result};
 
 const THREADS: u64 = 16;
@@ -45,8 +45,7 @@ pub(crate) fn lost(engine: &dyn Engine, knobs: &str, round: u64) -> u64 {
 /// What [`lost`] would count where one of its records was lost.
 pub(crate) fn counted_without_one(engine: &dyn Engine) -> u64 {
     let database = TestDatabase::open(engine, Durability::None, "");
-    let mut session = database.session().unwrap();
-    session.begin(Mode::Write).unwrap();
+    let mut session = begin(&*database, Mode::Write);
     for number in (0..100).filter(|number| *number != 50) {
         session.put(&key(number), &[7; 16]).unwrap();
     }

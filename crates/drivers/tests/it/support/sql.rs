@@ -23,6 +23,38 @@ pub struct Sample {
 /// 2001-09-09 01:46:40.123456 UTC, in microseconds.
 pub const MOMENT: i64 = 1_000_000_000_123_456;
 
+/// PostgreSQL's.
+pub const POSTGRESQL: Sample = Sample {
+    columns: "id bigint PRIMARY KEY, amount numeric(12, 2), name text, data bytea, at timestamptz",
+    parameter: |number| format!("${number}"),
+    lock: " FOR UPDATE",
+    amount: Datum::Decimal {
+        units: 1234,
+        scale: 2,
+    },
+    moment: Datum::Timestamp(MOMENT),
+    unknown_table: "relation \"nowhere\" does not exist",
+};
+
+/// MariaDB's.
+pub const MARIADB: Sample = Sample {
+    columns: "id INT PRIMARY KEY, amount DECIMAL(12, 2), name VARCHAR(60), data BLOB, \
+              at DATETIME(6)",
+    parameter: |_| "?".to_owned(),
+    unknown_table: "nowhere' doesn't exist",
+    ..POSTGRESQL
+};
+
+/// SQLite's. Decimals and moments are whole numbers here.
+pub const SQLITE: Sample = Sample {
+    columns: "id INTEGER PRIMARY KEY, amount INTEGER, name TEXT, data BLOB, at INTEGER",
+    parameter: |_| "?".to_owned(),
+    lock: "",
+    amount: Datum::Integer(1234),
+    moment: Datum::Integer(MOMENT),
+    unknown_table: "no such table: nowhere",
+};
+
 /// A value that outlives its row.
 #[derive(Debug, Clone, PartialEq)]
 pub enum OwnedDatum {

@@ -33,7 +33,7 @@ pub(crate) use deref_to_job_bench;
 /// The job of a workload with these settings, over the defaults.
 pub fn job_under(
     workload: &dyn Workload,
-    given: &[(&str, &str)],
+    given: &str,
     conditions: &Conditions,
 ) -> Result<Box<dyn Job>, String> {
     let resolved = parameter::resolve(workload.info().name, workload.settings(), &settings(given))?;
@@ -56,7 +56,7 @@ pub struct JobBench {
 }
 
 /// The server that an engine needs for a database, where it needs one.
-fn server(engine: &dyn Engine, spec: &OpenSpec<'_>) -> Option<Server> {
+pub fn server(engine: &dyn Engine, spec: &OpenSpec<'_>) -> Option<Server> {
     let service = engine.service()?;
     let site = ServerSpec {
         service: &*service,
@@ -69,16 +69,11 @@ fn server(engine: &dyn Engine, spec: &OpenSpec<'_>) -> Option<Server> {
 
 impl JobBench {
     pub fn new(engine: &dyn Engine, workers: u32, job: Box<dyn Job>) -> Self {
-        Self::with_knobs(engine, &[], workers, job)
+        Self::with_knobs(engine, "", workers, job)
     }
 
     /// As [`JobBench::new`], with knobs of the engine.
-    pub fn with_knobs(
-        engine: &dyn Engine,
-        knobs: &[(&str, &str)],
-        workers: u32,
-        job: Box<dyn Job>,
-    ) -> Self {
+    pub fn with_knobs(engine: &dyn Engine, knobs: &str, workers: u32, job: Box<dyn Job>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let knobs =
             parameter::resolve(engine.info().name, engine.knobs(), &settings(knobs)).unwrap();

@@ -6,12 +6,14 @@ use trueput_engine::{Database, Mode, Session, Value};
 use trueput_record::trial::Settings;
 use trueput_workloads::JobResults;
 
-/// The settings given.
-pub fn settings(given: &[(&str, &str)]) -> Settings {
-    let pairs = given.iter();
-    pairs
-        .map(|(name, value)| ((*name).to_owned(), Value::parse(value)))
-        .collect()
+/// Settings as a user writes them, with spaces between: `test=mix records=300`. The last of a name
+/// counts.
+pub fn settings(given: &str) -> Settings {
+    let setting = |setting: &str| {
+        let (name, value) = setting.split_once('=').unwrap();
+        (name.to_owned(), Value::parse(value))
+    };
+    given.split_whitespace().map(setting).collect()
 }
 
 /// Changes records behind the workload's back.

@@ -5,10 +5,10 @@ use super::harness::{Bench, Fault, assert_right, failures};
 use trueput_record::{Survival, Value};
 use trueput_workloads::JobResults;
 
-const SMALL: (&str, &str) = ("records", "300");
+const SMALL: &str = "records=300";
 
 /// The outcome of a run whose engine has this fault, after a crash that may leave so much.
-fn crashed(given: &[(&str, &str)], fault: Fault, survival: Survival) -> JobResults {
+fn crashed(given: &str, fault: Fault, survival: Survival) -> JobResults {
     let bench = Bench::counted(2, given).with(fault);
     bench.prepare().unwrap();
     let (mut ended, _) = bench.work_together();
@@ -22,14 +22,12 @@ fn missing(conclusion: &JobResults) -> &Value {
 
 #[test]
 fn a_lost_write_is_wrong_where_every_commit_is_promised_and_counted_where_a_prefix_is() {
-    for (test, check) in [("fill-random", "records"), ("overwrite", "versions")] {
+    for (test, more, check) in [
+        ("fill-random", "", "records"),
         // Each record is written once, so that what is lost is the last write.
-        let given = [("test", test), SMALL, ("distribution", "sequential")];
-        let given = if test == "overwrite" {
-            &given[..]
-        } else {
-            &given[..2]
-        };
+        ("overwrite", "distribution=sequential", "versions"),
+    ] {
+        let given = &format!("test={test} {SMALL} {more}");
         let lost = Fault::LosesPut(123);
         let strict = crashed(given, lost, Survival::EveryCommit);
         let failed: Vec<_> = failures(&strict).into_keys().collect();
@@ -45,7 +43,7 @@ fn a_lost_write_is_wrong_where_every_commit_is_promised_and_counted_where_a_pref
 
 #[test]
 fn a_garbled_value_is_wrong_even_where_commits_may_be_missing() {
-    let given = [("test", "fill-random"), SMALL];
+    let given = format!("test=fill-random {SMALL}");
     let conclusion = crashed(&given, Fault::CorruptsPuts(100), Survival::ConsistentPrefix);
     assert!(failures(&conclusion).contains_key("contents"));
 }
@@ -53,7 +51,7 @@ fn a_garbled_value_is_wrong_even_where_commits_may_be_missing() {
 #[test]
 fn a_test_that_deletes_cannot_tell_what_a_crash_has_taken() {
     let refused = |test| {
-        let bench = Bench::counted(1, &[("test", test), SMALL]);
+        let bench = Bench::counted(1, &format!("test={test} {SMALL}"));
         bench.job.check_crash(Survival::EveryCommit).err()
     };
     assert!(refused("delete-random").unwrap().contains("deletes"));

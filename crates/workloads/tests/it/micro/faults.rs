@@ -2,7 +2,7 @@
 
 use super::harness::{Bench, Fault, assert_right, failures};
 
-const SMALL: (&str, &str) = ("records", "300");
+const SMALL: &str = "records=300";
 
 /// The checks that fail, by name.
 fn failed(bench: &Bench) -> Vec<String> {
@@ -15,7 +15,7 @@ fn a_put_that_a_fill_loses_is_missed() {
     for test in ["fill-sequential", "fill-random", "fill-batch", "fill-sync"] {
         for workers in [1, 4] {
             for number in [0, 150, 299] {
-                let bench = Bench::counted(workers, &[("test", test), SMALL]);
+                let bench = Bench::counted(workers, &format!("test={test} {SMALL}"));
                 let failed = failed(&bench.with(Fault::LosesPut(number)));
                 assert_eq!(failed, ["records"], "{test} {workers} {number}");
             }
@@ -25,28 +25,19 @@ fn a_put_that_a_fill_loses_is_missed() {
 
 #[test]
 fn the_last_of_ten_thousand_updates_is_missed_if_it_is_lost() {
-    let given = [
-        ("test", "overwrite"),
-        ("operations", "10000"),
-        ("records", "30"),
-    ];
-    let bench = Bench::counted(1, &given).with(Fault::LosesPut(9_999));
+    let given = "test=overwrite operations=10000 records=30";
+    let bench = Bench::counted(1, given).with(Fault::LosesPut(9_999));
     assert_eq!(failed(&bench), ["versions"]);
-    assert_right(&Bench::counted(1, &given).run().1, "the control");
+    assert_right(&Bench::counted(1, given).run().1, "the control");
 }
 
 #[test]
 fn a_lost_update_shows_at_the_next_read_even_where_a_later_one_covers_it() {
-    let given = [
-        ("test", "mix"),
-        ("update_percent", "50"),
-        ("operations", "4000"),
-        ("records", "20"),
-    ];
+    let given = "test=mix update_percent=50 operations=4000 records=20";
     for workers in [1, 4] {
-        let bench = Bench::counted(workers, &given).with(Fault::LosesPuts(10));
+        let bench = Bench::counted(workers, given).with(Fault::LosesPuts(10));
         assert!(failed(&bench).contains(&"reads".to_owned()), "{workers}");
-        let sound = Bench::counted(workers, &given);
+        let sound = Bench::counted(workers, given);
         assert_right(&sound.run().1, "sound");
     }
 }
@@ -54,7 +45,7 @@ fn a_lost_update_shows_at_the_next_read_even_where_a_later_one_covers_it() {
 #[test]
 fn a_lost_update_of_the_last_round_is_missed_whoever_wrote_it() {
     // Each record is written once, by one worker: whatever is lost is the last write.
-    let given = [("test", "overwrite"), ("distribution", "sequential"), SMALL];
+    let given = format!("test=overwrite distribution=sequential {SMALL}");
     for workers in [1, 3] {
         let bench = Bench::counted(workers, &given).with(Fault::LosesPut(123));
         assert_eq!(failed(&bench), ["versions"], "{workers} threads");
@@ -69,9 +60,9 @@ fn a_lost_update_of_the_last_round_is_missed_whoever_wrote_it() {
 
 #[test]
 fn a_stale_read_beside_a_writer_is_seen() {
-    let given = [("test", "read-while-writing"), ("records", "20")];
+    let given = "test=read-while-writing records=20";
     let bench = |fault, processes| {
-        let mut bench = Bench::timed(2, &given).with(fault);
+        let mut bench = Bench::timed(2, given).with(fault);
         // The reads after these puts are enough to meet a former value.
         bench.until_puts = 3_000;
         match processes {
@@ -90,7 +81,7 @@ fn a_stale_read_beside_a_writer_is_seen() {
 #[test]
 fn a_garbled_value_is_found_at_the_end() {
     for test in ["fill-random", "overwrite"] {
-        let bench = Bench::counted(1, &[("test", test), SMALL]);
+        let bench = Bench::counted(1, &format!("test={test} {SMALL}"));
         let failed = failed(&bench.with(Fault::CorruptsPuts(250)));
         assert_eq!(failed, ["contents"], "{test}");
     }
@@ -99,7 +90,7 @@ fn a_garbled_value_is_found_at_the_end() {
 #[test]
 fn a_delete_that_is_lost_is_found() {
     for batch in ["1", "7"] {
-        let given = [("test", "delete-random"), ("batch", batch), SMALL];
+        let given = format!("test=delete-random batch={batch} {SMALL}");
         for workers in [1, 4] {
             let bench = Bench::counted(workers, &given).with(Fault::LosesDelete(200));
             assert_eq!(failed(&bench), ["records"], "{workers}");
@@ -109,13 +100,7 @@ fn a_delete_that_is_lost_is_found() {
 
 #[test]
 fn an_insert_that_is_lost_is_found_where_others_delete() {
-    let given = [
-        ("test", "mix"),
-        ("insert_percent", "60"),
-        ("delete_percent", "40"),
-        ("operations", "500"),
-        SMALL,
-    ];
+    let given = format!("test=mix insert_percent=60 delete_percent=40 operations=500 {SMALL}");
     for workers in [1, 3] {
         let bench = Bench::counted(workers, &given);
         assert_eq!(failed(&bench.with(Fault::LosesPut(100))), ["records"]);
@@ -126,7 +111,7 @@ fn an_insert_that_is_lost_is_found_where_others_delete() {
 #[test]
 fn records_that_scans_leave_out_are_missed() {
     for test in ["read-sequential", "read-reverse", "seek-random"] {
-        let given = [("test", test), SMALL];
+        let given = format!("test={test} {SMALL}");
         let bench = Bench::counted(2, &given).with(Fault::SkipsRecords(100));
         assert_eq!(failed(&bench), ["reads"], "{test}");
     }
@@ -134,19 +119,18 @@ fn records_that_scans_leave_out_are_missed() {
 
 #[test]
 fn conflicts_are_retried_and_only_committed_work_counts() {
-    let tests: [&[(&str, &str)]; 5] = [
-        &[("test", "overwrite")],
-        &[("test", "overwrite"), ("batch", "8")],
-        &[("test", "fill-batch"), ("batch", "7")],
-        &[("test", "read-random")],
-        &[("test", "delete-random"), ("batch", "5")],
-    ];
-    for given in tests {
-        let given = [given, &[SMALL]].concat();
+    for test in [
+        "test=overwrite",
+        "test=overwrite batch=8",
+        "test=fill-batch batch=7",
+        "test=read-random",
+        "test=delete-random batch=5",
+    ] {
+        let given = format!("{test} {SMALL}");
         let bench = Bench::counted(2, &given).with(Fault::ConflictsAtCommit(3));
         let (ended, conclusion) = bench.run();
-        assert_right(&conclusion, &format!("{given:?}"));
-        assert_eq!(ended.counts[0], 300, "{given:?}");
+        assert_right(&conclusion, &given);
+        assert_eq!(ended.counts[0], 300, "{given}");
         assert!(ended.conflicts > 0);
     }
 }

@@ -23,14 +23,14 @@ pub fn timed() -> Conditions {
     }
 }
 
-pub fn job_under(given: &[(&str, &str)], conditions: &Conditions) -> Result<Box<dyn Job>, String> {
+pub fn job_under(given: &str, conditions: &Conditions) -> Result<Box<dyn Job>, String> {
     job_bench::job_under(&Micro, given, conditions)
 }
 
 /// A database with a job on it.
 pub struct Bench {
     bench: JobBench,
-    given: Vec<(String, String)>,
+    given: String,
     conditions: Conditions,
     pub warm_up: u64,
     /// Operations of each worker after `until_puts`, where the trial ends by time.
@@ -45,15 +45,10 @@ deref_to_job_bench!(Bench);
 
 impl Bench {
     /// On a fresh database of `engine`, which works well.
-    pub fn on(
-        engine: &dyn Engine,
-        workers: u32,
-        conditions: &Conditions,
-        given: &[(&str, &str)],
-    ) -> Self {
+    pub fn on(engine: &dyn Engine, workers: u32, conditions: &Conditions, given: &str) -> Self {
         Self {
             bench: JobBench::new(engine, workers, job_under(given, conditions).unwrap()),
-            given: owned(given),
+            given: given.to_owned(),
             conditions: conditions.clone(),
             warm_up: 0,
             each: 200,
@@ -64,12 +59,12 @@ impl Bench {
     }
 
     /// On the reference engine, ending by its own count.
-    pub fn counted(workers: u32, given: &[(&str, &str)]) -> Self {
+    pub fn counted(workers: u32, given: &str) -> Self {
         Self::on(&Reference, workers, &Conditions::default(), given)
     }
 
     /// On the reference engine, ending by time.
-    pub fn timed(workers: u32, given: &[(&str, &str)]) -> Self {
+    pub fn timed(workers: u32, given: &str) -> Self {
         Self::on(&Reference, workers, &timed(), given)
     }
 
@@ -92,24 +87,19 @@ impl Bench {
     }
 
     /// Another trial on what this one left.
-    pub fn then(mut self, conditions: &Conditions, given: &[(&str, &str)]) -> Self {
+    pub fn then(mut self, conditions: &Conditions, given: &str) -> Self {
         let next = job_under(given, conditions).unwrap();
         assert_eq!(next.load_key(), self.job.load_key());
         assert!(next.load_key().is_some());
         self.job = next;
-        self.given = owned(given);
+        self.given = given.to_owned();
         self.conditions = conditions.clone();
         self.generation += 1;
         self
     }
 
     fn new_job(&self) -> Box<dyn Job> {
-        let given: Vec<_> = self
-            .given
-            .iter()
-            .map(|(name, value)| (name.as_str(), value.as_str()))
-            .collect();
-        job_under(&given, &self.conditions).unwrap()
+        job_under(&self.given, &self.conditions).unwrap()
     }
 
     pub fn prepare(&self) -> Result<Option<LoadSummary>> {
@@ -174,13 +164,6 @@ impl Bench {
         session.commit().unwrap();
         records
     }
-}
-
-fn owned(given: &[(&str, &str)]) -> Vec<(String, String)> {
-    given
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-        .collect()
 }
 
 /// Asserts that there were checks and all passed.

@@ -5,73 +5,65 @@ use trueput_record::measurement::{Measurement, OperationSummary};
 use trueput_record::trial::Settings;
 use trueput_record::{Conditions, Durability, TrialSpec, VerifyLevel, WorkerKind};
 
-fn refused(given: &[(&str, &str)]) -> String {
+fn refused(given: &str) -> String {
     job_under(given, &Conditions::default()).err().unwrap()
 }
 
-fn refused_by_time(given: &[(&str, &str)]) -> String {
+fn refused_by_time(given: &str) -> String {
     job_under(given, &timed()).err().unwrap()
 }
 
 #[test]
 fn settings_out_of_range_are_refused_with_the_range() {
     assert_eq!(
-        refused(&[("records", "0")]),
+        refused("records=0"),
         "micro.records: 0 is out of range (1 or more)"
     );
-    assert!(refused(&[("test", "read-randon")]).contains("did you mean 'read-random'"));
-    assert!(refused(&[("key_bytes", "7")]).contains("8 to 1000"));
-    assert!(refused(&[("compressibility", "0")]).contains("1 to 100"));
+    assert!(refused("test=read-randon").contains("did you mean 'read-random'"));
+    assert!(refused("key_bytes=7").contains("8 to 1000"));
+    assert!(refused("compressibility=0").contains("1 to 100"));
     assert_eq!(
-        refused(&[("value_bytes", "11")]),
+        refused("value_bytes=11"),
         "values of 11 bytes have no room for the check and the version by which reads are \
          verified; give value_bytes=12 or more"
     );
     assert_eq!(
-        refused(&[("size", "100")]),
+        refused("size=100"),
         "size=100 is less than one record of 116 bytes; give more"
     );
 }
 
 #[test]
 fn what_does_not_go_together_is_refused_with_what_would() {
-    let mix = [
-        ("test", "mix"),
-        ("update_percent", "60"),
-        ("scan_percent", "41"),
-    ];
-    assert!(refused(&mix).contains("add up to 101; the maximum is 100"));
-    assert!(refused(&[("test", "mix")]).contains("needs a percentage"));
-    assert!(refused(&[("update_percent", "1")]).contains("write test=mix"));
-    let fill = ("test", "fill-random");
-    assert!(refused(&[fill, ("operations", "5")]).contains("write records=5"));
-    assert!(refused_by_time(&[fill]).contains("leave duration and warm_up out"));
-    assert!(refused_by_time(&[("test", "delete-random")]).contains("leave duration"));
-    let deletes = [
-        ("test", "delete-random"),
-        ("records", "5"),
-        ("operations", "6"),
-    ];
-    assert!(refused(&deletes).contains("give operations=5 or less"));
-    assert!(refused(&[("test", "fill-sync"), ("batch", "2")]).contains("leave batch=2 out"));
-    assert!(refused(&[("test", "read-random"), ("batch", "2")]).contains("leave batch=2 out"));
-    assert!(refused(&[fill, ("writers", "2")]).contains("does not support writers"));
-    let writing = ("test", "read-while-writing");
-    assert!(refused(&[writing]).contains("needs a duration"));
-    assert!(refused_by_time(&[writing, ("operations", "9")]).contains("remove operations"));
-    let hot = [("test", "read-hot"), ("distribution", "zipfian")];
-    assert!(refused(&hot).contains("remove distribution=zipfian"));
+    let mix = "test=mix update_percent=60 scan_percent=41";
+    assert!(refused(mix).contains("add up to 101; the maximum is 100"));
+    assert!(refused("test=mix").contains("needs a percentage"));
+    assert!(refused("update_percent=1").contains("write test=mix"));
+    let fill = "test=fill-random";
+    assert!(refused(&format!("{fill} operations=5")).contains("write records=5"));
+    assert!(refused_by_time(fill).contains("leave duration and warm_up out"));
+    assert!(refused_by_time("test=delete-random").contains("leave duration"));
+    let deletes = "test=delete-random records=5 operations=6";
+    assert!(refused(deletes).contains("give operations=5 or less"));
+    assert!(refused("test=fill-sync batch=2").contains("leave batch=2 out"));
+    assert!(refused("test=read-random batch=2").contains("leave batch=2 out"));
+    assert!(refused(&format!("{fill} writers=2")).contains("does not support writers"));
+    let writing = "test=read-while-writing";
+    assert!(refused(writing).contains("needs a duration"));
+    assert!(refused_by_time(&format!("{writing} operations=9")).contains("remove operations"));
+    let hot = "test=read-hot distribution=zipfian";
+    assert!(refused(hot).contains("remove distribution=zipfian"));
 }
 
 #[test]
 fn what_the_engine_has_no_room_for_is_refused_before_the_load() {
-    let long = Bench::counted(1, &[("value_bytes", "1MiB")]);
+    let long = Bench::counted(1, "value_bytes=1MiB");
     assert_eq!(
         long.prepare().unwrap_err().to_string(),
         "values of 1 MiB are longer than the 512 KiB that this engine takes; give \
          value_bytes=524288 or less"
     );
-    let mut worn = Bench::counted(1, &[("records", "10")]);
+    let mut worn = Bench::counted(1, "records=10");
     worn.generation = 256;
     assert!(
         worn.prepare()
@@ -83,7 +75,7 @@ fn what_the_engine_has_no_room_for_is_refused_before_the_load() {
 
 #[test]
 fn a_size_is_as_many_records_as_it_holds() {
-    let bench = Bench::counted(1, &[("size", "11600")]);
+    let bench = Bench::counted(1, "size=11600");
     let load = bench.prepare().unwrap().unwrap();
     assert_eq!((load.records, load.user_bytes), (100, 11_600));
     assert_eq!(bench.records().len(), 100);
@@ -91,76 +83,65 @@ fn a_size_is_as_many_records_as_it_holds() {
 
 #[test]
 fn each_test_names_the_kinds_that_it_does_and_the_bytes_that_they_move() {
-    let kinds = |given: &[(&str, &str)]| {
+    let kinds = |given: &str| {
         let job = job_under(given, &timed()).unwrap();
         assert_eq!(job.volumes().len(), job.kinds().len());
         (job.kinds(), job.unit_kinds())
     };
     let read: &[&str] = &["read"];
-    assert_eq!(kinds(&[]), (read, read));
-    let writing = kinds(&[("test", "read-while-writing")]);
+    assert_eq!(kinds(""), (read, read));
+    let writing = kinds("test=read-while-writing");
     assert_eq!(writing, (&["read", "update"][..], read));
-    let scanning = kinds(&[("test", "read-while-scanning")]);
+    let scanning = kinds("test=read-while-scanning");
     assert_eq!(scanning, (&["read", "next"][..], read));
-    let batched = kinds(&[("test", "overwrite"), ("batch", "10")]);
+    let batched = kinds("test=overwrite batch=10");
     assert_eq!(batched, (&["update", "commit"][..], &["batch"][..]));
-    let mix = kinds(&[
-        ("test", "mix"),
-        ("update_percent", "95"),
-        ("insert_percent", "5"),
-    ]);
+    let mix = kinds("test=mix update_percent=95 insert_percent=5");
     assert_eq!(mix.0, ["insert", "update"]);
-    let seek = job_under(&[("test", "seek-random")], &timed()).unwrap();
+    let seek = job_under("test=seek-random", &timed()).unwrap();
     assert_eq!(seek.volumes()[0].read_bytes, 11.0 * 116.0);
 }
 
 #[test]
 fn writers_and_scanners_come_after_the_plans_workers() {
-    let sessions = |given: &[(&str, &str)]| job_under(given, &timed()).unwrap().sessions(4);
-    assert_eq!(sessions(&[("test", "read-while-writing")]), 5);
-    assert_eq!(sessions(&[("writers", "3")]), 7);
-    assert_eq!(
-        sessions(&[("test", "read-while-scanning"), ("writers", "1")]),
-        6
-    );
-    assert_eq!(sessions(&[("test", "overwrite")]), 4);
+    let sessions = |given: &str| job_under(given, &timed()).unwrap().sessions(4);
+    assert_eq!(sessions("test=read-while-writing"), 5);
+    assert_eq!(sessions("writers=3"), 7);
+    assert_eq!(sessions("test=read-while-scanning writers=1"), 6);
+    assert_eq!(sessions("test=overwrite"), 4);
 }
 
 #[test]
 fn only_trials_that_leave_every_record_share_a_load() {
-    let key = |given: &[(&str, &str)]| {
+    let key = |given: &str| {
         let conditions = Conditions::default();
         job_under(given, &conditions).unwrap().load_key()
     };
-    assert_eq!(key(&[]), key(&[("test", "overwrite"), ("batch", "9")]));
-    assert_ne!(key(&[]), key(&[("records", "7")]));
-    assert_ne!(key(&[]), key(&[("compressibility", "100")]));
-    assert_eq!(key(&[("test", "fill-random")]), None);
-    assert_eq!(key(&[("test", "delete-random")]), None);
-    assert_eq!(key(&[("test", "mix"), ("insert_percent", "1")]), None);
-    assert!(key(&[("test", "mix"), ("update_percent", "1")]).is_some());
+    assert_eq!(key(""), key("test=overwrite batch=9"));
+    assert_ne!(key(""), key("records=7"));
+    assert_ne!(key(""), key("compressibility=100"));
+    assert_eq!(key("test=fill-random"), None);
+    assert_eq!(key("test=delete-random"), None);
+    assert_eq!(key("test=mix insert_percent=1"), None);
+    assert!(key("test=mix update_percent=1").is_some());
 }
 
 #[test]
 fn what_is_there_and_how_often_it_was_committed_follows_from_the_counts() {
-    let figures = |given: &[(&str, &str)], counts: &[u64]| {
-        let given = [given, &[("records", "1000")]].concat();
+    let figures = |given: &str, counts: &[u64]| {
+        let given = format!("{given} records=1000");
         let job = job_under(&given, &Conditions::default()).unwrap();
         (job.live_bytes(counts), job.commits(counts))
     };
-    let fill = [("test", "fill-batch"), ("batch", "10")];
-    assert_eq!(figures(&fill, &[990, 99]), (Some(990 * 116), Some(99)));
-    assert_eq!(figures(&[], &[5]), (Some(116_000), Some(0)));
-    let delete = [("test", "delete-random")];
-    assert_eq!(figures(&delete, &[400]), (Some(600 * 116), Some(400)));
-    let mix = [
-        ("test", "mix"),
-        ("update_percent", "10"),
-        ("insert_percent", "10"),
-    ];
-    assert_eq!(figures(&mix, &[80, 11, 9]), (Some(1_011 * 116), Some(20)));
-    let mix = [("test", "mix"), ("delete_percent", "10")];
-    assert_eq!(figures(&mix, &[90, 10]), (None, Some(10)));
+    let fill = "test=fill-batch batch=10";
+    assert_eq!(figures(fill, &[990, 99]), (Some(990 * 116), Some(99)));
+    assert_eq!(figures("", &[5]), (Some(116_000), Some(0)));
+    let delete = "test=delete-random";
+    assert_eq!(figures(delete, &[400]), (Some(600 * 116), Some(400)));
+    let mix = "test=mix update_percent=10 insert_percent=10";
+    assert_eq!(figures(mix, &[80, 11, 9]), (Some(1_011 * 116), Some(20)));
+    let mix = "test=mix delete_percent=10";
+    assert_eq!(figures(mix, &[90, 10]), (None, Some(10)));
 }
 
 /// A trial of these workers, as far as its commits are concerned.
@@ -187,8 +168,8 @@ fn trial(workers: u32, worker_kind: WorkerKind) -> TrialSpec {
 
 #[test]
 fn only_commits_that_change_something_for_certain_need_storage() {
-    let changing = |given: &[(&str, &str)], kind, counts: &[u64]| {
-        let given = [given, &[("records", "1000")]].concat();
+    let changing = |given: &str, kind, counts: &[u64]| {
+        let given = format!("{given} records=1000");
         let job = job_under(&given, &Conditions::default()).unwrap();
         let operations = counts.iter().map(|&count| OperationSummary {
             count,
@@ -201,26 +182,15 @@ fn only_commits_that_change_something_for_certain_need_storage() {
         job.changing_commits(&trial(4, kind), &measurement)
     };
     let (threads, processes) = (WorkerKind::Threads, WorkerKind::Processes);
-    let overwrite = [("test", "overwrite")];
-    assert_eq!(changing(&overwrite, threads, &[400]), Some(400));
+    let overwrite = "test=overwrite";
+    assert_eq!(changing(overwrite, threads, &[400]), Some(400));
     // Each process numbers its writes of a record by itself: four may write one value.
-    assert_eq!(changing(&overwrite, processes, &[400]), Some(100));
-    let fill = [("test", "fill-batch"), ("batch", "10")];
-    assert_eq!(changing(&fill, processes, &[990, 99]), Some(99));
-    assert_eq!(
-        changing(&[("test", "delete-random")], threads, &[400]),
-        Some(400)
-    );
+    assert_eq!(changing(overwrite, processes, &[400]), Some(100));
+    let fill = "test=fill-batch batch=10";
+    assert_eq!(changing(fill, processes, &[990, 99]), Some(99));
+    assert_eq!(changing("test=delete-random", threads, &[400]), Some(400));
     // Of a mix nobody knows whether a record was there to be deleted.
-    let mix = [
-        ("test", "mix"),
-        ("delete_percent", "10"),
-        ("insert_percent", "10"),
-    ];
-    assert_eq!(changing(&mix, threads, &[80, 11, 9]), Some(11));
-    assert_eq!(
-        changing(&[], threads, &[5]),
-        Some(0),
-        "reads change nothing"
-    );
+    let mix = "test=mix delete_percent=10 insert_percent=10";
+    assert_eq!(changing(mix, threads, &[80, 11, 9]), Some(11));
+    assert_eq!(changing("", threads, &[5]), Some(0), "reads change nothing");
 }

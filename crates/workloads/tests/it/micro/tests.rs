@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use trueput_engine::Null;
 use trueput_record::{Conditions, VerifyLevel};
 
-const SMALL: (&str, &str) = ("records", "300");
+const SMALL: &str = "records=300";
 
 /// Every test, each with what its name needs; those that end by time are marked.
 const TESTS: [(&str, bool); 15] = [
@@ -26,19 +26,14 @@ const TESTS: [(&str, bool); 15] = [
     ("mix", false),
 ];
 
-const MIX: [(&str, &str); 4] = [
-    ("update_percent", "30"),
-    ("insert_percent", "10"),
-    ("delete_percent", "10"),
-    ("scan_percent", "20"),
-];
+const MIX: &str = "update_percent=30 insert_percent=10 delete_percent=10 scan_percent=20";
 
-fn given<'t>(test: &'t str, more: &[(&'t str, &'t str)]) -> Vec<(&'t str, &'t str)> {
-    let mix = if test == "mix" { &MIX[..] } else { &[] };
-    [&[("test", test), SMALL], mix, more].concat()
+fn given(test: &str, more: &str) -> String {
+    let mix = if test == "mix" { MIX } else { "" };
+    format!("test={test} {SMALL} {mix} {more}")
 }
 
-fn bench(test: &str, by_time: bool, workers: u32, more: &[(&str, &str)]) -> Bench {
+fn bench(test: &str, by_time: bool, workers: u32, more: &str) -> Bench {
     let given = given(test, more);
     if by_time {
         Bench::timed(workers, &given)
@@ -52,7 +47,7 @@ fn every_test_passes_verification_with_one_worker_and_with_four() {
     for (test, by_time) in TESTS {
         for workers in [1, 4] {
             for level in [VerifyLevel::Full, VerifyLevel::Sample] {
-                let mut bench = bench(test, by_time, workers, &[]);
+                let mut bench = bench(test, by_time, workers, "");
                 bench.verify = level;
                 let (ended, conclusion) = bench.run();
                 assert_right(&conclusion, &format!("{test} {workers} {level:?}"));
@@ -66,7 +61,7 @@ fn every_test_passes_verification_with_one_worker_and_with_four() {
 fn every_test_passes_verification_in_processes() {
     for (test, by_time) in TESTS {
         for workers in [1, 3] {
-            let bench = bench(test, by_time, workers, &[]).in_processes();
+            let bench = bench(test, by_time, workers, "").in_processes();
             let (_, conclusion) = bench.run();
             assert_right(&conclusion, &format!("{test} {workers}"));
         }
@@ -80,7 +75,7 @@ fn what_processes_cannot_check_of_each_other_stands_in_the_result() {
         conclusion.checks[0].detail.clone()
     };
     let writing = |writers| {
-        let mut bench = bench("read-while-writing", true, 2, &[("writers", writers)]);
+        let mut bench = bench("read-while-writing", true, 2, &format!("writers={writers}"));
         bench.until_puts = 200;
         bench
     };
@@ -99,7 +94,7 @@ fn every_distribution_passes_verification() {
             ("overwrite", false),
             ("mix", false),
         ] {
-            let bench = bench(test, by_time, 3, &[("distribution", distribution)]);
+            let bench = bench(test, by_time, 3, &format!("distribution={distribution}"));
             let (_, conclusion) = bench.run();
             assert_right(&conclusion, &format!("{test} {distribution}"));
         }
@@ -115,7 +110,7 @@ fn writers_and_scanners_go_with_every_test_that_reads() {
         "read-missing",
         "seek-random",
     ] {
-        let bench = bench(test, true, 2, &[("writers", "2"), ("scanners", "1")]);
+        let bench = bench(test, true, 2, "writers=2 scanners=1");
         let (ended, conclusion) = bench.run();
         assert_right(&conclusion, test);
         assert_eq!(ended.counts, [400, 400, 200], "{test}");
@@ -125,19 +120,19 @@ fn writers_and_scanners_go_with_every_test_that_reads() {
 #[test]
 fn a_count_ends_the_trial_and_the_warm_up_does_not_eat_of_it() {
     for (test, more) in [
-        ("read-random", ("operations", "100")),
-        ("overwrite", ("batch", "10")),
-        ("read-sequential", ("operations", "700")),
-        ("seek-random", ("operations", "9")),
+        ("read-random", "operations=100"),
+        ("overwrite", "batch=10"),
+        ("read-sequential", "operations=700"),
+        ("seek-random", "operations=9"),
     ] {
-        let mut bench = bench(test, false, 4, &[more, ("nexts", "3")]);
+        let mut bench = bench(test, false, 4, &format!("{more} nexts=3"));
         // Two transactions of ten updates and a commit.
         bench.warm_up = 22;
         bench.prepare().unwrap();
         let (ended, units) = bench.work_together();
-        let expected = match more {
-            ("operations", count) => count.parse().unwrap(),
-            _ => 300,
+        let expected = match more.strip_prefix("operations=") {
+            Some(count) => count.parse().unwrap(),
+            None => 300,
         };
         assert_eq!((ended.counts[0], units), (expected, expected), "{test}");
         assert_eq!(bench.job.total_units(), expected);
@@ -154,7 +149,7 @@ fn a_fill_puts_each_record_once_and_a_pass_reads_each_once() {
         "read-sequential",
         "read-reverse",
     ] {
-        let bench = bench(test, false, 3, &[]).logging();
+        let bench = bench(test, false, 3, "").logging();
         let (ended, _) = bench.run();
         assert_eq!(ended.counts[0], 300, "{test}");
         let calls = bench.calls();
@@ -167,7 +162,7 @@ fn calls(test: &str, seed: u64, generation: u32) -> Vec<Call> {
     let by_time = TESTS
         .iter()
         .any(|(name, by_time)| *name == test && *by_time);
-    let mut bench = bench(test, by_time, 1, &[]).logging();
+    let mut bench = bench(test, by_time, 1, "").logging();
     (bench.seed, bench.generation) = (seed, generation);
     bench.work(0);
     bench.calls()
@@ -195,7 +190,7 @@ fn the_same_seed_gives_the_same_operations_and_another_gives_others() {
 #[test]
 fn two_loads_of_one_seed_are_the_same_to_the_byte_and_so_are_fills_in_any_order() {
     let loaded = |seed| {
-        let mut bench = bench("read-random", false, 1, &[]);
+        let mut bench = bench("read-random", false, 1, "");
         bench.seed = seed;
         bench.prepare().unwrap();
         bench.records()
@@ -205,7 +200,7 @@ fn two_loads_of_one_seed_are_the_same_to_the_byte_and_so_are_fills_in_any_order(
     assert_eq!(first, loaded(1));
     assert_ne!(first, loaded(2));
     for test in ["fill-sequential", "fill-random", "fill-batch"] {
-        let bench = bench(test, false, 4, &[]);
+        let bench = bench(test, false, 4, "");
         bench.run();
         assert_eq!(bench.records(), first, "{test}");
     }
@@ -213,7 +208,7 @@ fn two_loads_of_one_seed_are_the_same_to_the_byte_and_so_are_fills_in_any_order(
 
 #[test]
 fn a_mix_keeps_its_percentages() {
-    let bench = bench("mix", false, 2, &[("operations", "6000")]);
+    let bench = bench("mix", false, 2, "operations=6000");
     let (ended, _) = bench.run();
     assert_eq!(
         bench.job.kinds(),
@@ -232,36 +227,33 @@ fn a_mix_keeps_its_percentages() {
 
 #[test]
 fn a_trial_on_a_shared_load_reads_what_the_one_before_left() {
-    let writing = given("read-while-writing", &[]);
+    let writing = given("read-while-writing", "");
     let bench = Bench::timed(2, &writing);
     assert_right(&bench.run().1, "the first");
     let bench = bench.then(&timed(), &writing);
     assert_eq!(bench.prepare().unwrap(), None);
     assert_right(&bench.run().1, "the second");
-    let bench = bench.then(
-        &Conditions::default(),
-        &given("overwrite", &[("batch", "20")]),
-    );
+    let bench = bench.then(&Conditions::default(), &given("overwrite", "batch=20"));
     assert_right(&bench.run().1, "the third");
-    let bench = bench.then(&Conditions::default(), &given("read-sequential", &[]));
+    let bench = bench.then(&Conditions::default(), &given("read-sequential", ""));
     assert_right(&bench.run().1, "the fourth");
 }
 
 #[test]
 fn without_verification_nothing_is_checked_and_the_next_trial_can_be() {
-    let mut bench = bench("overwrite", false, 2, &[]);
+    let mut bench = bench("overwrite", false, 2, "");
     bench.verify = VerifyLevel::Off;
     let (ended, conclusion) = bench.run();
     assert_eq!(conclusion.checks, []);
     assert!(ended.findings.iter().all(|findings| findings.is_empty()));
-    let mut bench = bench.then(&timed(), &given("read-while-writing", &[]));
+    let mut bench = bench.then(&timed(), &given("read-while-writing", ""));
     bench.verify = VerifyLevel::Full;
     assert_right(&bench.run().1, "the next");
 }
 
 #[test]
 fn a_sample_follows_a_tenth_of_the_records() {
-    let mut bench = bench("overwrite", false, 2, &[]);
+    let mut bench = bench("overwrite", false, 2, "");
     bench.verify = VerifyLevel::Sample;
     let (_, conclusion) = bench.run();
     let contents = conclusion
@@ -279,7 +271,7 @@ fn an_engine_that_keeps_nothing_runs_every_test() {
         } else {
             Conditions::default()
         };
-        let bench = Bench::on(&Null, 2, &conditions, &given(test, &[]));
+        let bench = Bench::on(&Null, 2, &conditions, &given(test, ""));
         let (ended, conclusion) = bench.run();
         assert!(ended.counts[0] > 0, "{test}");
         assert_eq!(conclusion.checks, [], "{test}");

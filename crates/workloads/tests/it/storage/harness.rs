@@ -32,21 +32,15 @@ impl Trial {
     }
 }
 
-/// A job bound to the settings given as `name=value`.
-pub fn job(
-    workload: &dyn Workload,
-    settings: &[&str],
-    trial: Trial,
-) -> Result<Box<dyn Job>, String> {
+/// A job bound to the settings.
+pub fn job(workload: &dyn Workload, settings: &str, trial: Trial) -> Result<Box<dyn Job>, String> {
     assert_eq!(workload.subject(), WorkloadSubject::Storage);
-    let pairs = settings.iter().map(|setting| setting.split_once('='));
-    let given: Option<Vec<_>> = pairs.collect();
     let conditions = Conditions {
         duration_s: trial.units.map(|_| 1.0),
         warm_up_s: trial.warm_up as f64,
         ..Conditions::default()
     };
-    job_under(workload, &given.unwrap(), &conditions)
+    job_under(workload, settings, &conditions)
 }
 
 /// A job in a folder of its own.
@@ -58,7 +52,7 @@ pub struct Bench {
 deref_to_job_bench!(Bench);
 
 impl Bench {
-    pub fn new(workload: &dyn Workload, settings: &[&str], trial: Trial) -> Self {
+    pub fn new(workload: &dyn Workload, settings: &str, trial: Trial) -> Self {
         let job = job(workload, settings, trial).unwrap();
         let mut bench = JobBench::new(&Storage, trial.workers, job);
         bench.verify = trial.verify;

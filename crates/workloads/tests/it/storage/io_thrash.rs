@@ -3,16 +3,11 @@ use std::os::unix::fs::FileExt;
 use trueput_record::Durability;
 use trueput_workloads::storage::io_thrash::IoThrash;
 
-const SMALL: [&str; 4] = [
-    "database_bytes=1MiB",
-    "journal_file_bytes=64KiB",
-    "operations=3000",
-    "sync_every=50",
-];
+const SMALL: &str = "database_bytes=1MiB journal_file_bytes=64KiB operations=3000 sync_every=50";
 
 #[test]
 fn blocks_and_journals_are_as_they_were_written_and_the_mix_is_kept() {
-    let (ended, conclusion) = Bench::new(&IoThrash, &SMALL, Trial::of(3)).run();
+    let (ended, conclusion) = Bench::new(&IoThrash, SMALL, Trial::of(3)).run();
     assert_eq!(failures(&conclusion), [""; 0]);
     let [reads, writes, journals, flushes] = ended.counts[..] else {
         panic!("{:?}", ended.counts)
@@ -31,8 +26,8 @@ fn a_warm_up_is_written_and_not_counted() {
         units: Some(1_000),
         ..Trial::of(2)
     };
-    let settings = ["database_bytes=64KiB", "epoch_every=10", "sync_every=0"];
-    let (ended, conclusion) = Bench::new(&IoThrash, &settings, trial).run();
+    let settings = "database_bytes=64KiB epoch_every=10 sync_every=0";
+    let (ended, conclusion) = Bench::new(&IoThrash, settings, trial).run();
     assert!(ended.counts.iter().sum::<u64>() < 1_000);
     assert_eq!(failures(&conclusion), [""; 0]);
 }
@@ -54,8 +49,8 @@ fn a_lost_write_and_a_damaged_block_are_seen() {
         ),
     ];
     for (name, damage, expected) in tries {
-        let settings = ["database_bytes=64KiB", "operations=1000"];
-        let bench = Bench::new(&IoThrash, &settings, Trial::of(1));
+        let settings = "database_bytes=64KiB operations=1000";
+        let bench = Bench::new(&IoThrash, settings, Trial::of(1));
         let failed = bench.failures_after(name, damage);
         assert_eq!(failed.len(), expected.len(), "{failed:?}");
         for (said, name) in failed.iter().zip(expected) {
@@ -72,23 +67,23 @@ fn only_a_journal_that_is_flushed_each_time_promises_something() {
         (0, Durability::None),
     ] {
         let every = format!("sync_every={every}");
-        let job = job(&IoThrash, &[&every], Trial::of(1)).unwrap();
+        let job = job(&IoThrash, &every, Trial::of(1)).unwrap();
         assert_eq!(job.durability(), Some(level), "{every}");
     }
 }
 
 #[test]
 fn what_does_not_go_together_is_refused_in_a_sentence() {
-    let refused = |settings: &[&str]| job(&IoThrash, settings, Trial::of(1)).err().unwrap();
-    assert!(refused(&["direct=on", "journal_bytes=100"]).contains("journal_bytes=100"));
-    let small = refused(&["block_bytes=8KiB", "database_bytes=4KiB"]);
+    let refused = |settings: &str| job(&IoThrash, settings, Trial::of(1)).err().unwrap();
+    assert!(refused("direct=on journal_bytes=100").contains("journal_bytes=100"));
+    let small = refused("block_bytes=8KiB database_bytes=4KiB");
     assert!(small.contains("too small"), "{small}");
 }
 
 #[test]
 fn room_is_looked_for_for_every_workers_files() {
-    let settings = ["database_bytes=1MiB", "journal_file_bytes=64KiB"];
-    let job = job(&IoThrash, &settings, Trial::of(1)).unwrap();
+    let settings = "database_bytes=1MiB journal_file_bytes=64KiB";
+    let job = job(&IoThrash, settings, Trial::of(1)).unwrap();
     let one = job.own_files_bytes(1).unwrap();
     assert_eq!(
         (one, job.own_files_bytes(4)),

@@ -7,7 +7,7 @@ use trueput_workloads::threen1::Oracle;
 
 /// What remains right, and which checks fail, when `tamper` has been at the database.
 fn caught(tamper: impl FnOnce(&mut dyn Session)) -> Vec<String> {
-    let bench = Bench::lmdb(2, &[("finish", "1000"), ("block", "100")]);
+    let bench = Bench::lmdb(2, "finish=1000 block=100");
     let (ended, conclusion) = bench.run();
     assert_right(&conclusion);
     bench.tamper(tamper);
@@ -44,7 +44,7 @@ fn a_step_stored_for_1_is_caught() {
 
 #[test]
 fn a_missing_start_is_caught_and_named() {
-    let bench = Bench::lmdb(1, &[("finish", "1000")]);
+    let bench = Bench::lmdb(1, "finish=1000");
     let (ended, _) = bench.run();
     bench.tamper(|session| session.delete(&key(703)).unwrap());
     let failed = failures(&bench.verify(&ended));
@@ -62,7 +62,7 @@ fn a_missing_number_between_is_caught_by_the_one_before_it() {
 #[test]
 fn a_number_that_nobody_should_have_stored_is_caught() {
     // Right in itself, and its successor is there; but no way in the range leads to it.
-    let bench = Bench::lmdb(1, &[("finish", "1000")]);
+    let bench = Bench::lmdb(1, "finish=1000");
     let (ended, conclusion) = bench.run();
     assert_right(&conclusion);
     let steps = Oracle::compute(1_998..=1_998, 1)
@@ -102,7 +102,7 @@ fn an_unfinished_block_is_caught() {
 
 #[test]
 fn a_lost_or_invented_read_or_update_is_caught() {
-    let bench = Bench::lmdb(2, &[("finish", "1000")]);
+    let bench = Bench::lmdb(2, "finish=1000");
     let (ended, conclusion) = bench.run();
     assert_right(&conclusion);
     for kind in [0, 1] {
@@ -118,7 +118,7 @@ fn a_lost_or_invented_read_or_update_is_caught() {
 
 #[test]
 fn a_sample_catches_what_is_wrong_all_over() {
-    let bench = Bench::lmdb(2, &[("finish", "1000")]);
+    let bench = Bench::lmdb(2, "finish=1000");
     let (mut ended, _) = bench.run();
     bench.tamper(|session| {
         for number in 2..200 {

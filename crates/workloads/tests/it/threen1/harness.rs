@@ -17,7 +17,7 @@ pub const UPDATE: usize = 1;
 pub const COMMITS: [&str; 3] = ["per-store", "per-start", "per-block"];
 pub const KEYS: [&str; 2] = ["integers", "words"];
 
-pub fn job(given: &[(&str, &str)]) -> Result<Box<dyn Job>, String> {
+pub fn job(given: &str) -> Result<Box<dyn Job>, String> {
     job_under(&ThreeN1, given, &Conditions::default())
 }
 
@@ -42,14 +42,14 @@ deref_to_job_bench!(Bench);
 
 impl Bench {
     /// On a fresh database of `engine`, at the weakest level that it promises.
-    pub fn on(engine: &dyn Engine, workers: u32, given: &[(&str, &str)]) -> Self {
+    pub fn on(engine: &dyn Engine, workers: u32, given: &str) -> Self {
         Self {
             bench: JobBench::new(engine, workers, job(given).unwrap()),
         }
     }
 
     /// On LMDB.
-    pub fn lmdb(workers: u32, given: &[(&str, &str)]) -> Self {
+    pub fn lmdb(workers: u32, given: &str) -> Self {
         Self::on(&trueput_drivers::Lmdb::new(), workers, given)
     }
 

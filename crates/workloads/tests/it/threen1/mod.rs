@@ -13,12 +13,7 @@ use trueput_record::VerifyLevel;
 fn every_granularity_and_key_gives_the_same_answers() {
     for commit in COMMITS {
         for keys in KEYS {
-            let given = [
-                ("finish", "10000"),
-                ("commit", commit),
-                ("keys", keys),
-                ("block", "500"),
-            ];
+            let given = format!("finish=10000 commit={commit} keys={keys} block=500");
             let (_, conclusion) = Bench::lmdb(2, &given).run();
             assert_right(&conclusion);
             assert_eq!(result(&conclusion, "longest"), 261, "{commit} {keys}");
@@ -32,12 +27,8 @@ fn every_granularity_and_key_gives_the_same_answers() {
 
 #[test]
 fn the_published_answers_come_out_of_a_database() {
-    let given = [
-        ("finish", "100000"),
-        ("commit", "per-block"),
-        ("block", "5000"),
-    ];
-    let (ended, conclusion) = Bench::lmdb(4, &given).run();
+    let given = "finish=100000 commit=per-block block=5000";
+    let (ended, conclusion) = Bench::lmdb(4, given).run();
     assert_right(&conclusion);
     assert_eq!(result(&conclusion, "longest"), 350);
     assert_eq!(result(&conclusion, "longest_start"), 77_031);
@@ -53,7 +44,7 @@ fn every_engine_gives_the_same_answers_to_several_workers() {
     let engines: [&dyn Engine; 3] = [&Sqlite::new(), &Redb, &Fjall];
     for engine in engines {
         for commit in COMMITS {
-            let given = [("finish", "1000"), ("commit", commit), ("block", "50")];
+            let given = format!("finish=1000 commit={commit} block=50");
             let (_, conclusion) = Bench::on(engine, 3, &given).run();
             assert_eq!(
                 failures(&conclusion),
@@ -70,7 +61,7 @@ fn every_engine_gives_the_same_answers_to_several_workers() {
 #[test]
 fn a_single_worker_stores_each_number_once() {
     for commit in COMMITS {
-        let (ended, conclusion) = Bench::lmdb(1, &[("finish", "2000"), ("commit", commit)]).run();
+        let (ended, conclusion) = Bench::lmdb(1, &format!("finish=2000 commit={commit}")).run();
         assert_right(&conclusion);
         assert_eq!(
             ended.counts[UPDATE],
@@ -85,11 +76,7 @@ fn a_single_worker_stores_each_number_once() {
 #[test]
 fn a_snapshot_per_start_gives_the_same_answers() {
     for commit in ["per-store", "per-start"] {
-        let given = [
-            ("finish", "3000"),
-            ("commit", commit),
-            ("snapshot", "start"),
-        ];
+        let given = format!("finish=3000 commit={commit} snapshot=start");
         let (_, conclusion) = Bench::lmdb(3, &given).run();
         assert_right(&conclusion);
         assert_eq!(result(&conclusion, "longest"), 216);
@@ -108,7 +95,7 @@ fn ranges_that_begin_high_or_hold_one_start_are_right() {
     ];
     for (start, finish) in ranges {
         for keys in KEYS {
-            let given = [("start", start), ("finish", finish), ("keys", keys)];
+            let given = format!("start={start} finish={finish} keys={keys}");
             let (ended, conclusion) = Bench::lmdb(3, &given).run();
             assert_eq!(failures(&conclusion), [].into(), "{start} to {finish}");
             let starts = finish.parse::<u64>().unwrap() - start.parse::<u64>().unwrap() + 1;
@@ -119,7 +106,7 @@ fn ranges_that_begin_high_or_hold_one_start_are_right() {
 
 #[test]
 fn the_range_of_1_alone_has_no_largest_number() {
-    let (ended, conclusion) = Bench::lmdb(1, &[("finish", "1")]).run();
+    let (ended, conclusion) = Bench::lmdb(1, "finish=1").run();
     assert_right(&conclusion);
     assert_eq!((ended.counts[READ], ended.counts[UPDATE]), (1, 0));
     assert_eq!(result(&conclusion, "longest"), 0);
@@ -130,7 +117,7 @@ fn the_range_of_1_alone_has_no_largest_number() {
 fn conflicts_are_retried_and_only_committed_work_counts() {
     for commit in COMMITS {
         for spacing in [1, 7] {
-            let given = [("finish", "300"), ("commit", commit), ("block", "10")];
+            let given = format!("finish=300 commit={commit} block=10");
             let bench = Bench::lmdb(1, &given);
             bench.prepare(false).unwrap();
             let (meter, found) = bench.work(0, Fate::Conflicts(spacing));
@@ -151,7 +138,7 @@ fn conflicts_are_retried_and_only_committed_work_counts() {
 
 #[test]
 fn conflicts_in_a_snapshot_per_start_are_retried() {
-    let bench = Bench::lmdb(1, &[("finish", "300"), ("snapshot", "start")]);
+    let bench = Bench::lmdb(1, "finish=300 snapshot=start");
     bench.prepare(false).unwrap();
     let (meter, found) = bench.work(0, Fate::Conflicts(1));
     found.unwrap();
@@ -162,7 +149,7 @@ fn conflicts_in_a_snapshot_per_start_are_retried() {
 #[test]
 fn an_engine_that_keeps_nothing_is_answered_by_its_workers() {
     for commit in COMMITS {
-        let given = [("finish", "1000"), ("commit", commit), ("block", "70")];
+        let given = format!("finish=1000 commit={commit} block=70");
         let (ended, conclusion) = Bench::on(&Null, 4, &given).run();
         assert_right(&conclusion);
         assert_eq!(result(&conclusion, "longest"), 178);
@@ -176,10 +163,7 @@ fn an_engine_that_keeps_nothing_is_answered_by_its_workers() {
 fn a_sequence_that_leaves_63_bits_stops_the_worker_with_its_start() {
     let start = (i64::MAX - 2).to_string();
     for commit in COMMITS {
-        let bench = Bench::lmdb(
-            1,
-            &[("start", &start), ("finish", &start), ("commit", commit)],
-        );
+        let bench = Bench::lmdb(1, &format!("start={start} finish={start} commit={commit}"));
         bench.prepare(false).unwrap();
         let (_, found) = bench.work(0, Fate::Lives);
         let error = found.unwrap_err().to_string();
@@ -193,14 +177,14 @@ fn a_sequence_that_leaves_63_bits_stops_the_worker_with_its_start() {
 #[test]
 fn the_block_that_was_used_stands_in_the_results() {
     for (block, used) in [("0", 250), ("100", 100), ("9999", 250)] {
-        let (_, conclusion) = Bench::lmdb(4, &[("finish", "1000"), ("block", block)]).run();
+        let (_, conclusion) = Bench::lmdb(4, &format!("finish=1000 block={block}")).run();
         assert_eq!(result(&conclusion, "block"), used);
     }
 }
 
 #[test]
 fn without_verification_there_are_results_and_no_checks() {
-    let bench = Bench::lmdb(2, &[("finish", "1000")]);
+    let bench = Bench::lmdb(2, "finish=1000");
     let (mut ended, _) = bench.run();
     ended.verify = VerifyLevel::Off;
     let conclusion = bench.verify(&ended);
@@ -210,7 +194,7 @@ fn without_verification_there_are_results_and_no_checks() {
 
 #[test]
 fn a_sample_looks_at_a_tenth_of_the_records_and_at_every_total() {
-    let bench = Bench::lmdb(2, &[("finish", "20000"), ("commit", "per-block")]);
+    let bench = Bench::lmdb(2, "finish=20000 commit=per-block");
     let (mut ended, _) = bench.run();
     ended.verify = VerifyLevel::Sample;
     let conclusion = bench.verify(&ended);
@@ -231,15 +215,15 @@ fn a_sample_looks_at_a_tenth_of_the_records_and_at_every_total() {
 
 #[test]
 fn settings_that_do_not_go_together_are_refused_in_a_sentence() {
-    let refused = |given: &[(&str, &str)]| job(given).err().unwrap();
+    let refused = |given: &str| job(given).err().unwrap();
     assert_eq!(
-        refused(&[("start", "9"), ("finish", "3")]),
+        refused("start=9 finish=3"),
         "the range 9 to 3 is reversed; write start=3 finish=9"
     );
-    assert!(refused(&[("start", "0")]).contains("threen1.start: 0 is out of range (1 or more)"));
-    assert!(refused(&[("finish", "ten")]).contains("'ten' is not a whole number"));
-    assert!(refused(&[("commit", "per-stor")]).contains("did you mean 'per-store'"));
-    let both = refused(&[("commit", "per-block"), ("snapshot", "start")]);
+    assert!(refused("start=0").contains("threen1.start: 0 is out of range (1 or more)"));
+    assert!(refused("finish=ten").contains("'ten' is not a whole number"));
+    assert!(refused("commit=per-stor").contains("did you mean 'per-store'"));
+    let both = refused("commit=per-block snapshot=start");
     assert!(both.contains("leave snapshot=start out"), "{both}");
 }
 
@@ -247,7 +231,7 @@ fn settings_that_do_not_go_together_are_refused_in_a_sentence() {
 fn every_choice_that_the_settings_list_is_one_that_the_job_takes() {
     for commit in COMMITS {
         for keys in KEYS {
-            let job = job(&[("commit", commit), ("keys", keys)]).unwrap();
+            let job = job(&format!("commit={commit} keys={keys}")).unwrap();
             assert_eq!(job.total_units(), 100_000);
             assert_eq!(job.kinds()[..4], ["read", "update", "claim", "finish"]);
             assert!(job.expected_bytes() > 1 << 20);

@@ -2,26 +2,18 @@
 //! not both.
 
 use super::engines::{OPTIMISTIC, found};
-use super::harness::{Bench, engine};
+use super::harness::{acid_checks, engine};
 use trueput_engine::testing::Fault;
 use trueput_engine::{COMPILED_IN, Engine};
 use trueput_record::measurement::Check;
-use trueput_workloads::tpcc::acid::AcidSuite;
-use trueput_workloads::tpcc::scale::{Cardinality, Scale};
 use trueput_workloads::tpcc::store::TableStore;
 
-fn checks(engine: &dyn Engine, fault: Fault, knobs: &[(&str, &str)]) -> Vec<Check> {
-    let given = [("cardinality", "hundredth")];
-    let bench = Bench::turned(engine, fault, 4, &given, knobs);
-    let scale = Scale::new(1, Cardinality::Hundredth);
-    bench.target(|target| {
-        let suite = AcidSuite::load(target, &scale, TableStore::KeyValue).unwrap();
-        suite.run().unwrap()
-    })
+fn checks(engine: &dyn Engine, fault: Fault, knobs: &str) -> Vec<Check> {
+    acid_checks(engine, fault, knobs, TableStore::KeyValue)
 }
 
 fn failed(fault: Fault) -> Vec<String> {
-    let checks = checks(engine("lmdb"), fault, &[]).into_iter();
+    let checks = checks(engine("lmdb"), fault, "").into_iter();
     let failed = checks.filter(|check| !check.passed);
     failed.map(|check| check.name).collect()
 }
@@ -30,7 +22,7 @@ fn failed(fault: Fault) -> Vec<String> {
 /// that looks again sees a new-order that was placed meanwhile.
 const SHOWS_PHANTOMS: [&str; 1] = ["rocksdb"];
 
-fn assert_passes(engine: &dyn Engine, knobs: &[(&str, &str)]) {
+fn assert_passes(engine: &dyn Engine, knobs: &str) {
     let name = engine.info().name;
     let mut failed: Vec<_> = checks(engine, Fault::None, knobs)
         .into_iter()
@@ -52,12 +44,12 @@ fn engines_that_are_compiled_in_are_atomic_and_keep_transactions_apart() {
     let engines = trueput_drivers::registry().iter().copied();
     let compiled_in = engines.filter(|engine| engine.info().install == COMPILED_IN);
     let atomic = compiled_in.filter(|engine| engine.capabilities().atomic_transactions);
-    atomic.for_each(|engine| assert_passes(engine, &[]));
+    atomic.for_each(|engine| assert_passes(engine, ""));
 }
 
 #[test]
 fn engines_that_are_found_are_atomic_and_keep_transactions_apart() {
-    found().for_each(|engine| assert_passes(engine, &[]));
+    found().for_each(|engine| assert_passes(engine, ""));
 }
 
 #[test]
@@ -98,7 +90,7 @@ pub fn isolation_test(name: &str) -> Option<u32> {
 
 #[test]
 fn the_nine_isolation_tests_of_clause_3_4_2_are_run_in_their_order() {
-    let checks = checks(engine("lmdb"), Fault::None, &[]).into_iter();
+    let checks = checks(engine("lmdb"), Fault::None, "").into_iter();
     let numbers: Vec<_> = checks
         .filter_map(|check| isolation_test(&check.name))
         .collect();

@@ -17,7 +17,7 @@ const CUSTOMER: u8 = 5;
 const HISTORY: u8 = 7;
 const ORDER: u8 = 9;
 
-const SMALL: [(&str, &str); 2] = [("cardinality", "hundredth"), ("transactions", "100")];
+const SMALL: &str = "cardinality=hundredth transactions=100";
 
 /// The last record whose key begins with a byte.
 fn last(session: &mut dyn Session, space: u8) -> (Vec<u8>, Vec<u8>) {
@@ -34,7 +34,7 @@ fn last(session: &mut dyn Session, space: u8) -> (Vec<u8>, Vec<u8>) {
 
 /// The conditions that a change of the last record of a space breaks.
 fn after(space: u8, change: impl FnOnce(&mut dyn Session, Vec<u8>, Vec<u8>)) -> Vec<u32> {
-    let bench = Bench::new(engine("lmdb"), Fault::None, 1, &SMALL);
+    let bench = Bench::new(engine("lmdb"), Fault::None, 1, SMALL);
     bench.prepare().unwrap();
     let (ended, _) = bench.work_together();
     assert_right(&bench.verify(&ended));
@@ -120,7 +120,7 @@ fn a_balance_that_is_wrong_breaks_conditions_10_and_12() {
 
 #[test]
 fn a_customer_who_vanishes_in_a_run_is_missed() {
-    let bench = Bench::new(engine("lmdb"), Fault::None, 1, &SMALL);
+    let bench = Bench::new(engine("lmdb"), Fault::None, 1, SMALL);
     bench.prepare().unwrap();
     let (ended, _) = bench.work_together();
     assert_right(&bench.verify(&ended));
@@ -135,7 +135,7 @@ fn a_customer_who_vanishes_in_a_run_is_missed() {
 #[test]
 fn a_new_order_that_the_load_lost_breaks_condition_11() {
     let fault = Fault::LosesNewRecords(NEW_ORDER, 50);
-    let bench = Bench::new(engine("lmdb"), fault, 1, &SMALL);
+    let bench = Bench::new(engine("lmdb"), fault, 1, SMALL);
     let error = bench.prepare().unwrap_err().to_string();
     assert!(error.contains("consistency condition 11"), "{error}");
     assert!(error.contains("rows of new_order"), "{error}");
@@ -144,8 +144,8 @@ fn a_new_order_that_the_load_lost_breaks_condition_11() {
 #[test]
 fn one_order_line_in_ten_thousand_that_is_dropped_breaks_conditions_4_and_6() {
     let fault = Fault::LosesNewRecords(ORDER_LINE, 10_000);
-    let given = [("cardinality", "hundredth"), ("transactions", "3000")];
-    let bench = Bench::new(engine("lmdb"), fault, 2, &given);
+    let given = "cardinality=hundredth transactions=3000";
+    let bench = Bench::new(engine("lmdb"), fault, 2, given);
     let (_, conclusion) = bench.run();
     let broken = broken(&conclusion);
     assert!(broken.starts_with(&[4, 6]), "{:?}", failures(&conclusion));
@@ -153,8 +153,8 @@ fn one_order_line_in_ten_thousand_that_is_dropped_breaks_conditions_4_and_6() {
 
 #[test]
 fn updates_that_are_lost_break_conditions() {
-    let given = [("cardinality", "hundredth"), ("transactions", "300")];
-    let bench = Bench::new(engine("lmdb"), Fault::LosesUpdates, 4, &given);
+    let given = "cardinality=hundredth transactions=300";
+    let bench = Bench::new(engine("lmdb"), Fault::LosesUpdates, 4, given);
     let (_, conclusion) = bench.run();
     let failed = failures(&conclusion);
     assert!(broken(&conclusion).contains(&8), "{failed:?}");

@@ -1,24 +1,15 @@
 //! Load, run and every condition, on the engines.
 
-use super::harness::{Bench, assert_right, engine, failures};
+use super::harness::{Bench, assert_right, engine, failures, installed};
 use trueput_engine::testing::Fault;
 use trueput_engine::{COMPILED_IN, Durability, Engine, OpenSpec, parameter};
 use trueput_record::VerifyLevel;
 use trueput_record::trial::Settings;
 
-const SMALL: [(&str, &str); 4] = [
-    ("store", "kv"),
-    ("warehouses", "2"),
-    ("cardinality", "hundredth"),
-    ("transactions", "400"),
-];
+const SMALL: &str = "store=kv warehouses=2 cardinality=hundredth transactions=400";
 
 fn passes_on(engine: &dyn Engine) {
-    let bench = Bench::new(engine, Fault::None, 4, &SMALL);
-    let (ended, conclusion) = bench.run();
-    assert_eq!(ended.counts.iter().sum::<u64>(), 400);
-    assert_right(&conclusion);
-    assert_eq!(conclusion.results["store"].to_string(), "kv");
+    let conclusion = Bench::new(engine, Fault::None, 4, SMALL).passes(400, "kv");
     let notice = "tpcc workload, not an audited TPC-C result";
     assert_eq!(conclusion.results["notice"].to_string(), notice);
     assert_eq!(
@@ -49,7 +40,7 @@ fn the_conditions_hold_after_load_and_run_on_fjall() {
 
 #[test]
 fn a_full_warehouse_has_every_row_and_the_conditions_hold_on_lmdb() {
-    let bench = Bench::new(engine("lmdb"), Fault::None, 2, &[("transactions", "500")]);
+    let bench = Bench::new(engine("lmdb"), Fault::None, 2, "transactions=500");
     let load = bench.prepare().unwrap().unwrap();
     // 100,000 items and stocks, 30,000 customers, histories and orders, 9,000 new-orders, 1 + 10,
     // and about 300,000 order-lines (clause 4.3.3.1).
@@ -104,7 +95,7 @@ fn the_conditions_hold_after_load_and_run_on_every_engine_that_is_found() {
 
 #[test]
 fn a_sample_looks_at_a_district_of_each_warehouse_and_still_misses_no_order() {
-    let mut bench = Bench::new(engine("lmdb"), Fault::None, 2, &SMALL);
+    let mut bench = Bench::new(engine("lmdb"), Fault::None, 2, SMALL);
     bench.verify = VerifyLevel::Sample;
     let (ended, conclusion) = bench.run();
     assert_eq!(
@@ -122,7 +113,7 @@ fn a_sample_looks_at_a_district_of_each_warehouse_and_still_misses_no_order() {
 
 #[test]
 fn conflicts_are_tried_again_with_the_same_input_and_lose_nothing() {
-    let bench = Bench::new(engine("lmdb"), Fault::ConflictsAtCommit(5), 2, &SMALL);
+    let bench = Bench::new(engine("lmdb"), Fault::ConflictsAtCommit(5), 2, SMALL);
     let (ended, conclusion) = bench.run();
     assert_right(&conclusion);
     assert!(ended.conflicts > 50, "{}", ended.conflicts);
@@ -131,22 +122,20 @@ fn conflicts_are_tried_again_with_the_same_input_and_lose_nothing() {
 
 /// Engines whose transactions look for conflicts when they commit, with the knobs that have them do
 /// so.
-pub const OPTIMISTIC: [(&str, &[(&str, &str)]); 2] = [
-    ("fjall", &[("concurrency", "optimistic")]),
-    ("rocksdb", &[("transactions", "optimistic")]),
+pub const OPTIMISTIC: [(&str, &str); 2] = [
+    ("fjall", "concurrency=optimistic"),
+    ("rocksdb", "transactions=optimistic"),
 ];
 
 #[test]
 fn conflicts_of_optimistic_transactions_are_counted_and_lose_nothing() {
-    let given = [("cardinality", "hundredth"), ("transactions", "2000")];
+    let given = "cardinality=hundredth transactions=2000";
     for (name, knobs) in OPTIMISTIC {
-        let engine = engine(name);
-        if let Err(why) = engine.build() {
-            eprintln!("skipped: {why}");
+        let Some(engine) = installed(name) else {
             continue;
-        }
+        };
         let conflicts = |workers| {
-            let bench = Bench::turned(engine, Fault::None, workers, &given, knobs);
+            let bench = Bench::turned(engine, Fault::None, workers, given, knobs);
             let (ended, conclusion) = bench.run();
             assert_right(&conclusion);
             assert_eq!(ended.counts.iter().sum::<u64>(), 2_000, "{name}");
@@ -161,12 +150,8 @@ fn conflicts_of_optimistic_transactions_are_counted_and_lose_nothing() {
 
 #[test]
 fn paced_terminals_key_in_and_think() {
-    let given = [
-        ("cardinality", "hundredth"),
-        ("transactions", "230"),
-        ("pacing", "tpc"),
-    ];
-    let bench = Bench::new(engine("lmdb"), Fault::None, 10, &given);
+    let given = "cardinality=hundredth transactions=230 pacing=tpc";
+    let bench = Bench::new(engine("lmdb"), Fault::None, 10, given);
     bench.prepare().unwrap();
     let (ended, rested_ns) = bench.work_together();
     assert_right(&bench.verify(&ended));
@@ -178,8 +163,7 @@ fn paced_terminals_key_in_and_think() {
 
 #[test]
 fn tables_are_read_into_the_cache_before_the_run() {
-    let mut given = SMALL.to_vec();
-    given.push(("prime", "all"));
+    let given = format!("{SMALL} prime=all");
     let bench = Bench::new(engine("lmdb"), Fault::None, 2, &given);
     assert_right(&bench.run().1);
 }

@@ -7,18 +7,22 @@ pub use crate::support::failures;
 use trueput_engine::Engine;
 use trueput_engine::testing::{Fault, FaultyDatabase};
 use trueput_record::Conditions;
+use trueput_record::measurement::Check;
 use trueput_workloads::tpcc::Tpcc;
+use trueput_workloads::tpcc::acid::AcidSuite;
+use trueput_workloads::tpcc::scale::{Cardinality, Scale};
+use trueput_workloads::tpcc::store::TableStore;
 use trueput_workloads::{
     ExecutionSummary, ExistingDatabase, Job, JobResults, LoadSummary, Result, WorkerFindings,
 };
 
 pub const SEED: u64 = 7;
 
-pub fn job_under(given: &[(&str, &str)], conditions: &Conditions) -> Result<Box<dyn Job>, String> {
+pub fn job_under(given: &str, conditions: &Conditions) -> Result<Box<dyn Job>, String> {
     job_bench::job_under(&Tpcc, given, conditions)
 }
 
-pub fn job(given: &[(&str, &str)]) -> Result<Box<dyn Job>, String> {
+pub fn job(given: &str) -> Result<Box<dyn Job>, String> {
     job_under(given, &Conditions::default())
 }
 
@@ -26,6 +30,29 @@ pub fn engine(name: &str) -> &'static dyn Engine {
     let engines = trueput_drivers::registry().iter();
     let found = engines.copied().find(|engine| engine.info().name == name);
     found.unwrap()
+}
+
+/// The engine, unless it is not on this machine; then it says why.
+pub fn installed(name: &str) -> Option<&'static dyn Engine> {
+    let engine = engine(name);
+    let missing = engine.build().err();
+    missing.iter().for_each(|why| eprintln!("skipped: {why}"));
+    missing.is_none().then_some(engine)
+}
+
+/// What the suite of atomicity and isolation finds.
+pub fn acid_checks(
+    engine: &dyn Engine,
+    fault: Fault,
+    knobs: &str,
+    store: TableStore,
+) -> Vec<Check> {
+    let bench = Bench::turned(engine, fault, 4, "cardinality=hundredth", knobs);
+    let scale = Scale::new(1, Cardinality::Hundredth);
+    bench.target(|target| {
+        let suite = AcidSuite::load(target, &scale, store).unwrap();
+        suite.run().unwrap()
+    })
 }
 
 /// A database with a job on it.
@@ -36,8 +63,8 @@ pub struct Bench {
 deref_to_job_bench!(Bench);
 
 impl Bench {
-    pub fn new(engine: &dyn Engine, fault: Fault, workers: u32, given: &[(&str, &str)]) -> Self {
-        Self::turned(engine, fault, workers, given, &[])
+    pub fn new(engine: &dyn Engine, fault: Fault, workers: u32, given: &str) -> Self {
+        Self::turned(engine, fault, workers, given, "")
     }
 
     /// As [`Bench::new`], with knobs of the engine.
@@ -45,8 +72,8 @@ impl Bench {
         engine: &dyn Engine,
         fault: Fault,
         workers: u32,
-        given: &[(&str, &str)],
-        knobs: &[(&str, &str)],
+        given: &str,
+        knobs: &str,
     ) -> Self {
         let mut bench = JobBench::with_knobs(engine, knobs, workers, job(given).unwrap());
         bench.seed = SEED;
@@ -72,6 +99,15 @@ impl Bench {
         let outcomes = in_threads(self.workers, |worker| self.work(worker));
         let (ended, total) = sum_up(self.job.kinds().len(), self.bench.verify, outcomes);
         (ended, total.rested_ns)
+    }
+
+    /// Load, run and checks: so many transactions are done, in that store, and all is right.
+    pub fn passes(&self, transactions: u64, store: &str) -> JobResults {
+        let (ended, conclusion) = self.run();
+        assert_eq!(ended.counts.iter().sum::<u64>(), transactions);
+        assert_right(&conclusion);
+        assert_eq!(conclusion.results["store"].to_string(), store);
+        conclusion
     }
 
     /// Load, run and checks.

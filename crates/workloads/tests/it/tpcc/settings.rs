@@ -7,13 +7,13 @@ use trueput_record::conditions::Rate;
 use trueput_record::trial::Settings;
 use trueput_record::{Conditions, WorkerKind};
 
-fn refusal(given: &[(&str, &str)]) -> String {
+fn refusal(given: &str) -> String {
     job(given).err().unwrap()
 }
 
 #[test]
 fn zero_warehouses_are_refused() {
-    let message = refusal(&[("warehouses", "0")]);
+    let message = refusal("warehouses=0");
     assert!(
         message.contains("warehouses") && message.contains("1 to"),
         "{message}"
@@ -23,7 +23,7 @@ fn zero_warehouses_are_refused() {
 
 #[test]
 fn fewer_terminals_than_the_pacing_needs_are_refused_with_their_number() {
-    let job = job(&[("warehouses", "2"), ("pacing", "tpc")]).unwrap();
+    let job = job("warehouses=2 pacing=tpc").unwrap();
     let message = job.check_workers(8, WorkerKind::Threads).unwrap_err();
     assert!(
         message.contains("workers 20") && message.contains("not 8"),
@@ -41,14 +41,14 @@ fn a_rate_does_not_go_with_pacing() {
         }),
         ..Conditions::default()
     };
-    let message = job_under(&[("pacing", "tpc")], &conditions).err().unwrap();
+    let message = job_under("pacing=tpc", &conditions).err().unwrap();
     assert!(message.contains("rate"), "{message}");
-    assert!(job_under(&[], &conditions).is_ok());
+    assert!(job_under("", &conditions).is_ok());
 }
 
 #[test]
 fn an_engine_that_keeps_nothing_is_refused() {
-    let job = job(&[]).unwrap();
+    let job = job("").unwrap();
     let message = job.check_capabilities(&Null.capabilities()).unwrap_err();
     assert!(message.contains("keeps what is put"), "{message}");
     let lmdb = engine("lmdb").capabilities();
@@ -57,7 +57,7 @@ fn an_engine_that_keeps_nothing_is_refused() {
 
 /// What is said of an engine of this kind, whose SQL is that of `dialect`, under this store.
 fn judged(store: &str, has_snapshots: bool, dialect: Option<Dialect>) -> Result<(), String> {
-    let job = job(&[("store", store)]).unwrap();
+    let job = job(&format!("store={store}")).unwrap();
     let capabilities = Capabilities {
         snapshot_reads: has_snapshots,
         ..engine("lmdb").capabilities()
@@ -87,12 +87,8 @@ fn sql_is_taken_in_every_dialect_with_snapshots_or_without() {
 
 #[test]
 fn a_result_says_that_read_transactions_saw_no_one_state() {
-    let given = [
-        ("store", "sql"),
-        ("cardinality", "hundredth"),
-        ("transactions", "50"),
-    ];
-    let mut bench = Bench::new(engine("sqlite"), Fault::None, 1, &given);
+    let given = "store=sql cardinality=hundredth transactions=50";
+    let mut bench = Bench::new(engine("sqlite"), Fault::None, 1, given);
     let (ended, conclusion) = bench.run();
     assert!(!conclusion.results.contains_key("isolation"));
     bench.capabilities.snapshot_reads = false;
@@ -103,7 +99,7 @@ fn a_result_says_that_read_transactions_saw_no_one_state() {
 #[test]
 fn a_store_that_an_engine_has_not_is_refused_with_the_engine_that_has_it() {
     let refused = |store, name| {
-        let job = job(&[("store", store)]).unwrap();
+        let job = job(&format!("store={store}")).unwrap();
         job.check_dialect(engine(name).dialect()).err()
     };
     for name in ["lmdb", "sqlite", "mariadb"] {
@@ -129,15 +125,15 @@ fn leveldb_which_has_no_transactions_says_why_it_cannot() {
         .unwrap_err()
         .to_string();
     assert!(message.contains("no transactions"), "{message}");
-    assert!(job(&[]).unwrap().needs_transactions());
+    assert!(job("").unwrap().needs_transactions());
 }
 
 #[test]
 fn a_run_without_duration_or_count_ends_by_a_count_of_its_own() {
-    assert_eq!(job(&[]).unwrap().total_units(), 10_000);
+    assert_eq!(job("").unwrap().total_units(), 10_000);
     let conditions = Conditions {
         duration_s: Some(10.0),
         ..Conditions::default()
     };
-    assert_eq!(job_under(&[], &conditions).unwrap().total_units(), 0);
+    assert_eq!(job_under("", &conditions).unwrap().total_units(), 0);
 }

@@ -2,7 +2,7 @@
 //! what is in keys and values.
 
 use super::acid::isolation_test;
-use super::harness::{Bench, assert_right, engine};
+use super::harness::{Bench, acid_checks, assert_right, engine, installed};
 use trueput_engine::testing::Fault;
 use trueput_engine::{Engine, Mode};
 use trueput_record::measurement::Check;
@@ -21,100 +21,67 @@ use trueput_workloads::{ExistingDatabase, WorkerFindings};
 const WAREHOUSES: u32 = 2;
 /// What the order of the test of answers comes to with the seed of tests, cents.
 const TOTAL: i64 = 169_354;
-const SMALL: [(&str, &str); 4] = [
-    ("store", "sql"),
-    ("warehouses", "2"),
-    ("cardinality", "hundredth"),
-    ("transactions", "400"),
-];
+const SMALL: &str = "store=sql warehouses=2 cardinality=hundredth transactions=400";
 
 /// Knobs of an engine under which the store is tried too.
-const MYROCKS: [(&str, &str); 1] = [("storage_engine", "rocksdb")];
-const SNAPSHOT: [(&str, &str); 1] = [("isolation", "snapshot")];
+const MYROCKS: &str = "storage_engine=rocksdb";
+const SNAPSHOT: &str = "isolation=snapshot";
 
-/// The engine, unless it is not on this machine; then it says why.
-fn found(name: &str) -> Option<&'static dyn Engine> {
-    let engine = engine(name);
-    match engine.build() {
-        Ok(_) => Some(engine),
-        Err(why) => {
-            eprintln!("skipped: {why}");
-            None
-        }
-    }
-}
-
-fn passes_on(name: &str, knobs: &[(&str, &str)]) {
-    let Some(engine) = found(name) else {
+fn passes_on(name: &str, knobs: &str) {
+    let Some(engine) = installed(name) else {
         return;
     };
-    let bench = Bench::turned(engine, Fault::None, 4, &SMALL, knobs);
-    let (ended, conclusion) = bench.run();
-    assert_eq!(ended.counts.iter().sum::<u64>(), 400);
-    assert_right(&conclusion);
-    assert_eq!(conclusion.results["store"].to_string(), "sql");
+    Bench::turned(engine, Fault::None, 4, SMALL, knobs).passes(400, "sql");
 }
 
 #[test]
 fn the_conditions_hold_after_load_and_run_in_sqlites_sql() {
-    passes_on("sqlite", &[]);
+    passes_on("sqlite", "");
 }
 
 #[test]
 fn the_conditions_hold_after_load_and_run_in_postgresqls_sql() {
-    passes_on("postgresql", &[]);
+    passes_on("postgresql", "");
 }
 
 #[test]
 fn the_conditions_hold_after_load_and_run_in_postgresqls_functions() {
+    let Some(engine) = installed("postgresql") else {
+        return;
+    };
+    let given = format!("{SMALL} store=procedures");
     for isolation in ["read-committed", "repeatable-read", "serializable"] {
-        let Some(engine) = found("postgresql") else {
-            return;
-        };
-        let mut given = SMALL.to_vec();
-        given[0] = ("store", "procedures");
-        let knobs = [("isolation", isolation)];
-        let bench = Bench::turned(engine, Fault::None, 4, &given, &knobs);
-        let (ended, conclusion) = bench.run();
-        assert_eq!(ended.counts.iter().sum::<u64>(), 400);
-        assert_right(&conclusion);
-        assert_eq!(conclusion.results["store"].to_string(), "procedures");
+        let knobs = format!("isolation={isolation}");
+        Bench::turned(engine, Fault::None, 4, &given, &knobs).passes(400, "procedures");
     }
 }
 
 #[test]
 fn the_conditions_hold_after_load_and_run_in_mariadbs_sql() {
-    passes_on("mariadb", &[]);
-    passes_on("mariadb", &SNAPSHOT);
+    passes_on("mariadb", "");
+    passes_on("mariadb", SNAPSHOT);
 }
 
 #[test]
 fn the_conditions_hold_after_load_and_run_in_myrocks_sql() {
-    passes_on("mariadb", &MYROCKS);
+    passes_on("mariadb", MYROCKS);
 }
 
 /// What the suite of atomicity and isolation finds in SQL, unless the engine is missing.
-fn checks(name: &str, knobs: &[(&str, &str)]) -> Option<Vec<Check>> {
-    let engine = found(name)?;
-    let given = [("cardinality", "hundredth")];
-    let bench = Bench::turned(engine, Fault::None, 4, &given, knobs);
-    let scale = Scale::new(1, Cardinality::Hundredth);
-    Some(bench.target(|target| {
-        let suite = AcidSuite::load(target, &scale, TableStore::Sql).unwrap();
-        suite.run().unwrap()
-    }))
+fn checks(name: &str, knobs: &str) -> Option<Vec<Check>> {
+    let engine = installed(name)?;
+    Some(acid_checks(engine, Fault::None, knobs, TableStore::Sql))
 }
 
 #[test]
 fn engines_are_atomic_and_keep_transactions_apart_in_sql() {
-    let with: [(&str, &[(&str, &str)]); 5] = [
-        ("sqlite", &[]),
-        ("postgresql", &[]),
-        ("mariadb", &[]),
-        ("mariadb", &SNAPSHOT),
-        ("mariadb", &MYROCKS),
-    ];
-    for (name, knobs) in with {
+    for (name, knobs) in [
+        ("sqlite", ""),
+        ("postgresql", ""),
+        ("mariadb", ""),
+        ("mariadb", SNAPSHOT),
+        ("mariadb", MYROCKS),
+    ] {
         for check in checks(name, knobs).into_iter().flatten() {
             assert!(check.passed, "{name}: {}: {}", check.name, check.detail);
         }
@@ -123,9 +90,8 @@ fn engines_are_atomic_and_keep_transactions_apart_in_sql() {
 
 #[test]
 fn write_transactions_that_are_read_committed_fail_the_tests_that_read_again() {
-    let read_committed = [("isolation", "read-committed")];
     for name in ["postgresql", "mariadb"] {
-        let Some(checks) = checks(name, &read_committed) else {
+        let Some(checks) = checks(name, "isolation=read-committed") else {
             continue;
         };
         let failed = checks.iter().filter(|check| !check.passed);
@@ -210,8 +176,7 @@ fn of_warehouse(tables: &mut dyn Tables, warehouse: u32, lines: &mut Vec<String>
 }
 
 fn filled(engine: &dyn Engine, store: &'static str) -> Vec<String> {
-    let mut given = SMALL.to_vec();
-    given[0] = ("store", store);
+    let given = format!("{SMALL} store={store}");
     let bench = Bench::new(engine, Fault::None, 1, &given);
     assert_right(&bench.run().1);
     let store = TableStore::ALL.into_iter().find(|one| one.word() == store);
@@ -223,7 +188,7 @@ fn one_worker_leaves_the_same_rows_in_every_store() {
     let expected = filled(engine("sqlite"), "kv");
     assert!(expected.len() > 5_000, "{}", expected.len());
     for name in ["sqlite", "postgresql", "mariadb"] {
-        let Some(engine) = found(name) else {
+        let Some(engine) = installed(name) else {
             continue;
         };
         let rows = filled(engine, "sql");
@@ -235,10 +200,8 @@ fn one_worker_leaves_the_same_rows_in_every_store() {
 
 #[test]
 fn a_table_that_is_of_no_warehouse_is_read_as_a_whole_in_both_stores() {
-    let mut given = SMALL.to_vec();
-    given[3] = ("transactions", "1");
     for (name, store) in [("kv", TableStore::KeyValue), ("sql", TableStore::Sql)] {
-        given[0] = ("store", name);
+        let given = format!("{SMALL} store={name} transactions=1");
         let bench = Bench::new(engine("sqlite"), Fault::None, 1, &given);
         bench.target(|target| {
             bench
@@ -263,9 +226,7 @@ fn a_table_that_is_of_no_warehouse_is_read_as_a_whole_in_both_stores() {
 
 /// What one worker has done by kind, what it found, and the rows that it left.
 fn done(engine: &dyn Engine, store: &'static str) -> (Vec<u64>, Vec<WorkerFindings>, Vec<String>) {
-    let mut given = SMALL.to_vec();
-    given[0] = ("store", store);
-    given[3] = ("transactions", "1500");
+    let given = format!("{SMALL} store={store} transactions=1500");
     let bench = Bench::new(engine, Fault::None, 1, &given);
     let (ended, conclusion) = bench.run();
     assert_right(&conclusion);
@@ -275,7 +236,7 @@ fn done(engine: &dyn Engine, store: &'static str) -> (Vec<u64>, Vec<WorkerFindin
 
 #[test]
 fn functions_of_the_server_do_and_leave_what_the_clients_statements_do() {
-    let Some(engine) = found("postgresql") else {
+    let Some(engine) = installed("postgresql") else {
         return;
     };
     let statements = done(engine, "sql");
@@ -290,11 +251,11 @@ fn functions_of_the_server_do_and_leave_what_the_clients_statements_do() {
 
 /// Does `work` with the tables of a small database.
 fn with_tables(name: &str, store: TableStore, work: impl Fn(&mut dyn Tables, &str)) {
-    let Some(engine) = found(name) else {
+    let Some(engine) = installed(name) else {
         return;
     };
-    let given = [("cardinality", "hundredth"), ("transactions", "1")];
-    let bench = Bench::new(engine, Fault::None, 1, &given);
+    let given = "cardinality=hundredth transactions=1";
+    let bench = Bench::new(engine, Fault::None, 1, given);
     bench.target(|target| {
         let scale = Scale::new(1, Cardinality::Hundredth);
         AcidSuite::load(target, &scale, store).unwrap();

@@ -164,8 +164,8 @@ fn begin_so(sent: &[&str], starts: &[&str]) -> bool {
 }
 
 fn bench() -> Bench {
-    let given = [("store", "sql"), ("cardinality", "hundredth")];
-    let bench = Bench::new(engine("sqlite"), Fault::None, 1, &given);
+    let given = "store=sql cardinality=hundredth";
+    let bench = Bench::new(engine("sqlite"), Fault::None, 1, given);
     bench.prepare().unwrap();
     bench
 }

@@ -4,7 +4,7 @@ use super::harness::{Bench, Call, Fault, assert_right, failures};
 use trueput_workloads::ExistingDatabase;
 
 fn failing(workload: &str, fate: Fault) -> Vec<(String, String)> {
-    let given = [("workload", workload), ("recordcount", "300")];
+    let given = format!("workload={workload} recordcount=300");
     let bench = Bench::new(2, &given);
     let (_, conclusion) = bench.run(fate);
     failures(&conclusion).into_iter().collect()
@@ -62,7 +62,7 @@ fn a_scan_that_skips_its_first_record_is_noticed() {
 #[test]
 fn conflicts_are_tried_again_and_lose_nothing() {
     for workload in ["a", "d", "e", "f"] {
-        let bench = Bench::new(2, &[("workload", workload), ("recordcount", "200")]);
+        let bench = Bench::new(2, &format!("workload={workload} recordcount=200"));
         let (ended, conclusion) = bench.run(Fault::ConflictsAtCall(7));
         assert_right(&conclusion);
         assert!(ended.conflicts > 50, "{workload}: {}", ended.conflicts);
@@ -73,7 +73,7 @@ fn conflicts_are_tried_again_and_lose_nothing() {
 #[test]
 fn damage_to_what_is_stored_is_found_afterwards() {
     let after = |damage: fn(&mut dyn trueput_engine::Session, &[u8], &[u8])| {
-        let bench = Bench::new(1, &[("workload", "a"), ("recordcount", "100")]);
+        let bench = Bench::new(1, "workload=a recordcount=100");
         bench.prepare(ExistingDatabase::Nothing);
         let ended = bench.work_together(Fault::None);
         let put = bench.calls().into_iter().rev().find_map(|call| match call {

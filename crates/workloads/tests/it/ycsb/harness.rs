@@ -23,7 +23,7 @@ pub fn job_of(given: &Settings, conditions: &Conditions) -> Result<Box<dyn Job>,
     Ycsb.job(&resolved, conditions)
 }
 
-pub fn job(given: &[(&str, &str)]) -> Result<Box<dyn Job>, String> {
+pub fn job(given: &str) -> Result<Box<dyn Job>, String> {
     job_of(&settings(given), &Conditions::default())
 }
 
@@ -39,7 +39,7 @@ pub struct Bench {
 deref_to_job_bench!(Bench);
 
 impl Bench {
-    pub fn new(workers: u32, given: &[(&str, &str)]) -> Self {
+    pub fn new(workers: u32, given: &str) -> Self {
         Self::with(workers, job(given).unwrap())
     }
 

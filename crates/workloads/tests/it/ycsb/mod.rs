@@ -17,7 +17,7 @@ const PRESETS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 fn every_preset_runs_and_passes_its_checks_with_one_and_four_workers() {
     for preset in PRESETS {
         for workers in [1, 4] {
-            let bench = Bench::new(workers, &[("workload", preset), ("recordcount", "500")]);
+            let bench = Bench::new(workers, &format!("workload={preset} recordcount=500"));
             let (ended, conclusion) = bench.run(Fault::None);
             assert_right(&conclusion);
             let operations: u64 = ended.counts.iter().sum();
@@ -28,7 +28,7 @@ fn every_preset_runs_and_passes_its_checks_with_one_and_four_workers() {
 
 #[test]
 fn a_preset_does_the_kinds_of_ycsbs_file_and_the_first_is_what_ranks() {
-    let kinds = |preset| job(&[("workload", preset)]).unwrap().kinds();
+    let kinds = |preset| job(&format!("workload={preset}")).unwrap().kinds();
     assert_eq!(kinds("a"), ["read", "update"]);
     assert_eq!(kinds("b"), ["read", "update"]);
     assert_eq!(kinds("c"), ["read"]);
@@ -44,12 +44,7 @@ fn the_load_puts_each_record_once_with_ycsbs_key_and_size() {
         ("hashed", KeyFormat::ycsb_hashed(1)),
         ("ordered", KeyFormat::ycsb_ordered(1)),
     ] {
-        let given = [
-            ("workload", "c"),
-            ("insertorder", order),
-            ("recordcount", "300"),
-            ("operationcount", "1"),
-        ];
+        let given = format!("workload=c insertorder={order} recordcount=300 operationcount=1");
         let bench = Bench::new(1, &given);
         let load = bench.prepare(ExistingDatabase::Nothing).unwrap();
         let (keys, mut buffer) = (keys.unwrap(), KeyBuffer::default());
@@ -69,8 +64,8 @@ fn the_load_puts_each_record_once_with_ycsbs_key_and_size() {
 
 #[test]
 fn the_records_asked_for_are_those_of_the_generator() {
-    let given = [("workload", "c"), ("recordcount", "1000")];
-    let bench = Bench::new(1, &given);
+    let given = "workload=c recordcount=1000";
+    let bench = Bench::new(1, given);
     bench.run(Fault::None);
     let distribution = Distribution::ScrambledZipfian {
         keyspace: ycsb_keyspace(1_000, 1_000, 0.0),
@@ -91,7 +86,7 @@ fn the_records_asked_for_are_those_of_the_generator() {
 fn the_same_seed_gives_the_same_operations_and_bytes() {
     for preset in PRESETS {
         let calls = || {
-            let bench = Bench::new(1, &[("workload", preset), ("recordcount", "200")]);
+            let bench = Bench::new(1, &format!("workload={preset} recordcount=200"));
             bench.run(Fault::None);
             bench.calls()
         };
@@ -102,13 +97,9 @@ fn the_same_seed_gives_the_same_operations_and_bytes() {
 #[test]
 fn an_update_reads_and_writes_the_record_and_a_read_modify_write_reads_twice() {
     let share = |kind| {
-        let given = [
-            ("readproportion", "0"),
-            ("updateproportion", "0"),
-            (kind, "1"),
-            ("recordcount", "50"),
-            ("operationcount", "20"),
-        ];
+        let given = format!(
+            "readproportion=0 updateproportion=0 {kind}=1 recordcount=50 operationcount=20"
+        );
         let bench = Bench::new(1, &given);
         let (_, conclusion) = bench.run(Fault::None);
         assert_right(&conclusion);
@@ -124,13 +115,8 @@ fn an_update_reads_and_writes_the_record_and_a_read_modify_write_reads_twice() {
 
 #[test]
 fn scans_pass_from_one_to_a_hundred_records_evenly() {
-    let given = [
-        ("workload", "e"),
-        ("insertproportion", "0"),
-        ("recordcount", "5000"),
-        ("operationcount", "2000"),
-    ];
-    let bench = Bench::new(1, &given);
+    let given = "workload=e insertproportion=0 recordcount=5000 operationcount=2000";
+    let bench = Bench::new(1, given);
     bench.run(Fault::None);
     let lengths: Vec<u64> = bench
         .calls()
@@ -151,15 +137,10 @@ fn scans_pass_from_one_to_a_hundred_records_evenly() {
 #[test]
 fn varying_fields_make_records_between_the_ends_that_are_checked_as_well() {
     for distribution in ["uniform", "zipfian"] {
-        let given = [
-            ("workload", "a"),
-            ("fieldlengthdistribution", distribution),
-            ("fieldcount", "4"),
-            ("minfieldlength", "5"),
-            ("fieldlength", "50"),
-            ("readallfields", "false"),
-            ("recordcount", "100"),
-        ];
+        let given = format!(
+            "workload=a fieldlengthdistribution={distribution} fieldcount=4 minfieldlength=5 \
+             fieldlength=50 readallfields=false recordcount=100"
+        );
         let bench = Bench::new(2, &given);
         let (_, conclusion) = bench.run(Fault::None);
         assert_right(&conclusion);
@@ -179,7 +160,7 @@ fn varying_fields_make_records_between_the_ends_that_are_checked_as_well() {
 
 #[test]
 fn what_is_done_to_warm_up_is_checked_and_not_counted() {
-    let mut bench = Bench::new(2, &[("workload", "a"), ("recordcount", "100")]);
+    let mut bench = Bench::new(2, "workload=a recordcount=100");
     bench.warm_up = 300;
     let (ended, conclusion) = bench.run(Fault::None);
     assert_right(&conclusion);
@@ -192,7 +173,7 @@ fn what_is_done_to_warm_up_is_checked_and_not_counted() {
 
 #[test]
 fn a_trial_may_end_by_time_and_the_next_one_run_on_its_records() {
-    let given = crate::support::settings(&[("workload", "a"), ("recordcount", "100")]);
+    let given = crate::support::settings("workload=a recordcount=100");
     let timed = trueput_record::Conditions {
         duration_s: Some(1.0),
         ..Default::default()
@@ -214,20 +195,17 @@ fn a_trial_may_end_by_time_and_the_next_one_run_on_its_records() {
 
 #[test]
 fn trials_share_a_load_unless_they_insert() {
-    let key = |given: &[_]| job(given).unwrap().load_key();
-    assert!(key(&[("workload", "a")]).is_some());
-    assert_eq!(key(&[("workload", "a")]), key(&[("workload", "c")]));
-    assert_ne!(
-        key(&[("workload", "a")]),
-        key(&[("workload", "a"), ("fieldcount", "9")])
-    );
-    assert_eq!(key(&[("workload", "d")]), None);
+    let key = |given: &str| job(given).unwrap().load_key();
+    assert!(key("workload=a").is_some());
+    assert_eq!(key("workload=a"), key("workload=c"));
+    assert_ne!(key("workload=a"), key("workload=a fieldcount=9"));
+    assert_eq!(key("workload=d"), None);
 }
 
 #[test]
 fn workers_that_insert_must_be_threads() {
     let check = |preset, workers, kind| {
-        let job = job(&[("workload", preset)]).unwrap();
+        let job = job(&format!("workload={preset}")).unwrap();
         job.check_workers(workers, kind)
     };
     assert!(check("d", 2, WorkerKind::Processes).is_err());
@@ -238,36 +216,27 @@ fn workers_that_insert_must_be_threads() {
 
 #[test]
 fn settings_that_do_not_go_together_are_refused_in_a_sentence() {
-    let refused = |given: &[(&str, &str)], words: &str| {
+    let refused = |given: &str, words: &str| {
         let message = job(given).err().unwrap();
         assert!(message.contains(words), "{message}");
     };
-    refused(&[("recordcount", "0")], "out of range (1 to");
+    refused("recordcount=0", "out of range (1 to");
     refused(
-        &[("readproportion", "0"), ("updateproportion", "0")],
+        "readproportion=0 updateproportion=0",
         "no operation has a share; give one of readproportion",
     );
+    refused("readproportion=1.5", "out of range (0 to 1, or preset)");
     refused(
-        &[("readproportion", "1.5")],
-        "out of range (0 to 1, or preset)",
-    );
-    refused(
-        &[("minscanlength", "20"), ("maxscanlength", "10")],
+        "minscanlength=20 maxscanlength=10",
         "minscanlength=20 is more than the 10 of maxscanlength",
     );
     refused(
-        &[("fieldcount", "1"), ("fieldlength", "11")],
+        "fieldcount=1 fieldlength=11",
         "leave no room for the 12 bytes",
     );
     refused(
-        &[
-            ("fieldlengthdistribution", "uniform"),
-            ("minfieldlength", "200"),
-        ],
+        "fieldlengthdistribution=uniform minfieldlength=200",
         "minfieldlength=200 is more than the 100 of fieldlength",
     );
-    refused(
-        &[("requestdistribution", "zipfan")],
-        "did you mean 'zipfian'",
-    );
+    refused("requestdistribution=zipfan", "did you mean 'zipfian'");
 }

@@ -12,7 +12,7 @@ const OF_THE_CLIENT: [&str; 1] = ["workload"];
 fn given_by_file(preset: &str) -> trueput_record::trial::Settings {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/ycsb/workloads");
     let text = std::fs::read_to_string(folder.join(format!("workload{preset}"))).unwrap();
-    let mut given = settings(&[("workload", "core")]);
+    let mut given = settings("workload=core");
     for property in parse_properties(&text).unwrap() {
         if !OF_THE_CLIENT.contains(&property.name.as_str()) {
             given.insert(property.name, Value::parse(&property.value));
@@ -32,7 +32,7 @@ fn calls(given: &trueput_record::trial::Settings) -> Vec<Call> {
 fn a_file_of_ycsb_and_the_preset_of_its_name_do_the_same() {
     for preset in super::PRESETS {
         let by_file = calls(&given_by_file(preset));
-        let by_preset = calls(&settings(&[("workload", preset)]));
+        let by_preset = calls(&settings(&format!("workload={preset}")));
         assert_eq!(by_file, by_preset, "{preset}");
     }
 }

@@ -158,6 +158,17 @@ pub struct OperationBytes {
     pub written_bytes: f64,
 }
 
+impl OperationBytes {
+    /// So many bytes read and written.
+    #[must_use]
+    pub const fn new(read_bytes: f64, written_bytes: f64) -> Self {
+        Self {
+            read_bytes,
+            written_bytes,
+        }
+    }
+}
+
 /// A workload with values for its settings.
 pub trait Job: Send + Sync {
     /// The kinds of operation that it does, in the order of [`Meter::finish`]'s index.

@@ -322,14 +322,8 @@ impl MicroConfig {
     /// Bytes that one operation of a kind moves.
     pub(super) fn volume(&self, kind: Kind) -> OperationBytes {
         let record = (self.key_bytes + self.value_bytes) as f64;
-        let read = |read_bytes| OperationBytes {
-            read_bytes,
-            written_bytes: 0.0,
-        };
-        let write = |written_bytes| OperationBytes {
-            read_bytes: 0.0,
-            written_bytes,
-        };
+        let read = |read_bytes| OperationBytes::new(read_bytes, 0.0);
+        let write = |written_bytes| OperationBytes::new(0.0, written_bytes);
         match kind {
             Kind::Read if self.test == Test::Missing => read(0.0),
             Kind::Read | Kind::Next => read(record),

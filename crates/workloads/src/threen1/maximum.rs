@@ -13,6 +13,12 @@ pub struct Maximum {
 }
 
 impl Maximum {
+    /// A value that a start attains.
+    #[must_use]
+    pub const fn new(value: u64, start: u64) -> Self {
+        Self { value, start }
+    }
+
     /// Whether this one takes the other's place: it is greater, or as great from a lower start.
     #[must_use]
     pub fn exceeds(&self, other: &Self) -> bool {
@@ -75,40 +81,16 @@ mod tests {
 
     #[test]
     fn the_greater_wins_and_among_equals_the_lower_start() {
-        let old = Maximum {
-            value: 5,
-            start: 30,
-        };
-        assert!(
-            Maximum {
-                value: 6,
-                start: 99
-            }
-            .exceeds(&old)
-        );
-        assert!(
-            Maximum {
-                value: 5,
-                start: 29
-            }
-            .exceeds(&old)
-        );
-        assert!(
-            !Maximum {
-                value: 5,
-                start: 30
-            }
-            .exceeds(&old)
-        );
-        assert!(!Maximum { value: 4, start: 1 }.exceeds(&old));
+        let old = Maximum::new(5, 30);
+        assert!(Maximum::new(6, 99).exceeds(&old));
+        assert!(Maximum::new(5, 29).exceeds(&old));
+        assert!(!Maximum::new(5, 30).exceeds(&old));
+        assert!(!Maximum::new(4, 1).exceeds(&old));
     }
 
     #[test]
     fn a_maximum_reads_back() {
-        let maximum = Maximum {
-            value: u64::MAX - 1,
-            start: 77_671,
-        };
+        let maximum = Maximum::new(u64::MAX - 1, 77_671);
         assert_eq!(Maximum::from_bytes(&maximum.to_bytes()), Some(maximum));
         assert_eq!(Maximum::from_bytes(b"350"), None);
     }

@@ -197,15 +197,9 @@ impl Oracle {
             for (number, passed) in below.drain(..) {
                 self.note(number, steps - passed);
             }
-            answers.longest.consider(Maximum {
-                value: steps.into(),
-                start,
-            });
+            answers.longest.consider(Maximum::new(steps.into(), start));
             if largest > answers.largest.value {
-                answers.largest = Maximum {
-                    value: largest,
-                    start,
-                };
+                answers.largest = Maximum::new(largest, start);
             }
         }
         Ok(answers)
@@ -271,7 +265,7 @@ mod tests {
     use super::*;
 
     fn maximum(value: u64, start: u64) -> Maximum {
-        Maximum { value, start }
+        Maximum::new(value, start)
     }
 
     /// The plainest way to the answers.

@@ -108,14 +108,8 @@ impl StoredResults {
         };
         for findings in &ended.findings {
             let named = |name: &str| findings.get(name).copied().unwrap_or_default();
-            let longest = Maximum {
-                value: named("longest"),
-                start: named("longest_start"),
-            };
-            let largest = Maximum {
-                value: named("largest"),
-                start: named("largest_start"),
-            };
+            let longest = Maximum::new(named("longest"), named("longest_start"));
+            let largest = Maximum::new(named("largest"), named("largest_start"));
             stored.longest.consider(longest);
             stored.largest.consider(largest);
             stored.finished_blocks += named("blocks");

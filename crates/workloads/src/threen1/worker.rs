@@ -123,10 +123,7 @@ impl<C: Codec> SequencePath<C> {
     /// The largest successor; where there was none, a maximum of 0, which changes no other.
     fn peak(&self, start: u64) -> Maximum {
         let start = if self.largest == 0 { 0 } else { start };
-        Maximum {
-            value: self.largest,
-            start,
-        }
+        Maximum::new(self.largest, start)
     }
 
     fn put(
@@ -206,10 +203,7 @@ impl<C: Codec> Worker<'_, C> {
                 CommitScope::Store => self.store_each(task, start, known)?,
                 _ => self.store_together(task, start, known)?,
             };
-            longest.consider(Maximum {
-                value: steps.into(),
-                start,
-            });
+            longest.consider(Maximum::new(steps.into(), start));
             self.largest.consider(self.path.peak(start));
             task.meter.finish_unit(0);
             task.meter.advance(1);
@@ -377,10 +371,7 @@ fn walk_within<C: Codec>(
         meter.finish(kinds::UPDATE);
         counts.updates += 1;
     }
-    counts.longest.consider(Maximum {
-        value: steps.into(),
-        start,
-    });
+    counts.longest.consider(Maximum::new(steps.into(), start));
     counts.largest.consider(path.peak(start));
     Ok(())
 }

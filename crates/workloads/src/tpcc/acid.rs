@@ -21,10 +21,7 @@ use trueput_record::measurement::Check;
 /// Where the tests take place.
 const WAREHOUSE: u32 = 1;
 const DISTRICT: u8 = 1;
-const HOME: DistrictKey = DistrictKey {
-    warehouse: WAREHOUSE,
-    district: DISTRICT,
-};
+const HOME: DistrictKey = DistrictKey::new(WAREHOUSE, DISTRICT);
 const CUSTOMER: u32 = 1;
 /// Increments of each thread of [`AcidSuite::updates_are_not_lost`].
 const INCREMENTS: usize = 40;

@@ -335,50 +335,28 @@ mod tests {
                     lines += order.lines().len() as f64;
                     let is_remote = |line: &&Line| line.supplier != order.warehouse;
                     remote += order.lines().iter().filter(is_remote).count() as f64;
-                    assert!(
-                        order
-                            .lines()
-                            .iter()
-                            .all(|line| (1..=4).contains(&line.supplier))
-                    );
+                    let mut suppliers = order.lines().iter().map(|line| line.supplier);
+                    assert!(suppliers.all(|supplier| (1..=4).contains(&supplier)));
                 }
                 Input::Payment(payment) => {
                     payments += 1.0;
                     away += f64::from(u8::from(payment.customer_warehouse != payment.warehouse));
-                    by_name += f64::from(u8::from(matches!(
-                        payment.who,
-                        CustomerSelector::LastName(_)
-                    )));
+                    let is_named = matches!(payment.who, CustomerSelector::LastName(_));
+                    by_name += f64::from(u8::from(is_named));
                 }
                 _ => {}
             }
         }
         assert_eq!((orders, payments), (100_000.0, 100_000.0));
-        assert!(
-            (0.009..0.011).contains(&(unused / orders)),
-            "{}",
-            unused / orders
-        );
-        assert!(
-            (9.95..10.05).contains(&(lines / orders)),
-            "{}",
-            lines / orders
-        );
-        assert!(
-            (0.0095..0.0105).contains(&(remote / lines)),
-            "{}",
-            remote / lines
-        );
-        assert!(
-            (0.145..0.155).contains(&(away / payments)),
-            "{}",
-            away / payments
-        );
-        assert!(
-            (0.59..0.61).contains(&(by_name / payments)),
-            "{}",
-            by_name / payments
-        );
+        for (share, expected) in [
+            (unused / orders, 0.009..0.011),
+            (lines / orders, 9.95..10.05),
+            (remote / lines, 0.0095..0.0105),
+            (away / payments, 0.145..0.155),
+            (by_name / payments, 0.59..0.61),
+        ] {
+            assert!(expected.contains(&share), "{share} is not in {expected:?}");
+        }
     }
 
     #[test]

@@ -74,12 +74,18 @@ pub struct DistrictKey {
 }
 
 impl DistrictKey {
-    /// The ten districts of a warehouse.
-    pub fn all_of(warehouse: u32) -> impl Iterator<Item = Self> {
-        (1..=DISTRICTS).map(move |district| Self {
+    /// The key of a district of a warehouse.
+    #[must_use]
+    pub const fn new(warehouse: u32, district: u8) -> Self {
+        Self {
             warehouse,
             district,
-        })
+        }
+    }
+
+    /// The ten districts of a warehouse.
+    pub fn all_of(warehouse: u32) -> impl Iterator<Item = Self> {
+        (1..=DISTRICTS).map(move |district| Self::new(warehouse, district))
     }
 }
 
@@ -349,10 +355,7 @@ macro_rules! rows_of_districts {
             /// The district that the row belongs to, or is.
             #[must_use]
             pub fn district_key(&self) -> DistrictKey {
-                DistrictKey {
-                    warehouse: self.warehouse,
-                    district: self.$district,
-                }
+                DistrictKey::new(self.warehouse, self.$district)
             }
         }
     )+ };

@@ -92,10 +92,7 @@ pub(super) fn place(
         customer,
         ..
     } = *input;
-    let home = DistrictKey {
-        warehouse,
-        district,
-    };
+    let home = DistrictKey::new(warehouse, district);
     let buyer = tables.buyer(home, customer)?;
     let number = tables.take_order_number(home)?;
     let lines = input.lines();
@@ -244,10 +241,7 @@ pub fn payment(
     } = *input;
     attempt(tables, Mode::Write, |tables| {
         let row = &mut scratch.customer;
-        let home = DistrictKey {
-            warehouse: input.customer_warehouse,
-            district: input.customer_district,
-        };
+        let home = DistrictKey::new(input.customer_warehouse, input.customer_district);
         tables.customer(home, &input.who, ReadIntent::Pay, row)?;
         let data = (row.credit.as_str() == "BC").then(|| with_note(row, input));
         tables.pay_customer(&CustomerChange {
@@ -259,10 +253,7 @@ pub fn payment(
             payment_count: row.payment_count + 1,
             data: data.as_ref(),
         })?;
-        let paid_in = DistrictKey {
-            warehouse,
-            district,
-        };
+        let paid_in = DistrictKey::new(warehouse, district);
         let of_district = tables.pay_district(paid_in, amount)?;
         let of_warehouse = tables.pay_warehouse(warehouse, amount)?;
         let mut about = FixedText::<24>::cut(of_warehouse.name.as_str());
@@ -311,10 +302,7 @@ pub fn order_status(
     if let Some(procedures) = tables.procedures() {
         return procedures.order_status(input);
     }
-    let home = DistrictKey {
-        warehouse: input.warehouse,
-        district: input.district,
-    };
+    let home = DistrictKey::new(input.warehouse, input.district);
     attempt(tables, Mode::Read, |tables| {
         let row = &mut scratch.customer;
         tables.customer(home, &input.who, ReadIntent::Show, row)?;
@@ -364,10 +352,7 @@ pub fn stock_level(tables: &mut dyn Tables, input: &StockLevel) -> Result<u64> {
         return procedures.stock_level(input);
     }
     attempt(tables, Mode::Read, |tables| {
-        let district = DistrictKey {
-            warehouse: input.warehouse,
-            district: input.district,
-        };
+        let district = DistrictKey::new(input.warehouse, input.district);
         let low = tables.low_stock(district, input.threshold);
         low.map(Completion::Commit)
     })

@@ -118,10 +118,7 @@ impl Job for YcsbJob {
                 Kind::ReadModifyWrite => (2.0, 1.0),
                 _ => (0.0, 1.0),
             };
-            OperationBytes {
-                read_bytes: read * record,
-                written_bytes: written * record,
-            }
+            OperationBytes::new(read * record, written * record)
         };
         self.kinds.each().map(volume).collect()
     }

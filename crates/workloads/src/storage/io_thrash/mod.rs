@@ -175,10 +175,7 @@ impl Job for IoThrashJob {
     }
 
     fn volumes(&self) -> Vec<OperationBytes> {
-        let volume = |read: usize, written: usize| OperationBytes {
-            read_bytes: read as f64,
-            written_bytes: written as f64,
-        };
+        let volume = |read: usize, written: usize| OperationBytes::new(read as f64, written as f64);
         vec![
             volume(self.block_bytes, 0),
             volume(0, self.block_bytes),

@@ -248,10 +248,7 @@ impl Job for LogFlushJob {
     }
 
     fn volumes(&self) -> Vec<OperationBytes> {
-        let commit = OperationBytes {
-            read_bytes: 0.0,
-            written_bytes: self.log.bytes as f64,
-        };
+        let commit = OperationBytes::new(0.0, self.log.bytes as f64);
         let mut volumes = vec![commit];
         volumes.resize(self.kinds().len(), OperationBytes::default());
         volumes

@@ -111,10 +111,7 @@ pub(super) fn order_and_line(key: &[u8]) -> Option<(u32, u8)> {
 mod tests {
     use super::*;
 
-    const LAST: DistrictKey = DistrictKey {
-        warehouse: u32::MAX,
-        district: u8::MAX,
-    };
+    const LAST: DistrictKey = DistrictKey::new(u32::MAX, u8::MAX);
 
     #[test]
     fn a_prefix_covers_its_continuations_and_nothing_else() {

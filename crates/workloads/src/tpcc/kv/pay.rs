@@ -130,10 +130,7 @@ impl DeliveryTables for KeyValue<'_> {
     ) -> Result<()> {
         out.clear();
         for due in due {
-            let district = DistrictKey {
-                warehouse,
-                district: due.district,
-            };
+            let district = DistrictKey::new(warehouse, due.district);
             out.push(self.deliver_one(district, due.order, carrier, at)?);
         }
         Ok(())
@@ -225,10 +222,7 @@ impl KeyValue<'_> {
             customer,
             amount,
         } = *delivered;
-        let district = DistrictKey {
-            warehouse,
-            district,
-        };
+        let district = DistrictKey::new(warehouse, district);
         let named = format_args!("customer {customer} of {district}");
         district_key(&mut self.key, KeySpace::Customer, district).u32(customer);
         self.fetch_existing(named)?;

@@ -13,7 +13,7 @@ pub(crate) mod shim;
 
 use crate::capabilities::transactional;
 use crate::common_errors;
-use crate::library::{self, LibraryOrigin, LibrarySearch, assertions};
+use crate::library::{self, LibraryOrigin, LibrarySearch};
 use crate::promise::{self, until};
 use environment::BerkeleyEnvironment;
 use knobs::BerkeleyKnobs;
@@ -27,10 +27,7 @@ use trueput_engine::{
 };
 
 const TITLE: &str = "Berkeley DB";
-const SEARCH: LibrarySearch = LibrarySearch {
-    installed: &[],
-    system: "libdb-5.3.so",
-};
+const SEARCH: LibrarySearch = LibrarySearch::new(&[], "libdb-5.3.so");
 const SOURCE: &str = concat!(
     "https://docs.oracle.com/cd/E17276_01/html/api_reference/C/envset_flags.html; ",
     "https://docs.oracle.com/cd/E17276_01/html/api_reference/C/envlog_set_config.html"
@@ -55,12 +52,7 @@ impl Engine for BerkeleyDb {
 
     fn build(&self) -> Result<Build> {
         let (path, engine) = self.library()?;
-        let (version, assertions) = (engine.api.version(), assertions(&path));
-        Ok(Build {
-            version,
-            library: Some(path),
-            assertions,
-        })
+        Ok(library::build_of(path, engine.api.version()))
     }
 
     library::library_selection!();

@@ -85,6 +85,23 @@ pub(crate) fn is_no_space(code: c_int) -> bool {
     code > 0 && full.contains(&std::io::Error::from_raw_os_error(code).kind())
 }
 
+/// The engine's own error.
+pub(crate) fn coded(code: impl Into<i64>, text: impl Into<String>) -> Error {
+    Error::Engine {
+        code: code.into(),
+        text: text.into(),
+    }
+}
+
+/// The error for a code of an engine that passes the operating system's codes on: storage is full,
+/// or the engine's own.
+pub(crate) fn of_code(code: c_int, text: String) -> Error {
+    match is_no_space(code) {
+        true => Error::Full(format!("{text} (code {code})")),
+        false => coded(code, text),
+    }
+}
+
 /// The longest keys and values of an engine, bytes.
 #[derive(Clone, Copy)]
 pub(crate) struct LengthLimits {
@@ -93,6 +110,13 @@ pub(crate) struct LengthLimits {
 }
 
 impl LengthLimits {
+    pub(crate) const fn new(key_bytes: usize, value_bytes: usize) -> Self {
+        Self {
+            key_bytes,
+            value_bytes,
+        }
+    }
+
     /// Refuses a record that is longer.
     #[inline]
     pub(crate) fn check(self, key: &[u8], value: &[u8]) -> Result<()> {
@@ -118,10 +142,7 @@ mod tests {
 
     #[test]
     fn a_key_one_byte_too_long_is_refused() {
-        let limits = LengthLimits {
-            key_bytes: 2,
-            value_bytes: 3,
-        };
+        let limits = LengthLimits::new(2, 3);
         assert!(limits.check(b"kk", b"vvv").is_ok());
         assert!(limits.check(b"kkk", b"").is_err() && limits.check(b"", b"vvvv").is_err());
     }

@@ -286,10 +286,7 @@ fn convert(error: ::fjall::Error) -> Error {
         std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
             Error::Full(io.to_string())
         }
-        _ => Error::Engine {
-            code: io.raw_os_error().unwrap_or(0).into(),
-            text: format!("fjall: {io}"),
-        },
+        _ => common_errors::coded(io.raw_os_error().unwrap_or(0), format!("fjall: {io}")),
     }
 }
 

@@ -13,7 +13,7 @@ mod transaction_log;
 
 use crate::capabilities::transactional;
 use crate::common_errors;
-use crate::library::{self, assertions};
+use crate::library;
 use crate::promise;
 use database::GtmDatabase;
 use install::GtmInstallation;
@@ -79,11 +79,7 @@ impl Engine for Gtm {
     fn build(&self) -> Result<Build> {
         let installation = self.installation()?;
         let library = installation.library().to_owned();
-        Ok(Build {
-            version: installation.version()?,
-            assertions: assertions(&library),
-            library: Some(library),
-        })
+        Ok(library::build_of(library, installation.version()?))
     }
 
     fn library_files(&self) -> Vec<PathBuf> {

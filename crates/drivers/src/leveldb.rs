@@ -23,10 +23,10 @@ use trueput_engine::{
 };
 
 const TITLE: &str = "LevelDB";
-const SEARCH: LibrarySearch = LibrarySearch {
-    installed: &["leveldb", "hyperleveldb", "basho-leveldb"],
-    system: "libleveldb.so",
-};
+const SEARCH: LibrarySearch = LibrarySearch::new(
+    &["leveldb", "hyperleveldb", "basho-leveldb"],
+    "libleveldb.so",
+);
 const INSTALLABLE: &[InstallableBuild] = &[
     InstallableBuild {
         title: TITLE,
@@ -47,10 +47,7 @@ const INSTALLABLE: &[InstallableBuild] = &[
 const SOURCE: &str = "https://github.com/google/leveldb/blob/1.23/doc/index.md, Synchronous Writes";
 
 /// The log's record lengths are 32 bits wide, and a batch is one record.
-const LIMITS: LengthLimits = LengthLimits {
-    key_bytes: 64 << 20,
-    value_bytes: 1 << 30,
-};
+const LIMITS: LengthLimits = LengthLimits::new(64 << 20, 1 << 30);
 
 library::driver! {
     /// The LevelDB driver.
@@ -116,12 +113,7 @@ impl Engine for LevelDb {
         // SAFETY: the functions only return constants.
         let (major, minor) =
             unsafe { ((symbols.own.major_version)(), (symbols.own.minor_version)()) };
-        let assertions = library::assertions(&path);
-        Ok(Build {
-            version: format!("{major}.{minor}"),
-            library: Some(path),
-            assertions,
-        })
+        Ok(library::build_of(path, format!("{major}.{minor}")))
     }
 
     fn installable_builds(&self) -> &'static [InstallableBuild] {

@@ -25,6 +25,7 @@ mod redb;
 mod retry;
 mod rocksdb;
 mod scan_statement;
+mod schema_mark;
 mod sqlite;
 mod tokudb;
 #[cfg(test)]

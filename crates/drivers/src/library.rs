@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use trueput_engine::{Error, Result};
+use trueput_engine::{Build, Error, Result};
 
 /// Values that are made of files, once per file and process.
 pub(crate) struct FileCache<T: 'static>(Mutex<BTreeMap<PathBuf, &'static T>>);
@@ -139,6 +139,15 @@ impl LibraryOrigin {
             named,
             installed_by: self.installed_by,
         })
+    }
+}
+
+/// The build in the library at `path`, of that version; whether it has assertions, its code tells.
+pub(crate) fn build_of(path: PathBuf, version: String) -> Build {
+    Build {
+        version,
+        assertions: assertions(&path),
+        library: Some(path),
     }
 }
 
@@ -362,10 +371,7 @@ mod tests {
 
     #[test]
     fn an_engine_that_is_nowhere_says_what_installs_it() {
-        let nowhere = LibrarySearch {
-            installed: &[],
-            system: "libof-no-engine.so",
-        };
+        let nowhere = LibrarySearch::new(&[], "libof-no-engine.so");
         let said = |origin: LibraryOrigin| origin.path().unwrap_err().to_string();
         let quick = said(LibraryOrigin::found("Engine", nowhere));
         let expected = "no Engine on this machine (libof-no-engine.so); `make engines` installs it";

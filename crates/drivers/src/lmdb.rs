@@ -8,7 +8,7 @@ mod session;
 use crate::capabilities::transactional;
 use crate::common_errors;
 use crate::library::{self, LibrarySearch};
-use crate::named_values::named_values;
+use crate::named_values::{flags_of, named_values};
 use crate::promise;
 use build::{LmdbBuild, TITLE};
 use environment::LmdbEnvironment;
@@ -27,10 +27,7 @@ const INSTALLABLE: &[InstallableBuild] = &[InstallableBuild {
     path: "/liblmdb.so",
     install: "make engines",
 }];
-const SEARCH: LibrarySearch = LibrarySearch {
-    installed: &[],
-    system: "liblmdb.so",
-};
+const SEARCH: LibrarySearch = LibrarySearch::new(&[], "liblmdb.so");
 
 /// The LMDB driver.
 #[derive(Default)]
@@ -192,14 +189,11 @@ fn durability_flags(durability: Durability) -> Result<u32> {
 }
 
 fn knob_flags(knobs: LmdbKnobs) -> u32 {
-    [
+    flags_of([
         (knobs.writemap, ffi::MDB_WRITEMAP),
         (knobs.no_read_ahead, ffi::MDB_NORDAHEAD),
         (knobs.no_mem_init, ffi::MDB_NOMEMINIT),
-    ]
-    .into_iter()
-    .filter(|(is_on, _)| *is_on)
-    .fold(0, |flags, (_, flag)| flags | flag)
+    ])
 }
 
 impl Database for LmdbEnvironment {

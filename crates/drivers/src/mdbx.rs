@@ -9,7 +9,7 @@ mod session;
 use crate::capabilities::transactional;
 use crate::common_errors;
 use crate::library::{self, LibraryOrigin, LibrarySearch};
-use crate::named_values::named_values;
+use crate::named_values::{flags_of, named_values};
 use crate::promise;
 use api::{MdbxBuild, TITLE, value};
 use environment::{MdbxEnvironment, OpenOptions};
@@ -20,10 +20,7 @@ use trueput_engine::{
     Parameter, ParameterValues, Promise, Result, Session, Value, Window,
 };
 
-const SEARCH: LibrarySearch = LibrarySearch {
-    installed: &["mdbx"],
-    system: "libmdbx.so",
-};
+const SEARCH: LibrarySearch = LibrarySearch::new(&["mdbx"], "libmdbx.so");
 const SOURCE: &str = "mdbx.h of 0.14.4, 'SYNC MODES'";
 
 /// Limits with pages of 4,096 bytes, the smallest that the driver offers; those of larger pages are
@@ -173,15 +170,12 @@ fn setup(spec: &OpenSpec<'_>) -> Result<OpenOptions> {
 }
 
 fn knob_flags(knobs: &MdbxKnobs) -> u32 {
-    [
+    flags_of([
         (knobs.writemap, value::MDBX_WRITEMAP),
         (knobs.lifo_reclaim, value::MDBX_LIFORECLAIM),
         (knobs.no_read_ahead, value::MDBX_NORDAHEAD),
         (knobs.no_mem_init, value::MDBX_NOMEMINIT),
-    ]
-    .into_iter()
-    .filter(|(is_on, _)| *is_on)
-    .fold(0, |flags, (_, flag)| flags | flag)
+    ])
 }
 
 impl Database for MdbxEnvironment {

@@ -189,10 +189,7 @@ fn io_error(error: &std::io::Error) -> Error {
         std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
             Error::Full(error.to_string())
         }
-        _ => Error::Engine {
-            code: error.raw_os_error().unwrap_or(0).into(),
-            text: format!("redb: {error}"),
-        },
+        _ => common_errors::coded(error.raw_os_error().unwrap_or(0), format!("redb: {error}")),
     }
 }
 

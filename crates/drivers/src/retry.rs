@@ -9,6 +9,10 @@ pub(crate) struct Retry {
 }
 
 impl Retry {
+    pub(crate) const fn new(limit: Duration, pause: Duration) -> Self {
+        Self { limit, pause }
+    }
+
     /// Makes an attempt, and makes it again while its error is transient by `passes`.
     ///
     /// # Errors
@@ -56,10 +60,7 @@ mod tests {
 
     #[test]
     fn an_attempt_is_made_again_until_it_succeeds_or_its_error_stays() {
-        let retry = |limit| Retry {
-            limit: Duration::from_millis(limit),
-            pause: Duration::from_millis(1),
-        };
+        let retry = |limit| Retry::new(Duration::from_millis(limit), Duration::from_millis(1));
         let nth = |limit, good: u32, passing: u32| {
             let mut attempts = 0;
             let outcome = retry(limit).run(

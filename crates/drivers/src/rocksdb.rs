@@ -9,7 +9,7 @@ mod symbols;
 
 use crate::capabilities::transactional;
 use crate::common_errors::{self, LengthLimits};
-use crate::library::{self, LibraryOrigin, LibrarySearch, assertions};
+use crate::library::{self, LibraryOrigin, LibrarySearch};
 use crate::lsm;
 use crate::promise::{self, until};
 use database::RocksDbDatabase;
@@ -22,19 +22,13 @@ use trueput_engine::{
 };
 
 const TITLE: &str = "RocksDB";
-const SEARCH: LibrarySearch = LibrarySearch {
-    installed: &["rocksdb"],
-    system: "librocksdb.so",
-};
+const SEARCH: LibrarySearch = LibrarySearch::new(&["rocksdb"], "librocksdb.so");
 const SOURCE: &str = "https://github.com/facebook/rocksdb/wiki/WAL-Performance; \
                       https://github.com/facebook/rocksdb/wiki/WAL-Recovery-Modes, \
                       kPointInTimeRecovery, the default";
 
 /// RocksDB's own limits: the FAQ in its wiki.
-const LIMITS: LengthLimits = LengthLimits {
-    key_bytes: 8 << 20,
-    value_bytes: 3 << 30,
-};
+const LIMITS: LengthLimits = LengthLimits::new(8 << 20, 3 << 30);
 
 /// The buffer before the log's file: `writable_file_max_buffer_size`, which stays at its default.
 const LOG_BUFFER_BYTES: u64 = 1 << 20;
@@ -58,12 +52,7 @@ impl Engine for RocksDb {
 
     fn build(&self) -> Result<Build> {
         let (path, symbols) = self.library()?;
-        let (version, assertions) = (symbols.version()?, assertions(&path));
-        Ok(Build {
-            version,
-            library: Some(path),
-            assertions,
-        })
+        Ok(library::build_of(path, symbols.version()?))
     }
 
     library::library_selection!();

@@ -33,10 +33,7 @@ const INSTALLABLE: &[InstallableBuild] = &[InstallableBuild {
     path: "/libsqlite3.so",
     install: "make engines",
 }];
-const SEARCH: LibrarySearch = LibrarySearch {
-    installed: &[],
-    system: "libsqlite3.so",
-};
+const SEARCH: LibrarySearch = LibrarySearch::new(&[], "libsqlite3.so");
 
 /// The SQLite driver: one table, keys and values as blobs.
 #[derive(Default)]

@@ -11,7 +11,7 @@ mod shim;
 use crate::berkeleydb::session::BerkeleySession;
 use crate::capabilities::transactional;
 use crate::common_errors;
-use crate::library::{self, LibraryOrigin, LibrarySearch, assertions};
+use crate::library::{self, LibraryOrigin, LibrarySearch};
 use crate::promise;
 use environment::TokuEnvironment;
 use knobs::TokuKnobs;
@@ -23,10 +23,7 @@ use trueput_engine::{
 };
 
 const TITLE: &str = "TokuDB";
-const SEARCH: LibrarySearch = LibrarySearch {
-    installed: &["tokudb"],
-    system: "libtokufractaltree.so",
-};
+const SEARCH: LibrarySearch = LibrarySearch::new(&["tokudb"], "libtokufractaltree.so");
 const SOURCE: &str = "src/ydb_txn.cc and ft/logger/logger.cc of PerconaFT, in MariaDB 10.5.23";
 
 /// The log's two buffers in the process, of 16 MiB each (`LOGGER_MIN_BUF_SIZE`).
@@ -57,12 +54,7 @@ impl Engine for TokuDb {
 
     fn build(&self) -> Result<Build> {
         let (path, engine) = self.library()?;
-        let (version, assertions) = (engine.api.version(), assertions(&path));
-        Ok(Build {
-            version,
-            library: Some(path),
-            assertions,
-        })
+        Ok(library::build_of(path, engine.api.version()))
     }
 
     library::library_selection!();

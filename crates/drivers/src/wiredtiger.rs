@@ -23,10 +23,7 @@ use trueput_engine::{
 };
 
 const TITLE: &str = "WiredTiger";
-const SEARCH: LibrarySearch = LibrarySearch {
-    installed: &["wiredtiger"],
-    system: "libwiredtiger.so",
-};
+const SEARCH: LibrarySearch = LibrarySearch::new(&["wiredtiger"], "libwiredtiger.so");
 const INSTALLABLE: &[InstallableBuild] = &[
     InstallableBuild {
         title: "WiredTiger 3.2",

@@ -25,10 +25,7 @@ const CHECKPOINT_PAUSE: Duration = Duration::from_millis(500);
 
 /// The time for which making the database is tried again where it met others at the same.
 /// The library waits for locks itself.
-const OPENING: Retry = Retry {
-    limit: Duration::from_secs(30),
-    pause: Duration::ZERO,
-};
+const OPENING: Retry = Retry::new(Duration::from_secs(30), Duration::ZERO);
 
 /// `DB_REGISTER` knows processes, not handles: one environment is opened once in a process.
 static OPEN_FOLDERS: OpenFolders = OpenFolders::new("berkeleydb");

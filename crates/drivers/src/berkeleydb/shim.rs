@@ -143,10 +143,7 @@ pub(crate) struct LibraryKind {
 
 pub(super) static BERKELEY_DB: LibraryKind = LibraryKind {
     title: super::TITLE,
-    shims: LibrarySearch {
-        installed: &["berkeleydb"],
-        system: "libtrueput_berkeleydb.so",
-    },
+    shims: LibrarySearch::new(&["berkeleydb"], "libtrueput_berkeleydb.so"),
     prefix: "trueput_bdb_",
     room: "none_log_buffer",
     deadlock: "DB_LOCK_DEADLOCK",
@@ -283,17 +280,12 @@ impl BerkeleyApi {
                 "{text} (code {code}); {} is the limit",
                 self.kind.room
             )),
-            NEEDS_RECOVERY => Error::Engine {
-                code: i64::from(code),
-                text: format!("{text}; every process must close the database and open it again"),
-            },
-            _ if common_errors::is_no_space(code) || is_out_of_memory(code) => {
-                Error::Full(format!("{text} (code {code})"))
-            }
-            _ => Error::Engine {
-                code: i64::from(code),
-                text,
-            },
+            NEEDS_RECOVERY => common_errors::coded(
+                code,
+                format!("{text}; every process must close the database and open it again"),
+            ),
+            _ if is_out_of_memory(code) => Error::Full(format!("{text} (code {code})")),
+            _ => common_errors::of_code(code, text),
         }
     }
 

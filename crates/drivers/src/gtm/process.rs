@@ -5,6 +5,7 @@
 
 use super::install::GtmInstallation;
 use super::sigalrm;
+use crate::common_errors;
 use crate::library::{self, FileCache, Library};
 use std::ffi::{CStr, c_char, c_int, c_long, c_void};
 use std::fs::File;
@@ -300,10 +301,7 @@ fn failure(status: c_int, text: &str) -> Error {
     if FULL.iter().any(|name| said.contains(name)) {
         return Error::Full(said);
     }
-    Error::Engine {
-        code: i64::from(status),
-        text: said,
-    }
+    common_errors::coded(status, said)
 }
 
 /// The right of one thread to call GT.M.

@@ -14,10 +14,7 @@ use trueput_engine::{
     Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session, ValueVisitor,
 };
 
-const LIMITS: LengthLimits = LengthLimits {
-    key_bytes: LONGEST_KEY,
-    value_bytes: LONGEST_VALUE,
-};
+const LIMITS: LengthLimits = LengthLimits::new(LONGEST_KEY, LONGEST_VALUE);
 
 pub(super) struct GtmSession {
     process: &'static Process,

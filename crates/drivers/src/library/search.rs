@@ -21,6 +21,11 @@ pub(crate) struct LibrarySearch {
 }
 
 impl LibrarySearch {
+    /// The libraries of these names.
+    pub(crate) const fn new(installed: &'static [&'static str], system: &'static str) -> Self {
+        Self { installed, system }
+    }
+
     /// Every library of it on this machine, the one to use by default first: the newest that was
     /// installed for this program, then those of the system, then relatives.
     pub(crate) fn run(&self) -> Vec<PathBuf> {

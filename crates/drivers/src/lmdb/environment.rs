@@ -3,6 +3,7 @@
 use super::build::{Api, LmdbBuild};
 use super::error::is_opening_race;
 use crate::mapped_session::{MappedSession, MappedTable};
+use crate::named_values;
 use crate::process_locks::{OpenFolders, WriterThread};
 use crate::retry::Retry;
 use lmdb_master_sys as ffi;
@@ -17,10 +18,7 @@ use trueput_engine::{Error, Result};
 
 /// An opening that met another process's opening or closing is tried again: LMDB's documentation
 /// says that such a meeting can fail.
-const OPENING: Retry = Retry {
-    limit: Duration::from_secs(2),
-    pause: Duration::from_millis(10),
-};
+const OPENING: Retry = Retry::new(Duration::from_secs(2), Duration::from_millis(10));
 
 /// LMDB forbids opening one database twice in a process: closing either would drop the locks of
 /// both.
@@ -231,6 +229,5 @@ pub(super) fn flag_names(flags: u32) -> String {
         ("MDB_NOMEMINIT", ffi::MDB_NOMEMINIT),
         ("MDB_RDONLY", ffi::MDB_RDONLY),
     ];
-    let set = names.iter().filter(|(_, flag)| flags & flag != 0);
-    set.map(|(name, _)| *name).collect::<Vec<_>>().join("+")
+    named_values::flag_names(&names, flags)
 }

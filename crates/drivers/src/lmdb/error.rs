@@ -32,10 +32,7 @@ impl Api {
         let text = unsafe { CStr::from_ptr((self.mdb_strerror)(code)) }
             .to_string_lossy()
             .into_owned();
-        let explained = |why: &str| Error::Engine {
-            code: i64::from(code),
-            text: format!("{text}: {why}"),
-        };
+        let explained = |why: &str| common_errors::coded(code, format!("{text}: {why}"));
         match code {
             ffi::MDB_MAP_FULL => {
                 Error::Full(format!("{text} (code {code}); map_size is the limit"))
@@ -53,11 +50,7 @@ impl Api {
                 "another build of LMDB made this database or has it open, and lays its files out \
                  otherwise",
             ),
-            _ if common_errors::is_no_space(code) => Error::Full(format!("{text} (code {code})")),
-            _ => Error::Engine {
-                code: i64::from(code),
-                text,
-            },
+            _ => common_errors::of_code(code, text),
         }
     }
 }

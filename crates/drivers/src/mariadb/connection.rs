@@ -1,6 +1,7 @@
 //! What the client says, in the contract's words: errors, and values of either side.
 
 use crate::calendar::{date_of, days_since_1970};
+use crate::common_errors;
 use mysql::consts::{ColumnFlags, ColumnType};
 use mysql::{Column, Value as Wire};
 use std::io::ErrorKind;
@@ -41,10 +42,7 @@ pub(super) fn client_error(error: mysql::Error) -> Error {
                 PACKET_TOO_LARGE | DATA_TOO_LONG => {
                     Error::Unsupported(format!("{text} (code {})", said.code))
                 }
-                code => Error::Engine {
-                    code: i64::from(code),
-                    text,
-                },
+                code => common_errors::coded(code, text),
             }
         }
         // What is said of a password file; the client itself has no such error.

@@ -15,10 +15,7 @@ use trueput_engine::{
 pub(super) const MAX_KEY_BYTES: usize = 767;
 /// Longest value, bytes: well within a tenth of the smallest redo log, which InnoDB asks for.
 pub(super) const MAX_VALUE_BYTES: usize = 1 << 20;
-const LIMITS: LengthLimits = LengthLimits {
-    key_bytes: MAX_KEY_BYTES,
-    value_bytes: MAX_VALUE_BYTES,
-};
+const LIMITS: LengthLimits = LengthLimits::new(MAX_KEY_BYTES, MAX_VALUE_BYTES);
 
 const GET: &str = "SELECT v FROM record WHERE k = ?";
 /// A write transaction locks what it reads: nobody else changes it before the commit.

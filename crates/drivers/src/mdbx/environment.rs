@@ -2,6 +2,7 @@
 
 use super::api::{Api, Dbi, Env, EnvInfo, MdbxBuild, Stat, Txn, value};
 use crate::mapped_session::{MappedSession, MappedTable};
+use crate::named_values;
 use crate::retry::Retry;
 use std::ffi::{CString, c_int};
 use std::fs::File;
@@ -13,10 +14,7 @@ use std::time::Duration;
 use trueput_engine::{Error, Result};
 
 /// An opening that met another process's closing is tried again.
-const OPENING: Retry = Retry {
-    limit: Duration::from_secs(2),
-    pause: Duration::from_millis(10),
-};
+const OPENING: Retry = Retry::new(Duration::from_secs(2), Duration::from_millis(10));
 
 /// The size that lets libmdbx choose.
 const CHOOSE: isize = -1;
@@ -292,11 +290,11 @@ unsafe fn prepare(api: &Api, handle: *mut Env, setup: &OpenOptions) -> c_int {
 pub(super) fn flag_names(flags: u32) -> String {
     // The first holds the bit of the second.
     let unsynced = match flags & value::MDBX_UTTERLY_NOSYNC {
-        value::MDBX_UTTERLY_NOSYNC => Some("MDBX_UTTERLY_NOSYNC"),
-        value::MDBX_SAFE_NOSYNC => Some("MDBX_SAFE_NOSYNC"),
-        _ => None,
+        value::MDBX_UTTERLY_NOSYNC => "MDBX_UTTERLY_NOSYNC",
+        _ => "MDBX_SAFE_NOSYNC",
     };
     let names = [
+        (unsynced, value::MDBX_SAFE_NOSYNC),
         ("MDBX_NOMETASYNC", value::MDBX_NOMETASYNC),
         ("MDBX_WRITEMAP", value::MDBX_WRITEMAP),
         ("MDBX_LIFORECLAIM", value::MDBX_LIFORECLAIM),
@@ -305,11 +303,5 @@ pub(super) fn flag_names(flags: u32) -> String {
         ("MDBX_RDONLY", value::MDBX_RDONLY),
         ("MDBX_NOSTICKYTHREADS", value::MDBX_NOSTICKYTHREADS),
     ];
-    let set = names.iter().filter(|(_, flag)| flags & flag != 0);
-    let set = set.map(|(name, _)| *name);
-    unsynced
-        .into_iter()
-        .chain(set)
-        .collect::<Vec<_>>()
-        .join("+")
+    named_values::flag_names(&names, flags)
 }

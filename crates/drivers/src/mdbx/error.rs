@@ -23,10 +23,7 @@ impl Api {
     #[cold]
     pub(super) fn error(&self, code: c_int) -> Error {
         let text = self.words(code);
-        let explained = |why: &str| Error::Engine {
-            code: i64::from(code),
-            text: format!("{text}: {why}"),
-        };
+        let explained = |why: &str| common_errors::coded(code, format!("{text}: {why}"));
         let limited = |limit: &str| Error::Full(format!("{text} (code {code}){limit}"));
         match code {
             value::MDBX_MAP_FULL => limited("; size_upper is the limit"),
@@ -47,11 +44,7 @@ impl Api {
             value::MDBX_VERSION_MISMATCH | value::MDBX_INVALID => {
                 explained("another engine, or another version of it, made this database")
             }
-            _ if common_errors::is_no_space(code) => limited(""),
-            _ => Error::Engine {
-                code: i64::from(code),
-                text,
-            },
+            _ => common_errors::of_code(code, text),
         }
     }
 

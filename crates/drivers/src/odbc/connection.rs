@@ -2,6 +2,7 @@
 
 use super::manager::{self, Handle, Manager, NO_DATA, ReturnCode, is_success, until_nul};
 use super::source::{DataSource, LOGIN_TIMEOUT_S};
+use crate::common_errors;
 use std::ffi::CString;
 use std::ptr::null_mut;
 use trueput_engine::{Error, Result};
@@ -238,10 +239,7 @@ impl OdbcConnection {
         if state == "53100" || is_one_of(self.native_errors.full) {
             return Error::Full(text);
         }
-        Error::Engine {
-            code: diagnostic.native.into(),
-            text,
-        }
+        common_errors::coded(diagnostic.native, text)
     }
 }
 

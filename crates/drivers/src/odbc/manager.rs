@@ -107,10 +107,7 @@ pub(super) fn is_success(code: ReturnCode) -> bool {
 pub(super) fn manager() -> Result<&'static Manager> {
     static LOADED: FileCache<Manager> = FileCache::new();
     static FOUND: OnceLock<Option<std::path::PathBuf>> = OnceLock::new();
-    let search = LibrarySearch {
-        installed: &[],
-        system: "libodbc.so",
-    };
+    let search = LibrarySearch::new(&[], "libodbc.so");
     let path = FOUND.get_or_init(|| search.run().into_iter().next());
     let path = path.as_ref().ok_or_else(|| {
         Error::engine("no unixODBC on this machine (libodbc.so.2): install the package unixodbc")

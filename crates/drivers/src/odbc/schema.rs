@@ -8,14 +8,12 @@ use super::dialect::{DialectProfile, MARKER, NameCheck};
 use super::schema_lock::SchemaLock;
 use super::source::DataSource;
 use super::statement;
-use std::hash::{BuildHasher, Hasher};
+use crate::schema_mark::{COMMENT, new_mark};
 use std::path::Path;
 use trueput_engine::{Dialect, Error, Result};
 
 /// The file in a database's folder that has its mark.
 const MARK_FILE: &str = "odbc-schema";
-/// How the comment on a schema of PostgreSQL begins, as the driver `postgresql` writes it too.
-const COMMENT: &str = "made by trueput for ";
 
 /// The state of the schema that bears this program's name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -231,12 +229,6 @@ fn marking(profile: &DialectProfile, mark: &str) -> Vec<String> {
     ]
 }
 
-/// A mark that no other database has: each hasher of the standard library is seeded at random.
-fn new_mark() -> String {
-    let random = || std::hash::RandomState::new().build_hasher().finish();
-    format!("{:016x}{:016x}", random(), random())
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::dialect;
@@ -264,6 +256,5 @@ mod tests {
             marked(Dialect::Mariadb)[1],
             "INSERT INTO trueput.`trueput_marker` (made) VALUES ('abc')"
         );
-        assert_ne!(new_mark(), new_mark());
     }
 }

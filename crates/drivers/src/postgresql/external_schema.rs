@@ -9,22 +9,18 @@ use super::knobs::WalSettings;
 use super::wire::PostgresqlConnection;
 use crate::common_errors;
 use crate::retry::Retry;
-use std::hash::{BuildHasher, Hasher};
+use crate::schema_mark::{COMMENT, new_mark};
 use std::path::Path;
 use std::time::Duration;
 use trueput_engine::{Durability, Error, Result};
 
-/// The beginning of the comment on a schema of this program's; the mark of its database follows.
-const MARK: &str = "made by trueput for ";
 /// The file in a database's folder that has its mark.
 const MARKER: &str = "server-schema";
 /// The advisory lock over the schema, by ODBC too: the letters of our name.
 pub(crate) const SCHEMA_LOCK: i64 = 0x0074_7275_6570_7574;
 /// Sessions that were just closed may hold it for so long; over ODBC likewise.
-pub(crate) const SCHEMA_LOCK_RETRY: Retry = Retry {
-    limit: Duration::from_secs(10),
-    pause: Duration::from_millis(20),
-};
+pub(crate) const SCHEMA_LOCK_RETRY: Retry =
+    Retry::new(Duration::from_secs(10), Duration::from_millis(20));
 
 /// Returns the settings of a user's server for a level of durability.
 ///
@@ -99,7 +95,7 @@ pub(super) fn take(
     }
     lock_schema(connection, "pg_try_advisory_lock", address)?;
     let (name, mark) = (quoted(SCHEMA), new_mark());
-    let comment = format!("COMMENT ON SCHEMA {name} IS '{MARK}{mark}'");
+    let comment = format!("COMMENT ON SCHEMA {name} IS '{COMMENT}{mark}'");
     match mark_of(connection, address)? {
         Some(_) => {
             empty(connection)?;
@@ -131,7 +127,7 @@ fn mark_of(
     let Some(comment) = comment else {
         return Ok(None);
     };
-    match comment.strip_prefix(MARK) {
+    match comment.strip_prefix(COMMENT) {
         Some(mark) => Ok(Some(mark.to_owned())),
         None => Err(Error::Unsupported(format!(
             "{address} has a schema '{SCHEMA}' that is not trueput's: rename it, or name another \
@@ -206,21 +202,9 @@ fn run(connection: &mut PostgresqlConnection, statement: &str) -> Result<()> {
     connection.simple(statement, &mut |_, _| ()).map(drop)
 }
 
-/// A mark that no other database has: each hasher of the standard library is seeded at random.
-fn new_mark() -> String {
-    let random = || std::hash::RandomState::new().build_hasher().finish();
-    format!("{:016x}{:016x}", random(), random())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn two_marks_are_never_the_same() {
-        assert_ne!(new_mark(), new_mark());
-        assert_eq!(new_mark().len(), 32);
-    }
 
     #[test]
     fn a_users_server_has_the_levels_of_a_private_one() {

@@ -1,6 +1,7 @@
 //! SQLite's C API with its handles owned: connections, prepared statements, result codes.
 
 use super::build::Api;
+use crate::common_errors;
 use rusqlite::ffi;
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
@@ -70,10 +71,7 @@ impl SqliteConnection {
             }
             ffi::SQLITE_FULL => Error::Full(format!("{text} (code {code})")),
             ffi::SQLITE_TOOBIG => Error::Unsupported(format!("{text} (code {code})")),
-            _ => Error::Engine {
-                code: i64::from(code),
-                text,
-            },
+            _ => common_errors::coded(code, text),
         }
     }
 

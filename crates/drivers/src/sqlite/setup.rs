@@ -17,10 +17,7 @@ pub(super) const FILE: &str = "trueput.sqlite";
 /// Several connections that open a new database at once stand in each other's way when they switch
 /// its journal mode and make its table, and not every such meeting asks the busy handler: so
 /// opening is tried again for so long.
-const OPENING: Retry = Retry {
-    limit: Duration::from_secs(30),
-    pause: Duration::from_millis(2),
-};
+const OPENING: Retry = Retry::new(Duration::from_secs(30), Duration::from_millis(2));
 
 /// Everything that one more connection to the same database needs.
 pub(super) struct ConnectionSetup {

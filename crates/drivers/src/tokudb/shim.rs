@@ -9,10 +9,7 @@ use trueput_engine::Result;
 /// TokuDB as a library of Berkeley DB's API.
 pub(super) static TOKUDB: LibraryKind = LibraryKind {
     title: super::TITLE,
-    shims: LibrarySearch {
-        installed: &["tokudb-shim"],
-        system: "libtrueput_tokudb.so",
-    },
+    shims: LibrarySearch::new(&["tokudb-shim"], "libtrueput_tokudb.so"),
     prefix: "trueput_tokudb_",
     room: "lock_memory",
     // It has no words for it.

@@ -13,10 +13,7 @@ use trueput_engine::{
     Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session, ValueVisitor,
 };
 
-const LIMITS: LengthLimits = LengthLimits {
-    key_bytes: MAX_KEY_BYTES,
-    value_bytes: MAX_VALUE_BYTES,
-};
+const LIMITS: LengthLimits = LengthLimits::new(MAX_KEY_BYTES, MAX_VALUE_BYTES);
 
 /// One worker's session over a database.
 pub(super) struct WiredTigerSession<'d> {

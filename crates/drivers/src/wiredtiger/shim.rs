@@ -65,10 +65,7 @@ symbols! {
 }
 
 /// The shims that `make engines` compiled, each in `wiredtiger-shim-VERSION`.
-const SHIMS: LibrarySearch = LibrarySearch {
-    installed: &["wiredtiger-shim"],
-    system: "libtrueput_wiredtiger.so",
-};
+const SHIMS: LibrarySearch = LibrarySearch::new(&["wiredtiger-shim"], "libtrueput_wiredtiger.so");
 
 /// The functions of one library.
 pub(super) struct WiredTigerApi {
@@ -130,11 +127,7 @@ impl WiredTigerApi {
         match code {
             ROLLBACK => Error::Conflict(text),
             CACHE_FULL => Error::Full(format!("{text} (code {code}); cache_size is the limit")),
-            _ if common_errors::is_no_space(code) => Error::Full(format!("{text} (code {code})")),
-            _ => Error::Engine {
-                code: i64::from(code),
-                text,
-            },
+            _ => common_errors::of_code(code, text),
         }
     }
 

@@ -511,6 +511,30 @@ pub struct ExecutionSummary {
     pub crashed: Option<Survival>,
 }
 
+impl ExecutionSummary {
+    /// The operations of a kind; 0 where there were none.
+    pub(crate) fn count(&self, kind: usize) -> u64 {
+        self.counts.get(kind).copied().unwrap_or_default()
+    }
+
+    /// What one worker found; 0 where it did not.
+    pub(crate) fn finding(&self, worker: usize, name: &str) -> u64 {
+        let findings = self.findings.get(worker);
+        findings.map_or(0, |findings| finding(findings, name))
+    }
+
+    /// What all workers found together.
+    pub(crate) fn sum_of(&self, name: &str) -> u64 {
+        let findings = self.findings.iter();
+        findings.map(|findings| finding(findings, name)).sum()
+    }
+}
+
+/// A finding; 0 if there is none.
+pub(crate) fn finding(findings: &WorkerFindings, name: &str) -> u64 {
+    findings.get(name).copied().unwrap_or_default()
+}
+
 /// The results and the checks of a trial.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct JobResults {

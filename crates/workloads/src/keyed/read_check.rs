@@ -1,7 +1,7 @@
 //! Checks of reads. A read that returned something wrong is counted, so that the trial
 //! goes on and is then invalid.
 
-use crate::WorkerFindings;
+use crate::{WorkerFindings, finding};
 use trueput_record::measurement::Check;
 
 /// The state in which a read found a record.
@@ -131,7 +131,7 @@ impl ReadCounts {
     pub(crate) fn sum<'f>(findings: impl IntoIterator<Item = &'f WorkerFindings>) -> Self {
         let mut all = Self::default();
         for findings in findings {
-            let number = |name: &str| findings.get(name).copied().unwrap_or_default();
+            let number = |name: &str| finding(findings, name);
             all.checked += number(CHECKED);
             for (fault, (count, first)) in ReadFault::ALL.into_iter().zip(&mut all.faults) {
                 let found = number(&format!("read: {}", fault.name()));

@@ -6,7 +6,7 @@ use super::names;
 use super::operation_stream::{InsertNumbers, Operation, OperationStream};
 use crate::keyed::read_check::{ReadFault, RecordState};
 use crate::keyed::write_tracker::{MAX_NUMBER, RecordSample, WriteKnowledge, version_parts};
-use crate::{ExecutionSummary, JobDatabase, Result, WorkerFindings};
+use crate::{ExecutionSummary, JobDatabase, Result, WorkerFindings, finding};
 use std::collections::BTreeMap;
 
 /// Some worker's last write of a record was an update.
@@ -240,9 +240,4 @@ impl ExpectedState {
 
 fn worker(findings: &WorkerFindings) -> u32 {
     u32::try_from(finding(findings, names::WORKER)).unwrap_or(u32::MAX)
-}
-
-/// A finding; 0 if there is none.
-pub(super) fn finding(findings: &WorkerFindings, name: &str) -> u64 {
-    findings.get(name).copied().unwrap_or(0)
 }

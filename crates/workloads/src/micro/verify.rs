@@ -1,13 +1,13 @@
 //! Verifies the database at the end against the operations of the workers.
 
 use super::config::MicroConfig;
-use super::expected_state::{ExpectedState, finding};
+use super::expected_state::ExpectedState;
 use super::names;
 use crate::generate::value::Values;
 use crate::keyed::read_check::{ReadCounts, ReadFault, RecordState};
 use crate::keyed::transaction::transact_unmetered;
 use crate::keyed::write_tracker::WriteKnowledge;
-use crate::{ExecutionSummary, JobDatabase, JobResults, Result};
+use crate::{ExecutionSummary, JobDatabase, JobResults, Result, finding};
 use std::ops::ControlFlow;
 use trueput_engine::{Direction, KeyRange, Mode, Result as EngineResult};
 use trueput_record::measurement::Check;

@@ -74,6 +74,14 @@ pub(super) fn operations(given: u64, default: u64, duration_s: Option<f64>) -> R
     }
 }
 
+/// How many units such a number of operations makes, for progress; 0 means no limit.
+pub(super) fn total_units(operations: u64) -> u64 {
+    match operations {
+        u64::MAX => 0,
+        operations => operations,
+    }
+}
+
 /// Refuses a size of direct writes that no device takes.
 pub(super) fn check_direct(name: &str, bytes: u64) -> Result<(), String> {
     match bytes.is_multiple_of(512) {

@@ -9,7 +9,7 @@ use super::oracle::{Oracle, distinct_numbers};
 use super::problem::Problem;
 use super::step_table::{TableCounts, inspect};
 use crate::keyed::transaction::{TransactionError, transact_unmetered};
-use crate::{Error, ExecutionSummary, JobDatabase, JobResults, Result};
+use crate::{Error, ExecutionSummary, JobDatabase, JobResults, Result, finding};
 use std::collections::BTreeMap;
 use trueput_engine::{Mode, Session, Value};
 use trueput_record::VerifyLevel;
@@ -107,7 +107,7 @@ impl StoredResults {
             finished_blocks: 0,
         };
         for findings in &ended.findings {
-            let named = |name: &str| findings.get(name).copied().unwrap_or_default();
+            let named = |name: &str| finding(findings, name);
             let longest = Maximum::new(named("longest"), named("longest_start"));
             let largest = Maximum::new(named("largest"), named("largest_start"));
             stored.longest.consider(longest);
@@ -132,9 +132,8 @@ fn results(
     stored: &StoredResults,
     ended: &ExecutionSummary,
 ) -> BTreeMap<String, Value> {
-    let blocks =
-        |findings: &crate::WorkerFindings| findings.get("blocks").copied().unwrap_or_default();
-    let per_worker: Vec<u64> = ended.findings.iter().map(blocks).collect();
+    let blocks = ended.findings.iter();
+    let blocks: Vec<u64> = blocks.map(|found| finding(found, "blocks")).collect();
     let named: [(&str, u64); 10] = [
         ("longest", stored.longest.value),
         ("longest_start", stored.longest.start),
@@ -146,11 +145,11 @@ fn results(
         ("blocks", problem.blocks()),
         (
             "worker_blocks_min",
-            per_worker.iter().copied().min().unwrap_or_default(),
+            blocks.iter().copied().min().unwrap_or_default(),
         ),
         (
             "worker_blocks_max",
-            per_worker.iter().copied().max().unwrap_or_default(),
+            blocks.iter().copied().max().unwrap_or_default(),
         ),
     ];
     named

@@ -46,15 +46,6 @@ pub(super) fn check_load(settings: &Settings, target: &JobDatabase<'_>) -> Resul
     }
 }
 
-/// Adds up a figure of all workers.
-fn sum(ended: &ExecutionSummary, name: &str) -> u64 {
-    let found = ended
-        .findings
-        .iter()
-        .filter_map(|findings| findings.get(name));
-    found.sum()
-}
-
 /// The results and checks of a run.
 pub(super) fn verify(
     settings: &Settings,
@@ -80,11 +71,11 @@ pub(super) fn verify(
     if !target.capabilities.snapshot_reads {
         put("isolation", NO_SNAPSHOTS.into());
     }
-    put("rolled-back new-orders", sum(ended, "rolled back").into());
-    put("orders delivered", sum(ended, "delivered orders").into());
+    put("rolled-back new-orders", ended.sum_of("rolled back").into());
+    put("orders delivered", ended.sum_of("delivered orders").into());
     put(
         "districts that a delivery skipped",
-        sum(ended, "skipped districts").into(),
+        ended.sum_of("skipped districts").into(),
     );
     if ended.verify == VerifyLevel::Off {
         return Ok(conclusion);
@@ -115,8 +106,8 @@ fn store_of(settings: &Settings, target: &JobDatabase<'_>) -> Result<&'static st
 /// Rows that the database must have for those that were loaded and acknowledged.
 fn acknowledged(settings: &Settings, ended: &ExecutionSummary) -> (u64, u64) {
     let loaded = |table| settings.scale.rows(table).unwrap_or_default();
-    let orders = loaded(Table::Order) + sum(ended, "new orders");
-    (orders, loaded(Table::History) + sum(ended, "payments"))
+    let orders = loaded(Table::Order) + ended.sum_of("new orders");
+    (orders, loaded(Table::History) + ended.sum_of("payments"))
 }
 
 /// Counts the acknowledged rows that a crash lost.
@@ -187,8 +178,8 @@ fn count_checks(
         ),
     ];
     if !found.counts.is_sample {
-        let undelivered = loaded(Table::NewOrder) + sum(ended, "new orders");
-        let expected = undelivered.saturating_sub(sum(ended, "delivered orders"));
+        let undelivered = loaded(Table::NewOrder) + ended.sum_of("new orders");
+        let expected = undelivered.saturating_sub(ended.sum_of("delivered orders"));
         checks.push(Check::equal(
             "every order that was not delivered is a new order",
             &expected,

@@ -26,11 +26,7 @@ pub(super) fn verify(
     target: &JobDatabase<'_>,
     ended: &ExecutionSummary,
 ) -> Result<JobResults> {
-    let sum = |name: &str| -> u64 {
-        let counts = ended.findings.iter().filter_map(|found| found.get(name));
-        counts.sum()
-    };
-    let records = properties.records + sum(INSERTED_RECORDS);
+    let records = properties.records + ended.sum_of(INSERTED_RECORDS);
     let mut conclusion = JobResults::default();
     let results = [
         ("records", records),
@@ -56,7 +52,7 @@ pub(super) fn verify(
     if properties.updates() {
         checks.push(Check::equal(
             "updates",
-            &sum(UPDATED_RECORDS),
+            &ended.sum_of(UPDATED_RECORDS),
             &found.updates,
         ));
     }

@@ -157,10 +157,7 @@ impl Job for IoThrashJob {
     }
 
     fn total_units(&self) -> u64 {
-        match self.operations {
-            u64::MAX => 0,
-            operations => operations,
-        }
+        log::total_units(self.operations)
     }
 
     fn durability(&self) -> Option<Durability> {

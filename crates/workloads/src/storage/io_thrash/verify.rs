@@ -34,7 +34,7 @@ pub(super) fn verify(
         return Ok(conclusion);
     }
     let journaled: Vec<u64> = (0..target.workers as usize)
-        .map(|worker| finding(ended, worker, JOURNALED))
+        .map(|worker| ended.finding(worker, JOURNALED))
         .collect();
     let mut journals = LogVerifier::new(job.journal, target, ended.verify);
     let mut blocks = BlockCheck::default();
@@ -56,19 +56,9 @@ pub(super) fn verify(
     Ok(conclusion)
 }
 
-fn finding(ended: &ExecutionSummary, worker: usize, name: &str) -> u64 {
-    let findings = ended.findings.get(worker);
-    let count = findings.and_then(|findings| findings.get(name));
-    count.copied().unwrap_or_default()
-}
-
 /// Checks that the meter counted what the workers did, the warm-up excepted, and that every read
 /// found what was written last.
 fn check_counts(job: &IoThrashJob, ended: &ExecutionSummary) -> Vec<Check> {
-    let sum = |name: &str| -> u64 {
-        let workers = 0..ended.findings.len();
-        workers.map(|worker| finding(ended, worker, name)).sum()
-    };
     let named = [
         (kinds::READ, READS),
         (kinds::WRITE, WRITES),
@@ -77,8 +67,8 @@ fn check_counts(job: &IoThrashJob, ended: &ExecutionSummary) -> Vec<Check> {
     let mut checks: Vec<Check> = named
         .into_iter()
         .map(|(kind, name)| {
-            let counted = ended.counts.get(kind).copied().unwrap_or_default();
-            let done = sum(name);
+            let counted = ended.count(kind);
+            let done = ended.sum_of(name);
             let right = counted == done || (job.warm_up && counted <= done);
             let what = format!("{}s counted", kinds::NAMES[kind]);
             Check::new(&what, right, format!("{counted} of {done}"))
@@ -87,7 +77,7 @@ fn check_counts(job: &IoThrashJob, ended: &ExecutionSummary) -> Vec<Check> {
     checks.push(Check::equal(
         "reads that found another block",
         &0,
-        &sum(WRONG_READS),
+        &ended.sum_of(WRONG_READS),
     ));
     checks
 }
@@ -126,7 +116,7 @@ impl BlockCheck {
             self.whole += u64::from(whole);
             self.damaged += u64::from(!whole);
             if at.is_multiple_of(step) {
-                let last = finding(ended, worker as usize, &sample_name(at));
+                let last = ended.finding(worker as usize, &sample_name(at));
                 self.sampled += 1;
                 self.outdated += u64::from(version.map_or(0, |header| header.index) != last);
             }

@@ -215,10 +215,7 @@ impl Job for LogFlushJob {
     }
 
     fn total_units(&self) -> u64 {
-        match self.operations {
-            u64::MAX => 0,
-            operations => operations,
-        }
+        log::total_units(self.operations)
     }
 
     fn durability(&self) -> Option<Durability> {

@@ -23,7 +23,7 @@ pub(super) fn verify(
     ended: &ExecutionSummary,
 ) -> Result<JobResults> {
     let written: Vec<u64> = (0..target.workers as usize)
-        .map(|worker| written_by(ended, worker))
+        .map(|worker| ended.finding(worker, WRITTEN))
         .collect();
     let mut conclusion = JobResults::default();
     results(job, ended, &written, &mut conclusion);
@@ -60,19 +60,13 @@ pub(super) fn verify(
     Ok(conclusion)
 }
 
-fn written_by(ended: &ExecutionSummary, worker: usize) -> u64 {
-    let findings = ended.findings.get(worker);
-    let written = findings.and_then(|findings| findings.get(WRITTEN));
-    written.copied().unwrap_or_default()
-}
-
 fn results(
     job: &LogFlushJob,
     ended: &ExecutionSummary,
     written: &[u64],
     conclusion: &mut JobResults,
 ) {
-    let commits = ended.counts.first().copied().unwrap_or_default();
+    let commits = ended.count(kinds::COMMIT);
     let mut put = |name: &str, value: Value| conclusion.results.insert(name.to_owned(), value);
     put("commits", commits.into());
     if let Some(&flushes) = ended.counts.get(kinds::FLUSH).filter(|&&count| count > 0) {
@@ -90,7 +84,7 @@ fn results(
 
 /// Checks that the meter counted what the workers wrote, the warm-up excepted.
 fn check_counts(job: &LogFlushJob, ended: &ExecutionSummary, written: &[u64]) -> Check {
-    let counted = ended.counts.first().copied().unwrap_or_default();
+    let counted = ended.count(kinds::COMMIT);
     let written: u64 = written.iter().sum();
     match job.warm_up {
         false => Check::equal("commits counted", &written, &counted),

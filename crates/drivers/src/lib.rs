@@ -4,6 +4,7 @@ mod berkeleydb;
 mod calendar;
 mod capabilities;
 mod common_errors;
+mod decimal;
 mod fjall;
 mod gtm;
 mod leveldb;

@@ -1,7 +1,8 @@
 //! A column's buffer.
 
-use super::convert::{Timestamp, decimal};
+use super::convert::Timestamp;
 use super::manager::{Handle, Length, NO_DATA, ReturnCode, SUCCESS_WITH_INFO, is_success};
+use crate::decimal::decimal;
 use trueput_engine::{Datum, Error, Result};
 
 const NULL: Length = -1;

@@ -1,8 +1,9 @@
 //! A parameter's buffer.
 
 use super::binding::BindingOptions;
-use super::convert::{Timestamp, write_decimal, write_integer};
+use super::convert::Timestamp;
 use super::manager::{Handle, Length};
+use crate::decimal::{write_decimal, write_integer};
 use trueput_engine::{Datum, Result};
 
 const NULL: Length = -1;

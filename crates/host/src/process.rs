@@ -3,6 +3,7 @@
 use crate::usage::ResourceUsage;
 use nix::sys::resource::{Usage as SystemUsage, UsageWho, getrusage};
 use nix::sys::time::{TimeVal, TimeValLike};
+use procfs::process::{Process, Stat};
 use std::collections::HashMap;
 use std::fs::read_to_string;
 use std::os::unix::process::ExitStatusExt;
@@ -112,106 +113,108 @@ pub fn read_own_usage() -> Result<ResourceUsage, String> {
 
 /// Reads the CPU time and page faults of `pid`; `None` once it is gone.
 pub fn read_cpu_and_faults(pid: u32) -> Option<ResourceUsage> {
-    parse_stat(&read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    Some(own_cpu_and_faults(&read_stat(pid)?))
 }
 
 /// As [`read_cpu_and_faults`], children that it has waited for included.
 pub fn read_cpu_and_faults_with_ended(pid: u32) -> Option<ResourceUsage> {
-    let text = read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    Some(parse_stat(&text)? + parse_ended(&text)?)
+    let stat = read_stat(pid)?;
+    Some(own_cpu_and_faults(&stat) + cpu_and_faults_of_ended(&stat))
 }
 
 /// Returns the parent of `pid`; `None` once it is gone.
 pub(crate) fn read_parent(pid: u32) -> Option<u32> {
-    let text = read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    StatFields::of(&text)?.number(4)?.try_into().ok()
+    read_stat(pid)?.ppid.try_into().ok()
 }
 
 /// Returns when `pid` started, in clock ticks since boot; `None` once it is gone. Number and start
 /// time together identify a process for good.
 pub(crate) fn read_start_time_ticks(pid: u32) -> Option<u64> {
-    let text = read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    StatFields::of(&text)?.number(22)
+    Some(read_stat(pid)?.starttime)
 }
 
 /// Whether a process has not ended. A zombie has ended.
 pub(crate) fn is_alive(pid: u32) -> bool {
-    let text = read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let fields = StatFields::of(&text);
-    let state = fields.and_then(|fields| fields.0.first().copied());
-    state.is_some_and(|state| !matches!(state, "Z" | "X"))
+    process(pid).is_some_and(|process| process.is_alive())
 }
 
 /// Reads the I/O of `pid`; `None` once it is gone, or where the kernel does not account for it.
 pub fn read_io(pid: u32) -> Option<ResourceUsage> {
-    parse_io(&read_to_string(format!("/proc/{pid}/io")).ok()?)
+    let io = process(pid)?.io().ok()?;
+    Some(ResourceUsage {
+        read_call_bytes: io.rchar,
+        write_call_bytes: io.wchar,
+        storage_read_bytes: io.read_bytes,
+        storage_written_bytes: io.write_bytes,
+        read_calls: io.syscr,
+        write_calls: io.syscw,
+        ..ResourceUsage::default()
+    })
 }
 
 /// Memory of `pid` now; `None` once it is gone. The kernel walks all that the process maps for it,
 /// which holds up the process's page faults meanwhile: [`read_rss_bytes`] costs nothing.
 pub fn read_memory(pid: u32) -> Option<MemoryUsage> {
-    let rollup = read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
-    let status = read_to_string(format!("/proc/{pid}/status")).ok()?;
-    parse_memory(&rollup, &status)
+    let process = process(pid)?;
+    let rollup = process.smaps_rollup().ok()?.memory_map_rollup;
+    let sizes = &rollup.0.first()?.extension.map;
+    let rss_bytes = *sizes.get("Rss")?;
+    let mark_bytes = process
+        .status()
+        .ok()?
+        .vmhwm
+        .map(|kilobytes| kilobytes * 1024);
+    Some(MemoryUsage {
+        pss_bytes: *sizes.get("Pss")?,
+        rss_bytes,
+        // The kernel keeps the mark only roughly up to date.
+        max_rss_bytes: mark_bytes.map_or(rss_bytes, |mark| mark.max(rss_bytes)),
+    })
 }
 
 /// Returns the resident set size of `pid` as the kernel keeps it; `None` once it is gone.
 pub fn read_rss_bytes(pid: u32) -> Option<u64> {
-    use nix::unistd::{SysconfVar, sysconf};
-    let pages = read_to_string(format!("/proc/{pid}/statm")).ok()?;
-    let pages: u64 = pages.split_whitespace().nth(1)?.parse().ok()?;
-    let page_bytes = sysconf(SysconfVar::PAGE_SIZE).ok().flatten()?;
+    let pages = process(pid)?.statm().ok()?.resident;
     // A process that has ended and is not buried yet has no page.
-    (pages > 0).then(|| pages * page_bytes.unsigned_abs())
+    (pages > 0).then(|| pages * procfs::page_size())
 }
 
 /// Clock ticks per second of the times in `/proc`.
 pub(super) fn clock_ticks_per_s() -> f64 {
-    use nix::unistd::{SysconfVar, sysconf};
-    sysconf(SysconfVar::CLK_TCK)
-        .ok()
-        .flatten()
-        .map_or(100.0, |ticks| ticks as f64)
+    procfs::ticks_per_second() as f64
 }
 
-/// The fields of `/proc/PID/stat` (proc_pid_stat(5)) by their numbers there. The command, field 2,
-/// may hold blanks and parentheses, so fields are counted from the last parenthesis.
-struct StatFields<'a>(Vec<&'a str>);
+fn process(pid: u32) -> Option<Process> {
+    Process::new(pid.try_into().ok()?).ok()
+}
 
-impl<'a> StatFields<'a> {
-    fn of(text: &'a str) -> Option<Self> {
-        let after_command = &text[text.rfind(')')? + 1..];
-        Some(Self(after_command.split_whitespace().collect()))
-    }
+fn read_stat(pid: u32) -> Option<Stat> {
+    process(pid)?.stat().ok()
+}
 
-    fn number(&self, field: usize) -> Option<u64> {
-        self.0.get(field - 3)?.parse().ok()
-    }
-
-    /// CPU of two fields in clock ticks, and page faults of two others.
-    fn cpu_and_faults(&self, cpu: [usize; 2], faults: [usize; 2]) -> Option<ResourceUsage> {
-        let tick = clock_ticks_per_s();
-        let seconds = |field| Some(self.number(field)? as f64 / tick);
-        Some(ResourceUsage {
-            user_cpu_s: seconds(cpu[0])?,
-            system_cpu_s: seconds(cpu[1])?,
-            minor_page_faults: self.number(faults[0])?,
-            major_page_faults: self.number(faults[1])?,
-            ..ResourceUsage::default()
-        })
+fn own_cpu_and_faults(stat: &Stat) -> ResourceUsage {
+    ResourceUsage {
+        user_cpu_s: stat.utime as f64 / clock_ticks_per_s(),
+        system_cpu_s: stat.stime as f64 / clock_ticks_per_s(),
+        minor_page_faults: stat.minflt,
+        major_page_faults: stat.majflt,
+        ..ResourceUsage::default()
     }
 }
 
-/// Parses the CPU time and page faults of a process itself.
-fn parse_stat(text: &str) -> Option<ResourceUsage> {
-    StatFields::of(text)?.cpu_and_faults([14, 15], [10, 12])
+/// Those of the children that the process has waited for.
+fn cpu_and_faults_of_ended(stat: &Stat) -> ResourceUsage {
+    ResourceUsage {
+        user_cpu_s: stat.cutime as f64 / clock_ticks_per_s(),
+        system_cpu_s: stat.cstime as f64 / clock_ticks_per_s(),
+        minor_page_faults: stat.cminflt,
+        major_page_faults: stat.cmajflt,
+        ..ResourceUsage::default()
+    }
 }
 
-/// Parses those of the children that it has waited for.
-fn parse_ended(text: &str) -> Option<ResourceUsage> {
-    StatFields::of(text)?.cpu_and_faults([16, 17], [11, 13])
-}
-
+/// Parses the context switches of a thread. It is read for each thread and sample, and only these
+/// two of its sixty lines are used.
 fn parse_switches(status: &str) -> Option<ContextSwitches> {
     Some(ContextSwitches {
         voluntary: named_number(status, "voluntary_ctxt_switches:")?,
@@ -226,30 +229,6 @@ fn parse_run_delay(text: &str) -> u64 {
     number
         .and_then(|number| number.parse().ok())
         .unwrap_or_default()
-}
-
-fn parse_io(text: &str) -> Option<ResourceUsage> {
-    let field = |name| named_number(text, name);
-    Some(ResourceUsage {
-        read_call_bytes: field("rchar:")?,
-        write_call_bytes: field("wchar:")?,
-        storage_read_bytes: field("read_bytes:")?,
-        storage_written_bytes: field("write_bytes:")?,
-        read_calls: field("syscr:")?,
-        write_calls: field("syscw:")?,
-        ..ResourceUsage::default()
-    })
-}
-
-fn parse_memory(rollup: &str, status: &str) -> Option<MemoryUsage> {
-    let bytes = |text, name| named_number(text, name).map(|kilobytes| kilobytes * 1024);
-    let rss_bytes = bytes(rollup, "Rss:")?;
-    Some(MemoryUsage {
-        pss_bytes: bytes(rollup, "Pss:")?,
-        rss_bytes,
-        // The kernel keeps the mark only roughly up to date.
-        max_rss_bytes: bytes(status, "VmHWM:").map_or(rss_bytes, |mark| mark.max(rss_bytes)),
-    })
 }
 
 fn named_number(text: &str, name: &str) -> Option<u64> {
@@ -293,6 +272,7 @@ pub fn list_loaded_files(process: &str) -> Option<Vec<PathBuf>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use procfs::FromRead;
 
     #[test]
     fn a_signal_is_named_and_an_exit_code_told() {
@@ -307,46 +287,24 @@ mod tests {
     }
 
     #[test]
-    fn processor_time_is_read_past_a_command_with_blanks_and_parentheses() {
-        let text = "7 (a) b (c)) S 1 7 7 0 -1 4194304 90 0 1 0 250 50 0 0 20 0 1 0 9 8 7";
+    fn processor_time_and_faults_of_ended_children_are_apart_from_the_process_s_own() {
+        let text = "7 (a) b (c)) S 1 7 7 0 -1 4194304 90 8 1 6 250 50 300 20 20 0 1 0 9 8 7 0 0 0 \
+                    0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0";
+        let stat = Stat::from_read(text.as_bytes()).unwrap();
         let ticks = clock_ticks_per_s();
-        let used = parse_stat(text).unwrap();
+        let own = own_cpu_and_faults(&stat);
         assert_eq!(
-            (used.user_cpu_s, used.system_cpu_s),
+            (own.user_cpu_s, own.system_cpu_s),
             (250.0 / ticks, 50.0 / ticks)
         );
-        assert_eq!((used.minor_page_faults, used.major_page_faults), (90, 1));
-        let text = "7 (a b) S 1 7 7 0 -1 4194304 90 8 1 6 250 50 300 20 20 0 1 0 9 8 7";
-        let used = parse_ended(text).unwrap();
+        assert_eq!((own.minor_page_faults, own.major_page_faults), (90, 1));
+        let ended = cpu_and_faults_of_ended(&stat);
         assert_eq!(
-            (used.user_cpu_s, used.system_cpu_s),
+            (ended.user_cpu_s, ended.system_cpu_s),
             (300.0 / ticks, 20.0 / ticks)
         );
-        assert_eq!((used.minor_page_faults, used.major_page_faults), (8, 6));
-        assert_eq!(parse_stat("nothing of the kind"), None);
-    }
-
-    #[test]
-    fn storage_bytes_are_told_from_bytes_through_calls() {
-        let text = "rchar: 10\nwchar: 20\nsyscr: 1\nsyscw: 2\nread_bytes: 4096\n\
-                    write_bytes: 8192\ncancelled_write_bytes: 0\n";
-        let io = parse_io(text).unwrap();
-        assert_eq!((io.read_call_bytes, io.write_call_bytes), (10, 20));
-        assert_eq!((io.read_calls, io.write_calls), (1, 2));
-        assert_eq!(
-            (io.storage_read_bytes, io.storage_written_bytes),
-            (4096, 8192)
-        );
-        assert_eq!(parse_io("rchar: 10\n"), None);
-    }
-
-    #[test]
-    fn the_proportional_set_size_is_not_one_of_its_parts() {
-        let text = "5581-7ffc ---p 00000000 00:00 0 [rollup]\nRss:    2048 kB\nPss:    1024 kB\n\
-                    Pss_Dirty:  100 kB\nPss_Anon:  90 kB\n";
-        let memory = parse_memory(text, "VmHWM:\t    3072 kB\n").unwrap();
-        assert_eq!((memory.pss_bytes, memory.rss_bytes), (1 << 20, 2 << 20));
-        assert_eq!(memory.max_rss_bytes, 3 << 20);
+        assert_eq!((ended.minor_page_faults, ended.major_page_faults), (8, 6));
+        assert_eq!(read_cpu_and_faults(u32::MAX), None);
     }
 
     #[test]

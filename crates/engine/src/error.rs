@@ -1,5 +1,7 @@
 //! What an engine can answer other than success.
 
+use crate::Durability;
+
 /// A result with the contract's error.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -47,6 +49,14 @@ impl Error {
             code: 0,
             text: text.to_string(),
         }
+    }
+
+    /// The error for a level of durability that the engine of that name does not have.
+    #[must_use]
+    pub fn no_durability(engine: &str, durability: Durability) -> Self {
+        Self::Unsupported(format!(
+            "{engine} does not support durability '{durability}'"
+        ))
     }
 
     /// What a driver's author should know of an engine's error whose words say that it is a

@@ -85,8 +85,6 @@ pub trait Engine: Send + Sync {
     /// whatever the engine itself says.
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>>;
 
-    // One of these two is required.
-
     /// How it keeps a level of durability with its default knobs; `None` if it does not have the
     /// level.
     fn promise(&self, durability: Durability) -> Option<Promise> {
@@ -95,16 +93,11 @@ pub trait Engine: Send + Sync {
     }
 
     /// How it keeps a level with these knobs, which may change the settings that the promise rests
-    /// on, or take it away. The default says what [`Engine::promise`] says.
+    /// on, or take it away.
     ///
     /// # Errors
     /// [`Error::Unsupported`] if it does not have the level, or not with these knobs.
-    fn promise_with(&self, durability: Durability, _knobs: &ParameterValues) -> Result<Promise> {
-        let name = self.info().name;
-        self.promise(durability).ok_or_else(|| {
-            Error::Unsupported(format!("{name} does not support durability '{durability}'"))
-        })
-    }
+    fn promise_with(&self, durability: Durability, knobs: &ParameterValues) -> Result<Promise>;
 
     // What depends on knobs.
 

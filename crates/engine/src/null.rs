@@ -43,13 +43,15 @@ impl Engine for Null {
         }
     }
 
-    fn promise(&self, durability: Durability) -> Option<Promise> {
-        (durability == Durability::None).then(|| Promise {
-            durability,
-            mapped_to: "nothing is kept".to_owned(),
-            window: None,
-            source: "crates/engine/src/null.rs".to_owned(),
-        })
+    fn promise_with(&self, durability: Durability, _knobs: &ParameterValues) -> Result<Promise> {
+        (durability == Durability::None)
+            .then(|| Promise {
+                durability,
+                mapped_to: "nothing is kept".to_owned(),
+                window: None,
+                source: "crates/engine/src/null.rs".to_owned(),
+            })
+            .ok_or_else(|| Error::no_durability(self.info().name, durability))
     }
 
     fn isolation(&self, _knobs: &ParameterValues) -> Option<Isolation> {

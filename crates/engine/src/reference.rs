@@ -60,13 +60,15 @@ impl Engine for Reference {
         }
     }
 
-    fn promise(&self, durability: Durability) -> Option<Promise> {
-        (durability == Durability::None).then(|| Promise {
-            durability,
-            mapped_to: "written when closed".to_owned(),
-            window: None,
-            source: "crates/engine/src/reference.rs".to_owned(),
-        })
+    fn promise_with(&self, durability: Durability, _knobs: &ParameterValues) -> Result<Promise> {
+        (durability == Durability::None)
+            .then(|| Promise {
+                durability,
+                mapped_to: "written when closed".to_owned(),
+                window: None,
+                source: "crates/engine/src/reference.rs".to_owned(),
+            })
+            .ok_or_else(|| Error::no_durability(self.info().name, durability))
     }
 
     fn isolation(&self, _knobs: &ParameterValues) -> Option<Isolation> {

@@ -52,13 +52,15 @@ impl Engine for Storage {
         }
     }
 
-    fn promise(&self, durability: Durability) -> Option<Promise> {
+    fn promise_with(&self, durability: Durability, _knobs: &ParameterValues) -> Result<Promise> {
         let mapped_to = match durability {
             Durability::Sync => "each commit waits for the flush that the settings name",
             Durability::None => "no commit waits for a flush",
-            Durability::Async | Durability::Buffered | Durability::Process => return None,
+            Durability::Async | Durability::Buffered | Durability::Process => {
+                return Err(Error::no_durability(self.info().name, durability));
+            }
         };
-        Some(Promise {
+        Ok(Promise {
             durability,
             mapped_to: mapped_to.to_owned(),
             window: None,

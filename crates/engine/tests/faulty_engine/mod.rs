@@ -122,12 +122,12 @@ impl Engine for FaultyEngine {
         Reference.capabilities()
     }
 
-    fn promise(&self, durability: Durability) -> Option<Promise> {
-        let mut promise = Reference.promise(durability)?;
+    fn promise_with(&self, durability: Durability, knobs: &ParameterValues) -> Result<Promise> {
+        let mut promise = Reference.promise_with(durability, knobs)?;
         if self.0 == EngineFault::PromisesAnother {
             promise.durability = Durability::Process;
         }
-        Some(promise)
+        Ok(promise)
     }
 
     fn isolation(&self, knobs: &ParameterValues) -> Option<Isolation> {

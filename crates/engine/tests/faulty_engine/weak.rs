@@ -51,8 +51,8 @@ impl Engine for Weak {
         Reference.capabilities()
     }
 
-    fn promise(&self, durability: Durability) -> Option<Promise> {
-        Reference.promise(durability)
+    fn promise_with(&self, durability: Durability, knobs: &ParameterValues) -> Result<Promise> {
+        Reference.promise_with(durability, knobs)
     }
 
     fn isolation(&self, _: &ParameterValues) -> Option<Isolation> {

@@ -54,13 +54,20 @@ impl Engine for DescribedEngine {
         }
     }
 
-    fn promise(&self, durability: Durability) -> Option<Promise> {
-        self.levels.contains(&durability).then(|| Promise {
-            durability,
-            mapped_to: String::new(),
-            window: None,
-            source: String::new(),
-        })
+    fn promise_with(
+        &self,
+        durability: Durability,
+        _knobs: &ParameterValues,
+    ) -> trueput_engine::Result<Promise> {
+        self.levels
+            .contains(&durability)
+            .then(|| Promise {
+                durability,
+                mapped_to: String::new(),
+                window: None,
+                source: String::new(),
+            })
+            .ok_or_else(|| trueput_engine::Error::no_durability(self.info().name, durability))
     }
 
     fn isolation(&self, _: &ParameterValues) -> Option<trueput_engine::Isolation> {

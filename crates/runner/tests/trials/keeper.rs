@@ -41,9 +41,9 @@ impl Engine for Keeper {
         Reference.capabilities()
     }
 
-    fn promise(&self, durability: Durability) -> Option<Promise> {
-        let promise = Reference.promise(Durability::None)?;
-        Some(Promise {
+    fn promise_with(&self, durability: Durability, knobs: &ParameterValues) -> Result<Promise> {
+        let promise = Reference.promise_with(Durability::None, knobs)?;
+        Ok(Promise {
             durability,
             ..promise
         })

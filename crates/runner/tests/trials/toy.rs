@@ -71,8 +71,8 @@ impl Engine for Toy {
         }
     }
 
-    fn promise(&self, durability: Durability) -> Option<Promise> {
-        Null.promise(durability)
+    fn promise_with(&self, durability: Durability, knobs: &ParameterValues) -> Result<Promise> {
+        Null.promise_with(durability, knobs)
     }
 
     fn isolation(&self, knobs: &ParameterValues) -> Option<Isolation> {

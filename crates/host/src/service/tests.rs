@@ -1,0 +1,236 @@
+//! Servers that are shell scripts: made, started, stopped, killed.
+
+use super::*;
+use crate::process::is_alive;
+use crate::process_tree::list_members;
+use std::cell::Cell;
+use std::os::unix::fs::PermissionsExt;
+use trueput_engine::{Durability, Error, ParameterValues, Result};
+
+/// A server that is a shell script: it is ready once the file `ready` is there.
+struct Script {
+    make: &'static str,
+    serve: &'static str,
+}
+
+thread_local! {
+    /// How often a test asked whether its server is ready.
+    static ATTEMPTS: Cell<u32> = const { Cell::new(0) };
+}
+
+impl Script {
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        command
+    }
+}
+
+impl Service for Script {
+    fn users(&self) -> &'static [&'static str] {
+        &["no-such-user-anywhere"]
+    }
+
+    fn make(&self, _: &OpenSpec<'_>) -> Result<Vec<Command>> {
+        Ok(vec![Self::shell(self.make)])
+    }
+
+    fn is_made(&self, spec: &OpenSpec<'_>) -> bool {
+        spec.directory.join("made").exists()
+    }
+
+    fn command(&self, _: &OpenSpec<'_>) -> Result<Command> {
+        Ok(Self::shell(self.serve))
+    }
+
+    fn is_ready(&self, spec: &OpenSpec<'_>) -> Result<bool> {
+        ATTEMPTS.with(|attempts| attempts.set(attempts.get() + 1));
+        match spec.directory.join("refused").exists() {
+            true => Err(Error::engine("wrong password")),
+            false => Ok(spec.directory.join("ready").exists()),
+        }
+    }
+
+    fn stop_signal(&self) -> Signal {
+        Signal::Terminate
+    }
+}
+
+const GOOD: Script = Script {
+    make: "id -un >made",
+    serve: "trap 'echo stopping; rm ready; exit 0' TERM; sleep 60 & touch ready; wait",
+};
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let open = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(folder.path(), open).unwrap();
+    folder
+}
+
+fn start(script: &Script, folder: &Path) -> std::result::Result<Server, String> {
+    start_while(script, folder, &mut || true).map_err(|error| error.to_string())
+}
+
+fn start_while(
+    script: &Script,
+    folder: &Path,
+    wait: &mut dyn FnMut() -> bool,
+) -> std::result::Result<Server, ServerError> {
+    let spec = OpenSpec {
+        directory: folder,
+        durability: Durability::Sync,
+        knobs: &ParameterValues::default(),
+        sessions: 1,
+    };
+    let spec = ServerSpec {
+        service: script,
+        database: &spec,
+        conditions: &Conditions::default(),
+        group_entry: None,
+    };
+    Server::start(&spec, wait)
+}
+
+#[test]
+fn a_server_is_made_started_and_stopped_by_a_user_other_than_root() {
+    let folder = folder();
+    let server = start(&GOOD, folder.path()).unwrap();
+    let made_by = std::fs::read_to_string(folder.path().join("made")).unwrap();
+    assert_ne!(made_by.trim(), "root");
+    let (pid, sleeper) = (server.pid(), list_members(server.pid())[1]);
+    server.stop(&mut || true).unwrap();
+    assert!(!is_alive(pid) && !is_alive(sleeper));
+    assert!(!folder.path().join("ready").exists());
+}
+
+#[test]
+fn a_killed_server_says_how_it_ended_and_what_it_last_wrote() {
+    let folder = folder();
+    let talkative = Script {
+        make: "touch made",
+        serve: "echo one; echo two; touch ready; exec sleep 60",
+    };
+    let mut server = start(&talkative, folder.path()).unwrap();
+    assert_eq!(server.exit_reason(), None);
+    kill(
+        Pid::from_raw(server.pid().cast_signed()),
+        SystemSignal::SIGKILL,
+    )
+    .unwrap();
+    assert!(server.wait_for_end(START_LIMIT).is_some());
+    let end = server.exit_reason().unwrap();
+    assert!(
+        end.ends_with("was killed by SIGKILL; it last wrote: two"),
+        "{end}"
+    );
+    assert_eq!(server.stop(&mut || true), Err(ServerError::Failed(end)));
+}
+
+#[test]
+fn one_that_does_not_start_or_cannot_be_made_says_why() {
+    let broken = |make, serve| {
+        let folder = folder();
+        start(&Script { make, serve }, folder.path())
+            .err()
+            .unwrap_or_default()
+    };
+    let unmade = broken("echo no room; exit 3", "");
+    let expected = "creating the instance: sh exited with code 3; it last wrote: no room";
+    assert_eq!(unmade, expected);
+    let unstarted = broken("touch made", "echo port taken; exit 1");
+    assert!(unstarted.contains("exited with code 1; it last wrote: port taken"));
+    let refused = broken("touch made refused", "exec sleep 60");
+    assert_eq!(refused, "the server: wrong password");
+}
+
+#[test]
+fn one_that_takes_long_to_recover_is_waited_for_until_the_user_will_not() {
+    let folder = folder();
+    std::fs::write(folder.path().join("made"), "").unwrap();
+    let all = std::fs::Permissions::from_mode(0o777);
+    std::fs::set_permissions(folder.path(), all).unwrap();
+    let recovering = Script {
+        make: "",
+        serve: "echo $$ >new; mv new pid; exec sleep 60",
+    };
+    let pid = folder.path().join("pid");
+    let refused = start_while(&recovering, folder.path(), &mut || !pid.exists());
+    assert_eq!(refused.err(), Some(ServerError::Canceled));
+    let pid = std::fs::read_to_string(pid).unwrap();
+    assert!(!is_alive(pid.trim().parse().unwrap()));
+}
+
+#[test]
+fn one_that_is_dropped_is_stopped_with_its_children() {
+    let folder = folder();
+    let deaf = Script {
+        make: "touch made",
+        serve: "trap '' TERM; sleep 60 & touch ready; wait",
+    };
+    let mut server = start(&deaf, folder.path()).unwrap();
+    let all = list_members(server.pid());
+    assert_eq!(all.len(), 2);
+    server.kill();
+    drop(server);
+    let limit = Instant::now() + START_LIMIT;
+    while all.iter().any(|pid| is_alive(*pid)) && Instant::now() < limit {
+        std::thread::sleep(PAUSE);
+    }
+    assert!(!all.iter().any(|pid| is_alive(*pid)));
+}
+
+#[test]
+fn one_that_died_by_itself_leaves_no_child() {
+    let folder = folder();
+    let orphaning = Script {
+        make: "touch made",
+        serve: "sleep 60 & touch ready; wait",
+    };
+    let server = start(&orphaning, folder.path()).unwrap();
+    let all = list_members(server.pid());
+    assert!(all.len() >= 2);
+    let pid = Pid::from_raw(server.pid().cast_signed());
+    kill(pid, SystemSignal::SIGKILL).unwrap();
+    drop(server);
+    assert!(!all.iter().any(|&pid| is_alive(pid)));
+}
+
+#[test]
+fn one_that_starts_again_is_asked_often_at_first() {
+    let attempts = |is_made: bool| {
+        let folder = folder();
+        if is_made {
+            std::fs::write(folder.path().join("made"), "").unwrap();
+            let all = std::fs::Permissions::from_mode(0o777);
+            std::fs::set_permissions(folder.path(), all).unwrap();
+        }
+        let slow = Script {
+            make: "touch made",
+            serve: "sleep 0.5; touch ready; exec sleep 60",
+        };
+        ATTEMPTS.with(|attempts| attempts.set(0));
+        start(&slow, folder.path()).unwrap();
+        ATTEMPTS.with(Cell::get)
+    };
+    let (first, again) = (attempts(false), attempts(true));
+    assert!(again > 2 * first, "{first} and {again}");
+}
+
+#[test]
+fn a_folder_that_the_user_cannot_reach_is_refused_by_name() {
+    let folder = folder();
+    let closed = std::fs::Permissions::from_mode(0o700);
+    std::fs::set_permissions(folder.path(), closed).unwrap();
+    let below = folder.path().join("instance");
+    std::fs::create_dir(&below).unwrap();
+    let refused = start(&GOOD, &below).err();
+    match nix::unistd::geteuid().is_root() {
+        true => assert!(
+            refused
+                .unwrap()
+                .contains(&folder.path().display().to_string())
+        ),
+        false => assert_eq!(refused, None),
+    }
+}

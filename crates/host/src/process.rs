@@ -138,6 +138,14 @@ pub(crate) fn is_alive(pid: u32) -> bool {
     process(pid).is_some_and(|process| process.is_alive())
 }
 
+/// Whether a process has ended or is about to: it closes its connections before it can be waited
+/// for, so that who is connected may learn of its end first.
+pub(crate) fn is_ending(pid: u32) -> bool {
+    /// `PF_EXITING` among the kernel's flags of a process.
+    const EXITING: u32 = 4;
+    read_stat(pid).is_none_or(|stat| stat.flags & EXITING > 0)
+}
+
 /// Reads the I/O of `pid`; `None` once it is gone, or where the kernel does not account for it.
 pub fn read_io(pid: u32) -> Option<ResourceUsage> {
     let io = process(pid)?.io().ok()?;

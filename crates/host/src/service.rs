@@ -3,7 +3,7 @@
 mod processes;
 
 use super::placement;
-use super::process::describe_exit_status;
+use super::process::{describe_exit_status, is_ending};
 use super::user::{ServerUser, find_server_user};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{Signal as SystemSignal, kill};
@@ -143,15 +143,27 @@ impl Server {
         self.child.id()
     }
 
-    /// Describes how the server ended, with the last line of its log; `None` while it runs.
+    /// Describes how the server ended, with the last line of its log; `None` while it runs. One
+    /// that is ending is awaited, for [`STOP_LIMIT`] at most.
     pub fn exit_reason(&mut self) -> Option<String> {
-        let status = self.status()?;
+        let is_over = self.is_over();
+        let limit = if is_over { STOP_LIMIT } else { Duration::ZERO };
+        let status = self.wait_for_end(limit)?;
+        let text = self.describe_own_end(status);
+        Some(with_last_log_line(text, &self.log))
+    }
+
+    /// Whether it has ended, or is ending, without having been asked to.
+    fn is_over(&mut self) -> bool {
+        self.status().is_some() || is_ending(self.pid())
+    }
+
+    fn describe_own_end(&self, status: ExitStatus) -> String {
         let pid = self.pid();
-        let text = format!(
+        format!(
             "the server (process {pid}) {}",
             describe_exit_status(status)
-        );
-        Some(with_last_log_line(text, &self.log))
+        )
     }
 
     /// Stops it in good order: what it has committed is in its files then. That takes 30 minutes
@@ -161,20 +173,20 @@ impl Server {
     /// One sentence, where it had ended, takes longer and is killed, or says that it did not end
     /// well.
     pub fn stop(mut self, wait: &mut dyn FnMut() -> bool) -> Result<(), ServerError> {
-        if let Some(end) = self.exit_reason() {
-            return Err(ServerError::Failed(end));
+        let was_over = self.is_over();
+        if !was_over {
+            self.signal();
         }
-        self.signal();
         let began = Instant::now();
         let text = loop {
-            if let Some(status) = self.status() {
-                if status.success() {
-                    return Ok(());
+            match self.status() {
+                Some(status) if was_over => break self.describe_own_end(status),
+                Some(status) if status.success() => return Ok(()),
+                Some(status) => {
+                    let end = describe_exit_status(status);
+                    break format!("the server, asked to stop, {end}");
                 }
-                break format!(
-                    "the server, asked to stop, {}",
-                    describe_exit_status(status)
-                );
+                None => {}
             }
             let is_wanted = wait();
             let limit = if is_wanted {

@@ -127,6 +127,42 @@ fn a_killed_server_says_how_it_ended_and_what_it_last_wrote() {
     assert_eq!(server.stop(&mut || true), Err(ServerError::Failed(end)));
 }
 
+/// A server whose first thread has exited, as that of a process has which closes its
+/// connections: it cannot be waited for until its other thread is killed.
+fn start_ending(folder: &Path) -> Server {
+    let ending = Script {
+        make: "cat >ending.c <<'END'
+#include <pthread.h>
+#include <unistd.h>
+static void *stay(void *unused) { for (;;) pause(); }
+int main(void) { pthread_t other; pthread_create(&other, 0, stay, 0); pthread_exit(0); }
+END
+cc -pthread -o ending ending.c && touch made",
+        serve: "echo one; touch ready; exec ./ending",
+    };
+    let server = start(&ending, folder).unwrap();
+    let limit = Instant::now() + START_LIMIT;
+    while !is_ending(server.pid()) && Instant::now() < limit {
+        std::thread::sleep(PAUSE);
+    }
+    server
+}
+
+#[test]
+fn one_that_is_ending_when_it_is_to_stop_has_ended_by_itself() {
+    let folder = folder();
+    let server = start_ending(folder.path());
+    let pid = server.pid();
+    let mut calls = 0;
+    let stopped = server.stop(&mut || {
+        calls += 1;
+        kill(Pid::from_raw(pid.cast_signed()), SystemSignal::SIGKILL).is_ok()
+    });
+    let end = format!("the server (process {pid}) was killed by SIGKILL; it last wrote: one");
+    assert_eq!(stopped, Err(ServerError::Failed(end)));
+    assert!(calls > 0, "it ended before it was to stop");
+}
+
 #[test]
 fn one_that_does_not_start_or_cannot_be_made_says_why() {
     let broken = |make, serve| {

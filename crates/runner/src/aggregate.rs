@@ -93,10 +93,10 @@ pub(crate) fn build_measurement(
 
 /// Sums the cache counters of the processes, or takes the first report of a cache that they share.
 fn cache(executions: &[ProcessResult]) -> Option<CacheUse> {
-    let told = || executions.iter().filter_map(|part| part.cache);
-    match told().find(|worker| worker.is_shared) {
+    let caches = || executions.iter().filter_map(|part| part.cache);
+    match caches().find(|worker| worker.is_shared) {
         Some(worker) => Some(worker.used),
-        None => told()
+        None => caches()
             .map(|worker| worker.used)
             .reduce(|sum, one| sum.plus(&one)),
     }

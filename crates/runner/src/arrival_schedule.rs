@@ -1,7 +1,7 @@
 //! The arrival schedule of an open loop: when each unit of work is due.
 //!
 //! Times are nanoseconds since the worker began to keep the pace. They are computed from the count
-//! alone and never from when work ended, so that a stall delays answers and no arrival: what comes
+//! and never from when work ended, so that a stall delays answers and no arrival: what comes
 //! due meanwhile waits, and its waiting is part of its response time.
 
 use trueput_record::conditions::{Arrival, Rate};
@@ -49,8 +49,8 @@ impl ArrivalSchedule {
     }
 
     /// How long the units wait that are due by `end_ns` and were not begun: pairs of a waiting time
-    /// and how many wait about so long. A long queue is told in groups, so that its length costs
-    /// nothing.
+    /// and how many wait about so long. A long queue is returned in groups, so that its length
+    /// costs nothing.
     pub fn backlog(mut self, end_ns: u64) -> Vec<(u64, u64)> {
         const GROUPS: f64 = 10_000.0;
         let end = end_ns as f64;

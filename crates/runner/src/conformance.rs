@@ -78,7 +78,7 @@ fn report_result(context: &mut RunContext<'_>, spec: &TrialSpec, found: &Conform
         // The trial's own line says it.
         ConformanceResult::KnobsRefused(_) => return,
     };
-    context.tell(&Event::ConformanceChecked {
+    context.emit(&Event::ConformanceChecked {
         contender: spec.contender(),
         durability: spec.durability,
         passed,
@@ -223,8 +223,8 @@ fn failed(passed: usize, reasons: Vec<String>) -> ConformanceResult {
     ConformanceResult::Failed { passed, reasons }
 }
 
-/// Runs the suite in that folder, on a server where the engine needs one, and tells the files that
-/// the engine had loaded, as far as that is known of all of them.
+/// Runs the suite in that folder, on a server where the engine needs one, and returns the files
+/// that the engine had loaded, where those of all processes are known.
 fn run_checks(
     context: &mut RunContext<'_>,
     spec: &TrialSpec,

@@ -45,7 +45,7 @@ pub(crate) struct ConformanceKey {
     pub kernel: String,
     /// The type of the file system that databases are made on.
     pub file_system: String,
-    /// What the environment tells the dynamic linker: `LD_PRELOAD` and the like.
+    /// The variables that the dynamic linker reads: `LD_PRELOAD` and the like.
     pub linker: BTreeMap<String, String>,
 }
 

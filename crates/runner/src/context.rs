@@ -78,7 +78,7 @@ impl RunContext<'_> {
     }
 
     /// Sends an event to the observer.
-    pub fn tell(&mut self, event: &Event) {
+    pub fn emit(&mut self, event: &Event) {
         (self.observer)(event);
     }
 
@@ -98,7 +98,7 @@ impl RunContext<'_> {
 
     /// Sends a warning to the observer.
     pub fn warn(&mut self, message: String) {
-        self.tell(&Event::Warning { message });
+        self.emit(&Event::Warning { message });
     }
 
     /// Whether this is the first trial of the run that uses the library.

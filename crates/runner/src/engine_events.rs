@@ -60,9 +60,9 @@ fn open_spec<'a>(
     }
 }
 
-/// What the engine of a trial tells of the `elapsed_s` seconds from `started_at` on (RFC 3339);
-/// `None` if it does not tell. It is asked after the measured time; what was `collected` within
-/// that joins it.
+/// Returns the events that the engine of a trial reports of the `elapsed_s` seconds from
+/// `started_at` on (RFC 3339); `None` if it has no event source. It is asked after the measured
+/// time; the events `collected` within that are added.
 pub(crate) fn list_events(
     resolved: &ResolvedTrial,
     spec: &TrialSpec,

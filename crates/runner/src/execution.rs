@@ -419,7 +419,7 @@ impl<'a> WorkerMonitor<'a> {
             self.receive(if awaits_others { TICK } else { TICK.min(left) });
         }
         match self.failure.take() {
-            // A worker that was told to stop may fail on the way; the user's word explains it.
+            // A stopped worker may fail on the way; the user's interruption explains it.
             Some(reason) if !self.interrupted => Err(TrialError::Failed(reason)),
             _ => Ok(()),
         }
@@ -528,7 +528,7 @@ impl<'a> WorkerMonitor<'a> {
         let now = Instant::now();
         let (before, then) = std::mem::replace(&mut self.reported, (operations, now));
         let passed_s = now.duration_since(then).as_secs_f64();
-        context.tell(&Event::TrialProgress {
+        context.emit(&Event::TrialProgress {
             id: self.spec.id.clone(),
             phase: Phase::Run,
             fraction: self.fraction(units, elapsed),

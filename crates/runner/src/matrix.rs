@@ -88,8 +88,7 @@ pub fn expand(plan: &PlanFile, registry: &Registry) -> Result<Matrix, Error> {
     expand_with(plan, registry, BuildAccess::Opened)
 }
 
-/// Expands a plan as [`expand`] does, and looks into the builds of its engines or leaves them
-/// alone.
+/// Expands a plan as [`expand`] does; `builds` says whether the builds of its engines are opened.
 ///
 /// # Errors
 /// As [`expand`].
@@ -260,8 +259,8 @@ impl<'a> Expansion<'a> {
     ) -> Result<(), Error> {
         for (name, values) in dimensions {
             for value in values {
-                let alone = Settings::from([(name.clone(), value.clone())]);
-                resolve(owner, knobs, &alone)
+                let one = Settings::from([(name.clone(), value.clone())]);
+                resolve(owner, knobs, &one)
                     .map_err(|why| self.plan_error(&format!("{at}.{name}"), why))?;
             }
         }
@@ -371,7 +370,7 @@ impl<'a> Expansion<'a> {
         }
     }
 
-    /// What is not told of a contender whose build was left alone.
+    /// Says what is unknown of a contender whose build was not opened.
     fn not_opened(&self, candidate: &EngineCandidate) -> Option<String> {
         let build = candidate.contender.build.as_ref()?;
         (self.builds == BuildAccess::Unopened).then(|| {
@@ -612,8 +611,7 @@ impl<'a> Expansion<'a> {
 /// The contender with the full path of its library, so that a run resumed in another folder finds
 /// it and two names of one file are one contender. A file that is not there keeps its name for the
 /// engine to refuse; the address of a server loses its password. It stays an
-/// address where there is a file of that name: nobody is to be told of a server, and to run a
-/// program.
+/// address where there is a file of that name: a plan that names a server never runs a program.
 fn with_full_path(contender: &Contender) -> Contender {
     let full = |path: &PathBuf| {
         let is_file = !is_address_for(&contender.engine, path);

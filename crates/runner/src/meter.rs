@@ -25,7 +25,7 @@ const LONGEST_THINK_NS: u64 = 250_000_000;
 /// The stage of a process's workers. Its main thread sets it; they read it once per operation.
 #[derive(Debug)]
 pub struct Stage {
-    /// The stage; [`Stage::PAUSED`] is added while the workers are to pause, so that one read tells
+    /// The stage; [`Stage::PAUSED`] is added while the workers are to pause, so that one read shows
     /// whether there is anything to do.
     at: AtomicU8,
     /// The number of pauses so far; locked while one begins or ends.
@@ -112,10 +112,10 @@ impl Stage {
 
     /// Waits until that pause ends, or the user stops the run.
     fn wait_out_pause(&self, which: u64) {
-        let mut held = self.pauses();
-        while *held == which && self.is_paused() && !self.is_stopped() {
-            let waited = self.pause_ended.wait(held);
-            held = waited.unwrap_or_else(PoisonError::into_inner);
+        let mut pauses = self.pauses();
+        while *pauses == which && self.is_paused() && !self.is_stopped() {
+            let waited = self.pause_ended.wait(pauses);
+            pauses = waited.unwrap_or_else(PoisonError::into_inner);
         }
     }
 
@@ -327,10 +327,10 @@ impl<'a> ClockMeter<'a> {
         }
     }
 
-    /// Calls `tell` whenever the worker pauses.
+    /// Calls `callback` whenever the worker pauses.
     #[must_use]
-    pub fn with_pause_callback(mut self, tell: impl FnMut() + 'a) -> Self {
-        self.on_pause = Some(Box::new(tell));
+    pub fn with_pause_callback(mut self, callback: impl FnMut() + 'a) -> Self {
+        self.on_pause = Some(Box::new(callback));
         self
     }
 
@@ -360,10 +360,10 @@ impl<'a> ClockMeter<'a> {
             return;
         }
         let began = self.clock.raw();
-        // A next rest may begin before this thread has woken from one: it is told of too.
+        // The next pause may begin before this thread has woken from one: it is reported too.
         while let Some(which) = self.stage.pending_pause() {
-            if let Some(tell) = &mut self.on_pause {
-                tell();
+            if let Some(callback) = &mut self.on_pause {
+                callback();
             }
             self.stage.wait_out_pause(which);
         }

@@ -71,7 +71,7 @@ pub(crate) enum WorkerTask {
         /// The database that exists already.
         existing: ExistingDatabase,
     },
-    /// Open the database, say that you are ready, and run when told.
+    /// Open the database, say that you are ready, and run when released.
     Execute {
         /// Index of the first worker in this process.
         first: u32,
@@ -148,7 +148,7 @@ pub(crate) enum Report {
         version: String,
         /// The library's file; `None` if the engine is compiled in.
         library: Option<PathBuf>,
-        /// Whether it was compiled with its assertions; `None` if that cannot be told.
+        /// Whether it was compiled with its assertions; `None` if that is unknown.
         assertions: Option<bool>,
         /// Settings and counters as the engine reports them.
         engine: EngineState,
@@ -256,7 +256,7 @@ pub(crate) struct WorkerResult {
     pub times_ns: Vec<u64>,
     /// Conflicts, deadlocks among them.
     pub conflicts: u64,
-    /// Deadlocks among them, where the engine tells.
+    /// Deadlocks among them, where the engine reports them.
     pub deadlocks: u64,
     /// What it found.
     pub findings: WorkerFindings,

@@ -322,7 +322,7 @@ pub fn run(
 /// Returns the outcomes of trials that are not run again, by id.
 fn ended_trials(stored: Vec<TrialRecord>, options: &Options) -> HashMap<String, Outcome> {
     let has_ended = |record: &TrialRecord| {
-        // A trial with time slices cannot run alone.
+        // A trial with time slices cannot run by itself.
         let redo = options.resume_databases
             && derive_group_key(&record.spec).is_none()
             && matches!(record.outcome, Outcome::Failed { .. });
@@ -411,7 +411,7 @@ fn run_trials(
         }
         for spec in group {
             begun += 1;
-            context.tell(&Event::TrialStarted {
+            context.emit(&Event::TrialStarted {
                 number: begun,
                 of: to_do.len(),
                 spec: Box::new((*spec).clone()),
@@ -429,7 +429,7 @@ fn run_trials(
             if record.outcome != Outcome::Interrupted {
                 ended.insert(record.spec.id.clone(), record.outcome.clone());
             }
-            context.tell(&Event::TrialEnded {
+            context.emit(&Event::TrialEnded {
                 record: Box::new(record),
             });
         }

@@ -14,8 +14,8 @@ use trueput_host::service::{Server, ServerError, ServerSpec};
 use trueput_host::usage::ResourceUsage;
 use trueput_record::TrialSpec;
 
-/// Sessions that a server is made for beside those of the workers: those of the runner that asks
-/// whether it is ready, and of databases' own connections.
+/// Sessions that a server is made for in addition to those of the workers: those of the runner that
+/// asks whether it is ready, and of databases' own connections.
 const SPARE_SESSIONS: u32 = 8;
 
 /// The interval of progress reports while a server is awaited.
@@ -56,8 +56,8 @@ impl<'a> ServerLifecycle<'a> {
         let Some(service) = &self.service else {
             return Ok(());
         };
-        let alone = count_cores().saturating_add(1);
-        let sessions = self.resolved.job.sessions(self.spec.workers).max(alone);
+        let exclusive = count_cores().saturating_add(1);
+        let sessions = self.resolved.job.sessions(self.spec.workers).max(exclusive);
         let entry = group.map(MemoryGroup::entry);
         let site = ServerSpec {
             service: &**service,
@@ -99,7 +99,7 @@ impl<'a> ServerLifecycle<'a> {
         move || {
             if reported.elapsed() >= PROGRESS_INTERVAL {
                 reported = Instant::now();
-                context.tell(&Event::TrialProgress {
+                context.emit(&Event::TrialProgress {
                     id: self.spec.id.clone(),
                     phase,
                     fraction: 0.0,

@@ -27,7 +27,7 @@ pub struct TimeEstimate {
     pub trials: usize,
     /// Trials without a duration or an earlier run.
     pub unknown: usize,
-    /// Trials known by their duration alone: their preparation is unknown.
+    /// Trials known by their duration only: their preparation is unknown.
     pub by_duration: usize,
     /// The time of all known trials, seconds.
     pub known_s: f64,
@@ -134,8 +134,8 @@ fn earlier(results: &Path, wanted: &HashSet<String>) -> HashMap<String, f64> {
     found
 }
 
-/// The mean time of each cell of a run by this kind of build, seconds; `None` if it tells
-/// nothing.
+/// The mean time of each cell of a run by this kind of build, seconds; `None` if none
+/// is known.
 fn of_run(folder: &Path) -> Option<HashMap<String, f64>> {
     let size = folder.join("trials.jsonl").metadata().ok()?.len();
     if size > LONGEST_BYTES {
@@ -163,7 +163,7 @@ fn of_run(folder: &Path) -> Option<HashMap<String, f64>> {
     )
 }
 
-/// How long a trial took: until the next one was released, or as far as its own record tells.
+/// How long a trial took: until the next one was released, or as far as its own record says.
 fn time_s(trial: &TrialRecord, next: Option<&TrialRecord>) -> Option<f64> {
     let measured = trial.measurement.as_ref()?;
     let part = |time_s: Option<f64>| time_s.unwrap_or_default();

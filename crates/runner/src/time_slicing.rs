@@ -1,7 +1,7 @@
 //! Time slicing: the trials of one repeat that differ only in their contender run side by side.
 //! Each has its database, its server and its workers ready, and while the workers of one run, all
 //! others pause. A time slice is short compared with disturbances by other programs, so that these
-//! fall on all contenders alike and leave the ratios alone.
+//! fall on all contenders alike and leave the ratios unchanged.
 //!
 //! It is the idea of duet benchmarking (Bulej et al., "Duet Benchmarking: Improving Measurement
 //! Accuracy in the Cloud", ICPE 2020), with time slices instead of two processors.
@@ -208,7 +208,7 @@ impl<'a> TimeSlot<'a> {
     fn finish(&mut self, context: &mut RunContext<'_>) {
         let stopped = self.server.stop(context, Phase::Verify);
         let ended = match self.error.take() {
-            // The first failure is the one to tell.
+            // The first failure is the one to report.
             Some(error) => Err(error),
             None => stopped.map(|()| list_reasons_for_doubt(&self.setup.resolved, self.trial)),
         };

@@ -257,7 +257,7 @@ fn run_to_end(
     let mut server = ServerLifecycle::new(&setup.resolved, spec, &setup.directory);
     server.start(context, None, Phase::Prepare)?;
     let ended = run_with_server(context, spec, &setup, &mut server, trial);
-    // The first failure is the one to tell.
+    // The first failure is the one to report.
     let stopped = server.stop(context, Phase::Verify);
     ended?;
     stopped?;

@@ -133,7 +133,7 @@ fn state(database: &dyn Database) -> Result<EngineState, String> {
 
 /// Returns the number of sessions of a process that has the database to itself: one per thread of
 /// the job, and one of its own.
-fn sessions_alone() -> u32 {
+fn exclusive_sessions() -> u32 {
     trueput_host::count_cores().saturating_add(1)
 }
 
@@ -148,7 +148,7 @@ fn prepare(
         .build()
         .map_err(|error| format!("loading the engine: {error}"))?;
     let (before, began) = (read_own_usage()?, Instant::now());
-    let database = open(resolved, assignment, sessions_alone())?;
+    let database = open(resolved, assignment, exclusive_sessions())?;
     let loaded = with_target(resolved, assignment, &*database, reporter, |target| {
         let prepared = resolved.job.prepare(target, left);
         prepared.map_err(|error| error.to_string())
@@ -182,7 +182,7 @@ fn conclude(
     totals: &ExecutionTotals,
     reporter: &Reporter,
 ) -> Result<(), String> {
-    let database = open(resolved, assignment, sessions_alone())?;
+    let database = open(resolved, assignment, exclusive_sessions())?;
     let survival = assignment.spec.durability.after_killed_processes();
     let crashed = totals.crashed.then_some(survival);
     let ended = ExecutionSummary {

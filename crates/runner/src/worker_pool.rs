@@ -91,7 +91,7 @@ impl WorkerPool {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            // A group of its own: a terminal's Ctrl-C reaches the runner alone.
+            // A group of its own: a terminal's Ctrl-C reaches only the runner.
             .process_group(0);
         placement::apply(&mut command, &assignment.spec.conditions)?;
         let mut child = command.spawn()?;
@@ -152,7 +152,7 @@ impl WorkerPool {
         };
         line.push(b'\n');
         if let Some(instructions) = &mut self.processes[index].instructions {
-            // A worker that has gone cannot be told; that it has is heard elsewhere.
+            // A worker that has ended gets no instruction; its end is noticed elsewhere.
             let _ = instructions.write_all(&line);
         }
     }

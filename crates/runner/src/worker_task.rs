@@ -63,7 +63,7 @@ pub(crate) fn run_task_in(
             Report::Progress { fraction } => {
                 let id = id.clone();
                 if let Some(phase) = phase {
-                    context.tell(&Event::TrialProgress {
+                    context.emit(&Event::TrialProgress {
                         id,
                         phase,
                         fraction,

@@ -28,7 +28,7 @@ fn base(spec: &TrialSpec) -> String {
     format!("{engine}-{durability}-w{workers}")
 }
 
-/// By cell, what tells it from the other cells with the same base of a name.
+/// By cell, what distinguishes it from the other cells with the same base of a name.
 fn variants(trials: &[TrialSpec]) -> HashMap<u32, String> {
     let mut seen = BTreeSet::new();
     let mut groups: BTreeMap<String, Vec<&TrialSpec>> = BTreeMap::new();
@@ -71,7 +71,7 @@ fn parameters(spec: &TrialSpec) -> BTreeMap<String, String> {
     let conditions = spec.conditions.named().into_iter();
     all.extend(conditions.map(|(name, value)| (name.to_owned(), value)));
     if let Some(build) = &spec.build {
-        // The name of a library, or its folder's where that tells the version.
+        // The name of a library, or its folder's where that has the version.
         let parts: Vec<_> = build.iter().rev().take(2).collect();
         let parts = parts.iter().rev().map(|part| part.to_string_lossy());
         all.insert("build".to_owned(), parts.collect::<Vec<_>>().join("_"));

@@ -252,7 +252,7 @@ mod tests {
         plan
     }
 
-    fn told(spec: &TrialSpec) -> (u32, u32, String, Durability, Value) {
+    fn step_row(spec: &TrialSpec) -> (u32, u32, String, Durability, Value) {
         let step = spec.step.clone().unwrap();
         let map = spec.knobs["map_size"].clone();
         (step.base, step.index, step.name, spec.durability, map)
@@ -265,7 +265,7 @@ mod tests {
         let steps = vec![to_process("unsafe"), with_map("wide", 2 * GIB)];
         let of = |kind| {
             let matrix = expanded(&ablation(kind, &["shared"], steps.clone()));
-            matrix.trials.iter().map(told).collect::<Vec<_>>()
+            matrix.trials.iter().map(step_row).collect::<Vec<_>>()
         };
         let row = |index, name: &str, durability, map: i64| {
             (0, index, name.to_owned(), durability, Value::Integer(map))
@@ -275,9 +275,9 @@ mod tests {
         let mut cumulative = begin.to_vec();
         cumulative.push(row(2, "wide", process, 2 * GIB));
         assert_eq!(of(AblationKind::Cumulative), cumulative);
-        let mut alone = begin.to_vec();
-        alone.push(row(2, "wide", sync, 2 * GIB));
-        assert_eq!(of(AblationKind::OneAtATime), alone);
+        let mut one_at_a_time = begin.to_vec();
+        one_at_a_time.push(row(2, "wide", sync, 2 * GIB));
+        assert_eq!(of(AblationKind::OneAtATime), one_at_a_time);
     }
 
     #[test]
@@ -298,7 +298,7 @@ mod tests {
             steps,
         ));
         assert_eq!(matrix.trials.len(), 3);
-        let bases: Vec<_> = matrix.trials.iter().map(|spec| told(spec).0).collect();
+        let bases: Vec<_> = matrix.trials.iter().map(|spec| step_row(spec).0).collect();
         assert_eq!(bases, [0, 0, 2]);
         let said = "single: step 'wide': it changes nothing, so it is not measured again";
         assert_eq!(matrix.left_out, [said]);

@@ -132,9 +132,9 @@ fn a_rest_is_nobodys_time_and_begins_only_where_it_may() {
 }
 
 #[test]
-fn a_rest_that_begins_before_one_has_woken_from_the_last_is_told_of_too() {
+fn a_pause_that_begins_before_one_has_woken_from_the_last_is_reported_too() {
     let (counters, stage) = (WorkerCounters::default(), Stage::measured());
-    let (sender, told) = std::sync::mpsc::channel();
+    let (sender, pauses) = std::sync::mpsc::channel();
     stage.begin_pause();
     std::thread::scope(|scope| {
         let (counters, stage) = (&counters, &stage);
@@ -144,8 +144,8 @@ fn a_rest_that_begins_before_one_has_woken_from_the_last_is_told_of_too() {
             while meter.next_unit() {}
         });
         for _ in 0..1_000 {
-            let heard = told.recv_timeout(Duration::from_secs(10));
-            heard.expect("every rest is told of");
+            let reported = pauses.recv_timeout(Duration::from_secs(10));
+            reported.expect("every pause is reported");
             stage.end_pause();
             stage.begin_pause();
         }

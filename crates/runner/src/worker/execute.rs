@@ -338,8 +338,8 @@ impl WorkerContext<'_> {
 }
 
 fn flush_counters(session: &mut dyn Session) -> Result<(), String> {
-    let told = session.flush_counters();
-    told.map_err(|error| format!("asking the engine to record its counters: {error}"))
+    let flushed = session.flush_counters();
+    flushed.map_err(|error| format!("asking the engine to record its counters: {error}"))
 }
 
 /// Monitors the worker threads from the main thread.

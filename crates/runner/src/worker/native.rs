@@ -101,8 +101,8 @@ impl NativeProgram {
     }
 
     fn send_go(&mut self) -> Result<(), String> {
-        let told = self.input.as_mut().map(|input| input.write_all(b"go\n"));
-        match told {
+        let sent = self.input.as_mut().map(|input| input.write_all(b"go\n"));
+        match sent {
             Some(Ok(())) => Ok(()),
             _ => Err("the native program has closed its input".to_owned()),
         }

@@ -19,7 +19,7 @@ pub(super) fn recover(
     reporter: &Reporter,
 ) -> Result<(), String> {
     let began = Instant::now();
-    let database = super::open(resolved, assignment, super::sessions_alone())?;
+    let database = super::open(resolved, assignment, super::exclusive_sessions())?;
     let open_s = began.elapsed().as_secs_f64();
     let committed = first_commit(&*database);
     let committed = committed.map_err(|error| format!("its first transaction: {error}"))?;

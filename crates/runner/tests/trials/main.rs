@@ -75,13 +75,13 @@ fn run_claims(arguments: &[&str]) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     // Those that judge response times run by themselves.
-    let (alone, together): (Vec<_>, Vec<_>) =
-        claims.partition(|claim| conditions::ALL.iter().any(|timed| timed.0 == claim.0));
-    let held = [
-        run_side_by_side(&together, threads()),
-        run_side_by_side(&alone, 1),
+    let (timed, others): (Vec<_>, Vec<_>) =
+        claims.partition(|claim| conditions::ALL.iter().any(|one| one.0 == claim.0));
+    let outcomes = [
+        run_side_by_side(&others, threads()),
+        run_side_by_side(&timed, 1),
     ];
-    ExitCode::from(u8::from(held != [true, true]))
+    ExitCode::from(u8::from(outcomes != [true, true]))
 }
 
 /// Whether all claims hold.
@@ -93,12 +93,12 @@ fn run_side_by_side(claims: &[&(&str, fn())], threads: usize) -> bool {
             // A process of its own: what one claim starts must not inherit another's locked files.
             let mut process = Command::new(std::env::current_exe().unwrap());
             let output = process.args(["claim", name]).output().unwrap();
-            let held = output.status.success();
-            if !held {
+            let holds = output.status.success();
+            if !holds {
                 print!("{}", String::from_utf8_lossy(&output.stderr));
             }
-            println!("test {name} ... {}", if held { "ok" } else { "FAILED" });
-            failed.fetch_or(!held, Ordering::Relaxed);
+            println!("test {name} ... {}", if holds { "ok" } else { "FAILED" });
+            failed.fetch_or(!holds, Ordering::Relaxed);
         }
     };
     thread::scope(|scope| {

@@ -259,7 +259,7 @@ impl Job for Act {
         let mut stores = 0;
         self.burden(task.directory)
             .map_err(|error| Error::Workload(error.to_string()))?;
-        // A misbehaving act leaves the others waiting until they are told to stop.
+        // A misbehaving act leaves the others waiting until they are stopped.
         while (!ends || stores < STORES) && task.meter.next_unit() {
             task.meter.start();
             task.session

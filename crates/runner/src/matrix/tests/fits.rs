@@ -4,7 +4,7 @@ use super::*;
 use trueput_engine::Dialect;
 use trueput_record::plan::PlanStep;
 
-/// Has write batches alone.
+/// Has write batches only.
 const BATCHES: DescribedEngine = DescribedEngine {
     name: "batches",
     keeps_apart: false,

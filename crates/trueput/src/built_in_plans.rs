@@ -65,7 +65,7 @@ impl BuiltInPlan {
         PlanFile::parse(Path::new(&self.path()), self.text)
     }
 
-    /// What to type for it: the name alone, unless a workload has it too.
+    /// What to type for it: the name, unless a workload has it too.
     pub fn typed(&self, registry: &Registry) -> String {
         match registry.workload(self.name) {
             Ok(_) => format!("{PREFIX}{}", self.name),

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_is_told_in_one_line() {
+    fn a_mistake_is_named_in_one_line() {
         let error = Cli::try_parse_from(["trueput", "engins"]).unwrap_err();
         let message = in_one_line(&error.render().to_string());
         let expected =

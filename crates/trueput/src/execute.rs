@@ -57,7 +57,7 @@ pub fn carry_out(
 ) -> Result<ExitCode, Failure> {
     caution(manifest, registry);
     if !json {
-        tell_time(folder, manifest)?;
+        print_time_estimate(folder, manifest)?;
     }
     let mut progress = match json {
         true => Progress::json(),
@@ -67,13 +67,13 @@ pub fn carry_out(
     let summary = trueput_runner::run(folder, manifest, registry, options, observer)?;
     let written = match json {
         true => Ok(()),
-        false => repeats::tell(folder).and_then(|()| report(folder, screen)),
+        false => repeats::print_stop_reason(folder).and_then(|()| report(folder, screen)),
     };
     finish(&summary, written)
 }
 
-/// Says how long the trials that have not ended will take, where that is more than a minute.
-fn tell_time(folder: &RunFolder, manifest: &RunManifest) -> Result<(), Failure> {
+/// Prints how long the trials that have not ended will take, where that is more than a minute.
+fn print_time_estimate(folder: &RunFolder, manifest: &RunManifest) -> Result<(), Failure> {
     let stored = folder.trials()?.trials;
     let has_ended = |record: &TrialRecord| record.outcome != Outcome::Interrupted;
     let ended = stored.iter().filter(|record| has_ended(record));

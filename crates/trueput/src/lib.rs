@@ -1,7 +1,7 @@
 //! The bench on which transactional storage is measured.
 //!
 //! [`main_with`] reads the command line and hands to one file per subcommand in `cmd`. A program of
-//! yours may call it with engines and workloads of its own beside those of [`registry`]:
+//! yours may call it with engines and workloads of its own in addition to those of [`registry`]:
 //!
 //! ```no_run
 //! use std::process::ExitCode;

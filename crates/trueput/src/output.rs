@@ -82,7 +82,7 @@ pub fn json(value: &serde_json::Value) -> Result<(), Failure> {
 }
 
 /// Writes one line to standard error, every hidden character in it shown by its number and long
-/// quotations cut. Nobody can be told where that fails.
+/// quotations cut. A failure to write it has nowhere to be reported.
 pub fn note(text: &str) {
     let words = std::env::args_os().skip(1);
     let inputs: Vec<_> = words

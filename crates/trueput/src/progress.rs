@@ -1,5 +1,5 @@
-//! Tells what a run does while it does it, from the runner's events alone: a bar on a terminal,
-//! plain lines elsewhere, JSON lines for programs.
+//! Shows the progress of a run, from the runner's events only: a bar on a terminal, plain lines
+//! elsewhere, JSON lines for programs.
 
 mod table;
 mod time_left;
@@ -15,7 +15,7 @@ use trueput_record::{Outcome, TrialRecord};
 use trueput_report::answer::round_lines;
 use trueput_runner::{Event, Phase};
 
-/// How often a plain line tells how far a trial is.
+/// The interval between plain lines that say how far a trial is.
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
 /// After the first repeat it is said how long the others take, where that is longer than this.
@@ -27,15 +27,16 @@ const LINE_WIDTH: usize = 100;
 /// Steps of the bar.
 const STEPS: u64 = 1_000;
 
-/// Tells what a run does.
+/// Shows the progress of a run.
 pub struct Progress {
     manner: ProgressStyle,
     time_left: TimeLeftEstimator,
     /// The trials under way, and how they are called: several where contenders take turns.
     trials: Vec<(String, String)>,
-    told: Instant,
-    /// Whether it was said that conformance of earlier runs counts.
-    has_told_remembered: bool,
+    /// When a plain line last said how far a trial is.
+    last_line_at: Instant,
+    /// Whether a note said that conformance of earlier runs counts.
+    has_noted_remembered: bool,
     standings: Option<Standings>,
     /// A round that was completed while trials of it were under way.
     completed: Option<Round>,
@@ -71,22 +72,22 @@ impl Progress {
             manner,
             time_left: TimeLeftEstimator::new(now),
             trials: Vec::new(),
-            told: now,
-            has_told_remembered: false,
+            last_line_at: now,
+            has_noted_remembered: false,
             standings: None,
             completed: None,
             has_round: false,
         }
     }
 
-    /// Tells after each round of repeats how the rankings stand: in place on a terminal, in lines
+    /// Shows after each round of repeats how the rankings stand: in place on a terminal, in lines
     /// elsewhere.
     pub fn with_standings(mut self, standings: Standings) -> Self {
         self.standings = Some(standings);
         self
     }
 
-    /// Tells one event.
+    /// Shows one event.
     pub fn observe(&mut self, event: &Event) {
         if matches!(self.manner, ProgressStyle::Json) {
             if let Ok(line) = serde_json::to_string(event) {
@@ -160,11 +161,11 @@ impl Progress {
         }
     }
 
-    /// Tells of conformance that was passed in an earlier run: in full the first time, then only
+    /// Notes conformance that was passed in an earlier run: in full the first time, then only
     /// where plain lines are written.
     fn remembered_conformance(&mut self, subject: &str, passed_at: &str) {
         let day = passed_at.split('T').next().unwrap_or(passed_at);
-        let is_first = !std::mem::replace(&mut self.has_told_remembered, true);
+        let is_first = !std::mem::replace(&mut self.has_noted_remembered, true);
         let how = match is_first {
             true => "; --check-again runs the checks again",
             false => "",
@@ -205,7 +206,7 @@ impl Progress {
 
     fn begin_trial(&mut self, name: &str, cell: u32, now: Instant) {
         let is_first_again = self.time_left.begin_trial(cell, now);
-        self.told = now;
+        self.last_line_at = now;
         let left = self.time_left.run_left(now);
         if let Some(left) = left.filter(|&left| is_first_again && left >= WORTH_SAYING) {
             self.say(&format!("first repeat done: about {} left", duration(left)));
@@ -213,7 +214,7 @@ impl Progress {
         match &self.manner {
             ProgressStyle::Bar(live) => {
                 live.bar().set_position(0);
-                live.tell(name);
+                live.set_message(name);
             }
             ProgressStyle::Lines | ProgressStyle::Json => self.say(name),
         }
@@ -247,10 +248,10 @@ impl Progress {
                 live.follow_size();
                 live.bar()
                     .set_position((fraction.clamp(0.0, 1.0) * STEPS as f64) as u64);
-                live.tell(&text);
+                live.set_message(&text);
             }
-            ProgressStyle::Lines if now.duration_since(self.told) >= LINE_EVERY => {
-                self.told = now;
+            ProgressStyle::Lines if now.duration_since(self.last_line_at) >= LINE_EVERY => {
+                self.last_line_at = now;
                 self.say(&text);
             }
             ProgressStyle::Lines | ProgressStyle::Json => {}
@@ -266,7 +267,7 @@ impl Progress {
     }
 
     /// Runs `write` while the bar is hidden, so that lines on standard output do not run into it.
-    pub fn beside<T>(&self, write: impl FnOnce() -> T) -> T {
+    pub fn with_hidden_bar<T>(&self, write: impl FnOnce() -> T) -> T {
         match &self.manner {
             ProgressStyle::Bar(live) => live.suspend(write),
             ProgressStyle::Lines | ProgressStyle::Json => write(),
@@ -286,7 +287,8 @@ fn doing(phase: Phase) -> &'static str {
 fn ending(record: &TrialRecord) -> String {
     let figures = match &record.measurement {
         Some(measured) => {
-            // Claims and commits of blocks are hundreds among millions: they have no rate to tell.
+            // Claims and commits of blocks are hundreds among millions: they have no rate worth
+            // showing.
             let most = measured.operations.iter().map(|kind| kind.count).max();
             let counts = measured
                 .operations

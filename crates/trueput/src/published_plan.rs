@@ -42,8 +42,8 @@ pub struct NamedPlan {
 }
 
 impl NamedPlan {
-    /// Says where so many trials run that were to run on other file systems.
-    pub fn tell_place(&self, trials: usize) {
+    /// Prints where this many trials run that were to run on other file systems.
+    pub fn print_place(&self, trials: usize) {
         // The command line may have named one.
         let is_here = self.plan.conditions.file_system.is_empty();
         if let Some(why) = self.no_file_system.as_ref().filter(|_| is_here) {

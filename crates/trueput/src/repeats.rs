@@ -17,8 +17,8 @@ use trueput_runner::{Registry, RepeatRule};
 /// Repeats of each cell at the most, where neither their number nor a budget is named.
 const MOST_REPEATS: u32 = 30;
 
-/// The narrowest half of an interval that may be asked for: clocks and page caches alone differ by
-/// more between two runs of one binary.
+/// The narrowest half of an interval that may be asked for: clocks and page caches by
+/// themselves differ by more between two runs of one binary.
 const LEAST_HALF_WIDTH: f64 = 0.000_1;
 
 /// Reads a part of one: `3%` or `0.03`.
@@ -126,11 +126,11 @@ fn rule(until: PrecisionTarget) -> RepeatRule {
     }
 }
 
-/// Says on standard error why no more repeats were run.
+/// Prints on standard error why no more repeats were run.
 ///
 /// # Errors
 /// Where the run folder cannot be read.
-pub fn tell(folder: &RunFolder) -> Result<(), Failure> {
+pub fn print_stop_reason(folder: &RunFolder) -> Result<(), Failure> {
     let report = Run::load(folder.path())?;
     let Some(until) = report.manifest.until else {
         return Ok(());

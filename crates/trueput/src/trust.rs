@@ -189,9 +189,9 @@ fn password_files(address: &Address) -> Vec<String> {
 /// stated: mke2fs(8), mkfs.xfs(8) and mkfs.btrfs(8).
 struct SafeMkfsOptions {
     kinds: &'static [&'static str],
-    /// Those that are alone.
+    /// Those that take no value.
     flags: &'static [&'static str],
-    /// Those that are followed by a number, a size or features.
+    /// Those that take a number, a size or features.
     valued: &'static [&'static str],
 }
 

@@ -144,7 +144,7 @@ struct ToySession<'db> {
 struct Transaction<'db> {
     mode: Mode,
     records: MutexGuard<'db, BTreeMap<Vec<u8>, Vec<u8>>>,
-    /// Each key written and what it held before, in the order of the writes.
+    /// Each key written and its value before, in the order of the writes.
     replaced: Vec<(Vec<u8>, Option<Vec<u8>>)>,
 }
 

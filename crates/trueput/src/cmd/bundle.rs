@@ -18,7 +18,7 @@ A bundle holds the record, the histograms and SHA256SUMS; it holds no databases.
 compare, history and export read it like a run folder. A damaged bundle, or one with other \
 files, is refused.";
 
-/// What `trueput bundle` is given.
+/// The arguments of `trueput bundle`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {

@@ -24,7 +24,7 @@ Examples:
   trueput check postgresql --isolation
   trueput check sqlite@build/libsqlite3.so                # your own build of an engine";
 
-/// What `trueput check` is given.
+/// The arguments of `trueput check`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
@@ -114,7 +114,7 @@ fn conform(
     let passed = checks.iter().filter(|check| check.passed).count();
     let all = checks.len();
     output::line(&format!("{heading}: {passed} of {all} checks passed"))?;
-    tell(&checks, arguments.verbose)?;
+    print_checks(&checks, arguments.verbose)?;
     Ok(Some(all - passed))
 }
 
@@ -155,15 +155,15 @@ fn isolate(arguments: &Arguments, parent: &Path, subject: Subject) -> Result<usi
             output::line(&anomalies::summary(name, &settings, &report))?;
         }
         if !arguments.isolation || checks.iter().any(|check| !check.passed) {
-            tell(&checks, arguments.verbose)?;
+            print_checks(&checks, arguments.verbose)?;
         }
     }
     Ok(failed)
 }
 
-/// The checks that failed, those that say the same together; with those that passed where that is
-/// wanted.
-fn tell(checks: &[Check], verbose: bool) -> Result<(), Failure> {
+/// Prints the checks that failed, those that say the same together, and where it is wanted those
+/// that passed.
+fn print_checks(checks: &[Check], verbose: bool) -> Result<(), Failure> {
     for check in checks.iter().filter(|check| verbose && check.passed) {
         let gap = if check.detail.is_empty() { "" } else { ": " };
         output::line(&format!("  passed {}{gap}{}", check.name, check.detail))?;

@@ -26,7 +26,7 @@ Exit codes:
   1    something is left: it was listed, or could not be removed
   2    bad input: command line";
 
-/// What `trueput clean` is given.
+/// The arguments of `trueput clean`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {

@@ -44,7 +44,7 @@ Exit codes:
   2    bad input, nothing to compare, or fewer than 3 repeats with
        --fail-if-slower";
 
-/// What `trueput compare` is given.
+/// The arguments of `trueput compare`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {

@@ -113,7 +113,7 @@ impl Gate {
         self.judge_unsure(compared, part, &limit, allow_unsure);
     }
 
-    /// What the repeats cannot tell.
+    /// Judges the results whose repeats cannot exclude the fall.
     fn judge_unsure(
         &mut self,
         compared: &[SideComparison],
@@ -126,14 +126,14 @@ impl Gate {
             .filter(|one| !one.1.looks_slower_by(part, count))
             .filter_map(|one| Some((one, one.1.undetected_loss(part)?)))
             .max_by(|one, other| one.1.total_cmp(&other.1));
-        if let Some((widest, held)) = unsure {
-            let (widest, held) = (named(widest), per_cent(held));
+        if let Some((widest, loss)) = unsure {
+            let (widest, loss) = (named(widest), per_cent(loss));
             let more = match allow_unsure {
                 true => "passed, because of --allow-unsure",
                 false => "more repeats narrow the interval; --allow-unsure passes such results",
             };
             self.reasons.push(format!(
-                "cannot exclude a fall of {limit}: {widest} may be slower by {held} (confidence \
+                "cannot exclude a fall of {limit}: {widest} may be slower by {loss} (confidence \
              interval); {more}"
             ));
             self.failed |= !allow_unsure;

@@ -13,7 +13,7 @@ Examples:
   trueput completions zsh > ~/.zfunc/_trueput
   trueput completions fish > ~/.config/fish/completions/trueput.fish";
 
-/// What `trueput completions` is given.
+/// The arguments of `trueput completions`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {

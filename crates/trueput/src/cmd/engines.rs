@@ -22,7 +22,7 @@ Examples:
   trueput engines --full        # with libraries' paths, and how to install what is not here
   trueput engines --json | jq '.[] | select(.present) | .name'";
 
-/// What `trueput engines` is given.
+/// The arguments of `trueput engines`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {

@@ -31,7 +31,7 @@ enum ExportFormat {
     Openmetrics,
 }
 
-/// What `trueput export` is given.
+/// The arguments of `trueput export`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {

@@ -26,7 +26,7 @@ change needs six runs, three on each side. If nothing changed, fewer than 1 in 2
 a change (docs/METHOD.md). Each change lists what else changed in the records: machine, kernel, \
 file system, trueput's commit, engine, build, knobs. Unreadable runs are named and skipped.";
 
-/// What `trueput history` is given.
+/// The arguments of `trueput history`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {

@@ -17,7 +17,7 @@ Examples:
   trueput run threen1 --engine lmdb --knob lmdb.map_size=4GiB     # sets one
   trueput knobs threen1                                           # a workload's settings";
 
-/// What `trueput knobs` is given.
+/// The arguments of `trueput knobs`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {

@@ -36,7 +36,7 @@ Examples:
   trueput ledger micro --engine rocksdb,sqlite --durability async --one-at-a-time \\
       --step 'block_cache=256MiB' --step 'cache_size=256MiB'";
 
-/// What `trueput ledger` is given.
+/// The arguments of `trueput ledger`.
 #[derive(Debug, Args)]
 #[command(after_help = format!("{}\n\n{EXAMPLES}\n\n{EXIT_CODES}", describe_steps()))]
 pub struct Arguments {

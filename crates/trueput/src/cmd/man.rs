@@ -8,7 +8,7 @@ use clap_mangen::Man;
 use std::process::ExitCode;
 use trueput_record::suggest::did_you_mean;
 
-/// What `trueput man` is given.
+/// The arguments of `trueput man`.
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// The subcommand, as in 'trueput man run' or 'trueput man plan check' [default: all of them]

@@ -33,7 +33,7 @@ Examples:
 /// Where the times of earlier trials come from.
 const EARLIER_RUNS: &str = "results";
 
-/// What `trueput plan` is given.
+/// The arguments of `trueput plan`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
@@ -155,7 +155,7 @@ fn check(arguments: &CheckArguments, registry: &Registry) -> Result<(), Failure>
     )?;
     arguments.overrides.apply(&mut named.plan)?;
     let mut matrix = matrix::expand_with(&named.plan, registry, BuildAccess::Unopened)?;
-    named.tell_place(matrix.trials.len());
+    named.print_place(matrix.trials.len());
     matrix.left_out.extend(named.left_out);
     let factor = arguments.disk.factor;
     let time = TimeEstimate::of(&matrix.trials, Path::new(EARLIER_RUNS));
@@ -196,8 +196,8 @@ fn described(matrix: &Matrix, factor: f64, registry: &Registry) -> String {
     for reason in &matrix.left_out {
         sentence(&format!("skipped: {reason}"));
     }
-    for told in &matrix.not_opened {
-        sentence(told);
+    for unknown in &matrix.not_opened {
+        sentence(unknown);
     }
     let space = DiskSpace::of_plan(&matrix.trials, registry, factor);
     let (trials, size) = (matrix.trials.len(), format_bytes(space.expected_bytes));

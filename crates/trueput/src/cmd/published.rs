@@ -22,7 +22,7 @@ Examples:
 
 These figures come from other machines. Compare ratios within a table, not absolute rates.";
 
-/// What `trueput published` is given.
+/// The arguments of `trueput published`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {

@@ -1,4 +1,4 @@
-//! `trueput report`: makes the report of a run folder again, from the folder alone.
+//! `trueput report`: makes the report of a run folder again, from the folder only.
 
 use crate::failure::Failure;
 use crate::output::{self, ChartsWhen};
@@ -25,7 +25,7 @@ Examples:
 
 No engine is needed, so the run can come from another machine.";
 
-/// What `trueput report` is given.
+/// The arguments of `trueput report`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {

@@ -44,7 +44,7 @@ const OF_A_NEW_RUN: [&str; 13] = [
     conditions::GROUP,
 ];
 
-/// What `trueput run` is given.
+/// The arguments of `trueput run`.
 #[derive(Debug, Args)]
 #[command(after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct Arguments {
@@ -135,7 +135,7 @@ fn create(
     arguments.repeats.apply(plan, repeat, registry);
     let mut matrix = matrix::expand(plan, registry)?;
     matrix.leave_out_unreachable(plan, arguments.places.databases(), registry)?;
-    named.tell_place(matrix.trials.len());
+    named.print_place(matrix.trials.len());
     let plan = named.plan;
     matrix.left_out.extend(named.left_out);
     options.credentials = matrix.credentials;

@@ -31,7 +31,7 @@ Examples:
   echo '1 1000000 4 50000' | trueput threen1 --commit per-start --keys words
   echo '1 10000000 4 50000' | trueput threen1 --resume     # continues a killed run";
 
-/// What `trueput threen1` is given.
+/// The arguments of `trueput threen1`.
 #[derive(Debug, Args)]
 #[command(after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct Arguments {
@@ -103,7 +103,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
         threen1_header(columns).map_or(Ok(()), |header| output::line(&header))?;
     }
     for record in solved_before(&folder)? {
-        tell(&record, how)?;
+        print_line(&record, how)?;
     }
     execute::caution(&manifest, registry);
     let mut progress = Progress::for_people();
@@ -111,11 +111,11 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
         progress.observe(event);
         if let Event::TrialEnded { record } = event {
             // Whoever read the lines may have gone: the run and its folder matter more.
-            let _ = progress.beside(|| tell(record, how));
+            let _ = progress.with_hidden_bar(|| print_line(record, how));
         }
     };
     let summary = trueput_runner::run(&folder, &manifest, registry, &options, observer)?;
-    let written = repeats::tell(&folder).and_then(|()| match how {
+    let written = repeats::print_stop_reason(&folder).and_then(|()| match how {
         LineFormat::Json => {
             output::note(&format!("run folder: {}", folder.path().display()));
             Ok(())
@@ -147,9 +147,9 @@ enum LineFormat {
     Words(usize),
 }
 
-/// The problem's line. A problem without answers (a failed trial, the null engine) has none: the
-/// progress on standard error says how it ended.
-fn tell(record: &TrialRecord, how: LineFormat) -> Result<(), Failure> {
+/// Prints the problem's line. A problem without answers (a failed trial, the null engine) has none:
+/// the progress on standard error says how it ended.
+fn print_line(record: &TrialRecord, how: LineFormat) -> Result<(), Failure> {
     match how {
         LineFormat::Json => {
             let line = Threen1Line::of(record).and_then(|line| serde_json::to_string(&line).ok());

@@ -15,7 +15,7 @@ Examples:
   trueput workloads
   trueput run threen1 --engine lmdb --set finish=1000000 --set commit=per-store,per-start";
 
-/// What `trueput workloads` is given.
+/// The arguments of `trueput workloads`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {

@@ -28,7 +28,7 @@ Examples:
   trueput ycsb -P workloads/workloadc -p target=5000 -p maxexecutiontime=60 --engine lmdb,rocksdb
   trueput ycsb --engine sqlite --set workload=a,b,c --durability process";
 
-/// What `trueput ycsb` is given.
+/// The arguments of `trueput ycsb`.
 #[derive(Debug, Args)]
 #[command(after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct Arguments {

@@ -46,8 +46,8 @@ impl LiveTable {
         &self.bar
     }
 
-    /// Says behind the bar what goes on.
-    pub fn tell(&self, text: &str) {
+    /// Shows a text behind the bar.
+    pub fn set_message(&self, text: &str) {
         let text = output::for_standard_error(&visible(text)).into_owned();
         self.bar.set_message(text);
     }

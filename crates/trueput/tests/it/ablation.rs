@@ -69,7 +69,7 @@ fn what_rocksdb_without_a_log_has_lost_is_counted_and_no_failure() {
     assert!(missing(&trial, "missing_acknowledged") > 0);
     assert!(trial.verification.as_ref().unwrap().passed);
     let events = trial.measurement.unwrap().events;
-    assert!(events.is_some(), "RocksDB tells of its flushes");
+    assert!(events.is_some(), "RocksDB reports its flushes");
 }
 
 /// Kills a server's processes under tpcc at this level and has it recover: the new-orders that were

@@ -1,4 +1,4 @@
-//! The happy paths: every engine, both ways in, the report from the folder alone.
+//! The happy paths: every engine, both ways in, the report from the folder only.
 
 use crate::support::{
     ALL_WELL, Bench, assert_answers, assert_contains, ended_well, expect_code, is_installed,

@@ -58,15 +58,15 @@ fn an_archive_of_two_runs_is_refused_and_both_are_named() {
     let said = bench.refusal_of("report both.tar.gz");
     let why = format!("it holds 2 runs: {one}, {two}; make one bundle of each");
     assert_contains(&said, &["both.tar.gz", &why]);
-    // What is beside a run and is none is not passed over either.
+    // A folder next to a run that is none is not passed over either.
     std::fs::remove_file(bench.path().join("copies").join(&two).join("run.json")).unwrap();
     tar(&bench, "copies", "one.tar.gz", &[&two, &one]);
     let said = bench.refusal_of("report one.tar.gz");
     assert_contains(&said, &[&two, "does not belong to the run"]);
     // The control.
-    tar(&bench, "copies", "alone.tar.gz", &[&one]);
-    let alone = bench.stdout_of(&format!("report copies/{one} --full"));
-    assert_eq!(bench.stdout_of("report alone.tar.gz --full"), alone);
+    tar(&bench, "copies", "single.tar.gz", &[&one]);
+    let report = bench.stdout_of(&format!("report copies/{one} --full"));
+    assert_eq!(bench.stdout_of("report single.tar.gz --full"), report);
 }
 
 #[test]
@@ -375,7 +375,7 @@ fn a_rate_that_its_counts_do_not_make_is_never_ranked() {
     let document = bench.json_of(&format!("report {changed} --format json"));
     let ranked = document["rankings"].to_string();
     let cells = document["rankings"][0]["cells"].as_array().unwrap();
-    assert_eq!(cells.len(), 1, "lmdb alone is ranked: {ranked}");
+    assert_eq!(cells.len(), 1, "only lmdb is ranked: {ranked}");
     assert!(!cells[0].to_string().contains("sqlite"), "{ranked}");
     // What is shown of it is what count and elapsed time make it.
     let trial = &document["trials"][1]["measurement"];

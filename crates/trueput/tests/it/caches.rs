@@ -1,4 +1,4 @@
-//! Caches: what engines tell of theirs, with and without priming, in the record and in the
+//! Caches: what engines report of theirs, with and without priming, in the record and in the
 //! ablation; and this program's own, of conformance.
 
 use crate::support::{
@@ -105,7 +105,7 @@ fn sqlites_page_cache_answers_more_when_primed() {
 }
 
 #[test]
-fn rocksdbs_block_cache_tells_where_its_statistics_are_on_and_nothing_where_not() {
+fn rocksdbs_block_cache_is_reported_only_where_its_statistics_are_on() {
     if !is_installed("rocksdb") {
         return;
     }
@@ -164,23 +164,26 @@ fn with_own_cache(bench: &Bench, line: &str) -> Output {
 fn conformance_that_was_passed_is_remembered_and_checked_again_on_demand() {
     let bench = Bench::new();
     let conformance = |trial: &TrialRecord| trial.conformance.clone().unwrap();
-    let (first, told) = run_with_cache(&bench, "");
+    let (first, notes) = run_with_cache(&bench, "");
     let first = conformance(&first);
     assert!(!first.cached && first.checks > 20, "{first:?}");
-    assert_contains(&told, &["conformance checks passed"]);
-    let (second, told) = run_with_cache(&bench, "");
+    assert_contains(&notes, &["conformance checks passed"]);
+    let (second, notes) = run_with_cache(&bench, "");
     let second = conformance(&second);
-    assert!(second.cached, "{told}");
+    assert!(second.cached, "{notes}");
     assert_eq!(
         (&second.passed_at, second.checks),
         (&first.passed_at, first.checks)
     );
     let day = &first.passed_at[..10];
     let words = format!("conformance passed on {day} with this program and library");
-    assert_contains(&told, &[&words, "--check-again"]);
-    let (again, told) = run_with_cache(&bench, "--check-again");
+    assert_contains(&notes, &[&words, "--check-again"]);
+    let (again, notes) = run_with_cache(&bench, "--check-again");
     let again = conformance(&again);
-    assert!(!again.cached && again.passed_at > first.passed_at, "{told}");
+    assert!(
+        !again.cached && again.passed_at > first.passed_at,
+        "{notes}"
+    );
     let (other, _) = run_with_cache(&bench, "--knob lmdb.writemap=on");
     assert!(!conformance(&other).cached, "another knob");
     for (line, report) in [

@@ -160,7 +160,7 @@ fn goes_on_after_all_workers_are_killed(engine: &str, level: &str, commit: &str,
     let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
     assert!(said.any(|line| line.unwrap().contains("conformance")));
     wait_for_work(&mut child, &bench.path().join("results"), 1 << 18, workers);
-    // What was seen may be the process that prepares the database: its end alone ends no trial.
+    // What was seen may be the process that prepares the database: its end by itself ends no trial.
     while child.try_wait().unwrap().is_none() {
         workers_of(child.id()).into_iter().for_each(kill);
         std::thread::sleep(Duration::from_millis(20));

@@ -203,14 +203,15 @@ fn an_engine_that_is_missing_is_left_out_of_present_and_named_once() {
     let text = unwrapped(&stdout(&run(&format!("plan check {}", short("present")))));
     for engine in missing {
         let line = format!("skipped: {engine} is not installed: ");
-        // What works on a data source of the user's alone is never one of those that are there.
+        // An engine that works only on a data source of the user's is never one of those that are
+        // there.
         let is_left_out = engine != "odbc";
         let count = text.matches(&line).count();
         assert_eq!(count, usize::from(is_left_out), "{text}");
         if is_left_out {
-            let told = text.split_once(&line).unwrap().1;
-            let told = told.split("skipped: ").next().unwrap();
-            assert_contains(told, &[installed_by(engine)]);
+            let reason = text.split_once(&line).unwrap().1;
+            let reason = reason.split("skipped: ").next().unwrap();
+            assert_contains(reason, &[installed_by(engine)]);
         }
         let line = refusal(&run(&short_run(&format!("lmdb,{engine}"))));
         assert_contains(&line, &[&format!("{engine} cannot be used: ")]);
@@ -335,7 +336,7 @@ fn a_program_with_an_engine_of_its_own_checks_it_and_verifies_its_trials() {
 }
 
 #[test]
-fn a_changed_home_changes_no_engine_and_a_lesser_build_is_told() {
+fn a_changed_home_changes_no_engine_and_a_lesser_build_is_reported() {
     let bench = Bench::new();
     let said = |variables: &[(&str, &str)]| {
         let mut command = bench.command("engines --json");
@@ -352,18 +353,18 @@ fn a_changed_home_changes_no_engine_and_a_lesser_build_is_told() {
     assert_eq!(said(&[]), said(&[("HOME", elsewhere)]));
     let nowhere = bench.path().join("nowhere");
     let output = bench.run_with_variable(("TRUEPUT_ENGINES", &nowhere), "engines");
-    let (table, told) = (stdout(&output), stderr(&output));
+    let (table, notes) = (stdout(&output), stderr(&output));
     for engine in ["rocksdb", "leveldb"] {
         let mut rows = table.lines();
         let is_lesser = rows.any(|row| row.starts_with(engine) && row.contains("assertions"));
         let name = format!("{engine}: ");
-        let is_told = |line: &str| line.contains(&name) && line.contains("nowhere");
-        assert_eq!(is_lesser, told.lines().any(is_told), "{told}");
+        let is_named = |line: &str| line.contains(&name) && line.contains("nowhere");
+        assert_eq!(is_lesser, notes.lines().any(is_named), "{notes}");
     }
 }
 
 #[test]
-fn engines_in_a_folder_that_others_write_to_are_passed_over_and_that_is_told() {
+fn engines_in_a_folder_that_others_write_to_are_skipped_with_a_note() {
     use std::os::unix::fs::PermissionsExt;
     let trap = Trap::new();
     trap.library("open/rocksdb-99.0.0/librocksdb.so");

@@ -142,7 +142,7 @@ fn what_every_one_of_three_repeats_shows_to_be_far_slower_does_not_pass() {
     let few = "lmdb, threen1, process, 4 workers: too few repeats: B looks slower by 5";
     assert_contains(&text, &[few, " (in every pair of repeats); use "]);
     assert!(!text.contains("no significant difference"), "{text}");
-    // The control: where one repeat disagrees it does not look slower; that cannot be told.
+    // The control: where one repeat disagrees it does not look slower; that is uncertain.
     let gate = format!("compare {before} {disputed} --fail-if-slower 3% --allow-unsure");
     let passed = bench.run_expecting(0, &gate);
     assert_contains(&stderr(&passed), &["cannot exclude a fall of 3 %"]);

@@ -62,8 +62,8 @@ fn spoil(document: &mut Value, is_sound: impl Fn(Value) -> bool) -> usize {
     spoiled
 }
 
-/// Where the texts of a document are. What names files or other lines of the folder is left alone:
-/// a folder in which that does not fit is refused before anything of it is shown.
+/// Where the texts of a document are. What names files or other lines of the folder is left as it
+/// is: a folder in which that does not fit is refused before anything of it is shown.
 fn texts(document: &Value, path: String) -> Vec<String> {
     const NAMES: [&str; 6] = ["id", "kind", "started_at", "workload", "file", "headlines"];
     let parts: Vec<(String, &Value)> = match document {

@@ -1,4 +1,4 @@
-//! The commands that only tell: engines, workloads, knobs, plans, completions, the man page.
+//! The commands that only list: engines, workloads, knobs, plans, completions, the man page.
 
 use crate::support::{
     Bench, CommandLine, SHARED_CACHE, assert_contains, expect_code, listing, stderr, stdout,

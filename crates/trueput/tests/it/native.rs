@@ -1,4 +1,4 @@
-//! GT.M's own program beside call-ins: the same work, the same records, the same checks.
+//! GT.M's own program compared with call-ins: the same work, the same records, the same checks.
 
 use crate::support::{self, ALL_WELL, Bench, assert_answers, assert_contains, is_installed};
 use trueput_record::Value;

@@ -75,7 +75,7 @@ fn the_cost_of_a_knob_is_recorded_where_trials_differ_by_it() {
 }
 
 #[test]
-fn a_page_goes_where_it_is_told_and_says_where_that_is() {
+fn a_page_goes_to_the_given_path_and_says_where_that_is() {
     let (bench, folder) = with_a_run();
     let report = format!("report {} --html", folder.display());
     let output = bench.run_expecting(0, &format!("{report} mine.html"));
@@ -95,7 +95,7 @@ fn a_page_that_cannot_be_written_is_refused_in_one_line() {
 }
 
 #[test]
-fn runs_and_bundles_share_a_page_where_it_is_told_to_be() {
+fn runs_and_bundles_share_a_page_at_the_given_path() {
     let (bench, folder) = with_a_run();
     let run = folder.to_str().unwrap();
     bench.run(&["bundle", run, "--output", "b.tar.gz"]);

@@ -69,7 +69,7 @@ fn csv_has_plain_numbers_and_markdown_a_table() {
 }
 
 #[test]
-fn what_cannot_be_shown_is_told_in_one_line() {
+fn what_cannot_be_shown_is_named_in_one_line() {
     let unknown = "no published table 'symas-2014-lod' (did you mean 'symas-2014-load'?)";
     let cases: &[Case<'_>] = &[
         ("symas-2014-lod", &[unknown]),
@@ -222,7 +222,7 @@ fn a_published_experiment_is_checked_as_it_would_run() {
 }
 
 #[test]
-fn what_an_experiment_needs_and_what_a_scale_is_are_told_in_one_line() {
+fn what_an_experiment_needs_and_what_a_scale_is_are_said_in_one_line() {
     let bench = Bench::new();
     let gtm = "needs gtm, which is not installed: gtm is not installed";
     let plan = "--scale needs published/ID, but 'threen1' is not one";

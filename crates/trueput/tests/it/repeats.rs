@@ -182,7 +182,7 @@ fn a_trial_that_would_have_no_end_is_given_ten_seconds() {
 }
 
 #[test]
-fn a_plan_is_told_with_its_time_from_durations_and_earlier_runs() {
+fn a_plan_is_shown_with_its_time_from_durations_and_earlier_runs() {
     let bench = Bench::new();
     let last = |plan: &str| {
         let check = format!("plan check {plan} --engine lmdb --durability process");

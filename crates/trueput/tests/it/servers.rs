@@ -95,7 +95,7 @@ fn trial_at_work(kind: &Kind) -> Option<(Bench, Child, i32)> {
 }
 
 #[test]
-fn a_trial_on_a_server_is_verified_and_what_the_server_used_is_told() {
+fn a_trial_on_a_server_is_verified_and_what_the_server_used_is_reported() {
     if !is_installed(POSTGRESQL.engine) {
         return;
     }
@@ -229,7 +229,7 @@ fn a_server_that_cannot_reach_its_folder_is_left_out_of_a_plan_and_refused_by_na
 }
 
 #[test]
-fn a_server_that_cannot_be_reached_is_bad_input_and_its_password_is_not_told() {
+fn a_server_that_cannot_be_reached_is_bad_input_and_its_password_is_not_shown() {
     let bench = Bench::new();
     for (address, why) in [
         (

@@ -7,14 +7,14 @@ use trueput_record::plan::{Condition, ConditionLists, PRESENT_ENGINES, PlanFile}
 use trueput_record::suggest::did_you_mean;
 use trueput_runner::Registry;
 
-/// A step's name and its changes, not yet held against engines and settings.
+/// A step's name and its changes, not yet checked against engines and settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepText {
     name: String,
     changes: Vec<(String, String)>,
 }
 
-/// Reads `NAME: KEY=VALUE, KEY=VALUE` or the changes alone, which are the name then.
+/// Reads `NAME: KEY=VALUE, KEY=VALUE` or only the changes, which are the name then.
 ///
 /// # Errors
 /// One sentence: what was given and what would be right.

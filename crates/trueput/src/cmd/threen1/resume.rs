@@ -45,7 +45,7 @@ pub fn unfinished(
 }
 
 /// Whether the last word on every trial is that it ran to its end. A folder whose lines cannot be
-/// read is left alone.
+/// read is skipped.
 fn is_finished(folder: &RunFolder, manifest: &RunManifest) -> bool {
     let Ok(stored) = folder.trials() else {
         return true;

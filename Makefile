@@ -37,7 +37,7 @@ check: setup ## The quick part of 'make test': formatting, lints, unit tests, wh
 	@$(TIMED) formatting $(CARGO) fmt --all --check
 	@$(LINTED) $(TIMED) "lints, and building the tests" $(CARGO) test --workspace --locked --no-run
 	@$(LINTED) $(TIMED) "unit tests" $(CARGO) test --workspace --locked --lib --bins
-	@$(LINTED) $(TIMED) "quick tests" $(CARGO) test --workspace --locked --test it -- $(SLOW:%=--skip %)
+	@$(LINTED) $(TIMED) "quick tests" $(CARGO) test --workspace --locked --test it --test conformance --test trials -- $(SLOW:%=--skip %)
 
 browser: ## Install Chromium, with which 'make test' looks at the report's page (100 MB; without it: skipped).
 	@prefix=; [ "$$(id -u)" = 0 ] || prefix="sudo -n"; \

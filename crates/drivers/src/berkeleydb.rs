@@ -126,7 +126,7 @@ impl Engine for BerkeleyDb {
         // A log in memory has no files.
         let knobs = BerkeleyKnobs::from(spec.knobs);
         let has_files = knobs::level(spec.durability, &knobs)? != LogFlush::LogInMemory;
-        let log = knobs.log_directory.within(spec.directory);
+        let log = knobs.log_directory.path_in(spec.directory);
         let marks =
             || Box::new(EventProgress::new(event_watcher::reader(&log))) as Box<dyn EventWatcher>;
         has_files.then(marks)

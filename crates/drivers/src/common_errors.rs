@@ -52,7 +52,7 @@ pub(crate) fn no_statement() -> Error {
     Error::Unsupported("this session has not prepared that statement".to_owned())
 }
 
-/// The error for an array as a parameter, where `engine` has no such type.
+/// The error for an array parameter to an engine that has no array type.
 pub(crate) fn no_arrays(engine: &str) -> Error {
     Error::Unsupported(format!("{engine} takes no array as a parameter"))
 }

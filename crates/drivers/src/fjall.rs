@@ -30,7 +30,7 @@ use trueput_engine::{
 pub struct Fjall;
 
 const KEYSPACE: &str = "records";
-/// What fjall's journal and tables can hold: lengths are kept in 16 and 32 bits.
+/// The limits of fjall's journal and tables: lengths are kept in 16 and 32 bits.
 const MAX_KEY_BYTES: usize = u16::MAX as usize;
 const MAX_VALUE_BYTES: usize = u32::MAX as usize;
 
@@ -133,7 +133,7 @@ impl Engine for Fjall {
         }
     }
 
-    /// fjall does not report its version when it runs: this is what Cargo locked.
+    /// The version that Cargo locked: fjall does not report its version at run time.
     fn build(&self) -> Result<Build> {
         Ok(Build {
             version: env!("TRUEPUT_FJALL_VERSION").to_owned(),
@@ -241,7 +241,7 @@ impl Engine for Fjall {
     }
 }
 
-/// The settings of the one keyspace; fjall keeps those that it was made with.
+/// The settings of the one keyspace; fjall keeps the settings of its creation.
 fn keyspace_options(knobs: &FjallKnobs) -> KeyspaceCreateOptions {
     let block_size = u32::try_from(knobs.data_block_size).unwrap_or(u32::MAX);
     let options = KeyspaceCreateOptions::default()
@@ -290,7 +290,7 @@ fn convert(error: ::fjall::Error) -> Error {
     }
 }
 
-/// What applies to one level of the tree after the other.
+/// A list with one entry per level of the tree.
 fn list(levels: &[impl ToString]) -> Value {
     let words: Vec<_> = levels.iter().map(ToString::to_string).collect();
     Value::Text(words.join(","))
@@ -303,7 +303,8 @@ enum FjallHandle {
 
 struct FjallDatabase {
     handle: FjallHandle,
-    /// What each commit asks of the journal; `None` leaves it in the process's buffer.
+    /// The persistence that each commit requests from the journal; `None` leaves the commit in the
+    /// process's buffer.
     commit_mode: Option<PersistMode>,
     commit_turn: CommitTurn,
 }
@@ -360,9 +361,9 @@ impl Database for FjallDatabase {
         ]))
     }
 
-    /// What fjall reports: the cache's capacity, and the settings that the keyspace was made with,
-    /// as read from its own metadata when the database is opened again. The sizes of memtable and
-    /// journals, the worker threads and the mode of commits cannot be read back.
+    /// The settings that fjall reports: the cache's capacity, and the settings that the keyspace
+    /// was made with, as read from its own metadata when the database is opened again. The sizes of
+    /// memtable and journals, the worker threads and the mode of commits cannot be read back.
     fn settings(&self) -> Result<BTreeMap<String, Value>> {
         let options = &self.records().config;
         let is_separated = self.records().is_kv_separated();

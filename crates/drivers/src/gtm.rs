@@ -49,7 +49,7 @@ impl Gtm {
     fn installation(&self) -> Result<GtmInstallation> {
         let path = match &self.named {
             Some(path) => path.clone(),
-            None => install::found().into_iter().next().ok_or_else(|| {
+            None => install::find_all().into_iter().next().ok_or_else(|| {
                 Error::engine("no GT.M on this machine (libgtmshr.so); `make engines` installs it")
             })?,
         };
@@ -83,7 +83,7 @@ impl Engine for Gtm {
     }
 
     fn library_files(&self) -> Vec<PathBuf> {
-        install::found()
+        install::find_all()
     }
 
     fn with_library(&self, library: &Path) -> Result<Box<dyn Engine>> {

@@ -77,7 +77,7 @@ struct LevelDbLibrary {
 }
 
 symbols! {
-    /// What RocksDB has otherwise.
+    /// The functions that RocksDB declares differently.
     LevelDbFunctions {
         open: fn(Handle, *const c_char, *mut *mut c_char) -> Handle,
         close: fn(Handle),
@@ -232,7 +232,7 @@ impl Drop for LevelDbDatabase {
     }
 }
 
-/// The options of a database, with what they point to.
+/// The options of a database, and the objects that they point to.
 struct DatabaseOptions {
     symbols: &'static LevelDbLibrary,
     options: Handle,

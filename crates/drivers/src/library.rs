@@ -25,16 +25,16 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use trueput_engine::{Build, Error, Result};
 
-/// Values that are made of files, once per file and process.
+/// Caches a value per file, computed at the first use in this process.
 pub(crate) struct FileCache<T: 'static>(Mutex<BTreeMap<PathBuf, &'static T>>);
 
 impl<T> FileCache<T> {
-    /// Nothing yet.
+    /// Creates an empty cache.
     pub(crate) const fn new() -> Self {
         Self(Mutex::new(BTreeMap::new()))
     }
 
-    /// Returns the value that `make` made of the file at the first call. A failure is not kept.
+    /// Returns the cached value, computed by `make` at the first call. An error is not cached.
     pub(crate) fn get(
         &self,
         path: &Path,
@@ -78,9 +78,9 @@ pub(crate) fn full_path(path: &Path) -> Result<PathBuf> {
 pub(crate) struct LibraryOrigin {
     /// The engine's name for people.
     pub(crate) title: &'static str,
-    /// Where to look.
+    /// The file names and folders to search.
     pub(crate) search: LibrarySearch,
-    /// What a plan names.
+    /// The library that a plan names.
     pub(crate) named: Option<PathBuf>,
     /// The command that installs it.
     installed_by: &'static str,
@@ -92,7 +92,7 @@ impl LibraryOrigin {
         Self::installed_by(title, search, "make engines")
     }
 
-    /// As [`LibraryOrigin::found`], of an engine that must be compiled.
+    /// Like [`LibraryOrigin::found`], for an engine that must be compiled.
     pub(crate) const fn compiled(title: &'static str, search: LibrarySearch) -> Self {
         Self::installed_by(title, search, "make engines-all")
     }
@@ -131,7 +131,7 @@ impl LibraryOrigin {
     ///
     /// # Errors
     /// One line that names the file, where it is not there.
-    pub(crate) fn naming(&self, library: &Path) -> Result<Self> {
+    pub(crate) fn with_library(&self, library: &Path) -> Result<Self> {
         let named = Some(full_path(library)?);
         Ok(Self {
             title: self.title,
@@ -167,7 +167,7 @@ macro_rules! driver {
                 Self { origin: $origin }
             }
 
-            /// The library's file, and what is loaded from it.
+            /// Returns the path of the library, and the value loaded from it.
             fn library(
                 &self,
             ) -> trueput_engine::Result<(std::path::PathBuf, &'static $Library)> {
@@ -186,7 +186,7 @@ macro_rules! driver {
 }
 pub(crate) use driver;
 
-/// Of such a driver's `Engine`: the libraries that are found, and the engine as a named one has it,
+/// The methods of such a driver's `Engine` that list the libraries found and select a named one,
 /// which `library` loads.
 macro_rules! library_selection {
     () => {
@@ -199,7 +199,7 @@ macro_rules! library_selection {
             library: &std::path::Path,
         ) -> trueput_engine::Result<Box<dyn trueput_engine::Engine>> {
             let engine = Self {
-                origin: self.origin.naming(library)?,
+                origin: self.origin.with_library(library)?,
             };
             engine.library()?;
             Ok(Box::new(engine))
@@ -207,14 +207,16 @@ macro_rules! library_selection {
 
         fn build_warning(&self) -> Option<String> {
             let is_default = self.origin.named.is_none();
-            is_default.then(|| self.origin.search.caution()).flatten()
+            is_default
+                .then(|| self.origin.search.assertions_warning())
+                .flatten()
         }
 
         fn unopened(
             &self,
             library: &std::path::Path,
         ) -> trueput_engine::Result<Box<dyn trueput_engine::Engine>> {
-            let origin = self.origin.naming(library)?;
+            let origin = self.origin.with_library(library)?;
             Ok(Box::new(Self { origin }))
         }
     };

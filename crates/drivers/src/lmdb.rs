@@ -32,7 +32,7 @@ const SEARCH: LibrarySearch = LibrarySearch::new(&[], "liblmdb.so");
 /// The LMDB driver.
 #[derive(Default)]
 pub struct Lmdb {
-    /// The library that a plan names, with what was loaded from it.
+    /// The library that a plan names, and the build loaded from it.
     named: Option<(PathBuf, &'static LmdbBuild)>,
 }
 

@@ -26,7 +26,7 @@ impl LogDirectory {
     }
 
     /// The log's folder, for a database in `directory`.
-    pub(crate) fn within(self, directory: &Path) -> PathBuf {
+    pub(crate) fn path_in(self, directory: &Path) -> PathBuf {
         match self.subfolder() {
             Some(name) => directory.join(name),
             None => directory.to_owned(),

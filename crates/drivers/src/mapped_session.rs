@@ -17,10 +17,10 @@ pub(crate) trait MappedSlice: Copy {
     /// A slice of this many bytes from `data` on.
     fn new(data: *mut c_void, bytes: usize) -> Self;
 
-    /// Where it begins.
+    /// The first byte.
     fn data(&self) -> *const c_void;
 
-    /// How long it is, bytes.
+    /// The length, bytes.
     fn len(&self) -> usize;
 }
 
@@ -134,7 +134,7 @@ macro_rules! mapped_calls {
 }
 pub(crate) use mapped_calls;
 
-/// What a session uses of an open environment.
+/// The parts of an open environment that a session uses.
 pub(crate) struct MappedTable<A: MappedApi> {
     /// The functions of the build that opened it.
     pub(crate) api: &'static A,
@@ -149,7 +149,7 @@ pub(crate) struct MappedSession<'e, A: MappedApi> {
     api: &'static A,
     environment: *mut A::Environment,
     table: c_uint,
-    /// Where the library would have a thread wait for itself.
+    /// Set if the library would let a thread deadlock with itself.
     writer: Option<&'e WriterThread>,
     /// The open transaction; null when none is.
     open: *mut A::Transaction,
@@ -392,8 +392,8 @@ pub(crate) struct MappedCursor<A: MappedApi> {
 }
 
 impl<A: MappedApi> MappedCursor<A> {
-    /// Moves; false if there is no such record.
-    pub(crate) fn go(&mut self, operation: c_uint) -> Result<bool> {
+    /// Moves the cursor; returns false if there is no such record.
+    pub(crate) fn step(&mut self, operation: c_uint) -> Result<bool> {
         // SAFETY: the cursor's transaction is open: the session is borrowed by the scan.
         let code = unsafe {
             self.api
@@ -405,7 +405,7 @@ impl<A: MappedApi> MappedCursor<A> {
     /// Moves by an operation that takes a key.
     pub(crate) fn go_by_key(&mut self, operation: c_uint, key: &[u8]) -> Result<bool> {
         self.key = borrowed(key);
-        self.go(operation)
+        self.step(operation)
     }
 }
 
@@ -416,7 +416,7 @@ impl<A: MappedApi> OrderedCursor for MappedCursor<A> {
 
     #[inline]
     fn step(&mut self, direction: Direction) -> Result<bool> {
-        self.go(match direction {
+        self.step(match direction {
             Direction::Forward => A::NEXT,
             Direction::Backward => A::PREVIOUS,
         })
@@ -432,7 +432,7 @@ impl<A: MappedApi> OrderedCursor for MappedCursor<A> {
 
 impl<A: MappedApi> SeekingCursor for MappedCursor<A> {
     fn seek_end(&mut self, direction: Direction) -> Result<bool> {
-        self.go(match direction {
+        self.step(match direction {
             Direction::Forward => A::FIRST,
             Direction::Backward => A::LAST,
         })
@@ -441,7 +441,7 @@ impl<A: MappedApi> SeekingCursor for MappedCursor<A> {
     fn seek_key(&mut self, key: &[u8]) -> Result<bool> {
         match key.is_empty() {
             // There is no empty key, and LMDB refuses to look for one.
-            true => self.go(A::FIRST),
+            true => self.step(A::FIRST),
             false => self.go_by_key(A::SEEK, key),
         }
     }

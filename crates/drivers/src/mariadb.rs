@@ -58,7 +58,7 @@ impl MariaDb {
         if let Some(SelectedMariaDbServer::Program(path)) = &self.named {
             return Ok(path.clone());
         }
-        server::found().into_iter().next().ok_or_else(|| {
+        server::find_all().into_iter().next().ok_or_else(|| {
             Error::engine("no MariaDB on this machine (mariadbd); `make engines` installs it")
         })
     }
@@ -105,7 +105,7 @@ impl Engine for MariaDb {
     }
 
     fn library_files(&self) -> Vec<PathBuf> {
-        server::found()
+        server::find_all()
     }
 
     fn with_library(&self, library: &Path) -> Result<Box<dyn Engine>> {
@@ -205,7 +205,7 @@ impl Engine for MariaDb {
             StorageEngine::Rocksdb => {
                 let data =
                     server_access::instance_folder(spec.directory)?.join(server_access::DATA);
-                crate::rocksdb::events::since(&data.join("#rocksdb"), since)
+                crate::rocksdb::events::read_since(&data.join("#rocksdb"), since)
             }
         }
     }

@@ -23,8 +23,8 @@ use trueput_engine::{
 const SEARCH: LibrarySearch = LibrarySearch::new(&["mdbx"], "libmdbx.so");
 const SOURCE: &str = "mdbx.h of 0.14.4, 'SYNC MODES'";
 
-/// Limits with pages of 4,096 bytes, the smallest that the driver offers; those of larger pages are
-/// held to the same.
+/// Limits with pages of 4,096 bytes, the smallest that the driver offers; larger pages get the same
+/// limits.
 const MAX_KEY_BYTES: usize = 2022;
 const MAX_VALUE_BYTES: usize = 0x7FF0_0000;
 

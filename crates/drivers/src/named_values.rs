@@ -17,7 +17,7 @@ pub(crate) fn flag_names(names: &[(&str, u32)], flags: u32) -> String {
     set.map(|(name, _)| *name).collect::<Vec<_>>().join("+")
 }
 
-/// The flags of those that are on.
+/// Combines the flags that are on.
 pub(crate) fn flags_of<const N: usize>(flags: [(bool, u32); N]) -> u32 {
     let on = flags.into_iter().filter(|(is_on, _)| *is_on);
     on.fold(0, |flags, (_, flag)| flags | flag)

@@ -57,7 +57,7 @@ impl Odbc {
         Self { named: None }
     }
 
-    /// The data source, and what it says of itself.
+    /// The data source, and the information that its driver reports.
     fn info(&self) -> Result<(&DataSource, &SourceInfo)> {
         let named = self.named.as_ref().ok_or_else(source::unnamed)?;
         if named.info.get().is_none() {
@@ -69,8 +69,8 @@ impl Odbc {
         Ok((&named.source, info))
     }
 
-    /// How it is written to, by its connection string or by what it says of itself; `None` as long
-    /// as no data source is named, or it cannot be asked.
+    /// The dialect profile, by the connection string or by the name that the data source reports;
+    /// `None` if no data source is named or it cannot be reached.
     fn profile(&self) -> Option<&'static DialectProfile> {
         let (source, info) = self.info().ok()?;
         dialect::info(source.dialect(), info).ok()
@@ -148,7 +148,7 @@ impl Engine for Odbc {
         Ok(Box::new(Self { named: Some(named) }))
     }
 
-    /// As long as it is not connected to, its dialect is not known.
+    /// The address of a data source that is not connected: its dialect is not known yet.
     fn unopened_address(&self, address: &Address) -> Result<Box<dyn Engine>> {
         self.with_address(address)?;
         Ok(Box::new(Self::new()))

@@ -40,10 +40,10 @@ const SOURCE: &str = "PostgreSQL documentation, 'Asynchronous Commit' and 'Write
 /// The schema that a database is, where its folder is not one of several in an instance.
 const SCHEMA: &str = "trueput";
 
-/// The longest key: a third of a page of the index, less what is beside it there ("index row
-/// size exceeds btree version 4 maximum 2704").
+/// The longest key: a third of an index page, less the page's overhead ("index row size exceeds
+/// btree version 4 maximum 2704").
 const LONGEST_KEY: usize = 2_600;
-/// A field takes 1 GiB at most, and a row is put together in such a field.
+/// The longest value: a field has at most 1 GiB, and a whole row is assembled in one.
 const LONGEST_VALUE: usize = 512 << 20;
 
 /// The PostgreSQL driver.
@@ -74,7 +74,7 @@ impl Postgresql {
     fn program(&self) -> Result<PathBuf> {
         match &self.named {
             SelectedPostgresqlServer::Program(program) => Ok(program.clone()),
-            _ => install::found().into_iter().next().ok_or_else(|| {
+            _ => install::find_all().into_iter().next().ok_or_else(|| {
                 Error::engine(
                     "no PostgreSQL server on this machine (postgres and initdb in one \
                         directory); `make engines` installs it",
@@ -132,7 +132,7 @@ impl Engine for Postgresql {
     }
 
     fn library_files(&self) -> Vec<PathBuf> {
-        install::found()
+        install::find_all()
     }
 
     fn with_library(&self, library: &Path) -> Result<Box<dyn Engine>> {
@@ -230,7 +230,7 @@ impl Engine for Postgresql {
     }
 
     fn events(&self, spec: &OpenSpec<'_>, since: SystemTime) -> Option<Vec<EngineEvent>> {
-        events::since(&self.service()?.log(spec), since)
+        events::read_since(&self.service()?.log(spec), since)
     }
 
     fn dialect(&self) -> Option<Dialect> {

@@ -1,4 +1,4 @@
-//! What a process must remember of its own databases and threads, where an engine does not.
+//! Tracks a process's own databases and threads, for engines that do not.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

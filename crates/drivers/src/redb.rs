@@ -67,7 +67,7 @@ impl Engine for Redb {
         }
     }
 
-    /// redb does not report its version when it runs: this is what Cargo locked.
+    /// The version that Cargo locked: redb does not report its version at run time.
     fn build(&self) -> Result<Build> {
         Ok(Build {
             version: env!("TRUEPUT_REDB_VERSION").to_owned(),
@@ -262,8 +262,8 @@ impl Database for RedbHandle {
         Ok(named_values([("len", records)]))
     }
 
-    /// What the file's header says. redb has no call that reports a setting: the size of its cache
-    /// and the durability of its commits cannot be read back.
+    /// The settings in the file's header. redb has no call that reports a setting: the size of its
+    /// cache and the durability of its commits cannot be read back.
     fn settings(&self) -> Result<BTreeMap<String, Value>> {
         let header = self.header()?;
         let page_size = u32::from_le_bytes([header[12], header[13], header[14], header[15]]);

@@ -137,7 +137,7 @@ impl Engine for RocksDb {
     }
 
     fn events(&self, spec: &OpenSpec<'_>, since: SystemTime) -> Option<Vec<EngineEvent>> {
-        events::since(spec.directory, since)
+        events::read_since(spec.directory, since)
     }
 
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {

@@ -2,7 +2,7 @@
 
 use std::hash::{BuildHasher, Hasher};
 
-/// How the comment on a schema of PostgreSQL begins; its mark follows.
+/// The start of the comment on a schema of PostgreSQL; the mark follows it.
 pub(crate) const COMMENT: &str = "made by trueput for ";
 
 /// A mark that no other database has: each hasher of the standard library is seeded at random.

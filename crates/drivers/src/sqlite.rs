@@ -38,7 +38,7 @@ const SEARCH: LibrarySearch = LibrarySearch::new(&[], "libsqlite3.so");
 /// The SQLite driver: one table, keys and values as blobs.
 #[derive(Default)]
 pub struct Sqlite {
-    /// The library that a plan names, with what was loaded from it.
+    /// The library that a plan names, and the build loaded from it.
     named: Option<(PathBuf, &'static SqliteBuild)>,
 }
 
@@ -49,7 +49,7 @@ impl Sqlite {
         Self { named: None }
     }
 
-    fn chosen(&self) -> &'static SqliteBuild {
+    fn active_build(&self) -> &'static SqliteBuild {
         match self.named {
             Some((_, build)) => build,
             None => SqliteBuild::linked(),
@@ -138,7 +138,7 @@ impl Engine for Sqlite {
     }
 
     fn build(&self) -> Result<Build> {
-        let build = self.chosen();
+        let build = self.active_build();
         Ok(Build {
             version: build.version.clone(),
             library: self.named.as_ref().map(|(path, _)| path.clone()),
@@ -169,7 +169,7 @@ impl Engine for Sqlite {
 
     fn capabilities(&self) -> Capabilities {
         // Key and value share a row, and a few bytes of it are its header.
-        let half_row_bytes = (self.chosen().max_row_bytes / 2).saturating_sub(64);
+        let half_row_bytes = (self.active_build().max_row_bytes / 2).saturating_sub(64);
         Capabilities {
             several_processes: true,
             concurrent_writers: false,
@@ -223,7 +223,7 @@ impl Engine for Sqlite {
     }
 
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
-        let build = self.chosen();
+        let build = self.active_build();
         let setup = ConnectionSetup::new(&build.api, spec)?;
         let control = Mutex::new(setup.connect()?);
         let counters = Mutex::new([0; COUNTERS.len()]);

@@ -1,4 +1,4 @@
-//! A peer on a network, for tests, that answers nothing: what is sent to it is dropped.
+//! A network peer, for tests, that never answers: packets to it are dropped.
 
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
@@ -11,7 +11,7 @@ pub(crate) struct UnresponsivePeer {
 }
 
 impl UnresponsivePeer {
-    /// A peer whose queue of connections is full, so that the kernel drops what else arrives.
+    /// Listens with a full connection queue, so that the kernel drops further connections.
     pub(crate) fn new() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         // SAFETY: the descriptor is that of an open socket.

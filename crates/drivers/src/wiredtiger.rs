@@ -38,7 +38,7 @@ const INSTALLABLE: &[InstallableBuild] = &[
 ];
 const SOURCE: &str = "src/docs/tune-durability.dox of WiredTiger 11.3.1";
 
-/// A key, a value and what the log adds are one log record, whose length has 32 bits.
+/// A key, a value and the log's overhead form one log record, whose length has 32 bits.
 const MAX_KEY_BYTES: usize = 64 << 20;
 const MAX_VALUE_BYTES: usize = 1 << 30;
 
@@ -122,7 +122,7 @@ impl Engine for WiredTiger {
         let home = spec.directory.to_owned();
         let log = WiredTigerKnobs::from(spec.knobs)
             .log_directory
-            .within(&home);
+            .path_in(&home);
         Some(Box::new(EventProgress::new(event_watcher::reader(
             home, log,
         ))))

@@ -106,7 +106,7 @@ impl BerkeleyEnvironment {
         environment.finish(knobs.checkpoint_log)
     }
 
-    /// Checks what was opened, and starts the thread of checkpoints.
+    /// Checks the opened environment, and starts the checkpoint thread.
     fn finish(mut self, checkpoint_log_bytes: u64) -> Result<Self> {
         self.verify()?;
         // Berkeley DB flushes its files; the folder's entries of new ones are flushed here.

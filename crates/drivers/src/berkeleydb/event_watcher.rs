@@ -1,5 +1,5 @@
-//! How far checkpoints and the log have come, from the log's files: they are numbered, and a
-//! checkpoint is a record in them.
+//! Derives the progress of checkpoints and of the log from the log's files: they are numbered, and
+//! a checkpoint is a record in them.
 //!
 //! A record begins with the offset of the one before it, its length and a checksum, four bytes
 //! each; its type follows (Berkeley DB's source, `dbinc/log.h`, `HDR`; the type of a checkpoint is
@@ -84,8 +84,8 @@ impl LogReader {
         }
     }
 
-    /// Passes the records that begin in these bytes; how many bytes those take, the last one's
-    /// beyond the end included.
+    /// Parses the records that begin in these bytes; returns the total length of those records,
+    /// which for the last one may lie beyond the end of the bytes.
     fn pass(&mut self, bytes: &[u8]) -> u64 {
         let mut at = 0;
         while let Some(record) = bytes.get(at..at + HEADER + 4) {

@@ -1,4 +1,4 @@
-//! Which keys a write transaction need not lock again before it puts them.
+//! The keys that a write transaction has already locked, and so need not lock again before a put.
 
 /// The number of keys that are remembered: looking through more costs as much as the look-up that
 /// it saves.
@@ -9,7 +9,7 @@ const REMEMBERED: usize = 16;
 #[derive(Default)]
 pub(super) struct LockedKeys {
     keys: [Vec<u8>; REMEMBERED],
-    /// How many have been added since the last [`LockedKeys::clear`].
+    /// The number of keys added since the last [`LockedKeys::clear`].
     added: usize,
 }
 

@@ -134,7 +134,8 @@ impl<'e> BerkeleySession<'e> {
         shown.and_then(|shown| closed.map(|()| shown))
     }
 
-    /// A hash table has no order: every record of it is looked at, and those of the range sorted.
+    /// Scans a hash table. It has no order, so every record is read, and those of the range are
+    /// sorted.
     fn scan_sorted(
         &mut self,
         range: &KeyRange<'_>,
@@ -313,7 +314,7 @@ impl<'b> Cursor<'b> {
         })
     }
 
-    /// Moves, to `wanted_key` or relatively; false if there is no such record.
+    /// Moves the cursor, to `wanted_key` or relatively; returns false if there is no such record.
     fn move_to(&mut self, step: CursorMove, wanted_key: &[u8]) -> Result<bool> {
         let api = self.handles.api;
         loop {

@@ -88,8 +88,8 @@ symbols! {
 }
 
 symbols! {
-    /// What takes the shim, since it is called through the handles, and is alike in every library
-    /// of this API.
+    /// The functions that take the shim: they are called through the handles, and are the same in
+    /// every library with this API.
     ShimFunctions {
         header_version: fn(*mut c_int, *mut c_int),
         take_message: fn() -> *const c_char,
@@ -131,13 +131,14 @@ pub(crate) struct LibraryKind {
     pub(crate) shims: LibrarySearch,
     /// The prefix of the names of the shim's functions.
     pub(crate) prefix: &'static str,
-    /// The knob that sets how much a transaction may take.
-    pub(crate) room: &'static str,
+    /// The knob that limits the size of a transaction, named when one exceeds it.
+    pub(crate) transaction_limit_knob: &'static str,
     /// A part of the library's text for `DB_LOCK_DEADLOCK`, whose number differs between versions.
     pub(crate) deadlock: &'static str,
     /// The command that compiles its shim.
     pub(crate) installed_by: &'static str,
-    /// Those that are loaded. A kind has its own, as a library knows the engine that it is for.
+    /// The libraries loaded so far. Each kind has its own cache, since a library knows which engine
+    /// it serves.
     pub(crate) libraries: FileCache<Library>,
 }
 
@@ -145,7 +146,7 @@ pub(super) static BERKELEY_DB: LibraryKind = LibraryKind {
     title: super::TITLE,
     shims: LibrarySearch::new(&["berkeleydb"], "libtrueput_berkeleydb.so"),
     prefix: "trueput_bdb_",
-    room: "none_log_buffer",
+    transaction_limit_knob: "none_log_buffer",
     deadlock: "DB_LOCK_DEADLOCK",
     installed_by: "make engines",
     libraries: FileCache::new(),
@@ -196,14 +197,14 @@ impl DatabaseHandles {
     pub(crate) fn settings(&self) -> Result<Vec<(String, u64)>> {
         let Self { api, env, db } = *self;
         // SAFETY: both are open; the context is that of the visitor.
-        api.shown(|show, context| unsafe { (api.shim.settings)(env, db, show, context) })
+        api.collect_numbers(|show, context| unsafe { (api.shim.settings)(env, db, show, context) })
     }
 
     /// The library's counters.
     pub(crate) fn statistics(&self) -> Result<Vec<(String, u64)>> {
         let Self { api, env, .. } = *self;
         // SAFETY: the environment is open; the context is that of the visitor.
-        api.shown(|show, context| unsafe { (api.shim.statistics)(env, show, context) })
+        api.collect_numbers(|show, context| unsafe { (api.shim.statistics)(env, show, context) })
     }
 
     /// The library's counters, as the contract has them.
@@ -212,7 +213,7 @@ impl DatabaseHandles {
         Ok(counters.map(|(name, count)| (name, count.into())).collect())
     }
 
-    /// Writes the log and what has changed in the cache, and flushes both.
+    /// Writes and flushes the log and the modified pages of the cache.
     pub(crate) fn checkpoint(&self) -> Result<()> {
         // SAFETY: the environment is open.
         self.api
@@ -221,7 +222,7 @@ impl DatabaseHandles {
 }
 
 impl BerkeleyApi {
-    /// Takes it from the library at `path` and the shim for its version, which is returned too.
+    /// Loads the functions of the library at `path` and the shim for its version, and returns both.
     pub(crate) fn load(
         path: &Path,
         kind: &'static LibraryKind,
@@ -259,7 +260,7 @@ impl BerkeleyApi {
         }
     }
 
-    /// The contract's error for `code`, with the library's own code and words.
+    /// The contract's error for `code`, with the library's own code and text.
     #[cold]
     pub(crate) fn error(&self, code: c_int) -> Error {
         // SAFETY: both return text that ends in a zero byte, static or of this thread's; it is
@@ -278,7 +279,7 @@ impl BerkeleyApi {
             CONFLICT => Error::Conflict(text),
             NO_ROOM => Error::Full(format!(
                 "{text} (code {code}); {} is the limit",
-                self.kind.room
+                self.kind.transaction_limit_knob
             )),
             NEEDS_RECOVERY => common_errors::coded(
                 code,
@@ -289,8 +290,8 @@ impl BerkeleyApi {
         }
     }
 
-    /// Returns the names and numbers that `call` shows.
-    pub(crate) fn shown(
+    /// Collects the names and numbers that `call` passes to its visitor.
+    pub(crate) fn collect_numbers(
         &self,
         call: impl FnOnce(NumberVisitor, *mut c_void) -> c_int,
     ) -> Result<Vec<(String, u64)>> {
@@ -405,7 +406,7 @@ impl Buffer {
         self.size = bytes.len();
     }
 
-    /// As Berkeley DB takes it; it must not be used after the buffer moved or grew.
+    /// The buffer in Berkeley DB's layout; invalid once the buffer has moved or grown.
     #[inline]
     pub(crate) fn target(&mut self) -> RawBuffer {
         RawBuffer {

@@ -183,7 +183,7 @@ impl Session for FjallSession<'_> {
     }
 }
 
-/// Refuses what fjall would panic on.
+/// Refuses lengths on which fjall would panic.
 fn check_lengths(key: &[u8], value: &[u8]) -> Result<()> {
     if key.is_empty() || key.len() > MAX_KEY_BYTES {
         let length = key.len();

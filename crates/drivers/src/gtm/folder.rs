@@ -24,7 +24,7 @@ const BASE: &str = "trueput.base";
 /// There while the database is being rebuilt from that.
 const REBUILDING: &str = "trueput.rebuilding";
 
-/// A folder and what works on it.
+/// The folder of a database, and the GT.M installation that works on it.
 pub(super) struct DatabaseFolder<'a> {
     pub(super) installation: &'a GtmInstallation,
     pub(super) path: &'a Path,
@@ -32,7 +32,7 @@ pub(super) struct DatabaseFolder<'a> {
 }
 
 /// Makes an error that names the file.
-fn at(path: &Path) -> impl Fn(std::io::Error) -> Error + '_ {
+fn file_error(path: &Path) -> impl Fn(std::io::Error) -> Error + '_ {
     move |error| Error::engine(format!("{}: {error}", path.display()))
 }
 
@@ -49,17 +49,17 @@ impl DatabaseFolder<'_> {
     /// it is to be held as long as the process lives.
     pub(super) fn prepare(&self) -> Result<File> {
         let setup = self.lock_file(SETUP_LOCK)?;
-        setup.lock().map_err(at(self.path))?;
+        setup.lock().map_err(file_error(self.path))?;
         let in_use = self.lock_file(USE_LOCK)?;
         match in_use.try_lock() {
             Ok(()) => {
                 self.make_or_recover()?;
-                in_use.unlock().map_err(at(self.path))?;
+                in_use.unlock().map_err(file_error(self.path))?;
             }
             Err(TryLockError::WouldBlock) => self.check_layout()?,
-            Err(TryLockError::Error(error)) => return Err(at(self.path)(error)),
+            Err(TryLockError::Error(error)) => return Err(file_error(self.path)(error)),
         }
-        in_use.lock_shared().map_err(at(self.path))?;
+        in_use.lock_shared().map_err(file_error(self.path))?;
         Ok(in_use)
     }
 
@@ -71,7 +71,7 @@ impl DatabaseFolder<'_> {
         let path = self.file(name);
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
-        options.open(&path).map_err(at(&path))
+        options.open(&path).map_err(file_error(&path))
     }
 
     fn mupip(&self, arguments: &[&str]) -> Result<String> {
@@ -101,10 +101,10 @@ impl DatabaseFolder<'_> {
         if sources.iter().all(placed) && calls.exists() {
             return Ok(());
         }
-        std::fs::write(&calls, CALL_INS).map_err(at(&calls))?;
+        std::fs::write(&calls, CALL_INS).map_err(file_error(&calls))?;
         for (name, text) in sources {
             let path = self.file(name);
-            std::fs::write(&path, text).map_err(at(&path))?;
+            std::fs::write(&path, text).map_err(file_error(&path))?;
         }
         self.installation
             .run("mumps", &sources.map(|(name, _)| name), self.path, "")
@@ -125,7 +125,7 @@ impl DatabaseFolder<'_> {
         }
         if let Some(log) = self.layout.log_folder() {
             let log = self.file(log);
-            std::fs::create_dir_all(&log).map_err(at(&log))?;
+            std::fs::create_dir_all(&log).map_err(file_error(&log))?;
         }
         self.make_directory()?;
         self.mupip(&["create"])?;
@@ -133,12 +133,12 @@ impl DatabaseFolder<'_> {
         self.mupip(&["set", &block_writes, "-file", files::DATABASE])?;
         self.start_journal()?;
         let path = self.file(SHAPE);
-        std::fs::write(&path, self.layout_text()).map_err(at(&path))?;
+        std::fs::write(&path, self.layout_text()).map_err(file_error(&path))?;
         // The names of the new files are to survive what their contents do.
         let log = self.layout.log_folder().map(|log| self.file(log));
         for folder in log.iter().map(PathBuf::as_path).chain([self.path]) {
             let flushed = File::open(folder).and_then(|opened| opened.sync_all());
-            flushed.map_err(at(folder))?;
+            flushed.map_err(file_error(folder))?;
         }
         Ok(())
     }
@@ -154,7 +154,7 @@ impl DatabaseFolder<'_> {
             let made = content();
             made_by_editor(!made.is_empty(), &said).map(|()| made)
         })?;
-        std::fs::write(&path, defaults).map_err(at(&path))?;
+        std::fs::write(&path, defaults).map_err(file_error(&path))?;
         let said = self.edit_directory(&self.layout.editor_commands(self.path))?;
         made_by_editor(content() != *defaults, &said)
     }
@@ -182,7 +182,7 @@ impl DatabaseFolder<'_> {
 
     fn check_layout(&self) -> Result<()> {
         let path = self.file(SHAPE);
-        let made = read_to_string(&path).map_err(at(&path))?;
+        let made = read_to_string(&path).map_err(file_error(&path))?;
         let asked = self.layout_text();
         if made == asked {
             return Ok(());
@@ -235,14 +235,14 @@ impl DatabaseFolder<'_> {
         if !mark.exists() {
             // Frees the shared memory, which the file names; what it does to the file is undone.
             self.mupip(&["rundown", "-override", "-file", files::DATABASE])?;
-            File::create(&mark).map_err(at(&mark))?;
+            File::create(&mark).map_err(file_error(&mark))?;
         }
         self.copy_flushed(BASE, files::DATABASE)?;
         self.mupip(&["journal", "-recover", "-forward", self.layout.journal()])?;
         let database = self.file(files::DATABASE);
         let opened = OpenOptions::new().write(true).open(&database);
         let flushed = opened.and_then(|file| file.sync_all());
-        flushed.map_err(at(&database))?;
+        flushed.map_err(file_error(&database))?;
         self.start_journal()?;
         self.remove(REBUILDING)
     }
@@ -251,7 +251,7 @@ impl DatabaseFolder<'_> {
         let (from, to) = (self.file(from), self.file(to));
         let copied = std::fs::copy(&from, &to)
             .and_then(|_| OpenOptions::new().write(true).open(&to)?.sync_all());
-        copied.map_err(at(&to))
+        copied.map_err(file_error(&to))
     }
 
     /// Removes the journals of before the recovery, which the tools have renamed.
@@ -259,11 +259,11 @@ impl DatabaseFolder<'_> {
         let renamed = format!("{}_", files::JOURNAL);
         let journal = self.file(self.layout.journal());
         let folder = journal.parent().unwrap_or(self.path);
-        for entry in std::fs::read_dir(folder).map_err(at(folder))? {
-            let path = entry.map_err(at(folder))?.path();
+        for entry in std::fs::read_dir(folder).map_err(file_error(folder))? {
+            let path = entry.map_err(file_error(folder))?.path();
             let name = path.file_name().and_then(|name| name.to_str());
             if name.is_some_and(|name| name.starts_with(&renamed)) {
-                remove_file(&path).map_err(at(&path))?;
+                remove_file(&path).map_err(file_error(&path))?;
             }
         }
         Ok(())
@@ -272,7 +272,9 @@ impl DatabaseFolder<'_> {
     fn remove(&self, name: &str) -> Result<()> {
         let path = self.file(name);
         match remove_file(&path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(at(&path)(error)),
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(file_error(&path)(error))
+            }
             _ => Ok(()),
         }
     }

@@ -28,9 +28,9 @@ pub(super) struct GtmInstallation {
     title: &'static str,
 }
 
-/// The libraries of GT.M on this machine, the default one first: that of `gtm_dist`, then those of
-/// the usual places, then YottaDB's.
-pub(super) fn found() -> Vec<PathBuf> {
+/// Finds the GT.M libraries on this machine, the default one first: that of `gtm_dist`, then the
+/// usual folders, then YottaDB's.
+pub(super) fn find_all() -> Vec<PathBuf> {
     let mut folders: Vec<PathBuf> = ["gtm_dist", "ydb_dist"]
         .into_iter()
         .filter_map(|name| std::env::var_os(name).map(PathBuf::from))
@@ -143,7 +143,7 @@ impl GtmInstallation {
         }
     }
 
-    /// Runs a tool of GT.M's in `folder` and gives what it said.
+    /// Runs a tool of GT.M's in `folder` and returns its output.
     ///
     /// # Errors
     /// What it said, where it failed.

@@ -1,4 +1,4 @@
-//! GT.M's settings, as a plan turns them, and what they make of a new database.
+//! The knobs of GT.M, and the settings of a new database that follow from them.
 
 use super::install::files;
 use crate::log_directory::LogDirectory;

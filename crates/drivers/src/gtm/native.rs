@@ -10,7 +10,7 @@ use trueput_engine::{Error, NativeProgram, OpenSpec, ParameterValues, Result};
 /// The settings that the program has in one way only.
 const FIXED: [(&str, &str); 2] = [("commit", "per-store"), ("snapshot", "get")];
 
-/// Refuses what the program cannot do.
+/// Refuses settings that the native program does not support.
 pub(super) fn check(workload: &str, settings: &ParameterValues) -> Result<()> {
     let refuse = |what: String| {
         Err(Error::Unsupported(format!(

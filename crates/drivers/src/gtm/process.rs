@@ -108,7 +108,7 @@ impl GtmFunctions {
     }
 }
 
-/// Whether the library at `path` has what is needed.
+/// Checks that the library at `path` exports the functions that the driver needs.
 pub(super) fn check(path: &Path, title: &'static str) -> Result<()> {
     GtmFunctions::of(path, title).map(|_| ())
 }
@@ -130,7 +130,7 @@ struct ProcessState {
     attached: Vec<AttachedDatabase>,
     /// The one that calls go to.
     current: Option<DatabaseId>,
-    /// Where GT.M leaves strings.
+    /// The buffer into which GT.M writes strings.
     buffer: Vec<u8>,
 }
 
@@ -406,7 +406,8 @@ impl ProcessGuard<'_> {
         call!(self, value, &raw const text)
     }
 
-    /// Does a transaction, and says whether what it had read still was so; if not, it did nothing.
+    /// Commits a transaction if everything it had read is still unchanged, and returns whether it
+    /// did; otherwise nothing is written.
     pub(super) fn commit(&mut self, durable: bool, text: &[u8]) -> Result<bool> {
         let mut failed: c_long = 0;
         let (durable, text) = (c_long::from(durable), GtmString::of(text));

@@ -91,7 +91,7 @@ fn slots<'data>(object: &impl Object<'data>) -> Vec<u64> {
         .collect()
 }
 
-/// Calls of what the slot points to: through entries of the linkage table, and directly.
+/// Counts the calls of the function in a slot: through entries of the linkage table, and directly.
 fn calls(sections: &[(u64, &[u8])], slot: u64) -> u64 {
     // `jmp *slot(%rip)` is FF 25 and `call *slot(%rip)` FF 15, each with a distance of 4 bytes.
     let entries = places(sections, &[0xFF, 0x25], slot);
@@ -107,7 +107,7 @@ fn calls(sections: &[(u64, &[u8])], slot: u64) -> u64 {
     direct as u64 + places(sections, &[0xFF, 0x15], slot).len() as u64
 }
 
-/// Where instructions that begin with `opcode` point to `target`.
+/// Finds the instructions that begin with `opcode` and refer to `target`.
 fn places(sections: &[(u64, &[u8])], opcode: &[u8], target: u64) -> Vec<u64> {
     let here = targets(sections, opcode).filter(|(_, to)| *to == target);
     here.map(|(address, _)| address).collect()

@@ -1,20 +1,20 @@
-//! Who could have written a file: its owner, those whom its mode admits, and those of the folders
-//! on the way to it.
+//! Who could have written a file: its owner, users whom its mode admits, and users who can write to
+//! the folders on the way to it.
 
 use nix::unistd::{Uid, geteuid};
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// The bits of a mode that let the group and others write, and that which keeps them from replacing
-/// what is not theirs in a folder.
+/// The bits of a mode that let the group and others write, and the sticky bit, which keeps users
+/// from replacing each other's files in a folder.
 const GROUP: u32 = 0o020;
 const OTHERS: u32 = 0o002;
 const STICKY: u32 = 0o1000;
 
-/// Who else than those that are trusted could have written a file or folder, in a few words; `None`
-/// where nobody could.
-pub(super) fn written_by(path: &Path) -> Option<String> {
+/// Names the reason why somebody who is not trusted could have written a file or folder; `None` if
+/// nobody could.
+pub(super) fn untrusted_reason(path: &Path) -> Option<String> {
     let Ok(real) = path.canonicalize() else {
         return Some("it cannot be read".to_owned());
     };
@@ -31,8 +31,8 @@ pub(super) fn written_by(path: &Path) -> Option<String> {
     })
 }
 
-/// Whether files of that owner are as good as the program itself: the administrator's, those of the
-/// user who runs it or had `sudo` run it, and of whoever owns the program.
+/// Whether files of this owner are as trustworthy as the program itself: root's, those of the user
+/// who runs it (directly or by `sudo`), and those of the program's owner.
 pub(super) fn is_trusted(owner: u32) -> bool {
     let user = geteuid();
     owner == 0
@@ -41,7 +41,7 @@ pub(super) fn is_trusted(owner: u32) -> bool {
         || std::fs::metadata("/proc/self/exe").is_ok_and(|program| program.uid() == owner)
 }
 
-/// Who had `sudo` run this program as root.
+/// The user who ran this program as root by `sudo`.
 pub(super) fn sudo_user() -> Option<Uid> {
     let stated = std::env::var("SUDO_UID").ok()?.parse().ok()?;
     geteuid().is_root().then(|| Uid::from_raw(stated))
@@ -74,15 +74,19 @@ mod tests {
         for (path, mode) in [(&inner, 0o755), (&file, 0o644)] {
             set_mode(path, mode);
         }
-        assert_eq!(written_by(&file), None);
+        assert_eq!(untrusted_reason(&file), None);
         set_mode(&file, 0o646);
-        assert!(written_by(&file).unwrap().contains("others may write"));
+        assert!(
+            untrusted_reason(&file)
+                .unwrap()
+                .contains("others may write")
+        );
         set_mode(&file, 0o644);
         set_mode(&inner, 0o757);
-        assert!(written_by(&file).unwrap().contains("engines"));
+        assert!(untrusted_reason(&file).unwrap().contains("engines"));
         // In a sticky folder nobody replaces what is another's.
         set_mode(&inner, 0o1777);
-        assert_eq!(written_by(&file), None);
-        assert!(written_by(Path::new("/nowhere/at/all")).is_some());
+        assert_eq!(untrusted_reason(&file), None);
+        assert!(untrusted_reason(Path::new("/nowhere/at/all")).is_some());
     }
 }

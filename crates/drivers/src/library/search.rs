@@ -1,4 +1,4 @@
-//! Where engines' libraries are looked for.
+//! The search for engines' libraries.
 
 use super::folders::engine_folders;
 use std::cmp::Ordering;
@@ -26,8 +26,8 @@ impl LibrarySearch {
         Self { installed, system }
     }
 
-    /// Every library of it on this machine, the one to use by default first: the newest that was
-    /// installed for this program, then those of the system, then relatives.
+    /// Finds every matching library on this machine, the default one first: the newest that was
+    /// installed for this program, then those of the system, then related engines' libraries.
     pub(crate) fn run(&self) -> Vec<PathBuf> {
         let mut found = Vec::new();
         let mut add = |paths: Vec<PathBuf>| {
@@ -53,9 +53,9 @@ impl LibrarySearch {
         found
     }
 
-    /// What is said where a build of the system's is used that is no fair baseline, and the one
-    /// that `make engines` installs was not found.
-    pub(crate) fn caution(&self) -> Option<String> {
+    /// A warning, if the default is a system build with assertions, whose figures are not
+    /// comparable, because the build that `make engines` installs was not found.
+    pub(crate) fn assertions_warning(&self) -> Option<String> {
         let first = self.installed.first()?;
         let preferred = BUILT_WITHOUT_ASSERTIONS
             .iter()

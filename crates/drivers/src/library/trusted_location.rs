@@ -5,7 +5,7 @@
 //! before the user has agreed.
 
 use super::folders::engine_folders;
-use super::ownership::{is_trusted, others_write, written_by};
+use super::ownership::{is_trusted, others_write, untrusted_reason};
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
@@ -51,10 +51,10 @@ pub fn is_in_trusted_location(file: &Path) -> bool {
     };
     let leads_up = named.components().any(|part| part == Component::ParentDir);
     let known = is_known(&named) && is_known(&real) && !leads_up;
-    known && are_links_trusted(&named) && written_by(&real).is_none()
+    known && are_links_trusted(&named) && untrusted_reason(&real).is_none()
 }
 
-/// Whether nobody else made what a path goes through, its links themselves included.
+/// Whether every component of the path, its links included, was made by a trusted user.
 fn are_links_trusted(named: &Path) -> bool {
     named.ancestors().all(|part| {
         let itself = std::fs::symlink_metadata(part);

@@ -1,4 +1,4 @@
-//! Builds of LMDB: the one that is compiled in, and those that a plan names.
+//! Builds of LMDB: the one compiled in, and libraries that a plan names.
 //!
 //! Each is a table of LMDB's functions, so that one code drives them all.
 
@@ -13,7 +13,7 @@ use trueput_engine::{Error, Result};
 pub(super) const TITLE: &str = "LMDB";
 
 symbols! {
-    /// What the driver calls, by LMDB's own names.
+    /// The functions that the driver calls, by LMDB's names.
     Api, linked from ffi {
         mdb_version: fn(*mut c_int, *mut c_int, *mut c_int) -> *mut c_char,
         mdb_strerror: fn(c_int) -> *mut c_char,
@@ -54,7 +54,7 @@ symbols! {
     }
 }
 
-/// A build of LMDB: its functions, and what it says of itself.
+/// A build of LMDB: its functions and its version.
 pub(super) struct LmdbBuild {
     pub(super) api: Api,
     pub(super) version: String,
@@ -101,8 +101,8 @@ impl LmdbBuild {
     }
 }
 
-/// Refuses a version whose structs and constants could differ from those of 0.9, which the driver
-/// was written for.
+/// Refuses a version whose structs and constants could differ from those of 0.9, for which the
+/// driver was written.
 fn check_version(path: &Path, (major, minor, patch): (c_int, c_int, c_int)) -> Result<()> {
     if (major, minor) == (0, 9) {
         return Ok(());

@@ -16,8 +16,8 @@ use std::ptr;
 use std::time::Duration;
 use trueput_engine::{Error, Result};
 
-/// An opening that met another process's opening or closing is tried again: LMDB's documentation
-/// says that such a meeting can fail.
+/// Opening is retried if another process is opening or closing the environment: LMDB's
+/// documentation says that the two can collide.
 const OPENING: Retry = Retry::new(Duration::from_secs(2), Duration::from_millis(10));
 
 /// LMDB forbids opening one database twice in a process: closing either would drop the locks of

@@ -1,5 +1,5 @@
-//! The functions, as `leveldb/c.h` and `rocksdb/c.h` declare them. Their opaque types are all
-//! written as one here; `unsigned char` is `u8`.
+//! The C functions, as `leveldb/c.h` and `rocksdb/c.h` declare them. All opaque types are one
+//! [`Handle`] here; `unsigned char` is `u8`.
 
 use crate::library::symbols;
 use std::ffi::{c_char, c_void};
@@ -7,17 +7,19 @@ use std::ffi::{c_char, c_void};
 /// A pointer to one of the API's opaque types.
 pub(crate) type Handle = *mut c_void;
 
-/// The pointer in which a function leaves its error: null if there is none.
+/// The pointer through which a function returns its error message: null if it succeeded. The
+/// caller frees the message.
 pub(crate) type ErrorPointer = *mut *mut c_char;
 
-/// Shows a put of a batch: state, key, its length, value, its length.
+/// Called for each put in a batch: state, key, its length, value, its length.
 pub(crate) type PutVisitor = unsafe extern "C" fn(*mut c_void, *const u8, usize, *const u8, usize);
 
-/// Shows a delete of a batch: state, key, its length.
+/// Called for each delete in a batch: state, key, its length.
 pub(crate) type DeleteVisitor = unsafe extern "C" fn(*mut c_void, *const u8, usize);
 
 symbols! {
-    /// What needs no database, or the plain one.
+    /// Functions that take no database, or only a plain (non-transactional) one. The C names have
+    /// the library's prefix, `leveldb_` or `rocksdb_`, which the loader adds.
     LsmFunctions {
         free: fn(*mut c_void),
         write: fn(Handle, Handle, Handle, ErrorPointer),
@@ -50,7 +52,8 @@ symbols! {
 }
 
 symbols! {
-    /// What reads a database; RocksDB has them once more for its databases with transactions.
+    /// Functions that read a database; RocksDB also exports them for TransactionDB. The caller
+    /// frees the results of `get` and `property_value` with `free`.
     ReadFunctions {
         get: fn(Handle, Handle, *const u8, usize, *mut usize, ErrorPointer) -> *mut u8,
         create_snapshot: fn(Handle) -> Handle,

@@ -32,7 +32,7 @@ impl<'s> Cursor<'s> {
         self.check().map(|()| shown)
     }
 
-    /// As [`Cursor::scan`], with a transaction's own writes laid over what the iterator has.
+    /// Like [`Cursor::scan`], with a transaction's own writes laid over the iterator's records.
     pub(crate) fn scan_with_overlay(
         &mut self,
         overlay: &Overlay,
@@ -77,7 +77,7 @@ impl<'s> Cursor<'s> {
         self.check().map(|()| shown)
     }
 
-    /// Whether it stands on a record.
+    /// Whether the iterator is on a record.
     #[inline]
     fn is_valid(&self) -> bool {
         // SAFETY: the iterator lives as long as the cursor.

@@ -1,5 +1,5 @@
-//! What LevelDB and its descendants share: a C API that is the same but for its prefix, and
-//! transactions that are made of a write batch.
+//! The parts that LevelDB and its descendants share: a C API that differs only in its prefix, and
+//! transactions built on a write batch.
 
 mod api;
 mod cursor;

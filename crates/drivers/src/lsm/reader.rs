@@ -60,7 +60,7 @@ impl<'db> SessionReader<'db> {
         self.snapshot = ptr::null_mut();
     }
 
-    /// The options of the snapshot where one is held, else those of the latest state.
+    /// The options of the current snapshot, or those of the latest state if there is none.
     #[inline]
     fn options(&self) -> Handle {
         if self.snapshot.is_null() {

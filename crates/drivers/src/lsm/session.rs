@@ -18,7 +18,7 @@ pub(crate) struct BatchSession<'db> {
     batch: Handle,
     /// The batch has something in it.
     is_dirty: bool,
-    /// What is in the batch, once the transaction has read after it wrote.
+    /// The contents of the batch, once the transaction has read after a write.
     overlay: Option<Overlay>,
     /// Since the transaction's first read.
     write_guard: Option<WriteGuard<'db>>,

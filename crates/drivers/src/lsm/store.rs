@@ -1,4 +1,4 @@
-//! An open database, with what is needed to read and write it.
+//! An open database, with its options for reads and writes.
 
 use super::api::{ErrorPointer, Handle, LsmFunctions, ReadFunctions};
 use super::write_lock::WriteLock;
@@ -10,9 +10,9 @@ use trueput_engine::{Error, Result, ValueVisitor};
 /// The way in which a value is read.
 #[derive(Clone, Copy)]
 pub(crate) enum ValueAccess {
-    /// As a copy that the library allocates.
+    /// A copy that the library allocates.
     Copied,
-    /// Where it is in the library's memory.
+    /// A reference into the library's memory.
     Pinned {
         get: unsafe extern "C" fn(Handle, Handle, *const u8, usize, ErrorPointer) -> Handle,
         value: unsafe extern "C" fn(Handle, *mut usize) -> *const u8,
@@ -26,9 +26,9 @@ pub(crate) struct LsmDatabase {
     pub(crate) reads: ReadFunctions,
     pub(crate) get: ValueAccess,
     pub(crate) database: Handle,
-    /// What each commit promises.
+    /// The write options of a commit: whether it is synced.
     pub(crate) write_options: Handle,
-    /// Sets what else a reader of this database must ask for.
+    /// Sets a read option that every reader of this database needs.
     pub(crate) set_read_options: Option<unsafe extern "C" fn(Handle, u8)>,
     pub(crate) limits: LengthLimits,
     pub(crate) write_lock: WriteLock,
@@ -108,7 +108,7 @@ impl LsmDatabase {
         true
     }
 
-    /// A property of the database as the library tells it, or `None` if it has no such property.
+    /// A property of the database, as text; `None` if the library has no such property.
     pub(crate) fn property(&self, name: &str) -> Option<String> {
         let name = CString::new(name).ok()?;
         // SAFETY: the database is open; the text that is returned is ours to free.

@@ -1,4 +1,4 @@
-//! What the client says, in the contract's words: errors, and values of either side.
+//! Translates the client library's errors and values from and to the contract's.
 
 use crate::calendar::{date_of, days_since_1970};
 use crate::common_errors;
@@ -87,7 +87,7 @@ pub(super) enum ValueType {
     Decimal,
     Text,
     Bytes,
-    /// The wire says what it is.
+    /// The type of the value itself.
     Itself,
 }
 

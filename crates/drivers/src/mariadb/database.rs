@@ -15,7 +15,7 @@ use trueput_engine::{
     Value,
 };
 
-/// Variables that are read back, in addition to those that knobs are named for.
+/// Variables that are read back in addition to those that knobs name.
 const VARIABLES: [&str; 10] = [
     "version",
     "version_comment",
@@ -141,7 +141,7 @@ impl MariaDbDatabase {
         }))
     }
 
-    /// Of the pairs that `statement` gives, those of the names that are wanted.
+    /// Runs `statement`, which returns pairs of name and value, and keeps the wanted names.
     fn pairs(&self, statement: &str, wanted: &[&str]) -> Result<BTreeMap<String, Value>> {
         let pairs: Vec<(String, String)> = self.control().query(statement).map_err(client_error)?;
         let is_wanted = |name: &String| wanted.iter().any(|known| known.eq_ignore_ascii_case(name));
@@ -230,7 +230,7 @@ impl Database for MariaDbDatabase {
         self.pairs("SHOW GLOBAL STATUS", &COUNTERS)
     }
 
-    /// By the server's counters: what others do on a user's server is in them.
+    /// Reads the server's counters, which on a user's server include the accesses of other clients.
     fn count_cache(&self) -> Result<Option<CacheCount<'_>>> {
         CacheCount::of_counters(CacheScope::Database, || self.cache_use())
     }

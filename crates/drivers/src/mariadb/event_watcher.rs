@@ -13,7 +13,7 @@ use trueput_engine::event_watcher::LogPosition;
 const FILE: &str = "ib_logfile0";
 /// The first bytes of the file in the format that is read.
 const FORMAT: &[u8; 4] = b"Phys";
-/// Where the sequence number of the file's first byte of records stands, and where those begin.
+/// The offset of the sequence number of the first record byte, and the offset of the records.
 const FIRST: u64 = 8;
 const RECORDS: u64 = 12_288;
 const CHECKPOINTS: [u64; 2] = [4_096, 8_192];

@@ -15,9 +15,9 @@ const BEGUN: &str = "mariadb-begun";
 /// The table that says that a schema is this program's. Who has the database open has a transaction
 /// open on it, whose metadata lock is shared; who empties the schema needs that lock alone.
 const MARKER: &str = "trueput_marker";
-/// How long another process may take to make the schema ready, seconds.
+/// The maximum time that another process may take to prepare the schema, seconds.
 const TURN_S: u32 = 60;
-/// How long sessions that were just closed may hold it, seconds.
+/// The maximum time that sessions just closed may keep the schema in use, seconds.
 const PATIENCE_S: u32 = 10;
 
 /// Makes the schema ours and, for a folder that has not begun yet, empty; makes the table; and

@@ -19,7 +19,7 @@ const STANDARD_PATHS: [&str; 6] = [
 ];
 
 /// The servers on this machine.
-pub(super) fn found() -> Vec<PathBuf> {
+pub(super) fn find_all() -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
     for path in STANDARD_PATHS
         .iter()
@@ -56,7 +56,7 @@ pub(super) fn version(program: &Path) -> Result<String> {
 /// The oldest version that has all that the driver asks for.
 const OLDEST: (u32, u32) = (10, 6);
 
-/// Refuses a server that lacks what the driver needs.
+/// Refuses a server that is too old for the driver.
 ///
 /// # Errors
 /// One line that names the version and the oldest that will do.

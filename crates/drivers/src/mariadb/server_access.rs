@@ -18,8 +18,8 @@ pub(super) const LOG: &str = "log";
 pub(super) const COMPLETE_MARKER: &str = "instance-made";
 /// The socket, within the data.
 pub(super) const SOCKET: &str = "server.sock";
-/// The time for which an address of a host may be silent, where the URL does not set it
-/// (`tcp_connect_timeout_ms`): one that drops what it is sent would be waited for for two minutes.
+/// The timeout of a connection to a host, unless the URL sets one (`tcp_connect_timeout_ms`): the
+/// kernel's own timeout for a host that drops packets is two minutes.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 /// The variable by which MariaDB's own clients are given a password.
 const PASSWORD: &str = "MYSQL_PWD";

@@ -11,14 +11,14 @@ use trueput_engine::{
     Datum, Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session, Sql, ValueVisitor,
 };
 
-/// Longest key, bytes: what an index takes at every page size, and in MyRocks.
+/// Longest key, bytes: the limit of an index at every page size, and in MyRocks.
 pub(super) const MAX_KEY_BYTES: usize = 767;
 /// Longest value, bytes: well within a tenth of the smallest redo log, which InnoDB asks for.
 pub(super) const MAX_VALUE_BYTES: usize = 1 << 20;
 const LIMITS: LengthLimits = LengthLimits::new(MAX_KEY_BYTES, MAX_VALUE_BYTES);
 
 const GET: &str = "SELECT v FROM record WHERE k = ?";
-/// A write transaction locks what it reads: nobody else changes it before the commit.
+/// A write transaction locks the records that it reads: nobody else changes them before its commit.
 const GET_LOCKED: &str = "SELECT v FROM record WHERE k = ? FOR UPDATE";
 const PUT: &str = "INSERT INTO record (k, v) VALUES (?, ?) ON DUPLICATE KEY UPDATE v = VALUES(v)";
 /// A put of a key that this transaction has looked up and not found. There was no row to lock, and
@@ -40,7 +40,7 @@ const OTHERS: [&str; 5] = [GET, GET_LOCKED, PUT, DELETE, INSERT];
 pub(super) struct MariaDbSession<'d> {
     pub(super) open: Option<Mode>,
     pub(super) connection: Conn,
-    /// What [`Sql::prepare`] has prepared, in turn.
+    /// The statements that [`Sql::prepare`] has prepared, in order.
     pub(super) prepared: Vec<MariaDbStatement>,
     others: [Option<MariaDbStatement>; OTHERS.len()],
     scans: [Option<MariaDbStatement>; SCANS],

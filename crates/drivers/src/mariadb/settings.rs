@@ -1,4 +1,4 @@
-//! What a level and the knobs ask of the server: its variables, its options, and the promise.
+//! The server settings that follow from a level and the knobs: variables, options, and the promise.
 
 use super::knobs::{
     Doublewrite, IsolationLevel, MariaDbCompression, MariaDbKnobs, NAME, StorageEngine,
@@ -25,7 +25,7 @@ const OF_SESSIONS: [&str; 4] = [
 ];
 
 impl StorageEngine {
-    /// As SQL has it.
+    /// The name in SQL.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Innodb => "InnoDB",
@@ -130,7 +130,7 @@ pub(super) fn promise(durability: Durability, knobs: &ParameterValues) -> Result
     ))
 }
 
-/// Refuses what does not go together.
+/// Refuses knobs that contradict each other.
 fn check(values: &ParameterValues) -> Result<()> {
     use IsolationLevel::{Serializable, Snapshot};
     let MariaDbKnobs {

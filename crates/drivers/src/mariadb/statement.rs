@@ -7,7 +7,7 @@ use mysql::{Conn, Params, Value as Wire};
 use trueput_engine::sql::RowVisitor;
 use trueput_engine::{Datum, Result};
 
-/// A statement, and what its columns hold.
+/// A prepared statement, and the types of its columns.
 pub(super) struct MariaDbStatement {
     statement: mysql::Statement,
     columns: Vec<ValueType>,
@@ -20,7 +20,7 @@ impl MariaDbStatement {
         Ok(Self { statement, columns })
     }
 
-    /// Whether it gives rows.
+    /// Whether it returns rows.
     pub(super) fn is_query(&self) -> bool {
         !self.columns.is_empty()
     }

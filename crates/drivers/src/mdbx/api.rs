@@ -7,8 +7,8 @@ use trueput_engine::{Error, Result};
 
 pub(super) const TITLE: &str = "libmdbx";
 
-/// `MDBX_LOG_FATAL`: libmdbx writes nothing to standard error but what ends the process. Errors
-/// come as codes.
+/// `MDBX_LOG_FATAL`: libmdbx writes only fatal errors to standard error. Other errors are returned
+/// as codes.
 const LOG_FATAL: c_int = 0;
 
 /// An environment of libmdbx.
@@ -175,7 +175,7 @@ pub(super) mod value {
 }
 
 symbols! {
-    /// What the driver calls, by libmdbx's names without `mdbx_`.
+    /// The functions that the driver calls, by libmdbx's names without `mdbx_`.
     Api {
         setup_debug: fn(c_int, c_int, isize) -> c_int,
         strerror_r: fn(c_int, *mut c_char, usize) -> *const c_char,
@@ -207,7 +207,7 @@ symbols! {
     }
 }
 
-/// A build of libmdbx: its functions, and what it says of itself.
+/// A build of libmdbx: its functions and its version.
 pub(super) struct MdbxBuild {
     pub(super) api: Api,
     pub(super) version: String,
@@ -263,8 +263,8 @@ fn has_assertions(options: &str) -> bool {
     })
 }
 
-/// The version's text; refuses one whose structs and constants could differ from those of 0.14,
-/// which the driver was written for.
+/// Returns the version as text; refuses one whose structs and constants could differ from those of
+/// 0.14, for which the driver was written.
 fn check_version(path: &Path, version: &VersionInfo) -> Result<String> {
     let (major, minor, patch) = (version.major, version.minor, version.patch);
     if (major, minor) == (0, 14) {

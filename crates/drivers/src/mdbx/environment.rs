@@ -248,7 +248,7 @@ fn open_handle(api: &Api, path: &CString, setup: &OpenOptions) -> Result<*mut En
     })
 }
 
-/// Sets what must be set before a database is opened.
+/// Sets the options that must precede the opening of a database.
 ///
 /// # Safety
 /// `handle` was created and is not open.

@@ -25,7 +25,8 @@ pub(super) fn statements(text: &str) -> Vec<&str> {
     trimmed.filter(|statement| !statement.is_empty()).collect()
 }
 
-/// How long a quotation is that begins `text` with this many bytes and ends with `end`.
+/// The length of the quotation that starts `text` with an opening of `begin` bytes and ends with
+/// `end`.
 fn quoted(text: &str, begin: usize, end: &str) -> usize {
     let inner = &text[begin..];
     inner

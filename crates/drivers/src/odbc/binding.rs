@@ -5,8 +5,8 @@
 pub(super) struct BindingOptions {
     /// Decimals and moments have types; otherwise they are whole numbers.
     pub(super) has_decimals: bool,
-    /// Columns are what they are described as before the statement is executed; otherwise they are
-    /// described anew after it, and fetched one by one.
+    /// Whether columns can be described and bound before execution; if not, they are described
+    /// again after it, and fetched one by one.
     pub(super) binds_columns: bool,
     /// Text and bytes must be bound for each execution: the driver keeps their first length.
     pub(super) binds_each_time: bool,

@@ -63,7 +63,7 @@ pub(super) struct Column {
     number: i64,
     moment: Timestamp,
     bytes: Vec<u8>,
-    /// Where a value of this row is that was fetched in parts.
+    /// The length of this row's value, if it was fetched in parts.
     indicator: Length,
 }
 
@@ -76,7 +76,7 @@ pub(super) struct ColumnBinding {
 }
 
 impl Column {
-    /// Notes what it holds.
+    /// Records the column's type and size.
     pub(super) fn is_of(&mut self, sql_type: i16, size: usize) {
         self.column_type = ColumnType::of(sql_type);
         self.size = size;

@@ -1,4 +1,4 @@
-//! A connection: its attributes, what it says of itself, and the end of its transactions.
+//! A connection: its attributes, the information that it reports, and the end of its transactions.
 
 use super::manager::{self, Handle, Manager, NO_DATA, ReturnCode, is_success, until_nul};
 use super::source::{DataSource, LOGIN_TIMEOUT_S};
@@ -24,7 +24,7 @@ const DBMS_VERSION: u16 = 18;
 const TXN_CAPABLE: u16 = 46;
 const ISOLATION_OPTIONS: u16 = 72;
 
-/// Native numbers of errors that mean something, by what they mean.
+/// Native error numbers, by their meaning.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct NativeErrors {
     /// Transactions waited for each other, and this one was given up.
@@ -44,7 +44,7 @@ pub(super) struct SourceInfo {
     pub(super) driver_version: String,
     /// A bit for each level of isolation that it has.
     pub(super) isolations: u32,
-    /// Whether it has transactions.
+    /// Whether the data source supports transactions.
     pub(super) has_transactions: bool,
 }
 
@@ -70,7 +70,7 @@ impl OdbcConnection {
     ) -> Result<Self> {
         let manager = manager::manager()?;
         let handle = manager.allocate(manager::CONNECTION, None)?;
-        let text = c_text(&source.whole(more))?;
+        let text = c_text(&source.connect_string(more))?;
         let functions = &manager.functions;
         let mut length = 0;
         // SAFETY: the handle was just made; the string ends with a NUL; nothing is written to where
@@ -213,7 +213,7 @@ impl OdbcConnection {
         }
     }
 
-    /// The contract's error for what a handle has to say.
+    /// Converts the diagnostics of a handle to the contract's error.
     #[cold]
     pub(super) fn error(&self, kind: i16, handle: Handle) -> Error {
         // The second record has the storage's own number, where it has one (Informix).

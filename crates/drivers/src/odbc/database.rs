@@ -19,7 +19,7 @@ pub(super) struct OdbcDatabase {
     info: SourceInfo,
     durability_settings: DurabilitySettings,
     isolations: TransactionIsolation,
-    /// For what is no session's.
+    /// The connection for work outside sessions.
     own: Mutex<OdbcConnection>,
 }
 
@@ -110,7 +110,7 @@ impl Database for OdbcDatabase {
         )?))
     }
 
-    /// None: ODBC has no call for them.
+    /// Empty: ODBC has no call for counters.
     fn counters(&self) -> Result<BTreeMap<String, Value>> {
         Ok(BTreeMap::new())
     }

@@ -1,5 +1,5 @@
-//! What differs between the data sources, each in a file of its own: statements of the key-value
-//! table, settings of a session, isolation, the numbers of errors, and how a level is kept.
+//! The differences between data sources, one file each: statements of the key-value table, settings
+//! of a session, isolation, error numbers, and how each durability level is achieved.
 
 mod informix;
 mod iris;
@@ -46,8 +46,8 @@ pub(super) struct DialectProfile {
     pub(super) keys: Keys,
     /// The settings of a level; `None` if the data source does not have it.
     pub(super) durability_settings: fn(Durability) -> Option<DurabilitySettings>,
-    /// Brings what is committed to storage, where a statement can that acts on the database which
-    /// is ours and no other: those of servers write out what all their users have.
+    /// A statement that brings committed data to storage, if there is one that affects only our
+    /// database: on shared servers it would write the data of all users.
     pub(super) checkpoint: Option<&'static str>,
     pub(super) schema: Schema,
 }
@@ -65,7 +65,7 @@ pub(super) struct Keys {
     pub(super) begin_write: Option<&'static str>,
     /// The lock of a row that a write transaction reads.
     lock: RowLock,
-    /// How a query ends after this many rows.
+    /// The syntax that limits a query to a number of rows.
     paging: Paging,
 }
 
@@ -85,7 +85,7 @@ pub(super) enum RowLock {
     ByIsolation,
     /// By `FOR UPDATE`.
     ForUpdate,
-    /// By an update of the row to what it is.
+    /// By an update that sets the row to its own values.
     ByUpdate,
 }
 
@@ -96,7 +96,7 @@ enum Paging {
     Top,
 }
 
-/// A setting's name, the query that asks for it, and what it may be.
+/// A setting's name, the query that reads it, and the accepted values.
 pub(super) type SettingCheck = (&'static str, &'static str, &'static [&'static str]);
 
 /// The settings of a level of durability.
@@ -125,7 +125,7 @@ pub(super) struct Schema {
     pub(super) enter: &'static [&'static str],
     /// Statements that make a schema that is not there.
     pub(super) make: &'static [&'static str],
-    /// What must be ours by its name, where this program cannot make it.
+    /// An object that must be ours by its name, on servers where this program cannot create it.
     pub(super) check: Option<NameCheck>,
     /// The query for the names of the tables that are there.
     pub(super) tables: &'static str,
@@ -175,8 +175,8 @@ pub(super) fn of(dialect: Dialect) -> &'static DialectProfile {
     }
 }
 
-/// The manner of a data source, by the dialect that its connection string names, or by what it says
-/// that it is.
+/// The profile of a data source, by the dialect that its connection string names or by the product
+/// name that it reports.
 ///
 /// # Errors
 /// [`Error::Unsupported`] where it is none that is known.
@@ -197,7 +197,7 @@ pub(super) fn info(named: Option<Dialect>, info: &SourceInfo) -> Result<&'static
     })
 }
 
-/// Whether this dialect was run by those who wrote it, or only written to the manuals.
+/// Whether this dialect has been tested on a real server, or only written to the manuals.
 pub(super) fn is_tested(dialect: Dialect) -> bool {
     !matches!(dialect, Dialect::Informix | Dialect::Iris)
 }

@@ -1,4 +1,4 @@
-//! The knobs: what the data source is, and how its transactions are kept apart.
+//! The knobs: the data source, and the isolation of its transactions.
 
 use super::connection::SourceInfo;
 use super::dialect::{DialectProfile, READ_COMMITTED, REPEATABLE_READ, SERIALIZABLE};
@@ -129,7 +129,7 @@ mod tests {
         assert!(why.contains("TRUEPUT_DIALECT=informix"), "{why}");
     }
 
-    fn chosen(word: &str, dialect: Dialect, isolations: u32) -> Result<u32> {
+    fn resolved_isolation(word: &str, dialect: Dialect, isolations: u32) -> Result<u32> {
         let given = [("isolation".to_owned(), Value::from(word))].into();
         let knobs = parameter::resolve(NAME, OdbcKnobs::PARAMETERS, &given).unwrap();
         let info = SourceInfo {
@@ -145,21 +145,33 @@ mod tests {
 
     #[test]
     fn an_isolation_is_one_that_the_driver_has_and_that_loses_no_update() {
-        assert_eq!(chosen("auto", Dialect::Postgresql, 15), Ok(REPEATABLE_READ));
         assert_eq!(
-            chosen("serializable", Dialect::Mariadb, 15),
+            resolved_isolation("auto", Dialect::Postgresql, 15),
+            Ok(REPEATABLE_READ)
+        );
+        assert_eq!(
+            resolved_isolation("serializable", Dialect::Mariadb, 15),
             Ok(SERIALIZABLE)
         );
         for dialect in [Dialect::Postgresql, Dialect::Mariadb] {
-            assert!(chosen("read-committed", dialect, 15).is_err());
+            assert!(resolved_isolation("read-committed", dialect, 15).is_err());
         }
-        assert_eq!(chosen("auto", Dialect::Sqlite, 8), Ok(SERIALIZABLE));
-        assert_eq!(chosen("auto", Dialect::Iris, 3), Ok(READ_COMMITTED));
-        assert_eq!(chosen("auto", Dialect::Informix, 15), Ok(REPEATABLE_READ));
-        let refused = chosen("read-committed", Dialect::Informix, 15).unwrap_err();
+        assert_eq!(
+            resolved_isolation("auto", Dialect::Sqlite, 8),
+            Ok(SERIALIZABLE)
+        );
+        assert_eq!(
+            resolved_isolation("auto", Dialect::Iris, 3),
+            Ok(READ_COMMITTED)
+        );
+        assert_eq!(
+            resolved_isolation("auto", Dialect::Informix, 15),
+            Ok(REPEATABLE_READ)
+        );
+        let refused = resolved_isolation("read-committed", Dialect::Informix, 15).unwrap_err();
         let expected = "unsupported: odbc.isolation read-committed cannot be had from It; \
                         there is repeatable-read, serializable";
         assert_eq!(refused.to_string(), expected);
-        assert!(chosen("serializable", Dialect::Iris, 3).is_err());
+        assert!(resolved_isolation("serializable", Dialect::Iris, 3).is_err());
     }
 }

@@ -22,7 +22,7 @@ enum ParameterKind {
 /// A parameter's buffer.
 #[derive(Default)]
 pub(super) struct ParameterSlot {
-    /// What it is bound as, and for how many bytes.
+    /// The bound type, and the buffer's length in bytes.
     bound: Option<(ParameterKind, usize)>,
     kind: Option<ParameterKind>,
     number: i64,

@@ -25,7 +25,7 @@ enum SchemaState {
     Foreign,
 }
 
-/// Checks that what is in the place of our schema is ours, or that nothing is there.
+/// Checks that the object with our schema's name is ours, or that there is none.
 ///
 /// # Errors
 /// [`Error::Unsupported`] where it is another's, or where it must be made by the user.
@@ -34,7 +34,7 @@ pub(super) fn check(
     profile: &DialectProfile,
     source: &DataSource,
 ) -> Result<()> {
-    found(connection, profile, source).map(drop)
+    read_state(connection, profile, source).map(drop)
 }
 
 /// Takes the schema for the database in `directory`: as it is where it holds that database,
@@ -61,13 +61,13 @@ pub(super) fn take(
             SchemaState::Ours(mark) => own.as_ref() == Some(mark),
             _ => false,
         };
-        let seen = found(connection, profile, source)?;
+        let seen = read_state(connection, profile, source)?;
         if is_own(&seen) {
             return schema_lock.share();
         }
         schema_lock.exclude(seen != SchemaState::Nothing)?;
         // It may have been made while others were waited for.
-        let seen = found(connection, profile, source)?;
+        let seen = read_state(connection, profile, source)?;
         let mark = new_mark();
         make(connection, profile, &seen, &mark)?;
         std::fs::write(&file, mark)
@@ -77,7 +77,7 @@ pub(super) fn take(
     })
 }
 
-/// Makes the schema, or empties what is there, and marks it.
+/// Creates the schema, or empties the existing one, and marks it.
 fn make(
     connection: &OdbcConnection,
     profile: &DialectProfile,
@@ -86,8 +86,8 @@ fn make(
 ) -> Result<()> {
     let marks = marking(profile, mark);
     match seen {
-        SchemaState::Nothing => whole(connection, profile, || {
-            all(connection, profile.schema.make)?;
+        SchemaState::Nothing => run_atomically(connection, profile, || {
+            execute_all(connection, profile.schema.make)?;
             execute(connection, &marks)
         })?,
         _ => {
@@ -95,13 +95,13 @@ fn make(
             execute(connection, &marks)?;
         }
     }
-    all(connection, profile.setup)?;
+    execute_all(connection, profile.setup)?;
     connection.execute(&profile.create())
 }
 
-/// Does what makes a schema as one transaction, where a schema without its mark would be nobody's:
-/// on PostgreSQL. Elsewhere the mark is the first table of all.
-fn whole(
+/// Runs `work` as one transaction where a schema without its mark would belong to nobody: on
+/// PostgreSQL. On other servers the mark is the first table of all.
+fn run_atomically(
     connection: &OdbcConnection,
     profile: &DialectProfile,
     work: impl FnOnce() -> Result<()>,
@@ -122,20 +122,20 @@ fn execute(connection: &OdbcConnection, statements: &[String]) -> Result<()> {
         .try_for_each(|statement| connection.execute(statement))
 }
 
-fn all(connection: &OdbcConnection, statements: &[&str]) -> Result<()> {
+fn execute_all(connection: &OdbcConnection, statements: &[&str]) -> Result<()> {
     statements
         .iter()
         .try_for_each(|statement| connection.execute(statement))
 }
 
-/// What is in the place of our schema, and is nobody else's.
-fn found(
+/// Finds the object with our schema's name; an error if it belongs to somebody else.
+fn read_state(
     connection: &OdbcConnection,
     profile: &DialectProfile,
     source: &DataSource,
 ) -> Result<SchemaState> {
     let shown = source.shown();
-    all(connection, profile.schema.enter)?;
+    execute_all(connection, profile.schema.enter)?;
     if let Some(check) = &profile.schema.check {
         let name = statement::texts(connection, check.query)?
             .into_iter()
@@ -196,7 +196,7 @@ fn by_table(connection: &OdbcConnection, profile: &DialectProfile) -> Result<Sch
     Ok(SchemaState::Ours(mark.unwrap_or_default()))
 }
 
-/// Drops what is in the schema, and what says that it is ours last.
+/// Drops the contents of the schema, the mark last.
 fn empty(connection: &OdbcConnection, profile: &DialectProfile) -> Result<()> {
     let mut tables = statement::texts(connection, profile.schema.tables)?;
     tables.sort_by_key(|table| table.trim().eq_ignore_ascii_case(MARKER));

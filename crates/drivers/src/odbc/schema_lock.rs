@@ -15,7 +15,7 @@ use trueput_engine::{Dialect, Error, Result};
 
 /// The database of ours on a MariaDB.
 const SCHEMA: &str = "trueput";
-/// How long another process may take to make the schema ready, seconds.
+/// The maximum time that another process may take to prepare the schema, seconds.
 const TURN_S: u32 = 60;
 
 /// A schema that a connection is about to hold.
@@ -83,7 +83,7 @@ impl SchemaLock<'_> {
         }
     }
 
-    /// Shares what was held exclusively.
+    /// Downgrades the exclusive lock to a shared one.
     ///
     /// # Errors
     /// Whatever the data source says.

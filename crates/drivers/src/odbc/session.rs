@@ -57,7 +57,7 @@ pub(super) struct OdbcSession {
     isolations: TransactionIsolation,
     own: [Option<OdbcStatement>; OWN],
     scans: Box<[Option<OdbcStatement>]>,
-    /// What [`Sql::prepare`] has prepared, in turn.
+    /// The statements that [`Sql::prepare`] has prepared, in order.
     pub(super) prepared: Vec<OdbcStatement>,
     pub(super) connection: OdbcConnection,
     profile: &'static DialectProfile,

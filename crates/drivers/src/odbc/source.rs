@@ -1,4 +1,4 @@
-//! A data source by its connection string, and what can be wrong with it.
+//! A data source, given by its connection string, and the errors of one.
 
 use super::manager::{Diagnostic, Manager};
 use trueput_engine::credentials::attributes;
@@ -8,7 +8,7 @@ use trueput_engine::{Address, Dialect, Error, Result, Secret};
 const FORM: &str =
     "odbc@DSN=NAME, or 'odbc@Driver={PostgreSQL Unicode};Server=HOST;UID=USER;PWD=…'";
 
-/// How long a data source may take to answer a connection, seconds.
+/// The login timeout of a data source, seconds.
 pub(super) const LOGIN_TIMEOUT_S: usize = 30;
 
 /// The packages that have a driver, by a word of its name.
@@ -67,8 +67,8 @@ impl DataSource {
         self.dialect
     }
 
-    /// The connection string to connect with; `more` is added where it is not empty.
-    pub(super) fn whole(&self, more: &str) -> String {
+    /// The connection string with passwords, and with `more` appended if it is not empty.
+    pub(super) fn connect_string(&self, more: &str) -> String {
         let is_ours = |attribute: &&str| {
             let (name, _) = attribute.split_once('=').unwrap_or((attribute, ""));
             name.trim().eq_ignore_ascii_case(DIALECT)
@@ -76,8 +76,8 @@ impl DataSource {
         let theirs = attributes(self.shown()).filter(|attribute| !is_ours(attribute));
         let theirs = theirs.collect::<Vec<_>>().join(";");
         let parts = [theirs.trim_end_matches(';'), self.secrets(), more];
-        let some: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-        some.join(";")
+        let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        parts.join(";")
     }
 
     /// The value of an attribute, without braces; its name is in whatever case.
@@ -169,7 +169,10 @@ mod tests {
     fn a_password_is_taken_out_and_put_back() {
         let source = source_of("Driver={X};PWD={s;1};Server=h;").unwrap();
         assert_eq!(source.shown(), "Driver={X};Server=h;");
-        assert_eq!(source.whole("A=1"), "Driver={X};Server=h;PWD={s;1};A=1");
+        assert_eq!(
+            source.connect_string("A=1"),
+            "Driver={X};Server=h;PWD={s;1};A=1"
+        );
         let diagnostic = source.without_secrets("login 's;1' refused".to_owned());
         assert_eq!(diagnostic, "login '…' refused");
         assert_eq!(source.attribute("driver"), Some("X"));
@@ -180,7 +183,7 @@ mod tests {
     fn a_dialect_is_taken_from_the_string_and_no_driver_sees_it() {
         let source = source_of("DSN=x;trueput_dialect=iris;UID=me").unwrap();
         assert_eq!(source.dialect(), Some(Dialect::Iris));
-        assert_eq!(source.whole(""), "DSN=x;UID=me");
+        assert_eq!(source.connect_string(""), "DSN=x;UID=me");
         assert!(source.shown().contains("dialect=iris"));
         assert_eq!(source_of("DSN=x").unwrap().dialect(), None);
         let refused = source_of("DSN=x;TRUEPUT_DIALECT=cobol").unwrap_err();

@@ -22,7 +22,7 @@ pub(super) struct StatementText {
     pub(super) text: String,
     /// For each `?`, which parameter it is, from 0; `None` if they are in turn.
     pub(super) order: Option<Vec<usize>>,
-    /// Whether it changes nothing.
+    /// Whether it only reads.
     pub(super) is_reading: bool,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct OdbcStatement {
     binding_options: BindingOptions,
     slots: Box<[ParameterSlot]>,
     order: Option<Vec<usize>>,
-    /// How many parameters it is given.
+    /// The number of parameters bound.
     given: usize,
     columns: Box<[Column]>,
     pub(super) is_reading: bool,
@@ -109,12 +109,12 @@ impl OdbcStatement {
         Ok(prepared)
     }
 
-    /// Whether it gives rows.
+    /// Whether it returns rows.
     pub(super) fn is_query(&self) -> bool {
         !self.columns.is_empty()
     }
 
-    /// Learns what the columns hold.
+    /// Reads the types of the columns.
     fn describe(&mut self, connection: &OdbcConnection) -> Result<()> {
         for (index, column) in self.columns.iter_mut().enumerate() {
             let (mut of_type, mut size) = (0, 0);
@@ -141,8 +141,8 @@ impl OdbcStatement {
         Ok(())
     }
 
-    /// Binds the columns before the first that has no known size: those after it must be fetched
-    /// in turn.
+    /// Binds the columns up to the first one of unknown size: the columns after it must be fetched
+    /// in order.
     fn bind_columns(&mut self, connection: &OdbcConnection) -> Result<()> {
         for (index, column) in self.columns.iter_mut().enumerate() {
             let Some(binding) = column.binding() else {
@@ -174,7 +174,7 @@ impl OdbcStatement {
         }
     }
 
-    /// Puts the parameters into their buffers, and binds those whose buffer is another one now.
+    /// Copies the parameters into their buffers, and binds those whose buffer has changed.
     fn bind(&mut self, connection: &OdbcConnection, given: &[Datum<'_>]) -> Result<()> {
         common_errors::check_parameters(self.given, given)?;
         for (index, slot) in self.slots.iter_mut().enumerate() {
@@ -297,7 +297,7 @@ impl OdbcStatement {
         }
     }
 
-    /// Fetches what is not bound of the row that the statement is on.
+    /// Fetches the unbound columns of the current row.
     fn get_unbound(&mut self, connection: &OdbcConnection) -> Result<()> {
         let (handle, get) = (self.handle, self.manager.functions.GetData);
         for (index, column) in self.columns.iter_mut().enumerate() {

@@ -1,4 +1,5 @@
-//! Where a server is and who asks: the private instance's socket, or a user's URL.
+//! The address of a server and the user's credentials: the private instance's socket, or a user's
+//! URL.
 
 use crate::percent::unescape;
 use std::fmt;
@@ -34,7 +35,7 @@ pub(super) enum Endpoint {
 /// The endpoint of a server, with the user and the database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ServerAddress {
-    /// How it is reached.
+    /// The socket or host to connect to.
     pub endpoint: Endpoint,
     /// The user of the server's.
     pub user: String,
@@ -44,7 +45,7 @@ pub(super) struct ServerAddress {
     pub password: Option<Secret>,
     /// The file that the URL names, whose first line is the password.
     pub password_file: Option<PathBuf>,
-    /// What it is called in messages.
+    /// The address in messages.
     shown: String,
 }
 
@@ -135,7 +136,7 @@ impl fmt::Display for ServerAddress {
     }
 }
 
-/// The folder of a socket that options name; or what is wrong with one of them.
+/// Returns the folder of a socket from the URL's options; the error names the option that is wrong.
 fn folder_of<'a>(
     options: impl Iterator<Item = &'a str>,
 ) -> std::result::Result<Option<String>, String> {

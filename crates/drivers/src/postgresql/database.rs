@@ -25,7 +25,7 @@ const COUNTERS: &[(&str, &str)] = &[
     ("pg_stat_wal", "SELECT * FROM pg_stat_wal"),
 ];
 
-/// Blocks that were found in the shared buffers, and those that were not.
+/// Counts of blocks found in the shared buffers, and of blocks read.
 const CACHE: &str = "SELECT blks_hit AS hits, blks_read AS misses \
                      FROM pg_stat_database WHERE datname = current_database()";
 
@@ -36,7 +36,8 @@ pub(super) struct PostgresqlDatabase {
     settings: Vec<(&'static str, String)>,
     isolation: PostgresqlIsolation,
     is_external: bool,
-    /// For what is no session's. Over it this holds the schema of a user's server.
+    /// The connection for work outside sessions. On a user's server it also holds the lock on the
+    /// schema.
     own: Mutex<PostgresqlConnection>,
 }
 

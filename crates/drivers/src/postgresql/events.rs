@@ -1,4 +1,4 @@
-//! What a private server does by itself: the checkpoints in its log.
+//! The checkpoints of a private server, from its log.
 
 use crate::calendar::days_since_1970;
 use std::path::Path;
@@ -7,14 +7,14 @@ use trueput_engine::EngineEvent;
 
 /// The checkpoints in this log since then; `None` if there is no log. Its times are
 /// in UTC, as the driver has it.
-pub(super) fn since(log: &Path, since: SystemTime) -> Option<Vec<EngineEvent>> {
+pub(super) fn read_since(log: &Path, since: SystemTime) -> Option<Vec<EngineEvent>> {
     let text = std::fs::read(log).ok()?;
     let text = String::from_utf8_lossy(&text);
     let events = text.lines().filter_map(checkpoint);
     Some(events.filter(|event| event.at >= since).collect())
 }
 
-/// A line such as `2026-11-22 04:35:53.123 UTC [1407] LOG:  checkpoint starting: wal`.
+/// Parses a line like `2026-11-22 04:35:53.123 UTC [1407] LOG:  checkpoint starting: wal`.
 fn checkpoint(line: &str) -> Option<EngineEvent> {
     let (prefix, message) = line.split_once("LOG:  checkpoint ")?;
     let (kind, detail) = match message.split_once(": ")? {
@@ -84,10 +84,10 @@ mod tests {
     fn a_log_has_what_came_after_a_moment() {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("server.log");
-        assert_eq!(since(&log, SystemTime::UNIX_EPOCH), None);
+        assert_eq!(read_since(&log, SystemTime::UNIX_EPOCH), None);
         std::fs::write(&log, format!("{BEGUN}\n{ENDED}\nstopped\n")).unwrap();
-        let events = since(&log, SystemTime::UNIX_EPOCH).unwrap();
+        let events = read_since(&log, SystemTime::UNIX_EPOCH).unwrap();
         assert_eq!(events.len(), 2);
-        assert_eq!(since(&log, events[1].at).unwrap(), events[1..]);
+        assert_eq!(read_since(&log, events[1].at).unwrap(), events[1..]);
     }
 }

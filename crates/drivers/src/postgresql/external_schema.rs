@@ -1,4 +1,5 @@
-//! A user's server: what is ours in it, and what it must be like for a level of durability.
+//! Our schema on a user's server, and the settings that the server must have for a durability
+//! level.
 //!
 //! All that is done there is done in one schema, which this program has made and marked. Its mark
 //! and that of the database's folder are the same as long as the schema holds that database.
@@ -157,7 +158,7 @@ fn lock_schema(
     }
 }
 
-/// Drops what is in the schema, and nothing that depends on it from outside.
+/// Drops the contents of the schema, except objects on which others depend.
 fn empty(connection: &mut PostgresqlConnection) -> Result<()> {
     let kinds = [
         ("VIEW", "relkind = 'v'"),

@@ -1,4 +1,4 @@
-//! Where PostgreSQL's programs are, and which version a server is.
+//! Finds PostgreSQL's programs and checks their version.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,7 +8,7 @@ use trueput_engine::{Error, Result};
 pub(super) const OLDEST: u32 = 12;
 
 /// The servers on this machine, the newest first.
-pub(super) fn found() -> Vec<PathBuf> {
+pub(super) fn find_all() -> Vec<PathBuf> {
     let mut folders: Vec<PathBuf> = ["/usr/lib/postgresql", "/opt/postgresql"]
         .iter()
         .flat_map(|folder| std::fs::read_dir(folder).into_iter().flatten().flatten())
@@ -88,7 +88,7 @@ pub(super) fn version(server: &Path) -> Result<String> {
     check_version(version, &shown.to_string())
 }
 
-/// A version that is new enough, without what a distribution adds to it.
+/// Checks that a version is new enough, and returns it without a distribution's suffix.
 ///
 /// # Errors
 /// One line, where it is too old.

@@ -111,7 +111,7 @@ impl Service for Instance {
     }
 }
 
-/// The program without what the environment would have it do.
+/// The command for a program, without the environment variables that would change its behavior.
 fn bare(program: &Path) -> Command {
     let mut command = Command::new(program);
     for variable in [

@@ -94,7 +94,7 @@ pub(super) const OF_A_SESSION: &[Parameter] = PostgresqlKnobs::PARAMETERS.split_
 /// The server's settings for a level of durability.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct WalSettings {
-    /// Whether it flushes.
+    /// Whether a commit flushes the log.
     pub fsync: bool,
     /// Whether a commit waits until its log is written.
     pub synchronous_commit: bool,
@@ -208,14 +208,14 @@ pub(super) fn settings(
     Ok(all)
 }
 
-/// Connections beside those of sessions: each process's own, and what the server keeps for its
-/// owner.
+/// Connections in addition to the sessions': one per process, and the ones that the server reserves
+/// for its owner.
 const SPARE_CONNECTIONS: u32 = 16;
 
 /// The server's default of `min_wal_size`, which may not be more than `max_wal_size`.
 const DEFAULT_MIN_WAL_SIZE: u64 = 80 << 20;
 
-/// The settings of the server that are reported, besides those that are set.
+/// The settings of the server that are reported in addition to those that knobs set.
 pub(super) const REPORTED: &[&str] = &[
     "server_version",
     "block_size",

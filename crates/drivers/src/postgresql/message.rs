@@ -1,5 +1,5 @@
-//! The parts of messages: lengths, texts, the columns of a row, what describes a statement
-//! (PostgreSQL documentation, "Message Formats").
+//! The parts of messages: lengths, texts, the columns of a row, statement descriptions (PostgreSQL
+//! documentation, "Message Formats").
 
 use trueput_engine::{Error, Result};
 

@@ -51,16 +51,16 @@ pub(super) struct PostgresqlSession {
     pub(super) connection: PostgresqlConnection,
     isolation: PostgresqlIsolation,
     state: TransactionState,
-    /// Which statements of scans are prepared, a bit for each.
+    /// The prepared scan statements, one bit each.
     scans: u64,
-    /// What the workload has prepared.
+    /// The statements that the workload has prepared.
     pub(super) statements: Vec<PostgresqlStatement>,
     /// Room for the arrays of a row, one for each column.
     pub(super) arrays: Vec<Vec<i64>>,
 }
 
 impl PostgresqlSession {
-    /// Prepares what it needs.
+    /// Prepares the session's statements.
     ///
     /// # Errors
     /// Whatever the server says.

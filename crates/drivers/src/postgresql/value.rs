@@ -1,5 +1,5 @@
-//! Values as the protocol carries them in binary: of each type what its `send` and `recv` functions
-//! write and read (PostgreSQL's source, `src/backend/utils/adt`).
+//! Values in the protocol's binary format, as each type's `send` and `recv` functions write and
+//! read them (PostgreSQL's source, `src/backend/utils/adt`).
 
 use super::message::{fixed, invalid_message, length};
 use trueput_engine::{Datum, Error, Result};

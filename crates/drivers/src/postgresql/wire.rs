@@ -63,8 +63,7 @@ impl Stream {
         }
     }
 
-    /// Whether what it carries can be read on the way: it goes over a network, and nothing hides
-    /// it.
+    /// Whether others can read the traffic: it crosses a network without encryption.
     fn is_exposed(&self) -> std::io::Result<bool> {
         match self {
             Self::Unix(_) => Ok(false),
@@ -104,11 +103,11 @@ pub(super) struct CommandResult {
 /// A connection.
 pub(super) struct PostgresqlConnection {
     stream: Stream,
-    /// Whether others can read on the way what is sent.
+    /// Whether others can read the traffic.
     is_exposed: bool,
     /// Messages to be sent together.
     out: Vec<u8>,
-    /// What was received; `unread` of it has not been looked at.
+    /// The bytes received; `unread` of them have not been parsed.
     received: Vec<u8>,
     unread: Range<usize>,
     /// `I` without a transaction, `T` in one, `E` in one that has failed.
@@ -229,7 +228,7 @@ impl PostgresqlConnection {
         })
     }
 
-    /// Asks what a prepared statement takes and gives.
+    /// Requests the parameter and column types of a prepared statement.
     pub fn describe(&mut self, name: &str) -> Result<()> {
         self.message(b'D', |out| {
             out.push(b'S');
@@ -275,7 +274,8 @@ impl PostgresqlConnection {
         self.out.clear();
     }
 
-    /// Sends what was asked for, waits for the end of it, and shows the body of each row.
+    /// Sends the queued requests, waits for their completion, and passes each row's body to
+    /// `on_row`.
     ///
     /// # Errors
     /// The first that the server reports; it has skipped what came after.
@@ -288,7 +288,7 @@ impl PostgresqlConnection {
         self.receive(on_row, &mut |_, _| Ok(()))
     }
 
-    /// As [`PostgresqlConnection::finish`], showing what was described: tag and body.
+    /// Like [`PostgresqlConnection::finish`], but passes the descriptions: tag and body.
     ///
     /// # Errors
     /// Likewise.
@@ -385,7 +385,7 @@ impl PostgresqlConnection {
         }
     }
 
-    /// Appends a message to those to be sent.
+    /// Appends a message to the send buffer.
     fn message(&mut self, tag: u8, body: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
         let before = self.out.len();
         self.out.push(tag);
@@ -491,7 +491,7 @@ fn server_error(body: &[u8]) -> Error {
     }
 }
 
-/// Why the server does not let a client in.
+/// The error for a refused login.
 fn login_error(body: &[u8], address: &ServerAddress) -> Error {
     let code = field(body, b'C').unwrap_or_default();
     let message = field(body, b'M').unwrap_or_default();

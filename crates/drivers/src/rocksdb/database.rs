@@ -78,8 +78,8 @@ impl Drop for DatabaseOptions {
     }
 }
 
-/// Two builds of RocksDB in one process share what C++ keeps once per process, whatever their
-/// layouts: refuses databases of a second.
+/// Refuses databases of a second build in this process: two builds of RocksDB share C++ state that
+/// exists once per process, and its layout may differ.
 fn refuse_second_build(library: &Path) -> Result<()> {
     static FIRST: OnceLock<PathBuf> = OnceLock::new();
     let first = FIRST.get_or_init(|| library.to_owned());
@@ -241,7 +241,7 @@ impl Drop for RocksDbDatabase {
 }
 
 impl RocksDbDatabase {
-    /// The counters of RocksDB's statistics; nothing where those are off.
+    /// The counters of RocksDB's statistics; empty if those are off.
     fn statistics(&self) -> BTreeMap<String, Value> {
         // SAFETY: the options live; the text is ours to free, null where statistics are off.
         let statistics = unsafe {

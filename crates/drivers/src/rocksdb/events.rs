@@ -1,4 +1,4 @@
-//! What RocksDB tells of its own doings: the event lines of its LOG files.
+//! The events that RocksDB logs: the event lines of its LOG files.
 
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -7,9 +7,9 @@ use trueput_engine::EngineEvent;
 /// The text before the JSON of an event.
 const MARK: &str = "EVENT_LOG_v1 ";
 
-/// Flushes and compactions of a database in this folder since then, from `LOG` and from the
-/// `LOG.old.…` that each opening leaves; `None` if there is no such file.
-pub(crate) fn since(directory: &Path, since: SystemTime) -> Option<Vec<EngineEvent>> {
+/// The flushes and compactions of the database in this folder since `since`, from `LOG` and from
+/// the `LOG.old.…` files that each opening leaves; `None` if there is no such file.
+pub(crate) fn read_since(directory: &Path, since: SystemTime) -> Option<Vec<EngineEvent>> {
     let entries = std::fs::read_dir(directory).ok()?;
     let logs = entries.flatten().filter(|entry| {
         let name = entry.file_name();
@@ -54,19 +54,19 @@ fn event(line: &str) -> Option<EngineEvent> {
     })
 }
 
-/// What follows a name in RocksDB's JSON, which it writes as `"name": value`.
-fn behind<'l>(json: &'l str, name: &str) -> Option<&'l str> {
+/// Returns the text after a name in RocksDB's JSON, which it writes as `"name": value`.
+fn text_after<'l>(json: &'l str, name: &str) -> Option<&'l str> {
     let at = json.find(&format!("\"{name}\":"))?;
     Some(json[at + name.len() + 3..].trim_start())
 }
 
 fn text<'l>(json: &'l str, name: &str) -> Option<&'l str> {
-    let quoted = behind(json, name)?.strip_prefix('"')?;
+    let quoted = text_after(json, name)?.strip_prefix('"')?;
     quoted.split('"').next()
 }
 
 fn number<'l>(json: &'l str, name: &str) -> Option<&'l str> {
-    let value = behind(json, name)?;
+    let value = text_after(json, name)?;
     let digits = value.find(|c: char| !c.is_ascii_digit());
     let digits = &value[..digits.unwrap_or(value.len())];
     (!digits.is_empty()).then_some(digits)
@@ -108,15 +108,15 @@ mod tests {
     fn the_logs_of_earlier_openings_count_and_a_folder_without_any_tells_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let epoch = SystemTime::UNIX_EPOCH;
-        assert_eq!(since(folder.path(), epoch), None);
+        assert_eq!(read_since(folder.path(), epoch), None);
         std::fs::write(folder.path().join("LOG"), "").unwrap();
-        assert_eq!(since(folder.path(), epoch), Some(Vec::new()));
+        assert_eq!(read_since(folder.path(), epoch), Some(Vec::new()));
         std::fs::write(folder.path().join("LOG.old.17"), FLUSH).unwrap();
         assert_eq!(
-            since(folder.path(), epoch).map(|events| events.len()),
+            read_since(folder.path(), epoch).map(|events| events.len()),
             Some(1)
         );
         let later = epoch + Duration::from_secs(1_795_300_554);
-        assert_eq!(since(folder.path(), later), Some(Vec::new()));
+        assert_eq!(read_since(folder.path(), later), Some(Vec::new()));
     }
 }

@@ -151,7 +151,7 @@ pub(super) fn log_option(knobs: &RocksDbKnobs, directory: &Path) -> Result<Strin
     if knobs.log_directory == LogDirectory::Beside {
         return Ok(String::new());
     }
-    let folder = knobs.log_directory.within(directory);
+    let folder = knobs.log_directory.path_in(directory);
     std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     match folder.to_str().filter(|path| !path.contains(['{', '}'])) {
         Some(path) => Ok(format!("wal_dir={{{path}}};")),

@@ -1,4 +1,4 @@
-//! What RocksDB says of itself: the options file that it writes, properties, statistics.
+//! The settings and statistics that RocksDB reports: its options file, properties, statistics.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -27,7 +27,7 @@ pub(super) fn from_options_file(directory: &Path) -> Result<BTreeMap<String, Val
     ))
 }
 
-/// Reads sections such as `[CFOptions "default"]` with lines `NAME=VALUE`.
+/// Parses sections like `[CFOptions "default"]` with lines `NAME=VALUE`.
 fn parse(text: &str) -> BTreeMap<String, Value> {
     let mut settings = BTreeMap::new();
     let mut section = "";

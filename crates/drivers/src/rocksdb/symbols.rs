@@ -1,4 +1,4 @@
-//! RocksDB's own functions, beyond those that it has in common with LevelDB (`rocksdb/c.h`).
+//! RocksDB's functions that LevelDB does not have (`rocksdb/c.h`).
 
 use crate::library::{self, FileCache, Library, symbols};
 use crate::lsm::{Handle, LsmFunctions, ReadFunctions, ValueAccess};
@@ -29,7 +29,7 @@ symbols! {
 }
 
 symbols! {
-    /// What a plain database and one with locks each have.
+    /// Functions that exist for a plain database and for one with locks.
     FlushFunctions {
         get_pinned: fn(Handle, Handle, *const u8, usize, ErrorPointer) -> Handle,
         flush: fn(Handle, Handle, ErrorPointer),

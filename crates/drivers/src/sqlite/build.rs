@@ -1,4 +1,4 @@
-//! Builds of SQLite: the one that is compiled in, and those that a plan names.
+//! Builds of SQLite: the one compiled in, and libraries that a plan names.
 //!
 //! Each is a table of SQLite's functions, so that one code drives them all.
 
@@ -21,7 +21,7 @@ type BusyHandler = unsafe extern "C" fn(*mut c_void, c_int) -> c_int;
 type Destructor = unsafe extern "C" fn(*mut c_void);
 
 symbols! {
-    /// What the driver calls, by SQLite's own names.
+    /// The functions that the driver calls, by SQLite's names.
     Api, linked from ffi {
         sqlite3_libversion: fn() -> *const c_char,
         sqlite3_libversion_number: fn() -> c_int,
@@ -81,7 +81,7 @@ symbols! {
     }
 }
 
-/// A build of SQLite: its functions, and what it says of itself.
+/// A build of SQLite: its functions and its version.
 pub(super) struct SqliteBuild {
     pub(super) api: Api,
     /// The version's number, date, time and source id.

@@ -55,16 +55,16 @@ impl SessionCount {
         }
     }
 
-    /// Tells what was asked since it last did.
-    pub(super) fn tell(&mut self, connection: &SqliteConnection, totals: &CacheTotals) {
+    /// Adds the cache accesses since the last call to `totals`.
+    pub(super) fn add_accesses(&mut self, connection: &SqliteConnection, totals: &CacheTotals) {
         if self.of == 0 || self.of != totals.begun.load(Ordering::Acquire) {
             return;
         }
         let now = now(connection);
         let mut sum = totals.totals();
         *sum = sum.plus(&CacheUse {
-            hits: passed(self.before.hits, now.hits),
-            misses: passed(self.before.misses, now.misses),
+            hits: counter_growth(self.before.hits, now.hits),
+            misses: counter_growth(self.before.misses, now.misses),
         });
         self.before = now;
     }
@@ -73,7 +73,7 @@ impl SessionCount {
 /// Returns the growth of a counter from one reading to the next. The counters are shown with 31
 /// bits, after which they begin anew: a count of more in one connection cannot be distinguished
 /// from a small one.
-fn passed(before: u64, now: u64) -> u64 {
+fn counter_growth(before: u64, now: u64) -> u64 {
     now.wrapping_sub(before) & u64::from(u32::MAX >> 1)
 }
 

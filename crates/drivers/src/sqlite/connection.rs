@@ -330,7 +330,7 @@ impl Statement {
         usize::try_from(count).unwrap_or(0)
     }
 
-    /// Whether it changes nothing.
+    /// Whether it only reads.
     pub(super) fn is_read_only(&self) -> bool {
         // SAFETY: the statement is alive.
         unsafe { (self.api.sqlite3_stmt_readonly)(self.handle) != 0 }
@@ -366,7 +366,7 @@ impl Statement {
         }
     }
 
-    /// A column of the current row: an integer as such, everything else as text.
+    /// Reads a column of the current row: an integer as an integer, everything else as text.
     fn value(&self, column: c_int) -> Value {
         // SAFETY: the statement is on a row; text ends in a zero byte and is copied at once.
         unsafe {

@@ -1,6 +1,5 @@
-//! How far checkpoints and the log have come, from the index of the write-ahead log, which
-//! connections share through a file ("WAL-mode File Format", section 2; the header is of 136
-//! bytes).
+//! Derives the progress of checkpoints and of the log from the index of the write-ahead log, which
+//! connections share through a file ("WAL-mode File Format", section 2; the header has 136 bytes).
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;

@@ -27,7 +27,7 @@ pub(super) struct SqliteSession<'d> {
     begin_write: Statement,
     commit: Statement,
     rollback: Statement,
-    /// What [`trueput_engine::Sql::prepare`] has prepared, in turn.
+    /// The statements that [`trueput_engine::Sql::prepare`] has prepared, in order.
     pub(super) prepared: Vec<Statement>,
     pub(super) connection: SqliteConnection,
     count: SessionCount,
@@ -220,7 +220,8 @@ impl Session for SqliteSession<'_> {
     }
 
     fn flush_counters(&mut self) -> Result<()> {
-        self.count.tell(&self.connection, &self.database.cache);
+        self.count
+            .add_accesses(&self.connection, &self.database.cache);
         Ok(())
     }
 
@@ -235,7 +236,8 @@ impl Drop for SqliteSession<'_> {
             // Closing rolls back whatever this could not.
             let _: std::result::Result<(), Error> = self.abort();
         }
-        self.count.tell(&self.connection, &self.database.cache);
+        self.count
+            .add_accesses(&self.connection, &self.database.cache);
         self.database.add_counters(&self.connection);
     }
 }

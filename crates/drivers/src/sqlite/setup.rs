@@ -1,4 +1,4 @@
-//! How a connection is opened for a level of durability, and how that is checked afterwards.
+//! The settings of a connection for a durability level, and the check that they took effect.
 
 use super::build::Api;
 use super::connection::SqliteConnection;
@@ -14,9 +14,9 @@ use trueput_engine::{Durability, Error, OpenSpec, Result, Value};
 /// The database's file within its folder.
 pub(super) const FILE: &str = "trueput.sqlite";
 
-/// Several connections that open a new database at once stand in each other's way when they switch
-/// its journal mode and make its table, and not every such meeting asks the busy handler: so
-/// opening is tried again for so long.
+/// Opening is retried: connections that open a new database at once block each other when they
+/// switch its journal mode and create its table, and SQLite does not call the busy handler in every
+/// case.
 const OPENING: Retry = Retry::new(Duration::from_secs(30), Duration::from_millis(2));
 
 /// Everything that one more connection to the same database needs.
@@ -94,7 +94,7 @@ pub(super) fn journal(
 }
 
 impl SynchronousMode {
-    /// As SQLite's documentation writes it.
+    /// The name in SQLite's documentation.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Off => "OFF",
@@ -106,7 +106,7 @@ impl SynchronousMode {
 }
 
 impl ConnectionSetup {
-    /// Reads the wishes of `spec`, and refuses those that would break its promise.
+    /// Reads the settings of `spec`, and refuses settings that would break its promise.
     pub(super) fn new(api: &'static Api, spec: &OpenSpec<'_>) -> Result<Self> {
         let knobs = SqliteKnobs::from(spec.knobs);
         let (journal_mode, synchronous) = journal(spec.durability, knobs.journal_mode)?;

@@ -12,7 +12,7 @@ use trueput_engine::{Durability, Error, OpenSpec, Result};
 /// The dictionary's name; the library names its file.
 const DICTIONARY: &CStr = c"records";
 
-/// `ENOENT`: what the library answers where the environment lacks one of its files.
+/// `ENOENT`: the library's error if the environment lacks one of its files.
 const MISSING_FILE: i64 = 2;
 
 /// An open environment and its dictionary.
@@ -73,8 +73,8 @@ impl TokuEnvironment {
         Ok(Self { store, is_nosync })
     }
 
-    /// Settings as the library reports them, but for what commits do: that is given with each
-    /// transaction.
+    /// The settings that the library reports, except the durability of commits, which is given with
+    /// each transaction.
     pub(super) fn settings(&self) -> Result<Vec<(String, u64)>> {
         let mut settings = self.store.handles.settings()?;
         settings.push(("DB_TXN_NOSYNC".to_owned(), u64::from(self.is_nosync)));

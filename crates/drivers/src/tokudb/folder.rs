@@ -44,7 +44,7 @@ impl TokuFolder<'_> {
     }
 }
 
-/// Whether TokuDB calls its files so: dictionaries, logs, and what it keeps of the environment.
+/// Whether the name is one of TokuDB's files: dictionaries, logs, and the environment's own files.
 fn is_library_file(name: &str) -> bool {
     name.starts_with("tokudb.") || name.ends_with(".tokudb") || name.contains(".tokulog")
 }

@@ -1,4 +1,4 @@
-//! TokuDB's functions: those of Berkeley DB's API, and two of the shim `shim/tokudb.c` alone.
+//! TokuDB's functions: those of Berkeley DB's API, and two that only the shim `shim/tokudb.c` has.
 
 use crate::berkeleydb::shim::{BerkeleyApi, Handle, LibraryKind};
 use crate::library::{FileCache, LibrarySearch, symbols};
@@ -11,8 +11,8 @@ pub(super) static TOKUDB: LibraryKind = LibraryKind {
     title: super::TITLE,
     shims: LibrarySearch::new(&["tokudb-shim"], "libtrueput_tokudb.so"),
     prefix: "trueput_tokudb_",
-    room: "lock_memory",
-    // It has no words for it.
+    transaction_limit_knob: "lock_memory",
+    // TokuDB's error text has only the number of DB_LOCK_DEADLOCK.
     deadlock: "code: -30995",
     installed_by: "make engines-all",
     libraries: FileCache::new(),
@@ -57,8 +57,9 @@ pub(super) struct TokuLibrary {
 }
 
 impl TokuLibrary {
-    /// Takes it from the library at `path` and the shim for its version, once.
+    /// Loads the library at `path` and the shim for its version; cached per path.
     pub(super) fn of(path: &Path) -> Result<&'static Self> {
+        // `TOKUDB.libraries` caches the loaded file, this the functions found in it and its shim.
         static LIBRARIES_WITH_SHIMS: FileCache<TokuLibrary> = FileCache::new();
         LIBRARIES_WITH_SHIMS.get(path, |path| {
             let (api, shim) = BerkeleyApi::load(path, &TOKUDB)?;

@@ -112,7 +112,8 @@ fn text(settings: &[String]) -> Result<CString> {
     CString::new(settings.join(",")).map_err(|_| Error::engine("a setting with a zero byte"))
 }
 
-/// What every level has. Neither the environment nor a file in the database may add to it.
+/// The configuration that every level shares. Neither the environment nor a file in the database
+/// may add to it.
 fn connection(sessions: u32, knobs: &WiredTigerKnobs, has_log: bool) -> Vec<String> {
     let wait = knobs.checkpoint_wait;
     // Without a log no size of it can be waited for.

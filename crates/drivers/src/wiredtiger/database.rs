@@ -79,7 +79,7 @@ impl WiredTigerDatabase {
         }
     }
 
-    /// The connection's statistics, without those that are at 0 for parts that are not in use.
+    /// The connection's statistics, without the ones at 0 of unused parts.
     fn statistics(&self) -> Result<BTreeMap<String, Value>> {
         let mut found: BTreeMap<String, Value> = BTreeMap::new();
         if self.has_statistics {
@@ -123,7 +123,7 @@ unsafe extern "C" fn keep_text(context: *mut c_void, text: *const c_char) {
     *found = text.to_string_lossy().into_owned();
 }
 
-/// Returns the use of the cache so far, by the connection's statistics; `None` if those are off.
+/// The accesses to the cache so far, from the connection's statistics; `None` if those are off.
 fn cache_use(statistics: &BTreeMap<String, Value>) -> Option<CacheUse> {
     let number = |name: &str| match statistics.get(name) {
         Some(Value::Integer(number)) => u64::try_from(*number).ok(),
@@ -137,7 +137,7 @@ fn cache_use(statistics: &BTreeMap<String, Value>) -> Option<CacheUse> {
     })
 }
 
-/// The statistics that tell a setting of the connection, and not what was done.
+/// Statistics that report a setting of the connection rather than an activity.
 const SETTINGS: [&str; 3] = [
     "cache: maximum bytes configured",
     "log: maximum log file size",

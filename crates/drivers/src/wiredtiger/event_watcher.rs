@@ -1,5 +1,5 @@
-//! How far checkpoints and the log have come, from WiredTiger's files: each checkpoint ends with a
-//! new turtle file, and log files are numbered.
+//! Derives the progress of checkpoints and of the log from WiredTiger's files: each checkpoint ends
+//! with a new turtle file, and log files are numbered.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;

@@ -14,7 +14,7 @@ type OpenFunction = *const c_void;
 pub(super) type NumberVisitor = unsafe extern "C" fn(*mut c_void, *const c_char, i64);
 pub(super) type TextVisitor = unsafe extern "C" fn(*mut c_void, *const c_char);
 
-/// `wiredtiger.h`: what a search finds where there is nothing.
+/// `wiredtiger.h`: the code of a search that finds no record.
 pub(super) const NOT_FOUND: c_int = -31803;
 /// `wiredtiger.h`: another transaction was in the way.
 const ROLLBACK: c_int = -31800;
@@ -36,7 +36,7 @@ symbols! {
 }
 
 symbols! {
-    /// What takes the shim, since it is called through the handles.
+    /// The functions that take the shim: they are called through the handles.
     ShimFunctions {
         interface: fn() -> c_int,
         header: fn(*mut c_int, *mut c_int, *mut c_int),
@@ -131,8 +131,8 @@ impl WiredTigerApi {
         }
     }
 
-    /// As [`WiredTigerApi::error`], of an open database: where the engine gave up since the disk is
-    /// full, its code says only that it gave up.
+    /// Like [`WiredTigerApi::error`], for an open database: after a full disk the engine's code
+    /// says only that it has panicked.
     #[cold]
     pub(super) fn error_of(&self, database: Handle, code: c_int) -> Error {
         // SAFETY: the database is open.

@@ -57,8 +57,8 @@ pub(super) static PROFILE: DialectProfile = DialectProfile {
     },
 };
 
-/// Whether a commit waits for the journal is the server's setting `SynchCommit`, which is off by
-/// default and cannot be asked for in SQL: what both settings keep is promised.
+/// The server setting `SynchCommit` decides whether a commit waits for the journal. It is off by
+/// default and cannot be read in SQL, so the promise is the one that holds in both states.
 fn durability_settings(durability: Durability) -> Option<DurabilitySettings> {
     (durability == Durability::Buffered).then_some(DurabilitySettings {
         set: &[],

@@ -1,5 +1,4 @@
-//! How a connection proves who asks: by SCRAM or an MD5 hash anywhere, in plain text only where
-//! nobody else can read it.
+//! Authentication: by SCRAM or an MD5 hash anywhere, in plain text only if nobody else can read it.
 
 use super::{PostgresqlConnection, login_error};
 use crate::postgresql::address::ServerAddress;

@@ -1,5 +1,5 @@
-//! A connection over a network that is made, or given up in time: a host that drops what it is sent
-//! would be waited for for two minutes otherwise.
+//! Connects over a network with a timeout: without one, a host that drops packets blocks for two
+//! minutes.
 
 use std::io::{Error, ErrorKind, Result};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};

@@ -65,7 +65,7 @@ pub trait Workload: Send + Sync {
     /// Describes the workload.
     fn info(&self) -> WorkloadInfo;
 
-    /// Says what it works on.
+    /// The subject of the workload: an engine, or the storage itself.
     fn subject(&self) -> WorkloadSubject {
         WorkloadSubject::Engine
     }
@@ -109,7 +109,7 @@ pub const DEFAULT_DURATION_S: f64 = 10.0;
 pub struct IneffectiveSetting {
     /// The setting.
     pub name: &'static str,
-    /// Why it changes nothing, and what would be right.
+    /// The reason why it has no effect, and a setting that would.
     pub message: String,
 }
 
@@ -174,12 +174,12 @@ pub trait Job: Send + Sync {
     /// The kinds of operation that it does, in the order of [`Meter::finish`]'s index.
     fn kinds(&self) -> &'static [&'static str];
 
-    /// How many units of work make the whole trial, over all workers, for progress and time left; 0
-    /// where it ends by its duration.
+    /// The number of units of work in the whole trial, over all workers, for progress and time
+    /// left; 0 if it ends by its duration.
     fn total_units(&self) -> u64;
 
-    /// How many workers there are in all, where the plan asks for `workers`: a job may add writers
-    /// to the plan's readers. Those that it adds come last.
+    /// The total number of workers if the plan asks for `workers`: a job may add writers to the
+    /// plan's readers. Added workers come last.
     fn sessions(&self, workers: u32) -> u32 {
         workers
     }
@@ -190,7 +190,7 @@ pub trait Job: Send + Sync {
         None
     }
 
-    /// Whether it can be done by this many workers of this kind.
+    /// Errors if the job cannot be done by this many workers of this kind.
     ///
     /// # Errors
     /// One sentence: what was given and what would be right.
@@ -206,7 +206,8 @@ pub trait Job: Send + Sync {
         Ok(())
     }
 
-    /// Whether it can be done on an engine whose sessions speak this SQL, or none.
+    /// Errors if the job cannot be done on an engine whose sessions speak this SQL dialect, or
+    /// none.
     ///
     /// # Errors
     /// One sentence: what was given and what would be right.
@@ -214,7 +215,7 @@ pub trait Job: Send + Sync {
         Ok(())
     }
 
-    /// Whether its transactions are statements of SQL, which lock only what they say they lock
+    /// Whether its transactions are SQL statements, which lock only the rows that they name
     /// ([`trueput_engine::Engine::isolation_in_sql`]).
     fn uses_sql(&self) -> bool {
         false
@@ -226,9 +227,9 @@ pub trait Job: Send + Sync {
         false
     }
 
-    /// Whether it can tell, after its processes were killed with SIGKILL, what is missing of the
-    /// acknowledged commits, where the level promises that this much survives. Where nothing is
-    /// promised nothing is checked.
+    /// Errors if the job cannot find acknowledged commits that are missing after its processes were
+    /// killed with SIGKILL, at a level that promises this survival. Nothing is checked if nothing
+    /// is promised.
     ///
     /// # Errors
     /// One sentence: why not, and what would be right.
@@ -253,15 +254,15 @@ pub trait Job: Send + Sync {
         None
     }
 
-    /// How many commits so many operations were, by kind in the order of [`Job::kinds`]: those that
-    /// wrote something. `None` if that is not known.
+    /// The number of commits in these counts of operations, by kind in the order of [`Job::kinds`];
+    /// only commits that wrote. `None` if it is not known.
     fn commits(&self, _counts: &[u64]) -> Option<u64> {
         None
     }
 
-    /// Of the commits of a finished trial, those that changed something for certain: only these
-    /// need anything of storage to outlast lost power. `None` if that is not known. Called when
-    /// the trial's results are in its measurement.
+    /// The number of a finished trial's commits that certainly changed data: only these need
+    /// storage to survive a power loss. `None` if it is not known. Called once the trial's results
+    /// are in its measurement.
     fn changing_commits(&self, _spec: &TrialSpec, measurement: &Measurement) -> Option<u64> {
         measurement.commits
     }
@@ -277,8 +278,9 @@ pub trait Job: Send + Sync {
         false
     }
 
-    /// Names everything that decides what is loaded. Consecutive trials of one engine, build, set
-    /// of knobs, level and key use one database, loaded once. `None`: each trial loads its own.
+    /// Identifies everything that determines the loaded data. Consecutive trials of one engine,
+    /// build, set of knobs, level and key use one database, loaded once. `None`: each trial loads
+    /// its own.
     fn load_key(&self) -> Option<String> {
         None
     }
@@ -286,14 +288,14 @@ pub trait Job: Send + Sync {
     /// About how many bytes the database will take on a frugal engine, for the free-disk check.
     fn expected_bytes(&self) -> u64;
 
-    /// How many bytes its files take with this many workers, where it lays them out itself; `None`
-    /// where an engine stores what it writes.
+    /// The bytes that its files take with this many workers, if it lays them out itself; `None` if
+    /// an engine stores the data.
     fn own_files_bytes(&self, _workers: u32) -> Option<u64> {
         None
     }
 
-    /// Fills the database before the workers start, and says what it loaded; `None` if that is
-    /// not worth a figure.
+    /// Fills the database before the workers start, and returns the load's figures; `None` if they
+    /// are not worth reporting.
     ///
     /// # Errors
     /// Whatever the engine says, or that the remains are of another problem.
@@ -303,8 +305,8 @@ pub trait Job: Send + Sync {
         remains: ExistingDatabase,
     ) -> Result<Option<LoadSummary>>;
 
-    /// Makes what a worker's process needs before it is released: tables, pools of values. Every
-    /// worker of the process calls it, on its own thread.
+    /// Prepares a worker's process before the start: tables, pools of values. Every worker of the
+    /// process calls it, on its own thread.
     ///
     /// # Errors
     /// Whatever keeps it from working.
@@ -312,8 +314,9 @@ pub trait Job: Send + Sync {
         Ok(())
     }
 
-    /// Brings what the settings name into the engine's cache, through the worker's own session.
-    /// Every worker calls it after [`Job::initialize`], before it is released; it is not measured.
+    /// Brings the data that the settings name into the engine's cache, through the worker's own
+    /// session. Every worker calls it after [`Job::initialize`], before the start; it is not
+    /// measured.
     ///
     /// # Errors
     /// Whatever the engine says.
@@ -334,8 +337,8 @@ pub trait Job: Send + Sync {
     /// Whatever the engine says. A failed check is no error: it is in the conclusion.
     fn verify(&self, target: &JobDatabase<'_>, ended: &ExecutionSummary) -> Result<JobResults>;
 
-    /// Figures and checks that follow from what was measured: rates under the workload's own names,
-    /// response times against its limits. They join those of [`Job::verify`].
+    /// Derives metrics and checks from the measurement: rates under the workload's own names,
+    /// response times against its limits. They are added to those of [`Job::verify`].
     fn derive_metrics(&self, _measurement: &Measurement) -> JobResults {
         JobResults::default()
     }
@@ -349,11 +352,11 @@ pub struct JobDatabase<'a> {
     pub directory: &'a Path,
     /// The capabilities of its engine.
     pub capabilities: Capabilities,
-    /// How many workers the plan asks for; there may be more ([`Job::sessions`]).
+    /// The number of workers that the plan asks for; there may be more ([`Job::sessions`]).
     pub workers: u32,
-    /// How many threads this process may use.
+    /// The number of threads that this process may use.
     pub threads: u32,
-    /// How many trials ran on this load before ([`Job::load_key`]).
+    /// The number of earlier trials on this load ([`Job::load_key`]).
     pub generation: u32,
     /// Seed of this trial's random choices: which records a sample verifies, say.
     pub seed: u64,
@@ -375,26 +378,26 @@ pub struct JobTask<'a> {
     pub session: &'a mut dyn Session,
     /// The database's folder.
     pub directory: &'a Path,
-    /// Where operations are counted and timed.
+    /// Counts and times the operations.
     pub meter: &'a mut dyn Meter,
     /// The capabilities of the engine.
     pub capabilities: Capabilities,
-    /// This worker, from 0; those that [`Job::sessions`] added come last.
+    /// The index of this worker, from 0; workers that [`Job::sessions`] added come last.
     pub worker: u32,
-    /// How many workers the plan asks for.
+    /// The number of workers that the plan asks for.
     pub workers: u32,
     /// Whether the workers are processes, which share no memory, or threads of this one.
     pub worker_kind: WorkerKind,
-    /// How much will be verified, and so must be kept in mind.
+    /// The extent of the verification, which decides how much a worker must remember.
     pub verify: VerifyLevel,
-    /// How many trials ran on this load before ([`Job::load_key`]).
+    /// The number of earlier trials on this load ([`Job::load_key`]).
     pub generation: u32,
     /// Seed of this trial's random choices; the same for all workers.
     pub seed: u64,
 }
 
 impl JobTask<'_> {
-    /// Whether what is read is checked.
+    /// Whether reads are checked.
     pub(crate) fn verifies_reads(&self) -> bool {
         self.verify != VerifyLevel::Off && self.capabilities.retains_data
     }
@@ -427,7 +430,8 @@ pub trait Meter {
         !self.is_stopped()
     }
 
-    /// As [`Meter::next_unit`], within a transaction: the worker is not made to rest here.
+    /// Like [`Meter::next_unit`], within a transaction: time slicing does not pause the worker
+    /// here.
     fn next_unit_in_transaction(&mut self) -> bool {
         self.next_unit()
     }
@@ -471,8 +475,8 @@ pub trait Meter {
         0
     }
 
-    /// Whether what is done now is to warm up, and will not count. It changes within `next_unit`,
-    /// `wait_since` and `finish` only.
+    /// Whether the current operation belongs to the warm-up, which is not counted. It changes
+    /// within `next_unit`, `wait_since` and `finish` only.
     fn is_warming_up(&self) -> bool {
         false
     }
@@ -504,7 +508,7 @@ pub struct ExecutionSummary {
     pub findings: Vec<WorkerFindings>,
     /// Whether the trial continued an interrupted one: totals then speak of the remainder only.
     pub resumed: bool,
-    /// How much is to be verified.
+    /// The extent of the verification.
     pub verify: VerifyLevel,
     /// The acknowledged commits that must be there although every process was killed before it
     /// had closed the database; `None` if none was.
@@ -517,13 +521,13 @@ impl ExecutionSummary {
         self.counts.get(kind).copied().unwrap_or_default()
     }
 
-    /// What one worker found; 0 where it did not.
+    /// A finding of one worker; 0 if the worker did not report it.
     pub(crate) fn finding(&self, worker: usize, name: &str) -> u64 {
         let findings = self.findings.get(worker);
         findings.map_or(0, |findings| finding(findings, name))
     }
 
-    /// What all workers found together.
+    /// The sum of a finding over all workers.
     pub(crate) fn sum_of(&self, name: &str) -> u64 {
         let findings = self.findings.iter();
         findings.map(|findings| finding(findings, name)).sum()
@@ -544,7 +548,7 @@ pub struct JobResults {
     pub checks: Vec<Check>,
 }
 
-/// Why a job could not go on.
+/// The reasons why a job cannot go on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The engine refused.
@@ -563,12 +567,12 @@ pub enum Error {
     Stopped,
 }
 
-/// The outcome of what a job does.
+/// The result of a job's step.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Adds what was being done to an engine's error.
+/// Adds the failed step to an engine's error.
 pub trait ErrorContext<T> {
-    /// Names what was being done, in words that are only made if there is an error.
+    /// Names the failed step; the text is only built if there is an error.
     ///
     /// # Errors
     /// The engine's error, named.

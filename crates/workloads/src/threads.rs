@@ -19,8 +19,8 @@ impl Iterator for RemainingPieces<'_> {
     }
 }
 
-/// Has the pieces from 0 to below `count` done on this many threads, this one among them, and
-/// merges what each returns. After an error no further piece is taken.
+/// Runs the pieces from 0 to below `count` on this many threads, including the caller's, and merges
+/// the results. After an error no further piece is started.
 ///
 /// # Errors
 /// The first of the errors, when all threads have ended.

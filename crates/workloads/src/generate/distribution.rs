@@ -68,12 +68,12 @@ pub fn ycsb_keyspace(records: u64, operations: u64, insert_proportion: f64) -> u
 pub enum Items {
     /// Always this many.
     Fixed(u64),
-    /// As many as the counter says at each draw; it must not fall.
+    /// The items below the counter's value at each draw; it must not fall.
     Growing(Arc<dyn ItemCount>),
 }
 
 impl Items {
-    /// How many there are now.
+    /// The current number of items.
     #[inline]
     #[must_use]
     pub fn count(&self) -> u64 {
@@ -84,7 +84,7 @@ impl Items {
     }
 }
 
-/// Why a distribution does not fit.
+/// The reasons why a distribution does not fit the items.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum DistributionError {
     /// There is no item.
@@ -222,7 +222,7 @@ impl Chooser {
     }
 }
 
-/// Where a worker's share of the items begins: share 2 of 3 of 10 items begins at 6.
+/// The first item of a worker's share: share 2 of 3 of 10 items begins at 6.
 #[must_use]
 pub fn share_start(items: u64, worker: u32, workers: u32) -> u64 {
     let shares = u128::from(workers.max(1));

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::SeqCst};
 /// Most items that may be on their way at once: YCSB's `AcknowledgedCounterGenerator.WINDOW_SIZE`.
 pub const WINDOW: u64 = 1 << 20;
 
-/// How many items there are to choose from, while they grow: those below the count.
+/// The number of items to choose from, while it grows: the items below the count exist.
 pub trait ItemCount: Send + Sync {
     /// The items that are surely there have the numbers below this one.
     fn count(&self) -> u64;
@@ -95,8 +95,8 @@ impl ItemCount for InsertSequence {
     }
 }
 
-/// Which turn around the window an item is in: 1 to 255, and then anew. Two items that can be in
-/// the same place at the same time are one turn apart.
+/// The lap around the window that an item belongs to: 1 to 255, then 1 again. Two items that can be
+/// in the same slot at the same time are one lap apart.
 fn generation(item: u64) -> u8 {
     ((item / WINDOW) % 255 + 1) as u8
 }

@@ -27,7 +27,7 @@ impl Default for KeyBuffer {
     }
 }
 
-/// How item numbers are written as keys.
+/// The format of item numbers as keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyFormat(KeyShape);
 
@@ -39,7 +39,7 @@ enum KeyShape {
     YcsbOrdered { digits: usize },
 }
 
-/// Why there is no such key format.
+/// The reasons why a key format is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     /// A plain key's width is out of range.

@@ -35,7 +35,7 @@ impl Permutation {
         }
     }
 
-    /// How many numbers it permutes.
+    /// The count of numbers that it permutes.
     #[must_use]
     pub const fn count(&self) -> u64 {
         self.count

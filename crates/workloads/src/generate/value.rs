@@ -135,7 +135,7 @@ impl Values {
         }
     }
 
-    /// As [`Values::read`], and every byte of the payload is compared too.
+    /// Like [`Values::read`], and also compares every byte of the payload.
     ///
     /// # Errors
     /// Where any byte of the value is not as it was written for this item.
@@ -182,7 +182,7 @@ impl Values {
         mix(self.seed ^ ((bytes as u64) << 32 | u64::from(version)))
     }
 
-    /// Where in the pool the payload begins: a piece chosen by the check.
+    /// The offset in the pool at which the payload begins, chosen by the check.
     #[inline]
     fn place(&self, check: u64) -> usize {
         let pieces = self.pool.len() / PIECE_BYTES;

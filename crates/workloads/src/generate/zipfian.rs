@@ -18,7 +18,7 @@ pub struct Zipfian {
     theta: f64,
     alpha: f64,
     zeta_of_2: f64,
-    /// Where rank 1 ends, in units of rank 0's share.
+    /// The end of rank 1, in units of rank 0's share.
     end_of_rank_1: f64,
     /// The count that `zeta` is of.
     counted: u64,
@@ -35,7 +35,7 @@ impl Zipfian {
         Self::with_zeta(items, theta, zeta(items, theta))
     }
 
-    /// As [`Zipfian::new`], where [`zeta`] of the items and theta is known.
+    /// Like [`Zipfian::new`], with the [`zeta`] of items and theta given.
     #[must_use]
     pub fn with_zeta(items: u64, theta: f64, zeta_of_items: f64) -> Self {
         let mut made = Self {
@@ -86,8 +86,8 @@ impl Zipfian {
     }
 }
 
-/// The sum of 1 / k^theta for k from 1 to `items`: what all ranks' shares add up to, with rank 0's
-/// share as the unit. It takes about as long for a billion items as for a thousand.
+/// The sum of 1 / k^theta for k from 1 to `items`: the sum of all ranks' shares, in units of rank
+/// 0's share. It takes about as long for a billion items as for a thousand.
 #[must_use]
 pub fn zeta(items: u64, theta: f64) -> f64 {
     zeta_between(0, items, theta)

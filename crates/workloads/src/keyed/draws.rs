@@ -37,7 +37,7 @@ impl<const N: usize> OperationMix<N> {
     }
 }
 
-/// How lengths are drawn, of fields or of scans.
+/// The distribution of the lengths of fields or scans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LengthDistribution {
     /// All the same.

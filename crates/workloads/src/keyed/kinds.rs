@@ -1,4 +1,4 @@
-//! Sets of the kinds of operation: a job names only those that it does.
+//! Sets of operation kinds: a job names only the kinds that it does.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -27,7 +27,7 @@ pub(crate) const fn subset_names<const N: usize, const SETS: usize>(
     all
 }
 
-/// A kind of operation, of those that a workload has; [`operation_kinds`] declares them.
+/// The operation kinds of a workload; [`operation_kinds`] declares them.
 pub(crate) trait KindCatalog: Copy + 'static {
     /// Every kind, in the order of reports.
     const ALL: &'static [Self];
@@ -70,7 +70,7 @@ macro_rules! operation_kinds {
 }
 pub(crate) use operation_kinds;
 
-/// Some of a workload's kinds, always in the order of reports.
+/// A subset of a workload's kinds, always in the order of reports.
 pub(crate) struct KindSet<K> {
     places: usize,
     kinds: PhantomData<K>,
@@ -108,29 +108,29 @@ impl<K> Default for KindSet<K> {
 }
 
 impl<K: KindCatalog> KindSet<K> {
-    /// These, and one more where `wanted`.
-    pub(crate) fn with_if(mut self, wanted: bool, kind: K) -> Self {
+    /// Returns the set with `kind` added if `wanted`.
+    pub(crate) fn insert_if(mut self, wanted: bool, kind: K) -> Self {
         self.places |= usize::from(wanted) << kind.place();
         self
     }
 
-    /// Only this one.
+    /// The set of only this kind.
     pub(crate) fn only(kind: K) -> Self {
-        Self::default().with_if(true, kind)
+        Self::default().insert_if(true, kind)
     }
 
-    /// Whether a kind is one of them.
+    /// Whether the set contains a kind.
     pub(crate) fn has(self, kind: K) -> bool {
         self.places >> kind.place() & 1 == 1
     }
 
-    /// Which one of them a kind is, from 0.
+    /// The position of a kind within the set, from 0.
     #[inline]
     pub(crate) fn index(self, kind: K) -> usize {
         (self.places & ((1 << kind.place()) - 1)).count_ones() as usize
     }
 
-    /// Their names.
+    /// The names of the kinds in the set.
     pub(crate) fn names(self) -> &'static [&'static str] {
         K::names(self.places)
     }
@@ -157,12 +157,12 @@ mod tests {
     #[test]
     fn a_set_names_its_kinds_in_their_order_and_indexes_them() {
         let kinds = KindSet::only(Letter::C)
-            .with_if(true, Letter::A)
-            .with_if(false, Letter::B);
+            .insert_if(true, Letter::A)
+            .insert_if(false, Letter::B);
         assert_eq!(kinds.names(), ["a", "c"]);
         for (index, kind) in kinds.each().enumerate() {
             assert_eq!(kinds.index(kind), index);
         }
-        assert_eq!(kinds.with_if(true, Letter::B).names(), ["a", "b", "c"]);
+        assert_eq!(kinds.insert_if(true, Letter::B).names(), ["a", "b", "c"]);
     }
 }

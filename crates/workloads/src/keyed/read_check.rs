@@ -68,7 +68,7 @@ impl ReadFault {
     }
 }
 
-/// Judges what reads return.
+/// Checks the values that reads return.
 pub(crate) trait ReadValidator {
     /// Returns the fewest writes of a record that a read which begins now must find.
     fn floor(&self, item: u64) -> u32;
@@ -80,11 +80,11 @@ pub(crate) trait ReadValidator {
     fn judge(&self, item: u64, floor: u32, state: RecordState) -> Result<(), ReadFault>;
 }
 
-/// The reads that were checked, and what was wrong with them.
+/// The number of reads checked, and the faults found.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ReadCounts {
     checked: u64,
-    /// How often each fault was met, and the first item with it.
+    /// For each fault, its count and the first item that had it.
     faults: [(u64, u64); ReadFault::ALL.len()],
 }
 
@@ -111,7 +111,7 @@ impl ReadCounts {
         *count += 1;
     }
 
-    /// How many reads were checked.
+    /// The number of reads checked.
     pub(crate) fn checked(&self) -> u64 {
         self.checked
     }
@@ -144,7 +144,7 @@ impl ReadCounts {
         all
     }
 
-    /// The check that no read was wrong; `when_right` is what it says then.
+    /// The check that no read was wrong; `when_right` gives its text if it holds.
     pub(crate) fn check(&self, name: &str, when_right: impl FnOnce() -> String) -> Check {
         let faults = ReadFault::ALL.into_iter().zip(self.faults);
         let wrong: Vec<_> = faults

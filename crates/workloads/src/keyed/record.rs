@@ -1,4 +1,4 @@
-//! Makes the keys and values of records, and tells what a value that was read is.
+//! Generates the keys and values of records, and checks values that were read.
 
 use super::read_check::RecordState;
 use crate::generate::key::{KeyBuffer, KeyFormat};
@@ -32,7 +32,7 @@ pub(crate) struct RecordMaker<L> {
 }
 
 impl<L: ValueLengths> RecordMaker<L> {
-    /// Records with such keys and values.
+    /// A generator of records with these keys, values and lengths.
     pub(crate) fn new(keys: KeyFormat, values: Values, mut lengths: L) -> Self {
         let value = vec![0; lengths.value_bytes(0, 0)];
         Self {

@@ -3,7 +3,7 @@
 use crate::{Error, JobTask, Meter, Result};
 use trueput_engine::{Error as EngineError, Mode, Result as EngineResult, Session, ValueVisitor};
 
-/// Why an attempt at a transaction failed.
+/// The reasons why an attempt at a transaction fails.
 #[derive(Debug)]
 pub(crate) enum TransactionError {
     /// The engine reported an error; after a conflict the transaction is retried.

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 const COUNT_BITS: u32 = 26;
 const MAX_COUNT: u32 = (1 << COUNT_BITS) - 1;
 
-/// How many trials can follow each other on a load before its records must be written anew.
+/// The number of trials that can run on one load before its records must be loaded again.
 pub(crate) const GENERATIONS: u32 = (1 << (u32::BITS - COUNT_BITS)) - 1;
 
 /// The versions of one trial.
@@ -27,7 +27,7 @@ impl TrialVersions {
         }
     }
 
-    /// How many updates of this trial a version tells.
+    /// The number of this trial's updates that a version stands for.
     pub(crate) fn updates(self, version: u32) -> u32 {
         if version >> COUNT_BITS == self.tag {
             version & MAX_COUNT
@@ -59,7 +59,7 @@ struct RecordUpdates {
 }
 
 impl UpdateCounts {
-    /// For the records below `records`; those beyond may have any version.
+    /// Tracks the records below `records`; others may have any version.
     pub(crate) fn new(records: u64, complete: bool) -> Self {
         Self {
             records: (0..records).map(|_| RecordUpdates::default()).collect(),

@@ -72,24 +72,24 @@ struct RecordWrites {
 /// The sample of records whose writes are tracked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RecordSample {
-    /// Every so manieth.
+    /// One in this many records is in the sample.
     stride: u64,
     records: u64,
 }
 
 impl RecordSample {
-    /// All of `records`, or a tenth.
+    /// All of `records` at level `full`, otherwise a tenth.
     pub(crate) fn new(level: VerifyLevel, records: u64) -> Self {
         let stride = if level == VerifyLevel::Full { 1 } else { 10 };
         Self { stride, records }
     }
 
-    /// How many there are.
+    /// The number of records in the sample.
     pub(crate) fn len(self) -> usize {
         usize::try_from(self.records.div_ceil(self.stride)).unwrap_or(usize::MAX)
     }
 
-    /// The place of a record among them.
+    /// The index of a record in the sample; `None` if it is not in it.
     #[inline]
     pub(crate) fn place(self, item: u64) -> Option<usize> {
         let within = item < self.records && (self.stride == 1 || item.is_multiple_of(self.stride));

@@ -7,7 +7,7 @@ use crate::{Error, JobDatabase, Result};
 use trueput_engine::Capabilities;
 use trueput_record::value::format_bytes;
 
-/// Refuses what the engine has no room for.
+/// Refuses records that are too large for the engine.
 ///
 /// # Errors
 /// A sentence.
@@ -31,7 +31,8 @@ pub(super) fn check_room(config: &MicroConfig, capabilities: &Capabilities) -> R
     Ok(())
 }
 
-/// Refuses what the engine, or a version, has no room for.
+/// Refuses records that are too large for the engine, and a trial beyond the number that a
+/// value's version can tell apart.
 ///
 /// # Errors
 /// A sentence.

@@ -36,15 +36,15 @@ pub(super) enum Test {
     },
     /// Looks up keys that are not there.
     Missing,
-    /// Looks a record up and goes on to those after it.
+    /// Looks up a record and continues to the records after it.
     Seek,
     /// Takes records out.
     Delete,
-    /// Draws what it does.
+    /// Draws each operation from the percentages.
     Mix(MixPercentages),
 }
 
-/// The percentages of a mix; what is left are reads.
+/// The percentages of a mix; the rest are reads.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct MixPercentages {
     /// Updates.
@@ -271,12 +271,12 @@ impl MicroConfig {
         )
     }
 
-    /// Whether records are added to those that were loaded.
+    /// Whether the test inserts records beyond the loaded ones.
     pub(super) fn inserts(&self) -> bool {
         matches!(self.test, Test::Mix(MixPercentages { insert: 1.., .. }))
     }
 
-    /// Whether the database is empty at first, and filling it is what is measured.
+    /// Whether the test fills an empty database, and that is measured.
     pub(super) fn fills(&self) -> bool {
         matches!(self.test, Test::Fill { .. })
     }
@@ -287,7 +287,7 @@ impl MicroConfig {
         share_start(all, worker, workers)..share_start(all, worker + 1, workers)
     }
 
-    /// How many operations end one worker's part; `None` if time does.
+    /// The number of operations that end one worker's part; `None` if time does.
     pub(super) fn quota(&self, worker: u32, workers: u32) -> Option<u64> {
         let counted = self.role(worker, workers) == WorkerRole::Main && self.operations.is_some();
         let share = self.share(worker, workers);
@@ -303,20 +303,20 @@ impl MicroConfig {
             Test::Seek => Kinds::only(Kind::Seek),
             Test::Delete => Kinds::only(Kind::Delete),
             Test::Mix(mix) => Kinds::default()
-                .with_if(mix.sum() < 100, Kind::Read)
-                .with_if(mix.insert > 0, Kind::Insert)
-                .with_if(mix.update > 0, Kind::Update)
-                .with_if(mix.delete > 0, Kind::Delete)
-                .with_if(mix.scan > 0, Kind::Scan),
+                .insert_if(mix.sum() < 100, Kind::Read)
+                .insert_if(mix.insert > 0, Kind::Insert)
+                .insert_if(mix.update > 0, Kind::Update)
+                .insert_if(mix.delete > 0, Kind::Delete)
+                .insert_if(mix.scan > 0, Kind::Scan),
         }
     }
 
     /// The kinds that all workers do.
     pub(super) fn kinds(&self) -> Kinds {
         self.main_kinds()
-            .with_if(self.writers > 0, Kind::Update)
-            .with_if(self.scanners > 0, Kind::Next)
-            .with_if(self.batch > 1, Kind::Commit)
+            .insert_if(self.writers > 0, Kind::Update)
+            .insert_if(self.scanners > 0, Kind::Next)
+            .insert_if(self.batch > 1, Kind::Commit)
     }
 
     /// Bytes that one operation of a kind moves.
@@ -403,7 +403,7 @@ impl MicroConfig {
         kinds.each().map(changes).sum()
     }
 
-    /// How many of this many deletes found their record for certain.
+    /// The number of deletes, out of this many, that certainly found their record.
     fn certain_deletes(&self, deletes: u64) -> u64 {
         match self.test {
             Test::Delete if !self.warms_up => deletes.min(self.records),
@@ -417,7 +417,7 @@ impl MicroConfig {
         self.batch.saturating_mul(record as u64)
     }
 
-    /// The records with such values.
+    /// The generator of records with these values.
     pub(super) fn maker(&self, values: Values) -> Maker {
         Maker::new(self.format, values, FixedLength(self.value_bytes))
     }

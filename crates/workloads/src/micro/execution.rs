@@ -66,7 +66,7 @@ impl Worker<'_> {
     fn run_operation(&mut self, task: &mut JobTask<'_>, step: PlannedOperation) -> Result<Kind> {
         match step.operation {
             Operation::Read => self.read(task, step.item).map(|()| Kind::Read),
-            Operation::Missing => self.read_missing(task, step.item).map(|()| Kind::Read),
+            Operation::ReadMissing => self.read_missing(task, step.item).map(|()| Kind::Read),
             Operation::Seek => scan::scan_from(self, task, step.item).map(|()| Kind::Seek),
             Operation::Scan => scan::scan_from(self, task, step.item).map(|()| Kind::Scan),
             Operation::Insert => self.write(task, step).map(|()| Kind::Insert),

@@ -9,9 +9,9 @@ use crate::keyed::write_tracker::{MAX_NUMBER, RecordSample, WriteKnowledge, vers
 use crate::{ExecutionSummary, JobDatabase, Result, WorkerFindings, finding};
 use std::collections::BTreeMap;
 
-/// Some worker's last write of a record was an update.
+/// At least one worker's last write of a record was an update.
 const ENDS_IN_UPDATE: u8 = 1;
-/// Some worker's last write of a record was a delete.
+/// At least one worker's last write of a record was a delete.
 const ENDS_IN_DELETE: u8 = 2;
 
 /// Set in a worker's own count where its last write was a delete.
@@ -27,13 +27,13 @@ pub(super) struct ExpectedState {
     totals: Vec<u32>,
     /// The same by worker, where each numbered its own: several processes that write.
     own: Vec<Vec<u32>>,
-    /// How the workers' last writes of each record ended; empty where no worker deletes.
+    /// For each record, how the workers' last writes ended; empty if no worker deletes.
     ends: Vec<u8>,
     /// Records that each worker inserted.
     inserted: Vec<u64>,
     /// Records whose last write met another under way, with the least number that they may bear.
     unsettled: BTreeMap<u64, u32>,
-    /// Whether there were too many of those to name, so that any record may be one.
+    /// Whether there were too many to list, so that any record may be one.
     overflowed: bool,
 }
 
@@ -212,7 +212,7 @@ impl ExpectedState {
         }
     }
 
-    /// Where all writes of a record are numbered together.
+    /// Checks a number if all writes of a record are numbered together.
     fn judge_number(&self, item: u64, number: u32, total: u32) -> Result<(), ReadFault> {
         let least = match self.unsettled.get(&item) {
             Some(floor) => (*floor).clamp(1, total),
@@ -226,7 +226,8 @@ impl ExpectedState {
         }
     }
 
-    /// Where each writer numbers its own, the last write of all is the last one of some writer.
+    /// Checks a number if each writer numbers its own writes: the last write of all is the last one
+    /// of some writer.
     fn judge_own(&self, place: usize, number: u32) -> Result<(), ReadFault> {
         let last =
             |own: &Vec<u32>| own[place] & DELETED == 0 && own[place].min(MAX_NUMBER) == number;

@@ -1,8 +1,8 @@
-//! The kinds of operation: a job names only those that its test does.
+//! The operation kinds: a job names only the kinds that its test does.
 
 use crate::keyed::kinds::{KindSet, operation_kinds};
 
-/// Some of the kinds, always in the order of [`Kind`].
+/// A set of kinds, always in the order of [`Kind`].
 pub(super) type Kinds = KindSet<Kind>;
 
 operation_kinds! {

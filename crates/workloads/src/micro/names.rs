@@ -1,4 +1,4 @@
-//! Names of what a worker reports in addition to the measured operations, in its findings.
+//! Names of a worker's findings, which it reports in addition to the measured operations.
 
 pub(super) const WORKER: &str = "worker";
 pub(super) const DONE: &str = "done";

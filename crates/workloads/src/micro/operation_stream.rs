@@ -1,5 +1,5 @@
-//! The operations of a worker, one after the other: a function of only the settings, the seed,
-//! the generation and the worker, so that it can be drawn again when the outcome is checked.
+//! The operations of a worker, in order: a function of only the settings, the seed, the generation,
+//! the worker and the number of workers, so that verification can draw them again.
 
 use super::config::{MicroConfig, MixPercentages, Test, WorkerRole};
 use crate::generate::distribution::{Chooser, Distribution, Items};
@@ -7,11 +7,11 @@ use crate::generate::permutation::Permutation;
 use crate::generate::random::{Random, mix};
 use crate::{Error, Result};
 
-/// An operation on one record, or from one record on.
+/// An operation on one record, or on the records from one on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operation {
     Read,
-    Missing,
+    ReadMissing,
     Seek,
     Scan,
     Insert,
@@ -28,19 +28,20 @@ pub(super) struct PlannedOperation {
 
 /// The operations of one worker.
 pub(super) struct OperationStream {
-    draw: OperationSource,
+    source: OperationSource,
     random: Random,
 }
 
 enum OperationSource {
-    /// Each place of a share once.
+    /// Each record of the worker's share once. It does not depend on the generation: the tests
+    /// that use it fill or delete, so their trials never share a load.
     Share {
         operation: Operation,
         next: u64,
         order: Option<Permutation>,
     },
-    /// Records as they are chosen.
-    Chosen {
+    /// One operation on records that the chooser draws.
+    Random {
         operation: Operation,
         chooser: Chooser,
         items: u64,
@@ -51,12 +52,12 @@ enum OperationSource {
 /// Draws the operations of a mix.
 struct MixedOperations {
     mix: MixPercentages,
-    /// Chooses what is updated and deleted: records that were loaded.
-    of_loaded: Chooser,
-    /// Chooses what is read: with `latest`, what this worker inserted too.
-    of_known: Chooser,
+    /// Chooses the loaded record of an update or a delete.
+    write_chooser: Chooser,
+    /// Chooses the record of a read, with `latest` also among this worker's own inserts.
+    read_chooser: Chooser,
     records: u64,
-    reads_inserted: bool,
+    can_read_inserted: bool,
     inserted: InsertNumbers,
 }
 
@@ -70,7 +71,7 @@ pub(super) struct InsertNumbers {
 }
 
 impl InsertNumbers {
-    /// None yet.
+    /// The numbers for a worker that has not inserted anything yet.
     pub(super) fn new(records: u64, worker: u32, workers: u32) -> Self {
         Self {
             records,
@@ -84,7 +85,7 @@ impl InsertNumbers {
         self.records + nth * self.workers + self.worker
     }
 
-    /// Which of all workers' inserts a record is: the worker, and how many that one made before.
+    /// Inverse of `nth`: which worker inserted a record, and its index among that worker's inserts.
     pub(super) fn origin(item: u64, records: u64, workers: u32) -> Option<(usize, u64)> {
         let beyond = item.checked_sub(records)?;
         let workers = u64::from(workers.max(1));
@@ -96,7 +97,7 @@ impl OperationStream {
     /// The operations of a worker, from the first on.
     ///
     /// # Errors
-    /// Where the distribution does not fit the records.
+    /// The distribution does not fit the records.
     pub(super) fn new(
         config: &MicroConfig,
         seed: u64,
@@ -105,8 +106,8 @@ impl OperationStream {
         workers: u32,
     ) -> Result<Self> {
         let role = config.role(worker, workers);
-        let chosen = |operation| {
-            Ok(OperationSource::Chosen {
+        let random = |operation| {
+            Ok(OperationSource::Random {
                 operation,
                 chooser: chooser(config, config.chosen_from, worker, workers)?,
                 items: config.chosen_from,
@@ -118,8 +119,8 @@ impl OperationStream {
             order,
         };
         let shuffled = || Some(Permutation::new(config.records, mix(seed)));
-        let draw = match (role, config.test) {
-            (WorkerRole::Writer, _) => OperationSource::Chosen {
+        let source = match (role, config.test) {
+            (WorkerRole::Writer, _) => OperationSource::Random {
                 operation: Operation::Update,
                 chooser: chooser(config, config.records, worker, workers)?,
                 items: config.records,
@@ -129,47 +130,47 @@ impl OperationStream {
                 share(Operation::Insert, order)
             }
             (_, Test::Delete) => share(Operation::Delete, shuffled()),
-            (_, Test::Overwrite) => chosen(Operation::Update)?,
-            (_, Test::Missing) => chosen(Operation::Missing)?,
-            (_, Test::Seek) => chosen(Operation::Seek)?,
+            (_, Test::Overwrite) => random(Operation::Update)?,
+            (_, Test::Missing) => random(Operation::ReadMissing)?,
+            (_, Test::Seek) => random(Operation::Seek)?,
             (_, Test::Mix(mix)) => {
                 let loaded = chooser(config, config.records, worker, workers)?;
                 OperationSource::Mix(Box::new(MixedOperations {
                     mix,
-                    of_known: loaded.clone(),
-                    of_loaded: loaded,
+                    read_chooser: loaded.clone(),
+                    write_chooser: loaded,
                     records: config.records,
-                    reads_inserted: config.distribution == Distribution::Latest,
+                    can_read_inserted: config.distribution == Distribution::Latest,
                     inserted: InsertNumbers::new(config.records, worker, workers),
                 }))
             }
-            (_, Test::Read | Test::Pass { .. }) => chosen(Operation::Read)?,
+            (_, Test::Read | Test::Pass { .. }) => random(Operation::Read)?,
         };
         // Trials that share a load do not repeat each other.
         let seed = mix(seed ^ u64::from(generation).rotate_left(32));
         Ok(Self {
-            draw,
+            source,
             random: Random::for_worker(seed, worker, "micro"),
         })
     }
 
-    /// The next operation. A share has no end of its own: its worker knows how long it is.
+    /// Draws the next operation. The stream has no end: the worker stops after its share.
     #[inline]
     pub(super) fn next_operation(&mut self) -> PlannedOperation {
-        match &mut self.draw {
+        match &mut self.source {
             OperationSource::Share {
                 operation,
                 next,
                 order,
             } => {
-                let place = *next;
+                let index = *next;
                 *next += 1;
                 PlannedOperation {
                     operation: *operation,
-                    item: order.as_ref().map_or(place, |order| order.at(place)),
+                    item: order.as_ref().map_or(index, |order| order.at(index)),
                 }
             }
-            OperationSource::Chosen {
+            OperationSource::Random {
                 operation,
                 chooser,
                 items,
@@ -181,9 +182,9 @@ impl OperationStream {
         }
     }
 
-    /// Records that were inserted so far beyond those that were loaded.
+    /// The number of inserts drawn so far.
     pub(super) fn inserted(&self) -> u64 {
-        match &self.draw {
+        match &self.source {
             OperationSource::Mix(mixer) => mixer.inserted.count,
             _ => 0,
         }
@@ -212,17 +213,17 @@ impl MixedOperations {
                 self.inserted.nth(self.inserted.count - 1)
             }
             Operation::Update | Operation::Delete => {
-                self.of_loaded.next_among(self.records, random)
+                self.write_chooser.next_among(self.records, random)
             }
-            _ if self.reads_inserted => {
+            _ if self.can_read_inserted => {
                 let known = self.records + self.inserted.count;
-                let chosen = self.of_known.next_among(known, random);
+                let chosen = self.read_chooser.next_among(known, random);
                 match chosen.checked_sub(self.records) {
                     Some(nth) => self.inserted.nth(nth),
                     None => chosen,
                 }
             }
-            _ => self.of_known.next_among(self.records, random),
+            _ => self.read_chooser.next_among(self.records, random),
         };
         PlannedOperation { operation, item }
     }

@@ -11,7 +11,7 @@ use std::hint::black_box;
 use std::ops::{Bound, ControlFlow};
 use trueput_engine::{Direction, KeyRange, Mode, Result as EngineResult};
 
-/// Holds the records that a scan shows against those that must come.
+/// Compares the records that a scan returns with the expected ones.
 struct ScanCheck<'w> {
     config: &'w MicroConfig,
     maker: &'w mut Maker,

@@ -76,7 +76,7 @@ fn check_reads(ended: &ExecutionSummary) -> Option<Check> {
     })
 }
 
-/// Says what the workers could not check, being processes.
+/// Describes the part that workers could not check because they were processes.
 fn unchecked_part(ended: &ExecutionSummary) -> &'static str {
     let knows = |knowledge| {
         let number = knowledge as u64;
@@ -123,7 +123,7 @@ impl FailureCount {
 #[derive(Default)]
 struct DatabaseCheck {
     records_found: u64,
-    /// Those among them that workers inserted.
+    /// The records among them that workers inserted.
     inserted: u64,
     looked_at: u64,
     /// Writes that a crash has taken.

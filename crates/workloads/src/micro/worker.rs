@@ -9,7 +9,7 @@ use crate::keyed::read_check::ReadCounts;
 use crate::keyed::write_tracker::{TrialWrites, WriteKnowledge, WriteTable, WriteTracker};
 use crate::{JobTask, WorkerFindings};
 
-/// One worker: what it knows, and its buffers.
+/// One worker: its state and its buffers.
 pub(super) struct Worker<'w> {
     pub config: &'w MicroConfig,
     pub maker: Maker,
@@ -25,7 +25,7 @@ pub(super) struct Worker<'w> {
     pub missing: Vec<u8>,
     /// Least numbers that a scan may see, record by record.
     pub floors: Vec<u32>,
-    /// Operations done, those of the warm-up too.
+    /// Operations done, including the warm-up.
     pub done: u64,
 }
 

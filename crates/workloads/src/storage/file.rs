@@ -16,10 +16,10 @@ choices! {
     pub(super) enum FileLayout {
         /// Empty: every write beyond its end makes it longer.
         Growing = "growing",
-        /// As long as it will be, its blocks reserved but never written: the file system remembers
-        /// of each whether it has been.
+        /// Full length, with blocks reserved but never written: the file system tracks which blocks
+        /// have been written.
         Reserved = "reserved",
-        /// As long as it will be, every block reserved and written with zeros.
+        /// Full length, with every block reserved and written with zeros.
         Preallocated = "preallocated",
         /// Written once over with other data, as a log file that is used again.
         Recycled = "recycled",
@@ -69,8 +69,8 @@ fn write_over(file: &mut File, bytes: u64, mut fill: impl FnMut(&mut [u8])) -> i
     Ok(())
 }
 
-/// A file whose pages have been dropped from the page cache, so that what is read comes from
-/// storage; file systems in memory have nothing else.
+/// Opens a file and drops its pages from the page cache, so that reads come from storage; file
+/// systems in memory have no other copy.
 pub(super) fn open_uncached(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new().read(true).write(true).open(path)?;
     // Dirty pages cannot be dropped.

@@ -72,7 +72,7 @@ impl Ring {
     }
 }
 
-/// Keeps the cause: what was linked to a failure is only canceled.
+/// Keeps the original error: operations linked to a failed one are only canceled.
 fn first_failure(so_far: io::Result<()>, result: i32, length: usize) -> io::Result<()> {
     let cancelled = |error: &io::Error| error.raw_os_error() == Some(nix::libc::ECANCELED);
     let this = match result {

@@ -1,8 +1,8 @@
-//! Where the records of a log are in its file.
+//! The positions of a log's records in its file.
 
 use std::path::{Path, PathBuf};
 
-/// Where the next record goes.
+/// The position of the next record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LogPosition {
     /// Behind the last one.
@@ -16,9 +16,9 @@ pub(super) enum LogPosition {
 pub(super) struct LogShape {
     /// Bytes of a record.
     pub bytes: usize,
-    /// How many the file holds before its start is used again.
+    /// The number of records that the file holds before its start is used again.
     pub records: u64,
-    /// Where the next one goes.
+    /// The position of the next record.
     pub place: LogPosition,
 }
 
@@ -74,7 +74,7 @@ pub(super) fn operations(given: u64, default: u64, duration_s: Option<f64>) -> R
     }
 }
 
-/// How many units such a number of operations makes, for progress; 0 means no limit.
+/// The number of units in this many operations, for progress; 0 means no limit.
 pub(super) fn total_units(operations: u64) -> u64 {
     match operations {
         u64::MAX => 0,

@@ -1,5 +1,5 @@
-//! A log record whose every byte is known from the seed, its writer, and its numbers, so that what
-//! is read back can be held against what was written.
+//! A log record whose every byte follows from the seed, its writer and its numbers, so that a
+//! record read back can be compared with the one written.
 
 use crate::generate::random::{Random, mix};
 

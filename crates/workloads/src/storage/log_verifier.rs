@@ -1,4 +1,4 @@
-//! Reads logs back and holds every record against what its writer wrote.
+//! Reads logs back and compares every record with what its writer wrote.
 
 use super::file::each_record;
 use super::log::LogShape;
@@ -10,7 +10,7 @@ use std::ops::Range;
 use trueput_record::VerifyLevel;
 use trueput_record::measurement::Check;
 
-/// Where only a sample is verified, the content of one in this many records is.
+/// With sampling, the content of one in this many records is verified.
 pub(super) const SAMPLE: u64 = 10;
 
 /// Verifies the logs of a trial and counts their records.
@@ -41,7 +41,7 @@ impl LogVerifier {
         }
     }
 
-    /// A growing file is as long as what was appended to it.
+    /// Checks that a growing file is exactly as long as the records appended to it.
     pub(super) fn check_length(&mut self, length: u64, written: u64) {
         let appended = written.min(self.log.records) * self.log.bytes as u64;
         if length != appended {

@@ -1,5 +1,5 @@
-//! Workloads that need no engine: what the storage under every engine can do. They read and write
-//! files of their own in the trial's folder.
+//! Workloads that need no engine: they measure the storage under every engine, with files of their
+//! own in the trial's folder.
 
 mod buffer;
 mod file;
@@ -15,7 +15,7 @@ mod write_channel;
 use crate::Error;
 use std::path::Path;
 
-/// Adds what was being done, and to which file, to an error of the operating system.
+/// Adds the operation and the file to an error of the operating system.
 fn io_error(doing: &str, path: &Path, error: &std::io::Error) -> Error {
     Error::Workload(format!("{doing} {}: {error}", path.display()))
 }

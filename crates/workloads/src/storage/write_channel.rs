@@ -1,4 +1,4 @@
-//! The ways in which bytes reach storage: each a write and what makes it durable.
+//! The ways to bring bytes to storage: each a write and the call that makes it durable.
 
 use super::io_ring::Ring;
 use super::mapping::Mapping;
@@ -12,11 +12,11 @@ use trueput_engine::choices;
 use trueput_record::Durability;
 
 choices! {
-    /// How a write is made durable.
+    /// The way to make a write durable.
     pub(super) enum FlushMethod {
         /// `write`, then `fsync`: data and every attribute.
         Fsync = "fsync",
-        /// `write`, then `fdatasync`: data, and what is needed to find it.
+        /// `write`, then `fdatasync`: the data, and the metadata needed to find it.
         Fdatasync = "fdatasync",
         /// `write` to a file opened with `O_DSYNC`: as if `fdatasync` followed.
         Dsync = "dsync",

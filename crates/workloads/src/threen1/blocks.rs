@@ -36,7 +36,7 @@ fn key(tag: u8, number: u64) -> [u8; 10] {
     key
 }
 
-/// Where a block that was given out stands.
+/// The state of a block that was handed out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BlockState {
     /// A worker has it, or had it when it died.
@@ -63,9 +63,9 @@ impl BlockState {
 /// The blocks that are given out next.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct BlockCursor {
-    /// How many blocks were released when the run was last resumed.
+    /// The number of blocks released when the run was last resumed.
     released: u64,
-    /// How many of those were given out again.
+    /// The number of released blocks that were handed out again.
     again: u64,
     /// The first block that was never given out.
     fresh: u64,

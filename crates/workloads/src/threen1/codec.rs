@@ -1,5 +1,5 @@
-//! How numbers and their steps are written in the step table: as integers, or as words in ten
-//! languages. Neither allocates.
+//! The encodings of numbers and steps in the step table: as integers, or as words in ten languages.
+//! Neither allocates.
 
 use trueput_engine::key::MAX_KEY_BYTES;
 

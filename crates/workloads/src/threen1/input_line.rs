@@ -36,13 +36,13 @@ impl InputLine {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {message}")]
 pub struct InputLineError {
-    /// Which one, from 1.
+    /// The line number, from 1.
     pub line: usize,
     /// The mistake, and the right form.
     pub message: String,
 }
 
-/// Reads the problems of `text`; blank lines, and what follows a `#`, are passed over.
+/// Parses the problems of `text`; blank lines, and text after a `#`, are ignored.
 ///
 /// # Errors
 /// The first line that is no problem.

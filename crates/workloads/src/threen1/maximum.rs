@@ -60,7 +60,7 @@ pub(super) fn read(
     Ok(stored)
 }
 
-/// Within a write transaction: reads, compares and sets; returns what now is there.
+/// Within a write transaction: reads, compares and sets; returns the resulting maximum.
 pub(super) fn raise(
     session: &mut dyn Session,
     key: &[u8],

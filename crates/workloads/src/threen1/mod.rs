@@ -41,7 +41,7 @@ mod kinds {
 }
 
 choices! {
-    /// How long the snapshot lasts that a look-up reads from.
+    /// The number of look-ups that one snapshot serves.
     enum SnapshotScope {
         /// Each look-up has a read transaction of its own.
         Get = "get",

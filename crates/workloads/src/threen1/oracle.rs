@@ -49,7 +49,7 @@ pub struct Oracle {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the sequence from {start} leaves 64 bits after {number}")]
 pub struct Overflow {
-    /// Where it starts.
+    /// The first number of the sequence.
     pub start: u64,
     /// The last number within 64 bits.
     pub number: u64,
@@ -237,9 +237,9 @@ impl Oracle {
     }
 }
 
-/// How many distinct numbers above 1 are on the ways from the starts of `range`, they included:
-/// what a right step table holds. It keeps them all in memory. `None` if a sequence leaves 64
-/// bits.
+/// The number of distinct numbers above 1 on the paths from the starts of `range`, including the
+/// starts: the size of a correct step table. It keeps them all in memory. `None` if a sequence
+/// leaves 64 bits.
 #[must_use]
 pub fn distinct_numbers(range: RangeInclusive<u64>) -> Option<u64> {
     let mut seen = HashSet::new();

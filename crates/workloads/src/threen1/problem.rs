@@ -5,7 +5,7 @@ use std::fmt;
 use trueput_engine::choices;
 
 choices! {
-    /// What one transaction covers.
+    /// The updates that one transaction covers.
     pub enum CommitScope {
         /// One store.
         Store = "per-store",
@@ -17,11 +17,11 @@ choices! {
 }
 
 choices! {
-    /// How keys and values are written.
+    /// The encoding of keys and values.
     pub enum KeyEncoding {
-        /// As [`super::codec::IntegerCodec`].
+        /// See [`super::codec::IntegerCodec`].
         Integers = "integers",
-        /// As [`super::codec::WordCodec`].
+        /// See [`super::codec::WordCodec`].
         Words = "words",
     }
 }
@@ -57,7 +57,7 @@ pub struct Problem {
     pub workers: u32,
     /// When work is committed.
     pub commit: CommitScope,
-    /// How keys and values are written.
+    /// The encoding of keys and values.
     pub keys: KeyEncoding,
 }
 
@@ -67,13 +67,13 @@ const DESCRIPTION_BYTES: usize = 31;
 const LAYOUT: u8 = 1;
 
 impl Problem {
-    /// How many starts there are.
+    /// The number of starts.
     #[must_use]
     pub fn starts(&self) -> u64 {
         self.finish - self.start + 1
     }
 
-    /// How many blocks there are.
+    /// The number of blocks.
     #[must_use]
     pub fn blocks(&self) -> u64 {
         self.starts().div_ceil(self.block)

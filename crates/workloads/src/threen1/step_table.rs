@@ -180,7 +180,7 @@ fn is_in_sample(number: u64, seed: u64) -> bool {
 /// Records that were read together.
 #[derive(Default)]
 struct RecordBatch {
-    /// How many there are, the unreadable ones included.
+    /// The number of records, including unreadable ones.
     records: u64,
     steps: Vec<(u64, u32)>,
     odd: Option<String>,

@@ -1,5 +1,5 @@
-//! Holds what the database says after a trial against the oracle: the answers, the totals, the
-//! blocks, and every stored step.
+//! Compares the database after a trial with the oracle: the answers, the totals, the blocks, and
+//! every stored step.
 
 use super::blocks::{self, BlockState, LARGEST, LONGEST};
 use super::codec::{Codec, CodecBuffer};

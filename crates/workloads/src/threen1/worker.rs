@@ -99,7 +99,8 @@ impl<C: Codec> SequencePath<C> {
         }
     }
 
-    /// Follows the sequence until `look_up` knows a number's steps or meets 1; returns those steps.
+    /// Follows the sequence until `look_up` knows a number's steps or it reaches 1; returns those
+    /// steps.
     fn trace(
         &mut self,
         start: u64,
@@ -249,8 +250,8 @@ impl<C: Codec> Worker<'_, C> {
         traced.map_err(|failure| failure.into_error(|| format!("following {start}")))
     }
 
-    /// Stores what was found on the path, each number in a transaction of its own. The largest
-    /// number goes with the first of them, which hides the way on from any later reader.
+    /// Stores the steps found on the path, each number in a transaction of its own. The largest
+    /// number goes with the first of them, which hides the rest of the path from any later reader.
     fn store_each(&mut self, task: &mut JobTask<'_>, start: u64, known: u32) -> Result<u32> {
         let mut steps = known;
         let mut largest = self.largest_to_raise(start);
@@ -270,7 +271,7 @@ impl<C: Codec> Worker<'_, C> {
         Ok(steps)
     }
 
-    /// Stores what was found on the path in one transaction.
+    /// Stores the steps found on the path in one transaction.
     fn store_together(&mut self, task: &mut JobTask<'_>, start: u64, known: u32) -> Result<u32> {
         if self.path.numbers.is_empty() {
             return Ok(known);

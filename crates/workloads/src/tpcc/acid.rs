@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use trueput_engine::{Mode, Result};
 use trueput_record::measurement::Check;
 
-/// Where the tests take place.
+/// The warehouse that the tests use.
 const WAREHOUSE: u32 = 1;
 const DISTRICT: u8 = 1;
 const HOME: DistrictKey = DistrictKey::new(WAREHOUSE, DISTRICT);
@@ -27,10 +27,10 @@ const CUSTOMER: u32 = 1;
 const INCREMENTS: usize = 40;
 /// Threads of it.
 const THREADS: usize = 4;
-/// How often an unfinished transaction's writes are read for.
+/// The number of reads that look for an unfinished transaction's writes.
 const READS: usize = 20;
 
-/// What a test comes to: the engine's errors but for conflicts, which are tried again.
+/// The result of a test: an engine's error, except conflicts, which are retried.
 type TestResult<T> = std::result::Result<T, Error>;
 
 /// The suite on one database, which it fills.
@@ -39,7 +39,7 @@ pub struct AcidSuite<'a> {
     store: TableStore,
 }
 
-/// How a transaction ends.
+/// The way in which a transaction ends.
 #[derive(Debug, Clone, Copy)]
 enum CompletionMode {
     Commit,
@@ -123,8 +123,8 @@ impl<'a> AcidSuite<'a> {
         Ok(compare(name, before.after(100), self.balances()?))
     }
 
-    /// Dirty read (P1 of clause 3.4.1): while a payment is under way, which is then rolled back,
-    /// nobody reads what it has written. An engine may have the reader wait or answer a conflict.
+    /// Dirty read (P1 of clause 3.4.1): nobody reads the writes of a payment that is later rolled
+    /// back. An engine may make the reader wait or report a conflict.
     fn what_is_not_committed_is_not_read(&self) -> TestResult<Check> {
         let name =
             "isolation (after clause 3.4.1, dirty read P1): what is not committed is not read";
@@ -168,7 +168,7 @@ impl<'a> AcidSuite<'a> {
         Ok(compare(name, before, found))
     }
 
-    /// Non-repeatable read (P2 of clause 3.4.1): what a read transaction has read it reads again,
+    /// Non-repeatable read (P2 of clause 3.4.1): a read transaction reads the same data again,
     /// whatever others commit meanwhile.
     fn a_read_transaction_sees_one_state(&self) -> TestResult<Check> {
         let name = "isolation (after clause 3.4.1, non-repeatable read P2): a read transaction \
@@ -253,7 +253,7 @@ impl<'a> AcidSuite<'a> {
     }
 }
 
-/// Where what is paid stands.
+/// The balances that a payment changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct PaymentBalances {
     warehouse: i64,
@@ -297,8 +297,8 @@ fn compare(name: &str, expected: PaymentBalances, found: PaymentBalances) -> Che
     Check::new(name, passed, detail)
 }
 
-/// Where the engine has one wait for the other, the wait ends and the test goes on: neither has
-/// then seen what it must not.
+/// Waits for the flag with a limit: if the engine makes one transaction wait for the other, the
+/// test goes on after it, and neither has seen the other's writes.
 fn wait_for(flag: &AtomicBool) {
     is_raised_within(flag, Duration::from_secs(2));
 }

@@ -1,9 +1,9 @@
-//! How long a worker waits before it tries a transaction again that met a conflict.
+//! The pause of a worker before it retries a transaction that met a conflict.
 
 use crate::generate::random::Random;
 use std::time::Duration;
 
-/// How often the longest pause doubles.
+/// The number of times that the maximum pause doubles.
 const DOUBLINGS: u32 = 10;
 
 /// No pause is longer, so that a run that is stopped ends soon.
@@ -17,7 +17,7 @@ pub(super) struct Backoff {
 }
 
 impl Backoff {
-    /// Those of a worker, of which the first is `first_us` microseconds at most; 0: none at all.
+    /// The pauses of a worker, the first at most `first_us` microseconds; 0: no pauses.
     pub(super) fn new(first_us: u64, seed: u64, worker: u32) -> Self {
         Self {
             first_us,

@@ -2,7 +2,7 @@
 
 use trueput_record::measurement::Check;
 
-/// How many conditions there are.
+/// The number of consistency conditions.
 const CONDITIONS: usize = 12;
 
 /// The statement of each condition.
@@ -30,7 +30,7 @@ pub(super) enum CheckPhase {
     Run,
 }
 
-/// How often each condition was checked, and how often it did not hold.
+/// For each condition, the number of checks and of violations.
 #[derive(Debug, Default)]
 pub(super) struct ConditionCounts([ConditionCount; CONDITIONS]);
 
@@ -57,7 +57,7 @@ impl ConditionCounts {
         }
     }
 
-    /// Adds what another part of the inspection has counted.
+    /// Adds the counts of another part of the inspection.
     pub(super) fn merge(&mut self, other: Self) {
         for (all, part) in self.0.iter_mut().zip(other.0) {
             all.looked_at += part.looked_at;

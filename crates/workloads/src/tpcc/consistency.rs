@@ -75,7 +75,7 @@ impl PaymentSums {
     }
 }
 
-/// Where a district is among all.
+/// The index of a district among all districts.
 fn place(warehouse: u32, district: u8) -> Option<usize> {
     if !(1..=DISTRICTS).contains(&district) {
         return None;
@@ -220,7 +220,7 @@ pub(super) fn read_in_transaction<T>(
     })
 }
 
-/// How many rows of each table there are that belong to no district: ITEM and STOCK.
+/// Counts the rows of the tables that belong to no district: ITEM and STOCK.
 pub(super) fn count_rows(
     scale: &Scale,
     store: TableStore,

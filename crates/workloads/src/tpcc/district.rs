@@ -10,7 +10,7 @@ use trueput_engine::Result;
 /// Rows that were met.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct RowCounts {
-    /// Of ORDER; where a district was not looked at, what D_NEXT_O_ID tells.
+    /// Rows of ORDER; taken from D_NEXT_O_ID if the district was not inspected.
     pub(super) orders: u64,
     /// Of NEW-ORDER, in the districts that were looked at.
     pub(super) new_orders: u64,

@@ -1,4 +1,4 @@
-//! The figures that a measurement comes to, and what they may be called.
+//! The metrics derived from a measurement, and the names that they may have.
 
 use super::kinds;
 use super::scale::Cardinality;
@@ -13,7 +13,7 @@ pub const NOTICE: &str = "tpcc workload, not an audited TPC-C result";
 /// New-orders per minute and warehouse that keying and think times leave room for (clause 4.2.1).
 const MOST_PER_WAREHOUSE: f64 = 12.86;
 
-/// The figures, and with pacing what the specification demands of them.
+/// Derives the metrics, and with pacing the specification's requirements for them.
 pub(super) fn derive_metrics(settings: &Settings, measurement: &Measurement) -> JobResults {
     let mut conclusion = JobResults::default();
     let minutes = measurement.elapsed_s / 60.0;

@@ -158,7 +158,7 @@ pub struct TerminalUsers {
 }
 
 impl TerminalUsers {
-    /// Those of a worker. Where there are at least as many workers as warehouses each belongs to
+    /// The inputs of a worker. If there are at least as many workers as warehouses, each belongs to
     /// one; otherwise a worker's terminals are in several.
     #[must_use]
     pub fn new(

@@ -64,7 +64,7 @@ impl Table {
 /// Districts of a warehouse (clause 1.2.1).
 pub const DISTRICTS: u8 = 10;
 
-/// The key of a district, and the first part of the keys of what belongs to it.
+/// The key of a district, and the prefix of the keys of its rows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DistrictKey {
     /// The number of its warehouse, from 1.
@@ -138,7 +138,7 @@ pub(super) trait TableRow {
     const TABLE: Table;
     /// The columns, in the order in which rows are inserted and read.
     const COLUMNS: &'static [Column];
-    /// How many of the first columns are the primary key.
+    /// The number of leading columns that form the primary key.
     const KEY_COLUMNS: usize;
 
     /// Appends the values in the order of the columns.
@@ -257,19 +257,19 @@ table_row! {
         customer: u32 = h_c_id Number;
         customer_district: u8 = h_c_d_id Small;
         customer_warehouse: u32 = h_c_w_id Number;
-        /// Where the payment was made.
+        /// The district of the payment.
         district: u8 = h_d_id Small;
-        /// Where the payment was made.
+        /// The warehouse of the payment.
         warehouse: u32 = h_w_id Number;
         at: i64 = h_date Moment;
         /// Cents.
         amount: i64 = h_amount Money;
         data: FixedText<24> = h_data Text(24);
     } and {
-        /// Who wrote it: 0 for the load, a worker's number plus 1 otherwise. With `number` it makes
-        /// a key that no two writers share, for stores that need one.
+        /// The writer of the row: 0 for the load, a worker's number plus 1 otherwise. With `number`
+        /// it makes a key that no two writers share, for stores that need one.
         writer: u32;
-        /// Which of the writer's rows it is.
+        /// The index of the row among the writer's rows.
         number: u64;
     }
 }

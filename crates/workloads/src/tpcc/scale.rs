@@ -1,4 +1,4 @@
-//! How large the tables are (clause 4.3.3.1), in full or reduced.
+//! The sizes of the tables (clause 4.3.3.1), in full or reduced.
 
 use super::rows::{DISTRICTS, Table};
 use std::ops::RangeInclusive;
@@ -16,7 +16,7 @@ choices! {
     }
 }
 
-/// How large the tables are.
+/// The sizes of the tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Scale {
     /// Warehouses, the scaling factor.

@@ -44,7 +44,7 @@ impl TableStore {
     }
 
     /// The name of the store that a session gets.
-    pub fn chosen(self, session: &mut dyn Session) -> &'static str {
+    pub fn resolved_name(self, session: &mut dyn Session) -> &'static str {
         match self {
             Self::KeyValue => "kv",
             Self::Sql => "sql",
@@ -63,7 +63,7 @@ impl TableStore {
 pub fn tables<'s>(session: &'s mut dyn Session, store: TableStore) -> Result<Box<dyn Tables + 's>> {
     let dialect = session.sql().map(|sql| sql.dialect());
     store.check(dialect).map_err(Error::Workload)?;
-    match store.chosen(session) {
+    match store.resolved_name(session) {
         name @ ("sql" | "procedures") => {
             let tables = SqlTables::new(session);
             let tables = tables.context(|| "speaking SQL".to_owned())?;

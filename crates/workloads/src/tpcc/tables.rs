@@ -103,7 +103,7 @@ impl fmt::Display for StockKey {
 /// The new values that a new-order writes to a stock.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StockChange {
-    /// Which stock.
+    /// The key of the stock row.
     pub key: StockKey,
     /// S_QUANTITY.
     pub quantity: i32,
@@ -274,8 +274,9 @@ pub trait Tables:
     /// Sets I_PRICE of an item, cents.
     fn set_price(&mut self, item: u32, price: i64) -> Result<()>;
 
-    /// Reads the same rows by their keys, as transactions find them, and what the secondary indexes
-    /// have for them, so that both are in the engine's cache. It is called in a read transaction.
+    /// Reads the same rows by their keys, as transactions find them, and the entries of the
+    /// secondary indexes for them, so that both are in the engine's cache. It is called in a read
+    /// transaction.
     fn prime(&mut self, table: Table, warehouse: u32) -> Result<()> {
         self.read_table(table, warehouse).map(drop)
     }
@@ -361,8 +362,8 @@ pub trait DeliveryTables {
         out: &mut Vec<UndeliveredOrder>,
     ) -> Result<()>;
 
-    /// Sets O_CARRIER_ID of these orders and OL_DELIVERY_D of their lines, and says whose they are
-    /// and what they come to.
+    /// Sets O_CARRIER_ID of these orders and OL_DELIVERY_D of their lines, and returns their
+    /// customers and totals.
     fn deliver(
         &mut self,
         warehouse: u32,
@@ -378,8 +379,8 @@ pub trait DeliveryTables {
 
 /// The tables as stock-level uses them, clause 2.8.2.2.
 pub trait StockLevelTables {
-    /// How many different items of the district's last 20 orders (from D_NEXT_O_ID less 20 to
-    /// before D_NEXT_O_ID) have, in this warehouse's STOCK, an S_QUANTITY below `threshold`.
+    /// Counts the distinct items of the district's last 20 orders (from D_NEXT_O_ID less 20 to
+    /// before D_NEXT_O_ID) that have, in this warehouse's STOCK, an S_QUANTITY below `threshold`.
     fn low_stock(&mut self, district: DistrictKey, threshold: i32) -> Result<u64>;
 }
 
@@ -398,8 +399,8 @@ pub trait TableLoad {
     fn finish_load(&mut self) -> Result<()>;
 }
 
-/// What the tables hold, for the consistency conditions of clause 3.3.2. Each operation shows rows
-/// of one district or warehouse.
+/// The contents of the tables, for the consistency conditions of clause 3.3.2. Each operation shows
+/// rows of one district or warehouse.
 pub trait TableContents {
     /// W_YTD, cents.
     fn warehouse_ytd(&mut self, warehouse: u32) -> Result<i64>;

@@ -21,7 +21,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 const KEYING_S: [u64; 5] = [18, 3, 2, 2, 2];
 const THINKING_S: [u64; 5] = [12, 12, 10, 5, 5];
 
-/// The transactions that a worker has done, those of its warm-up included.
+/// The number of transactions that a worker has done, including its warm-up.
 #[derive(Debug, Default)]
 struct TransactionCounts {
     new_orders: u64,

@@ -74,7 +74,7 @@ impl<const N: usize> Default for FixedText<N> {
 }
 
 impl<const N: usize> fmt::Write for FixedText<N> {
-    /// Appends what fits whole, and is an error otherwise.
+    /// Appends a text if it fits whole; otherwise it is an error.
     fn write_str(&mut self, text: &str) -> fmt::Result {
         if self.push(text) {
             Ok(())

@@ -78,8 +78,8 @@ pub fn new_order(
     })
 }
 
-/// All that a new-order does between its begin and its end: what it comes to where it is committed,
-/// and whether every item was there.
+/// Places an order, except for begin and commit: returns its total if it is committed, and whether
+/// every item existed.
 pub(super) fn place(
     tables: &mut dyn Tables,
     scratch: &mut TransactionBuffers,
@@ -137,7 +137,7 @@ impl TransactionBuffers {
         self.ids.dedup();
     }
 
-    /// The keys of the stocks of those lines whose items are there.
+    /// Keeps the keys of the stocks whose lines' items exist.
     fn drop_unused(&mut self, lines: &[Line]) {
         self.keys.clear();
         for line in lines {
@@ -157,8 +157,8 @@ impl TransactionBuffers {
         self.items.get(index)?.as_ref()
     }
 
-    /// Works out the order-lines and what becomes of the stocks (clause 2.4.2.2). The sum of the
-    /// lines, and whether every item was there.
+    /// Computes the order-lines and the new stocks (clause 2.4.2.2). Returns the sum of the lines,
+    /// and whether every item existed.
     fn fill(&mut self, input: &NewOrder, order: u32) -> Result<(i64, bool)> {
         self.changes.clear();
         let seen = self.keys.iter().zip(&self.stocks);
@@ -275,8 +275,8 @@ pub fn payment(
     })
 }
 
-/// C_DATA of a customer of bad credit: the payment is noted in front, and what grows beyond 500
-/// characters falls off the end (clause 2.5.2.2).
+/// The new C_DATA of a customer of bad credit: the payment is prepended, and characters beyond 500
+/// are dropped from the end (clause 2.5.2.2).
 fn with_note(row: &CustomerRow, input: &Payment) -> FixedText<500> {
     let mut data = FixedText::<500>::EMPTY;
     let (units, cents) = (input.amount / 100, input.amount % 100);
@@ -332,7 +332,7 @@ pub fn delivery(
     })
 }
 
-/// All that a delivery does between its begin and its commit: what was delivered.
+/// Does a delivery, except for begin and commit; returns the delivered orders.
 pub(super) fn deliver<'s>(
     tables: &mut dyn Tables,
     scratch: &'s mut TransactionBuffers,

@@ -100,10 +100,10 @@ pub(super) fn verify(
 
 fn store_of(settings: &Settings, target: &JobDatabase<'_>) -> Result<&'static str> {
     let mut session = target.open_session()?;
-    Ok(settings.store.chosen(&mut *session))
+    Ok(settings.store.resolved_name(&mut *session))
 }
 
-/// Rows that the database must have for those that were loaded and acknowledged.
+/// The number of rows that the database must have, from the load and the acknowledged commits.
 fn acknowledged(settings: &Settings, ended: &ExecutionSummary) -> (u64, u64) {
     let loaded = |table| settings.scale.rows(table).unwrap_or_default();
     let orders = loaded(Table::Order) + ended.sum_of("new orders");
@@ -126,8 +126,8 @@ fn missing(
     ]
 }
 
-/// Where a prefix of the commits is promised: some may be missing, but no more are there than were
-/// acknowledged.
+/// If only a prefix of the commits is promised: rows may be missing, but there are no more than
+/// were acknowledged.
 fn no_more_than_acknowledged(
     settings: &Settings,
     ended: &ExecutionSummary,

@@ -1,27 +1,29 @@
-//! The kinds of operation. A job names only those that its mix has.
+//! The operation kinds. A job names only the kinds in its mix.
 
 use crate::keyed::kinds::{KindCatalog, KindSet, operation_kinds};
 
-/// How many there are.
+/// The number of kinds.
 pub(super) const COUNT: usize = Kind::ALL.len();
 
 operation_kinds! {
-    /// A kind of operation. The first one that a mix has is what its contenders are ranked by.
+    /// A kind of operation. The first one that a mix has determines the ranking of contenders.
     enum Kind {
-        /// A look-up by key.
+        /// A record looked up by key.
         Read = "read",
-        /// Records in the order of their keys, from one on.
+        /// Consecutive records in key order, from a chosen one.
         Scan = "scan",
-        /// A record read and written anew.
+        /// A record read and put with its next version, in one transaction. It reads, unlike
+        /// YCSB's, because a version counts a record's updates, which verification compares.
         Update = "update",
-        /// A record read, and then updated.
+        /// A record read as a client reads it, then updated as by `Update`: two reads and a put,
+        /// in one transaction.
         ReadModifyWrite = "read-modify-write",
         /// A new record.
         Insert = "insert",
     }
 }
 
-/// The settings that give the kinds their shares.
+/// The settings that give the kinds their shares, in the order of [`Kind`]; a test checks it.
 pub(super) const PROPORTIONS: [&str; COUNT] = [
     "readproportion",
     "scanproportion",
@@ -30,20 +32,29 @@ pub(super) const PROPORTIONS: [&str; COUNT] = [
     "insertproportion",
 ];
 
-/// Some of the kinds.
+/// A set of kinds.
 pub(super) type Kinds = KindSet<Kind>;
 
 /// The kinds that have a share.
 pub(super) fn with_share(proportions: &[f64; COUNT]) -> Kinds {
     let shares = Kind::ALL.iter().zip(proportions);
     shares.fold(Kinds::default(), |kinds, (&kind, &share)| {
-        kinds.with_if(share > 0.0, kind)
+        kinds.insert_if(share > 0.0, kind)
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn proportions_are_in_the_order_of_the_kinds() {
+        for (kind, setting) in Kind::ALL.iter().zip(PROPORTIONS) {
+            let name = Kinds::only(*kind).names()[0].replace('-', "");
+            let expected = format!("{name}proportion");
+            assert_eq!(setting, expected);
+        }
+    }
 
     #[test]
     fn a_mix_names_the_kinds_that_have_a_share() {

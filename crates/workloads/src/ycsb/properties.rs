@@ -1,4 +1,4 @@
-//! The settings, once the presets have filled in those that were not given.
+//! The settings, with the values of the presets for those not given.
 
 use super::kinds::{self, Kind};
 use super::settings::{FieldLengths, InsertOrder, Request, ScanLengths, Settings, WorkloadFile};
@@ -56,7 +56,7 @@ fn preset(file: WorkloadFile) -> WorkloadPreset {
     }
 }
 
-/// How records are made.
+/// The keys and values of records.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct RecordShape {
     pub(super) fields: u64,
@@ -139,8 +139,8 @@ impl Properties {
         self.has_kind(Kind::Update) || self.has_kind(Kind::ReadModifyWrite)
     }
 
-    /// The items that are chosen from: YCSB's uniform, sequential and hotspot stay with those that
-    /// were loaded.
+    /// The items to choose from: YCSB's uniform, sequential and hotspot choose only among the
+    /// loaded ones.
     pub(super) fn choosable_items(&self, growing: Items) -> Items {
         match self.request {
             Distribution::Uniform | Distribution::Sequential | Distribution::Hotspot { .. } => {
@@ -150,13 +150,13 @@ impl Properties {
         }
     }
 
-    /// How many operations one worker does; `None` if only time ends it.
+    /// The number of operations of one worker; `None` if only time ends it.
     pub(super) fn share(&self, worker: u32, workers: u32) -> Option<u64> {
         let from = |worker| Some(share_start(self.operations?, worker, workers));
         Some(from(worker + 1)? - from(worker)?)
     }
 
-    /// How many inserts there will be, about; 0 if that is not known.
+    /// The approximate number of inserts; 0 if it is not known.
     pub(super) fn expected_inserts(&self) -> u64 {
         let operations = self.operations.unwrap_or_default() as f64;
         (operations * self.proportions[Kind::Insert as usize]) as u64

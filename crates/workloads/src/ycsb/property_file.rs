@@ -105,7 +105,7 @@ fn unescape(text: &str) -> Result<String, String> {
     Ok(plain)
 }
 
-/// Reads what follows a `\u`: four hexadecimal digits, or two such escapes that are a surrogate
+/// Parses the text after a `\u`: four hexadecimal digits, or two such escapes that form a surrogate
 /// pair. The error is the text that is not a character.
 fn unicode_escape(letters: &mut Chars<'_>) -> Result<char, String> {
     let (first, mut given) = code_unit(letters)?;

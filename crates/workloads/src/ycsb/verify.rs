@@ -1,5 +1,5 @@
-//! Holds what a trial left against what its workers did: every record there and once, in order and
-//! whole, and as many updates as were committed.
+//! Compares the database after a trial with the work of its workers: every record exists once, in
+//! order and intact, and has as many updates as were committed.
 
 use super::properties::Properties;
 use super::shared_state::{Maker, record_maker};
@@ -70,7 +70,7 @@ struct DatabaseCheck {
     items: u64,
     records: u64,
     distinct: u64,
-    /// Records that were compared whole, and what is wrong with any.
+    /// Records that were compared in full, and their faults.
     whole: ReadCounts,
     updates: u64,
     last: Option<Vec<u8>>,

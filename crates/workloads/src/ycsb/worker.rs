@@ -48,7 +48,7 @@ pub(super) struct Worker<'a> {
     inserted: u64,
 }
 
-/// How a record is got: within a transaction, or by a look-up of its own.
+/// The way to get a record: within a transaction, or by a look-up of its own.
 type RecordGetter = fn(&mut dyn Session, &[u8], &mut ValueVisitor<'_>) -> EngineResult<bool>;
 
 impl<'a> Worker<'a> {
@@ -125,7 +125,7 @@ impl<'a> Worker<'a> {
         self.chooser.next(&mut self.choices)
     }
 
-    /// Which part of a record a read hands over: all of it, or one field's share.
+    /// The part of a record that a read returns: all of it, or one field's share.
     fn wanted_field(&mut self) -> Option<u64> {
         let fields = self.properties.shape.fields;
         (!self.properties.read_all_fields).then(|| self.fields.below(fields))
@@ -142,9 +142,9 @@ impl<'a> Worker<'a> {
         })
     }
 
-    /// Gets an item's record by `get`, takes over what is wanted of it, and checks it against
-    /// `floor`, which is from before its transaction began. The version; `None` if nothing is
-    /// there that can be trusted.
+    /// Gets an item's record by `get`, copies the part that the client wants, and checks it against
+    /// `floor`, which is from before its transaction began. Returns the version; `None` if there is
+    /// no trustworthy record.
     fn look_up(
         &mut self,
         session: &mut dyn Session,
@@ -171,8 +171,8 @@ impl<'a> Worker<'a> {
         })
     }
 
-    /// Reads a record and writes it anew. With `twice` it is read once more before, as by YCSB's
-    /// read-modify-write, whose update reads by itself.
+    /// Reads a record and puts its next version. With `twice` it is first read as a client reads
+    /// it, for YCSB's read-modify-write.
     fn update(&mut self, task: &mut JobTask<'_>, twice: bool) -> Result<()> {
         let item = self.choose();
         let field = if twice { self.wanted_field() } else { None };
@@ -274,7 +274,7 @@ fn doing(what: &'static str, item: u64) -> impl FnOnce() -> String {
     move || format!("{what} record {item}")
 }
 
-/// Copies what a client would be handed: the whole record, or one field's share of it.
+/// Copies the part of a record that a client would receive: all of it, or one field's share.
 fn copy_wanted(copied: &mut Vec<u8>, record: &[u8], field: Option<u64>, fields: u64) {
     let part = match field {
         None => record,

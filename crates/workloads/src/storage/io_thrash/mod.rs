@@ -106,8 +106,8 @@ impl Workload for IoThrash {
             },
             journal_percent: settings.journal_percent,
             read_percent: settings.read_percent,
-            sync_every: settings.sync_every,
-            epoch_every: settings.epoch_every,
+            journal_flush_every: settings.sync_every,
+            database_flush_every: settings.epoch_every,
             direct,
             operations,
             warm_up: conditions.warm_up_s > 0.0,
@@ -122,8 +122,8 @@ struct IoThrashJob {
     journal: LogShape,
     journal_percent: u64,
     read_percent: u64,
-    sync_every: u64,
-    epoch_every: u64,
+    journal_flush_every: u64,
+    database_flush_every: u64,
     direct: bool,
     /// Over all workers; as many as there is time for where it is the largest number.
     operations: u64,
@@ -161,7 +161,7 @@ impl Job for IoThrashJob {
     }
 
     fn durability(&self) -> Option<Durability> {
-        Some(match self.sync_every {
+        Some(match self.journal_flush_every {
             1 => Durability::Sync,
             _ => Durability::None,
         })
@@ -183,7 +183,7 @@ impl Job for IoThrashJob {
 
     fn changing_commits(&self, _spec: &TrialSpec, measurement: &Measurement) -> Option<u64> {
         let journaled = measurement.operations.get(kinds::JOURNAL)?.count;
-        (self.sync_every == 1).then_some(journaled)
+        (self.journal_flush_every == 1).then_some(journaled)
     }
 
     fn expected_bytes(&self) -> u64 {

@@ -56,8 +56,8 @@ pub(super) fn verify(
     Ok(conclusion)
 }
 
-/// Checks that the meter counted what the workers did, the warm-up excepted, and that every read
-/// found what was written last.
+/// Checks that the meter counted the workers' operations outside the warm-up, and that every read
+/// returned the last write.
 fn check_counts(job: &IoThrashJob, ended: &ExecutionSummary) -> Vec<Check> {
     let named = [
         (kinds::READ, READS),

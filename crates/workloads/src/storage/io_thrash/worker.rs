@@ -1,11 +1,10 @@
 //! One worker's reads and writes of its database and its journal.
 
-use super::super::buffer::PageBuffer;
-use super::super::io_error;
-use super::super::log;
-use super::super::log_record::{RecordHeader, RecordWriter, read_header};
 use super::{IoThrashJob, database_path, journal_path, kinds};
 use crate::generate::random::Random;
+use crate::storage::buffer::PageBuffer;
+use crate::storage::log_record::{RecordHeader, RecordWriter, read_header};
+use crate::storage::{io_error, log};
 use crate::{JobTask, Result, WorkerFindings};
 use nix::libc;
 use std::fs::{File, OpenOptions};
@@ -13,16 +12,17 @@ use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
-/// The findings of a worker, those of its warm-up included.
+/// The names of a worker's findings, which include its warm-up.
 pub(super) const JOURNALED: &str = "journaled";
 pub(super) const WRITES: &str = "writes";
 pub(super) const READS: &str = "reads";
 pub(super) const WRONG_READS: &str = "wrong_reads";
 
-/// Of this many blocks, spread over the database, the last version is handed to the verification.
+/// Verification checks the last version of at least this many blocks, spread over the database
+/// (fewer than twice as many, or all of a smaller one).
 const SAMPLED_BLOCKS: u64 = 256;
 
-/// The finding that says which version of a block was written last.
+/// The finding with the version of a block that was written last.
 pub(super) fn sample_name(block: u64) -> String {
     format!("block_{block}")
 }
@@ -32,7 +32,7 @@ pub(super) fn sample_step(blocks: u64) -> u64 {
     (blocks / SAMPLED_BLOCKS).max(1)
 }
 
-/// Does one worker's share.
+/// Runs one worker until its operations are done or the time is up; returns its findings.
 pub(super) fn run(job: &IoThrashJob, task: &mut JobTask<'_>) -> Result<WorkerFindings> {
     let paths = [
         database_path(task.directory, task.worker),
@@ -42,7 +42,7 @@ pub(super) fn run(job: &IoThrashJob, task: &mut JobTask<'_>) -> Result<WorkerFin
         let opened = open(path, job.direct);
         opened.map_err(|error| io_error("opening", path, &error))
     });
-    let mut hand = Worker::new(job, task, database?, journal?);
+    let mut worker = Worker::new(job, task, database?, journal?);
     let mut mix = Random::for_worker(task.seed, task.worker, "mix");
     let mut left = log::share(job.operations, task.worker, task.workers);
     let meter = &mut *task.meter;
@@ -50,16 +50,16 @@ pub(super) fn run(job: &IoThrashJob, task: &mut JobTask<'_>) -> Result<WorkerFin
     while left > 0 && meter.next_unit() {
         let warming = meter.is_warming_up();
         let (kind, done) = if mix.below(100) < job.journal_percent {
-            (kinds::JOURNAL, hand.append())
+            (kinds::JOURNAL, worker.append())
         } else if mix.below(100) < job.read_percent {
-            (kinds::READ, hand.read(mix.below(job.blocks)))
+            (kinds::READ, worker.read(mix.below(job.blocks)))
         } else {
-            (kinds::WRITE, hand.write(mix.below(job.blocks)))
+            (kinds::WRITE, worker.write(mix.below(job.blocks)))
         };
         let path = &paths[usize::from(kind == kinds::JOURNAL)];
         done.map_err(|error| io_error(kinds::NAMES[kind], path, &error))?;
         meter.finish(kind);
-        if let Some(file) = hand.file_to_flush(kind) {
+        if let Some(file) = worker.file_to_flush(kind) {
             let flushed = file.sync_data();
             flushed.map_err(|error| io_error("flushing", path, &error))?;
             meter.finish(kinds::FLUSH);
@@ -70,7 +70,7 @@ pub(super) fn run(job: &IoThrashJob, task: &mut JobTask<'_>) -> Result<WorkerFin
             meter.advance(1);
         }
     }
-    Ok(hand.findings())
+    Ok(worker.findings())
 }
 
 fn open(path: &Path, direct: bool) -> io::Result<File> {
@@ -80,19 +80,20 @@ fn open(path: &Path, direct: bool) -> io::Result<File> {
     options.custom_flags(flags).open(path)
 }
 
-/// A worker's files, and what it knows of them.
+/// A worker's files, and its record of their contents.
 struct Worker<'j> {
     job: &'j IoThrashJob,
     seed: u64,
     worker: u32,
     database: File,
     journal: File,
-    writers: [RecordWriter; 2],
+    block_writer: RecordWriter,
+    record_writer: RecordWriter,
     block: PageBuffer,
-    /// The block that was read last, apart so that the written one need not be filled anew.
+    /// The block that was read last; separate, so that `block` need not be refilled.
     found: PageBuffer,
     record: PageBuffer,
-    /// By block, how often it has been written.
+    /// For each block, the number of times it has been written.
     versions: Vec<u32>,
     journaled: u64,
     writes: u64,
@@ -102,19 +103,20 @@ struct Worker<'j> {
 
 impl<'j> Worker<'j> {
     fn new(job: &'j IoThrashJob, task: &JobTask<'_>, database: File, journal: File) -> Self {
-        let writers = [job.block_bytes, job.journal.bytes]
+        let [block_writer, record_writer] = [job.block_bytes, job.journal.bytes]
             .map(|bytes| RecordWriter::new(task.seed, task.worker, bytes));
         let mut block = PageBuffer::zeroed(job.block_bytes);
         let mut record = PageBuffer::zeroed(job.journal.bytes);
-        writers[0].fill(block.bytes_mut());
-        writers[1].fill(record.bytes_mut());
+        block_writer.fill(block.bytes_mut());
+        record_writer.fill(record.bytes_mut());
         Self {
             job,
             seed: task.seed,
             worker: task.worker,
             database,
             journal,
-            writers,
+            block_writer,
+            record_writer,
             block,
             found: PageBuffer::zeroed(job.block_bytes),
             record,
@@ -128,7 +130,8 @@ impl<'j> Worker<'j> {
 
     fn append(&mut self) -> io::Result<()> {
         let index = self.journaled;
-        self.writers[1].stamp(self.record.bytes_mut(), index, index);
+        self.record_writer
+            .stamp(self.record.bytes_mut(), index, index);
         let offset = self.job.journal.offset(index);
         self.journal.write_all_at(self.record.bytes(), offset)?;
         self.journaled += 1;
@@ -137,8 +140,11 @@ impl<'j> Worker<'j> {
 
     /// Writes the next version of a block.
     fn write(&mut self, block: u64) -> io::Result<()> {
+        // The version wraps to 0, which reads take for unwritten, after 2^32 writes of a block:
+        // that takes hours even with a single block, and shows as a wrong read, never as a right one.
         let version = self.versions[block as usize].wrapping_add(1);
-        self.writers[0].stamp(self.block.bytes_mut(), u64::from(version), block);
+        self.block_writer
+            .stamp(self.block.bytes_mut(), u64::from(version), block);
         let offset = block * self.job.block_bytes as u64;
         self.database.write_all_at(self.block.bytes(), offset)?;
         self.versions[block as usize] = version;
@@ -146,7 +152,7 @@ impl<'j> Worker<'j> {
         Ok(())
     }
 
-    /// Reads a block and looks whether it is the version that was written last.
+    /// Reads a block and checks that it is the version that was written last.
     fn read(&mut self, block: u64) -> io::Result<()> {
         let offset = block * self.job.block_bytes as u64;
         self.database
@@ -159,20 +165,26 @@ impl<'j> Worker<'j> {
             writer: self.worker,
         };
         let found = self.found.bytes();
-        let right = match version {
+        let is_right = match version {
             0 => is_unwritten(found),
             _ => read_header(self.seed, found) == Some(expected),
         };
-        self.wrong_reads += u64::from(!right);
+        self.wrong_reads += u64::from(!is_right);
         Ok(())
     }
 
-    /// The file that is to be flushed after an operation of this kind.
+    /// The file to flush after an operation of this kind: the journal after every
+    /// `journal_flush_every` records, the database after every `database_flush_every` writes;
+    /// 0 means never.
     fn file_to_flush(&self, kind: usize) -> Option<&File> {
-        let every = |count: u64, every: u64| every > 0 && count.is_multiple_of(every);
+        let is_due = |count: u64, every: u64| every > 0 && count.is_multiple_of(every);
         match kind {
-            kinds::JOURNAL if every(self.journaled, self.job.sync_every) => Some(&self.journal),
-            kinds::WRITE if every(self.writes, self.job.epoch_every) => Some(&self.database),
+            kinds::JOURNAL if is_due(self.journaled, self.job.journal_flush_every) => {
+                Some(&self.journal)
+            }
+            kinds::WRITE if is_due(self.writes, self.job.database_flush_every) => {
+                Some(&self.database)
+            }
             _ => None,
         }
     }
@@ -196,7 +208,7 @@ impl<'j> Worker<'j> {
     }
 }
 
-/// Whether a block is as it was laid out.
+/// Whether a block still holds the zeros of the layout.
 pub(super) fn is_unwritten(block: &[u8]) -> bool {
     block.iter().all(|&byte| byte == 0)
 }

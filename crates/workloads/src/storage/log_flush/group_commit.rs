@@ -87,7 +87,7 @@ impl GroupCommit {
         }
     }
 
-    /// Writes and flushes what has been gathered, the leader's own record included.
+    /// Writes and flushes the gathered records, including the leader's own.
     fn lead(
         &self,
         mut state: MutexGuard<'_, GroupState>,

@@ -105,7 +105,7 @@ impl Workload for LogFlush {
     }
 }
 
-/// How many records of a size a log file holds.
+/// The number of records of this size in a log file.
 fn records(file_bytes: u64, bytes: u64, layout: FileLayout) -> Result<u64, String> {
     let used = match (file_bytes, layout) {
         (0, FileLayout::Growing) => GROWING_BYTES.max(LEAST_RECORDS * bytes),
@@ -148,7 +148,7 @@ impl LogFlushJob {
         if self.apart { workers } else { 1 }
     }
 
-    /// How many workers write to one file.
+    /// The number of workers that write to one file.
     fn writers(&self, workers: u32) -> u32 {
         if self.apart { 1 } else { workers }
     }

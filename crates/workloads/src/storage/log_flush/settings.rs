@@ -35,7 +35,7 @@ parameters! {
 }
 
 choices! {
-    /// Where a commit writes.
+    /// The position at which a commit writes.
     pub(super) enum WritePosition {
         End = "end",
         Place = "place",

@@ -1,4 +1,4 @@
-//! Reads the log back from storage and holds every record against what its writer wrote.
+//! Reads the log back from storage and compares every record with what its writer wrote.
 
 use super::super::file::{FileLayout, open_uncached};
 use super::super::io_error;
@@ -82,7 +82,7 @@ fn results(
     }
 }
 
-/// Checks that the meter counted what the workers wrote, the warm-up excepted.
+/// Checks that the meter counted the workers' records outside the warm-up.
 fn check_counts(job: &LogFlushJob, ended: &ExecutionSummary, written: &[u64]) -> Check {
     let counted = ended.count(kinds::COMMIT);
     let written: u64 = written.iter().sum();

@@ -12,7 +12,7 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
-/// The finding that says how many records a worker wrote, those of the warm-up included.
+/// The finding with the number of records that a worker wrote, including the warm-up.
 pub(super) const WRITTEN: &str = "written";
 
 /// Does one worker's share.
@@ -39,7 +39,8 @@ pub(super) fn run(job: &LogFlushJob, task: &mut JobTask<'_>) -> Result<WorkerFin
     Ok(WorkerFindings::from([(WRITTEN.to_owned(), written)]))
 }
 
-/// A growing log fills a small file system within seconds: then it is said what to do.
+/// The error of a write, with advice if the file system is full: a growing log fills a small one
+/// within seconds.
 fn write_error(path: &Path, error: &io::Error) -> Error {
     match error.kind() {
         io::ErrorKind::StorageFull => Error::Workload(format!(
@@ -72,7 +73,7 @@ fn commits(
     Ok(sequence)
 }
 
-/// Where the next record of a log goes that several threads write to, each by itself.
+/// The position of the next record of a log to which several threads write independently.
 pub(super) struct LogCursor {
     next: AtomicU64,
     /// By worker, the index of the record that it writes or a lower one; the largest number where
@@ -115,7 +116,7 @@ struct SoloWriter<'a> {
     /// `None` if the file is the worker's own.
     cursor: Option<&'a LogCursor>,
     worker: u32,
-    /// Records before this index may be written over: those a lap before them are finished.
+    /// Records before this index may be overwritten: the records one lap before them are complete.
     free_before: u64,
 }
 
@@ -165,8 +166,8 @@ impl<'a> SoloWriter<'a> {
         done
     }
 
-    /// Where the file's start is used again, a slow worker may still be at the record to be written
-    /// over.
+    /// Waits for the record to be overwritten: once the file's start is used again, a slow worker
+    /// may still be writing it.
     fn wait_for_lap(&mut self, cursor: &LogCursor, index: u64) {
         while index >= self.free_before {
             let finished = cursor.finished_before();

@@ -30,18 +30,18 @@ use std::time::Duration;
 use trueput_engine::{Error, Mode, Result};
 use trueput_record::measurement::Check;
 
-/// How long T1 stands still: a second transaction that has not ended by then waits for it.
+/// The pause of T1: a second transaction that has not ended by then is taken to wait for it.
 const PAUSE: Duration = Duration::from_millis(400);
-/// How long the second may wait for T1 to come half-way.
+/// The maximum time that the second transaction waits for T1 to reach its pause.
 const HALF_WAY_LIMIT: Duration = Duration::from_secs(60);
-/// The items x and y of test 7, and those that fill the orders up to five lines.
+/// The items x and y of test 7, followed by the items that fill the orders up to five lines.
 const ITEMS: [u32; 2] = [1, 2];
 const LINES: [(u32, u8); 5] = [(1, 3), (2, 4), (1, 5), (3, 1), (4, 2)];
 /// The amount that is paid in tests 5 and 6, cents.
 const PAID: i64 = 700;
 /// O_CARRIER_ID of the deliveries.
 const CARRIER: u8 = 7;
-/// The date of what is entered.
+/// The entry date of the tests' rows.
 const AT: i64 = 0;
 /// The first writer of history rows of these payments.
 const WRITER: u32 = 2_000;
@@ -56,7 +56,7 @@ struct ConcurrentResults<R, S> {
 }
 
 impl<R, S> ConcurrentResults<R, S> {
-    /// Which of the cases was followed.
+    /// The name of the case that the engine followed.
     fn case(&self) -> &'static str {
         match (&self.first, self.has_overtaken) {
             (Some(_), true) => "the second did not wait",
@@ -410,7 +410,8 @@ fn order(tables: &mut dyn Tables) -> Result<u32> {
     )?)
 }
 
-/// All of a delivery but its end; what the order of the tests' district comes to, cents.
+/// Does a delivery except for its commit; returns the total of the order of the tests' district,
+/// cents.
 fn deliver(tables: &mut dyn Tables) -> Result<i64> {
     let mut scratch = TransactionBuffers::default();
     let delivered = transaction::deliver(tables, &mut scratch, &DELIVERY, AT)?;

@@ -1,6 +1,6 @@
-//! Rows as the values of records: the columns that change come first, at fixed places, so that a
-//! transaction patches what it has read instead of encoding it anew. Numbers are little-endian, a
-//! text is its length in a byte, or in two where it may be longer than 255, and its bytes.
+//! Rows as the values of records: the columns that change come first, at fixed offsets, so that a
+//! transaction patches a value instead of encoding it again. Numbers are little-endian; a text is
+//! its length in one byte, or in two if it may be longer than 255, followed by its bytes.
 
 use super::keys::KeySpace;
 use crate::tpcc::rows::{
@@ -14,17 +14,17 @@ use trueput_engine::key::KeyBuffer;
 /// Stands for a moment that is not set.
 const NEVER: i64 = i64::MIN;
 
-/// Where C_BALANCE, C_YTD_PAYMENT, C_PAYMENT_CNT and C_DELIVERY_CNT stand.
+/// The offsets of C_BALANCE, C_YTD_PAYMENT, C_PAYMENT_CNT and C_DELIVERY_CNT.
 pub(super) mod customer_at {
     pub(in super::super) const BALANCE: usize = 0;
     pub(in super::super) const YTD_PAYMENT: usize = 8;
     pub(in super::super) const PAYMENT_COUNT: usize = 16;
     pub(in super::super) const DELIVERY_COUNT: usize = 20;
-    /// C_DISCOUNT and what comes after it.
+    /// The offset of C_DISCOUNT and the columns after it.
     pub(super) const DISCOUNT: usize = 24;
 }
 
-/// Where S_QUANTITY, S_YTD, S_ORDER_CNT and S_REMOTE_CNT stand.
+/// The offsets of S_QUANTITY, S_YTD, S_ORDER_CNT and S_REMOTE_CNT.
 pub(super) mod stock_at {
     pub(in super::super) const QUANTITY: usize = 0;
     pub(in super::super) const YTD: usize = 4;
@@ -32,11 +32,11 @@ pub(super) mod stock_at {
     pub(in super::super) const REMOTE_COUNT: usize = 16;
 }
 
-/// Where D_NEXT_O_ID stands.
+/// The offset of D_NEXT_O_ID.
 pub(super) const NEXT_ORDER_AT: usize = 0;
-/// Where O_CARRIER_ID stands.
+/// The offset of O_CARRIER_ID.
 pub(super) const CARRIER_AT: usize = 0;
-/// Where OL_DELIVERY_D stands.
+/// The offset of OL_DELIVERY_D.
 pub(super) const DELIVERED_AT: usize = 0;
 
 /// Writes a number over the bytes at `place`; `None` if the record is too short.
@@ -206,8 +206,8 @@ pub(super) trait StoredRow {
     /// Writes the value of the row's record.
     fn encode(&self, value: &mut Vec<u8>);
 
-    /// Reads the value of the row's record, and leaves what is in its key as it is; `None` if the
-    /// value is damaged.
+    /// Decodes the value of the row's record, and leaves the columns of its key unchanged; `None`
+    /// if the value is damaged.
     fn decode(&mut self, value: &[u8]) -> Option<()>;
 }
 
@@ -257,7 +257,7 @@ stored_rows! {
     ];
 }
 
-/// Reads the value of a row's record into a copy of `row`, which has what is in the key.
+/// Decodes the value of a row's record into a copy of `row`, which holds the columns of the key.
 pub(super) fn decode<R: StoredRow>(mut row: R, value: &[u8]) -> Option<R> {
     row.decode(value).map(|()| row)
 }

@@ -71,7 +71,7 @@ fn missing(row: impl Display) -> Error {
     Error::engine(format!("{row} is not there"))
 }
 
-/// A record that does not read as what its key says.
+/// The error for a record that does not decode to the row that its key names.
 #[cold]
 fn damaged(row: impl Display) -> Error {
     Error::engine(format!("the record of {row} is damaged"))
@@ -109,7 +109,7 @@ impl<'s> KeyValue<'s> {
         }
     }
 
-    /// As [`KeyValue::read`]; that the record is not there is an error.
+    /// Like [`KeyValue::read`], but a missing record is an error.
     fn read_existing<T>(
         &mut self,
         row: impl Display + Copy,

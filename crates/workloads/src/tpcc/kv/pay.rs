@@ -215,7 +215,7 @@ impl KeyValue<'_> {
         }
     }
 
-    /// Adds what was delivered to the customer's balance.
+    /// Adds the total of the delivered order to the customer's balance.
     fn credit(&mut self, warehouse: u32, delivered: &DeliveredOrder) -> Result<()> {
         let DeliveredOrder {
             district,

@@ -9,7 +9,7 @@ mod sqlite;
 use crate::tpcc::columns::ColumnType;
 use trueput_engine::Dialect;
 
-/// How a query ends after this many rows.
+/// The clause that limits a query to a number of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RowLimit {
     /// `SELECT … LIMIT n`.
@@ -20,7 +20,7 @@ pub(super) enum RowLimit {
     Top,
 }
 
-/// How a dialect writes what is not written alike everywhere.
+/// The syntax that differs between dialects.
 pub(super) struct DialectSyntax {
     /// Parameters are `$1`, `$2` … and not `?`.
     pub(super) is_numbered: bool,
@@ -31,8 +31,8 @@ pub(super) struct DialectSyntax {
     pub(super) table_end: fn(bool) -> &'static str,
     /// The text at a query's end that locks the rows that it reads.
     pub(super) lock: &'static str,
-    /// A query cannot lock its rows, and the server locks no whole database: rows that are read to
-    /// be written are first updated to what they are.
+    /// Whether rows that are read to be written must first be updated to their own values: queries
+    /// cannot lock their rows, and the server does not lock the whole database.
     pub(super) locks_by_update: bool,
     /// `UPDATE … RETURNING` gives the rows that it has changed.
     pub(super) has_returning: bool,
@@ -64,12 +64,12 @@ pub(super) fn syntax(dialect: Dialect) -> &'static DialectSyntax {
     }
 }
 
-/// Whether the transactions are written as functions of such a server.
+/// Whether the transactions exist as functions of a server with this dialect.
 pub fn has_procedures(dialect: Dialect) -> bool {
     syntax(dialect).procedures.is_some()
 }
 
-/// The standard's types: what a dialect has that has nothing of its own to say.
+/// The standard's type, for dialects without one of their own.
 fn standard_type(kind: ColumnType) -> String {
     match kind {
         ColumnType::Number => "INTEGER".to_owned(),
@@ -121,7 +121,7 @@ impl DialectSyntax {
         cast(self.integer)
     }
 
-    /// A query for the first row of what `rest` says, from `FROM` on.
+    /// A query for the first row of `rest`, the query's text from `FROM` on.
     pub(super) fn first(&self, columns: &str, rest: &str) -> String {
         match self.paging {
             RowLimit::Limit => format!("SELECT {columns} {rest} LIMIT 1"),
@@ -138,8 +138,8 @@ impl DialectSyntax {
         format!("{column} IN ({})", vec!["?"; count].join(", "))
     }
 
-    /// How many rows of this many columns go into one `INSERT`: what every server takes, the oldest
-    /// SQLite's 999 parameters among them.
+    /// The number of rows with this many columns in one `INSERT`: within the limits of every
+    /// server, including the 999 parameters of the oldest SQLite.
     pub(super) fn rows_at_once(&self, columns: usize) -> usize {
         const MOST_ROWS: usize = 100;
         const MOST_PARAMETERS: usize = 900;

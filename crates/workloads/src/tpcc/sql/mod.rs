@@ -79,7 +79,7 @@ pub struct SqlTables<'s> {
     syntax: &'static DialectSyntax,
     /// Whether the server does the transactions.
     has_procedures: bool,
-    /// Prepared when first used, by what is meant and how many rows it is about.
+    /// Statements prepared when first used, by kind and number of rows.
     statements: HashMap<(StatementKind, usize), Statement>,
 }
 
@@ -128,8 +128,8 @@ impl<'s> SqlTables<'s> {
         Ok(prepared)
     }
 
-    /// As [`SqlTables::statement`], of a text that every dialect writes alike, about no number of
-    /// rows.
+    /// Like [`SqlTables::statement`], for a text that is the same in every dialect and does not
+    /// depend on a number of rows.
     fn fixed_statement(&mut self, which: StatementKind, text: &str) -> Result<Statement> {
         self.statement(which, 0, |_| text.to_owned())
     }
@@ -139,7 +139,8 @@ impl<'s> SqlTables<'s> {
         self.sql()?.execute(statement, parameters)
     }
 
-    /// As [`SqlTables::execute`]; that it changed other than `expected` rows is an error.
+    /// Like [`SqlTables::execute`], but any number of changed rows other than `expected` is an
+    /// error.
     fn change(
         &mut self,
         what: &str,

@@ -243,7 +243,7 @@ impl StockLevelTables for SqlTables<'_> {
 }
 
 impl SqlTables<'_> {
-    /// How many parameters a condition of [`DialectSyntax::one_of`] has.
+    /// The number of parameters in a condition of [`DialectSyntax::one_of`].
     fn count_of(&self, numbers: usize) -> usize {
         if self.syntax.has_arrays { 1 } else { numbers }
     }

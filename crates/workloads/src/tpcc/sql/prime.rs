@@ -28,7 +28,7 @@ fn by_key(table: Table) -> String {
     }
 }
 
-/// The query for what the secondary index of a table has, in its order; `None` if it has none.
+/// The query for the columns of a table's secondary index, in its order; `None` if it has none.
 fn by_index(table: Table) -> Option<String> {
     let columns = schema::indexed(table)?;
     let (name, of) = (table.name(), schema::of_warehouse(table));

@@ -2,7 +2,7 @@
 
 use trueput_engine::{Datum, Error, Result};
 
-/// Writes `units` with `scale` digits behind the point to the end of `out`.
+/// Appends `units` to `out` with `scale` digits after the decimal point.
 pub(crate) fn write_decimal(out: &mut Vec<u8>, units: i64, scale: u8) {
     let mut digits = [b'0'; 40];
     let (mut rest, mut first) = (units.unsigned_abs(), digits.len());

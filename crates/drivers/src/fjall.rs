@@ -1,7 +1,7 @@
 //! fjall: a log-structured merge tree with a journal, written in Rust.
 //!
-//! One process has the folder open. Write transactions take turns (`single-writer`), or overlap and
-//! may meet a conflict when they commit (`optimistic`), as a knob says.
+//! Only one process can have the folder open. Write transactions take turns (`single-writer`), or
+//! overlap and may conflict at commit (`optimistic`), depending on a knob.
 
 mod commit_turn;
 mod session;

@@ -105,7 +105,7 @@ impl Engine for Gtm {
         Capabilities {
             several_processes: true,
             concurrent_writers: true,
-            // A read transaction sees what is committed at each of its reads.
+            // Each read of a read transaction sees the data committed at that moment.
             snapshot_reads: false,
             ..transactional(LONGEST_KEY, LONGEST_VALUE)
         }

@@ -1,7 +1,7 @@
 //! Engines' libraries: found, checked and loaded at run time.
 //!
-//! A library stays loaded as long as the process runs, so that what is taken from it may be kept
-//! anywhere. Each is loaded with its symbols to itself: several of them define the same names.
+//! A library stays loaded until the process ends, so pointers into it may be kept anywhere. Each is
+//! loaded with private symbols, since several libraries define the same names.
 
 mod assertions;
 mod folders;
@@ -142,7 +142,8 @@ impl LibraryOrigin {
     }
 }
 
-/// The build in the library at `path`, of that version; whether it has assertions, its code tells.
+/// Describes the build at `path`, of that version; its machine code shows whether it has
+/// assertions.
 pub(crate) fn build_of(path: PathBuf, version: String) -> Build {
     Build {
         version,

@@ -37,7 +37,7 @@ pub struct Lmdb {
 }
 
 impl Lmdb {
-    /// LMDB as it is compiled in.
+    /// The LMDB that is compiled in.
     #[must_use]
     pub const fn new() -> Self {
         Self { named: None }

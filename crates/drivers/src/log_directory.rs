@@ -1,4 +1,4 @@
-//! The directory of an engine's log, for the engines that can place it apart from the data.
+//! The directory of an engine's log, for engines that can separate it from the data.
 
 use std::path::{Path, PathBuf};
 use trueput_engine::choices;
@@ -17,7 +17,7 @@ choices! {
 }
 
 impl LogDirectory {
-    /// The name of the log's folder within the database's, where it has one of its own.
+    /// The name of the log's subfolder in the database's folder, if it has one.
     pub(crate) fn subfolder(self) -> Option<&'static str> {
         match self {
             Self::Beside => None,

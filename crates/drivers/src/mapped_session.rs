@@ -440,7 +440,7 @@ impl<A: MappedApi> SeekingCursor for MappedCursor<A> {
 
     fn seek_key(&mut self, key: &[u8]) -> Result<bool> {
         match key.is_empty() {
-            // There is no empty key, and LMDB refuses to look for one.
+            // There is no empty key, and LMDB refuses to search for one.
             true => self.step(A::FIRST),
             false => self.go_by_key(A::SEEK, key),
         }
@@ -461,7 +461,7 @@ impl<A: MappedApi> Drop for MappedCursor<A> {
     }
 }
 
-/// Success, or the error that `code` stands for.
+/// Converts a code to success or an error.
 #[inline]
 pub(crate) fn check<A: MappedApi>(api: &A, code: c_int) -> Result<()> {
     if code == A::SUCCESS {

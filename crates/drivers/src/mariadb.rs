@@ -142,7 +142,7 @@ impl Engine for MariaDb {
         let knobs = MariaDbKnobs::from(knobs);
         Some(match (knobs.storage_engine, knobs.isolation) {
             (_, IsolationLevel::ReadCommitted) => Isolation::ReadCommitted,
-            // Without gap locks, a search is not kept from what is put into it.
+            // Without gap locks, rows can be inserted into a range that was searched.
             (StorageEngine::Rocksdb, _) => Isolation::Snapshot,
             // Gets and scans of a write transaction are FOR UPDATE, with locks on gaps.
             (StorageEngine::Innodb, _) => Isolation::Serializable,
@@ -155,7 +155,7 @@ impl Engine for MariaDb {
             (StorageEngine::Innodb, IsolationLevel::Serializable) => Isolation::Serializable,
             (StorageEngine::Innodb, IsolationLevel::Snapshot)
             | (StorageEngine::Rocksdb, IsolationLevel::RepeatableRead) => Isolation::Snapshot,
-            // At repeatable-read, too, an UPDATE overwrites what was committed since the SELECT.
+            // Even at repeatable-read, an UPDATE overwrites rows committed since the SELECT.
             _ => Isolation::ReadCommitted,
         })
     }
@@ -191,7 +191,7 @@ impl Engine for MariaDb {
     fn service(&self) -> Option<Box<dyn Service>> {
         match &self.named {
             Some(SelectedMariaDbServer::External(_)) => None,
-            // Where there is none, executing it says so.
+            // A missing program is reported when it is executed.
             _ => Some(Box::new(PrivateServer {
                 program: self.program().unwrap_or_else(|_| PathBuf::from("mariadbd")),
             })),

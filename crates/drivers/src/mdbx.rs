@@ -154,7 +154,7 @@ fn setup(spec: &OpenSpec<'_>) -> Result<OpenOptions> {
         )));
     }
     let flags = durability_flags(spec.durability, knobs.async_by)? | knob_flags(&knobs);
-    // At the other levels libmdbx flushes by itself, and these would be another promise.
+    // The limits apply only where commits do not flush; elsewhere they would change the promise.
     let unflushed = flags & value::MDBX_SAFE_NOSYNC != 0;
     let limit = |asked: u64| if unflushed { asked } else { 0 };
     Ok(OpenOptions {

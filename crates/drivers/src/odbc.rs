@@ -156,7 +156,7 @@ impl Engine for Odbc {
 
     fn capabilities(&self) -> Capabilities {
         let profile = self.profile();
-        // Of one that is not known, what all have.
+        // For an unknown dialect, the limits that all of them share.
         let keys = &profile.unwrap_or(dialect::of(Dialect::Informix)).keys;
         Capabilities {
             several_processes: true,
@@ -190,7 +190,7 @@ impl Engine for Odbc {
         let profile = self.profile()?;
         let knobs = OdbcKnobs::from(knobs);
         match (profile.dialect, knobs::stated(&knobs, profile)?) {
-            // Without locks, an UPDATE overwrites what was committed since the SELECT.
+            // Without locks, an UPDATE overwrites rows committed since the SELECT.
             (Dialect::Mariadb, _) if knobs::bit(&knobs, profile) < dialect::SERIALIZABLE => {
                 Some(Isolation::ReadCommitted)
             }

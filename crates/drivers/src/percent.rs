@@ -2,8 +2,8 @@
 
 use percent_encoding::percent_decode_str;
 
-/// Undoes the `%` escapes of a part of a URL; `None` if one is broken, which the crate would
-/// leave as it is.
+/// Decodes the `%` escapes of a part of a URL; `None` if one is malformed, which the crate would
+/// leave unchanged.
 pub(crate) fn unescape(text: &str) -> Option<String> {
     let is_whole = |escape: &str| {
         let code = escape.as_bytes().get(..2);

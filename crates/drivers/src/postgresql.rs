@@ -222,7 +222,7 @@ impl Engine for Postgresql {
     fn service(&self) -> Option<Box<dyn Service>> {
         match self.users() {
             Some(_) => None,
-            // That there is no program is said where the engine is asked for its build.
+            // A missing program is reported when the engine is asked for its build.
             None => Some(Box::new(Instance {
                 server: self.program().unwrap_or_else(|_| PathBuf::from("postgres")),
             })),

@@ -22,8 +22,8 @@ impl OpenFolders {
         }
     }
 
-    /// Locks the folders: whoever opens or closes a database holds the lock meanwhile, so that an
-    /// opening never meets a closing of this process.
+    /// Locks the folders: opening or closing a database holds the lock, so that the two never
+    /// overlap in this process.
     pub(crate) fn lock(&self) -> MutexGuard<'_, BTreeSet<PathBuf>> {
         self.folders.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -49,8 +49,8 @@ impl OpenFolders {
 pub(crate) struct WriterThread(AtomicUsize);
 
 impl WriterThread {
-    /// Refuses the calling thread where it has the write transaction: it would wait for itself for
-    /// ever. Only the thread itself writes its mark, so it reads it back.
+    /// Errors if the calling thread has the write transaction: it would deadlock with itself. Only
+    /// the thread itself writes its mark, so it reads it back.
     #[inline]
     pub(crate) fn check(&self) -> Result<()> {
         if self.0.load(Ordering::Relaxed) == thread_mark() {

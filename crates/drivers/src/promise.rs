@@ -27,7 +27,7 @@ pub(crate) fn until(text: impl Into<String>) -> Window {
     }
 }
 
-/// The window of LMDB and libmdbx where a commit leaves its meta page to the next one's flush.
+/// The window of LMDB and libmdbx if a commit leaves its meta page to the next one's flush.
 pub(crate) fn unflushed_meta_page() -> Window {
     Window {
         commits: Some(1),

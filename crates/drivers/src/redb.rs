@@ -155,7 +155,7 @@ impl Engine for Redb {
     }
 }
 
-/// Makes the table where it is not there yet, so that read transactions find it.
+/// Creates the table if it does not exist, so that read transactions find it.
 fn make_table(engine: &RedbDatabase) -> Result<()> {
     match engine.begin_read().map_err(convert)?.open_table(RECORDS) {
         Ok(_) => Ok(()),
@@ -250,8 +250,8 @@ impl Database for RedbHandle {
         Ok(Box::new(RedbSession::new(self)))
     }
 
-    /// The number of records. redb's other statistics walk the whole tree, which would disturb what
-    /// is measured, and its cache counters are compiled in only with a feature that slows it.
+    /// The number of records. redb's other statistics walk the whole tree, which would disturb the
+    /// measurement, and its cache counters are compiled in only with a feature that slows it.
     fn counters(&self) -> Result<BTreeMap<String, Value>> {
         let transaction = self.engine.begin_read().map_err(convert)?;
         let records = transaction

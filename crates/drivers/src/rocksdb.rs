@@ -102,7 +102,7 @@ impl Engine for RocksDb {
         Some(match RocksDbKnobs::from(knobs).transactions {
             // One that reads has the database for itself until it ends.
             Transactions::Batch => Isolation::Serializable,
-            // Gets are locked or validated; what a scan reads is not, and may change.
+            // Gets are locked or validated; records read by a scan are not, and may change.
             Transactions::Pessimistic | Transactions::Optimistic => Isolation::ReadCommitted,
         })
     }

@@ -43,7 +43,7 @@ pub struct Sqlite {
 }
 
 impl Sqlite {
-    /// SQLite as it is compiled in.
+    /// The SQLite that is compiled in.
     #[must_use]
     pub const fn new() -> Self {
         Self { named: None }
@@ -317,8 +317,8 @@ impl Database for SqliteDatabase {
         Ok(counters)
     }
 
-    /// By the counters of each connection's cache. What is mapped (the knob `mmap_size`) is read
-    /// beside them.
+    /// Uses the counters of each connection's cache. Reads of mapped pages (the knob `mmap_size`)
+    /// bypass them.
     fn count_cache(&self) -> Result<Option<CacheCount<'_>>> {
         self.cache.begin();
         let end = || Ok(self.cache.total());

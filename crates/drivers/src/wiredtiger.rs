@@ -101,7 +101,8 @@ impl Engine for WiredTiger {
     }
 
     fn isolation(&self, _knobs: &ParameterValues) -> Option<Isolation> {
-        // Of two that write a record one gives way; what a transaction reads is not locked.
+        // If two transactions write one record, one fails; records that a transaction only reads
+        // are not locked.
         Some(Isolation::Snapshot)
     }
 

@@ -1,7 +1,7 @@
 //! Whether other processes have the database open.
 //!
-//! Two lock files: one is held exclusively while a process comes or goes, so that this happens one
-//! at a time; the other is shared by all that are there. Locks end with their process.
+//! Two lock files: one is held exclusively while a process attaches or detaches, so that only one
+//! does so at a time; the other is shared by all attached processes. Locks end with their process.
 
 use std::fs::{File, TryLockError};
 use std::path::Path;
@@ -37,8 +37,8 @@ impl AttachLock {
         })
     }
 
-    /// Waits until nobody else comes or goes, and looks whether anybody else is there. A process
-    /// that was there itself has left with this.
+    /// Waits until no other process attaches or detaches, and checks whether any other is attached.
+    /// If this process was attached, it no longer is.
     pub(super) fn lock_transition(&self) -> Result<AttachGuard<'_>> {
         self.transition.lock().map_err(Error::engine)?;
         let is_alone = match self.attached.try_lock() {
@@ -55,12 +55,12 @@ impl AttachLock {
 }
 
 impl AttachGuard<'_> {
-    /// Nobody else is there.
+    /// Whether no other process is attached.
     pub(super) fn is_alone(&self) -> bool {
         self.is_alone
     }
 
-    /// This process is there from now on.
+    /// Marks this process as attached.
     pub(super) fn attach(mut self) -> Result<()> {
         self.is_attached = true;
         self.attach_lock

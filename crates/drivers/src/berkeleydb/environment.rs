@@ -23,8 +23,8 @@ const FILE: &CStr = c"records.db";
 /// The pause between two looks at whether enough log was written for a checkpoint.
 const CHECKPOINT_PAUSE: Duration = Duration::from_millis(500);
 
-/// The time for which making the database is tried again where it met others at the same.
-/// The library waits for locks itself.
+/// The time for which the creation of the database is retried if it collides with another
+/// process's. The library waits for locks itself.
 const OPENING: Retry = Retry::new(Duration::from_secs(30), Duration::ZERO);
 
 /// `DB_REGISTER` knows processes, not handles: one environment is opened once in a process.
@@ -121,8 +121,8 @@ impl BerkeleyEnvironment {
         Ok(self)
     }
 
-    /// Whether the environment is set as the promise needs it: one that other processes made is
-    /// joined as it is.
+    /// Checks that the environment's settings keep the promise: an environment that another process
+    /// made is joined with its own settings.
     fn verify(&self) -> Result<()> {
         let set = self.store.handles.settings()?;
         let is_set = |name: &str| {
@@ -262,8 +262,8 @@ fn open_db(api: &BerkeleyApi, env: Handle, open: impl Fn(Handle) -> i32) -> Resu
     })
 }
 
-/// Pages carry positions of the log. A log in memory begins anew with each environment, so that
-/// pages which are written elsewhere would be beyond its end: takes the positions out.
+/// Resets the log positions in pages. A log in memory starts again with each environment, so that
+/// positions written under another one would be beyond its end.
 fn reset_if_needed(
     engine: &BerkeleyLibrary,
     env: Handle,

@@ -43,7 +43,7 @@ impl LogReader {
     fn read(&mut self) -> Option<LogPosition> {
         let newest = highest(&self.folder, PREFIX)?;
         let mut left = match self.number {
-            // What is there before the first look is of no concern, but where it ends.
+            // At the first look, only the end of the existing log matters.
             0 => {
                 self.number = newest;
                 u64::MAX

@@ -167,7 +167,7 @@ pub(super) fn known_defect(knobs: &BerkeleyKnobs) -> Option<&'static str> {
     )
 }
 
-/// The subfolder of the log, where it has one.
+/// The subfolder of the log, if the log has one.
 pub(super) const LOG_FOLDER: &std::ffi::CStr = c"log";
 
 /// Returns the flush of the log at a commit; `None` if there is no such level.

@@ -4,7 +4,7 @@
 /// it saves.
 const REMEMBERED: usize = 16;
 
-/// The keys that a write transaction looked up or put last, each on a leaf that stays locked until
+/// The last keys that a write transaction looked up or put, each on a leaf that stays locked until
 /// the transaction ends.
 #[derive(Default)]
 pub(super) struct LockedKeys {
@@ -29,7 +29,7 @@ impl LockedKeys {
         self.added += 1;
     }
 
-    /// Whether `key` is among them; `false` says nothing of the lock.
+    /// Whether `key` is in the set; `false` does not mean that it is unlocked.
     #[inline]
     pub(super) fn holds(&self, key: &[u8]) -> bool {
         let known = self.added.min(REMEMBERED);

@@ -22,9 +22,9 @@ pub(crate) struct DatabaseContext {
     pub(crate) max_key_bytes: u32,
     /// Longest value, bytes.
     pub(crate) max_value_bytes: u32,
-    /// The function that waits for the turn, where there is one write transaction at a time.
+    /// The function that waits for the turn, if there is one write transaction at a time.
     pub(crate) take_turn: Option<unsafe extern "C" fn(Handle, Handle) -> c_int>,
-    /// The function that locks the leaf of a key, where a put needs that first.
+    /// The function that locks the leaf of a key, if a put must do that first.
     pub(crate) guard: Option<unsafe extern "C" fn(Handle, Handle, *const u8, u32) -> c_int>,
 }
 
@@ -81,7 +81,7 @@ impl<'e> BerkeleySession<'e> {
         size(value, self.store.max_value_bytes, "value")
     }
 
-    /// Waits until this is the one write transaction; ends it where that fails.
+    /// Waits until this is the only write transaction; ends it on failure.
     fn take_turn(&mut self) -> Result<()> {
         let Some(take_turn) = self.store.take_turn else {
             return Ok(());
@@ -114,7 +114,7 @@ impl<'e> BerkeleySession<'e> {
         Ok(())
     }
 
-    /// Notes that this transaction has looked `key` up, where a later put asks for that.
+    /// Records that this transaction has looked up `key`, if puts need to know.
     #[inline]
     fn note_locked(&mut self, key: &[u8]) {
         if self.mode == Mode::Write && self.store.guard.is_some() {
@@ -223,8 +223,8 @@ impl Session for BerkeleySession<'_> {
         self.need_write()?;
         let DatabaseHandles { api, db, .. } = self.store.handles;
         let size = self.key_size(key)?;
-        // A delete takes the lock of its leaf by itself and never splits a page. A leaf that it
-        // empties leaves the tree, and its keys then belong to a leaf that may not be locked.
+        // A delete locks its leaf itself and never splits a page. A leaf that it empties leaves the
+        // tree, and its keys then belong to a leaf that may not be locked.
         self.locked.clear();
         // SAFETY: the transaction is open; the key is only read.
         let code = unsafe { (api.shim.delete)(db, self.open, key.as_ptr(), size) };
@@ -274,7 +274,7 @@ impl Session for BerkeleySession<'_> {
 impl Drop for BerkeleySession<'_> {
     fn drop(&mut self) {
         if !self.open.is_null() {
-            // There is nobody to tell.
+            // No caller is left to receive the error.
             let _ = self.abort();
         }
     }
@@ -394,7 +394,7 @@ impl SeekingCursor for Cursor<'_> {
 impl Drop for Cursor<'_> {
     fn drop(&mut self) {
         if !self.handle.is_null() {
-            // An error was met before, and is the one to tell.
+            // The earlier error is the one to report.
             let _ = self.close();
         }
     }

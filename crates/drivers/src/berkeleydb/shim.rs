@@ -24,7 +24,7 @@ pub(crate) struct BerkeleySettings {
     pub(crate) deadlock_policy: u32,
     pub(crate) level: LogFlush,
     pub(crate) log_auto_remove: u32,
-    /// Null: beside the data.
+    /// Null: in the folder of the data.
     pub(crate) log_directory: *const c_char,
 }
 
@@ -239,7 +239,7 @@ impl BerkeleyApi {
         Ok((api, from))
     }
 
-    /// Success, or the error that `code` stands for.
+    /// Converts a code to success or an error.
     #[inline]
     pub(crate) fn check(&self, code: c_int) -> Result<()> {
         if code == 0 {

@@ -131,7 +131,7 @@ impl Session for FjallSession<'_> {
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
         let writing = self.writing()?;
-        // A key that cannot be put is not there, and fjall panics on it.
+        // A key that is too long cannot exist, and fjall panics on it.
         if check_lengths(key, &[]).is_ok() {
             writing.remove(key);
         }
@@ -147,7 +147,7 @@ impl Session for FjallSession<'_> {
         let records = self.database.records();
         match &self.transaction {
             None => Err(common_errors::no_transaction()),
-            // fjall panics where the bounds are reversed.
+            // fjall panics if the bounds are reversed.
             Some(_) if range.is_empty() => Ok(0),
             Some(Transaction::Read(snapshot)) => {
                 show_records(snapshot, records, range, direction, visitor)

@@ -110,7 +110,7 @@ impl Database for GtmDatabase {
     }
 }
 
-/// A header's field as a number where it is one.
+/// Converts a header's field to a number if it is one, otherwise to a text.
 fn typed(text: &str) -> Value {
     text.parse()
         .map_or_else(|_| Value::from(text), Value::Integer)

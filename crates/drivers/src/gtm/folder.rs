@@ -1,4 +1,4 @@
-//! The folder of a database: made, or recovered where a crash has left it, by whoever comes first.
+//! The folder of a database: the first process to use it creates it, or recovers it after a crash.
 
 use super::install::{GtmInstallation, files};
 use super::knobs::{DatabaseLayout, JournalMode};
@@ -16,8 +16,7 @@ const NATIVE: &str = include_str!("../../m/threen1.m");
 const SETUP_LOCK: &str = "trueput.setup";
 /// Held, shared, by every process that is attached.
 const USE_LOCK: &str = "trueput.use";
-/// The file with the layout that the database was made with; it is there once the database is
-/// whole.
+/// The file with the layout of the database; it exists once the database is complete.
 const SHAPE: &str = "trueput.shape";
 /// Without before-images: the database as it was when the journal began.
 const BASE: &str = "trueput.base";
@@ -45,8 +44,8 @@ fn made_by_editor(is_done: bool, said: &str) -> Result<()> {
 }
 
 impl DatabaseFolder<'_> {
-    /// Makes the database ready to be attached. The lock that is given back says that it is in use;
-    /// it is to be held as long as the process lives.
+    /// Prepares the database for attaching. The returned lock marks it as in use, and must be held
+    /// as long as the process lives.
     pub(super) fn prepare(&self) -> Result<File> {
         let setup = self.lock_file(SETUP_LOCK)?;
         setup.lock().map_err(file_error(self.path))?;
@@ -134,7 +133,7 @@ impl DatabaseFolder<'_> {
         self.start_journal()?;
         let path = self.file(SHAPE);
         std::fs::write(&path, self.layout_text()).map_err(file_error(&path))?;
-        // The names of the new files are to survive what their contents do.
+        // Flushes the folder too, so that the names of the new files survive a crash.
         let log = self.layout.log_folder().map(|log| self.file(log));
         for folder in log.iter().map(PathBuf::as_path).chain([self.path]) {
             let flushed = File::open(folder).and_then(|opened| opened.sync_all());
@@ -164,7 +163,7 @@ impl DatabaseFolder<'_> {
         self.installation.run("mumps", &editor, self.path, commands)
     }
 
-    /// Begins a journal, and keeps what it starts from where it could not be undone.
+    /// Starts a journal, and saves a copy of the database if the journal alone could not undo it.
     fn start_journal(&self) -> Result<()> {
         let Some(journal) = self.layout.journal_argument() else {
             return Ok(());
@@ -195,7 +194,7 @@ impl DatabaseFolder<'_> {
         )))
     }
 
-    /// Whether the file says that somebody has it open, while nobody has.
+    /// Whether the file is marked as open although no process has it open.
     fn is_crashed(&self) -> Result<bool> {
         if self.file(REBUILDING).exists() {
             return Ok(true);
@@ -233,7 +232,7 @@ impl DatabaseFolder<'_> {
     fn rebuild(&self) -> Result<()> {
         let mark = self.file(REBUILDING);
         if !mark.exists() {
-            // Frees the shared memory, which the file names; what it does to the file is undone.
+            // Frees the shared memory that the file names; its changes to the file are then undone.
             self.mupip(&["rundown", "-override", "-file", files::DATABASE])?;
             File::create(&mark).map_err(file_error(&mark))?;
         }

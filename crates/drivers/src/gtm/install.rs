@@ -1,4 +1,4 @@
-//! An installation of GT.M, or of YottaDB: its library, and the tools beside it.
+//! An installation of GT.M or YottaDB: its library, and the tools in the same folder.
 
 use crate::library::LibrarySearch;
 use std::ffi::OsString;
@@ -13,7 +13,7 @@ pub(super) mod files {
     pub(in super::super) const DIRECTORY: &str = "trueput.gld";
     pub(in super::super) const DATABASE: &str = "trueput.dat";
     pub(in super::super) const JOURNAL: &str = "trueput.mjl";
-    /// The journal where it is apart.
+    /// The file name of the journal in a separate folder.
     pub(in super::super) const JOURNAL_APART: &str = "log/trueput.mjl";
     pub(in super::super) const ROUTINES: &str = "trueput.m";
     pub(in super::super) const NATIVE: &str = "threen1.m";
@@ -40,7 +40,7 @@ pub(super) fn find_all() -> Vec<PathBuf> {
         .flat_map(|folder| [folder.join("fis-gtm"), folder.join("yottadb")])
         .collect();
     parents.extend(["/opt/fis-gtm", "/opt/yottadb"].map(PathBuf::from));
-    // The newest first, where the names tell.
+    // Newest first, by the folder names.
     for parent in parents {
         let mut versions: Vec<PathBuf> = read_dir(parent)
             .into_iter()
@@ -92,7 +92,7 @@ impl GtmInstallation {
         &self.library
     }
 
-    /// A tool beside the library.
+    /// The path of a tool in the library's folder.
     pub(super) fn tool(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
@@ -168,7 +168,7 @@ impl GtmInstallation {
             .spawn()
             .map_err(|error| failed(&error))?;
         if let Some(mut stdin) = child.stdin.take() {
-            // A tool that ends without reading says why by itself.
+            // A tool that ends without reading its input reports the reason itself.
             let _ = stdin.write_all(input.as_bytes());
         }
         let output = child.wait_with_output().map_err(|error| failed(&error))?;

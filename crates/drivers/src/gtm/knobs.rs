@@ -130,7 +130,7 @@ impl DatabaseLayout {
         Ok(Self { knobs, journaling })
     }
 
-    /// The journal's folder in the database's, where it is apart.
+    /// The journal's folder within the database's, if it is separate.
     pub(super) fn log_folder(&self) -> Option<&'static str> {
         self.knobs.log_directory.subfolder()
     }

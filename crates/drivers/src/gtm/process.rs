@@ -226,7 +226,7 @@ impl Process {
         Ok(STARTED.get_or_init(|| process))
     }
 
-    /// Attaches to the database of a global directory. The lock that says so is kept with it.
+    /// Attaches to the database of a global directory, and keeps its lock.
     ///
     /// # Errors
     /// [`Error::Unsupported`] where the path is that of a database which this process was attached

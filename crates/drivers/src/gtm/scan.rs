@@ -13,7 +13,7 @@ const LARGEST_PAGE: i64 = 1024;
 pub(super) enum ScanStep<'s> {
     /// The key at which it was to start is not there.
     Absent { subscript: &'s [u8] },
-    /// A record; `after` is the one before it, none where the scan starts at it.
+    /// A record; `after` is the key before it, absent if the scan starts at it.
     Record {
         after: Option<&'s [u8]>,
         subscript: &'s [u8],
@@ -24,7 +24,7 @@ pub(super) enum ScanStep<'s> {
         after: &'s [u8],
         subscript: &'s [u8],
     },
-    /// There is no more.
+    /// The end of the range.
     End { after: &'s [u8] },
 }
 
@@ -62,7 +62,7 @@ impl PageReader {
         self.inclusive = matches!(near, Bound::Included(_));
         self.after.clear();
         if let Bound::Included(key) | Bound::Excluded(key) = near {
-            // A longer key cannot be stored and sorts right after what it is cut to.
+            // A longer key cannot be stored, and sorts directly after its truncation.
             let cut = &key[..key.len().min(LONGEST_KEY)];
             if cut.len() < key.len() {
                 self.inclusive = direction == Direction::Backward;
@@ -171,7 +171,7 @@ impl PageReader {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Reads the next page, and says whether there may be another.
+    /// Reads the next page; returns whether there may be another.
     fn fetch(&mut self, guard: &mut ProcessGuard<'_>) -> Result<bool> {
         let way = if self.is_backward() { -1 } else { 1 };
         let (text, more) = guard.page(&self.after, self.inclusive, way, self.most)?;
@@ -183,8 +183,8 @@ impl PageReader {
     }
 }
 
-/// Finds the records of a page: `KEYBYTES,VALUEBYTES,KEYVALUE…`, or `KEYBYTES,,KEY` where the
-/// value is long.
+/// Parses the records of a page: `KEYBYTES,VALUEBYTES,KEYVALUE…`, or `KEYBYTES,,KEY` if the value
+/// is long.
 fn parse(text: &[u8], records: &mut Vec<RecordRange>) -> Result<()> {
     records.clear();
     let mut at = 0;

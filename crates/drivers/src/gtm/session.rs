@@ -200,7 +200,7 @@ impl Session for GtmSession {
             shown += 1;
             visitor(key, value)
         };
-        // The own writes are put aside, so that reads can be noted meanwhile.
+        // The own writes are set aside, so that reads can be recorded during the scan.
         let writes = std::mem::take(&mut self.own.writes);
         let mut own = writes.range(&range, direction).peekable();
         let mut note = |step: &ScanStep<'_>| {
@@ -209,7 +209,7 @@ impl Session for GtmSession {
             }
         };
         let walked = self.pages.walk(guard, &mut note, &mut |stored| {
-            // Own writes that come before what is stored, and in its stead.
+            // Own writes that precede or replace stored records.
             while let Some((key, value)) = own.peek().copied() {
                 let order = stored.map_or(Ordering::Less, |(other, _)| match direction {
                     Direction::Forward => key.cmp(other),

@@ -79,7 +79,7 @@ impl TransactionLog {
         self.last.extend_from_slice(value);
     }
 
-    /// Has GT.M do it all in one transaction. False where what was read has changed.
+    /// Replays everything in one GT.M transaction; returns false if a record read has changed.
     pub(super) fn commit(&self, guard: &mut ProcessGuard<'_>, durable: bool) -> Result<bool> {
         for value in &self.long_values {
             guard.value(value)?;

@@ -34,8 +34,8 @@ impl Assertions {
     }
 }
 
-/// Whether the library at `path` was compiled with its assertions; `None` if that cannot be
-/// told: the machine is not an x86-64, or the file no library.
+/// Whether the library at `path` was compiled with assertions; `None` if it cannot be determined:
+/// the machine is not an x86-64, or the file is not a library.
 pub(crate) fn assertions(path: &Path) -> Option<bool> {
     static COUNTED: FileCache<Option<Assertions>> = FileCache::new();
     let counted = COUNTED.get(path, |path| Ok(count(path))).ok()?;
@@ -113,9 +113,9 @@ fn places(sections: &[(u64, &[u8])], opcode: &[u8], target: u64) -> Vec<u64> {
     here.map(|(address, _)| address).collect()
 }
 
-/// Every place where `opcode` could stand, and the address that its distance of 4 bytes, counted
-/// from its end, would mean. By chance a byte of other code looks so, but hits a given address in
-/// one of 2^32 cases.
+/// Every position where `opcode` could be, and the address that its 4-byte offset, counted from its
+/// end, refers to. Other code may contain the same bytes by chance, but refers to a given address
+/// in only one of 2^32 cases.
 fn targets<'a>(
     sections: &'a [(u64, &'a [u8])],
     opcode: &'a [u8],

@@ -84,7 +84,7 @@ mod tests {
         set_mode(&file, 0o644);
         set_mode(&inner, 0o757);
         assert!(untrusted_reason(&file).unwrap().contains("engines"));
-        // In a sticky folder nobody replaces what is another's.
+        // In a sticky folder users cannot replace each other's files.
         set_mode(&inner, 0o1777);
         assert_eq!(untrusted_reason(&file), None);
         assert!(untrusted_reason(Path::new("/nowhere/at/all")).is_some());

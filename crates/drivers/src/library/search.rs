@@ -6,8 +6,8 @@ use std::env::{consts::ARCH, split_paths, var_os};
 use std::fs::read_dir;
 use std::path::{Path, PathBuf};
 
-/// Of which `make engines` installs a build of its own, without assertions; of the others it
-/// installs the system's, and there is no better one to miss.
+/// The libraries of which `make engines` installs its own build, without assertions; for the others
+/// it installs the system's, and there is no better one.
 const BUILT_WITHOUT_ASSERTIONS: [&str; 2] = ["rocksdb", "leveldb"];
 
 /// The names and folders of an engine's libraries.
@@ -149,7 +149,7 @@ fn is_library(name: &str) -> bool {
     })
 }
 
-/// Returns the entries of a folder; none where it cannot be read.
+/// Returns the entries of a folder; empty if it cannot be read.
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let read = read_dir(folder).into_iter().flatten();
     read.flatten().map(|entry| entry.path()).collect()

@@ -1,5 +1,5 @@
-//! The known places: folders whose files only the administrator, the user or whoever owns this
-//! program can have put there.
+//! Trusted locations: folders to which only the administrator, the user or the owner of this
+//! program can have written.
 //!
 //! What a plan or a run folder names outside them is somebody else's word, and is not loaded or run
 //! before the user has agreed.
@@ -10,8 +10,8 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
-/// The folders in which the system and its administrator install libraries and servers, beside
-/// `/usr/pgsql-*`.
+/// The folders into which the system and its administrator install libraries and servers, in
+/// addition to `/usr/pgsql-*`.
 const SYSTEM: [&str; 16] = [
     "/bin",
     "/sbin",

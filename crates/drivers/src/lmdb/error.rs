@@ -13,7 +13,7 @@ pub(super) fn is_opening_race(code: c_int) -> bool {
 }
 
 impl Api {
-    /// Success, or the error that `code` stands for.
+    /// Converts a code to success or an error.
     #[inline]
     pub(super) fn check(&self, code: c_int) -> Result<()> {
         if code == ffi::MDB_SUCCESS {

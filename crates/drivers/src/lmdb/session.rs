@@ -77,7 +77,7 @@ impl MappedApi for Api {
             (self.mdb_get)(transaction, table, key, value);
         put(transaction: Transaction, table: c_uint, key: Slice<'_>, value: Slice<'_>) -> c_int =>
             (self.mdb_put)(transaction, table, key, value, 0);
-        // No value means whichever is there.
+        // No value: deletes whichever value the key has.
         delete(transaction: Transaction, table: c_uint, key: Slice<'_>) -> c_int =>
             (self.mdb_del)(transaction, table, key, ptr::null_mut());
         open_cursor(transaction: Transaction, table: c_uint, cursor: &mut Cursor) -> c_int =>

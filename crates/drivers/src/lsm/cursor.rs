@@ -21,7 +21,7 @@ impl<'s> Cursor<'s> {
         Self { store, iterator }
     }
 
-    /// Shows the records of `range`, until the visitor breaks, and says how many.
+    /// Shows the records of `range` until the visitor breaks; returns their number.
     pub(crate) fn scan(
         &mut self,
         range: &KeyRange<'_>,
@@ -84,7 +84,7 @@ impl<'s> Cursor<'s> {
         unsafe { (self.store.api.iter_valid)(self.iterator) != 0 }
     }
 
-    /// Whether the iterator ended for another reason than that there is no more.
+    /// Checks whether the iterator ended because of an error.
     fn check(&self) -> Result<()> {
         // SAFETY: the iterator lives.
         self.store

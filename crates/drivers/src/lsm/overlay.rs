@@ -7,7 +7,7 @@ use std::ffi::c_void;
 use std::ops::Bound;
 use trueput_engine::{Direction, KeyRange};
 
-/// A key, and the value that was put; `None` is a delete.
+/// A key and its new value; `None` is a delete.
 type Write<'o> = (&'o [u8], Option<&'o [u8]>);
 
 /// The writes by key; `None` is a delete.
@@ -25,7 +25,7 @@ impl Overlay {
         overlay
     }
 
-    /// Notes a put or a delete.
+    /// Records a put or a delete.
     pub(crate) fn write(&mut self, key: &[u8], value: Option<&[u8]>) {
         self.0.insert(key.to_vec(), value.map(<[u8]>::to_vec));
     }

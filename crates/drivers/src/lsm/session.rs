@@ -10,8 +10,8 @@ use trueput_engine::{Direction, KeyRange, Mode, RecordVisitor, Result, Session, 
 
 /// A session over a plain database.
 ///
-/// Puts go into a batch that is written at commit. Only a transaction that reads what it may have
-/// written has its writes laid out in memory besides.
+/// Puts go into a batch that is written at commit. The batch's writes are also indexed in memory,
+/// but only if the transaction reads after a write.
 pub(crate) struct BatchSession<'db> {
     reader: SessionReader<'db>,
     open: Option<Mode>,

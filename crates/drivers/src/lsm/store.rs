@@ -119,7 +119,8 @@ impl LsmDatabase {
     }
 }
 
-/// Returns bytes of the library's. Where there are none, it may give no pointer either.
+/// Converts the library's pointer and length to a slice; the pointer may be null if the length is
+/// 0.
 ///
 /// # Safety
 /// `from` points to that many bytes, which nobody changes or frees during `'v`.

@@ -1,8 +1,8 @@
 //! The lock of write transactions, for engines whose transactions are write batches.
 //!
-//! A transaction that reads before it writes must not be overtaken, or an update would be lost: it
-//! has the database for itself from its first read to its end. Transactions that only write go
-//! beside one another, so that the engine can commit them as a group.
+//! A transaction that reads before it writes must be isolated, or an update would be lost: it has
+//! the database for itself from its first read to its end. Transactions that only write run
+//! concurrently, so that the engine can commit them as a group.
 
 use crate::process_locks::WriterThread;
 use std::sync::{PoisonError, RwLock, RwLockWriteGuard};

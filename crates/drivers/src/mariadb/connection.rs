@@ -46,7 +46,7 @@ pub(super) fn client_error(error: mysql::Error) -> Error {
                 code => common_errors::coded(code, text),
             }
         }
-        // What is said of a password file; the client itself has no such error.
+        // An error about the password file; the client itself never returns this kind.
         mysql::Error::IoError(error) if error.kind() == ErrorKind::InvalidInput => {
             Error::engine(error.to_string())
         }
@@ -72,7 +72,7 @@ pub(super) fn is_refusal(error: &mysql::Error) -> bool {
     matches!(error, mysql::Error::MySqlError(said) if ACCESS_DENIED.contains(&said.code))
 }
 
-/// Whether the server wants the password as it is.
+/// Whether the server wants the password in plain text.
 fn wants_plain_text(error: &mysql::DriverError) -> bool {
     match error {
         mysql::DriverError::CleartextPluginDisabled => true,
@@ -91,7 +91,7 @@ pub(super) enum ValueType {
     Itself,
 }
 
-/// The number of the character set that stands for bytes.
+/// The number of the character set for bytes.
 const BINARY: u16 = 63;
 
 impl ValueType {

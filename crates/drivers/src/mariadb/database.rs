@@ -1,4 +1,4 @@
-//! An open database: the schema that is ours, the server's settings and counters.
+//! An open database: our schema, and the server's settings and counters.
 
 use super::connection::{UNKNOWN_VARIABLE, client_error};
 use super::knobs::{IsolationLevel, MariaDbKnobs, StorageEngine};
@@ -156,7 +156,7 @@ fn number_or_text(text: String) -> Value {
     text.parse().map_or(Value::Text(text), Value::Integer)
 }
 
-/// Everything that a session is set to, whatever the server's defaults are.
+/// Sets everything on which a session depends, regardless of the server's defaults.
 fn setup(knobs: &MariaDbKnobs) -> String {
     let level = match knobs.isolation {
         IsolationLevel::Snapshot => IsolationLevel::RepeatableRead.word(),
@@ -261,7 +261,7 @@ impl Database for MariaDbDatabase {
             StorageEngine::Rocksdb => "SET GLOBAL rocksdb_force_flush_memtable_now=1",
         };
         match statement::batch(&mut self.control(), statement) {
-            // Older servers flush the log, which is what the promise rests on.
+            // Older servers flush the log, on which the promise rests.
             Err(Error::Engine { code, .. }) if code == UNKNOWN_VARIABLE => {
                 statement::batch(&mut self.control(), "FLUSH ENGINE LOGS")
             }

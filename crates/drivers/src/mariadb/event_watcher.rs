@@ -1,5 +1,5 @@
-//! How far InnoDB's checkpoints have come, from the header of its redo log, and what MyRocks tells
-//! in its log.
+//! Derives the progress of InnoDB's checkpoints from the header of its redo log, and that of
+//! MyRocks from its log.
 //!
 //! From 10.8 on the redo log is one circular file, with the last two checkpoints in blocks at 4,096
 //! and 8,192, the log sequence number first (MariaDB's source, `log0log.h`, `log_t::FORMAT_10_8`).

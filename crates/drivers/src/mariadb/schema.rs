@@ -10,10 +10,11 @@ use mysql::prelude::Queryable;
 use std::path::Path;
 use trueput_engine::{Error, Result};
 
-/// The file in a database's folder that says that its schema was emptied for it.
+/// The file in a database's folder that records that its schema was emptied for it.
 const BEGUN: &str = "mariadb-begun";
-/// The table that says that a schema is this program's. Who has the database open has a transaction
-/// open on it, whose metadata lock is shared; who empties the schema needs that lock alone.
+/// The table that marks a schema as this program's. A process that has the database open keeps a
+/// transaction open on the table, and so shares its metadata lock; a process that empties the
+/// schema needs that lock exclusively.
 const MARKER: &str = "trueput_marker";
 /// The maximum time that another process may take to prepare the schema, seconds.
 const TURN_S: u32 = 60;
@@ -46,8 +47,8 @@ pub(super) fn take(
     ready.and(unlocked)
 }
 
-/// The lock of the server's that whoever looks at a schema holds meanwhile, over ODBC too: its
-/// name, as a statement has it.
+/// The name, in a statement, of the server lock that a process holds while it examines a schema,
+/// also over ODBC.
 pub(crate) fn lock_name(schema: &str) -> String {
     format!("'trueput open {schema}'")
 }
@@ -102,7 +103,7 @@ fn make_ready(
     Ok(())
 }
 
-/// The tables of a schema that is ours, or to be.
+/// The tables of our schema, or of a schema that will become ours.
 fn tables(connection: &mut Conn, name: &str) -> Result<Vec<String>> {
     let found: Vec<(String, String)> = connection
         .query(

@@ -147,14 +147,15 @@ impl Service for PrivateServer {
             .arg("--no-defaults")
             .args(self.base_option())
             .arg(format!("--datadir={}", spec.directory.join(DATA).display()))
-            // Both are in the data folder, where the server goes, so that no path is too long.
+            // Relative to the data folder, the server's working directory, so that no path is too
+            // long.
             .args([
                 format!("--socket={SOCKET}"),
                 "--pid-file=server.pid".to_owned(),
             ])
             .args(["--tmpdir=.", "--skip-networking", "--skip-log-bin"])
-            // What it starts with is the plan's to say: it would bring back what the load had left
-            // in the buffer pool, while workers are measured.
+            // The plan determines the initial buffer pool: the server would otherwise reload the
+            // pages of the load while workers are measured.
             .args([
                 "--innodb-buffer-pool-load-at-startup=0",
                 "--innodb-buffer-pool-dump-at-shutdown=0",

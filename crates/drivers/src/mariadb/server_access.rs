@@ -12,9 +12,9 @@ use trueput_engine::{Address, Error, Result, Secret};
 
 /// The private instance's data, within the database's folder.
 pub(super) const DATA: &str = "data";
-/// Its log, where a knob puts it apart.
+/// The subfolder of its log, if a knob separates it.
 pub(super) const LOG: &str = "log";
-/// The file that says that the instance is complete.
+/// The file that marks the instance as complete.
 pub(super) const COMPLETE_MARKER: &str = "instance-made";
 /// The socket, within the data.
 pub(super) const SOCKET: &str = "server.sock";
@@ -23,11 +23,10 @@ pub(super) const SOCKET: &str = "server.sock";
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 /// The variable by which MariaDB's own clients are given a password.
 const PASSWORD: &str = "MYSQL_PWD";
-/// The schema that is ours, on every server.
+/// Our schema, on every server.
 pub(super) const SCHEMA: &str = "trueput";
 
-/// The folder of the private instance to which a database's folder belongs: itself, or that which
-/// holds it.
+/// The folder of the private instance to which a database's folder belongs: itself or its parent.
 pub(super) fn instance_folder(directory: &Path) -> Option<&Path> {
     let mut folders = directory.ancestors().take(2);
     folders.find(|folder| folder.join(COMPLETE_MARKER).exists())
@@ -46,8 +45,8 @@ pub(super) enum ServerAccess {
 #[derive(Clone)]
 pub(super) struct ExternalServer {
     options: Opts,
-    /// The file whose first line is the password, where the URL names one. It is read when the
-    /// server is connected to: a plan that is only looked at has no file read.
+    /// The file whose first line is the password, if the URL names one. It is read when the server
+    /// is connected to: showing a plan reads no file.
     password_file: Option<PathBuf>,
     schema: String,
     /// The URL without its password.
@@ -83,7 +82,7 @@ impl ExternalServer {
             (None, Some(file)) => (None, Some(PathBuf::from(file))),
             (None, None) => (std::env::var(PASSWORD).ok(), None),
         };
-        // Whatever the URL says: nothing hides the password on its way.
+        // No password in plain text, regardless of the URL: the connection is not encrypted.
         let patience = address.get_tcp_connect_timeout().unwrap_or(CONNECT_TIMEOUT);
         let options = OptsBuilder::from_opts(address)
             .tcp_connect_timeout(Some(patience))
@@ -258,7 +257,7 @@ mod tests {
         [&[length, 0, 0, number][..], body].concat()
     }
 
-    /// Sends a packet, and gives the answer to it; nothing where the connection is closed.
+    /// Sends a packet and returns the answer; empty if the connection is closed.
     fn answer(stream: &mut std::net::TcpStream, packet: &[u8]) -> Vec<u8> {
         use std::io::{Read, Write};
         stream.write_all(packet).unwrap();
@@ -306,7 +305,7 @@ mod tests {
         let (why, sent) = log_in_by("mysql_clear_password");
         assert!(why.contains("plain text") && !why.contains("hush"), "{why}");
         assert!(!sent.is_empty() && !hush(&sent), "{sent:?}");
-        // The peer hangs up on what it was answered.
+        // The peer closes the connection after the answer.
         let (why, sent) = log_in_by("mysql_native_password");
         assert!(!why.contains("plain text"), "{why}");
         assert!(sent.len() > 40 && !hush(&sent), "{sent:?}");

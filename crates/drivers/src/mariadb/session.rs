@@ -22,9 +22,10 @@ const GET: &str = "SELECT v FROM record WHERE k = ?";
 const GET_LOCKED: &str = "SELECT v FROM record WHERE k = ? FOR UPDATE";
 const PUT: &str = "INSERT INTO record (k, v) VALUES (?, ?) ON DUPLICATE KEY UPDATE v = VALUES(v)";
 /// A put of a key that this transaction has looked up and not found. There was no row to lock, and
-/// without gap locks another may have put one since: that is then an error, and no lost update.
+/// without gap locks another transaction may have inserted one since: that is then an error rather
+/// than a lost update.
 const INSERT: &str = "INSERT INTO record (k, v) VALUES (?, ?)";
-/// The server's error code for an [`INSERT`] of a key that is there.
+/// The server's error code for an [`INSERT`] of an existing key.
 const DUPLICATE_KEY: i64 = 1062;
 const DELETE: &str = "DELETE FROM record WHERE k = ?";
 
@@ -44,7 +45,7 @@ pub(super) struct MariaDbSession<'d> {
     pub(super) prepared: Vec<MariaDbStatement>,
     others: [Option<MariaDbStatement>; OTHERS.len()],
     scans: [Option<MariaDbStatement>; SCANS],
-    /// Keys that the write transaction has looked up, not found, and not put since.
+    /// Keys that the write transaction has looked up and not found, and has not put since.
     missing: HashSet<Vec<u8>>,
     database: &'d MariaDbDatabase,
 }
@@ -88,8 +89,8 @@ impl<'d> MariaDbSession<'d> {
         Ok(shown > 0)
     }
 
-    /// Shows up to `most` records, and says how many there were, whether the visitor broke, and
-    /// puts the last one's key into `last`.
+    /// Shows up to `most` records; returns their number and whether the visitor broke, and copies
+    /// the last key into `last`.
     fn scan_batch(
         &mut self,
         range: &KeyRange<'_>,
@@ -157,7 +158,7 @@ impl Session for MariaDbSession<'_> {
 
     fn point_read(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
         match self.open {
-            // A statement by itself is a transaction: one round trip.
+            // A single statement is a transaction of its own: one round trip.
             None => self.look_up(0, key, visitor),
             Some(_) => Err(common_errors::already_open()),
         }
@@ -223,7 +224,7 @@ impl Session for MariaDbSession<'_> {
 impl Drop for MariaDbSession<'_> {
     fn drop(&mut self) {
         if self.open.is_some() {
-            // The server rolls back what this could not, once it sees the connection closed.
+            // The server rolls back after the connection is closed, if this failed.
             let _: Result<()> = self.abort();
         }
     }

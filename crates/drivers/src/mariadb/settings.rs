@@ -202,8 +202,8 @@ pub(super) fn options(spec: &OpenSpec<'_>) -> Result<Vec<String>> {
     Ok(options)
 }
 
-/// Options of InnoDB, which the instance is made with too: some cannot be changed later. It is
-/// there under MyRocks as well, for the server's own tables.
+/// Options of InnoDB, also used to create the instance: some cannot be changed later. MyRocks needs
+/// them too, for the server's own tables.
 pub(super) fn innodb(knobs: &MariaDbKnobs) -> Vec<String> {
     let given: [(&str, &dyn Display); 8] = [
         ("innodb_buffer_pool_size", &knobs.innodb_buffer_pool_size),
@@ -244,8 +244,8 @@ fn rocksdb(knobs: &MariaDbKnobs) -> Vec<String> {
     };
     let mut options = vec![
         "--plugin-load-add=ha_rocksdb".to_owned(),
-        // To the last whole record of the WAL, as RocksDB itself does; MyRocks' own default refuses
-        // to start where a crash tore the tail of the WAL.
+        // Recovers up to the last whole record of the WAL, as RocksDB itself does; MyRocks' own
+        // default refuses to start if a crash tore the tail of the WAL.
         "--rocksdb_wal_recovery_mode=2".to_owned(),
         format!(
             "--rocksdb_default_cf_options=write_buffer_size={};compression={compression}",

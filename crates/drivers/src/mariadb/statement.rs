@@ -35,7 +35,7 @@ impl MariaDbStatement {
         })
     }
 
-    /// Executes it, and says how many rows it changed.
+    /// Executes it; returns the number of rows changed.
     pub(super) fn execute(&self, connection: &mut Conn, given: &[Datum<'_>]) -> Result<u64> {
         let parameters = self.parameters(given)?;
         let result = connection

@@ -98,7 +98,7 @@ pub(super) struct EnvInfo {
     pub(super) system_page_bytes: u32,
     pub(super) system_cache_block_bytes: u32,
     pub(super) system_io_block_bytes: u32,
-    /// Of this start of the machine; zeros where libmdbx cannot tell it.
+    /// Of this boot of the machine; zeros if libmdbx cannot determine it.
     pub(super) boot_id: [u64; 2],
     pub(super) meta_boot_ids: [[u64; 2]; 3],
     pub(super) unsynced_bytes: u64,

@@ -9,7 +9,7 @@ use trueput_engine::{Error, Result};
 const TEXT_BYTES: usize = 256;
 
 impl Api {
-    /// Success, or the error that `code` stands for.
+    /// Converts a code to success or an error.
     #[inline]
     pub(super) fn check(&self, code: c_int) -> Result<()> {
         if code == value::MDBX_SUCCESS {

@@ -1,4 +1,4 @@
-//! Statements in one text, taken apart: drivers commonly take one at a time.
+//! Splits a text into statements: drivers commonly take one at a time.
 
 /// The statements of a text, at the semicolons outside of quotes; `$tag$` quotes too, as in
 /// PostgreSQL.

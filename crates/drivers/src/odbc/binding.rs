@@ -10,7 +10,7 @@ pub(super) struct BindingOptions {
     pub(super) binds_columns: bool,
     /// Text and bytes must be bound for each execution: the driver keeps their first length.
     pub(super) binds_each_time: bool,
-    /// Digits behind a moment's second.
+    /// Digits after the decimal point of a timestamp's seconds.
     pub(super) fraction_digits: u8,
 }
 

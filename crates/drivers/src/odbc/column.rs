@@ -57,7 +57,7 @@ impl ColumnType {
 #[derive(Default)]
 pub(super) struct Column {
     column_type: ColumnType,
-    /// In characters or bytes; 0 where the driver does not say.
+    /// In characters or bytes; 0 if the driver does not report it.
     size: usize,
     is_bound: bool,
     number: i64,

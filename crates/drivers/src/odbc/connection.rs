@@ -10,7 +10,7 @@ use trueput_engine::{Error, Result};
 const AUTOCOMMIT: i32 = 102;
 const LOGIN_TIMEOUT: i32 = 103;
 const TXN_ISOLATION: i32 = 108;
-/// Of a statement: braces in it are no escapes of ODBC's.
+/// A statement attribute: braces in the text are not ODBC escapes.
 const NOSCAN: i32 = 2;
 const NTS: i32 = -3;
 const NO_PROMPT: u16 = 0;
@@ -31,7 +31,7 @@ pub(super) struct NativeErrors {
     pub(super) deadlocks: &'static [i32],
     /// Another transaction was in the way.
     pub(super) conflicts: &'static [i32],
-    /// There is no room.
+    /// Storage is full.
     pub(super) full: &'static [i32],
 }
 
@@ -216,7 +216,7 @@ impl OdbcConnection {
     /// Converts the diagnostics of a handle to the contract's error.
     #[cold]
     pub(super) fn error(&self, kind: i16, handle: Handle) -> Error {
-        // The second record has the storage's own number, where it has one (Informix).
+        // The second record has the storage engine's own number, if there is one (Informix).
         let [diagnostic, below] =
             [1, 2].map(|record| self.manager.diagnostic(kind, handle, record));
         let is_one_of = |numbers: &[i32]| {

@@ -24,7 +24,7 @@ pub(super) struct OdbcDatabase {
 }
 
 impl OdbcDatabase {
-    /// Connects, checks the level, and takes the schema that is ours.
+    /// Connects, checks the level, and takes over our schema.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for a level that it does not have as it is set; whatever it says.
@@ -71,7 +71,7 @@ impl OdbcDatabase {
             durability_settings,
             isolations: TransactionIsolation {
                 write: isolation,
-                // One that reads sees one state where that can be had.
+                // A read transaction sees one snapshot if the data source has snapshots.
                 read: match profile.has_snapshots {
                     true => isolation.max(REPEATABLE_READ),
                     false => isolation,
@@ -148,8 +148,8 @@ impl Database for OdbcDatabase {
         Ok(settings)
     }
 
-    /// By a statement of the dialect, where there is one that acts on this database alone. A server
-    /// checkpoints as its owner has set it: what was promised of commits holds without.
+    /// Executes the dialect's statement, if there is one that affects only this database. A server
+    /// checkpoints as its owner has configured it; the promise about commits does not depend on it.
     fn checkpoint(&self) -> Result<()> {
         match self.profile.checkpoint {
             Some(statement) => self.with_connection(|own| own.execute(statement)),

@@ -23,7 +23,7 @@ pub(super) const SERIALIZABLE: u32 = 8;
 /// The most records of a scan's first statement, of the second, and of each later one.
 pub(super) const BATCHES: [usize; 3] = [16, 128, 1024];
 
-/// The table that says that a schema is this program's.
+/// The table that marks a schema as this program's.
 pub(super) const MARKER: &str = "trueput_marker";
 
 /// The statements, settings and error numbers of one kind of data source.
@@ -31,7 +31,7 @@ pub(super) struct DialectProfile {
     pub(super) dialect: Dialect,
     /// The beginnings of `SQL_DBMS_NAME`, in lower case.
     reported: &'static [&'static str],
-    /// The isolation where the plan leaves it to the driver.
+    /// The isolation if the plan leaves it to the driver.
     pub(super) isolation: u32,
     /// Whether a read transaction sees one state at its isolation.
     pub(super) has_snapshots: bool,
@@ -69,12 +69,12 @@ pub(super) struct Keys {
     paging: Paging,
 }
 
-/// The statements that put a record, whether it is there or not.
+/// The statements that put a record, existing or new.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PutMethod {
     /// By one statement: key, value.
     One(&'static str),
-    /// By an update (value, key), and an insert (key, value) where that changed nothing.
+    /// An update (value, key), then an insert (key, value) if the update changed nothing.
     UpdateOrInsert,
 }
 
@@ -127,9 +127,9 @@ pub(super) struct Schema {
     pub(super) make: &'static [&'static str],
     /// An object that must be ours by its name, on servers where this program cannot create it.
     pub(super) check: Option<NameCheck>,
-    /// The query for the names of the tables that are there.
+    /// The query for the names of the existing tables.
     pub(super) tables: &'static str,
-    /// The type of the mark in the table that says that the schema is ours.
+    /// The type of the mark's column in the table that marks the schema as ours.
     pub(super) mark_type: &'static str,
     /// The end of the statement that makes that table.
     pub(super) mark_end: &'static str,
@@ -143,7 +143,7 @@ pub(super) struct Schema {
 pub(super) struct NameCheck {
     /// The query for it.
     pub(super) query: &'static str,
-    /// The advice to the user where it is another.
+    /// The advice to the user if the name is wrong.
     pub(super) hint: &'static str,
 }
 
@@ -240,7 +240,8 @@ impl DialectProfile {
         self.keys.lock == RowLock::ForUpdate
     }
 
-    /// The statement that locks a row before it is read, where that takes one: key.
+    /// The statement that locks a row before it is read, if locking needs one; its parameter is the
+    /// key.
     pub(super) fn touch(&self) -> Option<&'static str> {
         (self.keys.lock == RowLock::ByUpdate).then_some("UPDATE record SET v = v WHERE k = ?")
     }

@@ -39,7 +39,7 @@ parameters! {
     }
 }
 
-/// Checks that a data source is written to in the dialect that the plan wants.
+/// Checks that the data source has the dialect that the plan names.
 ///
 /// # Errors
 /// [`Error::Unsupported`], where it is another: all that was asked of the engine before was
@@ -69,7 +69,7 @@ pub(super) fn stated(knobs: &OdbcKnobs, profile: &DialectProfile) -> Option<Isol
         Dialect::Postgresql if bit == REPEATABLE_READ => Isolation::Snapshot,
         // Every read of a write transaction is FOR UPDATE, with locks on gaps.
         Dialect::Mariadb if bit >= REPEATABLE_READ => Isolation::Serializable,
-        // What the standard says of the level.
+        // The standard's definition of the level.
         _ => match bit {
             READ_COMMITTED => Isolation::ReadCommitted,
             REPEATABLE_READ => Isolation::RepeatableRead,

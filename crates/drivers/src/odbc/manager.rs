@@ -15,7 +15,7 @@ use trueput_engine::{Error, Result};
 pub(super) type ReturnCode = i16;
 /// A handle of any kind.
 pub(super) type Handle = *mut c_void;
-/// A length that can also say that there is no value.
+/// A length, or a marker for NULL.
 pub(super) type Length = isize;
 
 pub(super) const NO_DATA: ReturnCode = 100;
@@ -222,7 +222,7 @@ pub(super) fn until_nul(buffer: &[u8]) -> String {
     String::from_utf8_lossy(&buffer[..end.unwrap_or(buffer.len())]).into_owned()
 }
 
-/// A driver's message in one line. psqlodbc adds what it was doing itself, behind a semicolon.
+/// Formats a driver's message as one line. psqlodbc appends its own operation after a semicolon.
 fn one_line(text: &str) -> String {
     let text = text.split_once(";\n").map_or(text, |(text, _)| text);
     let words: Vec<&str> = text.split_whitespace().collect();

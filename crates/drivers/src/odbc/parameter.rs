@@ -12,7 +12,7 @@ const NULL: Length = -1;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ParameterKind {
     Number,
-    /// With this many digits behind the point.
+    /// The number of digits after the decimal point.
     Decimal(u8),
     Text,
     Bytes,
@@ -43,7 +43,7 @@ pub(super) struct ParameterBinding {
 }
 
 impl ParameterSlot {
-    /// Puts a value into the buffer, and says whether it must be bound anew.
+    /// Copies a value into the buffer; returns whether it must be bound again.
     ///
     /// # Errors
     /// A moment that ODBC has no place for.
@@ -110,7 +110,7 @@ impl ParameterSlot {
         kind
     }
 
-    /// Whether the value is not where it was bound.
+    /// Whether the value has moved since it was bound.
     fn is_elsewhere(&mut self, binding_options: BindingOptions) -> bool {
         const ROOM: usize = 64;
         if self.bytes.capacity() == 0 {

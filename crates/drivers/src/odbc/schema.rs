@@ -1,4 +1,4 @@
-//! What is ours in a user's data source: one schema, which this program has made and marked.
+//! Our part of a user's data source: one schema, which this program has made and marked.
 //!
 //! Its mark and that of the database's folder are the same as long as the schema holds that
 //! database; another folder's database begins with what is in the schema dropped.

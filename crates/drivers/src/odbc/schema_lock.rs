@@ -27,7 +27,7 @@ pub(super) struct SchemaLock<'c> {
 }
 
 impl SchemaLock<'_> {
-    /// Does work while no other process looks at the schema, where that is needed.
+    /// Runs `work` while no other process examines the schema, on servers that need that.
     ///
     /// # Errors
     /// The work's; that another takes too long.
@@ -63,8 +63,8 @@ impl SchemaLock<'_> {
         }
     }
 
-    /// Takes it exclusively, once sessions that were just closed have released it. `is_there` says
-    /// whether there is anything in it.
+    /// Takes the lock exclusively, once sessions just closed have released it. `is_there` says
+    /// whether the schema has any contents.
     ///
     /// # Errors
     /// [`Error::Unsupported`] where another run holds it; whatever the data source says.

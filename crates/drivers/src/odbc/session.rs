@@ -61,7 +61,7 @@ pub(super) struct OdbcSession {
     pub(super) prepared: Vec<OdbcStatement>,
     pub(super) connection: OdbcConnection,
     profile: &'static DialectProfile,
-    /// Keys and values in hexadecimal digits, where the table has them so.
+    /// Keys and values in hexadecimal digits, if the table stores them so.
     texts: [String; 2],
     bytes: [Vec<u8>; 2],
 }
@@ -156,7 +156,7 @@ impl OdbcSession {
         Ok((prepared, connection))
     }
 
-    /// Executes a statement of the key-value table, and says how many rows it changed.
+    /// Executes a statement of the key-value table; returns the number of rows changed.
     fn run(&mut self, which: RecordStatement, values: &[&[u8]]) -> Result<u64> {
         let is_hex = self.profile().keys.is_hex;
         let mut texts = std::mem::take(&mut self.texts);
@@ -413,7 +413,7 @@ impl Session for OdbcSession {
 impl Drop for OdbcSession {
     fn drop(&mut self) {
         if self.open.is_some() {
-            // Closing the connection rolls back what this could not.
+            // Closing the connection rolls back, if this failed.
             let _: Result<()> = self.abort();
         }
     }

@@ -80,7 +80,7 @@ impl DataSource {
         parts.join(";")
     }
 
-    /// The value of an attribute, without braces; its name is in whatever case.
+    /// The value of an attribute, without braces; the name's case does not matter.
     pub(super) fn attribute(&self, name: &str) -> Option<&str> {
         attributes(self.shown()).find_map(|attribute| {
             let (key, value) = attribute.split_once('=')?;

@@ -20,7 +20,7 @@ const COLUMNS: usize = 32;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct StatementText {
     pub(super) text: String,
-    /// For each `?`, which parameter it is, from 0; `None` if they are in turn.
+    /// For each `?`, the index of its parameter, from 0; `None` if they are in order.
     pub(super) order: Option<Vec<usize>>,
     /// Whether it only reads.
     pub(super) is_reading: bool,
@@ -221,7 +221,7 @@ impl OdbcStatement {
         Ok(code != NO_DATA)
     }
 
-    /// Executes it, and says how many rows it changed.
+    /// Executes it; returns the number of rows changed.
     ///
     /// # Errors
     /// [`Error::Conflict`] where another transaction was in the way; whatever the data source says.
@@ -326,7 +326,7 @@ impl Drop for OdbcStatement {
     }
 }
 
-/// The first column of each row of a query, as text; an empty text where it has no value.
+/// Returns the first column of each row of a query, as text; NULL is an empty text.
 ///
 /// # Errors
 /// As [`OdbcConnection::execute`].

@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use trueput_engine::{Error, Result, Secret, credentials};
 
-/// The port that servers have where nobody says another.
+/// The default port.
 const PORT: u16 = 5432;
 /// The folder of a socket where none is named: Debian's.
 const SOCKETS: &str = "/var/run/postgresql";
@@ -148,7 +148,7 @@ fn folder_of<'a>(
             Some(("sslmode", _)) => {
                 return Err("requires TLS, which trueput does not support".to_owned());
             }
-            // It is asked for when the server wants it.
+            // The password is read when the server asks for it.
             Some(("password" | PASSWORD_FILE, _)) => {}
             // What follows a name may be secret.
             Some((name, _)) => return Err(format!("has the option '{name}', which is not known")),
@@ -158,7 +158,7 @@ fn folder_of<'a>(
     Ok(found)
 }
 
-/// A host and its port; `None` if that is no number. An address of IPv6 is in brackets.
+/// Splits a host and its port; `None` if the port is not a number. An IPv6 address is in brackets.
 fn split_port(host: &str) -> Option<(&str, u16)> {
     let (name, port) = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((name, rest)) => (name, rest.strip_prefix(':').unwrap_or(rest)),

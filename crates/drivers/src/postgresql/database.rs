@@ -56,7 +56,7 @@ impl PostgresqlDatabase {
         })
     }
 
-    /// Opens the schema that is ours of a user's server.
+    /// Opens our schema on a user's server.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for a level that the server does not have as it is set, and for a

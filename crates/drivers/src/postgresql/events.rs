@@ -5,8 +5,8 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 use trueput_engine::EngineEvent;
 
-/// The checkpoints in this log since then; `None` if there is no log. Its times are
-/// in UTC, as the driver has it.
+/// The checkpoints in this log since `since`; `None` if there is no log. Its times are in UTC, as
+/// the driver configures.
 pub(super) fn read_since(log: &Path, since: SystemTime) -> Option<Vec<EngineEvent>> {
     let text = std::fs::read(log).ok()?;
     let text = String::from_utf8_lossy(&text);

@@ -71,7 +71,7 @@ pub(super) fn check_durability(
     })
 }
 
-/// Checks that the schema of our name is ours or not there.
+/// Checks that the schema with our name is ours or does not exist.
 ///
 /// # Errors
 /// [`Error::Unsupported`], where it is another's.
@@ -102,7 +102,7 @@ pub(super) fn take(
             empty(connection)?;
             run(connection, &comment)?;
         }
-        // In one message, which is one transaction: a schema without its mark would be nobody's.
+        // One message is one transaction: a schema without its mark would belong to nobody.
         None => run(connection, &format!("CREATE SCHEMA {name}; {comment}"))?,
     }
     std::fs::write(&marker, mark)
@@ -137,7 +137,7 @@ fn mark_of(
     }
 }
 
-/// Locks the schema in a way, or says that another run has it.
+/// Locks the schema, or reports that another run has it.
 fn lock_schema(
     connection: &mut PostgresqlConnection,
     function: &str,

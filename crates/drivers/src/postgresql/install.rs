@@ -45,8 +45,8 @@ fn number_in(folder: &Path) -> u32 {
         .unwrap_or_default()
 }
 
-/// Returns the folder of `pg_config`, which is beside the other programs. It is not asked:
-/// looking for an engine runs nothing.
+/// Returns the folder of `pg_config`, which is in the same folder as the other programs. It is not
+/// executed: the search for an engine runs nothing.
 fn configured(path: &std::ffi::OsStr) -> impl Iterator<Item = PathBuf> {
     std::env::split_paths(path).filter_map(|folder| {
         let program = folder.join("pg_config").canonicalize().ok()?;
@@ -54,7 +54,7 @@ fn configured(path: &std::ffi::OsStr) -> impl Iterator<Item = PathBuf> {
     })
 }
 
-/// The program beside a server that makes instances of it.
+/// The program in the server's folder that creates instances.
 ///
 /// # Errors
 /// [`Error::Engine`], if there is none.

@@ -11,7 +11,7 @@ use trueput_engine::{Error, OpenSpec, Result, Service};
 
 /// The folder of an instance's data, in that of the database.
 const DATA: &str = "data";
-/// The file that is there once an instance is complete.
+/// The file that marks the instance as complete.
 const COMPLETE_MARKER: &str = "instance";
 
 /// A private server.

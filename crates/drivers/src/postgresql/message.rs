@@ -24,12 +24,12 @@ pub(super) fn length(bytes: usize) -> Result<i32> {
     i32::try_from(bytes).map_err(|_| Error::Unsupported("a message of 2 GiB or more".to_owned()))
 }
 
-/// The error for bytes that are no message of the protocol.
+/// The error for bytes that are not a message of the protocol.
 pub(super) fn invalid_message() -> Error {
     Error::engine("the server sent what is not of its protocol")
 }
 
-/// The bytes of a value that always has so many.
+/// The bytes of a value of fixed length.
 pub(super) fn fixed<const N: usize>(bytes: &[u8]) -> Result<[u8; N]> {
     bytes.try_into().map_err(|_| invalid_message())
 }

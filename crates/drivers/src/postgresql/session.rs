@@ -100,8 +100,8 @@ impl PostgresqlSession {
         })
     }
 
-    /// The text that begins the transaction that the server has not heard of; empty where there is
-    /// none.
+    /// The text that begins the open transaction if the server does not know of it yet; otherwise
+    /// empty.
     pub(super) fn pending(&self) -> &'static str {
         match self.state {
             TransactionState::Begun(mode) => self.isolation.begin(mode),
@@ -188,7 +188,7 @@ impl PostgresqlSession {
         Ok(name)
     }
 
-    /// Shows one batch of a scan, and says how many records it had and whether the visitor broke.
+    /// Shows one batch of a scan; returns the number of its records and whether the visitor broke.
     fn scan_batch(
         &mut self,
         range: &KeyRange<'_>,
@@ -232,8 +232,8 @@ impl Session for PostgresqlSession {
         if self.value_of(GET_LOCKED, key, visitor)? {
             return Ok(true);
         }
-        // A row that is not there cannot be locked: two transactions would both find nothing, and
-        // the second to store would overwrite what it has not seen.
+        // A missing row cannot be locked: two transactions would both find nothing, and the second
+        // to store would overwrite a row that it has not seen.
         self.run(LOCK_MISSING, &[key], &mut ignore)?;
         self.value_of(GET_LOCKED, key, visitor)
     }
@@ -270,7 +270,7 @@ impl Session for PostgresqlSession {
         match std::mem::replace(&mut self.state, TransactionState::Idle) {
             TransactionState::Idle => Err(common_errors::no_transaction()),
             TransactionState::Begun(_) => Ok(()),
-            // A failed transaction would be rolled back in silence.
+            // The server would silently roll back a failed transaction.
             TransactionState::Open(_) if self.connection.has_failed() => {
                 self.run(ROLLBACK, &[], &mut ignore)?;
                 Err(Error::engine(

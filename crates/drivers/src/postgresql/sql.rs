@@ -80,7 +80,7 @@ impl Sql for PostgresqlSession {
 }
 
 impl PostgresqlSession {
-    /// Asks for a statement's execution, and for the transaction's beginning where that is due.
+    /// Queues a statement's execution, and the transaction's beginning if it is pending.
     fn ask(&mut self, statement: Statement, parameters: &[Datum<'_>]) -> Result<()> {
         let asked = self.send_begin().and_then(|()| {
             let prepared = self.statements.get(statement.0);
@@ -100,7 +100,7 @@ impl PostgresqlSession {
     }
 }
 
-/// Shows a row to the visitor where it is.
+/// Passes a row to the visitor without copying it.
 fn show(
     row: &[u8],
     types: &[u32],

@@ -370,7 +370,7 @@ impl PostgresqlConnection {
         }
     }
 
-    /// Keeps a parameter that the server reports by itself.
+    /// Records a parameter that the server reports unasked.
     fn note_parameter(&mut self, tag: u8, body: Range<usize>) {
         if tag == b'S' {
             let mut texts = self.received[body].split(|&byte| byte == 0);

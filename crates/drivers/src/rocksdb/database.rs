@@ -268,8 +268,8 @@ impl Database for RocksDbDatabase {
         Ok(counters)
     }
 
-    /// By the statistics, where the knob has them on. RocksDB counts hits and misses nowhere else
-    /// but in a context of each thread, which another thread cannot read.
+    /// Uses the statistics, if the knob has them on. Otherwise RocksDB counts hits and misses only
+    /// in a context of each thread, which another thread cannot read.
     fn count_cache(&self) -> Result<Option<CacheCount<'_>>> {
         CacheCount::of_counters(CacheScope::Process, || {
             let statistics = self.statistics();

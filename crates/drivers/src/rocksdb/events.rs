@@ -32,7 +32,7 @@ pub(crate) fn read_since(directory: &Path, since: SystemTime) -> Option<Vec<Engi
     found
 }
 
-/// The event in a line, where it is of a kind that is reported.
+/// Parses the event in a line, if it is of a reported kind.
 fn event(line: &str) -> Option<EngineEvent> {
     let (_, json) = line.split_once(MARK)?;
     let kind = match text(json, "event")? {

@@ -143,7 +143,7 @@ pub(super) fn write_buffers_bytes(knobs: &RocksDbKnobs) -> u64 {
     }
 }
 
-/// The option for a log in a folder of its own, which is made; empty where it is with the data.
+/// The option for a log in its own folder, which is created; empty if the log is with the data.
 ///
 /// # Errors
 /// One sentence, where the folder cannot be made or its name not be written as an option.

@@ -45,7 +45,7 @@ fn parse(text: &str) -> BTreeMap<String, Value> {
     settings
 }
 
-/// The properties that tell the state of memory, tables and compactions.
+/// The properties that report the state of memory, tables and compactions.
 pub(super) fn properties(property: impl Fn(&str) -> Option<String>) -> BTreeMap<String, Value> {
     const NAMES: [&str; 14] = [
         "num-immutable-mem-table",

@@ -71,12 +71,12 @@ symbols! {
     }
 }
 
-/// `std::string` as libstdc++ returns it; the symbol's name says that it is that one.
+/// `std::string` in libstdc++'s layout, which the symbol's name confirms.
 #[repr(C)]
 struct StdString {
     text: *const u8,
     length: usize,
-    /// The text itself where it is this short, so that `text` points into the struct.
+    /// The text itself if it is short, so that `text` points into the struct.
     short: [u8; 16],
 }
 

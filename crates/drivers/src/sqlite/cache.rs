@@ -1,8 +1,8 @@
 //! The use of the connections' caches while a count runs.
 //!
-//! SQLite counts by connection, and a connection is read by its own thread alone. So a count that
-//! begins raises a number, which each session looks at as it begins a transaction: at the first one
-//! after it, it notes where its counters stand.
+//! SQLite counts per connection, and only a connection's own thread may read it. So starting a
+//! count increments a number, which each session checks at the beginning of a transaction: at the
+//! first one after it, the session notes its counters' values.
 
 use super::connection::SqliteConnection;
 use rusqlite::ffi;
@@ -70,9 +70,8 @@ impl SessionCount {
     }
 }
 
-/// Returns the growth of a counter from one reading to the next. The counters are shown with 31
-/// bits, after which they begin anew: a count of more in one connection cannot be distinguished
-/// from a small one.
+/// Returns the growth of a counter from one reading to the next. The counters have 31 bits and
+/// wrap: more accesses than that in one connection cannot be distinguished from a few.
 fn counter_growth(before: u64, now: u64) -> u64 {
     now.wrapping_sub(before) & u64::from(u32::MAX >> 1)
 }

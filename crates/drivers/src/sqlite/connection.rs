@@ -42,7 +42,7 @@ impl SqliteConnection {
         Ok(connection)
     }
 
-    /// Success, or the error that `code` stands for, with the connection's own words.
+    /// Converts a code to success or an error with the connection's own message.
     #[inline]
     pub(super) fn check(&self, code: c_int) -> Result<()> {
         if code == ffi::SQLITE_OK {
@@ -170,7 +170,7 @@ impl SqliteConnection {
     }
 
     /// Moves everything in a write-ahead log into the database file, and flushes that file,
-    /// whatever `synchronous` is.
+    /// regardless of `synchronous`.
     pub(super) fn checkpoint(&self) -> Result<()> {
         let nowhere = ptr::null_mut();
         let mode = ffi::SQLITE_CHECKPOINT_FULL;
@@ -269,7 +269,7 @@ impl Statement {
         }
     }
 
-    /// A column of the current row, where it is in SQLite's memory.
+    /// A column of the current row, in SQLite's memory.
     ///
     /// # Safety
     /// The statement is on a row, and is neither stepped nor reset during `'v`.

@@ -17,7 +17,7 @@ const LENGTH: usize = 100;
 struct WalState {
     /// Frames in the log.
     frames: u32,
-    /// Grows by one whenever the log begins anew.
+    /// Incremented whenever the log starts again from its beginning.
     salt: u32,
     /// Frames that checkpoints have copied into the database.
     backfilled: u32,
@@ -33,7 +33,8 @@ impl WalState {
         }
     }
 
-    /// Whether a checkpoint has worked since `last`. A log begins anew when all of it was copied.
+    /// Whether a checkpoint has made progress since `last`. A log starts again once all of it was
+    /// copied.
     fn is_after_checkpoint(self, last: Self) -> bool {
         match self.salt.wrapping_sub(last.salt) {
             0 => self.backfilled != last.backfilled,
@@ -76,7 +77,7 @@ mod tests {
         let last = seen(7, 100, 0);
         assert!(!seen(7, 200, 0).is_after_checkpoint(last));
         assert!(seen(7, 100, 60).is_after_checkpoint(last));
-        // It began anew, so that it must have been copied since.
+        // It started again, so all of it must have been copied.
         assert!(seen(8, 5, 0).is_after_checkpoint(last));
         assert!(!seen(8, 5, 0).is_after_checkpoint(seen(7, 100, 100)));
         assert!(seen(8, 5, 5).is_after_checkpoint(seen(7, 100, 100)));

@@ -40,7 +40,7 @@ impl<'d> SqliteSession<'d> {
         let is_clustered =
             table.is_some_and(|sql| matches!(sql, Value::Text(sql) if sql.ends_with("ROWID")));
         // Without a row number REPLACE is one search that overwrites; with one it would delete the
-        // row and number it anew.
+        // row and insert it with a new number.
         let put = if is_clustered {
             "REPLACE INTO record(key, value) VALUES (?1, ?2)"
         } else {
@@ -67,7 +67,7 @@ impl<'d> SqliteSession<'d> {
         })
     }
 
-    /// Ends a write transaction, unless SQLite has rolled it back by itself after an error.
+    /// Ends a write transaction, unless SQLite has already rolled it back after an error.
     fn roll_back(&self) -> Result<()> {
         if self.connection.is_autocommit() {
             return Ok(());
@@ -90,7 +90,7 @@ fn scan_sql(shape: ScanShape) -> String {
     format!("SELECT key, value FROM record {clauses}")
 }
 
-/// Shows the rows of a bound scan and says how many, or SQLite's code.
+/// Shows the rows of a bound scan; returns their number, or SQLite's code.
 fn show(statement: &Statement, visitor: &mut RecordVisitor<'_>) -> std::result::Result<u64, i32> {
     let mut shown = 0;
     loop {
@@ -233,7 +233,7 @@ impl Session for SqliteSession<'_> {
 impl Drop for SqliteSession<'_> {
     fn drop(&mut self) {
         if self.open.is_some() {
-            // Closing rolls back whatever this could not.
+            // Closing the connection rolls back, if this failed.
             let _: std::result::Result<(), Error> = self.abort();
         }
         self.count

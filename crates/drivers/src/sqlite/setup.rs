@@ -43,7 +43,7 @@ pub(super) enum SynchronousMode {
     Extra = 3,
 }
 
-/// The journal mode that `durability` has where the knob says `auto`.
+/// The journal mode of `durability` if the knob says `auto`.
 fn usual_journal_mode(durability: Durability) -> &'static str {
     if durability == Durability::None {
         "memory"

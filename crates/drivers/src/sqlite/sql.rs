@@ -34,7 +34,7 @@ impl SqliteSession<'_> {
         Ok(prepared)
     }
 
-    /// Shows the rows of a bound statement and says how many it showed.
+    /// Shows the rows of a bound statement; returns their number.
     fn show(&self, prepared: &Prepared, visitor: &mut RowVisitor<'_>) -> Result<u64> {
         let columns = c_int::try_from(prepared.columns()).unwrap_or(0);
         let mut row = Vec::with_capacity(prepared.columns());

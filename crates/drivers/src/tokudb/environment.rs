@@ -22,8 +22,8 @@ pub(super) struct TokuEnvironment {
 }
 
 impl TokuEnvironment {
-    /// Opens the database of `spec`, making it if it is not there, and anew where a kill cut its
-    /// making short: the library refuses an environment that lacks one of its files.
+    /// Opens the database of `spec`. Creates it if it is missing, or if a kill interrupted its
+    /// creation: the library refuses an environment that lacks one of its files.
     pub(super) fn open(engine: &'static TokuLibrary, spec: &OpenSpec<'_>) -> Result<Self> {
         let folder = TokuFolder(spec.directory);
         let opened = match Self::try_open(engine, spec) {
@@ -61,7 +61,7 @@ impl TokuEnvironment {
         let store = DatabaseContext {
             handles: DatabaseHandles { api, env, db },
             has_snapshots: true,
-            // Locks are not shared between readers: a get takes what a put takes.
+            // Readers do not share locks: a get takes the same lock as a put.
             reads_for_update: true,
             is_hash: false,
             max_key_bytes: super::MAX_KEY_BYTES,

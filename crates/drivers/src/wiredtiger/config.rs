@@ -6,7 +6,7 @@ use std::fmt::Display;
 use std::path::Path;
 use trueput_engine::{Durability, Error, OpenSpec, Result};
 
-/// The one table. A name without a type, so that `type` says what it is made of.
+/// The only table. Its name has no type, so that `type` determines it.
 pub(super) const TABLE: &CStr = c"table:record";
 /// Its one column group, which has no name.
 pub(super) const COLUMN_GROUP: &CStr = c"colgroup:record";
@@ -59,7 +59,7 @@ pub(super) fn levels(durability: Durability, knobs: &WiredTigerKnobs) -> Result<
 pub(super) struct OpenConfig {
     /// For the connection.
     pub(super) connection: CString,
-    /// For the table, where it is made.
+    /// The configuration with which the table is created.
     pub(super) table: CString,
     /// Whether there is a log.
     pub(super) has_log: bool,
@@ -82,7 +82,7 @@ impl OpenConfig {
         for log in settings.iter_mut().filter(|setting| *setting == LOG) {
             let path = match knobs.log_directory.subfolder() {
                 Some(name) => {
-                    // WiredTiger takes a folder that is there.
+                    // WiredTiger requires the folder to exist.
                     std::fs::create_dir_all(spec.directory.join(name)).map_err(Error::engine)?;
                     format!("path={name},")
                 }
@@ -149,8 +149,8 @@ fn table(knobs: &WiredTigerKnobs) -> Vec<String> {
     settings
 }
 
-/// The extension with the compressor that is asked for, where it is beside the library; where it
-/// does not, the compressor is in the library, or WiredTiger says that it knows none of that name.
+/// The extension with the requested compressor, if it is in the library's folder; otherwise the
+/// compressor is built into the library, or WiredTiger reports that it does not know it.
 fn compressor(knobs: &WiredTigerKnobs, library: &Path) -> Option<String> {
     let name = knobs.block_compressor;
     let path = library.with_file_name(format!("libwiredtiger_{name}.so"));

@@ -54,9 +54,9 @@ impl WiredTigerDatabase {
         Ok(opened)
     }
 
-    /// Makes the table where it is not there. A kill between its entry in the metadata and that of
+    /// Creates the table if it does not exist. A kill between its entry in the metadata and that of
     /// its column group, which WiredTiger makes with it, leaves a table that cannot be used: then
-    /// the second is made alone, as the first call would have done next.
+    /// the second is created alone, as the first call would have done next.
     fn make_table(&self, config: &CStr) -> Result<()> {
         self.create(TABLE, config)?;
         if self.metadata(COLUMN_GROUP)?.is_empty() {
@@ -190,8 +190,7 @@ impl Database for WiredTigerDatabase {
         CacheCount::of_counters(CacheScope::Process, || Ok(cache_use(&self.statistics()?)))
     }
 
-    /// The connection's settings as far as its statistics tell them, and the table's as its
-    /// metadata have them.
+    /// The connection's settings that its statistics report, and the table's from its metadata.
     fn settings(&self) -> Result<BTreeMap<String, Value>> {
         let mut settings = self.statistics()?;
         settings.retain(|name, _| SETTINGS.contains(&name.as_str()));

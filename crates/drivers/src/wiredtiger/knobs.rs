@@ -1,4 +1,4 @@
-//! WiredTiger's settings that a plan may turn, with its own defaults unless it is said otherwise.
+//! WiredTiger's knobs, with its own defaults unless stated otherwise.
 
 use crate::log_directory::LogDirectory;
 use trueput_engine::{choices, parameters};

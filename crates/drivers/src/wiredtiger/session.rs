@@ -92,7 +92,7 @@ impl OrderedCursor for WiredTigerSession<'_> {
         if !self.found(code)? {
             return Ok(false);
         }
-        // It stands on the key, or on a neighbor on either side.
+        // The cursor is on the key, or on a neighbor on either side.
         let inside = match (side.cmp(&0), direction) {
             (Ordering::Equal, _) => matches!(bound, Bound::Included(_)),
             (Ordering::Less, Direction::Backward) | (Ordering::Greater, Direction::Forward) => true,

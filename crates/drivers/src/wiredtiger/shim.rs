@@ -169,8 +169,8 @@ pub(super) fn missing(library: &Path) -> Option<Error> {
     })
 }
 
-/// The shim for a library of that version, beside the library or where `make engines` puts it:
-/// another version's handles are laid out otherwise.
+/// The shim for a library of that version, from the library's folder or from `make engines`: the
+/// layout of the handles differs between versions.
 fn shim_for(library: &Path, wanted: [c_int; 3]) -> Result<ShimFunctions> {
     static LOADED: FileCache<Library> = FileCache::new();
     let beside = Some(library.with_file_name(SHIMS.system)).filter(|path| path.is_file());

@@ -61,7 +61,7 @@ pub(super) static PROFILE: DialectProfile = DialectProfile {
         tables: "SELECT tabname FROM systables WHERE tabid >= 100 AND tabtype IN ('T', 'V')",
         mark_type: "VARCHAR(40)",
         mark_end: " LOCK MODE ROW",
-        // Pages would be locked otherwise.
+        // The default would lock whole pages.
         table_end: " LOCK MODE ROW",
         quoted: str::to_owned,
     },

@@ -50,7 +50,8 @@ pub(super) static PROFILE: DialectProfile = DialectProfile {
         check: None,
         tables: "SELECT table_name FROM information_schema.tables WHERE table_schema = 'trueput'",
         mark_type: "VARCHAR(40)",
-        // Of no transactions: that which holds it stays open, and sees nothing of InnoDB.
+        // An engine without transactions: the transaction that holds the lock stays open, and must
+        // not see InnoDB.
         mark_end: " ENGINE=MyISAM",
         table_end: " ENGINE=InnoDB",
         quoted: |name| format!("trueput.`{}`", name.replace('`', "``")),

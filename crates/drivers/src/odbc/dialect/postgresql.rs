@@ -36,7 +36,7 @@ pub(super) static PROFILE: DialectProfile = DialectProfile {
     keys: Keys {
         columns: "k bytea PRIMARY KEY, v bytea NOT NULL",
         is_hex: false,
-        // A third of a page of the index, less what is beside it there.
+        // A third of an index page, less the page's overhead.
         longest_key: 2_600,
         longest_value: 16 << 20,
         put: PutMethod::One(
@@ -86,7 +86,7 @@ fn durability_settings(durability: Durability) -> Option<DurabilitySettings> {
     }
 }
 
-/// A statement with `?` where it had `$1`, `$2` …, outside of quotes.
+/// Rewrites a statement from `$1`, `$2` … to `?`, outside quotes.
 pub(super) fn unnumbered(statement: &str, is_reading: bool) -> StatementText {
     let (mut text, mut order) = (String::with_capacity(statement.len()), Vec::new());
     let (mut quote, mut rest) = (None, statement);

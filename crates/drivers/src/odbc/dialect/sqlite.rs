@@ -24,8 +24,8 @@ pub(super) static PROFILE: DialectProfile = DialectProfile {
     },
     binding_options: BindingOptions {
         has_decimals: false,
-        // A column without a declared type is described by what its first row has, and a BLOB as
-        // of 255 bytes, whatever it has.
+        // A column without a declared type is described by the value in its first row, and a BLOB
+        // always as 255 bytes.
         binds_columns: false,
         binds_each_time: true,
         fraction_digits: 6,
@@ -38,7 +38,7 @@ pub(super) static PROFILE: DialectProfile = DialectProfile {
         put: PutMethod::One(
             "INSERT INTO record (k, v) VALUES (?, ?) ON CONFLICT (k) DO UPDATE SET v = excluded.v",
         ),
-        // The driver begins transactions by itself, and not as ones that write: two that have read
+        // The driver begins transactions itself, and not as write transactions: two that have read
         // could not both go on. A write that changes nothing takes the lock.
         begin_write: Some("UPDATE trueput_marker SET made = made WHERE 0"),
         lock: RowLock::ByIsolation,

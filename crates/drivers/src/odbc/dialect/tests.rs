@@ -97,7 +97,7 @@ fn informix_is_sent_its_own_statements() {
         assert!(profile.native_errors.conflicts.contains(&code));
     }
     assert_eq!(profile.native_errors.deadlocks, [-143]);
-    // A key that is there twice is no conflict.
+    // A duplicate key is not a conflict.
     assert!(!profile.native_errors.conflicts.contains(&-268));
     assert!(!is_tested(Dialect::Informix));
 }

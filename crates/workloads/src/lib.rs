@@ -55,8 +55,8 @@ pub fn registry() -> &'static [&'static dyn Workload] {
 pub enum WorkloadSubject {
     /// An engine under test.
     Engine,
-    /// Files of its own, where a database would be. It needs no engine and has none:
-    /// [`trueput_engine::Storage`] is in its place.
+    /// Its own files, in place of a database. It needs no engine: [`trueput_engine::Storage`] is
+    /// its engine.
     Storage,
 }
 
@@ -82,8 +82,8 @@ pub trait Workload: Send + Sync {
         Ok(())
     }
 
-    /// Whether a trial that is given no duration ends where these settings say. One that does not,
-    /// such as an open loop without a number of operations, is given [`DEFAULT_DURATION_S`].
+    /// Whether a trial without a duration ends by these settings. One that does not, like an open
+    /// loop without a number of operations, gets [`DEFAULT_DURATION_S`].
     fn has_end(&self, _settings: &ParameterValues, _conditions: &Conditions) -> bool {
         true
     }
@@ -120,10 +120,10 @@ pub struct WorkloadInfo {
     pub name: &'static str,
     /// The work that it does, in one sentence.
     pub summary: &'static str,
-    /// The figure that contenders are ranked by: the kind of operation whose rate counts most.
-    /// Empty where that depends on the settings: it is the first of [`Job::kinds`] then.
+    /// The figure that ranks contenders: the kind of operation whose rate matters most. If it
+    /// depends on the settings it is empty, and the first of [`Job::kinds`] ranks them.
     pub headline: &'static str,
-    /// The kind of worker, where the plan does not say and the engine allows either.
+    /// The kind of worker, if the plan does not set it and the engine allows either.
     pub worker_kind: WorkerKind,
 }
 
@@ -133,8 +133,8 @@ pub struct WorkloadInfo {
 pub enum ExistingDatabase {
     /// Nothing: it is new.
     Nothing,
-    /// The state of an interrupted trial. Its workers are gone, and it is to be continued. Only a
-    /// job that says [`Job::is_resumable`] meets this.
+    /// The state of an interrupted trial. Its workers are gone, and the trial will be continued.
+    /// Only a job with [`Job::is_resumable`] gets this.
     Unfinished,
     /// The state after a finished trial with the same [`Job::load_key`]: it need not load again.
     Loaded,
@@ -221,8 +221,8 @@ pub trait Job: Send + Sync {
         false
     }
 
-    /// Whether its transactions read before they write, so that the engine must be one that keeps
-    /// them apart by itself ([`trueput_engine::Engine::check_transactions`]).
+    /// Whether its transactions read before they write, so that the engine must isolate them itself
+    /// ([`trueput_engine::Engine::check_transactions`]).
     fn needs_transactions(&self) -> bool {
         false
     }
@@ -243,7 +243,7 @@ pub trait Job: Send + Sync {
         self.kinds()
     }
 
-    /// Bytes moved per operation, in the order of [`Job::kinds`]; empty where it is not known.
+    /// Bytes moved per operation, in the order of [`Job::kinds`]; empty if it is not known.
     fn volumes(&self) -> Vec<OperationBytes> {
         Vec::new()
     }
@@ -403,8 +403,8 @@ impl JobTask<'_> {
     }
 }
 
-/// The figures that one worker reports, by name: maxima, sums. A report shows them only where the
-/// database itself cannot say.
+/// The figures that one worker reports, by name: maxima, sums. A report shows them only if the
+/// database itself cannot provide them.
 pub type WorkerFindings = BTreeMap<String, u64>;
 
 /// Counts and times operations, and keeps the pace. It is called in the measured loop: it neither
@@ -436,10 +436,10 @@ pub trait Meter {
         self.next_unit()
     }
 
-    /// Lets the runner pause the worker, which holds no transaction, no lock and nothing that
-    /// others wait for. The pause counts for no operation. [`Meter::next_unit`] is such a point
-    /// too; jobs whose units are parts of transactions call [`Meter::next_unit_in_transaction`]
-    /// there and this between those.
+    /// Lets the runner pause the worker, which holds no transaction, lock or anything that others
+    /// wait for. The pause does not count in any operation. [`Meter::next_unit`] is also a yield
+    /// point; jobs whose units are parts of transactions call [`Meter::next_unit_in_transaction`]
+    /// there and this between transactions.
     fn yield_point(&mut self) {}
 
     /// The next operation starts now. The time since the last one ended is part of no latency.
@@ -455,8 +455,8 @@ pub trait Meter {
         0
     }
 
-    /// An operation of a kind has ended that began at `mark`, within the one under way: that one
-    /// goes on, and its beginning stays where it is.
+    /// Ends a nested operation of this kind, which began at `mark`; the enclosing one continues
+    /// with its own start time.
     fn finish_nested(&mut self, _kind: usize, _mark: u64) {}
 
     /// The unit of work that the last `next_unit` began has ended, with the last `finish`. Its kind
@@ -516,7 +516,7 @@ pub struct ExecutionSummary {
 }
 
 impl ExecutionSummary {
-    /// The operations of a kind; 0 where there were none.
+    /// The number of operations of a kind.
     pub(crate) fn count(&self, kind: usize) -> u64 {
         self.counts.get(kind).copied().unwrap_or_default()
     }

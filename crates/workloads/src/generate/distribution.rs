@@ -36,8 +36,8 @@ pub enum Distribution {
         /// of items where none are added; [`ycsb_keyspace`] to do as YCSB.
         keyspace: u64,
     },
-    /// YCSB's `latest`: the last item most often, then the one before. Item 0 is never chosen
-    /// where there is another, as in YCSB.
+    /// YCSB's `latest`: the last item most often, then the one before. Item 0 is never chosen if
+    /// there is another, as in YCSB.
     Latest,
     /// A hot set, which is the items of the lowest numbers, and a cold one, each uniform.
     Hotspot {
@@ -87,7 +87,7 @@ impl Items {
 /// The reasons why a distribution does not fit the items.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum DistributionError {
-    /// There is no item.
+    /// There are no items.
     #[error("there are no items to choose from; give at least one")]
     NoItems,
     /// A share or exponent out of its range.
@@ -149,7 +149,7 @@ impl Chooser {
                 next: share_start(count, worker, workers),
             },
             Distribution::Zipfian { theta } => {
-                within("theta", theta, 0.0, 1.0, "between 0 and 1, both excluded")?;
+                check_within("theta", theta, 0.0, 1.0, "between 0 and 1, both excluded")?;
                 ChooserState::Zipfian(Zipfian::new(count, theta))
             }
             Distribution::ScrambledZipfian { keyspace } => scrambled(keyspace, count)?,
@@ -179,8 +179,8 @@ impl Chooser {
         self.next_among(self.items.count(), random)
     }
 
-    /// The next item of `count` that there are now, whatever the chooser was made for; the count
-    /// must not fall from one call to the next. It is 0 if there are none.
+    /// Draws one of the current `count` items, regardless of the number that the chooser was made
+    /// for; the count must not fall from one call to the next. Returns 0 if there are none.
     #[inline]
     pub fn next_among(&mut self, count: u64, random: &mut Random) -> u64 {
         if count <= 1 {
@@ -280,15 +280,15 @@ fn exponential(
     items: u64,
 ) -> Result<ChooserState, DistributionError> {
     let range = "between 0 and 100, both excluded";
-    within("the percentile", percentile, 0.0, 100.0, range)?;
+    check_within("the percentile", percentile, 0.0, 100.0, range)?;
     let name = "the percentile's share of the items";
-    within(name, fraction, 0.0, f64::INFINITY, "above 0")?;
+    check_within(name, fraction, 0.0, f64::INFINITY, "above 0")?;
     Ok(ChooserState::Exponential {
         mean: exponential_mean(percentile, items as f64 * fraction),
     })
 }
 
-fn within(
+fn check_within(
     name: &'static str,
     given: f64,
     above: f64,

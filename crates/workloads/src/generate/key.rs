@@ -206,7 +206,7 @@ fn write_name(number: u64, digits: usize, bytes: &mut [u8; MAX_KEY_BYTES]) -> &[
 
 fn read_name(key: &[u8], digits: usize) -> Option<u64> {
     let number = key.strip_prefix(YCSB_PREFIX)?;
-    // Zeros in front stand only where they fill the width.
+    // Leading zeros are valid only if they fill the width.
     let padded = number.len() == digits.max(1);
     if number.is_empty() || number.len() < digits || (number[0] == b'0' && !padded) {
         return None;

@@ -54,7 +54,7 @@ impl Random {
         result
     }
 
-    /// A number below `limit`, each as likely as any other; 0 where the limit is 0.
+    /// A uniformly distributed number below `limit`; 0 if the limit is 0.
     ///
     /// Daniel Lemire, "Fast random integer generation in an interval", 2019: one multiplication,
     /// and a division only where the first draw might favor some numbers.

@@ -56,7 +56,7 @@ pub enum ValueError {
     Damaged {
         /// The item.
         item: u64,
-        /// The version that the header tells.
+        /// The version in the header.
         version: u32,
         /// The first wrong byte, from the value's start.
         offset: usize,
@@ -110,7 +110,7 @@ impl Values {
         let header = &header[..out.len().min(MIN_VALUE_BYTES)];
         out[..header.len()].copy_from_slice(header);
         let mut rest = &mut out[header.len()..];
-        let mut place = self.place(check);
+        let mut place = self.payload_offset(check);
         while !rest.is_empty() {
             let piece = &self.pool[place..];
             let length = piece.len().min(rest.len());
@@ -142,7 +142,7 @@ impl Values {
     pub fn check_all(&self, item: u64, value: &[u8]) -> Result<u32, ValueError> {
         let version = self.read(item, value)?;
         let mut rest = &value[MIN_VALUE_BYTES..];
-        let mut place = self.place(self.check(item, version, value.len()));
+        let mut place = self.payload_offset(self.check(item, version, value.len()));
         while !rest.is_empty() {
             let piece = &self.pool[place..];
             let length = piece.len().min(rest.len());
@@ -160,9 +160,9 @@ impl Values {
         Ok(version)
     }
 
-    /// The item and the version that a value says to be of, for keys that do not tell the item. Any
-    /// twelve bytes say something: compare the item's own key with the one that the value stood
-    /// under, and the item with the number of items.
+    /// Decodes the item and the version in a value, for keys that do not contain the item. Any
+    /// twelve bytes decode to something: compare the item's own key with the key that was read, and
+    /// the item with the number of items.
     ///
     /// # Errors
     /// Where the value is too short.
@@ -184,7 +184,7 @@ impl Values {
 
     /// The offset in the pool at which the payload begins, chosen by the check.
     #[inline]
-    fn place(&self, check: u64) -> usize {
+    fn payload_offset(&self, check: u64) -> usize {
         let pieces = self.pool.len() / PIECE_BYTES;
         ((u128::from(check) * pieces as u128) >> 64) as usize * PIECE_BYTES
     }

@@ -27,8 +27,8 @@ pub struct Zipfian {
 }
 
 impl Zipfian {
-    /// Ranks below `items`, or one rank where that is 0. Theta is between 0 (nearly uniform) and
-    /// 1, both excluded.
+    /// Ranks below `items`, or one rank if that is 0. Theta is between 0 (nearly uniform) and 1,
+    /// both excluded.
     #[must_use]
     pub fn new(items: u64, theta: f64) -> Self {
         let items = items.max(1);
@@ -52,8 +52,8 @@ impl Zipfian {
         made
     }
 
-    /// YCSB computes this with the count at the start even after the count has grown. Where it has
-    /// grown to twice the size, ranks 2 and 3 are missing; so do not start from a few items.
+    /// YCSB computes this with the initial count even after the count has grown. At twice the
+    /// initial count, ranks 2 and 3 are never drawn; so do not start with only a few items.
     fn eta(&self) -> f64 {
         (1.0 - (2.0 / self.items as f64).powf(1.0 - self.theta))
             / (1.0 - self.zeta_of_2 / self.zeta)

@@ -105,7 +105,7 @@ pub(crate) struct RecordLengths {
 }
 
 impl RecordLengths {
-    /// The lengths of records of so many fields.
+    /// The lengths of records with this number of fields.
     pub(crate) fn new(fields: u64, field_bytes: LengthDistribution, seed: u64) -> Self {
         Self {
             seed,

@@ -136,7 +136,7 @@ impl<K: KindCatalog> KindSet<K> {
     }
 
     /// Every one of them.
-    pub(crate) fn each(self) -> impl Iterator<Item = K> {
+    pub(crate) fn iter(self) -> impl Iterator<Item = K> {
         K::ALL.iter().copied().filter(move |kind| self.has(*kind))
     }
 }
@@ -160,7 +160,7 @@ mod tests {
             .insert_if(true, Letter::A)
             .insert_if(false, Letter::B);
         assert_eq!(kinds.names(), ["a", "c"]);
-        for (index, kind) in kinds.each().enumerate() {
+        for (index, kind) in kinds.iter().enumerate() {
             assert_eq!(kinds.index(kind), index);
         }
         assert_eq!(kinds.insert_if(true, Letter::B).names(), ["a", "b", "c"]);

@@ -1,7 +1,7 @@
 //! The core that the workloads on keys and values share: a new one brings settings and a mix.
 //!
 //! A keyed workload draws operations by weight, chooses a record for each, does the operation in a
-//! transaction that is retried after conflicts, and judges every read. Each of these has its seam:
+//! transaction that is retried after conflicts, and validates every read. The parts:
 //!
 //! | part | here | its choices |
 //! |---|---|---|

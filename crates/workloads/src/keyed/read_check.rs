@@ -9,7 +9,7 @@ use trueput_record::measurement::Check;
 pub(crate) enum RecordState {
     /// It is not there.
     Absent,
-    /// It is there, in this version.
+    /// The record exists, in this version.
     Version(u32),
     /// Its value is not one of this record, or damaged.
     Foreign,
@@ -20,7 +20,7 @@ pub(crate) enum RecordState {
 pub(crate) enum ReadFault {
     /// A record that was not deleted is missing.
     Lost,
-    /// A record is there that was never put, or that was deleted.
+    /// A record exists that was never put, or that was deleted.
     Unexpected,
     /// A record is not one of the key that it is under, or damaged.
     Foreign,
@@ -73,11 +73,11 @@ pub(crate) trait ReadValidator {
     /// Returns the fewest writes of a record that a read which begins now must find.
     fn floor(&self, item: u64) -> u32;
 
-    /// Judges the state in which a record was read; `floor` is from before the read began.
+    /// Checks the state in which a record was read; `floor` is from before the read began.
     ///
     /// # Errors
     /// The fault.
-    fn judge(&self, item: u64, floor: u32, state: RecordState) -> Result<(), ReadFault>;
+    fn validate(&self, item: u64, floor: u32, state: RecordState) -> Result<(), ReadFault>;
 }
 
 /// The number of reads checked, and the faults found.
@@ -92,11 +92,11 @@ pub(crate) struct ReadCounts {
 const CHECKED: &str = "reads checked";
 
 impl ReadCounts {
-    /// Counts a read that was judged.
+    /// Counts a read that was verdict.
     #[inline]
-    pub(crate) fn count(&mut self, item: u64, judged: Result<(), ReadFault>) {
+    pub(crate) fn count(&mut self, item: u64, verdict: Result<(), ReadFault>) {
         self.checked += 1;
-        if let Err(fault) = judged {
+        if let Err(fault) = verdict {
             self.add(fault, item);
         }
     }

@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 use trueput_engine::{Direction, KeyRange, Result, Session};
 
-/// Shows the first records of a range, at most `limit` of them and at least one where there is any.
-/// Returns how many were shown.
+/// Shows the first records of a range: at most `limit`, and at least one if there is any. Returns
+/// their number.
 #[inline]
 pub(crate) fn scan_first(
     session: &mut dyn Session,

@@ -125,7 +125,7 @@ impl JobTask<'_> {
         transact(self.session, self.meter, mode, doing, body)
     }
 
-    /// Looks `key` up in a read transaction of its own, and says whether it is there.
+    /// Looks up `key` in its own read transaction; returns whether it exists.
     ///
     /// # Errors
     /// As [`retry`].
@@ -155,7 +155,7 @@ fn attempt<T, E: From<EngineError>>(
             Ok(value)
         }
         Err(error) => {
-            // The error says more than what the abort may add; the transaction ends either way.
+            // This error is more specific than one from the abort; the transaction ends either way.
             let _ = session.abort();
             Err(error)
         }

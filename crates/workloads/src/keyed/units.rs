@@ -2,9 +2,9 @@
 
 use crate::{JobTask, Result};
 
-/// Does units of work while the meter paces them: until `quota` are done, where there is one, or
-/// the time is up. Units that warm up do not count. `unit` gets how many are left and returns how
-/// many it has done.
+/// Does units of work while the meter paces them: until `quota` units are done, if there is a
+/// quota, or the time is up. Warm-up units do not count. `unit` gets the number left and returns
+/// the number done.
 ///
 /// # Errors
 /// The unit's.

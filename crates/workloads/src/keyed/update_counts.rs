@@ -1,4 +1,4 @@
-//! Versions that count a record's updates, and which of them a read may find.
+//! Versions that count a record's updates, and the check of the versions that a read may find.
 //!
 //! A version is a tag for the trial and a count of the record's updates in that trial. So the
 //! counts of all records add up to the trial's updates, unless one was lost; and trials that share
@@ -54,7 +54,7 @@ pub(crate) struct UpdateCounts {
 #[derive(Debug, Default)]
 struct RecordUpdates {
     begun: AtomicU32,
-    /// The most updates that a committed version tells.
+    /// The most updates in any committed version.
     committed: AtomicU32,
 }
 
@@ -78,7 +78,7 @@ impl UpdateCounts {
         }
     }
 
-    /// A version that tells this many updates is committed.
+    /// Records that a version with this many updates is committed.
     pub(crate) fn commit(&self, item: u64, updates: u32) {
         if let Some(entry) = self.entry(item) {
             entry.committed.fetch_max(updates, SeqCst);
@@ -100,7 +100,7 @@ impl UpdateCounts {
     }
 }
 
-/// Judges reads by the updates of each record that are known here.
+/// Checks reads by the updates of each record that are known here.
 #[derive(Debug)]
 pub(crate) struct UpdateValidator {
     /// The versions of the trial.
@@ -116,7 +116,7 @@ impl ReadValidator for UpdateValidator {
     }
 
     #[inline]
-    fn judge(&self, item: u64, floor: u32, state: RecordState) -> Result<(), ReadFault> {
+    fn validate(&self, item: u64, floor: u32, state: RecordState) -> Result<(), ReadFault> {
         match state {
             RecordState::Absent => Err(ReadFault::Lost),
             RecordState::Foreign => Err(ReadFault::Foreign),

@@ -44,7 +44,7 @@ pub(crate) enum WriteKnowledge {
 }
 
 impl WriteKnowledge {
-    /// Returns the knowledge of a worker, where the workers `mutators` write.
+    /// The write knowledge of a worker, given the workers `mutators` that write.
     pub(crate) fn of(kind: WorkerKind, worker: u32, mutators: &std::ops::Range<u32>) -> Self {
         match (kind, mutators.len()) {
             (WorkerKind::Threads, _) | (_, 0) => Self::All,
@@ -179,7 +179,7 @@ impl<'t> WriteTracker<'t> {
         self.table?.entry(item)
     }
 
-    fn judge_absence(
+    fn check_absence(
         &self,
         item: u64,
         entry: Option<&RecordWrites>,
@@ -283,11 +283,11 @@ impl ReadValidator for WriteTracker<'_> {
     }
 
     #[inline]
-    fn judge(&self, item: u64, floor: u32, state: RecordState) -> Result<(), ReadFault> {
+    fn validate(&self, item: u64, floor: u32, state: RecordState) -> Result<(), ReadFault> {
         let entry = self.entry(item);
         let number = match state {
             RecordState::Foreign => return Err(ReadFault::Foreign),
-            RecordState::Absent => return self.judge_absence(item, entry, floor),
+            RecordState::Absent => return self.check_absence(item, entry, floor),
             RecordState::Version(version) => match version_parts(version) {
                 (generation, _) if generation > self.trial.generation => {
                     return Err(ReadFault::Unwritten);
@@ -346,20 +346,20 @@ mod tests {
     fn what_was_committed_before_a_read_began_is_the_least_that_it_may_see() {
         let table = table();
         let mut tracker = tracker(&table, 0);
-        assert_eq!(tracker.judge(3, tracker.floor(3), seen(0, 0)), Ok(()));
+        assert_eq!(tracker.validate(3, tracker.floor(3), seen(0, 0)), Ok(()));
         let write = tracker.begin_write(3, false);
         let early = tracker.floor(3);
-        assert_eq!(tracker.judge(3, early, seen(0, 1)), Ok(()));
+        assert_eq!(tracker.validate(3, early, seen(0, 1)), Ok(()));
         tracker.complete_write(write);
-        assert_eq!(tracker.judge(3, early, seen(0, 0)), Ok(()));
+        assert_eq!(tracker.validate(3, early, seen(0, 0)), Ok(()));
         let late = tracker.floor(3);
-        assert_eq!(tracker.judge(3, late, seen(0, 0)), Err(ReadFault::Stale));
+        assert_eq!(tracker.validate(3, late, seen(0, 0)), Err(ReadFault::Stale));
         assert_eq!(
-            tracker.judge(3, late, seen(0, 2)),
+            tracker.validate(3, late, seen(0, 2)),
             Err(ReadFault::Unwritten)
         );
         assert_eq!(
-            tracker.judge(3, late, RecordState::Absent),
+            tracker.validate(3, late, RecordState::Absent),
             Err(ReadFault::Lost)
         );
     }
@@ -372,13 +372,13 @@ mod tests {
         other.complete_write(second);
         one.complete_write(first);
         for number in 1..=2 {
-            assert_eq!(one.judge(5, one.floor(5), seen(0, number)), Ok(()));
+            assert_eq!(one.validate(5, one.floor(5), seen(0, number)), Ok(()));
         }
         assert_eq!(other.unsettled, [5]);
         let third = one.begin_write(5, false);
         one.complete_write(third);
         assert_eq!(
-            one.judge(5, one.floor(5), seen(0, 2)),
+            one.validate(5, one.floor(5), seen(0, 2)),
             Err(ReadFault::Stale)
         );
         assert_eq!(other.into_unsettled(), Some(vec![]));
@@ -389,16 +389,19 @@ mod tests {
         let table = table();
         let mut tracker = tracker(&table, 0);
         let delete = tracker.begin_write(1, true);
-        assert_eq!(tracker.judge(1, 0, RecordState::Absent), Ok(()));
+        assert_eq!(tracker.validate(1, 0, RecordState::Absent), Ok(()));
         tracker.complete_write(delete);
         let floor = tracker.floor(1);
-        assert_eq!(tracker.judge(1, floor, seen(0, 0)), Err(ReadFault::Stale));
-        assert_eq!(tracker.judge(1, floor, RecordState::Absent), Ok(()));
+        assert_eq!(
+            tracker.validate(1, floor, seen(0, 0)),
+            Err(ReadFault::Stale)
+        );
+        assert_eq!(tracker.validate(1, floor, RecordState::Absent), Ok(()));
         let update = tracker.begin_write(1, false);
         tracker.complete_write(update);
         let floor = tracker.floor(1);
         assert_eq!(
-            tracker.judge(1, floor, RecordState::Absent),
+            tracker.validate(1, floor, RecordState::Absent),
             Err(ReadFault::Lost)
         );
     }
@@ -407,13 +410,19 @@ mod tests {
     fn versions_of_former_trials_are_legal_until_a_record_is_written() {
         let table = table();
         let mut tracker = tracker(&table, 2);
-        assert_eq!(tracker.judge(4, 0, seen(1, 9)), Ok(()));
-        assert_eq!(tracker.judge(4, 0, seen(3, 0)), Err(ReadFault::Unwritten));
-        assert_eq!(tracker.judge(4, 0, seen(2, 0)), Err(ReadFault::Unwritten));
+        assert_eq!(tracker.validate(4, 0, seen(1, 9)), Ok(()));
+        assert_eq!(
+            tracker.validate(4, 0, seen(3, 0)),
+            Err(ReadFault::Unwritten)
+        );
+        assert_eq!(
+            tracker.validate(4, 0, seen(2, 0)),
+            Err(ReadFault::Unwritten)
+        );
         let write = tracker.begin_write(4, false);
         tracker.complete_write(write);
         assert_eq!(
-            tracker.judge(4, tracker.floor(4), seen(1, 9)),
+            tracker.validate(4, tracker.floor(4), seen(1, 9)),
             Err(ReadFault::Stale)
         );
     }
@@ -422,9 +431,9 @@ mod tests {
     fn a_reader_in_another_process_than_the_one_writer_sees_versions_only_rise() {
         let table = table();
         let tracker = WriteTracker::new(Some(&table), WriteKnowledge::Rising, trial(0));
-        assert_eq!(tracker.judge(7, tracker.floor(7), seen(0, 3)), Ok(()));
+        assert_eq!(tracker.validate(7, tracker.floor(7), seen(0, 3)), Ok(()));
         assert_eq!(
-            tracker.judge(7, tracker.floor(7), seen(0, 2)),
+            tracker.validate(7, tracker.floor(7), seen(0, 2)),
             Err(ReadFault::Stale)
         );
     }

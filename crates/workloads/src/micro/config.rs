@@ -25,7 +25,7 @@ pub(super) enum Test {
         /// In a random order.
         random: bool,
     },
-    /// Writes records that are there.
+    /// Overwrites existing records.
     Overwrite,
     /// Looks records up, while the writers and scanners that the settings add run.
     Read,
@@ -231,7 +231,7 @@ impl MicroConfig {
         Ok(())
     }
 
-    /// Sessions in all, where the plan asks for `workers`.
+    /// The total number of sessions, if the plan asks for `workers`.
     pub(super) fn sessions(&self, workers: u32) -> u32 {
         workers
             .saturating_add(self.writers)
@@ -257,7 +257,7 @@ impl MicroConfig {
         }
     }
 
-    /// Whether any value is written anew.
+    /// Whether the test overwrites values.
     pub(super) fn updates(&self) -> bool {
         let mixed = matches!(self.test, Test::Mix(mix) if mix.update > 0);
         mixed || self.test == Test::Overwrite || self.writers > 0
@@ -346,8 +346,8 @@ impl MicroConfig {
         (1 << 20_u64).max(records.saturating_mul(record))
     }
 
-    /// Bytes of the keys and values that are there after `counts` operations, by kind; `None` if
-    /// the counts do not tell.
+    /// Bytes of the live keys and values after `counts` operations, by kind; `None` if the counts
+    /// do not determine them.
     pub(super) fn live_bytes(&self, counts: &[u64]) -> Option<u64> {
         let counted = |kind| counts.get(self.kinds().index(kind)).copied();
         let records = match self.test {
@@ -371,12 +371,12 @@ impl MicroConfig {
             _ => false,
         };
         let counted = |kind| counts.get(kinds.index(kind)).copied();
-        kinds.each().filter(ends).map(counted).sum()
+        kinds.iter().filter(ends).map(counted).sum()
     }
 
-    /// The same, of those that changed something for certain, where each of this many writers
-    /// numbers its writes of a record by itself: of as many writes that bear one number the first
-    /// changes the record, and the others may not. `None` if values bear no number.
+    /// The number of commits that certainly changed data, if each of this many writers numbers its
+    /// own writes of a record: of the writes with one number the first changes the record, and the
+    /// others may not. `None` if values have no number.
     pub(super) fn changing_commits(&self, counts: &[u64], numbers_apart: u64) -> Option<u64> {
         let kinds = self.kinds();
         if kinds.has(Kind::Update) && self.value_bytes < MIN_VALUE_BYTES {
@@ -400,7 +400,7 @@ impl MicroConfig {
                 _ => 0,
             })
         };
-        kinds.each().map(changes).sum()
+        kinds.iter().map(changes).sum()
     }
 
     /// The number of deletes, out of this many, that certainly found their record.

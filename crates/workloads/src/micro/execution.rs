@@ -93,7 +93,7 @@ impl Worker<'_> {
         }
         if self.verifies {
             self.reads
-                .count(item, self.tracker.judge(item, floor, state));
+                .count(item, self.tracker.validate(item, floor, state));
         }
         Ok(())
     }
@@ -106,12 +106,12 @@ impl Worker<'_> {
             black_box(value.first().copied());
         })?;
         if self.verifies {
-            let judged = if there {
+            let verdict = if there {
                 Err(ReadFault::Unexpected)
             } else {
                 Ok(())
             };
-            self.reads.count(item, judged);
+            self.reads.count(item, verdict);
         }
         Ok(())
     }

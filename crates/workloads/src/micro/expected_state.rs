@@ -1,5 +1,5 @@
-//! The legal content of the database at the end. Each worker's operations are a function of the
-//! seed, so they are drawn again here, as many as the worker says that it did.
+//! The valid final content of the database. Each worker's operations are a function of the seed, so
+//! they are drawn again here, as many as the worker reports.
 
 use super::config::MicroConfig;
 use super::names;
@@ -144,7 +144,7 @@ impl ExpectedState {
         self.unsettled.len()
     }
 
-    /// Whether the final version of no record can be told exactly.
+    /// Whether no record's final version can be determined exactly.
     pub(super) fn is_inexact(&self) -> bool {
         self.overflowed
     }
@@ -154,8 +154,8 @@ impl ExpectedState {
         item >= self.records || self.sample.place(item).is_some()
     }
 
-    /// Judges whether a record may be absent.
-    pub(super) fn judge_absence(&self, item: u64) -> Result<(), ReadFault> {
+    /// Checks whether a record may be absent.
+    pub(super) fn check_absence(&self, item: u64) -> Result<(), ReadFault> {
         let ends = self.ends.get(item as usize).copied().unwrap_or(0);
         if ends & ENDS_IN_DELETE > 0 {
             Ok(())
@@ -164,8 +164,8 @@ impl ExpectedState {
         }
     }
 
-    /// Judges whether a record may be there.
-    pub(super) fn judge_presence(&self, item: u64) -> Result<(), ReadFault> {
+    /// Checks whether a record may be there.
+    pub(super) fn check_presence(&self, item: u64) -> Result<(), ReadFault> {
         let legal = match InsertNumbers::origin(item, self.records, self.workers) {
             Some((worker, nth)) => self.inserted.get(worker).is_some_and(|count| nth < *count),
             None => self.ends.get(item as usize) != Some(&ENDS_IN_DELETE),
@@ -177,11 +177,11 @@ impl ExpectedState {
         }
     }
 
-    /// Judges the version of a record that is there.
-    pub(super) fn judge_version(&self, item: u64, state: RecordState) -> Result<(), ReadFault> {
+    /// Checks the version of an existing record.
+    pub(super) fn check_version(&self, item: u64, state: RecordState) -> Result<(), ReadFault> {
         let version = match state {
             RecordState::Version(version) => version,
-            RecordState::Absent => return self.judge_absence(item),
+            RecordState::Absent => return self.check_absence(item),
             RecordState::Foreign => return Err(ReadFault::Foreign),
         };
         if item >= self.records {
@@ -207,13 +207,13 @@ impl ExpectedState {
             0 if number == 0 => Ok(()),
             0 => Err(ReadFault::Unwritten),
             _ if number == 0 => Err(ReadFault::Stale),
-            _ if !self.own.is_empty() => self.judge_own(place, number),
-            total => self.judge_number(item, number, total),
+            _ if !self.own.is_empty() => self.check_own_number(place, number),
+            total => self.check_number(item, number, total),
         }
     }
 
     /// Checks a number if all writes of a record are numbered together.
-    fn judge_number(&self, item: u64, number: u32, total: u32) -> Result<(), ReadFault> {
+    fn check_number(&self, item: u64, number: u32, total: u32) -> Result<(), ReadFault> {
         let least = match self.unsettled.get(&item) {
             Some(floor) => (*floor).clamp(1, total),
             None if self.overflowed => 1,
@@ -228,7 +228,7 @@ impl ExpectedState {
 
     /// Checks a number if each writer numbers its own writes: the last write of all is the last one
     /// of some writer.
-    fn judge_own(&self, place: usize, number: u32) -> Result<(), ReadFault> {
+    fn check_own_number(&self, place: usize, number: u32) -> Result<(), ReadFault> {
         let last =
             |own: &Vec<u32>| own[place] & DELETED == 0 && own[place].min(MAX_NUMBER) == number;
         if self.own.iter().any(last) {

@@ -6,7 +6,7 @@ use crate::keyed::kinds::{KindSet, operation_kinds};
 pub(super) type Kinds = KindSet<Kind>;
 
 operation_kinds! {
-    /// A kind of operation. The first one that a test does is what its contenders are ranked by.
+    /// A kind of operation. The first kind of a test ranks its contenders.
     enum Kind {
         /// A look-up by key, or a record of a whole pass.
         Read = "read",
@@ -14,7 +14,7 @@ operation_kinds! {
         Seek = "seek",
         /// A new record.
         Insert = "insert",
-        /// A record written anew.
+        /// A record overwritten.
         Update = "update",
         /// A record taken out.
         Delete = "delete",

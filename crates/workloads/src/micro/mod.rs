@@ -129,7 +129,7 @@ impl Job for MicroJob {
 
     fn volumes(&self) -> Vec<OperationBytes> {
         let kinds = self.config.kinds();
-        kinds.each().map(|kind| self.config.volume(kind)).collect()
+        kinds.iter().map(|kind| self.config.volume(kind)).collect()
     }
 
     fn live_bytes(&self, counts: &[u64]) -> Option<u64> {

@@ -5,5 +5,5 @@ pub(super) const DONE: &str = "done";
 /// The worker's knowledge of others' writes.
 pub(super) const KNOWLEDGE: &str = "knowledge";
 pub(super) const OVERFLOWED: &str = "too_many_unsettled";
-/// With the record's number behind it.
+/// Followed by the record's number.
 pub(super) const UNSETTLED: &str = "unsettled.";

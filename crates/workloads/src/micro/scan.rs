@@ -20,7 +20,7 @@ struct ScanCheck<'w> {
     floors: &'w [u32],
     first: u64,
     reverse: bool,
-    /// The record that is to come; `None` behind the last one.
+    /// The next expected record; `None` after the last one.
     next: Option<u64>,
     reads: ReadCounts,
 }
@@ -52,8 +52,8 @@ impl ScanCheck<'_> {
         }
         self.check_missing(Some(item));
         let state = self.maker.state(item, value);
-        let judged = self.tracker.judge(item, self.floor(item), state);
-        self.reads.count(item, judged);
+        let verdict = self.tracker.validate(item, self.floor(item), state);
+        self.reads.count(item, verdict);
         self.next = self.after(item);
     }
 
@@ -64,7 +64,7 @@ impl ScanCheck<'_> {
         }
     }
 
-    /// Judges the absence of the records from the next one up to `item`, or to the end.
+    /// Checks the absence of the records from the next one up to `item`, or to the end.
     fn check_missing(&mut self, item: Option<u64>) {
         let loaded = 0..self.config.records;
         while let Some(next) = self.next.filter(|next| loaded.contains(next)) {
@@ -72,7 +72,7 @@ impl ScanCheck<'_> {
                 return;
             }
             let floor = self.floor(next);
-            let absent = self.tracker.judge(next, floor, RecordState::Absent);
+            let absent = self.tracker.validate(next, floor, RecordState::Absent);
             self.reads.count(next, absent);
             self.next = self.after(next);
         }
@@ -109,7 +109,7 @@ pub(super) fn scan_from(worker: &mut Worker<'_>, task: &mut JobTask<'_>, item: u
             }
         })?;
         if worker.verifies && shown < wanted {
-            // The records ended early: those that are still to come must not be there.
+            // The scan ended early: the remaining records must not exist.
             check.check_missing(item.checked_add(wanted));
         }
         EngineResult::Ok(check.reads)
@@ -188,7 +188,7 @@ impl ScanPass {
         let (mut shown, mut due) = (0_u64, true);
         let doing = || "scanning".to_owned();
         task.transact(Mode::Read, doing, |session, meter| -> EngineResult<()> {
-            // After a conflict the round begins again: what it showed was read all the same.
+            // After a conflict the round restarts; the records shown before it were still read.
             if !due {
                 return Ok(());
             }

@@ -169,7 +169,7 @@ fn scan_database(
             Ok(())
         },
     )?;
-    // Only what was loaded is ever deleted.
+    // Only loaded records are ever deleted.
     let missing = expected.inserted().saturating_sub(found.inserted);
     if missing > 0 && checker.may_miss {
         found.missing += missing;
@@ -208,7 +208,7 @@ impl RecordChecker<'_> {
         }
         self.check_missing(found, *next, item.min(self.config.records));
         *next = item.saturating_add(1);
-        if self.expected.judge_presence(item).is_err() {
+        if self.expected.check_presence(item).is_err() {
             found
                 .records
                 .note(|| format!("record {item} is there and should not be"));
@@ -232,7 +232,7 @@ impl RecordChecker<'_> {
                 return;
             }
         };
-        if let Err(fault) = self.expected.judge_version(item, seen) {
+        if let Err(fault) = self.expected.check_version(item, seen) {
             if fault == ReadFault::Stale && self.may_miss {
                 found.missing += 1;
                 return;
@@ -243,10 +243,10 @@ impl RecordChecker<'_> {
         }
     }
 
-    /// Judges the absence of the records from one up to another.
+    /// Checks the absence of the records from one up to another.
     fn check_missing(&self, found: &mut DatabaseCheck, from: u64, to: u64) {
         for item in from..to {
-            if self.expected.judge_absence(item).is_ok() {
+            if self.expected.check_absence(item).is_ok() {
                 continue;
             }
             // What was loaded before the workers came was closed in good order.

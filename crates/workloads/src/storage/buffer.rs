@@ -1,4 +1,4 @@
-//! Memory that begins where a direct write may: at a page's boundary.
+//! Memory aligned to a page, as a direct write requires.
 
 /// Larger than or equal to the block of every storage device in use.
 const ALIGNMENT: usize = 4_096;

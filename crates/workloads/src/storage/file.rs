@@ -33,7 +33,7 @@ pub(super) fn lay_out(path: &Path, layout: FileLayout, bytes: u64, seed: u64) ->
         FileLayout::Growing => {}
         FileLayout::Reserved => reserve(&file, bytes)?,
         FileLayout::Preallocated => {
-            // Where a file system cannot reserve, the zeros do it.
+            // If a file system cannot reserve blocks, zeros are written.
             match reserve(&file, bytes) {
                 Err(error) if error.kind() == ErrorKind::Unsupported => {}
                 reserved => reserved?,

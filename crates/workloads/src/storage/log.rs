@@ -37,8 +37,8 @@ impl LogShape {
         index % self.records * self.bytes as u64
     }
 
-    /// The offsets of records that follow each other, and their bytes: in two parts where the
-    /// file's start is used again among them. In place, they are at the start.
+    /// The offsets of consecutive records, and their bytes: in two parts if the file's start is
+    /// used again among them. In place, they are at the start.
     pub(super) fn parts<'b>(&self, first: u64, batch: &'b [u8]) -> [(u64, &'b [u8]); 2] {
         match self.place {
             LogPosition::Start => [(0, batch), (0, &[])],
@@ -61,8 +61,8 @@ pub(super) fn path(directory: &Path, apart: bool, worker: u32) -> PathBuf {
     }
 }
 
-/// The operations of a trial over all workers, where the plan gives this number or 0 and perhaps a
-/// duration; the largest number means no limit.
+/// The operations of a trial over all workers, given the plan's number (or 0) and its duration, if
+/// any; the largest number means no limit.
 pub(super) fn operations(given: u64, default: u64, duration_s: Option<f64>) -> Result<u64, String> {
     match (given, duration_s) {
         (0, None) => Ok(default),

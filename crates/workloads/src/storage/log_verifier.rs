@@ -65,7 +65,7 @@ impl LogVerifier {
         if oldest == 0 {
             next[own.clone()].fill(Some(0));
         }
-        // The oldest ones are behind the newest.
+        // The oldest records come after the newest.
         let split = oldest % self.log.records;
         let base = oldest - split;
         let parts = [
@@ -110,7 +110,7 @@ impl LogVerifier {
     }
 
     /// In place with group commit: the last batch is at the start, whole, and ends with the last
-    /// record; behind it are older ones.
+    /// record; older records follow it.
     pub(super) fn read_last_batch(&mut self, file: &File, written: &[u64]) -> io::Result<()> {
         let total: u64 = written.iter().sum();
         let mut indexes = Vec::new();
@@ -138,7 +138,7 @@ impl LogVerifier {
         Ok(())
     }
 
-    /// In place, each worker by itself: its last record.
+    /// In place, with each worker alone: its last record.
     pub(super) fn read_places(
         &mut self,
         file: &File,
@@ -167,7 +167,7 @@ impl LogVerifier {
         Ok(())
     }
 
-    /// Returns the header of a record that is whole; adds a fault where it is not.
+    /// Returns the header of an intact record; adds a fault otherwise.
     fn intact_record(&mut self, record: &[u8], at: u64) -> Option<RecordHeader> {
         let header = self.intact_record_or_none(record, at);
         if header.is_none() {

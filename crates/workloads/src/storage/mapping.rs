@@ -38,7 +38,7 @@ impl Mapping {
     /// # Errors
     /// [`ErrorKind::InvalidInput`] beyond the mapping's end.
     pub(super) fn store(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        let offset = self.within(offset, bytes.len())?;
+        let offset = self.checked_offset(offset, bytes.len())?;
         // SAFETY: `within` has shown that the bytes are in the mapping, which lives as long as
         // `self`; `bytes` is no part of it, for nobody is given a reference into it.
         unsafe {
@@ -50,7 +50,7 @@ impl Mapping {
 
     /// Flushes the pages that hold these bytes, and waits.
     pub(super) fn flush(&self, offset: u64, bytes: usize) -> io::Result<()> {
-        let offset = self.within(offset, bytes)?;
+        let offset = self.checked_offset(offset, bytes)?;
         let page = offset - offset % self.page_bytes;
         // SAFETY: the range begins at a page of the mapping and ends within it, as `within` has
         // shown.
@@ -61,7 +61,7 @@ impl Mapping {
         Ok(())
     }
 
-    fn within(&self, offset: u64, bytes: usize) -> io::Result<usize> {
+    fn checked_offset(&self, offset: u64, bytes: usize) -> io::Result<usize> {
         let offset = usize::try_from(offset).map_err(|_| ErrorKind::InvalidInput)?;
         let end = offset.checked_add(bytes);
         match end.is_some_and(|end| end <= self.length.get()) {

@@ -106,7 +106,7 @@ fn damaged(what: &str) -> TransactionError {
     ))
 }
 
-/// Within a write transaction: takes the next block that is no other's. `None`: all are given out.
+/// Within a write transaction: takes the next block that no worker has. `None`: all are handed out.
 pub(super) fn claim(
     session: &mut dyn Session,
     problem: &Problem,
@@ -140,7 +140,8 @@ pub(super) fn finish(
     Ok(session.put(&key(BLOCK, block), &BlockState::Finished.to_bytes(worker))?)
 }
 
-/// Writes the problem into an empty database, or, to resume, releases what the killed workers had.
+/// Writes the problem into an empty database, or, to resume, releases the blocks of the killed
+/// workers.
 ///
 /// # Errors
 /// Whatever the engine says; where the database holds anything that it should not.
@@ -185,7 +186,7 @@ fn begin(session: &mut dyn Session, problem: &Problem) -> Result<(), Transaction
 fn release(session: &mut dyn Session) -> Result<(), TransactionError> {
     let cursor = BlockCursor::read(session)?;
     let mut unfinished = Vec::new();
-    each(session, &mut |block, state| {
+    visit_all(session, &mut |block, state| {
         if state != Some(BlockState::Finished) {
             unfinished.push(block);
         }
@@ -201,8 +202,8 @@ fn release(session: &mut dyn Session) -> Result<(), TransactionError> {
     Ok(session.put(CURSOR, &cursor.to_bytes())?)
 }
 
-/// Within a transaction: shows every block that was given out, and its state where it is sound.
-pub(super) fn each(
+/// Within a transaction: shows every block that was handed out, and its state if it is intact.
+pub(super) fn visit_all(
     session: &mut dyn Session,
     visitor: &mut dyn FnMut(u64, Option<BlockState>),
 ) -> Result<(), TransactionError> {

@@ -11,7 +11,7 @@ pub struct InputLine {
     pub start: u64,
     /// The last start.
     pub finish: u64,
-    /// Workers; twice the number of cores where the line says nothing.
+    /// Workers; twice the number of cores if the line does not give it.
     pub workers: u32,
     /// Starts per block, as it will be used.
     pub block: u64,
@@ -32,7 +32,7 @@ impl InputLine {
     }
 }
 
-/// A line that is no problem.
+/// A line that is not a problem.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {message}")]
 pub struct InputLineError {

@@ -88,7 +88,7 @@ impl StoredResults {
         let doing = || "reading the answers".to_owned();
         transact_unmetered(&mut *session, Mode::Read, doing, |session| {
             let mut finished_blocks = 0;
-            blocks::each(session, &mut |_, state| {
+            blocks::visit_all(session, &mut |_, state| {
                 finished_blocks += u64::from(state == Some(BlockState::Finished));
             })?;
             Ok::<_, TransactionError>(Self {
@@ -118,7 +118,7 @@ impl StoredResults {
     }
 }
 
-/// A maximum as it is stored; one that is missing or damaged equals none, and fails its check.
+/// A stored maximum; a missing or damaged one never equals the expected one, and fails its check.
 fn maximum(session: &mut dyn Session, key: &[u8]) -> Result<Maximum, TransactionError> {
     match maximum::read(session, key) {
         Ok(stored) => Ok(stored.unwrap_or_default()),

@@ -81,7 +81,7 @@ fn add_step(steps: u32, number: u64) -> Result<u32, TransactionError> {
 struct SequencePath<C> {
     /// The numbers whose steps are not known, the start first.
     numbers: Vec<u64>,
-    /// The largest successor computed on the way; 0 where there was none.
+    /// The largest successor computed on the way; 0 if there was none.
     largest: u64,
     key: CodecBuffer,
     value: CodecBuffer,
@@ -121,7 +121,7 @@ impl<C: Codec> SequencePath<C> {
         }
     }
 
-    /// The largest successor; where there was none, a maximum of 0, which changes no other.
+    /// The largest successor; if there was none, a maximum of 0, which changes no other.
     fn peak(&self, start: u64) -> Maximum {
         let start = if self.largest == 0 { 0 } else { start };
         Maximum::new(self.largest, start)
@@ -138,7 +138,7 @@ impl<C: Codec> SequencePath<C> {
     }
 }
 
-/// The steps of a number in the step table, if they are there.
+/// The steps of a number in the step table, if it has them.
 fn get<C: Codec>(
     session: &mut dyn Session,
     buffer: &mut CodecBuffer,
@@ -391,7 +391,7 @@ fn get_in_snapshot<C: Codec>(
     }
     let steps = get::<C>(session, buffer, number).inspect_err(|_| {
         *open = false;
-        // The failure says more than what the abort may add.
+        // This error is more specific than one from the abort.
         let _ = session.abort();
     })?;
     if steps.is_some() || number == 1 {
@@ -401,7 +401,7 @@ fn get_in_snapshot<C: Codec>(
     Ok(steps)
 }
 
-/// Within a write transaction: raises the largest number where there is one to compare.
+/// Within a write transaction: raises the largest number if there is one to compare.
 fn raise_if(session: &mut dyn Session, largest: Option<Maximum>) -> Result<u64, TransactionError> {
     match largest {
         Some(largest) => Ok(maximum::raise(session, LARGEST, largest)?.value),

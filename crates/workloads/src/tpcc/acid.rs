@@ -106,7 +106,7 @@ impl<'a> AcidSuite<'a> {
         self.transact("paying", Mode::Write, end, payment)
     }
 
-    /// Clause 3.2.2.2: a payment that is rolled back leaves nothing behind.
+    /// Clause 3.2.2.2: a payment that is rolled back changes nothing.
     fn an_aborted_payment_leaves_nothing(&self) -> TestResult<Check> {
         let before = self.balances()?;
         self.pay(1, 100, CompletionMode::Abort)?;
@@ -114,7 +114,7 @@ impl<'a> AcidSuite<'a> {
         Ok(compare(name, before, self.balances()?))
     }
 
-    /// Clause 3.2.2.1: a payment that is committed is there in every table.
+    /// Clause 3.2.2.1: a committed payment is in every table.
     fn a_committed_payment_is_whole(&self) -> TestResult<Check> {
         let before = self.balances()?;
         self.pay(2, 100, CompletionMode::Commit)?;
@@ -370,7 +370,7 @@ fn end_transaction<T>(tables: &mut dyn Tables, stop: CompletionMode, done: Resul
             CompletionMode::Abort => tables.abort().map(|()| value),
         },
         Err(error) => {
-            // The error says more than what the abort may add.
+            // This error is more specific than one from the abort.
             let _ = tables.abort();
             Err(error)
         }

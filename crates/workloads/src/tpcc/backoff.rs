@@ -9,8 +9,8 @@ const DOUBLINGS: u32 = 10;
 /// No pause is longer, so that a run that is stopped ends soon.
 const MOST: Duration = Duration::from_millis(100);
 
-/// The backoff of one worker after conflicts: drawn anew each time, so that two that met do not
-/// meet again.
+/// The backoff of one worker after conflicts: drawn at random each time, so that two workers that
+/// collided do not collide again.
 pub(super) struct Backoff {
     first_us: u64,
     random: Random,

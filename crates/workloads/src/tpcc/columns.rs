@@ -13,9 +13,9 @@ pub(super) enum ColumnType {
     Small,
     /// A whole number in eight bytes.
     Large,
-    /// Twelve digits, two of them behind the point; in rows, cents.
+    /// Twelve digits, two of them after the decimal point; in rows, cents.
     Money,
-    /// Four digits behind the point; in rows, parts of ten thousand.
+    /// Four digits after the decimal point; in rows, parts of ten thousand.
     Rate,
     /// Text that always has this length.
     Fixed(u16),
@@ -28,9 +28,9 @@ pub(super) enum ColumnType {
 /// A column: its name, its type, and whether it may be empty.
 pub(super) type Column = (&'static str, ColumnType, bool);
 
-/// Digits of money behind the point.
+/// Digits of money after the decimal point.
 const MONEY_SCALE: u8 = 2;
-/// Digits of taxes and discounts behind the point.
+/// Digits of taxes and discounts after the decimal point.
 const RATE_SCALE: u8 = 4;
 
 /// Money as a parameter, from cents.
@@ -62,25 +62,25 @@ impl<'r> ColumnReader<'r> {
         let (first, rest) = self
             .0
             .split_first()
-            .ok_or_else(|| wrong("no column", None))?;
+            .ok_or_else(|| type_error("no column", None))?;
         self.0 = rest;
         Ok(*first)
     }
 
-    /// A number with `scale` digits behind the point, in units of the last of them. An engine
-    /// without decimals has kept it so.
+    /// Reads a number with `scale` digits after the decimal point, in units of the last digit. An
+    /// engine without decimals stores it in these units.
     fn units(&mut self, wanted: u8) -> Result<i64> {
         match self.take()? {
             Datum::Integer(number) => Ok(number),
             Datum::Decimal { units, scale } => rescale(units, scale, wanted),
-            other => Err(wrong("a number", Some(other))),
+            other => Err(type_error("a number", Some(other))),
         }
     }
 
     /// A whole number.
-    pub(super) fn whole<T: TryFrom<i64>>(&mut self) -> Result<T> {
+    pub(super) fn integer<T: TryFrom<i64>>(&mut self) -> Result<T> {
         let found = self.units(0)?;
-        T::try_from(found).map_err(|_| wrong("a smaller number", Some(Datum::Integer(found))))
+        T::try_from(found).map_err(|_| type_error("a smaller number", Some(Datum::Integer(found))))
     }
 
     /// A value, or nothing.
@@ -94,7 +94,7 @@ impl<'r> ColumnReader<'r> {
 
     /// A whole number, or nothing.
     pub(super) fn optional_integer<T: TryFrom<i64>>(&mut self) -> Result<Option<T>> {
-        self.optional(Self::whole)
+        self.optional(Self::integer)
     }
 
     /// Money, in cents.
@@ -110,10 +110,9 @@ impl<'r> ColumnReader<'r> {
     /// Text.
     pub(super) fn text<const N: usize>(&mut self) -> Result<FixedText<N>> {
         match self.take()? {
-            Datum::Text(text) => {
-                FixedText::new(text).ok_or_else(|| wrong("shorter text", Some(Datum::Text(text))))
-            }
-            other => Err(wrong("text", Some(other))),
+            Datum::Text(text) => FixedText::new(text)
+                .ok_or_else(|| type_error("shorter text", Some(Datum::Text(text)))),
+            other => Err(type_error("text", Some(other))),
         }
     }
 
@@ -121,7 +120,7 @@ impl<'r> ColumnReader<'r> {
     fn moment(&mut self) -> Result<i64> {
         match self.take()? {
             Datum::Integer(moment) | Datum::Timestamp(moment) => Ok(moment),
-            other => Err(wrong("a moment", Some(other))),
+            other => Err(type_error("a moment", Some(other))),
         }
     }
 
@@ -156,7 +155,7 @@ macro_rules! whole_number_columns {
             }
 
             fn read(_: ColumnType, columns: &mut ColumnReader<'_>) -> Result<Self> {
-                columns.whole()
+                columns.integer()
             }
         }
     )* };
@@ -170,7 +169,7 @@ impl ColumnValue for bool {
     }
 
     fn read(_: ColumnType, columns: &mut ColumnReader<'_>) -> Result<Self> {
-        Ok(columns.whole::<u8>()? != 0)
+        Ok(columns.integer::<u8>()? != 0)
     }
 }
 
@@ -189,7 +188,7 @@ impl ColumnValue for i64 {
             ColumnType::Money => columns.cents(),
             ColumnType::Rate => columns.rate(),
             ColumnType::Moment => columns.moment(),
-            _ => columns.whole(),
+            _ => columns.integer(),
         }
     }
 }
@@ -238,7 +237,7 @@ impl<T: ColumnValue + Copy + Default, const N: usize> ColumnValue for [T; N] {
 fn rescale(units: i64, scale: u8, wanted: u8) -> Result<i64> {
     let power = |digits: u8| 10_i64.checked_pow(u32::from(digits));
     let found = || {
-        wrong(
+        type_error(
             "a decimal of that scale",
             Some(Datum::Decimal { units, scale }),
         )
@@ -256,7 +255,7 @@ fn rescale(units: i64, scale: u8, wanted: u8) -> Result<i64> {
 }
 
 #[cold]
-fn wrong(expected: &str, found: Option<Datum<'_>>) -> Error {
+fn type_error(expected: &str, found: Option<Datum<'_>>) -> Error {
     Error::engine(match found {
         Some(found) => format!("a column should be {expected} and is {found:?}"),
         None => format!("a row has {expected} left"),
@@ -283,7 +282,11 @@ mod tests {
         assert_eq!(columns.rate(), Ok(1234));
         assert!(columns.cents().is_err(), "there is none left");
         assert!(ColumnReader(&[decimal(1234, 3)]).cents().is_err());
-        assert!(ColumnReader(&[Datum::Integer(300)]).whole::<u8>().is_err());
+        assert!(
+            ColumnReader(&[Datum::Integer(300)])
+                .integer::<u8>()
+                .is_err()
+        );
         assert_eq!(
             ColumnReader(&[Datum::Null]).optional_integer::<u8>(),
             Ok(None)

@@ -43,7 +43,7 @@ struct ConditionCount {
 
 impl ConditionCounts {
     /// Judges a condition, from 1, on one row, district or warehouse.
-    pub(super) fn judge(
+    pub(super) fn check(
         &mut self,
         condition: usize,
         holds: bool,

@@ -40,8 +40,8 @@ impl PaymentSums {
         let mut strays = 0;
         tables.each_history(&mut |row| {
             paid.rows += 1;
-            let of_district = place(row.warehouse, row.district);
-            let of_customer = place(row.customer_warehouse, row.customer_district)
+            let of_district = district_index(row.warehouse, row.district);
+            let of_customer = district_index(row.customer_warehouse, row.customer_district)
                 .map(|place| place * scale.customers as usize + row.customer as usize)
                 .and_then(|place| place.checked_sub(1));
             let district = of_district.and_then(|place| paid.by_district.get_mut(place));
@@ -60,7 +60,7 @@ impl PaymentSums {
 
     /// The payments in a district, cents.
     fn in_district(&self, district: DistrictKey) -> i64 {
-        let place = place(district.warehouse, district.district);
+        let place = district_index(district.warehouse, district.district);
         let paid = place.and_then(|place| self.by_district.get(place));
         paid.copied().unwrap_or_default()
     }
@@ -68,7 +68,7 @@ impl PaymentSums {
     /// The payments of a district's customers, by C_ID less 1, cents.
     fn by_customers(&self, scale: &Scale, district: DistrictKey) -> &[i64] {
         let customers = scale.customers as usize;
-        let place = place(district.warehouse, district.district);
+        let place = district_index(district.warehouse, district.district);
         let first = place.map(|place| place * customers);
         let paid = first.and_then(|first| self.by_customer.get(first..first + customers));
         paid.unwrap_or_default()
@@ -76,7 +76,7 @@ impl PaymentSums {
 }
 
 /// The index of a district among all districts.
-fn place(warehouse: u32, district: u8) -> Option<usize> {
+fn district_index(warehouse: u32, district: u8) -> Option<usize> {
     if !(1..=DISTRICTS).contains(&district) {
         return None;
     }
@@ -89,7 +89,7 @@ fn place(warehouse: u32, district: u8) -> Option<usize> {
 pub(super) struct InspectionResult {
     /// The conditions.
     pub(super) verdicts: ConditionCounts,
-    /// Rows that were met, or that the districts' numbers tell where only a sample was looked at.
+    /// Rows found, or implied by the districts' numbers if only a sample was inspected.
     pub(super) counts: RowCounts,
     /// Rows of HISTORY.
     pub(super) histories: u64,
@@ -131,7 +131,7 @@ pub(super) fn check(
     })?;
     found.histories = paid.rows;
     let strays = paid.strays;
-    found.verdicts.judge(9, strays == 0, || {
+    found.verdicts.check(9, strays == 0, || {
         format!("{strays} rows of history are of districts or customers that there are not")
     });
     Ok(found)
@@ -176,7 +176,7 @@ impl DatabaseInspector<'_, '_> {
             of_districts += state.ytd;
             let paid_here = self.paid.in_district(district);
             paid += paid_here;
-            found.verdicts.judge(9, state.ytd == paid_here, || {
+            found.verdicts.check(9, state.ytd == paid_here, || {
                 format!("{district}: D_YTD {} cents, paid {paid_here}", state.ytd)
             });
             if !self.is_sampled(district) {
@@ -188,13 +188,13 @@ impl DatabaseInspector<'_, '_> {
             let totals = read_in_transaction(tables, doing, |tables| {
                 district::DistrictTotals::read(tables, self.scale, district, of_customers)
             })?;
-            totals.judge(self.scale, self.when, &mut found.verdicts);
+            totals.check(self.scale, self.when, &mut found.verdicts);
             found.counts.merge(&totals.counts());
         }
-        found.verdicts.judge(1, ytd == of_districts, || {
+        found.verdicts.check(1, ytd == of_districts, || {
             format!("warehouse {warehouse}: W_YTD {ytd} cents, its districts {of_districts}")
         });
-        found.verdicts.judge(8, ytd == paid, || {
+        found.verdicts.check(8, ytd == paid, || {
             format!("warehouse {warehouse}: W_YTD {ytd} cents, paid {paid}")
         });
         Ok(())
@@ -208,7 +208,7 @@ impl DatabaseInspector<'_, '_> {
     }
 }
 
-/// Reads in a transaction, again where the engine wants it tried again.
+/// Reads in a transaction, and retries after conflicts.
 pub(super) fn read_in_transaction<T>(
     tables: &mut dyn Tables,
     doing: impl Fn() -> String,

@@ -32,7 +32,7 @@ impl RowCounts {
     }
 }
 
-/// One order, as the three tables tell of it.
+/// One order, from the three tables.
 #[derive(Debug, Clone, Copy, Default)]
 struct Order {
     /// Whether ORDER has it.
@@ -143,20 +143,20 @@ impl<'p> DistrictTotals<'p> {
     }
 
     /// Judges every condition that speaks of a district, an order or a customer.
-    pub(super) fn judge(&self, scale: &Scale, when: CheckPhase, verdicts: &mut ConditionCounts) {
-        self.judge_numbers(scale, when, verdicts);
-        self.judge_orders(verdicts);
-        self.judge_customers(scale, verdicts);
+    pub(super) fn check(&self, scale: &Scale, when: CheckPhase, verdicts: &mut ConditionCounts) {
+        self.check_numbers(scale, when, verdicts);
+        self.check_orders(verdicts);
+        self.check_customers(scale, verdicts);
     }
 
     /// Conditions 2, 3, 4 and 11.
-    fn judge_numbers(&self, scale: &Scale, when: CheckPhase, verdicts: &mut ConditionCounts) {
+    fn check_numbers(&self, scale: &Scale, when: CheckPhase, verdicts: &mut ConditionCounts) {
         let last = self.state.next_order.saturating_sub(1);
         let largest_new = self.new_orders.iter().max().copied();
         let numbers_hold = last == self.largest_order
             && largest_new.is_none_or(|largest| largest == last)
             && self.strays == 0;
-        verdicts.judge(2, numbers_hold, || {
+        verdicts.check(2, numbers_hold, || {
             let largest = self.largest_order;
             self.of(&format!(
                 "D_NEXT_O_ID - 1 is {last}, the largest O_ID {largest}, the largest NO_O_ID \
@@ -168,13 +168,13 @@ impl<'p> DistrictTotals<'p> {
         let span = largest_new.zip(smallest_new);
         let span = span.map_or(0, |(largest, smallest)| largest - smallest + 1);
         let rows = self.new_orders.len();
-        verdicts.judge(3, span as usize == rows, || {
+        verdicts.check(3, span as usize == rows, || {
             self.of(&format!("NO_O_ID span {span}, of which {rows} are there"))
         });
         let present = || self.orders.iter().filter(|order| order.is_there);
         let stated: u64 = present().map(|order| u64::from(order.stated_lines)).sum();
         let lines: u64 = self.orders.iter().map(|order| u64::from(order.lines)).sum();
-        verdicts.judge(4, stated == lines, || {
+        verdicts.check(4, stated == lines, || {
             self.of(&format!(
                 "O_OL_CNT sum to {stated}, order-lines are {lines}"
             ))
@@ -182,29 +182,29 @@ impl<'p> DistrictTotals<'p> {
         if when == CheckPhase::Loaded {
             let delivered = present().count().checked_sub(rows);
             let expected = scale.customers as usize - scale.undelivered().count();
-            verdicts.judge(11, delivered == Some(expected), || {
+            verdicts.check(11, delivered == Some(expected), || {
                 self.of(&format!("expected {expected}, found {delivered:?}"))
             });
         }
     }
 
     /// Conditions 5, 6 and 7. A row of NEW-ORDER or ORDER-LINE without its order breaks them too.
-    fn judge_orders(&self, verdicts: &mut ConditionCounts) {
+    fn check_orders(&self, verdicts: &mut ConditionCounts) {
         for (id, order) in (1_u32..).zip(&self.orders) {
             let named = |what: &str| self.of(&format!("order {id}: {what}"));
             let no_carrier = order.is_there && !order.has_carrier;
-            verdicts.judge(5, no_carrier == order.is_new, || {
+            verdicts.check(5, no_carrier == order.is_new, || {
                 named(&format!(
                     "carrier {}, new {}",
                     order.has_carrier, order.is_new
                 ))
             });
             let stated = u32::from(order.stated_lines);
-            verdicts.judge(6, stated == order.lines, || {
+            verdicts.check(6, stated == order.lines, || {
                 named(&format!("O_OL_CNT {stated}, order-lines {}", order.lines))
             });
             let expected = if order.has_carrier { order.lines } else { 0 };
-            verdicts.judge(7, order.delivered_lines == expected, || {
+            verdicts.check(7, order.delivered_lines == expected, || {
                 let (delivered, lines) = (order.delivered_lines, order.lines);
                 let carrier = order.has_carrier;
                 named(&format!(
@@ -215,7 +215,7 @@ impl<'p> DistrictTotals<'p> {
     }
 
     /// Conditions 10 and 12.
-    fn judge_customers(&self, scale: &Scale, verdicts: &mut ConditionCounts) {
+    fn check_customers(&self, scale: &Scale, verdicts: &mut ConditionCounts) {
         let mut delivered = vec![0_i64; scale.customers as usize + 1];
         for order in self.orders.iter().filter(|order| order.is_there) {
             if let Some(sum) = delivered.get_mut(order.customer as usize) {
@@ -233,12 +233,12 @@ impl<'p> DistrictTotals<'p> {
             let paid = index.and_then(|index| self.paid.get(index));
             let paid = paid.copied().unwrap_or_default();
             let named = |what: &str| self.of(&format!("customer {id}: {what}"));
-            verdicts.judge(10, balance == delivered - paid, || {
+            verdicts.check(10, balance == delivered - paid, || {
                 named(&format!(
                     "balance {balance} cents, delivered {delivered}, paid {paid}"
                 ))
             });
-            verdicts.judge(12, balance + ytd_payment == delivered, || {
+            verdicts.check(12, balance + ytd_payment == delivered, || {
                 named(&format!(
                     "balance {balance} cents and paid to date {ytd_payment}, delivered {delivered}"
                 ))

@@ -29,7 +29,7 @@ pub struct RemoteShares {
     pub payments_percent: f64,
 }
 
-/// A line of an order as it is keyed in.
+/// A line of an order, as entered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Line {
     /// OL_I_ID.
@@ -149,7 +149,7 @@ pub struct TerminalUsers {
     scale: Scale,
     remote: RemoteShares,
     constants: RandomConstants,
-    /// The warehouses that the worker's terminals belong to, in turn at random.
+    /// The warehouses of the worker's terminals, of which each input draws one at random.
     homes: Vec<u32>,
     /// The district of its terminal, for stock-level.
     district: u8,
@@ -194,7 +194,7 @@ impl TerminalUsers {
             TransactionType::OrderStatus => Input::OrderStatus(OrderStatus {
                 warehouse: home,
                 district: self.any_district(),
-                who: self.who(),
+                who: self.choose_customer(),
             }),
             TransactionType::Delivery => Input::Delivery(Delivery {
                 warehouse: home,
@@ -221,7 +221,7 @@ impl TerminalUsers {
         uniform(&mut self.random, 1, u64::from(DISTRICTS)) as u8
     }
 
-    /// A warehouse other than `home`; itself where there is only one.
+    /// A warehouse other than `home`; `home` if there is only one.
     fn other_warehouse(&mut self, home: u32) -> u32 {
         if self.scale.warehouses == 1 {
             return home;
@@ -231,7 +231,7 @@ impl TerminalUsers {
     }
 
     /// By last name in 60 of 100 cases (clauses 2.5.1.2 and 2.6.1.2).
-    fn who(&mut self) -> CustomerSelector {
+    fn choose_customer(&mut self) -> CustomerSelector {
         let (constants, scale) = (self.constants, self.scale);
         match happens(&mut self.random, 60.0) {
             true => CustomerSelector::LastName(last_name(
@@ -281,7 +281,7 @@ impl TerminalUsers {
             district,
             customer_warehouse,
             customer_district,
-            who: self.who(),
+            who: self.choose_customer(),
             amount: uniform(&mut self.random, 100, 500_000) as i64,
         }
     }

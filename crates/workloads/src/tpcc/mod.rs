@@ -133,8 +133,8 @@ impl Job for TpccJob {
         if !capabilities.atomic_transactions {
             return lacks("has transactions of several records (clause 3.2)");
         }
-        // In SQL a dialect can have none. Who asks for SQL by name takes that, and the result says
-        // so; keys and values, or a store that is left to the program to choose, do not.
+        // In SQL a dialect can lack snapshots. A plan that asks for SQL by name accepts that, and
+        // the result says so; keys and values, or a store left to the program's choice, do not.
         if !capabilities.snapshot_reads && self.settings.store != store::TableStore::Sql {
             return Err(
                 "it needs an engine that shows a read transaction one state of the database \

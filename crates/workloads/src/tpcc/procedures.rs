@@ -19,8 +19,8 @@ pub trait Procedures {
     /// Payment, clause 2.5.2.2. `at` is H_DATE, microseconds since 1970.
     fn payment(&mut self, input: &Payment, at: i64) -> Result<()>;
 
-    /// Order-status, clause 2.6.2.2: how many lines the customer's last order has; `None` if
-    /// there is no order.
+    /// Order-status, clause 2.6.2.2: returns the number of lines of the customer's last order;
+    /// `None` if there is no order.
     fn order_status(&mut self, input: &OrderStatus) -> Result<Option<usize>>;
 
     /// Delivery, clause 2.7.4.2, all ten districts: how many orders were delivered. `at` is

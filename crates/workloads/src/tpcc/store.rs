@@ -9,7 +9,7 @@ use trueput_engine::{Dialect, Session, choices};
 choices! {
     /// The stores that a plan can ask for.
     pub enum TableStore {
-        /// SQL where the session speaks it, keys and values otherwise.
+        /// SQL if the session speaks it, keys and values otherwise.
         Auto = "auto",
         /// Keys and values.
         KeyValue = "kv",
@@ -55,7 +55,7 @@ impl TableStore {
     }
 }
 
-/// The nine tables of a session's database. The one place where a store is made.
+/// Opens the nine tables of a session's database. This is the only place where a store is made.
 ///
 /// # Errors
 /// That the session does not speak what the store needs; the engine's, where the store prepares

@@ -139,7 +139,7 @@ pub struct CustomerChange<'a> {
     pub ytd_payment: i64,
     /// C_PAYMENT_CNT.
     pub payment_count: u32,
-    /// C_DATA, where it changes: customers of bad credit.
+    /// The new C_DATA, if it changes: customers of bad credit.
     pub data: Option<&'a FixedText<500>>,
 }
 
@@ -266,7 +266,7 @@ pub trait Tables:
     /// Ends the transaction; its writes are forgotten.
     fn abort(&mut self) -> Result<()>;
 
-    /// The transactions as the server's own, where the store has it do them.
+    /// The transactions as server functions, if the store uses them.
     fn procedures(&mut self) -> Option<&mut dyn Procedures> {
         None
     }
@@ -389,9 +389,9 @@ pub trait TableLoad {
     /// Makes the tables, empty, in a database that is new. No transaction is open.
     fn create(&mut self) -> Result<()>;
 
-    /// Puts rows that are not there yet: at most some thousand per call, several calls per
-    /// transaction. Returns the bytes that the store made of them: keys and values with those of
-    /// its indexes, or what a SQL store sent as parameters.
+    /// Puts new rows: at most some thousand per call, several calls per transaction. Returns the
+    /// bytes that the store made of them: keys and values with those of its indexes, or the
+    /// parameters that a SQL store sent.
     fn load(&mut self, rows: Rows<'_>) -> Result<u64>;
 
     /// Called once after every row is loaded, while no transaction is open: indexes that are

@@ -113,7 +113,8 @@ impl Terminal<'_> {
 
     /// One cycle of a terminal (clause 5.2.1): the user keys in, waits for the answer, and thinks.
     /// A delivery is answered when it is queued, and is executed while the user thinks (clause
-    /// 2.7.1). `false` where the time is up before the user has keyed in or thought to the end.
+    /// 2.7.1). Returns `false` if the time is up before the user has finished keying in or
+    /// thinking.
     fn run_terminal_cycle(&mut self, input: &Input) -> Result<bool> {
         let kind = kinds::of(input);
         let began = self.meter.timestamp();
@@ -214,9 +215,8 @@ impl Terminal<'_> {
     }
 }
 
-/// Reads the tables that are to be in the cache. Threads of one process, which share its cache,
-/// read a warehouse each in turn, so that the first reads all where there is but one; a process of
-/// its own reads all.
+/// Reads tables into the cache. Threads of one process share its cache, so each reads every n-th
+/// warehouse (a single thread reads all); a process of its own reads all.
 pub(super) fn prime(
     session: &mut dyn trueput_engine::Session,
     settings: &Settings,

@@ -23,7 +23,7 @@ impl<const N: usize> FixedText<N> {
         made.push(text).then_some(made)
     }
 
-    /// The first `N` bytes of a text, fewer where a character would be cut.
+    /// The first `N` bytes of a text, fewer if that would cut a character.
     #[must_use]
     pub fn cut(text: &str) -> Self {
         let mut made = Self::EMPTY;
@@ -31,7 +31,7 @@ impl<const N: usize> FixedText<N> {
         made
     }
 
-    /// Appends a text; `false`, and nothing is appended, where it does not fit.
+    /// Appends a text; returns `false`, and appends nothing, if it does not fit.
     pub fn push(&mut self, text: &str) -> bool {
         let (start, end) = (self.len(), self.len() + text.len());
         if end > N || end > usize::from(u16::MAX) {

@@ -51,15 +51,15 @@ pub(super) fn attempt<T>(
         Ok(Completion::Commit(value)) => tables.commit().map(|()| value),
         Ok(Completion::RollBack(value)) => tables.abort().map(|()| value),
         Err(error) => {
-            // The error says more than what the abort may add; the transaction ends either way.
+            // This error is more specific than one from the abort; the transaction ends either way.
             let _ = tables.abort();
             Err(error)
         }
     }
 }
 
-/// New-order, clause 2.4.2.2. One that is to be rolled back does all of its work first, as clause
-/// 2.4.2.3 wants it, but for the line of the unused item.
+/// New-order, clause 2.4.2.2. One that will be rolled back does all of its work first, as clause
+/// 2.4.2.3 requires, except for the line of the unused item.
 pub fn new_order(
     tables: &mut dyn Tables,
     scratch: &mut TransactionBuffers,
@@ -70,7 +70,7 @@ pub fn new_order(
         return procedures.new_order(input, at);
     }
     attempt(tables, Mode::Write, |tables| {
-        let (ordered, complete) = place(tables, scratch, input, at)?;
+        let (ordered, complete) = place_order(tables, scratch, input, at)?;
         Ok(match complete {
             true => Completion::Commit(ordered),
             false => Completion::RollBack(NewOrderOutcome::RolledBack),
@@ -80,7 +80,7 @@ pub fn new_order(
 
 /// Places an order, except for begin and commit: returns its total if it is committed, and whether
 /// every item existed.
-pub(super) fn place(
+pub(super) fn place_order(
     tables: &mut dyn Tables,
     scratch: &mut TransactionBuffers,
     input: &NewOrder,
@@ -121,7 +121,7 @@ pub(super) fn place(
     Ok((ordered, complete))
 }
 
-/// The total amount of an order whose lines come to `sum` cents, with the customer's discount and
+/// The total amount of an order whose lines sum to `sum` cents, with the customer's discount and
 /// the warehouse's and the district's tax together, parts of ten thousand (clause 2.4.2.2).
 pub(super) fn total(sum: i64, discount: i64, tax: i64) -> i64 {
     sum * (WHOLE - discount) / WHOLE * (WHOLE + tax) / WHOLE
@@ -220,9 +220,9 @@ fn take_from_stock(change: &mut StockChange, line: &Line, home: u32) {
     change.remote_count += u32::from(line.supplier != home);
 }
 
-/// Payment, clause 2.5.2.2. The customer goes first and the warehouse, which all payments of its
-/// terminals want, last, so that it is held for the shortest time. `key` is the writer and number
-/// of the history row.
+/// Payment, clause 2.5.2.2. The customer is updated first and the warehouse, which all payments of
+/// its terminals contend for, last, so that it is locked for the shortest time. `key` is the writer
+/// and number of the history row.
 pub fn payment(
     tables: &mut dyn Tables,
     scratch: &mut TransactionBuffers,
@@ -292,8 +292,8 @@ fn with_note(row: &CustomerRow, input: &Payment) -> FixedText<500> {
     data
 }
 
-/// Order-status, clause 2.6.2.2. How many lines the customer's last order has; `None` if there
-/// is no order.
+/// Order-status, clause 2.6.2.2. Returns the number of lines of the customer's last order; `None`
+/// if there is no order.
 pub fn order_status(
     tables: &mut dyn Tables,
     scratch: &mut TransactionBuffers,

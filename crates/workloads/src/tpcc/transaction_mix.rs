@@ -21,7 +21,7 @@ pub enum TransactionType {
 const TYPES: usize = 23;
 
 /// The mix of one terminal. Types are drawn like cards, without being put back; when none is left,
-/// all are shuffled anew.
+/// the deck is shuffled again.
 #[derive(Debug, Clone)]
 pub struct TransactionMix {
     types: [TransactionType; TYPES],

@@ -60,7 +60,7 @@ mod tests {
     fn a_mix_names_the_kinds_that_have_a_share() {
         let kinds = with_share(&[0.5, 0.0, 0.0, 0.5, 0.0]);
         assert_eq!(kinds.names(), ["read", "read-modify-write"]);
-        for (index, kind) in kinds.each().enumerate() {
+        for (index, kind) in kinds.iter().enumerate() {
             assert_eq!(kinds.index(kind), index);
         }
         let all = ["read", "scan", "update", "read-modify-write", "insert"];

@@ -120,7 +120,7 @@ impl Job for YcsbJob {
             };
             OperationBytes::new(read * record, written * record)
         };
-        self.kinds.each().map(volume).collect()
+        self.kinds.iter().map(volume).collect()
     }
 
     fn live_bytes(&self, counts: &[u64]) -> Option<u64> {
@@ -136,7 +136,7 @@ impl Job for YcsbJob {
     fn commits(&self, counts: &[u64]) -> Option<u64> {
         let writes = |kind: &Kind| !matches!(*kind, Kind::Read | Kind::Scan);
         let counted = |kind| counts.get(self.kinds.index(kind)).copied();
-        self.kinds.each().filter(writes).map(counted).sum()
+        self.kinds.iter().filter(writes).map(counted).sum()
     }
 
     fn commit_bytes(&self) -> u64 {
@@ -209,7 +209,7 @@ impl Job for YcsbJob {
             ..
         } = self.properties;
         let load = load(records, load_batch, &mut maker, target)?;
-        // Written anew over what a finished trial left, it is no load that could be compared.
+        // A load over the records of a finished trial is not comparable.
         Ok((remains == ExistingDatabase::Nothing).then_some(load))
     }
 

@@ -134,7 +134,7 @@ impl Properties {
         self.proportions[kind as usize] > 0.0
     }
 
-    /// Whether records that are there are written anew.
+    /// Whether existing records are updated.
     pub(super) fn updates(&self) -> bool {
         self.has_kind(Kind::Update) || self.has_kind(Kind::ReadModifyWrite)
     }

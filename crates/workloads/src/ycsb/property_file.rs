@@ -7,7 +7,7 @@ use std::str::Chars;
 pub struct Property {
     /// Its name.
     pub name: String,
-    /// Its value, without white space at its ends. Java keeps what stands behind it, and YCSB then
+    /// Its value, without white space at its ends. Java keeps trailing white space, and YCSB then
     /// refuses the number.
     pub value: String,
     /// The line on which it begins, from 1.
@@ -124,7 +124,7 @@ fn unicode_escape(letters: &mut Chars<'_>) -> Result<char, String> {
         .ok_or(given)
 }
 
-/// Reads four hexadecimal digits: their value, and the escape as it is written.
+/// Reads four hexadecimal digits: their value, and the escape as written.
 fn code_unit(letters: &mut Chars<'_>) -> Result<(u16, String), String> {
     let digits: String = letters.by_ref().take(4).collect();
     let given = format!("\\u{digits}");

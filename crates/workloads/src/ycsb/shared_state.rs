@@ -1,4 +1,4 @@
-//! The state that the threads of a process share, by which their reads are judged.
+//! The state that the threads of a process share, by which their reads are verdict.
 
 use super::properties::{Properties, RecordShape};
 use crate::generate::insert::InsertSequence;

@@ -17,7 +17,7 @@ use crate::keyed::units::run_units;
 use crate::{Error, JobTask, Result, WorkerFindings};
 use trueput_engine::{KeyRange, Mode, Result as EngineResult, Session, ValueVisitor};
 
-/// The name of the number of records that were written anew, in the findings.
+/// The finding with the number of records updated.
 pub(super) const UPDATED_RECORDS: &str = "renewed";
 /// The name of the number of records that were inserted, in the findings.
 pub(super) const INSERTED_RECORDS: &str = "inserted";
@@ -162,8 +162,8 @@ impl<'a> Worker<'a> {
             state = maker.state(item, record);
         })?;
         if self.verifies {
-            let judged = self.shared.validator.judge(item, floor, state);
-            self.reads.count(item, judged);
+            let verdict = self.shared.validator.validate(item, floor, state);
+            self.reads.count(item, verdict);
         }
         Ok(match state {
             RecordState::Version(version) => Some(version),
@@ -246,7 +246,7 @@ impl<'a> Worker<'a> {
                     Ok((found, version)) => {
                         let floor = if found == item { floor } else { 0 };
                         let state = RecordState::Version(version);
-                        reads.count(found, shared.validator.judge(found, floor, state));
+                        reads.count(found, shared.validator.validate(found, floor, state));
                     }
                     Err(named) => reads.count(named, Err(ReadFault::Foreign)),
                 }

@@ -125,7 +125,7 @@ struct IoThrashJob {
     journal_flush_every: u64,
     database_flush_every: u64,
     direct: bool,
-    /// Over all workers; as many as there is time for where it is the largest number.
+    /// Over all workers; the largest number means until the time is up.
     operations: u64,
     warm_up: bool,
 }

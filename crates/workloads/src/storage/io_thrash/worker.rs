@@ -140,8 +140,8 @@ impl<'j> Worker<'j> {
 
     /// Writes the next version of a block.
     fn write(&mut self, block: u64) -> io::Result<()> {
-        // The version wraps to 0, which reads take for unwritten, after 2^32 writes of a block:
-        // that takes hours even with a single block, and shows as a wrong read, never as a right one.
+        // The version wraps to 0, which reads take for unwritten, after 2^32 writes of a block.
+        // That takes hours even with a single block, and is reported as a wrong read.
         let version = self.versions[block as usize].wrapping_add(1);
         self.block_writer
             .stamp(self.block.bytes_mut(), u64::from(version), block);

@@ -80,7 +80,7 @@ impl GroupCommit {
                 return Err(as_error(failure));
             }
             if !state.leading {
-                return self.lead(state, channel, meter);
+                return self.commit_group(state, channel, meter);
             }
             let waited = self.turned.wait(state);
             state = waited.unwrap_or_else(PoisonError::into_inner);
@@ -88,7 +88,7 @@ impl GroupCommit {
     }
 
     /// Writes and flushes the gathered records, including the leader's own.
-    fn lead(
+    fn commit_group(
         &self,
         mut state: MutexGuard<'_, GroupState>,
         channel: &mut WriteChannel,
@@ -119,7 +119,7 @@ impl GroupCommit {
     }
 
     fn lock(&self) -> MutexGuard<'_, GroupState> {
-        // A thread that panicked has left numbers behind that are right by themselves.
+        // The numbers that a panicking thread leaves are each valid.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -33,11 +33,11 @@ mod kinds {
 /// Commits where neither a number nor a duration is given: as many as in Berkeley DB's example.
 const DEFAULT_OPERATIONS: u64 = 1_000;
 
-/// Bytes of a file before it is used again from its start, where the plan does not say.
+/// Default bytes of a file before it is used again from its start.
 const LAID_OUT_BYTES: u64 = 64 << 20;
 const GROWING_BYTES: u64 = 1 << 30;
 
-/// A log must hold so many records, so that one lap is more than a moment.
+/// The minimum number of records in a log, so that a lap takes some time.
 const LEAST_RECORDS: u64 = 16;
 
 /// Commits per second that a growing log is expected to see, for the check of free room.
@@ -129,7 +129,7 @@ struct LogFlushJob {
     /// One file for each worker.
     apart: bool,
     group_commit: bool,
-    /// Over all workers; as many as there is time for where it is the largest number.
+    /// Over all workers; the largest number means until the time is up.
     operations: u64,
     duration_s: Option<f64>,
     warm_up: bool,
@@ -274,8 +274,8 @@ impl Job for LogFlushJob {
         for file in 0..files {
             let path = log::path(target.directory, self.apart, file);
             let laid_out = lay_out(&path, self.layout, bytes, target.seed).and_then(|()| {
-                // A mapping cannot reach beyond the file's end: its blocks come as they are stored
-                // to, as those of an engine that maps its file.
+                // A mapping cannot reach beyond the file's end: its blocks are allocated when they
+                // are stored to, as those of an engine that maps its file.
                 match (self.layout, self.flush) {
                     (FileLayout::Growing, FlushMethod::Msync) => {
                         let file = std::fs::File::options().write(true).open(&path)?;

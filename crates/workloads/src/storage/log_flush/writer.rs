@@ -1,4 +1,4 @@
-//! The commits of one worker, together with others or by itself.
+//! The commits of one worker, in a group or alone.
 
 use super::super::buffer::PageBuffer;
 use super::super::io_error;
@@ -51,7 +51,8 @@ fn write_error(path: &Path, error: &io::Error) -> Error {
     }
 }
 
-/// Commits until the time is up or nothing is left, and says how often, the warm-up included.
+/// Commits until the time is up or nothing is left; returns the number of commits, including the
+/// warm-up.
 fn commits(
     meter: &mut dyn Meter,
     left: &mut u64,
@@ -76,8 +77,8 @@ fn commits(
 /// The position of the next record of a log to which several threads write independently.
 pub(super) struct LogCursor {
     next: AtomicU64,
-    /// By worker, the index of the record that it writes or a lower one; the largest number where
-    /// it writes none.
+    /// For each worker, the index of the record that it writes or a lower one; the largest number
+    /// if it writes none.
     under_way: Vec<AtomicU64>,
 }
 

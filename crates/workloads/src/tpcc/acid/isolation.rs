@@ -148,7 +148,7 @@ impl AcidSuite<'_> {
                 let first = none_after_conflict(end_transaction(tables, stop, done))?;
                 Ok((first, has_overtaken))
             });
-            // Where it went wrong, the second must not wait for it.
+            // After an error, the second must not wait for it.
             is_half_way.store(true, Relaxed);
             let second = join(thread)?;
             let (first, has_overtaken) = first?;
@@ -181,7 +181,7 @@ impl AcidSuite<'_> {
         let status = |tables: &mut dyn Tables| {
             run_transaction(tables, Mode::Read, CompletionMode::Commit, LastOrder::read)
         };
-        let run = self.run_concurrently((Mode::Write, stop), place, status, unchanged)?;
+        let run = self.run_concurrently((Mode::Write, stop), place_own_order, status, unchanged)?;
         let after = self.read(LastOrder::read)?;
         let left = match (stop, run.first) {
             (CompletionMode::Commit, Some(order)) => (Some(order), LINES.to_vec()),
@@ -211,7 +211,7 @@ impl AcidSuite<'_> {
             }
         };
         let next = self.next_order()?;
-        let run = self.run_concurrently((Mode::Write, stop), place, order, unchanged)?;
+        let run = self.run_concurrently((Mode::Write, stop), place_own_order, order, unchanged)?;
         let expected = match (stop, run.first) {
             (CompletionMode::Commit, Some(_)) => (Some(next), next + 1, next + 2),
             (CompletionMode::Abort, Some(_)) => (Some(next), next, next + 1),
@@ -283,7 +283,7 @@ impl AcidSuite<'_> {
             })
         };
         let first_read = |tables: &mut dyn Tables| price(tables, ITEMS[0]);
-        let rest = |tables: &mut dyn Tables, seen| Ok((seen, place(tables)?));
+        let rest = |tables: &mut dyn Tables, seen| Ok((seen, place_own_order(tables)?));
         let kind = (Mode::Write, CompletionMode::Commit);
         let run = self.run_concurrently(kind, first_read, change, rest)?;
         let now = self.read(prices)?;
@@ -354,7 +354,7 @@ fn unchanged<T>(_: &mut dyn Tables, value: T) -> Result<T> {
     Ok(value)
 }
 
-/// Tries until there is no conflict.
+/// Retries until there is no conflict.
 fn retry_conflicts<T>(mut attempt: impl FnMut() -> Result<T>) -> Result<T> {
     loop {
         if let Some(value) = none_after_conflict(attempt())? {
@@ -372,7 +372,7 @@ fn begin_transaction<T>(
 ) -> Result<T> {
     tables.begin(mode)?;
     start(tables).inspect_err(|_| {
-        // The error says more than what the abort may add.
+        // This error is more specific than one from the abort.
         let _ = tables.abort();
     })
 }
@@ -394,9 +394,9 @@ fn number(ordered: NewOrderOutcome) -> Result<u32> {
 }
 
 /// All of a new-order but its end; its O_ID.
-fn place(tables: &mut dyn Tables) -> Result<u32> {
+fn place_own_order(tables: &mut dyn Tables) -> Result<u32> {
     let (ordered, _) =
-        transaction::place(tables, &mut TransactionBuffers::default(), &input(), AT)?;
+        transaction::place_order(tables, &mut TransactionBuffers::default(), &input(), AT)?;
     number(ordered)
 }
 

@@ -64,7 +64,7 @@ pub(super) trait Field: Sized {
     fn take(rest: &mut &[u8]) -> Option<Self>;
 }
 
-/// Takes so many bytes off the rest of a value.
+/// Takes this many bytes off the rest of a value.
 fn take_bytes<'v>(rest: &mut &'v [u8], length: usize) -> Option<&'v [u8]> {
     let (taken, left) = rest.split_at_checked(length)?;
     *rest = left;
@@ -262,7 +262,7 @@ pub(super) fn decode<R: StoredRow>(mut row: R, value: &[u8]) -> Option<R> {
     row.decode(value).map(|()| row)
 }
 
-/// Writes another C_DATA, which stands last.
+/// Replaces C_DATA, which is the last column.
 pub(super) fn replace_customer_data(value: &mut Vec<u8>, data: &FixedText<500>) -> Option<()> {
     let mut rest = value.get(customer_at::DISCOUNT..)?;
     i64::take(&mut rest)?;

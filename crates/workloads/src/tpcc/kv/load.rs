@@ -1,4 +1,4 @@
-//! Rows of the load, put as records.
+//! Loads rows as records.
 
 use super::KeyValue;
 use super::codec::{Field, StoredRow};

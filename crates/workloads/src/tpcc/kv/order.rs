@@ -143,7 +143,7 @@ impl OrderStatusTables for KeyValue<'_> {
         out.clear();
         district_key(self.prefix.write(), KeySpace::OrderLine, district).u32(order);
         let mut push = |row| out.push(row);
-        self.each("ORDER-LINE", &mut push, |key, value| {
+        self.visit_table("ORDER-LINE", &mut push, |key, value| {
             let row = OrderLineRow {
                 warehouse: district.warehouse,
                 district: district.district,

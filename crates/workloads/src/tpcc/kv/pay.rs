@@ -105,8 +105,8 @@ impl DeliveryTables for KeyValue<'_> {
                 continue;
             };
             district_key(&mut self.key, KeySpace::NewOrder, district).u32(order);
-            // Engines that lock what is read and not what is scanned take the lock here, and then
-            // see whether another delivery has been faster.
+            // Engines that lock on reads but not on scans take the lock here, and then notice
+            // whether another delivery was faster.
             if !self.session.get(self.key.as_bytes(), &mut |_| {})? {
                 let why = "another delivery has taken the order";
                 return Err(Error::Conflict(why.to_owned()));
@@ -150,7 +150,7 @@ impl KeyValue<'_> {
         let mut ids = std::mem::take(&mut self.numbers);
         ids.clear();
         let mut push = |id| ids.push(id);
-        let read = self.each("CUSTOMER", &mut push, |key, _| keys::last_u32(key));
+        let read = self.visit_table("CUSTOMER", &mut push, |key, _| keys::last_u32(key));
         self.numbers = ids;
         read?;
         let middle = self.numbers.len().div_ceil(2).checked_sub(1);

@@ -33,7 +33,7 @@ impl TableContents for KeyValue<'_> {
         visitor: Visitor<'_, CustomerState>,
     ) -> Result<()> {
         district_key(self.prefix.write(), KeySpace::Customer, district);
-        self.each("CUSTOMER", visitor, |key, value| {
+        self.visit_table("CUSTOMER", visitor, |key, value| {
             let (balance, ytd_payment) = codec::leading(value)?;
             Some(CustomerState {
                 id: keys::last_u32(key)?,
@@ -45,7 +45,7 @@ impl TableContents for KeyValue<'_> {
 
     fn each_history(&mut self, visitor: Visitor<'_, HistoryState>) -> Result<()> {
         global_key(self.prefix.write(), KeySpace::History);
-        self.each("HISTORY", visitor, |_, value| {
+        self.visit_table("HISTORY", visitor, |_, value| {
             let row = codec::decode(HistoryRow::default(), value)?;
             Some(HistoryState {
                 customer_warehouse: row.customer_warehouse,
@@ -64,7 +64,7 @@ impl TableContents for KeyValue<'_> {
         visitor: Visitor<'_, OrderState>,
     ) -> Result<()> {
         district_key(self.prefix.write(), KeySpace::Order, district);
-        self.each("ORDER", visitor, |key, value| {
+        self.visit_table("ORDER", visitor, |key, value| {
             let row = codec::decode(order_row(district, keys::last_u32(key)?), value)?;
             Some(OrderState {
                 id: row.id,
@@ -77,7 +77,7 @@ impl TableContents for KeyValue<'_> {
 
     fn each_new_order(&mut self, district: DistrictKey, visitor: Visitor<'_, u32>) -> Result<()> {
         district_key(self.prefix.write(), KeySpace::NewOrder, district);
-        self.each("NEW-ORDER", visitor, |key, _| keys::last_u32(key))
+        self.visit_table("NEW-ORDER", visitor, |key, _| keys::last_u32(key))
     }
 
     fn each_order_line(
@@ -86,7 +86,7 @@ impl TableContents for KeyValue<'_> {
         visitor: Visitor<'_, LineState>,
     ) -> Result<()> {
         district_key(self.prefix.write(), KeySpace::OrderLine, district);
-        self.each("ORDER-LINE", visitor, |key, value| {
+        self.visit_table("ORDER-LINE", visitor, |key, value| {
             let (is_delivered, amount, _) = codec::line_state(value)?;
             Some(LineState {
                 order: keys::order_and_line(key)?.0,
@@ -132,7 +132,7 @@ impl TableContents for KeyValue<'_> {
 
 impl KeyValue<'_> {
     /// Shows every record of the prefix that was written last, decoded.
-    pub(super) fn each<T>(
+    pub(super) fn visit_table<T>(
         &mut self,
         what: &str,
         visitor: Visitor<'_, T>,

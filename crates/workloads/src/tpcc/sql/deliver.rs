@@ -37,7 +37,7 @@ impl DeliveryTables for SqlTables<'_> {
         out.clear();
         let statement = self.fixed_statement(StatementKind::Oldest, OLDEST)?;
         self.rows(statement, &[number(warehouse)], |columns| {
-            let district = columns.whole()?;
+            let district = columns.integer()?;
             if let Some(order) = columns.optional_integer()? {
                 out.push(UndeliveredOrder { district, order });
             }
@@ -95,7 +95,7 @@ impl DeliveryTables for SqlTables<'_> {
             ..DeliveredOrder::default()
         }));
         self.rows(statement, &these, |columns| {
-            let customer = (columns.whole()?, columns.whole()?);
+            let customer = (columns.integer()?, columns.integer()?);
             of_district(out, customer.0)?.customer = customer.1;
             Ok(())
         })?;
@@ -113,7 +113,7 @@ impl DeliveryTables for SqlTables<'_> {
             )
         })?;
         self.rows(statement, &these, |columns| {
-            let amount = (columns.whole()?, columns.cents()?);
+            let amount = (columns.integer()?, columns.cents()?);
             of_district(out, amount.0)?.amount = amount.1;
             Ok(())
         })

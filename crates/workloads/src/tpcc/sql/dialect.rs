@@ -26,8 +26,7 @@ pub(super) struct DialectSyntax {
     pub(super) is_numbered: bool,
     /// The type of a column.
     pub(super) column_type: fn(ColumnType) -> String,
-    /// The text behind a table's closing parenthesis; the argument is whether it has a primary
-    /// key.
+    /// The text after a table's closing parenthesis; the argument is whether it has a primary key.
     pub(super) table_end: fn(bool) -> &'static str,
     /// The text at a query's end that locks the rows that it reads.
     pub(super) lock: &'static str,
@@ -41,8 +40,8 @@ pub(super) struct DialectSyntax {
     /// `INSERT … VALUES (…), (…)` inserts several rows.
     pub(super) has_rows: bool,
     pub(super) paging: RowLimit,
-    /// The type that a parameter of money is cast to where it is by itself; `None` if a
-    /// parameter carries its type.
+    /// The type to which a standalone parameter of money is cast; `None` if a parameter carries its
+    /// type.
     pub(super) money: Option<&'static str>,
     /// The same for a whole number.
     pub(super) integer: Option<&'static str>,
@@ -111,12 +110,12 @@ impl DialectSyntax {
         written
     }
 
-    /// A parameter of money that is by itself.
+    /// A standalone parameter of money.
     pub(super) fn money_parameter(&self) -> String {
         cast(self.money)
     }
 
-    /// A parameter that is a whole number and is by itself.
+    /// A standalone integer parameter.
     pub(super) fn integer_parameter(&self) -> String {
         cast(self.integer)
     }

@@ -22,7 +22,7 @@ use std::ops::ControlFlow;
 use trueput_engine::sql::Statement;
 use trueput_engine::{Datum, Error, Mode, Result, Session, Sql};
 
-/// The kind of a statement; some are written anew for each number of rows.
+/// The kind of a statement; some have a text for each number of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum StatementKind {
     Buyer,
@@ -134,7 +134,7 @@ impl<'s> SqlTables<'s> {
         self.statement(which, 0, |_| text.to_owned())
     }
 
-    /// Executes a statement that changes rows, and says how many.
+    /// Executes a statement that changes rows; returns their number.
     fn execute(&mut self, statement: Statement, parameters: &[Datum<'_>]) -> Result<u64> {
         self.sql()?.execute(statement, parameters)
     }

@@ -62,10 +62,10 @@ fn items(syntax: &DialectSyntax, count: usize) -> String {
 
 fn stock(columns: &mut ColumnReader<'_>) -> Result<Stock> {
     Ok(Stock {
-        quantity: columns.whole()?,
-        ytd: columns.whole()?,
-        order_count: columns.whole()?,
-        remote_count: columns.whole()?,
+        quantity: columns.integer()?,
+        ytd: columns.integer()?,
+        order_count: columns.integer()?,
+        remote_count: columns.integer()?,
         district_info: columns.text()?,
         data: columns.text()?,
     })
@@ -94,7 +94,7 @@ impl NewOrderTables for SqlTables<'_> {
         let parameters = district_parameters(district);
         let read = |columns: &mut ColumnReader<'_>| {
             Ok(OrderNumber {
-                order: columns.whole()?,
+                order: columns.integer()?,
                 district_tax: columns.rate()?,
             })
         };
@@ -145,7 +145,7 @@ impl NewOrderTables for SqlTables<'_> {
         let mut parameters = Vec::with_capacity(ids.len());
         self.push_numbers(&numbers, &mut parameters);
         self.rows(statement, &parameters, |columns| {
-            let id: u32 = columns.whole()?;
+            let id: u32 = columns.integer()?;
             let item = Item {
                 price: columns.cents()?,
                 name: columns.text()?,
@@ -182,7 +182,7 @@ impl NewOrderTables for SqlTables<'_> {
                 self.change("the stocks", count, touch, &parameters)?;
             }
             self.rows(statement, &parameters, |columns| {
-                let item: u32 = columns.whole()?;
+                let item: u32 = columns.integer()?;
                 let asked = of_warehouse.get(out.len() - before);
                 if asked.is_none_or(|asked| asked.item != item) {
                     return Err(Error::engine("a stock is not there"));
@@ -237,7 +237,7 @@ impl StockLevelTables for SqlTables<'_> {
         let [warehouse, district] = district_parameters(district);
         let parameters = [number(threshold), warehouse, district];
         self.row("the district", statement, &parameters, |columns| {
-            columns.whole()
+            columns.integer()
         })
     }
 }

@@ -189,7 +189,7 @@ impl SqlTables<'_> {
         let parameters = [warehouse, district, Datum::Text(last)];
         let mut ids: Vec<u32> = Vec::with_capacity(8);
         self.visit_rows(statement, &parameters, &mut |id| ids.push(id), |columns| {
-            columns.whole()
+            columns.integer()
         })?;
         let middle = ids.len().div_ceil(2).checked_sub(1);
         let found = middle.and_then(|middle| ids.get(middle)).copied();

@@ -31,13 +31,13 @@ struct OrderAnswer {
 }
 
 fn order_answer(columns: &mut ColumnReader<'_>) -> Result<OrderAnswer> {
-    let order = columns.whole()?;
+    let order = columns.integer()?;
     let discount = columns.rate()?;
     let (last, credit): (FixedText<16>, FixedText<2>) = (columns.text()?, columns.text()?);
     let tax = columns.rate()? + columns.rate()?;
-    let line: u8 = columns.whole()?;
+    let line: u8 = columns.integer()?;
     let name: FixedText<24> = columns.text()?;
-    let (in_stock, is_original): (i32, u8) = (columns.whole()?, columns.whole()?);
+    let (in_stock, is_original): (i32, u8) = (columns.integer()?, columns.integer()?);
     let (price, amount) = (columns.cents()?, columns.cents()?);
     // A terminal would show these; here they are only read.
     black_box((last, credit, line, name, in_stock, is_original, price));
@@ -101,7 +101,7 @@ impl Procedures for SqlTables<'_> {
             Datum::Timestamp(at),
         ];
         self.row("the payment", statement, &parameters, |columns| {
-            let customer: u32 = columns.whole()?;
+            let customer: u32 = columns.integer()?;
             black_box(customer);
             Ok(())
         })
@@ -114,7 +114,7 @@ impl Procedures for SqlTables<'_> {
         let parameters = [number(input.warehouse), number(input.district), id, name];
         let mut lines = None;
         self.rows(statement, &parameters, |columns| {
-            let (customer, names): (u32, FixedText<40>) = (columns.whole()?, columns.text()?);
+            let (customer, names): (u32, FixedText<40>) = (columns.integer()?, columns.text()?);
             black_box((customer, names, columns.cents()?));
             if columns.optional_integer::<u32>()?.is_some() {
                 lines = Some(lines.unwrap_or(0) + 1);
@@ -134,7 +134,7 @@ impl Procedures for SqlTables<'_> {
         ];
         let mut delivered = 0;
         self.rows(statement, &parameters, |columns| {
-            let (district, order): (u8, u32) = (columns.whole()?, columns.whole()?);
+            let (district, order): (u8, u32) = (columns.integer()?, columns.integer()?);
             black_box((district, order));
             delivered += 1;
             Ok(())
@@ -151,7 +151,7 @@ impl Procedures for SqlTables<'_> {
             number(input.threshold),
         ];
         self.row("the count", statement, &parameters, |columns| {
-            columns.whole()
+            columns.integer()
         })
     }
 }

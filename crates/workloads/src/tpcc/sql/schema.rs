@@ -38,8 +38,8 @@ pub(super) fn key_columns(table: Table) -> &'static [Column] {
     &columns[..key]
 }
 
-/// The column that says of which warehouse a row is; `None` for ITEM, and for HISTORY, which is
-/// read as a whole.
+/// The column that identifies a row's warehouse; `None` for ITEM, and for HISTORY, which is read as
+/// a whole.
 pub(super) fn warehouse_column(table: Table) -> Option<&'static str> {
     match table {
         Table::Item | Table::History => None,

@@ -25,7 +25,7 @@ impl TableContents for SqlTables<'_> {
         self.row("the district", statement, &parameters, |columns| {
             Ok(DistrictState {
                 ytd: columns.cents()?,
-                next_order: columns.whole()?,
+                next_order: columns.integer()?,
             })
         })
     }
@@ -41,7 +41,7 @@ impl TableContents for SqlTables<'_> {
         let parameters = district_parameters(district);
         self.visit_rows(statement, &parameters, visitor, |columns| {
             Ok(CustomerState {
-                id: columns.whole()?,
+                id: columns.integer()?,
                 balance: columns.cents()?,
                 ytd_payment: columns.cents()?,
             })
@@ -53,11 +53,11 @@ impl TableContents for SqlTables<'_> {
         let statement = self.fixed_statement(StatementKind::Histories, text)?;
         self.visit_rows(statement, &[], visitor, |columns| {
             Ok(HistoryState {
-                customer_warehouse: columns.whole()?,
-                customer_district: columns.whole()?,
-                customer: columns.whole()?,
-                warehouse: columns.whole()?,
-                district: columns.whole()?,
+                customer_warehouse: columns.integer()?,
+                customer_district: columns.integer()?,
+                customer: columns.integer()?,
+                warehouse: columns.integer()?,
+                district: columns.integer()?,
                 amount: columns.cents()?,
             })
         })
@@ -74,10 +74,10 @@ impl TableContents for SqlTables<'_> {
         let parameters = district_parameters(district);
         self.visit_rows(statement, &parameters, visitor, |columns| {
             Ok(OrderState {
-                id: columns.whole()?,
-                customer: columns.whole()?,
+                id: columns.integer()?,
+                customer: columns.integer()?,
                 has_carrier: columns.optional_integer::<u8>()?.is_some(),
-                lines: columns.whole()?,
+                lines: columns.integer()?,
             })
         })
     }
@@ -87,7 +87,7 @@ impl TableContents for SqlTables<'_> {
             "SELECT no_o_id FROM new_order WHERE no_w_id = ? AND no_d_id = ? ORDER BY no_o_id";
         let statement = self.fixed_statement(StatementKind::NewOrders, text)?;
         let parameters = district_parameters(district);
-        self.visit_rows(statement, &parameters, visitor, |columns| columns.whole())
+        self.visit_rows(statement, &parameters, visitor, |columns| columns.integer())
     }
 
     fn each_order_line(
@@ -101,7 +101,7 @@ impl TableContents for SqlTables<'_> {
         let parameters = district_parameters(district);
         self.visit_rows(statement, &parameters, visitor, |columns| {
             Ok(LineState {
-                order: columns.whole()?,
+                order: columns.integer()?,
                 is_delivered: columns.optional_moment()?.is_some(),
                 amount: columns.cents()?,
             })

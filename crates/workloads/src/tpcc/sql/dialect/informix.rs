@@ -6,10 +6,10 @@ use crate::tpcc::columns::ColumnType;
 pub(super) static SYNTAX: DialectSyntax = DialectSyntax {
     is_numbered: false,
     column_type,
-    // Pages would be locked otherwise.
+    // The default would lock whole pages.
     table_end: |_| " LOCK MODE ROW",
-    // FOR UPDATE is for cursors that update by position. REPEATABLE READ locks what is read so that
-    // others can read it too: two that then want to write it would wait for each other.
+    // FOR UPDATE is for cursors that update by position. REPEATABLE READ takes shared locks on the
+    // rows read: two transactions that then want to write them would wait for each other.
     lock: "",
     locks_by_update: true,
     has_returning: false,

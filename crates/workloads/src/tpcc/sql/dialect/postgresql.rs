@@ -19,7 +19,7 @@ pub(super) static SYNTAX: DialectSyntax = DialectSyntax {
     procedures: Some(include_str!("postgresql.sql")),
 };
 
-/// Text is ordered by its bytes, whatever the database's own collation.
+/// Text is ordered by its bytes, regardless of the database's own collation.
 fn column_type(kind: ColumnType) -> String {
     match kind {
         ColumnType::Text(_) => format!("{} COLLATE \"C\"", standard_type(kind)),

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use std::path::Path;
 use std::process::Command;
 
-/// What a loop does, named as on the command line of the child process.
+/// The loops, by their names on the command line of the child process, with their titles.
 const COMPARISONS: [(&str, &str); 4] = [
     ("get", "get, one transaction for all"),
     ("get-each", "get, a transaction each"),
@@ -30,7 +30,7 @@ pub fn null(rounds: usize) -> Result<()> {
     Ok(())
 }
 
-/// Prints what the rows of [`engine`] mean.
+/// Prints the table's head for the rows of [`engine`].
 pub fn print_head(rounds: usize) {
     println!(
         "CPU ns per operation, {} records of {}-byte keys and {}-byte values, nothing flushed.\n\
@@ -67,7 +67,7 @@ pub fn engine(contender: &Contender, rounds: usize) -> Result<()> {
 /// The two sides of an engine's comparison.
 struct Sides<'c> {
     contender: &'c Contender,
-    /// Where the bare loop is a program of its own.
+    /// The program of the bare loop, if it is not compiled in.
     bare: Option<Program>,
 }
 

@@ -14,7 +14,7 @@ pub enum Loop {
     Compiled {
         /// The header, as the file includes it.
         header: &'static str,
-        /// What to install where it is missing, by Debian's name.
+        /// The Debian package to install if the library is missing.
         package: &'static str,
     },
 }
@@ -103,7 +103,7 @@ impl Contender {
         })
     }
 
-    /// How often the loop `what` does its operation.
+    /// The number of operations that the loop `what` does.
     pub fn operations(&self, what: &str) -> u64 {
         match what {
             "load" => RECORDS,

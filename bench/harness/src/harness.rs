@@ -1,4 +1,4 @@
-//! The same loops through the contract, with the runner's own meter: what a trial's worker runs.
+//! The same loops through the contract, with the runner's own meter, as a trial's worker runs them.
 
 use crate::engines::{Contender, driver};
 use crate::keys::{BATCH, VALUE, VALUE_BYTES, cpu_ns_per_operation, key};
@@ -13,8 +13,8 @@ use trueput_workloads::{JobTask, Meter};
 /// Gets or puts on the null engine.
 const NULL_OPERATIONS: u64 = 2_000_000;
 
-/// Runs one loop on the engine's database in `folder` and says what an operation cost. The loop
-/// `load` makes the database that both sides read.
+/// Runs one loop on the engine's database in `folder`; returns the cost of an operation, CPU
+/// nanoseconds. The loop `load` makes the database that both sides read.
 pub fn run(contender: &Contender, what: &str, folder: &Path, operations: u64) -> Result<f64> {
     let database = open(driver(contender.engine)?, folder, contender.durability)?;
     if what == "load" {
@@ -24,7 +24,8 @@ pub fn run(contender: &Contender, what: &str, folder: &Path, operations: u64) ->
     time(what, operations, session.as_mut())
 }
 
-/// Runs one loop on the null engine and says what an operation cost: that is the harness.
+/// Runs one loop on the null engine; returns the cost of an operation, which is the cost of the
+/// harness.
 pub fn run_null(what: &str) -> Result<f64> {
     let engine = driver("null")?;
     let database = open(engine, Path::new("."), Durability::None)?;
@@ -61,8 +62,8 @@ fn open(engine: &dyn Engine, folder: &Path, durability: Durability) -> Result<Bo
 
 /// Times a loop by name. The meter records every operation's latency and count.
 fn time(what: &str, operations: u64, session: &mut dyn Session) -> Result<f64> {
-    let (lane, stage) = (WorkerCounters::default(), Stage::measured());
-    let mut meter = ClockMeter::new(1, &lane, &stage);
+    let (counters, stage) = (WorkerCounters::default(), Stage::measured());
+    let mut meter = ClockMeter::new(1, &counters, &stage);
     let meter: &mut dyn Meter = &mut meter;
     let body = match what {
         "get" => get,
@@ -143,8 +144,8 @@ fn threen1(engine: &dyn Engine, database: &dyn Database, folder: &Path) -> Resul
             &Conditions::default(),
         )
         .map_err(|why| anyhow!(why))?;
-    let (lane, stage) = (WorkerCounters::default(), Stage::measured());
-    let mut meter = ClockMeter::new(job.kinds().len(), &lane, &stage);
+    let (counters, stage) = (WorkerCounters::default(), Stage::measured());
+    let mut meter = ClockMeter::new(job.kinds().len(), &counters, &stage);
     let mut session = database.session()?;
     let mut task = JobTask {
         session: session.as_mut(),
@@ -159,6 +160,6 @@ fn threen1(engine: &dyn Engine, database: &dyn Database, folder: &Path) -> Resul
         seed: 0,
     };
     let cpu_ns = cpu_ns_per_operation(1, || job.execute(&mut task).map(drop).map_err(Into::into))?;
-    let operations: u64 = lane.counts(job.kinds().len()).iter().sum();
+    let operations: u64 = counters.counts(job.kinds().len()).iter().sum();
     Ok(cpu_ns / operations as f64)
 }

@@ -28,8 +28,8 @@ pub fn key(index: u64) -> [u8; KEY_BYTES] {
     ((z ^ (z >> 31)) % RECORDS).to_be_bytes()
 }
 
-/// CPU nanoseconds per operation that `body` took, user and system, of the calling thread: what the
-/// engine's background threads do is the same on both sides, and when they do it is chance.
+/// CPU nanoseconds per operation of `body`, user and system, on the calling thread. The work of the
+/// engine's background threads is the same on both sides, and its timing is chance.
 pub fn cpu_ns_per_operation(operations: u64, body: impl FnOnce() -> Result<()>) -> Result<f64> {
     let before = cpu_ns()?;
     body()?;

@@ -12,7 +12,7 @@ pub struct Program {
     library: PathBuf,
 }
 
-/// Where the sources are.
+/// The folder of the sources.
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../bare");
 
 impl Program {
@@ -60,14 +60,15 @@ impl Program {
         Ok(Self { path, library })
     }
 
-    /// A run of the loop, which prints what an operation cost.
+    /// The command that runs the loop and prints the cost of an operation.
     pub fn command(&self, what: &str, folder: &Path, operations: u64) -> Command {
         let mut command = Command::new(&self.path);
         command
             .arg(what)
             .arg(folder)
             .arg(operations.to_string())
-            // The very file, by whatever name and in whatever folder the loader would look for it.
+            // Preload the exact file, regardless of the name and folder that the loader would
+            // search.
             .env("LD_PRELOAD", &self.library);
         command
     }

@@ -10,8 +10,8 @@ use crate::keys::{BATCH, KEY_BYTES, cpu_ns_per_operation, key};
 use anyhow::{Result, bail};
 use std::path::Path;
 
-/// Runs one loop of an engine that is compiled in, on the database in `folder`, and says what an
-/// operation cost.
+/// Runs one loop of an engine that is compiled in, on the database in `folder`; returns the cost of
+/// an operation, CPU nanoseconds.
 pub fn run(engine: &str, what: &str, folder: &Path, operations: u64) -> Result<f64> {
     match engine {
         "lmdb" => time(&mut lmdb::LmdbLoop::open(folder)?, what, operations),

@@ -7,7 +7,7 @@ use std::ffi::{CStr, CString, c_int};
 use std::path::Path;
 use std::ptr::{null, null_mut};
 
-/// As the driver's default at `process`.
+/// The driver's default settings at `process`.
 const SETTINGS: &CStr = c"
     PRAGMA page_size=4096;
     PRAGMA journal_mode=wal;

@@ -34,7 +34,7 @@ pub(crate) fn write_integer(out: &mut Vec<u8>, number: i64) {
 /// A decimal number as drivers write it: `-12.34`, `.5`, ` 7 `.
 ///
 /// # Errors
-/// What is no such number, or has more than 18 digits.
+/// A text that is not a number, or has more than 18 digits.
 pub(crate) fn decimal(text: &[u8]) -> Result<Datum<'static>> {
     let text = text.trim_ascii();
     let wrong = || {

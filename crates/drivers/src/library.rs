@@ -61,7 +61,7 @@ pub(crate) struct Library {
 /// The full path of a library file that a user named.
 ///
 /// # Errors
-/// One line that names the file, where it is not there.
+/// One line that names the file, if it is not there.
 pub(crate) fn full_path(path: &Path) -> Result<PathBuf> {
     let shown = path.display();
     let full = path
@@ -113,7 +113,7 @@ impl LibraryOrigin {
     /// The library's file.
     ///
     /// # Errors
-    /// One line that says what to install, where none is found.
+    /// One line that says what to install, if none is found.
     pub(crate) fn path(&self) -> Result<PathBuf> {
         if let Some(path) = &self.named {
             return Ok(path.clone());
@@ -130,7 +130,7 @@ impl LibraryOrigin {
     /// The same engine, with the library that a plan names.
     ///
     /// # Errors
-    /// One line that names the file, where it is not there.
+    /// One line that names the file, if it is not there.
     pub(crate) fn with_library(&self, library: &Path) -> Result<Self> {
         let named = Some(full_path(library)?);
         Ok(Self {
@@ -227,8 +227,8 @@ pub(crate) use library_selection;
 /// Loads the library at `path` for the engine of that title.
 ///
 /// # Errors
-/// One line that says what is wrong with the file: not there, no library, for another machine, or
-/// what the loader says.
+/// One line with the defect of the file: missing, not a library, for another machine, or the
+/// loader's message.
 pub(crate) fn load(path: &Path, title: &'static str) -> Result<Library> {
     check(path)?;
     // SAFETY: the initializers of a library that the user installed or named as an engine run here,
@@ -246,7 +246,7 @@ impl Library {
     /// The symbol of that name, as a pointer of type `T`.
     ///
     /// # Errors
-    /// One line where the library has no such symbol.
+    /// One line if the library has no such symbol.
     ///
     /// # Safety
     /// `T` is a pointer to a function of the type that the symbol has in the engine's API.

@@ -31,7 +31,7 @@ impl OpenFolders {
     /// Locks the folders to open the database in `folder`.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] where this process has that database open.
+    /// [`Error::Unsupported`] if this process has that database open.
     pub(crate) fn lock_to_open(&self, folder: &Path) -> Result<MutexGuard<'_, BTreeSet<PathBuf>>> {
         let folders = self.lock();
         if folders.contains(folder) {

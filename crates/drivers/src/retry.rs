@@ -16,7 +16,7 @@ impl Retry {
     /// Makes an attempt, and makes it again while its error is transient by `passes`.
     ///
     /// # Errors
-    /// That of the last attempt.
+    /// The error of the last attempt.
     pub(crate) fn run<T, E>(
         &self,
         passes: impl Fn(&E) -> bool,
@@ -36,7 +36,7 @@ impl Retry {
     /// Asks until the answer is yes. Returns false if it never was within the limit.
     ///
     /// # Errors
-    /// The first of the question's own.
+    /// The first error of the question itself.
     pub(crate) fn until(
         &self,
         mut question: impl FnMut() -> trueput_engine::Result<bool>,

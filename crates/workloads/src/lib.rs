@@ -77,7 +77,7 @@ pub trait Workload: Send + Sync {
     /// `given` being all that it gives with every value.
     ///
     /// # Errors
-    /// The first that has none.
+    /// The first setting that has no effect.
     fn check_given(&self, _given: &Dimensions) -> Result<(), IneffectiveSetting> {
         Ok(())
     }
@@ -92,8 +92,8 @@ pub trait Workload: Send + Sync {
     /// the conditions under which it will run.
     ///
     /// # Errors
-    /// One sentence, where the settings do not go together (a reversed range, say) or not with the
-    /// conditions (a duration for what ends by itself): what was given and what would be right.
+    /// One sentence, if the settings contradict each other (a reversed range, say) or the
+    /// conditions (a duration for a job with an end): the values given and the values accepted.
     fn job(
         &self,
         settings: &ParameterValues,
@@ -193,7 +193,7 @@ pub trait Job: Send + Sync {
     /// Errors if the job cannot be done by this many workers of this kind.
     ///
     /// # Errors
-    /// One sentence: what was given and what would be right.
+    /// One sentence: the value given and the values accepted.
     fn check_workers(&self, _workers: u32, _kind: WorkerKind) -> Result<(), String> {
         Ok(())
     }
@@ -201,7 +201,7 @@ pub trait Job: Send + Sync {
     /// Whether an engine that can do so much has room for its records.
     ///
     /// # Errors
-    /// One sentence: what was given and what would be right.
+    /// One sentence: the value given and the values accepted.
     fn check_capabilities(&self, _capabilities: &Capabilities) -> Result<(), String> {
         Ok(())
     }
@@ -210,7 +210,7 @@ pub trait Job: Send + Sync {
     /// none.
     ///
     /// # Errors
-    /// One sentence: what was given and what would be right.
+    /// One sentence: the value given and the values accepted.
     fn check_dialect(&self, _dialect: Option<Dialect>) -> Result<(), String> {
         Ok(())
     }
@@ -232,7 +232,7 @@ pub trait Job: Send + Sync {
     /// is promised.
     ///
     /// # Errors
-    /// One sentence: why not, and what would be right.
+    /// One sentence: the reason, and a setting that would work.
     fn check_crash(&self, _survival: Survival) -> Result<(), String> {
         Err("it cannot verify what a crash lost: remove crash_and_recover".to_owned())
     }
@@ -298,7 +298,7 @@ pub trait Job: Send + Sync {
     /// are not worth reporting.
     ///
     /// # Errors
-    /// Whatever the engine says, or that the remains are of another problem.
+    /// Errors of the engine, or that the database belongs to another problem.
     fn prepare(
         &self,
         target: &JobDatabase<'_>,
@@ -309,7 +309,7 @@ pub trait Job: Send + Sync {
     /// process calls it, on its own thread.
     ///
     /// # Errors
-    /// Whatever keeps it from working.
+    /// Anything that prevents the worker from starting.
     fn initialize(&self, _task: &JobTask<'_>) -> Result<()> {
         Ok(())
     }
@@ -319,7 +319,7 @@ pub trait Job: Send + Sync {
     /// measured.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// Errors of the engine.
     fn prime(&self, _task: &mut JobTask<'_>) -> Result<()> {
         Ok(())
     }
@@ -327,14 +327,14 @@ pub trait Job: Send + Sync {
     /// Does one worker's share, on that worker's thread, while others do theirs.
     ///
     /// # Errors
-    /// Whatever the engine says, conflicts excepted: those are retried here and counted.
+    /// Errors of the engine except conflicts, which are retried here and counted.
     fn execute(&self, task: &mut JobTask<'_>) -> Result<WorkerFindings>;
 
     /// Draws the results from the database after the workers have ended, and checks them against an
     /// independent computation.
     ///
     /// # Errors
-    /// Whatever the engine says. A failed check is no error: it is in the conclusion.
+    /// Errors of the engine. A failed check is not an error: it is in the result.
     fn verify(&self, target: &JobDatabase<'_>, ended: &ExecutionSummary) -> Result<JobResults>;
 
     /// Derives metrics and checks from the measurement: rates under the workload's own names,
@@ -575,7 +575,7 @@ pub trait ErrorContext<T> {
     /// Names the failed step; the text is only built if there is an error.
     ///
     /// # Errors
-    /// The engine's error, named.
+    /// The engine's error with the name of the step.
     fn context(self, what: impl FnOnce() -> String) -> Result<T>;
 }
 

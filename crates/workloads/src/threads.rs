@@ -23,7 +23,7 @@ impl Iterator for RemainingPieces<'_> {
 /// the results. After an error no further piece is started.
 ///
 /// # Errors
-/// The first of the errors, when all threads have ended.
+/// The first error, once all threads have ended.
 pub(crate) fn share_pieces<T: Send>(
     threads: u32,
     count: usize,

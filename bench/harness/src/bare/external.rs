@@ -19,7 +19,7 @@ impl Program {
     /// Compiles the loop of `engine` into `folder`.
     ///
     /// # Errors
-    /// One line where the header is missing, the compiler's own words where it fails.
+    /// One line if the header is missing; the compiler's output if it fails.
     pub fn compile(
         engine: &str,
         header: &str,

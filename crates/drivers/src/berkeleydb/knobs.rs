@@ -185,7 +185,7 @@ pub(super) fn level(durability: Durability, knobs: &BerkeleyKnobs) -> Option<Log
 /// The settings of an environment.
 ///
 /// # Errors
-/// One line for sizes that do not go together.
+/// One line for sizes that contradict each other.
 pub(super) fn settings(knobs: &BerkeleyKnobs, level: LogFlush) -> Result<BerkeleySettings> {
     let number = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
     let (buffer, file) = match level {

@@ -69,7 +69,7 @@ impl GtmInstallation {
     /// The installation that a library belongs to.
     ///
     /// # Errors
-    /// One line where the tools are not beside it.
+    /// One line if the tools are not in the library's folder.
     pub(super) fn of(library: PathBuf, title: &'static str) -> Result<Self> {
         let folder = library.parent().map(Path::to_owned).unwrap_or_default();
         for tool in ["mumps", "mupip"] {
@@ -146,7 +146,7 @@ impl GtmInstallation {
     /// Runs a tool of GT.M's in `folder` and returns its output.
     ///
     /// # Errors
-    /// What it said, where it failed.
+    /// The tool's output, if it failed.
     pub(super) fn run(
         &self,
         tool: &str,

@@ -97,7 +97,7 @@ pub(super) struct DatabaseLayout {
 
 impl DatabaseLayout {
     /// # Errors
-    /// [`Error::Unsupported`] for settings that do not go together, or not with the level.
+    /// [`Error::Unsupported`] for settings that contradict each other or the level.
     pub(super) fn of(knobs: GtmKnobs, durability: Durability) -> Result<Self> {
         let refuse = |text: String| Err(Error::Unsupported(text));
         let block_bytes = knobs.block_size;

@@ -184,7 +184,7 @@ impl Process {
     /// Starts GT.M where this process has not yet, with the routines in `folder`.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] where another build of GT.M runs in this process.
+    /// [`Error::Unsupported`] if another build of GT.M runs in this process.
     pub(super) fn start(installation: &GtmInstallation, folder: &Path) -> Result<&'static Self> {
         static STARTED: OnceLock<Process> = OnceLock::new();
         static STARTING: Mutex<()> = Mutex::new(());
@@ -229,8 +229,8 @@ impl Process {
     /// Attaches to the database of a global directory, and keeps its lock.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] where the path is that of a database which this process was attached
-    /// to and which has been deleted since.
+    /// [`Error::Unsupported`] if this process was attached to a database at this path that has been
+    /// deleted since.
     pub(super) fn attach(&self, path: PathBuf, in_use: File) -> Result<DatabaseId> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let inode = |file: &File| file.metadata().map(|data| (data.dev(), data.ino()));

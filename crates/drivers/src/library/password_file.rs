@@ -13,7 +13,7 @@ const MOST_BYTES: u64 = 1 << 20;
 /// Reads a file that holds passwords.
 ///
 /// # Errors
-/// One line, where it cannot be read, is no file, or others can read it.
+/// One line, if it cannot be read, is not a file, or others can read it.
 pub(crate) fn read_secret(path: &Path) -> Result<String> {
     let shown = path.display();
     let cannot = |why: &dyn std::fmt::Display| {
@@ -41,7 +41,7 @@ pub(crate) fn read_secret(path: &Path) -> Result<String> {
 /// The password that is the first line of a file.
 ///
 /// # Errors
-/// As [`read_secret`].
+/// See [`read_secret`].
 pub(crate) fn first_line(path: &Path) -> Result<Secret> {
     let text = read_secret(path)?;
     Ok(Secret::new(text.lines().next().unwrap_or_default()))

@@ -82,7 +82,7 @@ impl LmdbBuild {
     /// The one in the library at `path`, which is a full path.
     ///
     /// # Errors
-    /// One line: what is wrong with the library, or that its version is not known.
+    /// One line: the library's defect, or that its version is not known.
     pub(super) fn loaded(path: &Path) -> Result<&'static Self> {
         static LIBRARIES: FileCache<library::Library> = FileCache::new();
         static LOADED: FileCache<LmdbBuild> = FileCache::new();

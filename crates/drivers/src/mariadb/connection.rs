@@ -154,7 +154,7 @@ pub(super) fn datum(value: &Wire, value_type: ValueType) -> Result<Datum<'_>> {
 /// A parameter for the wire.
 ///
 /// # Errors
-/// An array, which MariaDB has no type for.
+/// An array: MariaDB has no array type.
 pub(super) fn wire(datum: Datum<'_>) -> Result<Wire> {
     Ok(match datum {
         Datum::Null => Wire::NULL,

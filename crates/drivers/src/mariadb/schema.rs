@@ -25,8 +25,8 @@ const PATIENCE_S: u32 = 10;
 /// holds a user's schema for as long as the connection lasts.
 ///
 /// # Errors
-/// [`Error::Unsupported`], where the schema is not this program's or another run uses it; whatever
-/// the server says.
+/// [`Error::Unsupported`], if the schema is not this program's or another run uses it; errors of
+/// the server.
 pub(super) fn take(
     connection: &mut Conn,
     server_access: &ServerAccess,

@@ -35,7 +35,7 @@ pub(super) fn find_all() -> Vec<PathBuf> {
 /// The version that a server's program states.
 ///
 /// # Errors
-/// One line: it cannot be executed, or is no MariaDB.
+/// One line: it cannot be executed, or is not MariaDB.
 pub(super) fn version(program: &Path) -> Result<String> {
     let shown = program.display();
     let said = Command::new(program)
@@ -59,7 +59,7 @@ const OLDEST: (u32, u32) = (10, 6);
 /// Refuses a server that is too old for the driver.
 ///
 /// # Errors
-/// One line that names the version and the oldest that will do.
+/// One line with the version and the oldest supported one.
 pub(super) fn check_version(version: &str) -> Result<()> {
     let mut numbers = version.split(['.', '-']).map(str::parse::<u32>);
     let number = match (numbers.next(), numbers.next()) {

@@ -112,8 +112,7 @@ impl ExternalServer {
     /// Returns the options of a connection, with the password.
     ///
     /// # Errors
-    /// One line, where a file that is to hold the password cannot be read, or others can read it,
-    /// too.
+    /// One line, if the password's file cannot be read, or others can read it, too.
     fn with_password(&self) -> Result<OptsBuilder> {
         let options = OptsBuilder::from_opts(self.options.clone());
         Ok(match &self.password_file {
@@ -174,7 +173,7 @@ impl ServerAccess {
     /// Connects, with `schema` as the default one.
     ///
     /// # Errors
-    /// The client's own.
+    /// The client library's error.
     pub(super) fn connect(&self, schema: Option<&str>) -> mysql::Result<Conn> {
         match self {
             Self::Private(data, _) => {

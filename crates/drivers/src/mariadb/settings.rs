@@ -98,7 +98,7 @@ fn doublewrite(durability: Durability, asked: Doublewrite) -> Result<&'static st
 /// Returns the promise of a level with these knobs.
 ///
 /// # Errors
-/// As [`levels`].
+/// See [`levels`].
 pub(super) fn promise(durability: Durability, knobs: &ParameterValues) -> Result<Promise> {
     let settings = levels(durability, knobs)?;
     let storage = MariaDbKnobs::from(knobs).storage_engine;
@@ -167,7 +167,7 @@ fn is_turned(knob: &Parameter, values: &ParameterValues) -> bool {
 /// Refuses a knob that only the owner of a server can turn.
 ///
 /// # Errors
-/// [`Error::Unsupported`] that names it.
+/// [`Error::Unsupported`] that names the variable.
 pub(super) fn check_for_users_server(knobs: &ParameterValues) -> Result<()> {
     let turned = |knob: &&Parameter| !OF_SESSIONS.contains(&knob.name) && is_turned(knob, knobs);
     match MariaDbKnobs::PARAMETERS.iter().find(turned) {
@@ -182,7 +182,7 @@ pub(super) fn check_for_users_server(knobs: &ParameterValues) -> Result<()> {
 /// The server's options for the level and the knobs of `spec`.
 ///
 /// # Errors
-/// As [`levels`].
+/// See [`levels`].
 pub(super) fn options(spec: &OpenSpec<'_>) -> Result<Vec<String>> {
     let knobs = MariaDbKnobs::from(spec.knobs);
     let mut options = vec![

@@ -219,7 +219,7 @@ impl MdbxBuild {
     /// The one in the library at `path`.
     ///
     /// # Errors
-    /// One line: what is wrong with the library, or that its version is not known.
+    /// One line: the library's defect, or that its version is not known.
     pub(super) fn of(path: &Path) -> Result<&'static Self> {
         static LIBRARIES: FileCache<library::Library> = FileCache::new();
         static LOADED: FileCache<MdbxBuild> = FileCache::new();

@@ -173,7 +173,7 @@ impl Column {
     /// The value of the row that was fetched.
     ///
     /// # Errors
-    /// A type that has no place here; text that is not UTF-8; a value longer than the driver said.
+    /// An unsupported type; text that is not UTF-8; a value longer than the driver reported.
     pub(super) fn datum(&self) -> Result<Datum<'_>> {
         if self.indicator == NULL {
             return Ok(Datum::Null);

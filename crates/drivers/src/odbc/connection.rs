@@ -62,7 +62,7 @@ impl OdbcConnection {
     /// Connects; `more` is added to the connection string.
     ///
     /// # Errors
-    /// One line: no driver manager, no driver, or what the data source says.
+    /// One line: no driver manager, no driver, or the data source's error.
     pub(super) fn open(
         source: &DataSource,
         more: &str,
@@ -105,7 +105,7 @@ impl OdbcConnection {
     /// Returns the database system and the driver, as they report themselves.
     ///
     /// # Errors
-    /// Whatever the driver says.
+    /// Errors of the driver.
     pub(super) fn info(&self) -> Result<SourceInfo> {
         Ok(SourceInfo {
             dbms: self.text_info(DBMS_NAME)?,
@@ -153,7 +153,7 @@ impl OdbcConnection {
     /// Whether each statement is a transaction.
     ///
     /// # Errors
-    /// Whatever the driver says.
+    /// Errors of the driver.
     pub(super) fn set_autocommit(&self, is_on: bool) -> Result<()> {
         self.set(AUTOCOMMIT, usize::from(is_on))
     }
@@ -161,7 +161,7 @@ impl OdbcConnection {
     /// Sets the isolation of the next transactions, by ODBC's bit for it.
     ///
     /// # Errors
-    /// Whatever the driver says.
+    /// Errors of the driver.
     pub(super) fn set_isolation(&self, bit: u32) -> Result<()> {
         self.set(TXN_ISOLATION, bit as usize)
     }
@@ -169,7 +169,7 @@ impl OdbcConnection {
     /// Ends the transaction.
     ///
     /// # Errors
-    /// [`Error::Conflict`] where another was in the way; whatever the data source says.
+    /// [`Error::Conflict`] with another transaction; errors of the data source.
     pub(super) fn end(&self, commits: bool) -> Result<()> {
         let how = if commits { COMMIT } else { ROLLBACK };
         // SAFETY: the handle is a live connection's.
@@ -186,7 +186,7 @@ impl OdbcConnection {
     /// Sends a statement that has no parameters; rows that it gives are not looked at.
     ///
     /// # Errors
-    /// As [`OdbcConnection::end`].
+    /// See [`OdbcConnection::end`].
     pub(super) fn execute(&self, text: &str) -> Result<()> {
         let text = c_text(text)?;
         let handle = self.statement()?;

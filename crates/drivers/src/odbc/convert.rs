@@ -23,7 +23,7 @@ impl Timestamp {
     /// Of microseconds since 1970.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for a year that has no place in the structure.
+    /// [`Error::Unsupported`] for a year that the structure cannot hold.
     pub(super) fn of(moment_us: i64) -> Result<Self> {
         let (year, month, day) = date_of(moment_us.div_euclid(DAY_US));
         let rest = moment_us.rem_euclid(DAY_US);

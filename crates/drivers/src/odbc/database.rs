@@ -27,7 +27,8 @@ impl OdbcDatabase {
     /// Connects, checks the level, and takes over our schema.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for a level that it does not have as it is set; whatever it says.
+    /// [`Error::Unsupported`] for a level that the data source does not have with its settings;
+    /// errors of the data source.
     pub(super) fn open(
         source: &DataSource,
         info: &SourceInfo,

@@ -179,7 +179,7 @@ pub(super) fn of(dialect: Dialect) -> &'static DialectProfile {
 /// name that it reports.
 ///
 /// # Errors
-/// [`Error::Unsupported`] where it is none that is known.
+/// [`Error::Unsupported`] if the dialect is unknown.
 pub(super) fn info(named: Option<Dialect>, info: &SourceInfo) -> Result<&'static DialectProfile> {
     if let Some(dialect) = named {
         return Ok(of(dialect));

@@ -16,7 +16,7 @@ pub(super) fn write(bytes: &[u8], text: &mut String) {
 /// Reads bytes out of `text` into `room`.
 ///
 /// # Errors
-/// What was not written by [`write()`].
+/// A text that [`write()`] did not write.
 pub(super) fn read<'r>(text: &str, room: &'r mut Vec<u8>) -> Result<&'r [u8]> {
     let digit = |letter: u8| char::from(letter).to_digit(16);
     let wrong = || Error::engine(format!("'{text}' is no record of this program's"));

@@ -42,8 +42,7 @@ parameters! {
 /// Checks that the data source has the dialect that the plan names.
 ///
 /// # Errors
-/// [`Error::Unsupported`], where it is another: all that was asked of the engine before was
-/// answered for that one.
+/// [`Error::Unsupported`], if it has another: the engine's earlier answers were for that one.
 pub(super) fn check_dialect(knobs: &OdbcKnobs, profile: &DialectProfile) -> Result<()> {
     let (word, name) = (knobs.dialect, profile.dialect.name());
     if word == "auto" || word == name {
@@ -82,7 +81,7 @@ pub(super) fn stated(knobs: &OdbcKnobs, profile: &DialectProfile) -> Option<Isol
 /// The isolation of write transactions, by its bit.
 ///
 /// # Errors
-/// [`Error::Unsupported`] where the driver has it not, or it would lose updates.
+/// [`Error::Unsupported`] if the driver does not have it, or it would lose updates.
 pub(super) fn isolation(
     knobs: &OdbcKnobs,
     profile: &DialectProfile,

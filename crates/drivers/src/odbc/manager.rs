@@ -141,7 +141,7 @@ impl Manager {
     /// A new handle of that kind.
     ///
     /// # Errors
-    /// What the holder of the new handle says.
+    /// The diagnostics of the handle's parent.
     pub(super) fn allocate(&self, kind: i16, holder: Option<Handle>) -> Result<Handle> {
         let (of_kind, holder) = match holder {
             Some(connection) => (CONNECTION, connection),

@@ -46,7 +46,7 @@ impl ParameterSlot {
     /// Copies a value into the buffer; returns whether it must be bound again.
     ///
     /// # Errors
-    /// A moment that ODBC has no place for.
+    /// A timestamp outside ODBC's range.
     pub(super) fn put(
         &mut self,
         datum: Datum<'_>,

@@ -28,7 +28,7 @@ enum SchemaState {
 /// Checks that the object with our schema's name is ours, or that there is none.
 ///
 /// # Errors
-/// [`Error::Unsupported`] where it is another's, or where it must be made by the user.
+/// [`Error::Unsupported`] if the schema is not ours, or if the user must create it.
 pub(super) fn check(
     connection: &OdbcConnection,
     profile: &DialectProfile,
@@ -42,7 +42,7 @@ pub(super) fn check(
 /// where the data source can be made to (see [`schema_lock`]).
 ///
 /// # Errors
-/// As [`check`]; [`Error::Unsupported`] where another run holds it; whatever the data source says.
+/// See [`check`]; [`Error::Unsupported`] if another run holds it; errors of the data source.
 pub(super) fn take(
     connection: &OdbcConnection,
     profile: &DialectProfile,

@@ -30,7 +30,7 @@ impl SchemaLock<'_> {
     /// Runs `work` while no other process examines the schema, on servers that need that.
     ///
     /// # Errors
-    /// The work's; that another takes too long.
+    /// The error of `work`; that another process holds the lock too long.
     pub(super) fn with_lock_held(&self, work: impl FnOnce() -> Result<()>) -> Result<()> {
         if self.profile.dialect != Dialect::Mariadb {
             return work();
@@ -50,7 +50,7 @@ impl SchemaLock<'_> {
     /// Holds the schema together with others that have the same database open.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] where another run is emptying it; whatever the data source says.
+    /// [`Error::Unsupported`] if another run is emptying it; errors of the data source.
     pub(super) fn share(&self) -> Result<()> {
         match self.profile.dialect {
             Dialect::Postgresql => self.lock("pg_try_advisory_lock_shared"),
@@ -67,7 +67,7 @@ impl SchemaLock<'_> {
     /// whether the schema has any contents.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] where another run holds it; whatever the data source says.
+    /// [`Error::Unsupported`] if another run holds it; errors of the data source.
     pub(super) fn exclude(&self, is_there: bool) -> Result<()> {
         match self.profile.dialect {
             Dialect::Postgresql => self.lock("pg_try_advisory_lock"),
@@ -86,7 +86,7 @@ impl SchemaLock<'_> {
     /// Downgrades the exclusive lock to a shared one.
     ///
     /// # Errors
-    /// Whatever the data source says.
+    /// Errors of the data source.
     pub(super) fn share_exclusive(&self) -> Result<()> {
         if self.profile.dialect != Dialect::Postgresql {
             return Ok(());

@@ -70,7 +70,7 @@ impl OdbcSession {
     /// Takes over a connection.
     ///
     /// # Errors
-    /// Whatever the driver says.
+    /// Errors of the driver.
     pub(super) fn new(
         connection: OdbcConnection,
         profile: &'static DialectProfile,

@@ -44,7 +44,7 @@ impl OdbcStatement {
     /// or with columns fetched one by one.
     ///
     /// # Errors
-    /// Whatever the data source says.
+    /// Errors of the data source.
     pub(super) fn new(
         connection: &OdbcConnection,
         text: &str,
@@ -65,7 +65,7 @@ impl OdbcStatement {
     /// Prepares a statement.
     ///
     /// # Errors
-    /// Whatever the data source says.
+    /// Errors of the data source.
     pub(super) fn of(
         connection: &OdbcConnection,
         written: &StatementText,
@@ -224,7 +224,7 @@ impl OdbcStatement {
     /// Executes it; returns the number of rows changed.
     ///
     /// # Errors
-    /// [`Error::Conflict`] where another transaction was in the way; whatever the data source says.
+    /// [`Error::Conflict`] with another transaction; errors of the data source.
     pub(super) fn execute(
         &mut self,
         connection: &OdbcConnection,
@@ -250,7 +250,7 @@ impl OdbcStatement {
     /// Executes it, and shows its rows.
     ///
     /// # Errors
-    /// As [`OdbcStatement::execute`].
+    /// See [`OdbcStatement::execute`].
     pub(super) fn query(
         &mut self,
         connection: &OdbcConnection,
@@ -329,7 +329,7 @@ impl Drop for OdbcStatement {
 /// Returns the first column of each row of a query, as text; NULL is an empty text.
 ///
 /// # Errors
-/// As [`OdbcConnection::execute`].
+/// See [`OdbcConnection::execute`].
 pub(super) fn texts(connection: &OdbcConnection, query: &str) -> Result<Vec<String>> {
     let mut statement = OdbcStatement::new(connection, query, false)?;
     let mut texts = Vec::new();

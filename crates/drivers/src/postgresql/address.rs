@@ -69,7 +69,7 @@ impl ServerAddress {
     /// `#` is a letter and a host can be the folder of a socket, and not that of the crate `url`.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] in one sentence that says what is wrong with it.
+    /// [`Error::Unsupported`] with one sentence that names the defect.
     pub fn parse(given: &credentials::Address) -> Result<Self> {
         let url = given.shown();
         let wrong = |why: &str| {

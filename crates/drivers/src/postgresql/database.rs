@@ -45,7 +45,7 @@ impl PostgresqlDatabase {
     /// Opens a database of the private server that runs in its folder.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for a level that it does not have; whatever the server says.
+    /// [`Error::Unsupported`] for a level that it does not have; errors of the server.
     pub fn private(spec: &OpenSpec<'_>) -> Result<Self> {
         let durability_settings = WalSettings::of(&spec.knobs.into(), spec.durability)?;
         let (folder, schema) = instance::of(spec.directory)?;
@@ -59,8 +59,8 @@ impl PostgresqlDatabase {
     /// Opens our schema on a user's server.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for a level that the server does not have as it is set, and for a
-    /// schema of our name that is not ours; whatever the server says.
+    /// [`Error::Unsupported`] for a level that the server does not have with its settings, and for
+    /// a schema with our name that is not ours; errors of the server.
     pub fn external(address: &ServerAddress, spec: &OpenSpec<'_>) -> Result<Self> {
         let durability_settings = external_schema::durability_settings(spec.durability)?;
         let opened = Self::open(

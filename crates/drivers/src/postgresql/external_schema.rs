@@ -26,7 +26,7 @@ pub(crate) const SCHEMA_LOCK_RETRY: Retry =
 /// Returns the settings of a user's server for a level of durability.
 ///
 /// # Errors
-/// [`Error::Unsupported`] for a level that there is not.
+/// [`Error::Unsupported`] for a level that does not exist.
 pub(super) fn durability_settings(durability: Durability) -> Result<WalSettings> {
     match durability {
         Durability::Sync | Durability::Buffered | Durability::Process => Ok(WalSettings {
@@ -43,7 +43,7 @@ pub(super) fn durability_settings(durability: Durability) -> Result<WalSettings>
 /// Checks that the server is set as a level needs it.
 ///
 /// # Errors
-/// [`Error::Unsupported`], where it is not.
+/// [`Error::Unsupported`], if it is not.
 pub(super) fn check_durability(
     connection: &mut PostgresqlConnection,
     address: &ServerAddress,
@@ -74,7 +74,7 @@ pub(super) fn check_durability(
 /// Checks that the schema with our name is ours or does not exist.
 ///
 /// # Errors
-/// [`Error::Unsupported`], where it is another's.
+/// [`Error::Unsupported`], if the schema is not ours.
 pub(super) fn check(connection: &mut PostgresqlConnection, address: &ServerAddress) -> Result<()> {
     mark_of(connection, address).map(drop)
 }
@@ -83,7 +83,7 @@ pub(super) fn check(connection: &mut PostgresqlConnection, address: &ServerAddre
 /// otherwise emptied, or made. The connection holds it from then on.
 ///
 /// # Errors
-/// [`Error::Unsupported`], where the schema is another's, or another run holds it.
+/// [`Error::Unsupported`], if the schema is not ours, or another run holds it.
 pub(super) fn take(
     connection: &mut PostgresqlConnection,
     address: &ServerAddress,

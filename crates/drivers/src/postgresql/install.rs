@@ -91,7 +91,7 @@ pub(super) fn version(server: &Path) -> Result<String> {
 /// Checks that a version is new enough, and returns it without a distribution's suffix.
 ///
 /// # Errors
-/// One line, where it is too old.
+/// One line, if it is too old.
 pub(super) fn check_version(version: &str, of: &str) -> Result<String> {
     let version = version.split_whitespace().next().unwrap_or_default();
     let digits = version.split(|c: char| !c.is_ascii_digit()).next();

@@ -106,7 +106,7 @@ impl WalSettings {
     /// Of a private server.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for a level that there is not, or not with these knobs.
+    /// [`Error::Unsupported`] for a level that does not exist, or not with these knobs.
     pub fn of(knobs: &PostgresqlKnobs, durability: Durability) -> Result<Self> {
         let full_page_writes = knobs.full_page_writes;
         let durability_settings = Self {
@@ -147,7 +147,7 @@ impl WalSettings {
 /// The server's settings, in the words of its configuration file.
 ///
 /// # Errors
-/// As [`WalSettings::of`].
+/// See [`WalSettings::of`].
 pub(super) fn settings(
     knobs: &PostgresqlKnobs,
     durability: Durability,

@@ -61,7 +61,7 @@ impl<'a> RowColumns<'a> {
     /// Of the body of a row's message.
     ///
     /// # Errors
-    /// [`Error::Engine`], where it is none.
+    /// [`Error::Engine`], if the bytes are not valid.
     pub fn of(row: &'a [u8]) -> Result<Self> {
         let (_count, rest) = row.split_first_chunk::<2>().ok_or_else(invalid_message)?;
         Ok(Self { rest })
@@ -89,7 +89,7 @@ impl<'a> RowColumns<'a> {
 /// The types of parameters, of the body of a ParameterDescription.
 ///
 /// # Errors
-/// [`Error::Engine`], where it is none.
+/// [`Error::Engine`], if the bytes are not valid.
 pub(super) fn parameter_types(body: &[u8]) -> Result<Vec<u32>> {
     let (_count, rest) = body.split_first_chunk::<2>().ok_or_else(invalid_message)?;
     let types = rest.chunks_exact(4);
@@ -101,7 +101,7 @@ pub(super) fn parameter_types(body: &[u8]) -> Result<Vec<u32>> {
 /// The types of columns, of the body of a RowDescription.
 ///
 /// # Errors
-/// [`Error::Engine`], where it is none.
+/// [`Error::Engine`], if the bytes are not valid.
 pub(super) fn column_types(body: &[u8]) -> Result<Vec<u32>> {
     Ok(described(body)?.into_iter().map(|(_, id)| id).collect())
 }
@@ -109,7 +109,7 @@ pub(super) fn column_types(body: &[u8]) -> Result<Vec<u32>> {
 /// The names of columns, likewise.
 ///
 /// # Errors
-/// [`Error::Engine`], where it is none.
+/// [`Error::Engine`], if the bytes are not valid.
 pub(super) fn column_names(body: &[u8]) -> Result<Vec<String>> {
     Ok(described(body)?.into_iter().map(|(name, _)| name).collect())
 }

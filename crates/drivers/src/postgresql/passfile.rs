@@ -12,7 +12,7 @@ const USUAL: &str = ".pgpass";
 /// Returns the password for an address in PostgreSQL's password file: `PGPASSFILE`, or `~/.pgpass`.
 ///
 /// # Errors
-/// One line, where the file is there and others can read it, or it cannot be read.
+/// One line, if the file exists and others can read it, or it cannot be read.
 pub(super) fn password(address: &ServerAddress) -> Result<Option<Secret>> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     let home = || Some(PathBuf::from(set("HOME")?).join(USUAL));

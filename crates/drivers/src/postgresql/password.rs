@@ -12,7 +12,7 @@ const PASSWORD: &str = "PGPASSWORD";
 /// the environment, else that of PostgreSQL's password file.
 ///
 /// # Errors
-/// One line, where a file that is to hold it cannot be read, or others can read it, too.
+/// One line, if its file cannot be read, or others can read it, too.
 pub(super) fn of(address: &ServerAddress) -> Result<Option<Secret>> {
     if let Some(password) = &address.password {
         return Ok(Some(password.clone()));

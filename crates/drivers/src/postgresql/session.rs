@@ -63,7 +63,7 @@ impl PostgresqlSession {
     /// Prepares the session's statements.
     ///
     /// # Errors
-    /// Whatever the server says.
+    /// Errors of the server.
     pub fn new(
         mut connection: PostgresqlConnection,
         isolation: PostgresqlIsolation,

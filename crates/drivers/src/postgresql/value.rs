@@ -36,7 +36,7 @@ const NEGATIVE: u16 = 0x4000;
 /// Writes a parameter of the type `of_type` as its length and its bytes.
 ///
 /// # Errors
-/// [`Error::Unsupported`], where a datum cannot be a parameter of that type.
+/// [`Error::Unsupported`], if a datum cannot be a parameter of that type.
 pub(super) fn encode(out: &mut Vec<u8>, datum: &Datum<'_>, of_type: u32) -> Result<()> {
     if *datum == Datum::Null {
         out.extend_from_slice(&(-1_i32).to_be_bytes());
@@ -140,8 +140,8 @@ fn encode_numeric(out: &mut Vec<u8>, units: i64, scale: u8) {
 /// Reads a column of the type `of_type`. Whole numbers of an array are put into `numbers`.
 ///
 /// # Errors
-/// [`Error::Unsupported`] for a type that is none of [`Datum`]'s, [`Error::Engine`] for a number
-/// that has no room in it.
+/// [`Error::Unsupported`] for a type that [`Datum`] does not have, [`Error::Engine`] for a number
+/// that does not fit.
 pub(super) fn decode<'a>(
     bytes: Option<&'a [u8]>,
     of_type: u32,

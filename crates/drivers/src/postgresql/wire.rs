@@ -120,7 +120,7 @@ impl PostgresqlConnection {
     /// Connects and logs in, with these settings for the session.
     ///
     /// # Errors
-    /// [`Error::Engine`] in the server's words, or why it cannot be reached.
+    /// [`Error::Engine`] with the server's message, or the reason why it cannot be reached.
     pub fn open(address: &ServerAddress, settings: &[(&str, &str)]) -> Result<Self> {
         let stream = Stream::open(&address.endpoint)
             .map_err(|error| Error::engine(format!("cannot reach {address}: {error}")))?;
@@ -173,7 +173,7 @@ impl PostgresqlConnection {
     /// Asks for the value of one of the server's settings.
     ///
     /// # Errors
-    /// As [`PostgresqlConnection::finish`].
+    /// See [`PostgresqlConnection::finish`].
     pub fn setting(&mut self, name: &str) -> Result<String> {
         let mut value = String::new();
         self.simple(&format!("SHOW {name}"), &mut |_, text| {
@@ -278,7 +278,7 @@ impl PostgresqlConnection {
     /// `on_row`.
     ///
     /// # Errors
-    /// The first that the server reports; it has skipped what came after.
+    /// The first error that the server reports; it skips the requests after it.
     pub fn finish(
         &mut self,
         on_row: &mut dyn FnMut(&[u8]) -> Result<ControlFlow<()>>,
@@ -291,7 +291,7 @@ impl PostgresqlConnection {
     /// Like [`PostgresqlConnection::finish`], but passes the descriptions: tag and body.
     ///
     /// # Errors
-    /// Likewise.
+    /// See [`PostgresqlConnection::finish`].
     pub fn finish_described(
         &mut self,
         on_description: &mut dyn FnMut(u8, &[u8]) -> Result<()>,
@@ -305,7 +305,7 @@ impl PostgresqlConnection {
     /// names.
     ///
     /// # Errors
-    /// As [`PostgresqlConnection::finish`].
+    /// See [`PostgresqlConnection::finish`].
     pub fn simple(
         &mut self,
         statements: &str,

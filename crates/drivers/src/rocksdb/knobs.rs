@@ -146,7 +146,7 @@ pub(super) fn write_buffers_bytes(knobs: &RocksDbKnobs) -> u64 {
 /// The option for a log in its own folder, which is created; empty if the log is with the data.
 ///
 /// # Errors
-/// One sentence, where the folder cannot be made or its name not be written as an option.
+/// One sentence, if the folder cannot be created or its name cannot be written as an option.
 pub(super) fn log_option(knobs: &RocksDbKnobs, directory: &Path) -> Result<String, String> {
     if knobs.log_directory == LogDirectory::Beside {
         return Ok(String::new());

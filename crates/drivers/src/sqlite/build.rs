@@ -102,7 +102,7 @@ impl SqliteBuild {
     /// The one in the library at `path`, which is a full path.
     ///
     /// # Errors
-    /// One line: what is wrong with the library, or what it lacks that the driver needs.
+    /// One line: the library's defect, or a function that it lacks.
     pub(super) fn loaded(path: &Path) -> Result<&'static Self> {
         static LIBRARIES: FileCache<library::Library> = FileCache::new();
         static LOADED: FileCache<SqliteBuild> = FileCache::new();

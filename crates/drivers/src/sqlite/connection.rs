@@ -339,7 +339,7 @@ impl Statement {
     /// A column of the current row, text and bytes where they are in SQLite's memory.
     ///
     /// # Errors
-    /// A type that the contract does not have, or text that is no UTF-8.
+    /// A type that the contract does not have, or text that is not UTF-8.
     ///
     /// # Safety
     /// As [`Statement::blob`].

@@ -25,7 +25,7 @@ pub(super) fn is_by_checkpoint(durability: Durability, knobs: &WiredTigerKnobs) 
 /// The settings of a level, in WiredTiger's words.
 ///
 /// # Errors
-/// [`Error::Unsupported`] where the knobs do not keep it.
+/// [`Error::Unsupported`] if the knobs do not keep it.
 pub(super) fn levels(durability: Durability, knobs: &WiredTigerKnobs) -> Result<Vec<String>> {
     let logged = |sync: &str| vec![LOG.to_owned(), format!("transaction_sync=({sync})")];
     let unsynced = "checkpoint_sync=false".to_owned();

@@ -132,7 +132,7 @@ impl Chooser {
     /// A chooser for worker `worker` (from 0) of `workers`.
     ///
     /// # Errors
-    /// Where there are no items, or a parameter is out of its range.
+    /// If there are no items, or a parameter is out of its range.
     pub fn new(
         distribution: Distribution,
         items: Items,

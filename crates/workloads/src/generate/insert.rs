@@ -59,7 +59,7 @@ impl InsertSequence {
     /// lest the rest wait for it for ever.
     ///
     /// # Errors
-    /// Where an item [`WINDOW`] or more before it is not acknowledged yet.
+    /// If an item [`WINDOW`] or more before it is not acknowledged yet.
     pub fn acknowledge(&self, item: u64) -> Result<(), InsertWindowError> {
         let waiting_for = self.count();
         if item < waiting_for {

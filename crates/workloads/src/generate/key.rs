@@ -65,7 +65,7 @@ impl KeyFormat {
     /// ones are binary, the highest byte first, with zero bytes before it.
     ///
     /// # Errors
-    /// Where the width is not [`MIN_KEY_BYTES`] to [`MAX_KEY_BYTES`].
+    /// If the width is not [`MIN_KEY_BYTES`] to [`MAX_KEY_BYTES`].
     pub fn plain(bytes: usize) -> Result<Self, KeyError> {
         match bytes {
             MIN_KEY_BYTES..HEX_DIGITS => Ok(Self(KeyShape::Binary { bytes })),
@@ -78,7 +78,7 @@ impl KeyFormat {
     /// least `zero_padding` digits (YCSB's `zeropadding`, 1 unless set).
     ///
     /// # Errors
-    /// Where keys would grow beyond [`MAX_KEY_BYTES`].
+    /// If keys would grow beyond [`MAX_KEY_BYTES`].
     pub fn ycsb_hashed(zero_padding: usize) -> Result<Self, KeyError> {
         let digits = padding(zero_padding)?;
         Ok(Self(KeyShape::YcsbHashed { digits }))
@@ -88,7 +88,7 @@ impl KeyFormat {
     /// digits.
     ///
     /// # Errors
-    /// Where keys would grow beyond [`MAX_KEY_BYTES`].
+    /// If keys would grow beyond [`MAX_KEY_BYTES`].
     pub fn ycsb_ordered(zero_padding: usize) -> Result<Self, KeyError> {
         let digits = padding(zero_padding)?;
         Ok(Self(KeyShape::YcsbOrdered { digits }))

@@ -79,7 +79,7 @@ impl Values {
     /// fills a pool of 1 MiB.
     ///
     /// # Errors
-    /// Where the percentage is not 1 to 100.
+    /// If the percentage is not 1 to 100.
     pub fn new(seed: u64, percent: u8) -> Result<Self, PercentError> {
         if !(1..=100).contains(&percent) {
             return Err(PercentError { given: percent });
@@ -124,7 +124,7 @@ impl Values {
     /// cheap enough for every read; it also covers the length.
     ///
     /// # Errors
-    /// Where the value is too short, or its header not one of this item.
+    /// If the value is too short, or its header is not this item's.
     #[inline]
     pub fn read(&self, item: u64, value: &[u8]) -> Result<u32, ValueError> {
         let (check, version) = header(value)?;
@@ -138,7 +138,7 @@ impl Values {
     /// Like [`Values::read`], and also compares every byte of the payload.
     ///
     /// # Errors
-    /// Where any byte of the value is not as it was written for this item.
+    /// If any byte of the value differs from the one written for this item.
     pub fn check_all(&self, item: u64, value: &[u8]) -> Result<u32, ValueError> {
         let version = self.read(item, value)?;
         let mut rest = &value[MIN_VALUE_BYTES..];
@@ -165,7 +165,7 @@ impl Values {
     /// the item with the number of items.
     ///
     /// # Errors
-    /// Where the value is too short.
+    /// If the value is too short.
     pub fn owner(&self, value: &[u8]) -> Result<(u64, u32), ValueError> {
         let (check, version) = header(value)?;
         Ok((unmix(check) ^ self.mask(version, value.len()), version))

@@ -76,7 +76,7 @@ pub(crate) trait ReadValidator {
     /// Checks the state in which a record was read; `floor` is from before the read began.
     ///
     /// # Errors
-    /// The fault.
+    /// The fault found.
     fn validate(&self, item: u64, floor: u32, state: RecordState) -> Result<(), ReadFault>;
 }
 

@@ -74,7 +74,7 @@ impl<L: ValueLengths> RecordMaker<L> {
     /// where `whole`.
     ///
     /// # Errors
-    /// The item that the value says to be of, where it is not one of that key.
+    /// The item in the value, if it is not the key's.
     pub(crate) fn identify(
         &mut self,
         key: &[u8],

@@ -39,7 +39,7 @@ impl TransactionError {
 /// Makes attempts until one meets no conflict, and counts the conflicts.
 ///
 /// # Errors
-/// The engine's other errors, and that the user stopped the run.
+/// The engine's other errors, and a stop by the user.
 #[inline]
 pub(crate) fn retry<T, E: Into<TransactionError>>(
     meter: &mut dyn Meter,
@@ -53,7 +53,7 @@ pub(crate) fn retry<T, E: Into<TransactionError>>(
 /// each further attempt.
 ///
 /// # Errors
-/// As [`retry`].
+/// See [`retry`].
 #[inline]
 pub(crate) fn retry_with_backoff<T, E: Into<TransactionError>>(
     meter: &mut dyn Meter,
@@ -81,7 +81,7 @@ pub(crate) fn retry_with_backoff<T, E: Into<TransactionError>>(
 /// Runs `body` in a transaction, and retries until it commits without a conflict.
 ///
 /// # Errors
-/// As [`retry`].
+/// See [`retry`].
 #[inline]
 pub(crate) fn transact<T, E: From<EngineError> + Into<TransactionError>>(
     session: &mut dyn Session,
@@ -98,7 +98,7 @@ pub(crate) fn transact<T, E: From<EngineError> + Into<TransactionError>>(
 /// Runs a transaction that is not measured.
 ///
 /// # Errors
-/// As [`retry`].
+/// See [`retry`].
 pub(crate) fn transact_unmetered<T, E: From<EngineError> + Into<TransactionError>>(
     session: &mut dyn Session,
     mode: Mode,
@@ -114,7 +114,7 @@ impl JobTask<'_> {
     /// Runs `body` in a transaction of the worker's session, as [`transact`] does.
     ///
     /// # Errors
-    /// As [`retry`].
+    /// See [`retry`].
     #[inline]
     pub(crate) fn transact<T, E: From<EngineError> + Into<TransactionError>>(
         &mut self,
@@ -128,7 +128,7 @@ impl JobTask<'_> {
     /// Looks up `key` in its own read transaction; returns whether it exists.
     ///
     /// # Errors
-    /// As [`retry`].
+    /// See [`retry`].
     #[inline]
     pub(crate) fn point_read(
         &mut self,

@@ -7,7 +7,7 @@ use crate::{JobTask, Result};
 /// the number done.
 ///
 /// # Errors
-/// The unit's.
+/// The error of the unit.
 #[inline]
 pub(crate) fn run_units<'t>(
     task: &mut JobTask<'t>,

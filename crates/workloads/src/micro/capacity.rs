@@ -10,7 +10,7 @@ use trueput_record::value::format_bytes;
 /// Refuses records that are too large for the engine.
 ///
 /// # Errors
-/// A sentence.
+/// One sentence with the size and the limit.
 pub(super) fn check_room(config: &MicroConfig, capabilities: &Capabilities) -> Result<(), String> {
     let refuse = |what: &str, given: usize, most: usize, setting: &str| {
         let (given, most_bytes) = (format_bytes(given as u64), format_bytes(most as u64));
@@ -35,7 +35,7 @@ pub(super) fn check_room(config: &MicroConfig, capabilities: &Capabilities) -> R
 /// value's version can tell apart.
 ///
 /// # Errors
-/// A sentence.
+/// One sentence with the size and the limit.
 pub(super) fn check_fit(config: &MicroConfig, target: &JobDatabase<'_>) -> Result<()> {
     check_room(config, &target.capabilities).map_err(Error::Workload)?;
     if target.generation > MAX_GENERATION {

@@ -101,7 +101,7 @@ impl MicroConfig {
     /// Reads the settings.
     ///
     /// # Errors
-    /// A sentence, where they do not go together or not with the conditions.
+    /// One sentence, if the settings contradict each other or the conditions.
     pub(super) fn new(settings: &Settings, conditions: &Conditions) -> Result<Self, String> {
         let name = settings.test;
         let test = test(settings)?;

@@ -19,7 +19,7 @@ use trueput_engine::{Mode, Result as EngineResult};
 /// Does one worker's share.
 ///
 /// # Errors
-/// Whatever the engine says, conflicts excepted, and that the user stopped the run.
+/// Errors of the engine, except conflicts; a stop by the user.
 pub(super) fn run(
     config: &MicroConfig,
     values: Values,

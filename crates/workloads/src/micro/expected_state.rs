@@ -41,7 +41,7 @@ impl ExpectedState {
     /// Draws all operations again.
     ///
     /// # Errors
-    /// Where a stream cannot be made.
+    /// If a stream cannot be created.
     pub(super) fn replay(
         config: &MicroConfig,
         target: &JobDatabase<'_>,

@@ -82,7 +82,7 @@ pub(super) fn open_uncached(path: &Path) -> io::Result<File> {
 /// Shows the records `first..last` of a file, each of `bytes` bytes, in order.
 ///
 /// # Errors
-/// The operating system's, and a file that ends too soon.
+/// Errors of the operating system; a file that ends too soon.
 pub(super) fn each_record(
     file: &File,
     bytes: usize,

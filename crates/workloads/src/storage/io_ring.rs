@@ -19,7 +19,7 @@ impl Ring {
     /// Sets the queues up.
     ///
     /// # Errors
-    /// The operating system's: some forbid io_uring.
+    /// Errors of the operating system: some systems forbid io_uring.
     pub(super) fn new() -> io::Result<Self> {
         Ok(Self(IoUring::new(ENTRIES)?))
     }
@@ -28,8 +28,8 @@ impl Ring {
     /// waits for all of them.
     ///
     /// # Errors
-    /// What the kernel says of the first that failed; [`ErrorKind::WriteZero`] for a short write,
-    /// after which the kernel drops the flush.
+    /// The kernel's error for the first failed operation; [`ErrorKind::WriteZero`] for a short
+    /// write, after which the kernel drops the flush.
     pub(super) fn commit(&mut self, file: &File, parts: [(u64, &[u8]); 2]) -> io::Result<()> {
         let fd = types::Fd(file.as_raw_fd());
         let parts = || parts.iter().filter(|(_, bytes)| !bytes.is_empty());

@@ -144,7 +144,7 @@ pub(super) fn finish(
 /// workers.
 ///
 /// # Errors
-/// Whatever the engine says; where the database holds anything that it should not.
+/// Errors of the engine; unexpected contents of the database.
 pub(super) fn prepare(session: &mut dyn Session, problem: &Problem, resume: bool) -> Result<()> {
     let doing = || "writing the problem".to_owned();
     transact_unmetered(session, Mode::Write, doing, |session| {

@@ -45,7 +45,7 @@ pub struct InputLineError {
 /// Parses the problems of `text`; blank lines, and text after a `#`, are ignored.
 ///
 /// # Errors
-/// The first line that is no problem.
+/// The first line that is not a problem.
 ///
 /// ```
 /// use trueput_workloads::threen1::parse_lines;

@@ -59,7 +59,7 @@ impl Oracle {
     /// Computes the answers for the starts of `range`, which are at least 1, on this many threads.
     ///
     /// # Errors
-    /// [`Overflow`] where a sequence leaves 64 bits.
+    /// [`Overflow`] if a sequence leaves 64 bits.
     ///
     /// ```
     /// let oracle = trueput_workloads::threen1::Oracle::compute(1..=1_000, 2)?;

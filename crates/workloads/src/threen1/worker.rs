@@ -17,7 +17,7 @@ const STACK: usize = 4_096;
 /// Works on blocks until there are none left.
 ///
 /// # Errors
-/// Whatever the engine says, conflicts excepted; an overflow; that the user stopped the run.
+/// Errors of the engine, except conflicts; an overflow; a stop by the user.
 pub(super) fn run<C: Codec>(
     problem: &Problem,
     snapshot: SnapshotScope,

@@ -50,7 +50,7 @@ impl<'a> AcidSuite<'a> {
     /// Loads a small population into a new database.
     ///
     /// # Errors
-    /// The engine's.
+    /// Errors of the engine.
     pub fn load(target: &'a JobDatabase<'a>, scale: &Scale, store: TableStore) -> TestResult<Self> {
         load::load(scale, store, target)?;
         Ok(Self { target, store })
@@ -59,7 +59,7 @@ impl<'a> AcidSuite<'a> {
     /// Runs every test; each is a check.
     ///
     /// # Errors
-    /// The engine's, where it is no conflict.
+    /// Errors of the engine, except conflicts.
     pub fn run(&self) -> TestResult<Vec<Check>> {
         let mut checks = vec![
             self.an_aborted_payment_leaves_nothing()?,

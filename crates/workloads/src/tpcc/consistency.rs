@@ -98,7 +98,7 @@ pub(super) struct InspectionResult {
 /// Checks the conditions in all districts, or in a sample of them.
 ///
 /// # Errors
-/// The engine's, and that a row that must be there is not.
+/// Errors of the engine; a missing row.
 pub(super) fn check(
     scale: &Scale,
     store: TableStore,

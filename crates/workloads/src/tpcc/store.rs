@@ -24,7 +24,7 @@ impl TableStore {
     /// Whether an engine that speaks this dialect, or none, has the store.
     ///
     /// # Errors
-    /// One line: what the engine lacks, and what would be right.
+    /// One line: the feature that the engine lacks, and a setting that would work.
     pub fn check(self, dialect: Option<Dialect>) -> Result<(), String> {
         match (self, dialect) {
             (Self::Auto | Self::KeyValue, _) | (Self::Sql, Some(_)) => Ok(()),
@@ -58,8 +58,7 @@ impl TableStore {
 /// Opens the nine tables of a session's database. This is the only place where a store is made.
 ///
 /// # Errors
-/// That the session does not speak what the store needs; the engine's, where the store prepares
-/// statements.
+/// The session does not support the store; errors of the engine, if the store prepares statements.
 pub fn tables<'s>(session: &'s mut dyn Session, store: TableStore) -> Result<Box<dyn Tables + 's>> {
     let dialect = session.sql().map(|sql| sql.dialect());
     store.check(dialect).map_err(Error::Workload)?;

@@ -51,7 +51,7 @@ impl TransactionCounts {
 /// Does a worker's share.
 ///
 /// # Errors
-/// The engine's, conflicts excepted.
+/// Errors of the engine, except conflicts.
 pub(super) fn run(task: &mut JobTask<'_>, settings: &Settings) -> Result<WorkerFindings> {
     let (worker, workers) = (task.worker, task.workers);
     let users = TerminalUsers::new(

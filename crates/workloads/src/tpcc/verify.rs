@@ -16,7 +16,7 @@ const NO_SNAPSHOTS: &str = "below clause 3.4: a read transaction can see several
 /// Checks the load: every cardinality and every condition.
 ///
 /// # Errors
-/// A condition that does not hold, and the engine's.
+/// A condition that does not hold; errors of the engine.
 pub(super) fn check_load(settings: &Settings, target: &JobDatabase<'_>) -> Result<()> {
     let (scale, store) = (&settings.scale, settings.store);
     let found = consistency::check(scale, store, target, CheckPhase::Loaded, VerifyLevel::Full)?;

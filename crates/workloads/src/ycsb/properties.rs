@@ -90,7 +90,7 @@ impl Properties {
     /// Of settings, for a trial that ends by a duration or not.
     ///
     /// # Errors
-    /// One sentence, where they do not go together.
+    /// One sentence, if the settings contradict each other.
     pub(super) fn new(settings: &Settings, has_duration: bool) -> Result<Self, String> {
         let preset = preset(settings.workload);
         let proportions = proportions(settings, &preset)?;

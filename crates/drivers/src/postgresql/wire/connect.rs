@@ -11,7 +11,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 /// Connects to a host, by the first of its addresses that answers.
 ///
 /// # Errors
-/// Why the last of them could not be reached, with what to check where none has answered.
+/// The reason why the last host could not be reached, with advice if none answered.
 pub(super) fn connect(host: &str, port: u16) -> Result<TcpStream> {
     let addresses: Vec<_> = (host, port).to_socket_addrs()?.collect();
     among(&addresses, CONNECT_TIMEOUT)

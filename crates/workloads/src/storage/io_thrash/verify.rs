@@ -18,7 +18,7 @@ use trueput_record::measurement::Check;
 /// The results, and the checks where verification is on.
 ///
 /// # Errors
-/// Where a file cannot be read.
+/// If a file cannot be read.
 pub(super) fn verify(
     job: &IoThrashJob,
     target: &JobDatabase<'_>,

@@ -56,7 +56,7 @@ impl GroupCommit {
     /// Appends a record, and returns when it is durable.
     ///
     /// # Errors
-    /// The operating system's, to the worker that wrote the record.
+    /// Errors of the operating system, returned to the worker that wrote the record.
     pub(super) fn commit(
         &self,
         record_writer: &RecordWriter,

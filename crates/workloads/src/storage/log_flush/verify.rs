@@ -16,7 +16,7 @@ use trueput_record::measurement::Check;
 /// The results, and the checks where verification is on.
 ///
 /// # Errors
-/// Where the log cannot be read.
+/// If the log cannot be read.
 pub(super) fn verify(
     job: &LogFlushJob,
     target: &JobDatabase<'_>,

@@ -87,7 +87,7 @@ impl<'s> SqlTables<'s> {
     /// The tables through this session.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] where the session speaks no SQL.
+    /// [`Error::Unsupported`] if the session does not speak SQL.
     pub fn new(session: &'s mut dyn Session) -> Result<Self> {
         let dialect = session.sql().ok_or_else(no_sql)?.dialect();
         Ok(Self {

@@ -39,7 +39,9 @@ pub(crate) fn decimal(text: &[u8]) -> Result<Datum<'static>> {
     let text = text.trim_ascii();
     let wrong = || {
         let text = String::from_utf8_lossy(text);
-        Error::engine(format!("{text} is no decimal number of 18 digits"))
+        Error::engine(format!(
+            "{text} is not a decimal number of at most 18 digits"
+        ))
     };
     let (negative, digits) = match text {
         [b'-', rest @ ..] => (true, rest),

@@ -255,7 +255,7 @@ impl Library {
         match unsafe { self.loaded.get::<T>(name.as_bytes()) } {
             Ok(symbol) => Ok(*symbol),
             Err(_) => Err(Error::engine(format!(
-                "{} lacks {name}: it is no {}, or too old a one",
+                "{} lacks {name}: it is not {}, or is too old",
                 self.path.display(),
                 self.title
             ))),
@@ -430,7 +430,7 @@ mod tests {
         let symbol = unsafe { library.symbol::<unsafe extern "C" fn()>("rocksdb_open") };
         let text = symbol.err().unwrap().to_string();
         assert!(
-            text.contains("lacks rocksdb_open: it is no RocksDB"),
+            text.contains("lacks rocksdb_open: it is not RocksDB"),
             "{text}"
         );
         // SAFETY: as above; this is the control that must be found.

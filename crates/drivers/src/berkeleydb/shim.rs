@@ -378,7 +378,7 @@ impl LibraryKind {
 /// program does.
 fn outdated_shim(error: &Error, kind: &LibraryKind) -> Error {
     let installed_by = kind.installed_by;
-    Error::engine(format!("{error}; `{installed_by}` compiles it anew"))
+    Error::engine(format!("{error}; `{installed_by}` recompiles it"))
 }
 
 /// Whether the environment's shared memory is full.

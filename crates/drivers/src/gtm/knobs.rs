@@ -103,7 +103,7 @@ impl DatabaseLayout {
         let block_bytes = knobs.block_size;
         if !block_bytes.is_multiple_of(512) {
             return refuse(format!(
-                "gtm.block_size: {block_bytes} is no multiple of 512"
+                "gtm.block_size: {block_bytes} is not a multiple of 512"
             ));
         }
         let level_keeps_nothing = durability == Durability::None;

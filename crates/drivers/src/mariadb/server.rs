@@ -1,4 +1,4 @@
-//! A server of its own for a trial: made, started, asked, stopped.
+//! A trial's private server: its creation, start, queries and stop.
 
 use super::server_access::{COMPLETE_MARKER, DATA, LOG, SOCKET};
 use super::settings;
@@ -48,7 +48,7 @@ pub(super) fn version(program: &Path) -> Result<String> {
     match version {
         Some(version) if version.contains("MariaDB") => Ok(version.to_owned()),
         _ => Err(Error::engine(format!(
-            "{shown} is no MariaDB server: name its mariadbd"
+            "{shown} is not a MariaDB server: name its mariadbd"
         ))),
     }
 }
@@ -114,7 +114,7 @@ impl Service for PrivateServer {
 
     fn make(&self, spec: &OpenSpec<'_>) -> Result<Vec<Command>> {
         settings::levels(spec.durability, spec.knobs)?;
-        // Whoever reaches the socket, which is in the data, is root of the server.
+        // Anybody who can reach the socket, which is in the data folder, is root of the server.
         let mut folders = Command::new("mkdir");
         folders
             .args(["-p", "-m", "700"])
@@ -197,6 +197,6 @@ mod tests {
     #[test]
     fn what_is_no_server_is_said_to_be_none() {
         let why = version(Path::new("/bin/true")).unwrap_err().to_string();
-        assert!(why.contains("is no MariaDB server"), "{why}");
+        assert!(why.contains("is not a MariaDB server"), "{why}");
     }
 }

@@ -19,14 +19,14 @@ pub(super) fn write(bytes: &[u8], text: &mut String) {
 /// A text that [`write()`] did not write.
 pub(super) fn read<'r>(text: &str, room: &'r mut Vec<u8>) -> Result<&'r [u8]> {
     let digit = |letter: u8| char::from(letter).to_digit(16);
-    let wrong = || Error::engine(format!("'{text}' is no record of this program's"));
+    let invalid = || Error::engine(format!("'{text}' is not a record of this program's"));
     room.clear();
     for pair in text.as_bytes().chunks(2) {
         let byte = match pair {
             [high, low] => digit(*high).zip(digit(*low)),
             _ => None,
         };
-        let (high, low) = byte.ok_or_else(wrong)?;
+        let (high, low) = byte.ok_or_else(invalid)?;
         room.push((high * 16 + low) as u8);
     }
     Ok(room)

@@ -79,7 +79,7 @@ impl ServerAddress {
         let rest = ["postgres://", "postgresql://"]
             .iter()
             .find_map(|scheme| url.strip_prefix(scheme))
-            .ok_or_else(|| wrong("is of another kind of server"))?;
+            .ok_or_else(|| wrong("is the address of another kind of server"))?;
         let (rest, options) = rest.split_once('?').unwrap_or((rest, ""));
         let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
         let (user, host) = match authority.rsplit_once('@') {

@@ -82,7 +82,7 @@ pub(super) fn version(server: &Path) -> Result<String> {
     let version = version.and_then(|rest| rest.split_whitespace().next());
     let version = version.ok_or_else(|| {
         Error::engine(format!(
-            "{shown} is no PostgreSQL server: it is to be the program 'postgres'"
+            "{shown} is not a PostgreSQL server: name the program 'postgres'"
         ))
     })?;
     check_version(version, &shown.to_string())
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn a_program_that_is_no_server_is_named() {
         let why = version(Path::new("/bin/sh")).unwrap_err().to_string();
-        assert!(why.contains("/bin/sh is no PostgreSQL server"), "{why}");
+        assert!(why.contains("/bin/sh is not a PostgreSQL server"), "{why}");
         assert!(version(Path::new("/no/such/postgres")).is_err());
         assert!(initdb(Path::new("/bin/sh")).is_err());
     }

@@ -53,7 +53,7 @@ pub(super) fn encode(out: &mut Vec<u8>, datum: &Datum<'_>, of_type: u32) -> Resu
 fn encode_body(out: &mut Vec<u8>, datum: &Datum<'_>, of_type: u32) -> Result<()> {
     let misfit = || {
         Error::Unsupported(format!(
-            "{datum:?} is no parameter of the type with id {of_type}"
+            "{datum:?} is not a parameter of the type with id {of_type}"
         ))
     };
     match (*datum, of_type) {
@@ -187,9 +187,7 @@ fn decode_numeric(bytes: &[u8]) -> Result<Datum<'static>> {
     let too_large = || Error::engine("a decimal number that has no room in 63 bits");
     let scale = u8::try_from(scale).map_err(|_| too_large())?;
     if sign != 0 && sign != NEGATIVE {
-        return Err(Error::engine(
-            "a decimal number that is none (NaN or infinite)",
-        ));
+        return Err(Error::engine("a decimal number that is NaN or infinite"));
     }
     let mut units: i128 = 0;
     for (index, digit) in (0..).zip(digits.chunks_exact(2)) {

@@ -186,7 +186,7 @@ fn a_file_that_is_no_library_of_the_engine_is_refused_in_one_line(name: &str, _:
         _ => "",
     };
     let text = refusal(&other);
-    let expected = format!("{first_symbol}it is no {}", engine.info().title);
+    let expected = format!("{first_symbol}it is not {}", engine.info().title);
     assert!(text.contains(&expected), "{text}");
 }
 

@@ -353,7 +353,7 @@ fn a_wrong_password_and_a_wrong_address_are_one_clear_line_without_the_password(
 #[test]
 fn a_program_that_is_no_postgresql_is_refused() {
     for (path, why) in [
-        ("/bin/sh", "is no PostgreSQL server"),
+        ("/bin/sh", "is not a PostgreSQL server"),
         ("/no/such/postgres", "cannot read"),
     ] {
         let error = ENGINE.with_library(Path::new(path)).err().unwrap();

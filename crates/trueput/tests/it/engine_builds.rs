@@ -151,7 +151,7 @@ fn a_library_that_will_not_do_is_refused_in_one_line_before_anything_runs() {
         (text, "is not a shared library"),
         (foreign, "foreign.so"),
     ];
-    cases.extend(no_engine().map(|path| (path, "it is no ")));
+    cases.extend(no_engine().map(|path| (path, "it is not ")));
     for engine in IN_LIBRARIES {
         for (path, words) in &cases {
             let named = format!("{engine}@{}", path.display());
@@ -178,7 +178,7 @@ fn the_library_of_another_engine_is_refused() {
         ("leveldb", "LevelDB", rocksdb),
     ] {
         let line = bench.refusal_of(&short_run(&format!("{engine}@{library}")));
-        assert_contains(&line, &[&format!("it is no {title}")]);
+        assert_contains(&line, &[&format!("it is not {title}")]);
         assert_contains(&line, &[library]);
     }
 }

@@ -236,7 +236,10 @@ fn a_server_that_cannot_be_reached_is_bad_input_and_its_password_is_not_shown() 
             "postgres://me:hush@127.0.0.1:9/db",
             "cannot reach postgres://me@127.0.0.1:9/db",
         ),
-        ("mysql://me:hush@host/db", "is of another kind of server"),
+        (
+            "mysql://me:hush@host/db",
+            "is the address of another kind of server",
+        ),
         ("postgres://me:hush@host:many/db", "has an invalid port"),
     ] {
         let engine = format!("postgresql@{address}");

@@ -87,7 +87,7 @@ pub(super) fn check_direct(name: &str, bytes: u64) -> Result<(), String> {
     match bytes.is_multiple_of(512) {
         true => Ok(()),
         false => Err(format!(
-            "direct writes are of whole blocks: {name}={bytes} is no multiple of 512 (most file \
+            "direct writes need whole blocks: {name}={bytes} is not a multiple of 512 (most file \
              systems want 4096)"
         )),
     }

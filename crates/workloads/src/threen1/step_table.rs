@@ -207,7 +207,7 @@ impl RecordBatch {
                     self.add_unreadable(format!("the record of {number} holds no steps"));
                 }
                 (None, _) => {
-                    self.add_unreadable(format!("a key is no number: {}", key.escape_ascii()));
+                    self.add_unreadable(format!("a key is not a number: {}", key.escape_ascii()));
                 }
             }
             shown += 1;

@@ -195,7 +195,7 @@ fn check_answers(
         format!("{start}")
     } else {
         format!(
-            "{start} is no start that leads to it; {} is the least",
+            "{start} is not a start that leads to it; the least is {}",
             right.largest.start
         )
     };

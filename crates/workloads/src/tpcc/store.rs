@@ -29,7 +29,7 @@ impl TableStore {
         match (self, dialect) {
             (Self::Auto | Self::KeyValue, _) | (Self::Sql, Some(_)) => Ok(()),
             (Self::Procedures, Some(dialect)) if has_procedures(dialect) => Ok(()),
-            (Self::Sql, None) => Err("this engine speaks no SQL: give store kv".to_owned()),
+            (Self::Sql, None) => Err("this engine does not support SQL: give store kv".to_owned()),
             (Self::Procedures, _) => {
                 let all = Dialect::ALL.into_iter();
                 let names: Vec<_> = all.filter(|one| has_procedures(*one)).collect();

@@ -56,7 +56,7 @@ impl Job for ReadingJob {
 
     fn check_dialect(&self, dialect: Option<Dialect>) -> Result<(), String> {
         match (self.speaks_sql, dialect) {
-            (true, None) => Err("this engine speaks no SQL: give store kv".to_owned()),
+            (true, None) => Err("this engine does not support SQL: give store kv".to_owned()),
             _ => Ok(()),
         }
     }
@@ -135,7 +135,7 @@ fn a_step_to_what_an_engine_has_not_is_refused_or_left_out() {
     };
     let mut plan = reading(&["shared"]);
     plan.steps = vec![to_sql, wide];
-    let said = "shared: step 'in SQL': this engine speaks no SQL: give store kv";
+    let said = "shared: step 'in SQL': this engine does not support SQL: give store kv";
     assert_eq!(expand_reading(&plan), Err(format!("{said}{SKIP_HINT}")));
     plan.unsupported = UnsupportedPolicy::LeaveOut;
     let matrix = expand_reading(&plan).unwrap();

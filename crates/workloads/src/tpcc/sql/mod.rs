@@ -229,7 +229,7 @@ fn numbered_parameters(district: DistrictKey, id: u32) -> [Datum<'static>; 3] {
 }
 
 fn no_sql() -> Error {
-    Error::Unsupported("this engine speaks no SQL".to_owned())
+    Error::Unsupported("this engine does not support SQL".to_owned())
 }
 
 /// A condition that a row is one of `count` pairs of numbers, two parameters each.

@@ -174,7 +174,7 @@ fn what_does_not_go_together_is_refused_in_a_sentence() {
     let refused = |settings: &str, trial: Trial| job(&LogFlush, settings, trial).err().unwrap();
     let direct = refused("flush=direct-dsync", Trial::of(1));
     assert!(
-        direct.contains("bytes=256 is no multiple of 512"),
+        direct.contains("bytes=256 is not a multiple of 512"),
         "{direct}"
     );
     let short = refused("bytes=64KiB file_bytes=64KiB", Trial::of(1));

@@ -1,4 +1,4 @@
-//! MariaDB with InnoDB or MyRocks: a server of its own for each trial, or one of the user's.
+//! MariaDB with InnoDB or MyRocks: a private server for each trial, or a user's server.
 
 mod connection;
 mod database;

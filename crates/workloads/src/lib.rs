@@ -101,7 +101,7 @@ pub trait Workload: Send + Sync {
     ) -> Result<Box<dyn Job>, String>;
 }
 
-/// The duration of a trial that has no end of its own, seconds.
+/// The duration of a trial that neither its plan nor its settings end, seconds.
 pub const DEFAULT_DURATION_S: f64 = 10.0;
 
 /// A setting that a plan gives and that changes nothing.

@@ -135,7 +135,7 @@ impl LmdbEnvironment {
         self.build.max_key_bytes
     }
 
-    /// Flushes everything committed so far, whatever the flags.
+    /// Flushes everything committed so far, regardless of the flags.
     pub(super) fn flush(&self) -> Result<()> {
         // SAFETY: the handle is open.
         self.api()

@@ -55,7 +55,7 @@ impl<'db> SessionReader<'db> {
             return;
         }
         // SAFETY: the snapshot is of this database, and no iterator of it is left: they end with
-        // their scan. The options are set anew before they are used again.
+        // their scan. The options are set again before their next use.
         unsafe { (self.store.reads.release_snapshot)(self.store.database, self.snapshot) };
         self.snapshot = ptr::null_mut();
     }

@@ -128,7 +128,7 @@ impl MdbxEnvironment {
         Ok(is)
     }
 
-    /// Gives `look` a read transaction of its own.
+    /// Calls `look` with its own read transaction.
     fn reading<T>(&self, look: impl FnOnce(*mut Txn) -> Result<T>) -> Result<T> {
         let api = self.api();
         let mut transaction = ptr::null_mut();
@@ -194,7 +194,7 @@ impl MdbxEnvironment {
         u64::try_from(bytes).unwrap_or(0)
     }
 
-    /// Flushes everything committed so far, whatever the flags.
+    /// Flushes everything committed so far, regardless of the flags.
     pub(super) fn flush(&self) -> Result<()> {
         // SAFETY: the handle is open.
         let code = unsafe { (self.api().env_sync_ex)(self.handle, true, false) };

@@ -1,4 +1,4 @@
-//! An open database: how to connect for a session, and a connection of its own.
+//! An open database: its connections for sessions, and one for other work.
 
 use super::connection::{OdbcConnection, SourceInfo};
 use super::dialect::{self, DialectProfile, DurabilitySettings, REPEATABLE_READ};

@@ -98,7 +98,7 @@ impl OdbcSession {
         self.profile
     }
 
-    /// Does `work` in the open transaction, or in one of its own where none is open.
+    /// Does `work` in the open transaction, or in its own if none is open.
     pub(super) fn in_transaction<T>(
         &mut self,
         work: impl FnOnce(&mut Self) -> Result<T>,

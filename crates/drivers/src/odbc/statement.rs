@@ -188,7 +188,7 @@ impl OdbcStatement {
             }
             let binding = slot.binding(self.binding_options);
             // SAFETY: the buffer is on the heap for as long as the statement does, or until the
-            // parameter is bound anew, and is as long as is said.
+            // parameter is bound again, with the given length.
             let code = unsafe {
                 (self.manager.functions.BindParameter)(
                     self.handle,

@@ -96,7 +96,7 @@ impl PostgresqlDatabase {
         let isolation = PostgresqlKnobs::from(spec.knobs).isolation;
         let settings = vec![
             ("search_path", quoted(schema)),
-            // A statement that is a transaction by itself is kept apart like any other.
+            // The isolation of a statement that is a transaction of its own.
             ("default_transaction_isolation", isolation.name().to_owned()),
             ("synchronous_commit", commit.to_owned()),
             ("TimeZone", "UTC".to_owned()),
@@ -104,7 +104,7 @@ impl PostgresqlDatabase {
         let mut own = connect(&address, &settings)?;
         make(&mut own)?;
         let table = "CREATE TABLE IF NOT EXISTS record (k bytea PRIMARY KEY, v bytea NOT NULL)";
-        // That it is there already is a notice.
+        // If the table exists, the server sends only a notice.
         own.simple(table, &mut |_, _| ())?;
         Ok(Self {
             address,

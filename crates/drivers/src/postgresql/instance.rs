@@ -60,7 +60,7 @@ impl Service for Instance {
         ]);
         let log_directory = PostgresqlKnobs::from(spec.knobs).log_directory;
         if let Some(name) = log_directory.subfolder() {
-            // What is mounted there may have a folder of its own in it.
+            // A file system mounted there may contain a folder already.
             initdb.arg("-X").arg(spec.directory.join(name).join("wal"));
         }
         let mut done = Command::new("touch");

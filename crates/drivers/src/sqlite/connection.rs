@@ -213,7 +213,7 @@ impl SqliteConnection {
 impl Drop for SqliteConnection {
     fn drop(&mut self) {
         // SAFETY: the handle is closed once, and may be null. Were a statement still to be
-        // finalized, SQLite would refuse and leave the connection as it is.
+        // finalized, SQLite would refuse and leave the connection open.
         unsafe { (self.api.sqlite3_close)(self.handle) };
     }
 }
@@ -229,7 +229,7 @@ impl Statement {
     /// them to SQLite only within [`Statement::step`].
     ///
     /// # Safety
-    /// `bytes` stay where they are until the last step before the statement is bound anew or
+    /// `bytes` stay where they are until the last step before the statement is bound again or
     /// dropped.
     #[inline]
     pub(super) unsafe fn bind(&self, index: c_int, bytes: &[u8]) -> c_int {

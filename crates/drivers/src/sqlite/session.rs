@@ -130,7 +130,7 @@ impl Session for SqliteSession<'_> {
 
     fn get(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
         common_errors::require_open(self.open)?;
-        // SAFETY: the key outlives this call, and the statement is bound anew before its next step.
+        // SAFETY: the key outlives this call, and the statement is bound again before its next step.
         self.connection.check(unsafe { self.get.bind(1, key) })?;
         let code = self.get.step();
         if code == ffi::SQLITE_ROW {
@@ -148,7 +148,7 @@ impl Session for SqliteSession<'_> {
 
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         common_errors::require_write(self.open)?;
-        // SAFETY: key and value outlive this call, and the statement is bound anew before its next
+        // SAFETY: key and value outlive this call, and the statement is bound again before its next
         // step.
         unsafe {
             self.connection.check(self.put.bind(1, key))?;
@@ -159,7 +159,7 @@ impl Session for SqliteSession<'_> {
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
         common_errors::require_write(self.open)?;
-        // SAFETY: the key outlives this call, and the statement is bound anew before its next step.
+        // SAFETY: the key outlives this call, and the statement is bound again before its next step.
         self.connection.check(unsafe { self.delete.bind(1, key) })?;
         self.connection.check(self.delete.run())
     }
@@ -178,7 +178,7 @@ impl Session for SqliteSession<'_> {
         let mut code = ffi::SQLITE_OK;
         for (index, bound) in [(1, range.lower), (2, range.upper)] {
             if let (Bound::Included(key) | Bound::Excluded(key), ffi::SQLITE_OK) = (bound, code) {
-                // SAFETY: the range outlives this call, and the statement is bound anew before its
+                // SAFETY: the range outlives this call, and the statement is bound again before its
                 // next step after it.
                 code = unsafe { statement.bind(index, key) };
             }

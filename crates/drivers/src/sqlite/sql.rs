@@ -13,7 +13,7 @@ impl SqliteSession<'_> {
     ///
     /// # Safety
     /// The parameters stay where they are until the statement has been stepped for the last time
-    /// before it is bound anew.
+    /// before it is bound again.
     unsafe fn bound(&self, statement: Statement, parameters: &[Datum<'_>]) -> Result<&Prepared> {
         let prepared = self
             .prepared
@@ -78,7 +78,7 @@ impl Sql for SqliteSession<'_> {
     }
 
     fn execute(&mut self, statement: Statement, parameters: &[Datum<'_>]) -> Result<u64> {
-        // SAFETY: the parameters outlive this call, and the statement is bound anew before its next
+        // SAFETY: the parameters outlive this call, and the statement is bound again before its next
         // step.
         let prepared = unsafe { self.bound(statement, parameters) }?;
         if prepared.columns() > 0 {

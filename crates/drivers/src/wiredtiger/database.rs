@@ -184,8 +184,8 @@ impl Database for WiredTigerDatabase {
         Ok(counters)
     }
 
-    /// By the connection's statistics; `None` if they are off. A page that is read to be changed
-    /// is an ask like any other.
+    /// Uses the connection's statistics; `None` if they are off. Reading a page in order to change
+    /// it counts like any other access.
     fn count_cache(&self) -> Result<Option<CacheCount<'_>>> {
         CacheCount::of_counters(CacheScope::Process, || Ok(cache_use(&self.statistics()?)))
     }

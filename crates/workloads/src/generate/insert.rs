@@ -69,7 +69,7 @@ impl InsertSequence {
             return Err(InsertWindowError { item, waiting_for });
         }
         self.slot(item).store(generation(item), SeqCst);
-        // Whoever finds the oldest item acknowledged moves on. A thread that stores the mark of an
+        // A thread that finds the oldest item acknowledged advances. One that stores the mark of an
         // item just after another has looked for it will find the count at that item itself.
         let mut oldest = waiting_for;
         while self.slot(oldest).load(SeqCst) == generation(oldest) {

@@ -138,7 +138,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Transactions of several writes each, and the commit as an operation of its own.
+    /// Does transactions of several writes each, and times the commit as a separate operation.
     fn run_batches(
         &mut self,
         task: &mut JobTask<'_>,

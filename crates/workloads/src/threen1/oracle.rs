@@ -1,7 +1,7 @@
 //! The answers, computed in memory and without any engine, to hold a trial's outcome against.
 //!
 //! It shares no code with the measured walk. The table of steps is indexed by the number itself and
-//! filled by several threads in whatever order they come: an entry is either unknown or right, so
+//! filled by several threads in any order: an entry is either unknown or right, so
 //! that a thread that finds one unknown just walks on.
 
 use super::maximum::Maximum;

@@ -83,7 +83,7 @@ impl<'a> AcidSuite<'a> {
         work(&mut *tables).context(|| doing.to_owned())
     }
 
-    /// Does `body` in a transaction of a session of its own until that meets no conflict.
+    /// Runs `body` in a transaction of a new session, and retries it after conflicts.
     fn transact<T>(
         &self,
         doing: &str,
@@ -100,7 +100,7 @@ impl<'a> AcidSuite<'a> {
         self.transact(doing, Mode::Read, CompletionMode::Abort, read)
     }
 
-    /// Pays in a transaction of a session of its own.
+    /// Makes a payment in a transaction of a new session.
     fn pay(&self, writer: u32, amount: i64, end: CompletionMode) -> TestResult<()> {
         let payment = |tables: &mut dyn Tables| pay(tables, writer, amount);
         self.transact("paying", Mode::Write, end, payment)

@@ -247,7 +247,7 @@ pub enum Rows<'r> {
 /// Every operation but [`TableLoad::create`] and [`TableLoad::finish_load`] is between a
 /// `begin` and a `commit` or `abort`, which have the meaning and the rules of
 /// [`trueput_engine::Session`]'s: write transactions are serialisable, or see one snapshot and lose
-/// to whoever wrote a row first. TPC-C's own mix is serializable under either.
+/// to the transaction that wrote a row first. TPC-C's own mix is serializable under either.
 pub trait Tables:
     NewOrderTables
     + PaymentTables

@@ -1,5 +1,5 @@
-//! The GT.M driver does what it promises. A program of its own: GT.M takes over its process's
-//! signals, is one to a process, and leaves a database only when the process ends.
+//! The GT.M driver keeps its promises. A program of its own: GT.M takes over its process's signals,
+//! allows one instance per process, and leaves a database only when the process ends.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
@@ -239,7 +239,7 @@ fn is_there(memory: &str) -> bool {
         .any(|line| line.split_whitespace().nth(1) == Some(memory))
 }
 
-/// How many commits a crash has left.
+/// The number of commits that survived a crash.
 fn recovered(directory: &Path, level: Durability, knobs: &str) -> u64 {
     support::commits_left(&*open(&ENGINE, directory, level, knobs).unwrap())
 }

@@ -1,4 +1,4 @@
-//! That no two runs have one schema, whether they came over ODBC or by the server's own driver: the
+//! Keeps two runs from using one schema, over ODBC or by the server's own driver: the
 //! locks are those of the drivers `postgresql` and `mariadb`.
 //!
 //! On PostgreSQL who has the schema open shares an advisory lock, and who empties it holds it
@@ -39,11 +39,11 @@ impl SchemaLock<'_> {
         let waits = format!("SET SESSION lock_wait_timeout={seconds}");
         self.connection.execute(&waits)?;
         let turn = mariadb::lock_name(SCHEMA);
-        if !self.says(&format!("SELECT GET_LOCK({turn}, {TURN_S})"), "1")? {
+        if !self.query_returns(&format!("SELECT GET_LOCK({turn}, {TURN_S})"), "1")? {
             return Err(self.in_use());
         }
         let done = work();
-        let ended = self.says(&format!("SELECT RELEASE_LOCK({turn})"), "1");
+        let ended = self.query_returns(&format!("SELECT RELEASE_LOCK({turn})"), "1");
         done.and(ended.map(drop))
     }
 
@@ -98,13 +98,13 @@ impl SchemaLock<'_> {
     fn lock(&self, function: &str) -> Result<()> {
         let lock = postgresql::SCHEMA_LOCK;
         let query = format!("SELECT CASE WHEN {function}({lock}) THEN 'held' ELSE 'not' END");
-        match postgresql::SCHEMA_LOCK_RETRY.until(|| self.says(&query, "held"))? {
+        match postgresql::SCHEMA_LOCK_RETRY.until(|| self.query_returns(&query, "held"))? {
             true => Ok(()),
             false => Err(self.in_use()),
         }
     }
 
-    fn says(&self, query: &str, wanted: &str) -> Result<bool> {
+    fn query_returns(&self, query: &str, wanted: &str) -> Result<bool> {
         let diagnostic = statement::texts(self.connection, query)?;
         Ok(diagnostic
             .first()

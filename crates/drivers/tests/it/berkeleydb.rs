@@ -1,4 +1,4 @@
-//! The Berkeley DB driver does what it promises.
+//! The Berkeley DB driver keeps its promises.
 
 use crate::support::{
     self, TestDatabase, begin, deadlock, keeps_the_contract, observe, open, overlap, read, refusal,

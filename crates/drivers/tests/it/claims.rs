@@ -1,5 +1,5 @@
-//! What several drivers do alike: a test for each engine and claim, as in `conformance.rs`. What an
-//! engine does by itself is in the file of its name.
+//! Claims that several drivers share: a test for each engine and claim, as in `conformance.rs`.
+//! Tests of a single engine are in the file of its name.
 
 use crate::crash::{CRASH_COMMITS, crash};
 use crate::support::{self, TestDatabase, begin, get, levels, open, read, refusal, write};
@@ -127,7 +127,7 @@ fn a_killed_process_loses_no_acknowledged_commit(name: &str, knobs: &[&str]) {
     });
 }
 
-/// That it is a prefix, `crash` checks; its length is what the engine's buffer makes it.
+/// `crash` checks that it is a prefix; its length depends on the engine's buffer.
 fn a_killed_process_leaves_a_prefix_at_buffered(name: &str, knobs: &[&str]) {
     const LESS: u64 = CRASH_COMMITS - 1;
     let expected: RangeInclusive<u64> = match name {

@@ -1,4 +1,4 @@
-//! A process that dies with a database open, and what the next one finds.
+//! A process that dies with a database open, and the state that the next process finds.
 
 use crate::support::{begin, commits_left, engine, open, write};
 use std::path::Path;
@@ -39,8 +39,8 @@ fn die_in_child() {
     std::process::abort();
 }
 
-/// Runs this program's [`die_in_child`] with the same build and knobs, then counts what a new
-/// process finds. What it finds is a prefix of the commits, and the database takes new ones.
+/// Runs this program's [`die_in_child`] with the same build and knobs, then counts the commits that
+/// a new process finds: a prefix of them, and the database takes new ones.
 pub fn crash(engine: &dyn Engine, durability: Durability, knobs: &str) -> u64 {
     let folder = tempfile::tempdir().unwrap();
     let directory = folder.path().join("database");

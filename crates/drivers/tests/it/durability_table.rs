@@ -1,4 +1,4 @@
-//! docs/DURABILITY.md and docs/ISOLATION.md say what the drivers say.
+//! docs/DURABILITY.md and docs/ISOLATION.md agree with the drivers.
 
 use trueput_engine::{Durability, Engine, Isolation, isolation, parameter};
 use trueput_record::trial::Settings;
@@ -57,8 +57,8 @@ fn the_levels_survive_what_the_table_says() {
 
 const ISOLATION: &str = include_str!("../../../../docs/ISOLATION.md");
 
-/// The beginnings of the rows that the table of docs/ISOLATION.md must have for an engine, but for
-/// its version: settings, and what is stated with them.
+/// The first columns of the rows that the table of docs/ISOLATION.md must have for an engine,
+/// except its version: settings, and the isolation stated for them.
 fn isolation_rows(engine: &dyn Engine) -> Vec<[String; 3]> {
     let name = engine.info().name;
     let first = Durability::ALL

@@ -1,4 +1,4 @@
-//! The fjall driver does what it promises.
+//! The fjall driver keeps its promises.
 
 use crate::support::{self, TestDatabase, begin, get, open, read, write};
 use std::os::unix::fs::FileExt;
@@ -117,8 +117,9 @@ fn settings_are_those_that_the_database_was_made_with() {
     support::reports(&database.counters().unwrap(), "journal_count=1");
 }
 
-/// The journal of two synced commits, a small and then one of `value`, without its third page: what
-/// lost power may leave of a second commit that was never acknowledged. Answers what opening says.
+/// The journal of two synced commits, a small one and one of `value`, without its third page: a
+/// state that lost power may leave of a second commit that was never acknowledged. Returns the
+/// result of opening it.
 fn open_after_a_lost_page(value: &[u8]) -> Result<bool> {
     const PAGE_BYTES: usize = 4096;
     let database = TestDatabase::open(&Fjall, Durability::Sync, "");

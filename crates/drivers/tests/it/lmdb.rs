@@ -1,4 +1,4 @@
-//! The LMDB driver does what it promises.
+//! The LMDB driver keeps its promises.
 
 use crate::support::{self, TestDatabase};
 use trueput_drivers::Lmdb;

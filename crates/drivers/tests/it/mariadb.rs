@@ -1,4 +1,4 @@
-//! The MariaDB driver does what it promises, on servers of its own and on a user's.
+//! The MariaDB driver keeps its promises, on private servers and on a user's.
 
 use crate::support::{
     self, TestDatabase, TestDirectory, begin, deadlock, observe, open, read, refusal, resolve, sql,
@@ -85,7 +85,7 @@ fn both_storage_engines_speak_sql() {
     }
 }
 
-/// How many of so many commits a server finds that was killed.
+/// The number of commits that survive the kill of a server.
 fn left_after_a_kill(durability: Durability, knobs: &str) -> u64 {
     const COMMITS: u64 = 200;
     let place = TestDirectory::of(&MARIADB, durability, knobs);

@@ -1,5 +1,5 @@
-//! The same program over PostgreSQL, MariaDB and SQLite through their ODBC drivers: the contract,
-//! SQL, what is ours in a data source and what is not, and what is said where something is wrong.
+//! The same tests over PostgreSQL, MariaDB and SQLite through their ODBC drivers: the contract,
+//! SQL, the ownership of objects in a data source, and error messages.
 
 use crate::support::{
     self, TestDatabase, begin, deadlock,
@@ -67,7 +67,7 @@ fn speaks_sql(origin: &Origin, dialect: Dialect, sample: &Sample) {
     assert!(settings.contains_key("driver_version"));
 }
 
-/// What was written for a folder is there for that folder, and gone for another.
+/// Data written for one folder exists for that folder, and not for another.
 fn holds_one_database(origin: &Origin) {
     let engine = origin.engine();
     let version = engine.build().unwrap().version;
@@ -175,7 +175,7 @@ fn a_schema_of_anothers_is_refused_and_left_alone() {
     origin.as_owner("INSERT INTO trueput.thesis VALUES (10)");
 }
 
-/// What one run has open others do not get, and do when it is closed.
+/// A database that one run has open is refused to others until it is closed.
 fn is_held(by: &dyn Engine, from: &[&dyn Engine]) {
     let folder = tempfile::tempdir().unwrap();
     let others = from

@@ -1,4 +1,4 @@
-//! The PostgreSQL driver does what it promises, on a private server and on a user's.
+//! The PostgreSQL driver keeps its promises, on a private server and on a user's.
 
 use crate::support::{
     self, TestDatabase, TestDirectory, begin, deadlock, get, keeps_the_contract,

@@ -1,4 +1,4 @@
-//! What the drivers promise is what their settings make of it. No library is needed.
+//! The drivers' promises follow from their settings. No library is needed.
 
 use crate::support::{TestDatabase, engine, levels, resolve};
 use trueput_engine::{CacheKnob, Durability, Engine, Error, Promise, Result, Value};

@@ -1,4 +1,4 @@
-//! The redb driver does what it promises.
+//! The redb driver keeps its promises.
 
 use crate::support::{self, TestDatabase, open, read, write};
 use trueput_drivers::Redb;

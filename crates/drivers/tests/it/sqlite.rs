@@ -1,4 +1,4 @@
-//! The SQLite driver does what it promises.
+//! The SQLite driver keeps its promises.
 
 use crate::support::{self, TestDatabase, begin, get, levels, observe, open, read, resolve, write};
 use std::time::{Duration, Instant};

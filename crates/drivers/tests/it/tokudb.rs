@@ -1,4 +1,4 @@
-//! The TokuDB driver does what it promises.
+//! The TokuDB driver keeps its promises.
 
 use crate::support::{self, TestDatabase, begin, deadlock, keeps_the_contract, open, read, write};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The engine of docs/ADDING_AN_ENGINE.md does what the document says of it.
+//! The engine of docs/ADDING_AN_ENGINE.md behaves as the document says.
 
 #[path = "../../../trueput/examples/own_engine/toy.rs"]
 mod toy;

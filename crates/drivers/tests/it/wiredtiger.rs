@@ -88,7 +88,7 @@ fn the_second_to_write_a_record_gets_a_conflict() {
     }
 }
 
-/// The engine's own counts of writes and flushes of the log show that a level does what it says.
+/// The engine's own counts of log writes and flushes show that a level is kept.
 #[test]
 fn the_log_is_written_and_flushed_as_the_level_says() {
     const COMMITS: i64 = 40;
@@ -154,7 +154,7 @@ const EACH: u32 = 5000;
 const SMALL_CHUNKS: &str = "lsm_chunk_size=512KiB memory_page_max=64KiB checkpoint_wait=1 \
                             log_file_max=1MiB";
 
-/// Not a test of its own: what the test below starts and sees die.
+/// Not a test of its own: the test below starts it and sees it die.
 #[test]
 fn die_in_child() {
     let Ok(directory) = std::env::var(FILL_VARIABLE) else {
@@ -186,7 +186,7 @@ fn fill(database: &dyn Database) {
     });
 }
 
-/// How many records of each thread are left after a kill; they are the first ones of each.
+/// The number of records of each thread that survive a kill; they are the first ones of each.
 fn left_of_many(engine: &dyn Engine, level: Durability, knobs: &str) -> Vec<u32> {
     let knobs = format!("{knobs} {SMALL_CHUNKS}");
     let folder = tempfile::tempdir().unwrap();
@@ -234,8 +234,8 @@ fn a_kill_amid_chunks_and_checkpoints_leaves_what_the_level_says() {
     }
 }
 
-/// Where each record of a log file ends, the header of the file first. A record begins with its
-/// length, and the next one is at a multiple of 128 bytes.
+/// The ends of the records of a log file, the file's header first. A record begins with its length,
+/// and the next one is at a multiple of 128 bytes.
 fn ends_of_records(log: &[u8]) -> Vec<usize> {
     let mut ends = Vec::new();
     let mut at = 0;
@@ -269,7 +269,7 @@ fn killed_at(open: &Path, end_of_log: usize) -> tempfile::TempDir {
     );
 }
 
-/// Copies the folder of a database with zeros in place of what its log has from there on.
+/// Copies the folder of a database, with zeros in its log from `end_of_log` on.
 fn copy_with_log_cut(open: &Path, to: &Path, end_of_log: usize) -> std::io::Result<()> {
     for entry in std::fs::read_dir(open)? {
         let entry = entry?;

@@ -1,8 +1,8 @@
 //! Values that carry their item, their version and their length, so that every read can be checked.
 //!
 //! Layout: 8 bytes of check and 4 bytes of version, the lowest byte first, then the payload. The
-//! check is a bijection of the item for each seed, version and length; so it identifies the item too.
-//! The payload is a stretch of a pool, at a place that depends on all of these.
+//! check is a bijection of the item for each seed, version and length; so it also
+//! identifies the item. The payload is a part of a pool, at an offset that depends on all of these.
 
 use super::random::{Random, mix, unmix};
 use std::fmt;

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use trueput_record::VerifyLevel;
 use trueput_workloads::{ExecutionSummary, Meter, WorkerFindings};
 
-/// Counts what a worker does, and ends its time where the test wants it.
+/// Counts a worker's operations, and ends its time at the test's limit.
 #[derive(Default)]
 pub struct CountingMeter<'b> {
     /// Finished operations by kind.
@@ -104,7 +104,7 @@ impl Meter for CountingMeter<'_> {
     }
 }
 
-/// Has `work` done by this many workers at once, and returns what each returned.
+/// Runs `work` on this many workers at once, and returns their results.
 pub fn in_threads<T: Send>(workers: u32, work: impl Fn(u32) -> T + Sync) -> Vec<T> {
     std::thread::scope(|scope| {
         let start = |worker| {
@@ -117,8 +117,7 @@ pub fn in_threads<T: Send>(workers: u32, work: impl Fn(u32) -> T + Sync) -> Vec<
     })
 }
 
-/// What the workers did together, for the conclusion, with the sum of their meters. One that failed
-/// has no findings.
+/// The summary of all workers, with the sum of their meters. A worker that failed has no findings.
 pub fn sum_up<'b, F: Into<Option<WorkerFindings>>>(
     kinds: usize,
     verify: VerifyLevel,

@@ -72,7 +72,7 @@ impl JobBench {
         Self::with_knobs(engine, "", workers, job)
     }
 
-    /// As [`JobBench::new`], with knobs of the engine.
+    /// Like [`JobBench::new`], with knobs of the engine.
     pub fn with_knobs(engine: &dyn Engine, knobs: &str, workers: u32, job: Box<dyn Job>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let knobs =
@@ -122,7 +122,7 @@ impl JobBench {
         self.target(|target| self.job.prepare(target, remains))
     }
 
-    /// What one worker is to do, through `session`.
+    /// The task of one worker, through `session`.
     pub fn task<'t>(
         &'t self,
         worker: u32,

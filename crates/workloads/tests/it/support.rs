@@ -1,5 +1,5 @@
-//! What the tests of several workloads share: changing a database behind a workload's back, and
-//! reading what its verification finds, and settings.
+//! Helpers of several workloads' tests: changing a database behind a workload's back, reading the
+//! results of its verification, and settings.
 
 use std::collections::BTreeMap;
 use trueput_engine::{Database, Mode, Session, Value};
@@ -24,7 +24,7 @@ pub fn tamper(database: &dyn Database, with: impl FnOnce(&mut dyn Session)) {
     session.commit().unwrap();
 }
 
-/// The checks that failed, with what they say.
+/// The failed checks, with their messages.
 pub fn failures(conclusion: &JobResults) -> BTreeMap<String, String> {
     let failed = conclusion.checks.iter().filter(|check| !check.passed);
     failed

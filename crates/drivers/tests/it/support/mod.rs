@@ -1,4 +1,4 @@
-//! What the drivers' tests share: engines, databases, and transactions in one line.
+//! Helpers of the drivers' tests: engines, databases, and transactions in one line.
 
 pub mod deadlock;
 pub mod observe;
@@ -72,7 +72,7 @@ pub fn settings(engine: &dyn Engine, knobs: &str) -> BTreeMap<String, Value> {
     knobs.split_whitespace().map(setting).collect()
 }
 
-/// All knobs of an engine, those that are written here changed from their defaults.
+/// All knobs of an engine at their defaults, except those given here.
 pub fn resolve(engine: &dyn Engine, knobs: &str) -> ParameterValues {
     let settings = settings(engine, knobs);
     parameter::resolve(engine.info().name, engine.knobs(), &settings).unwrap()
@@ -93,7 +93,7 @@ pub fn open(
     })
 }
 
-/// Why a database is not opened.
+/// The error of an opening that must fail.
 pub fn refusal(
     engine: &dyn Engine,
     directory: &Path,
@@ -293,7 +293,7 @@ pub fn write(database: &dyn Database, key: &[u8], value: &[u8]) {
     session.commit().unwrap();
 }
 
-/// How many commits a crash has left of those that put `committed` under their number: the first
+/// The number of surviving commits, of those that put `committed` under their number: the first
 /// ones, without a gap. The database takes new ones.
 pub fn commits_left(database: &dyn Database) -> u64 {
     let mut session = begin(database, Mode::Read);

@@ -1,4 +1,4 @@
-//! What an engine does by itself is seen from outside, and nothing where it does nothing.
+//! An engine's background events are visible from outside, and an idle engine shows none.
 
 use crate::support::{TestDatabase, resolve, write};
 use trueput_engine::{Durability, Engine, EngineEvent, OpenSpec};
@@ -6,8 +6,8 @@ use trueput_engine::{Durability, Engine, EngineEvent, OpenSpec};
 /// Bytes of each record that is written.
 const BYTES: usize = 10_000;
 
-/// The kinds that an observer of the engine sees after this many records were written, and after a
-/// checkpoint that was asked for; then those of a look after nothing.
+/// The kinds of event that an observer of the engine sees after this many records were written, and
+/// after a requested checkpoint; then those after no activity.
 pub fn seen(
     engine: &dyn Engine,
     level: Durability,

@@ -1,4 +1,4 @@
-//! Write transactions that overlap on a tree of several levels, and what they leave.
+//! Write transactions that overlap on a tree of several levels, and the records that they leave.
 
 use crate::support::{TestDatabase, begin};
 use trueput_engine::{Database, Durability, Engine, Mode, Result};
@@ -14,8 +14,8 @@ fn key(number: u64) -> [u8; 8] {
     (z ^ (z >> 31)).to_be_bytes()
 }
 
-/// How many committed records are not found afterwards, of those that threads put at once, each in
-/// a transaction of its own, into small pages.
+/// The number of committed records that are missing afterwards, of records that threads put at
+/// once, each in a transaction of its own, into small pages.
 pub(crate) fn lost(engine: &dyn Engine, knobs: &str, round: u64) -> u64 {
     let knobs = format!("page_size=512 {knobs}");
     let database = TestDatabase::open(engine, Durability::None, &knobs);
@@ -42,7 +42,7 @@ pub(crate) fn lost(engine: &dyn Engine, knobs: &str, round: u64) -> u64 {
     missing(database, first..first + THREADS * PUTS_EACH).unwrap()
 }
 
-/// What [`lost`] would count where one of its records was lost.
+/// The count of [`lost`] if one of its records is missing.
 pub(crate) fn counted_without_one(engine: &dyn Engine) -> u64 {
     let database = TestDatabase::open(engine, Durability::None, "");
     let mut session = begin(&*database, Mode::Write);

@@ -1,22 +1,22 @@
-//! What every driver that speaks SQL does alike: the same claims, on the types of its dialect.
+//! Claims about every driver that supports SQL, on the types of its dialect.
 
 use std::ops::ControlFlow;
 use trueput_engine::sql::Statement;
 use trueput_engine::{Database, Datum, Error, Mode, Session};
 
-/// How a dialect writes what these tests use, and how its values come back.
+/// The syntax of a dialect that these tests use, and the values that it returns.
 pub struct Sample {
     /// The columns of a table: a whole number as key, money, text, bytes, a moment.
     pub columns: &'static str,
     /// A statement's parameter, counted from 1.
     pub parameter: fn(usize) -> String,
-    /// What makes a query lock the rows that it reads; empty where the transaction does.
+    /// The clause that makes a query lock the rows that it reads; empty if the transaction does.
     pub lock: &'static str,
-    /// How an amount of 12.34 comes back from its column.
+    /// The value that a column returns for an amount of 12.34.
     pub amount: Datum<'static>,
-    /// How a moment of [`MOMENT`] comes back.
+    /// The value that a column returns for [`MOMENT`].
     pub moment: Datum<'static>,
-    /// What the engine says of a table that is not there has this in it.
+    /// A part of the engine's message about a missing table.
     pub unknown_table: &'static str,
 }
 
@@ -200,8 +200,8 @@ pub fn types_round_trip(database: &dyn Database, sample: &Sample) {
     assert_eq!(found[2], expected);
 }
 
-/// What a transaction changed by SQL is gone after an abort and there after a commit, and nothing
-/// is changed by SQL in a read transaction.
+/// Changes that a transaction makes by SQL are gone after an abort and present after a commit, and
+/// a read transaction cannot make any.
 pub fn transactions_hold_sql(database: &dyn Database, sample: &Sample) {
     let mut session = database.session().unwrap();
     let session = session.as_mut();
@@ -283,8 +283,8 @@ pub fn errors_are_one_line(database: &dyn Database, sample: &Sample) {
     assert!(session.sql().unwrap().execute(foreign, &[]).is_err());
 }
 
-/// Of two transactions that read a row and write what they read plus one, both are let through one
-/// after the other or one meets a conflict; no update is lost.
+/// Two transactions that read a row and write the value plus one either both succeed in order or
+/// one meets a conflict; no update is lost.
 pub fn no_update_by_sql_is_lost(database: &dyn Database, sample: &Sample) {
     const EACH: i64 = 20;
     let mut session = database.session().unwrap();

@@ -29,7 +29,7 @@ fn counts(distribution: Distribution) -> Vec<u64> {
     count(ITEMS, DRAWS, || chooser.next(&mut random))
 }
 
-/// Where each of the first ranks of Gray's algorithm begins, as shares of all, and then 1: solved
+/// The start of each of the first ranks of Gray's algorithm, as shares of all, and then 1: solved
 /// from its definition for the number drawn, with a sum that is added up term by term.
 fn rank_starts(ranks: u64, items: u64, theta: f64, zeta_of_items: f64) -> Vec<f64> {
     let eta = (1.0 - (2.0 / items as f64).powf(1.0 - theta))

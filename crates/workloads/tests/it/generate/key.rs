@@ -1,4 +1,4 @@
-//! Keys and what they decode to.
+//! Keys and their decoding.
 
 use proptest::prelude::*;
 use trueput_workloads::generate::key::{KeyBuffer, KeyError, KeyFormat};

@@ -1,4 +1,4 @@
-//! Values, what is wrong with them, and how well they compress.
+//! Values, the detection of faults in them, and their compressibility.
 
 use proptest::prelude::*;
 use trueput_workloads::generate::hash::fnv1a_64;

@@ -1,4 +1,4 @@
-//! The draws against those of YCSB's own classes.
+//! The draws compared with those of YCSB's own classes.
 //!
 //! The figures were printed by YCSB's `site.ycsb.generator` at commit d9faaac of its repository,
 //! with Java 17. The only change: where the classes call `ThreadLocalRandom.current()`, which

@@ -1,5 +1,5 @@
-//! What is missing after a crash is counted where a prefix is promised, and is wrong where every
-//! commit is; what nobody wrote is wrong at every level.
+//! Commits missing after a crash are counted if a prefix is promised, and are faults if every
+//! commit is; a value that nobody wrote is a fault at every level.
 
 use super::harness::{Bench, Fault, assert_right, failures};
 use trueput_record::{Survival, Value};

@@ -1,4 +1,4 @@
-//! What goes wrong in an engine is found; the same trials on a sound engine pass in `tests`.
+//! Faults of an engine are found; the same trials on a sound engine pass in `tests`.
 
 use super::harness::{Bench, Fault, assert_right, failures};
 

@@ -35,7 +35,7 @@ pub struct Bench {
     pub warm_up: u64,
     /// Operations of each worker after `until_puts`, where the trial ends by time.
     pub each: u64,
-    /// Where the trial ends by time, all go on until this many puts are done.
+    /// If the trial ends by time, all workers continue until this many puts are done.
     pub until_puts: u64,
     pub faults: FaultState,
     log: CallLog,
@@ -86,7 +86,7 @@ impl Bench {
         self
     }
 
-    /// Another trial on what this one left.
+    /// Runs another trial on the database that this one left.
     pub fn then(mut self, conditions: &Conditions, given: &str) -> Self {
         let next = job_under(given, conditions).unwrap();
         assert_eq!(next.load_key(), self.job.load_key());
@@ -143,7 +143,7 @@ impl Bench {
         (ended, conclusion)
     }
 
-    /// What reached the engine, but for the ends of scans.
+    /// The calls that reached the engine, except the ends of scans.
     pub fn calls(&self) -> Vec<Call> {
         let log = self.log.lock().unwrap();
         let is_kept = |call: &&Call| !matches!(call, Call::Scan(..));

@@ -1,4 +1,5 @@
-//! The microbenchmarks on the reference engine: what they do, and what their verification sees.
+//! The microbenchmarks on the reference engine: their operations, and the faults that verification
+//! finds.
 
 mod crashes;
 mod faults;

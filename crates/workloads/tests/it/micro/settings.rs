@@ -1,4 +1,4 @@
-//! What is refused, in which words.
+//! The settings that are refused, and the messages.
 
 use super::harness::{Bench, job_under, timed};
 use trueput_record::measurement::{Measurement, OperationSummary};

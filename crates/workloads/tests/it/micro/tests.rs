@@ -1,4 +1,4 @@
-//! What the tests do, on an engine that works well.
+//! The operations of the tests, on a sound engine.
 
 use super::harness::{Bench, Call, assert_right, timed};
 use std::collections::BTreeSet;
@@ -7,7 +7,7 @@ use trueput_record::{Conditions, VerifyLevel};
 
 const SMALL: &str = "records=300";
 
-/// Every test, each with what its name needs; those that end by time are marked.
+/// Every test, with the settings that its name needs; those that end by time are marked.
 const TESTS: [(&str, bool); 15] = [
     ("fill-sequential", false),
     ("fill-random", false),

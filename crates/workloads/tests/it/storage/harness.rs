@@ -10,7 +10,7 @@ use trueput_workloads::{
     ExecutionSummary, ExistingDatabase, Job, JobResults, Result, Workload, WorkloadSubject,
 };
 
-/// How a trial is run.
+/// The parameters of a trial.
 #[derive(Clone, Copy)]
 pub struct Trial {
     pub workers: u32,
@@ -65,7 +65,7 @@ impl Bench {
         options.open(self.directory().join(name)).unwrap()
     }
 
-    /// Prepares and executes, and returns what the conclusion needs.
+    /// Prepares and executes, and returns the summary that verification needs.
     pub fn execute(&self) -> Result<ExecutionSummary> {
         self.prepare(ExistingDatabase::Nothing)?;
         let left = self.trial.units.map(AtomicU64::new);

@@ -112,7 +112,7 @@ fn berkeley_dbs_form_writes_the_same_256_bytes_again_and_again() {
     assert_eq!(log_bytes(&bench), 256);
 }
 
-/// Damages a log between the workers and the verification, and returns what fails then.
+/// Damages a log between execution and verification, and returns the checks that fail.
 fn damaged(settings: &str, damage: impl Fn(&std::fs::File)) -> Vec<String> {
     Bench::new(&LogFlush, settings, Trial::of(2)).failures_after("log", damage)
 }

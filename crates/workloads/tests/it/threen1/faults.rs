@@ -5,7 +5,7 @@ use trueput_engine::Session;
 use trueput_record::VerifyLevel;
 use trueput_workloads::threen1::Oracle;
 
-/// What remains right, and which checks fail, when `tamper` has been at the database.
+/// The checks that still pass, and those that fail, after `tamper` has changed the database.
 fn caught(tamper: impl FnOnce(&mut dyn Session)) -> Vec<String> {
     let bench = Bench::lmdb(2, "finish=1000 block=100");
     let (ended, conclusion) = bench.run();

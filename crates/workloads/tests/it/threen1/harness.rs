@@ -21,7 +21,7 @@ pub fn job(given: &str) -> Result<Box<dyn Job>, String> {
     job_under(&ThreeN1, given, &Conditions::default())
 }
 
-/// What befalls a worker.
+/// The fate of a worker.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fate {
     Lives,
@@ -79,7 +79,8 @@ impl Bench {
         (meter, found)
     }
 
-    /// All workers at once, the fates in the order of the workers; those that fail find nothing.
+    /// Runs all workers at once, with the fates in the order of the workers; those that fail have
+    /// no findings.
     pub fn work_together(&self, fates: &[Fate]) -> (ExecutionSummary, Vec<Error>) {
         let outcomes = in_threads(fates.len() as u32, |worker| {
             self.work(worker, fates[worker as usize])

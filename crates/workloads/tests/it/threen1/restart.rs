@@ -1,4 +1,4 @@
-//! Workers that are killed or stopped, and what a resumed run makes of what they left.
+//! Workers that are killed or stopped, and a resumed run that continues their work.
 
 use super::harness::{Bench, COMMITS, Fate, assert_right, failures, result};
 use trueput_workloads::Error;

@@ -18,8 +18,8 @@ fn failed(fault: Fault) -> Vec<String> {
     failed.map(|check| check.name).collect()
 }
 
-/// Engines whose write transactions do not protect what a scan saw against new keys: a delivery
-/// that looks again sees a new-order that was placed meanwhile.
+/// Engines whose write transactions do not protect a scan against new keys: a delivery that scans
+/// again sees a new-order that was placed since.
 const SHOWS_PHANTOMS: [&str; 1] = ["rocksdb"];
 
 fn assert_passes(engine: &dyn Engine, knobs: &str) {

@@ -1,4 +1,4 @@
-//! Each condition is broken by what it speaks of, and by name.
+//! Each condition fails, by its name, if its rows are changed.
 
 use super::harness::{Bench, assert_right, broken, engine, failures};
 use std::ops::ControlFlow;

@@ -40,7 +40,7 @@ pub fn installed(name: &str) -> Option<&'static dyn Engine> {
     missing.is_none().then_some(engine)
 }
 
-/// What the suite of atomicity and isolation finds.
+/// The checks of the suite of atomicity and isolation.
 pub fn acid_checks(
     engine: &dyn Engine,
     fault: Fault,
@@ -67,7 +67,7 @@ impl Bench {
         Self::turned(engine, fault, workers, given, "")
     }
 
-    /// As [`Bench::new`], with knobs of the engine.
+    /// Like [`Bench::new`], with knobs of the engine.
     pub fn turned(
         engine: &dyn Engine,
         fault: Fault,
@@ -94,7 +94,7 @@ impl Bench {
         (meter, found)
     }
 
-    /// All workers at once; what they rested together, nanoseconds, comes with it.
+    /// Runs all workers at once; also returns the sum of their pauses, nanoseconds.
     pub fn work_together(&self) -> (ExecutionSummary, u64) {
         let outcomes = in_threads(self.workers, |worker| self.work(worker));
         let (ended, total) = sum_up(self.job.kinds().len(), self.bench.verify, outcomes);

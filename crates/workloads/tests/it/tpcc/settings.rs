@@ -1,4 +1,4 @@
-//! What is given wrongly is refused in one line that says what would be right.
+//! Invalid settings are refused in one line that names the accepted ones.
 
 use super::harness::{Bench, engine, job, job_under};
 use trueput_engine::testing::Fault;
@@ -55,7 +55,7 @@ fn an_engine_that_keeps_nothing_is_refused() {
     assert_eq!(job.check_capabilities(&lmdb), Ok(()));
 }
 
-/// What is said of an engine of this kind, whose SQL is that of `dialect`, under this store.
+/// The check of this store on an engine with or without snapshots, whose SQL has this dialect.
 fn judged(store: &str, has_snapshots: bool, dialect: Option<Dialect>) -> Result<(), String> {
     let job = job(&format!("store={store}")).unwrap();
     let capabilities = Capabilities {

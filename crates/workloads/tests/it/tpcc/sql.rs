@@ -1,5 +1,5 @@
-//! The tables in SQL: the conditions hold on every engine that speaks it, and what is in them is
-//! what is in keys and values.
+//! The tables in SQL: the conditions hold on every engine that supports SQL, and the tables have
+//! the same contents as in keys and values.
 
 use super::acid::isolation_test;
 use super::harness::{Bench, acid_checks, assert_right, engine, installed};
@@ -19,7 +19,7 @@ use trueput_workloads::tpcc::transaction::{
 use trueput_workloads::{ExistingDatabase, WorkerFindings};
 
 const WAREHOUSES: u32 = 2;
-/// What the order of the test of answers comes to with the seed of tests, cents.
+/// The total of the tests' order with the tests' seed, cents.
 const TOTAL: i64 = 169_354;
 const SMALL: &str = "store=sql warehouses=2 cardinality=hundredth transactions=400";
 
@@ -67,7 +67,7 @@ fn the_conditions_hold_after_load_and_run_in_myrocks_sql() {
     passes_on("mariadb", MYROCKS);
 }
 
-/// What the suite of atomicity and isolation finds in SQL, unless the engine is missing.
+/// The checks of the suite of atomicity and isolation in SQL; `None` if the engine is missing.
 fn checks(name: &str, knobs: &str) -> Option<Vec<Check>> {
     let engine = installed(name)?;
     Some(acid_checks(engine, Fault::None, knobs, TableStore::Sql))
@@ -224,7 +224,7 @@ fn a_table_that_is_of_no_warehouse_is_read_as_a_whole_in_both_stores() {
     }
 }
 
-/// What one worker has done by kind, what it found, and the rows that it left.
+/// One worker's operations by kind, its findings, and the rows that it left.
 fn done(engine: &dyn Engine, store: &'static str) -> (Vec<u64>, Vec<WorkerFindings>, Vec<String>) {
     let given = format!("{SMALL} store={store} transactions=1500");
     let bench = Bench::new(engine, Fault::None, 1, &given);

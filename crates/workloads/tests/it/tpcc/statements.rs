@@ -1,5 +1,5 @@
-//! What is sent to servers that are not here: the transactions in the SQL of Informix and of
-//! InterSystems IRIS, over tables of SQLite's, which takes the same statements.
+//! The statements sent to servers that are not available here: the transactions in the SQL of
+//! Informix and of InterSystems IRIS, over tables of SQLite's, which takes the same statements.
 
 use super::harness::{Bench, engine};
 use trueput_engine::sql::{RowVisitor, Statement};
@@ -13,7 +13,7 @@ use trueput_workloads::tpcc::store::{TableStore, tables};
 use trueput_workloads::tpcc::text::FixedText;
 use trueput_workloads::tpcc::transaction::{TransactionBuffers, new_order, payment};
 
-/// A session of SQLite's that is written to in another dialect and remembers what it was sent.
+/// A session of SQLite's that takes another dialect and records the statements that it gets.
 struct DialectSession<'d> {
     inner: Box<dyn Session + 'd>,
     dialect: Dialect,
@@ -99,8 +99,8 @@ impl Session for DialectSession<'_> {
     }
 }
 
-/// What a dialect is sent for an order of two items, a payment by number and one by name: of each
-/// the statements, and the number that the order was given.
+/// The statements of a dialect for an order of two items, a payment by number and one by name, and
+/// the number that the order got.
 fn sent_in(bench: &Bench, dialect: Dialect) -> ([Vec<String>; 3], u32) {
     bench.target(|target| {
         let mut session = DialectSession {

@@ -1,4 +1,4 @@
-//! What an engine may do wrong is caught; the same run on an honest one passes.
+//! Faults of an engine are caught; the same run on a sound one passes.
 
 use super::harness::{Bench, Call, Fault, assert_right, failures};
 use trueput_workloads::ExistingDatabase;

@@ -78,7 +78,7 @@ impl Bench {
         sum_up(self.job.kinds().len(), VerifyLevel::Full, outcomes).0
     }
 
-    /// Load, run and checks; what was asked during the run is in the log.
+    /// Loads, runs and verifies; the requests during the run are in the log.
     pub fn run(&self, fault: Fault) -> (ExecutionSummary, JobResults) {
         self.prepare(ExistingDatabase::Nothing);
         let ended = self.work_together(fault);

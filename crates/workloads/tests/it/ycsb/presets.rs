@@ -1,4 +1,4 @@
-//! YCSB's workload files give what the presets give.
+//! The presets equal YCSB's workload files.
 
 use super::harness::{Bench, Call, Fault};
 use crate::support::settings;

@@ -109,7 +109,7 @@ impl Engine for Lmdb {
 
     fn with_library(&self, library: &Path) -> Result<Box<dyn Engine>> {
         let path = library::full_path(library)?;
-        let build = LmdbBuild::loaded(&path)?;
+        let build = LmdbBuild::load(&path)?;
         let named = Some((path, build));
         Ok(Box::new(Self { named }))
     }

@@ -156,7 +156,7 @@ impl Engine for Sqlite {
 
     fn with_library(&self, library: &Path) -> Result<Box<dyn Engine>> {
         let path = library::full_path(library)?;
-        let build = SqliteBuild::loaded(&path)?;
+        let build = SqliteBuild::load(&path)?;
         let named = Some((path, build));
         Ok(Box::new(Self { named }))
     }

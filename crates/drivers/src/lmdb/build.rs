@@ -83,7 +83,7 @@ impl LmdbBuild {
     ///
     /// # Errors
     /// One line: the library's defect, or that its version is not known.
-    pub(super) fn loaded(path: &Path) -> Result<&'static Self> {
+    pub(super) fn load(path: &Path) -> Result<&'static Self> {
         static LIBRARIES: FileCache<library::Library> = FileCache::new();
         static LOADED: FileCache<LmdbBuild> = FileCache::new();
         LOADED.get(path, |path| {

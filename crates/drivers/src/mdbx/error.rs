@@ -22,7 +22,7 @@ impl Api {
     /// The contract's error for `code`, with libmdbx's own code and words.
     #[cold]
     pub(super) fn error(&self, code: c_int) -> Error {
-        let text = self.words(code);
+        let text = self.message(code);
         let explained = |why: &str| common_errors::coded(code, format!("{text}: {why}"));
         let limited = |limit: &str| Error::Full(format!("{text} (code {code}){limit}"));
         match code {
@@ -48,7 +48,7 @@ impl Api {
         }
     }
 
-    fn words(&self, code: c_int) -> String {
+    fn message(&self, code: c_int) -> String {
         let mut buffer = [0; TEXT_BYTES];
         // SAFETY: libmdbx writes no more than the buffer's size, which it gets, and returns text
         // that ends in a zero byte: there, or a static one.

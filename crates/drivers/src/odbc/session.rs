@@ -130,7 +130,10 @@ impl OdbcSession {
     }
 
     /// A statement of the key-value table, and the connection to execute it on.
-    fn own(&mut self, which: RecordStatement) -> Result<(&mut OdbcStatement, &OdbcConnection)> {
+    fn prepared_statement(
+        &mut self,
+        which: RecordStatement,
+    ) -> Result<(&mut OdbcStatement, &OdbcConnection)> {
         let (profile, connection) = (self.profile, &self.connection);
         let slot = &mut self.own[which as usize];
         let prepared = match slot {
@@ -160,11 +163,13 @@ impl OdbcSession {
     fn run(&mut self, which: RecordStatement, values: &[&[u8]]) -> Result<u64> {
         let is_hex = self.profile().keys.is_hex;
         let mut texts = std::mem::take(&mut self.texts);
-        let done = self.own(which).and_then(|(prepared, connection)| {
-            let mut data = [Datum::Null; 2];
-            data_of(values, is_hex, &mut texts, &mut data);
-            prepared.execute(connection, &data[..values.len()])
-        });
+        let done = self
+            .prepared_statement(which)
+            .and_then(|(prepared, connection)| {
+                let mut data = [Datum::Null; 2];
+                data_of(values, is_hex, &mut texts, &mut data);
+                prepared.execute(connection, &data[..values.len()])
+            });
         self.texts = texts;
         done
     }
@@ -178,16 +183,18 @@ impl OdbcSession {
         let is_hex = self.profile().keys.is_hex;
         let mut texts = std::mem::take(&mut self.texts);
         let mut bytes = std::mem::take(&mut self.bytes);
-        let shown = self.own(which).and_then(|(prepared, connection)| {
-            let mut data = [Datum::Null; 2];
-            data_of(&[key], is_hex, &mut texts, &mut data);
-            let mut info = Ok(());
-            let shown = prepared.query(connection, &data[..1], &mut |row| {
-                info = bytes_of(row.first(), &mut bytes[0]).map(&mut *visitor);
-                ControlFlow::Break(())
-            })?;
-            info.map(|()| shown)
-        });
+        let shown = self
+            .prepared_statement(which)
+            .and_then(|(prepared, connection)| {
+                let mut data = [Datum::Null; 2];
+                data_of(&[key], is_hex, &mut texts, &mut data);
+                let mut info = Ok(());
+                let shown = prepared.query(connection, &data[..1], &mut |row| {
+                    info = bytes_of(row.first(), &mut bytes[0]).map(&mut *visitor);
+                    ControlFlow::Break(())
+                })?;
+                info.map(|()| shown)
+            });
         (self.texts, self.bytes) = (texts, bytes);
         shown.map(|shown| shown > 0)
     }

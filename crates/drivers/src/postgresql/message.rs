@@ -103,7 +103,10 @@ pub(super) fn parameter_types(body: &[u8]) -> Result<Vec<u32>> {
 /// # Errors
 /// [`Error::Engine`], if the bytes are not valid.
 pub(super) fn column_types(body: &[u8]) -> Result<Vec<u32>> {
-    Ok(described(body)?.into_iter().map(|(_, id)| id).collect())
+    Ok(parse_description(body)?
+        .into_iter()
+        .map(|(_, id)| id)
+        .collect())
 }
 
 /// The names of columns, likewise.
@@ -111,11 +114,14 @@ pub(super) fn column_types(body: &[u8]) -> Result<Vec<u32>> {
 /// # Errors
 /// [`Error::Engine`], if the bytes are not valid.
 pub(super) fn column_names(body: &[u8]) -> Result<Vec<String>> {
-    Ok(described(body)?.into_iter().map(|(name, _)| name).collect())
+    Ok(parse_description(body)?
+        .into_iter()
+        .map(|(name, _)| name)
+        .collect())
 }
 
 /// Of each column a name that ends in zero, then 18 bytes, of which 6 to 10 are the type's id.
-fn described(body: &[u8]) -> Result<Vec<(String, u32)>> {
+fn parse_description(body: &[u8]) -> Result<Vec<(String, u32)>> {
     let (_count, mut rest) = body.split_first_chunk::<2>().ok_or_else(invalid_message)?;
     let mut columns = Vec::new();
     while !rest.is_empty() {

@@ -127,11 +127,11 @@ impl PostgresqlConnection {
         let is_exposed = stream
             .is_exposed()
             .map_err(|error| connection_error(&error))?;
-        Self::over(stream, is_exposed, address, settings)
+        Self::over_stream(stream, is_exposed, address, settings)
     }
 
     /// Logs in over a stream.
-    fn over(
+    fn over_stream(
         stream: Stream,
         is_exposed: bool,
         address: &ServerAddress,
@@ -412,20 +412,20 @@ impl PostgresqlConnection {
 
     /// The next message: its tag, and where its body is until the one after is asked for.
     fn next(&mut self) -> Result<(u8, Range<usize>)> {
-        self.need(HEADER_BYTES)?;
+        self.receive_at_least(HEADER_BYTES)?;
         let header = Header::parse(&self.received[self.unread.clone()])
             .ok()
             .flatten();
         let header = header.ok_or_else(invalid_message)?;
         let whole = 1 + usize::try_from(header.len()).map_err(|_| invalid_message())?;
-        self.need(whole)?;
+        self.receive_at_least(whole)?;
         let start = self.unread.start;
         self.unread.start += whole;
         Ok((header.tag(), start + HEADER_BYTES..start + whole))
     }
 
     /// Reads until this many bytes are unread.
-    fn need(&mut self, bytes: usize) -> Result<()> {
+    fn receive_at_least(&mut self, bytes: usize) -> Result<()> {
         if self.unread.len() >= bytes {
             return Ok(());
         }

@@ -103,7 +103,7 @@ impl SqliteBuild {
     ///
     /// # Errors
     /// One line: the library's defect, or a function that it lacks.
-    pub(super) fn loaded(path: &Path) -> Result<&'static Self> {
+    pub(super) fn load(path: &Path) -> Result<&'static Self> {
         static LIBRARIES: FileCache<library::Library> = FileCache::new();
         static LOADED: FileCache<SqliteBuild> = FileCache::new();
         LOADED.get(path, |path| {
@@ -117,7 +117,7 @@ impl SqliteBuild {
                     (api.sqlite3_threadsafe)(),
                 )
             };
-            match lacks(number, threads != 0, &build.options) {
+            match missing_feature(number, threads != 0, &build.options) {
                 None => Ok(build),
                 Some(why) => {
                     let version = build.version.split(' ').next().unwrap_or_default();
@@ -152,7 +152,7 @@ impl SqliteBuild {
 }
 
 /// Returns the features that a build lacks and the driver needs.
-fn lacks(version: c_int, has_threads: bool, options: &[String]) -> Option<String> {
+fn missing_feature(version: c_int, has_threads: bool, options: &[String]) -> Option<String> {
     const NEEDED: [(&str, &str); 5] = [
         ("OMIT_WAL", "the write-ahead log"),
         ("OMIT_PRAGMA", "PRAGMA statements"),
@@ -217,11 +217,11 @@ mod tests {
     #[test]
     fn a_build_that_lacks_what_is_needed_says_what() {
         let usual = built(&["ENABLE_FTS5", "THREADSAFE=1"]);
-        assert_eq!(lacks(3_040_001, true, &usual), None);
-        assert!(lacks(3_036_000, true, &usual).is_some_and(|why| why.contains("3.37.0")));
-        let single = lacks(3_040_001, false, &usual);
+        assert_eq!(missing_feature(3_040_001, true, &usual), None);
+        assert!(missing_feature(3_036_000, true, &usual).is_some_and(|why| why.contains("3.37.0")));
+        let single = missing_feature(3_040_001, false, &usual);
         assert!(single.is_some_and(|why| why.contains("SQLITE_THREADSAFE=0")));
-        let without = lacks(3_040_001, true, &built(&["OMIT_WAL"]));
+        let without = missing_feature(3_040_001, true, &built(&["OMIT_WAL"]));
         assert!(without.is_some_and(|why| why.contains("write-ahead log (SQLITE_OMIT_WAL)")));
     }
 
@@ -229,7 +229,7 @@ mod tests {
     fn the_build_that_is_compiled_in_lacks_nothing() {
         let build = SqliteBuild::linked();
         assert!(build.options.iter().any(|option| option == "THREADSAFE=1"));
-        assert_eq!(lacks(OLDEST, true, &build.options), None);
+        assert_eq!(missing_feature(OLDEST, true, &build.options), None);
         assert_eq!(build.max_row_bytes, 1_000_000_000);
     }
 }

@@ -54,7 +54,7 @@ impl<'d> WiredTigerSession<'d> {
 
     /// Whether a move or search found something.
     #[inline]
-    fn found(&self, code: c_int) -> Result<bool> {
+    fn is_found(&self, code: c_int) -> Result<bool> {
         match code {
             NOT_FOUND => Ok(false),
             _ => self.check(code).map(|()| true),
@@ -89,7 +89,7 @@ impl OrderedCursor for WiredTigerSession<'_> {
         // SAFETY: as for `step`; the key outlives the call, and the side can be written.
         let code =
             unsafe { (self.api.shim.seek)(self.handle, key.as_ptr(), key.len(), &raw mut side) };
-        if !self.found(code)? {
+        if !self.is_found(code)? {
             return Ok(false);
         }
         // The cursor is on the key, or on a neighbor on either side.
@@ -115,7 +115,7 @@ impl OrderedCursor for WiredTigerSession<'_> {
                 Direction::Backward => (shim.previous)(self.handle),
             }
         };
-        self.found(code)
+        self.is_found(code)
     }
 
     #[inline]
@@ -188,7 +188,7 @@ impl Session for WiredTigerSession<'_> {
                 &raw mut value.length,
             )
         };
-        let found = self.found(code)?;
+        let found = self.is_found(code)?;
         if found {
             // SAFETY: it is in the cursor until that moves or the transaction ends; the session
             // is borrowed, so neither happens before the visitor is done.
@@ -219,7 +219,7 @@ impl Session for WiredTigerSession<'_> {
         }
         // SAFETY: as for `put`.
         let code = unsafe { (self.api.shim.remove)(self.handle, key.as_ptr(), key.len()) };
-        self.found(code).map(|_| ())
+        self.is_found(code).map(|_| ())
     }
 
     fn scan(

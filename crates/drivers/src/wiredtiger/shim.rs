@@ -96,7 +96,7 @@ impl WiredTigerApi {
 
     /// The version that the library reports, as `11.3.1`.
     pub(super) fn version(&self) -> String {
-        dotted(version(&self.exported))
+        format_version(version(&self.exported))
     }
 
     /// `wiredtiger_open`, for the shim.
@@ -146,7 +146,7 @@ impl WiredTigerApi {
     }
 }
 
-fn dotted([major, minor, patch]: [c_int; 3]) -> String {
+fn format_version([major, minor, patch]: [c_int; 3]) -> String {
     format!("{major}.{minor}.{patch}")
 }
 
@@ -189,7 +189,7 @@ fn shim_for(library: &Path, wanted: [c_int; 3]) -> Result<ShimFunctions> {
             return Ok(shim);
         }
     }
-    let (library, wanted, shim) = (library.display(), dotted(wanted), SHIMS.system);
+    let (library, wanted, shim) = (library.display(), format_version(wanted), SHIMS.system);
     Err(Error::engine(format!(
         "{library} is {TITLE} {wanted}, and there is no {shim} for that version: `make engines` \
          compiles those for the versions that it installs, docs/ENGINES.md says how for others"

@@ -86,13 +86,13 @@ impl UpdateCounts {
     }
 
     /// The fewest updates that a read which begins now must find.
-    pub(crate) fn least(&self, item: u64) -> u32 {
+    pub(crate) fn min_updates(&self, item: u64) -> u32 {
         self.entry(item)
             .map_or(0, |entry| entry.committed.load(SeqCst))
     }
 
     /// The most updates that a read which ends now may find.
-    pub(crate) fn most(&self, item: u64) -> u32 {
+    pub(crate) fn max_updates(&self, item: u64) -> u32 {
         match self.entry(item) {
             Some(entry) if self.complete => entry.begun.load(SeqCst),
             _ => MAX_COUNT,
@@ -112,7 +112,7 @@ pub(crate) struct UpdateValidator {
 impl ReadValidator for UpdateValidator {
     #[inline]
     fn floor(&self, item: u64) -> u32 {
-        self.updates.least(item)
+        self.updates.min_updates(item)
     }
 
     #[inline]
@@ -122,7 +122,7 @@ impl ReadValidator for UpdateValidator {
             RecordState::Foreign => Err(ReadFault::Foreign),
             RecordState::Version(version) => match self.trial.updates(version) {
                 updates if updates < floor => Err(ReadFault::Stale),
-                updates if updates > self.updates.most(item) => Err(ReadFault::Unwritten),
+                updates if updates > self.updates.max_updates(item) => Err(ReadFault::Unwritten),
                 _ => Ok(()),
             },
         }
@@ -162,20 +162,29 @@ mod tests {
         let updates_by_record = UpdateCounts::new(2, true);
         updates_by_record.begin(1);
         assert_eq!(
-            (updates_by_record.least(1), updates_by_record.most(1)),
+            (
+                updates_by_record.min_updates(1),
+                updates_by_record.max_updates(1)
+            ),
             (0, 1)
         );
         updates_by_record.commit(1, 1);
         assert_eq!(
-            (updates_by_record.least(1), updates_by_record.most(1)),
+            (
+                updates_by_record.min_updates(1),
+                updates_by_record.max_updates(1)
+            ),
             (1, 1)
         );
         assert_eq!(
-            (updates_by_record.least(0), updates_by_record.most(0)),
+            (
+                updates_by_record.min_updates(0),
+                updates_by_record.max_updates(0)
+            ),
             (0, 0)
         );
         // Other processes may have updated it as well.
-        assert_eq!(UpdateCounts::new(2, false).most(0), MAX_COUNT);
-        assert_eq!(updates_by_record.most(2), MAX_COUNT);
+        assert_eq!(UpdateCounts::new(2, false).max_updates(0), MAX_COUNT);
+        assert_eq!(updates_by_record.max_updates(2), MAX_COUNT);
     }
 }

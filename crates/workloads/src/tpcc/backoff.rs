@@ -26,7 +26,7 @@ impl Backoff {
     }
 
     /// The pause before a transaction is tried again that has met this many conflicts, from 1.
-    pub(super) fn after(&mut self, conflicts: u32) -> Duration {
+    pub(super) fn pause_after(&mut self, conflicts: u32) -> Duration {
         if self.first_us == 0 {
             return Duration::ZERO;
         }
@@ -42,7 +42,7 @@ mod tests {
 
     fn longest(first_us: u64, conflicts: u32) -> Duration {
         let mut backoff = Backoff::new(first_us, 7, 0);
-        let drawn = (0..1_000).map(|_| backoff.after(conflicts));
+        let drawn = (0..1_000).map(|_| backoff.pause_after(conflicts));
         drawn.max().unwrap_or_default()
     }
 

@@ -200,7 +200,7 @@ impl Terminal<'_> {
     ) -> Result<T> {
         let backoff = &mut self.backoff;
         let back_off = |conflicts| {
-            let pause = backoff.after(conflicts);
+            let pause = backoff.pause_after(conflicts);
             if !pause.is_zero() {
                 std::thread::sleep(pause);
             }

@@ -145,7 +145,7 @@ mod tests {
         found.into_iter().map(parts).collect()
     }
 
-    fn one(line: &str) -> (String, String) {
+    fn parse_line(line: &str) -> (String, String) {
         let (name, value, _) = read(line).remove(0);
         (name, value)
     }
@@ -154,14 +154,14 @@ mod tests {
     fn a_name_and_a_value_are_separated_as_java_does() {
         let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         for line in ["a=b", "a: b", "a b", "  a = b  ", "a\t=\tb", "a:b"] {
-            assert_eq!(one(line), pair("a", "b"), "{line}");
+            assert_eq!(parse_line(line), pair("a", "b"), "{line}");
         }
-        assert_eq!(one("a"), pair("a", ""));
-        assert_eq!(one("a="), pair("a", ""));
-        assert_eq!(one("a==b"), pair("a", "=b"));
-        assert_eq!(one("a b=c"), pair("a", "b=c"));
-        assert_eq!(one(r"a\=b=c"), pair("a=b", "c"));
-        assert_eq!(one(r"a=\u0041\tb\\c"), pair("a", "A\tb\\c"));
+        assert_eq!(parse_line("a"), pair("a", ""));
+        assert_eq!(parse_line("a="), pair("a", ""));
+        assert_eq!(parse_line("a==b"), pair("a", "=b"));
+        assert_eq!(parse_line("a b=c"), pair("a", "b=c"));
+        assert_eq!(parse_line(r"a\=b=c"), pair("a=b", "c"));
+        assert_eq!(parse_line(r"a=\u0041\tb\\c"), pair("a", "A\tb\\c"));
     }
 
     #[test]
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_surrogate_pair_is_one_character() {
-        assert_eq!(one(r"a=\uD83D\ude00!").1, "\u{1f600}!");
+        assert_eq!(parse_line(r"a=\uD83D\ude00!").1, "\u{1f600}!");
         for half in [
             r"a=\ud83d",
             r"a=\ud83dx",

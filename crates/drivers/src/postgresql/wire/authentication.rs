@@ -139,7 +139,8 @@ mod tests {
         });
         let url = "postgres://me:hush@far-away/db";
         let address = ServerAddress::parse(&credentials::Address::of(url)).unwrap();
-        let opened = PostgresqlConnection::over(Stream::Unix(ours), is_exposed, &address, &[]);
+        let opened =
+            PostgresqlConnection::over_stream(Stream::Unix(ours), is_exposed, &address, &[]);
         let outcome = opened.map(drop);
         (outcome, peer.join().unwrap())
     }

@@ -14,10 +14,10 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 /// The reason why the last host could not be reached, with advice if none answered.
 pub(super) fn connect(host: &str, port: u16) -> Result<TcpStream> {
     let addresses: Vec<_> = (host, port).to_socket_addrs()?.collect();
-    among(&addresses, CONNECT_TIMEOUT)
+    connect_to_any(&addresses, CONNECT_TIMEOUT)
 }
 
-fn among(addresses: &[SocketAddr], patience: Duration) -> Result<TcpStream> {
+fn connect_to_any(addresses: &[SocketAddr], patience: Duration) -> Result<TcpStream> {
     let until = Instant::now() + patience;
     let mut failed = Error::new(ErrorKind::NotFound, "the host has no address");
     for (address, others) in addresses.iter().zip((1..=addresses.len()).rev()) {
@@ -53,12 +53,14 @@ mod tests {
     #[test]
     fn a_host_that_answers_nothing_is_given_up_by_name_and_another_is_still_tried() {
         let (peer, patience) = (UnresponsivePeer::new(), Duration::from_millis(400));
-        let why = among(&[peer.address()], patience).unwrap_err().to_string();
+        let why = connect_to_any(&[peer.address()], patience)
+            .unwrap_err()
+            .to_string();
         let named = format!("{} does not respond", peer.address());
         assert!(why.contains(&named) && why.contains("firewall"), "{why}");
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let live = listener.local_addr().unwrap();
-        let stream = among(&[peer.address(), live], patience).unwrap();
+        let stream = connect_to_any(&[peer.address(), live], patience).unwrap();
         assert_eq!(stream.peer_addr().unwrap(), live);
     }
 
@@ -68,10 +70,10 @@ mod tests {
             .unwrap()
             .local_addr()
             .unwrap();
-        let refused = among(&[closed], CONNECT_TIMEOUT).unwrap_err();
+        let refused = connect_to_any(&[closed], CONNECT_TIMEOUT).unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::ConnectionRefused);
         assert_eq!(
-            among(&[], CONNECT_TIMEOUT).unwrap_err().kind(),
+            connect_to_any(&[], CONNECT_TIMEOUT).unwrap_err().kind(),
             ErrorKind::NotFound
         );
     }

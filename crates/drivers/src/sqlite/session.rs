@@ -130,7 +130,7 @@ impl Session for SqliteSession<'_> {
 
     fn get(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
         common_errors::require_open(self.open)?;
-        // SAFETY: the key outlives this call, and the statement is bound again before its next step.
+        // SAFETY: the key outlives this call; the statement is bound again before its next step.
         self.connection.check(unsafe { self.get.bind(1, key) })?;
         let code = self.get.step();
         if code == ffi::SQLITE_ROW {
@@ -159,7 +159,7 @@ impl Session for SqliteSession<'_> {
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
         common_errors::require_write(self.open)?;
-        // SAFETY: the key outlives this call, and the statement is bound again before its next step.
+        // SAFETY: the key outlives this call; the statement is bound again before its next step.
         self.connection.check(unsafe { self.delete.bind(1, key) })?;
         self.connection.check(self.delete.run())
     }

@@ -78,7 +78,7 @@ impl Sql for SqliteSession<'_> {
     }
 
     fn execute(&mut self, statement: Statement, parameters: &[Datum<'_>]) -> Result<u64> {
-        // SAFETY: the parameters outlive this call, and the statement is bound again before its next
+        // SAFETY: the parameters outlive this call; the statement is bound again before its next
         // step.
         let prepared = unsafe { self.bound(statement, parameters) }?;
         if prepared.columns() > 0 {

@@ -6,13 +6,13 @@ use std::fmt;
 /// The name of the trial that no step has changed.
 pub const BASE: &str = "base";
 
-/// What the steps of an ablation stand on.
+/// The configuration to which each step of an ablation applies its changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AblationKind {
-    /// Each on top of the one before it.
+    /// Each step builds on the step before it.
     Cumulative,
-    /// Each on the base alone.
+    /// Each step builds on the base.
     OneAtATime,
 }
 
@@ -36,14 +36,14 @@ impl fmt::Display for AblationKind {
     }
 }
 
-/// Which step of an ablation a trial is of.
+/// The position of a trial in an ablation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AblationStep {
-    /// What the steps stand on.
+    /// The configuration to which the step applies its changes.
     pub ablation: AblationKind,
     /// The cell of the trial that no step has changed: steps with one base are one ablation.
     pub base: u32,
-    /// Which step, from 1; 0 is the base.
+    /// The number of the step, from 1; 0 is the base.
     pub index: u32,
     /// The step's name in the plan; [`BASE`] for the base.
     pub name: String,

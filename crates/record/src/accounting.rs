@@ -1,11 +1,11 @@
-//! What a trial cost beyond its processes: its device, its waits, its memory limit; and the ratios
-//! that are drawn from it.
+//! The resources that a trial used besides its processes (device, waits, memory limit) and the
+//! ratios derived from them.
 
 use crate::Measurement;
 use serde::{Deserialize, Serialize};
 
-/// What the block device that holds the database did, for whomever. Of a partition it is the whole
-/// disk: only there does the kernel count flushes.
+/// The activity of the block device that holds the database, from all programs. For a partition it
+/// is the activity of the whole disk, because the kernel counts flushes only there.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Device {
     /// Bytes read from it.
@@ -19,16 +19,16 @@ pub struct Device {
     /// Flushes that it completed; absent where the kernel does not count them (before Linux 5.5).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flushes: Option<u64>,
-    /// Time in which it had something to do, seconds.
+    /// Time in which at least one request was in flight, seconds.
     pub busy_s: f64,
-    /// Time of all its requests together from their issue to their end, seconds: over the time that
-    /// passed it is the mean length of its queue, those at work included. Absent in older records.
+    /// Sum of the times from issue to completion of all requests, seconds. Divided by the elapsed
+    /// time it is the mean queue length, including requests in progress. Absent in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_s: Option<f64>,
 }
 
 impl Device {
-    /// What it did between `before` and this moment.
+    /// Returns the activity since `before`.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         let less = u64::saturating_sub;
@@ -53,16 +53,16 @@ pub struct Pressure {
     pub cpu_some_s: f64,
     /// At least one waited for memory.
     pub memory_some_s: f64,
-    /// All that could have worked waited for memory.
+    /// Time in which all runnable tasks waited for memory, seconds.
     pub memory_full_s: f64,
     /// At least one waited for I/O.
     pub io_some_s: f64,
-    /// All that could have worked waited for I/O.
+    /// Time in which all runnable tasks waited for I/O, seconds.
     pub io_full_s: f64,
 }
 
 impl Pressure {
-    /// What was waited between `before` and this moment.
+    /// Returns the waits since `before`.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         Self {
@@ -75,22 +75,22 @@ impl Pressure {
     }
 }
 
-/// What the processors that the trial may use did that was not the trial's.
+/// CPU use by other programs on the processors that the trial may use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct OtherPrograms {
-    /// CPU that neither the workers nor the runner used, nor the kernel's threads where `kernel_s`
-    /// is there: seconds over those processors. The kernel counts in hundredths of a second.
+    /// CPU used by neither the workers nor the runner (nor kernel threads, if `kernel_s` is
+    /// present): seconds over those processors. The kernel counts in hundredths of a second.
     pub cpu_s: f64,
-    /// CPU of the kernel's own threads (write-back, journals, loop devices), on whosever behalf,
-    /// seconds over those processors; absent where they cannot be seen, as from a container.
+    /// CPU of kernel threads (write-back, journals, loop devices), on behalf of any program,
+    /// seconds over those processors; absent if they are not visible, as in a container.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_s: Option<f64>,
-    /// CPU that the hypervisor gave to others, seconds over those processors.
+    /// CPU that the hypervisor gave to other guests, seconds over those processors.
     pub steal_s: f64,
 }
 
 impl OtherPrograms {
-    /// What they used between `before` and this moment.
+    /// Returns the use since `before`.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         Self {
@@ -103,8 +103,9 @@ impl OtherPrograms {
     }
 }
 
-/// How a trial got along with the memory that it was allowed. The group has the workers and what
-/// they start; the page cache of what they read and write counts in it.
+/// Memory use of a trial under its memory limit. The control group contains the workers and the
+/// processes that they start; the page cache of the files that they read and write is charged to
+/// it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryUse {
     /// The limit, bytes.
@@ -113,25 +114,25 @@ pub struct MemoryUse {
     /// (cgroup v2 before Linux 5.19).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_bytes: Option<u64>,
-    /// Times that the limit was met, so that the kernel had to free something first; absent where
-    /// that is not counted, as under cgroup v1 of Linux 6.18.
+    /// Number of times that the limit was reached, so that the kernel had to reclaim memory first;
+    /// absent if not counted, as under cgroup v1 of Linux 6.18.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit_hits: Option<u64>,
-    /// Processes that the kernel killed because nothing could be freed.
+    /// Processes that the kernel killed because it could reclaim no memory.
     pub kills: u64,
 }
 
-/// What an engine's own cache was asked between release and end.
+/// Lookups in an engine's own cache between release and end.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CacheUse {
-    /// Asks that found what they wanted in the cache.
+    /// Lookups that found the page in the cache.
     pub hits: u64,
-    /// Asks that had to read first, of the page cache or of the device.
+    /// Lookups that had to read from the page cache or the device.
     pub misses: u64,
 }
 
 impl CacheUse {
-    /// What it was asked between `before` and this moment.
+    /// Returns the lookups since `before`.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         Self {
@@ -149,14 +150,14 @@ impl CacheUse {
         }
     }
 
-    /// Hits of all asks, 0 to 1; `None` if nothing was asked.
+    /// Returns hits over lookups, 0 to 1; `None` without lookups.
     #[must_use]
     pub fn hit_ratio(&self) -> Option<f64> {
         ratio(self.hits as f64, self.hits as f64 + self.misses as f64)
     }
 }
 
-/// What became of the database's pages in the page cache before a cold start.
+/// The database's pages in the page cache before and after eviction for a cold start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ColdStart {
     /// Pages that the database's files have.
@@ -166,7 +167,7 @@ pub struct ColdStart {
 }
 
 impl ColdStart {
-    /// Whether no more than one page in a hundred stayed.
+    /// Returns whether at most one page in a hundred stayed.
     #[must_use]
     pub fn is_cold(&self) -> bool {
         self.pages_left.saturating_mul(100) <= self.pages
@@ -185,37 +186,38 @@ impl Measurement {
         self.resources.user_cpu_s + self.resources.system_cpu_s
     }
 
-    /// CPU of all workers as a percentage of one processor: 200 where two were busy throughout.
-    /// `None` if no time passed.
+    /// Returns the CPU of all workers as a percentage of one processor: 200 if two were busy
+    /// throughout. `None` if no time passed.
     #[must_use]
     pub fn cpu_percent(&self) -> Option<f64> {
         ratio(100.0 * self.cpu_s(), self.elapsed_s)
     }
 
-    /// The database on disk and its processes in memory, bytes: what Symas's tests call the total
-    /// size.
+    /// Returns the size of the database on disk plus its processes in memory, bytes: the "total
+    /// size" of Symas's tests.
     #[must_use]
     pub fn total_bytes(&self) -> u64 {
         self.database.allocated_bytes + self.resources.max_rss_bytes
     }
 
-    /// Bytes sent to the storage layer per byte that the workers handed to the engine; `None` if
-    /// that is not known or nothing.
+    /// Returns bytes sent to the storage layer per byte that the workers passed to the engine;
+    /// `None` if the latter is unknown or zero.
     #[must_use]
     pub fn write_amplification(&self) -> Option<f64> {
         let written = self.resources.storage_written_bytes as f64;
         ratio(written, self.user_written_bytes? as f64)
     }
 
-    /// Bytes fetched from the storage layer per byte that the workers asked of the engine; `None`
-    /// where that is not known or nothing.
+    /// Returns bytes fetched from the storage layer per byte that the workers read from the engine;
+    /// `None` if the latter is unknown or zero.
     #[must_use]
     pub fn read_amplification(&self) -> Option<f64> {
         let read = self.resources.storage_read_bytes as f64;
         ratio(read, self.user_read_bytes? as f64)
     }
 
-    /// Bytes on disk per byte of live keys and values; `None` if those are not known or none.
+    /// Returns bytes on disk per byte of live keys and values; `None` if the latter is unknown or
+    /// zero.
     #[must_use]
     pub fn space_amplification(&self) -> Option<f64> {
         let allocated = self.database.allocated_bytes as f64;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-/// Whether a build is the address of a server, and no file: a URL, or a connection string of
-/// ODBC's.
+/// Returns whether a build is the address of a server (a URL or an ODBC connection string) instead
+/// of a file.
 #[must_use]
 pub fn is_address(build: &Path) -> bool {
     let is_one = |text: &str| text.contains("://") || is_connection_string(text);
@@ -13,13 +13,14 @@ pub fn is_address(build: &Path) -> bool {
 /// The engines whose builds may be addresses; of the others each is a file, whatever it looks like.
 const ADDRESSED: [&str; 3] = ["postgresql", "mariadb", "odbc"];
 
-/// Whether this engine takes the build for an address, even if a file is called so, too.
+/// Returns whether this engine treats the build as an address, even if a file of that name exists.
 #[must_use]
 pub fn is_address_for(engine: &str, build: &Path) -> bool {
     ADDRESSED.contains(&engine) && is_address(build)
 }
 
-/// Whether a text begins as a connection string does: with the name of an attribute and `=`.
+/// Returns whether a text begins as a connection string does: with the name of an attribute and
+/// `=`.
 #[must_use]
 pub fn is_connection_string(text: &str) -> bool {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, ' ' | '_');

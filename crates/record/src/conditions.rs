@@ -1,5 +1,5 @@
-//! The conditions of a trial, whatever its engine and workload: how long it runs, at what rate,
-//! where its workers run, with how much memory.
+//! The conditions of a trial that are independent of engine and workload: duration, rate, placement
+//! of workers, memory.
 
 mod lists;
 mod table;
@@ -33,11 +33,11 @@ crate::choices! {
 }
 
 crate::choices! {
-    /// How the database stands when the workers begin.
+    /// The state of the database when the workers begin.
     #[derive(Default, Serialize, Deserialize)]
     #[serde(rename_all = "lowercase")]
     pub enum Start {
-        /// As the load left it: its pages are in the page cache as far as they fit.
+        /// The state after the load: pages are in the page cache if they fit.
         #[default]
         Warm = "warm",
         /// Closed, its pages dropped from the page cache.
@@ -50,7 +50,7 @@ crate::choices! {
     #[derive(Default, Serialize, Deserialize)]
     #[serde(rename_all = "lowercase")]
     pub enum Allocator {
-        /// That of the C library.
+        /// The allocator of the C library.
         #[default]
         Libc = "libc",
         /// jemalloc, preloaded.
@@ -62,13 +62,13 @@ crate::choices! {
     }
 }
 
-/// Where memory is on a machine of several NUMA nodes.
+/// The placement of memory on a machine with several NUMA nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum NumaPolicy {
     /// On the node of the processor that first touches it.
     Local,
-    /// In turn on each of these nodes; none named: on all.
+    /// Interleaved over these nodes; an empty list means all nodes.
     Interleave(Vec<u32>),
     /// On these nodes only.
     Bind(Vec<u32>),
@@ -131,7 +131,7 @@ impl From<NumaPolicy> for String {
     }
 }
 
-/// Reads a list of processors or nodes: `0-3,8`. It comes back in order, without repetition.
+/// Reads a list of processors or nodes, such as `0-3,8`. The result is sorted, without duplicates.
 ///
 /// # Errors
 /// A sentence that says what was given and what would be right.

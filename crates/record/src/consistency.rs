@@ -1,9 +1,9 @@
-//! Whether the parts of a record say the same: a trial's line, its histograms and the plan.
+//! Checks that the parts of a record agree: a trial's line, its histograms and the plan.
 //!
-//! A run states most of what it counted more than once: per operation, per worker, per second and
-//! in the histograms. Where a record comes from anybody, or storage has damaged it, that shows
-//! whether one of them was changed alone. It is no proof of who wrote it: all may have been changed
-//! alike.
+//! A run states most of its counts more than once: per operation, per worker, per second and in the
+//! histograms. If a record comes from an untrusted source, or storage has damaged it, the checks
+//! find a part that was changed alone. They do not prove who wrote it: all parts may have been
+//! changed consistently.
 
 use crate::flush_evidence::{FlushEvidence, FlushVerdict};
 use crate::histogram::LoggedHistogram;
@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 /// Rates and means are written as they were computed, to the last digit; other programs may round.
 const ROUNDING: f64 = 1e-6;
 
-/// What an interval in a histogram log may differ by from the elapsed time, seconds: it is written
-/// with three decimals.
+/// The tolerance between an interval in a histogram log and the elapsed time, seconds: the log has
+/// three decimals.
 const INTERVAL_ROUNDING_S: f64 = 0.002;
 
 /// Completed requests at most that no counter shows yet: one on each processor, and Linux knows no
@@ -26,10 +26,11 @@ const MOST_UNCOUNTED: u64 = 8_192;
 /// Sentences about one trial at most.
 const MOST: usize = 8;
 
-/// Where the parts of a trial's record disagree, one sentence each; none where they say the same.
+/// Returns the contradictions between the parts of a trial's record, one sentence each; empty if
+/// all agree.
 ///
-/// `planned` is the trial in the run's plan, and `histograms` what its log holds; absent where its
-/// file is not there.
+/// `planned` is the trial in the run's plan, and `histograms` the contents of its log; `None` if
+/// that file does not exist.
 #[must_use]
 pub fn contradictions(
     record: &TrialRecord,
@@ -62,7 +63,7 @@ pub fn contradictions(
     found
 }
 
-/// Sets each rate to what count and elapsed time make it.
+/// Computes each rate from count and elapsed time.
 pub fn derive_rates(measured: &mut Measurement) {
     let elapsed_s = measured.elapsed_s;
     for operation in &mut measured.operations {
@@ -108,7 +109,7 @@ fn verification(record: &TrialRecord) -> Option<String> {
     })
 }
 
-/// The outcome, beside what speaks against it.
+/// Checks the outcome against the other parts of the record.
 fn outcome(record: &TrialRecord) -> Vec<String> {
     if record.outcome != Outcome::Valid {
         return Vec::new();
@@ -125,7 +126,7 @@ fn outcome(record: &TrialRecord) -> Vec<String> {
     found
 }
 
-/// The verdict on its flushes, beside what was counted.
+/// Checks the verdict on flushes against the counts.
 fn flushes(evidence: &FlushEvidence) -> Option<String> {
     let verdict = |uncounted| evidence.clone().judged(uncounted).verdict;
     let (least, most) = (verdict(0), verdict(MOST_UNCOUNTED));
@@ -155,7 +156,8 @@ fn flushes(evidence: &FlushEvidence) -> Option<String> {
     ))
 }
 
-/// Who committed, beside the workers: more sessions would excuse more commits without a flush.
+/// Checks the number of committing sessions against the workers: more sessions would excuse more
+/// commits without a flush.
 fn committers(
     record: &TrialRecord,
     measured: &Measurement,
@@ -173,7 +175,7 @@ fn committers(
     })
 }
 
-/// The elapsed time, beside the timeline's end and each worker's own.
+/// Checks the elapsed time against the end of the timeline and of each worker.
 fn elapsed(measured: &Measurement) -> Vec<String> {
     let mut found = Vec::new();
     let elapsed_s = measured.elapsed_s;
@@ -220,7 +222,7 @@ fn rates(measured: &Measurement) -> Vec<String> {
     wrong.collect()
 }
 
-/// The counts, beside those of the timeline and of the workers.
+/// Checks the counts against those of the timeline and of the workers.
 fn counts(measured: &Measurement) -> Vec<String> {
     let seconds = measured.timeline.iter().map(|one| one.counts.as_slice());
     let workers = measured.workers.iter().map(|one| one.counts.as_slice());
@@ -273,8 +275,8 @@ fn open_loop(record: &TrialRecord, measured: &Measurement) -> Option<String> {
     }
 }
 
-/// The units of an open loop, beside their response times and what was done: a backlog that is left
-/// out would let a contender that fell behind seem to have kept the rate.
+/// Checks the units of an open loop against their response times and the counts of operations:
+/// without its backlog, a contender that fell behind would seem to have kept the rate.
 fn units(record: &TrialRecord, measured: &Measurement) -> Vec<String> {
     let Some(open) = &measured.open_loop else {
         return Vec::new();
@@ -314,14 +316,14 @@ fn units(record: &TrialRecord, measured: &Measurement) -> Vec<String> {
     found
 }
 
-/// Whether any operation was timed: native programs time none.
+/// Returns whether any operation was timed: native programs time none.
 #[must_use]
 pub fn is_timed(measured: &Measurement) -> bool {
     let mut operations = measured.operations.iter();
     operations.any(|operation| operation.latency.is_measured())
 }
 
-/// Counts and latencies beside the histograms.
+/// Checks counts and latencies against the histograms.
 fn log(record: &TrialRecord, measured: &Measurement, logged: &[LoggedHistogram]) -> Vec<String> {
     let mut found = Vec::new();
     let mut spans = logged.iter().map(|one| one.duration_s);

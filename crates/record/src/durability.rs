@@ -4,33 +4,34 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// What a commit promises to survive, weakest last.
+/// The guarantee that a commit gives for crashes and power loss, weakest last.
 ///
 /// Results of different levels are never ranked against each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Durability {
-    /// Every acknowledged commit survives killed processes and lost power.
+    /// Every acknowledged commit survives killed processes and power loss.
     Sync,
-    /// Every acknowledged commit survives killed processes; after lost power a consistent prefix.
+    /// Every acknowledged commit survives killed processes; after power loss a consistent prefix
+    /// remains.
     Async,
     /// A consistent prefix of the commits survives killed processes and lost power.
     Buffered,
-    /// Every acknowledged commit survives killed processes; nothing is promised for lost power.
+    /// Every acknowledged commit survives killed processes; nothing is promised for power loss.
     Process,
-    /// Nothing is promised.
+    /// No promise.
     None,
 }
 
-/// What is left of the acknowledged commits after a mishap.
+/// The acknowledged commits that remain after a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Survival {
-    /// All of them.
+    /// All acknowledged commits.
     EveryCommit,
-    /// Those before some point, none after it, and the database is consistent.
+    /// All commits before some point and none after it, in a consistent database.
     ConsistentPrefix,
-    /// Nothing is promised, not even that the database opens.
+    /// No promise, not even that the database opens.
     Nothing,
 }
 
@@ -66,7 +67,8 @@ impl Durability {
         }
     }
 
-    /// What survives when every process that has the database open is killed with SIGKILL.
+    /// Returns the commits that survive if every process that has the database open is killed with
+    /// SIGKILL.
     #[must_use]
     pub fn after_killed_processes(self) -> Survival {
         match self {
@@ -76,7 +78,7 @@ impl Durability {
         }
     }
 
-    /// What survives when the machine loses power.
+    /// Returns the commits that survive power loss.
     #[must_use]
     pub fn after_lost_power(self) -> Survival {
         match self {
@@ -111,7 +113,7 @@ impl FromStr for Durability {
     }
 }
 
-/// How much an `async` or `buffered` commit can lose.
+/// The most that an `async` or `buffered` level can lose.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Window {
     /// In time, seconds, where the engine bounds it so.
@@ -123,21 +125,21 @@ pub struct Window {
     /// In commits, where the engine bounds it so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commits: Option<u64>,
-    /// In words: what ends the window (a checkpoint, the kernel's write-back, …).
+    /// The event that ends the window, in words: a checkpoint, the kernel's write-back, …
     pub until: String,
 }
 
-/// How an engine keeps one durability level.
+/// An engine's implementation of one durability level.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Promise {
     /// The level.
     pub durability: Durability,
     /// The engine's own settings that make it so, as `name=value`, comma separated.
     pub mapped_to: String,
-    /// What can be lost, for `async` and `buffered`.
+    /// The most that can be lost, for `async` and `buffered`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<Window>,
-    /// Where the engine's own documentation says so.
+    /// The place in the engine's own documentation that states it.
     pub source: String,
 }
 

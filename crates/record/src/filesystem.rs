@@ -1,4 +1,4 @@
-//! File systems as a dimension of a plan, and what a trial records of the one that it ran on.
+//! File systems as a dimension of a plan, and the file system on which a trial ran.
 //!
 //! One file system is written as `KIND` or `KIND:KEY=VALUE;KEY=VALUE…`:
 //!
@@ -29,46 +29,46 @@ const KEYS: [&str; 4] = ["mkfs", "mount", "journal", "size"];
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct FileSystem {
-    /// Where it comes from.
+    /// The source of the file system.
     pub kind: FileSystemKind,
     /// Options of its mkfs, a word each.
     pub mkfs: Vec<String>,
     /// Mount options.
     pub mount: Vec<String>,
-    /// Whether its own journal is on an image of its own.
+    /// Whether its journal is on a separate image.
     pub external_journal: bool,
-    /// The size of its image, or of a tmpfs, bytes; `None`: as large as the trial needs.
+    /// The size of the image or tmpfs, bytes; `None`: as large as the trial needs.
     pub image_bytes: Option<u64>,
 }
 
-/// Where a file system comes from.
+/// The source of a file system.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum FileSystemKind {
-    /// It is the work folder's, as it stands.
+    /// The work folder's own.
     #[default]
     Here,
-    /// It is that of a folder of the user's.
+    /// The file system of a folder that the user names.
     Folder(PathBuf),
-    /// It is in memory, made for the trial.
+    /// A tmpfs, mounted for the trial.
     Tmpfs,
-    /// It is made for the trial, in an image file, by the mkfs of this name.
+    /// An image file, formatted for the trial by the mkfs of this name.
     Made(String),
 }
 
 impl FileSystem {
-    /// Whether the trial runs on the work folder as it is.
+    /// Returns whether the trial runs directly in the work folder.
     #[must_use]
     pub fn is_here(&self) -> bool {
         self.kind == FileSystemKind::Here
     }
 
-    /// Whether it is made in an image file.
+    /// Returns whether it is created in an image file.
     #[must_use]
     pub fn is_made(&self) -> bool {
         matches!(self.kind, FileSystemKind::Made(_))
     }
 
-    /// This file system with the plan's size for images, where it has one and names none itself.
+    /// Returns this file system with the plan's image size, unless it states its own.
     #[must_use]
     pub fn with_image(&self, image_bytes: Option<u64>) -> Self {
         let sized = self.is_made() || self.kind == FileSystemKind::Tmpfs;
@@ -113,11 +113,12 @@ fn parse_image(text: &str) -> Result<u64, String> {
     }
 }
 
-/// The file systems of one command-line argument: separated by commas, but one with options of its
-/// own (a `:`) goes on to the argument's end, for its mount options have commas too.
+/// Splits a command-line argument into file systems. They are separated by commas, but a file
+/// system with options (a `:`) extends to the end of the argument, because mount options contain
+/// commas too.
 ///
 /// # Errors
-/// One sentence where none is named.
+/// One sentence if the argument names no file system.
 pub fn split(text: &str) -> Result<Vec<&str>, String> {
     let mut found = Vec::new();
     let mut rest = text;
@@ -224,17 +225,16 @@ impl From<FileSystem> for String {
 /// The file system that a trial ran on, as it was made and as the kernel states it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct MountedFileSystem {
-    /// The command that made it; absent where nothing was made.
+    /// The command that created it; absent if it was not created for the trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mkfs: Option<String>,
     /// The size of its image, bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image_bytes: Option<u64>,
-    /// The size of the image of its own journal, where that is apart, bytes.
+    /// The size of a separate journal image, bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub journal_bytes: Option<u64>,
-    /// Whether its loop device reads and writes the image past the page cache of the file system
-    /// that the image is on.
+    /// Whether its loop device bypasses the page cache of the file system that holds the image.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub direct_io: Option<bool>,
     /// Type, source, mount options and size when the trial began.

@@ -1,48 +1,48 @@
-//! Whether what storage did can explain the commits that a trial acknowledged.
+//! Compares a trial's acknowledged commits with the writes and flushes that its storage completed.
 
 use serde::{Deserialize, Serialize};
 
-/// What was counted while a trial committed at a level that no lost power undoes, and what follows
-/// from it.
+/// The requests counted while a trial committed at a level that survives power loss, and the
+/// conclusion from them.
 ///
-/// A session begins no commit before its last one is acknowledged. So a write, or a flush, that is
-/// completed makes at most one commit of each session durable.
+/// A session begins no commit before its previous one is acknowledged. So a completed write or
+/// flush makes at most one commit of each session durable.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlushEvidence {
     /// Acknowledged commits that changed something for certain.
     pub commits: u64,
     /// Sessions that could commit at once.
     pub sessions: u32,
-    /// The block devices that were counted, as named in `/sys/block`; empty where none could be.
+    /// The block devices counted, as named in `/sys/block`; empty if none could be counted.
     pub devices: Vec<String>,
-    /// Writes that they completed, for whomever, from before the first commit began (that of a
-    /// warm-up too) until the last had ended.
+    /// Writes that the devices completed, from all programs, from before the first commit began
+    /// (including warm-up) until the last had ended.
     pub writes: u64,
-    /// Flushes that they completed meanwhile; absent where they count none.
+    /// Flushes that the devices completed meanwhile; absent if they do not count flushes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flushes: Option<u64>,
-    /// What the verdict rests on; absent where nothing was counted.
+    /// The kind of request on which the verdict is based; absent if nothing was counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub basis: Option<FlushBasis>,
-    /// What follows.
+    /// The conclusion.
     pub verdict: FlushVerdict,
-    /// Why nothing was counted; absent where it was.
+    /// The reason for counting nothing; absent if requests were counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// Which requests a commit needs on the devices that were counted.
+/// The kind of request that a commit needs on the counted devices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FlushBasis {
-    /// A write: the device keeps what is written, or writes some of it through its cache.
+    /// A write: the device has no volatile cache, or some writes go through it (FUA).
     Writes,
     /// A write, and after it a flush: the device has a volatile cache, and no write goes through
     /// it.
     WritesAndFlushes,
 }
 
-/// Whether flushes and writes explain the commits.
+/// The conclusion on whether flushes and writes explain the commits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FlushVerdict {
@@ -50,16 +50,16 @@ pub enum FlushVerdict {
     Explained,
     /// They cannot have.
     Impossible,
-    /// Nothing could be counted.
+    /// No requests could be counted.
     #[default]
     NotCounted,
 }
 
-/// Why nothing follows from a few commits.
+/// The reason for drawing no conclusion from few commits.
 const TOO_FEW: &str = "too few commits: the counters may lag by as many";
 
 impl FlushEvidence {
-    /// Evidence that there is none.
+    /// Creates evidence without counts.
     #[must_use]
     pub fn not_counted(commits: u64, sessions: u32, reason: String) -> Self {
         Self {
@@ -70,7 +70,8 @@ impl FlushEvidence {
         }
     }
 
-    /// Requests of the scarcer kind that a commit needs; `None` if nothing was counted.
+    /// Returns the number of requests of the scarcer kind that a commit needs; `None` if nothing
+    /// was counted.
     #[must_use]
     pub fn requests(&self) -> Option<u64> {
         Some(match (self.basis?, self.flushes) {
@@ -79,17 +80,18 @@ impl FlushEvidence {
         })
     }
 
-    /// The most commits that those can have made durable, over the commits: below 1 where they
-    /// cannot explain them. `None` if nothing was counted or nothing committed.
+    /// Returns the most commits that these requests can have made durable, divided by the commits:
+    /// below 1 if the requests cannot explain the commits. `None` if nothing was counted or nothing
+    /// committed.
     #[must_use]
     pub fn headroom(&self) -> Option<f64> {
         let most = self.requests()? as f64 * f64::from(self.sessions.max(1));
         (self.commits > 0).then(|| most / self.commits as f64)
     }
 
-    /// Draws the verdict, where so many requests (`uncounted`) may be completed that no counter
-    /// shows yet. Where those alone would explain half of the commits, and what was counted does
-    /// not explain them all, nothing follows.
+    /// Sets the verdict. `uncounted` requests may be completed but not yet visible in a counter: if
+    /// they alone would explain half of the commits, and the counted requests do not explain all,
+    /// no conclusion is drawn.
     #[must_use]
     pub fn judged(mut self, uncounted: u64) -> Self {
         self.verdict = match self.requests() {
@@ -113,8 +115,8 @@ impl FlushEvidence {
         self
     }
 
-    /// Why the trial's figures must not be believed, one sentence; `None` if nothing speaks
-    /// against them.
+    /// Returns the reason for distrusting the trial's figures, one sentence; `None` if there is
+    /// none.
     #[must_use]
     pub fn doubt(&self) -> Option<String> {
         if self.verdict != FlushVerdict::Impossible {

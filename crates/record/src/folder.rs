@@ -1,4 +1,4 @@
-//! The run folder: everything that one run leaves behind, in files that other programs can read.
+//! The run folder: all output of one run, in files that other programs can read.
 //!
 //! ```text
 //! results/20261121T204500Z-first-look/
@@ -40,24 +40,24 @@ const MOST_END_BYTES: u64 = 1 << 20;
 /// Lines of `trials.jsonl` that may be damaged. A crash tears one.
 const MOST_DAMAGED: usize = 1_000;
 
-/// What was to run, on what machine, by what program.
+/// The plan of a run, with the machine and the program that run it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunManifest {
     /// [`FORMAT_VERSION`] of the writer.
     pub format: u32,
     /// The plan's name.
     pub name: String,
-    /// What the plan is about, in a sentence or two.
+    /// A description of the plan, in a sentence or two.
     #[serde(default)]
     pub about: String,
     /// When the run began, RFC 3339 in UTC.
     pub started_at: String,
     /// The machine and this program.
     pub host: HostFacts,
-    /// Every trial of the plan, in the order in which they run: interleaved over the repeats.
+    /// Every trial of the plan, in execution order: interleaved over the repeats.
     pub trials: Vec<TrialSpec>,
-    /// What the plan asked for and does not run, one sentence each (a level that an engine has
-    /// not).
+    /// Parts of the plan that do not run, one sentence each (for example a level that an engine
+    /// does not support).
     #[serde(default)]
     pub skipped: Vec<String>,
     /// By workload, the kind of operation whose rate contenders are ranked by. Where a workload is
@@ -68,26 +68,26 @@ pub struct RunManifest {
     /// the knobs that differ between trials of the plan; empty in older runs.
     #[serde(default)]
     pub costs: BTreeMap<String, String>,
-    /// By workload, the names of the settings that some trial has away from the default; empty in
+    /// By workload, the names of the settings that some trial changes from the default; empty in
     /// older runs.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub changed_settings: BTreeMap<String, Vec<String>>,
-    /// The folder for databases, where the user named one: a resumed run finds there what a killed
-    /// one left.
+    /// The folder for databases, if the user named one: a resumed run looks there for databases of
+    /// a killed run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<PathBuf>,
-    /// When repeats are enough; absent where every trial of the plan is to be run.
+    /// The precision at which repeats stop; absent if every trial of the plan runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<PrecisionTarget>,
-    /// Whether builds with assertions are ranked with the others, as the user asked.
+    /// Whether builds with assertions are ranked with the others, at the user's request.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub include_assertions: bool,
-    /// What else the contenders of one ranking must have in common, as the user asked.
+    /// A further property that the contenders of one ranking must share, at the user's request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub split_by: Option<RankingSplit>,
 }
 
-/// What else the contenders of one ranking must have in common.
+/// A further property that the contenders of one ranking must share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RankingSplit {
@@ -106,11 +106,11 @@ impl FromStr for RankingSplit {
     }
 }
 
-/// When repeats are enough: the run's plan then has as many as there may be, and those that turn
-/// out not to be needed are spared.
+/// The precision at which repeats stop: the plan of such a run has the maximum number of repeats,
+/// and unneeded ones are skipped.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct PrecisionTarget {
-    /// Every contender's rate is known to this part: half of its 95 % interval over its mean.
+    /// The relative precision of every contender's rate: half of its 95 % interval over its mean.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub half_width: Option<f64>,
     /// So much time has passed, seconds. The first repeat of each cell is run whatever it takes.
@@ -118,11 +118,11 @@ pub struct PrecisionTarget {
     pub budget_s: Option<f64>,
 }
 
-/// Why repeats were enough.
+/// The reason for stopping repeats early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SufficiencyReason {
-    /// Every contender's interval was as narrow as asked.
+    /// Every contender's interval was narrow enough.
     Narrow,
     /// The time was spent.
     Budget,
@@ -139,17 +139,17 @@ impl SufficiencyReason {
     }
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunEnd {
-    /// [`FORMAT_VERSION`] of the writer; version 1 stated none.
+    /// [`FORMAT_VERSION`] of the writer; version 1 did not state it.
     #[serde(default = "first_version")]
     pub format: u32,
     /// When, RFC 3339 in UTC.
     pub ended_at: String,
-    /// Whether every trial of the plan has a line, or was spared.
+    /// Whether every trial of the plan has a line, or was skipped because repeats stopped early.
     pub complete: bool,
-    /// Why trials of the plan were spared; absent where none was.
+    /// The reason for stopping repeats early; absent if all ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_reason: Option<SufficiencyReason>,
     /// Load averages over 1, 5 and 15 minutes then.
@@ -161,7 +161,7 @@ pub struct RunEnd {
 pub struct DamagedLine {
     /// From 1.
     pub line: usize,
-    /// What the parser said.
+    /// The parser's message.
     pub message: String,
 }
 
@@ -170,7 +170,7 @@ pub struct DamagedLine {
 pub struct StoredTrials {
     /// The readable ones, in the order in which they ended.
     pub trials: Vec<TrialRecord>,
-    /// The others, named so that nothing disappears in silence.
+    /// The unreadable lines, so that none disappears silently.
     pub damaged: Vec<DamagedLine>,
 }
 
@@ -181,7 +181,7 @@ pub struct RunLock {
     _trials: File,
 }
 
-/// A run folder on disk. Nothing in it is ever overwritten but `end.json` and `report.html`.
+/// A run folder on disk. Only `end.json` and `report.html` are ever overwritten.
 #[derive(Debug, Clone)]
 pub struct RunFolder {
     path: PathBuf,
@@ -216,8 +216,8 @@ impl RunFolder {
         Ok(folder)
     }
 
-    /// Opens a folder that exists and reads its manifest. What this machine's runs left is read
-    /// whatever its length.
+    /// Opens an existing folder and reads its manifest. Files from this machine's runs may have any
+    /// length.
     ///
     /// # Errors
     /// As [`RunFolder::open_limited`].
@@ -225,13 +225,13 @@ impl RunFolder {
         Self::open_limited(path, u64::MAX)
     }
 
-    /// Opens a folder that exists, and that may come from anybody, and reads its manifest. None of
-    /// its files is read that has more than `most_bytes`.
+    /// Opens an existing folder of unknown origin and reads its manifest. Files larger than
+    /// `most_bytes` are not read.
     ///
     /// # Errors
-    /// [`Error::NewerFormat`] where a later trueput wrote it, [`Error::Invalid`] where it is no run
-    /// folder, [`Error::TooLarge`] where its manifest is too long or has too many values,
-    /// [`Error::Io`] where it cannot be read.
+    /// [`Error::NewerFormat`] if a later trueput wrote it, [`Error::Invalid`] if it is not a run
+    /// folder, [`Error::TooLarge`] if its manifest is too long or has too many values,
+    /// [`Error::Io`] if it cannot be read.
     pub fn open_limited(path: &Path, most_bytes: u64) -> Result<(Self, RunManifest), Error> {
         let file = path.join(MANIFEST);
         let read = regular_file::read(path, Path::new(MANIFEST), most_bytes);
@@ -282,7 +282,7 @@ impl RunFolder {
             Err(TryLockError::WouldBlock) => Err(Error::Busy {
                 path: self.path.clone(),
             }),
-            // A file system that has no locks is no reason not to measure on it.
+            // A file system without locks can still be measured.
             Ok(()) | Err(TryLockError::Error(_)) => Ok(RunLock { _trials: trials }),
         }
     }
@@ -293,10 +293,10 @@ impl RunFolder {
         self.path.join(histogram_within(trial_id))
     }
 
-    /// A trial's latency histograms; `None` if their file is not there.
+    /// Reads a trial's latency histograms; `None` if the file does not exist.
     ///
     /// # Errors
-    /// As [`read_log`]; [`Error::Invalid`] where the id is no trial's.
+    /// As [`read_log`]; [`Error::Invalid`] if no trial has this id.
     pub fn histograms(&self, trial_id: &str) -> Result<Option<Vec<LoggedHistogram>>, Error> {
         check_id(trial_id).map_err(|why| Error::invalid(&self.path, why))?;
         let within = histogram_within(trial_id);
@@ -380,11 +380,11 @@ impl RunFolder {
         self.write_synced(END, &to_json_pretty(end))
     }
 
-    /// How the run ended, if it has.
+    /// Returns the end of the run, if it has ended.
     ///
     /// # Errors
-    /// [`Error::Invalid`] or [`Error::Io`] where the file is there and cannot be read,
-    /// [`Error::NewerFormat`] where a later trueput wrote it.
+    /// [`Error::Invalid`] or [`Error::Io`] if the file exists but cannot be read,
+    /// [`Error::NewerFormat`] if a later trueput wrote it.
     pub fn end(&self) -> Result<Option<RunEnd>, Error> {
         let path = self.path.join(END);
         let most = self.most_bytes.min(MOST_END_BYTES);
@@ -413,7 +413,7 @@ impl RunFolder {
     }
 }
 
-/// Where a trial's latency histograms are in its run folder.
+/// Returns the path of a trial's latency histograms within its run folder.
 fn histogram_within(trial_id: &str) -> PathBuf {
     Path::new(HISTOGRAMS).join(format!("{trial_id}.hlog"))
 }
@@ -441,13 +441,13 @@ fn first_version() -> u32 {
     1
 }
 
-/// Whether a file is not there.
+/// Returns whether the error means that the file does not exist.
 fn is_absent(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
 fn to_json_pretty<T: Serialize>(value: &T) -> String {
-    // Only a map with keys other than strings could fail here, and there is none.
+    // Serialization fails only for maps with non-string keys, and there are none.
     let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
     text.push('\n');
     text
@@ -463,8 +463,8 @@ fn ends_with_newline(file: &mut File) -> std::io::Result<bool> {
     Ok(last == [b'\n'])
 }
 
-/// The version of a file. What a later trueput wrote is refused before its unknown fields can be
-/// misread.
+/// Returns the version of a file. Refuses a file of a later trueput before its unknown fields can
+/// be misread.
 fn known_version(path: &Path, text: &[u8]) -> Result<u32, Error> {
     let found = upgrade::stated_version(text);
     match found > FORMAT_VERSION {

@@ -1,12 +1,12 @@
-//! What a machine could do at most: rates without any engine, measured in the same run, in the same
-//! folder and for as many workers as the trial has.
+//! The maximum rates of a machine without an engine, measured in the same run and folder and with
+//! as many threads as the trial has workers.
 
 use serde::{Deserialize, Serialize};
 
 /// The hardware limits of a trial.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct HardwareLimits {
-    /// How many threads measured at once: as many as the trial has workers.
+    /// The number of threads that measured concurrently: one per worker of the trial.
     pub committers: u32,
     /// Bytes appended by each commit.
     pub commit_bytes: u64,
@@ -18,9 +18,9 @@ pub struct HardwareLimits {
     pub blocks: Option<BlockLimit>,
     /// Memory.
     pub memory: MemoryBandwidth,
-    /// Operations per second on the engine that keeps nothing, over all threads: the harness.
+    /// Operations per second of the null engine, over all threads: the limit of the harness.
     pub harness_per_s: f64,
-    /// How long all this took, seconds.
+    /// Duration of these measurements, seconds.
     pub elapsed_s: f64,
 }
 
@@ -28,9 +28,9 @@ pub struct HardwareLimits {
 /// returned.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct FlushLimit {
-    /// Each committer flushes a log of its own for each commit.
+    /// Each committer flushes its own log for each commit.
     pub separate_per_s: f64,
-    /// All append to one log, and one flush serves all that have appended before it began.
+    /// All committers append to one log, and one flush serves every append that preceded it.
     pub grouped_per_s: f64,
     /// Flushes per second in the latter.
     pub grouped_flushes_per_s: f64,
@@ -39,7 +39,7 @@ pub struct FlushLimit {
 /// Reads and writes of 4 KiB blocks, all threads together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct BlockLimit {
-    /// Whether they passed the page cache by (`O_DIRECT`).
+    /// Whether the requests bypassed the page cache (`O_DIRECT`).
     pub direct: bool,
     /// Blocks written in order, per second.
     pub sequential_writes_per_s: f64,
@@ -58,11 +58,11 @@ pub struct MemoryBandwidth {
     pub region_bytes: u64,
     /// Bytes copied per second.
     pub copied_bytes_per_s: f64,
-    /// Reads per second of which each must end before the next one's place is known.
+    /// Dependent reads per second: each must end before the location of the next one is known.
     pub dependent_reads_per_s: f64,
 }
 
-/// A rate over a limit; `None` if there is none.
+/// Returns a rate over a limit; `None` if the limit is 0 or the rate is not finite.
 #[must_use]
 pub fn share_of(per_s: f64, limit_per_s: f64) -> Option<f64> {
     (limit_per_s > 0.0 && per_s.is_finite()).then(|| per_s / limit_per_s)

@@ -1,4 +1,4 @@
-//! Latency histograms in HdrHistogram's log format: what its own tools and plotters read.
+//! Latency histograms in HdrHistogram's log format, which its own tools and plotters read.
 
 use crate::Error;
 use crate::regular_file::{self, OpenMode};
@@ -12,13 +12,13 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-/// Longest latency that is told apart, nanoseconds; longer ones count as this: an hour.
+/// Longest latency that is distinguished, nanoseconds: an hour. Longer ones are recorded as this.
 pub const MAX_LATENCY_NS: u64 = 3_600_000_000_000;
 
 /// Significant decimal digits kept of each latency.
 pub const SIGNIFICANT_DIGITS: u8 = 3;
 
-/// What a histogram in the deflated V2 encoding begins with.
+/// The first bytes of a histogram in the deflated V2 encoding.
 const V2_DEFLATE_COOKIE: u32 = 0x1c84_9314;
 
 /// Bytes before the counts of a histogram in the V2 encoding.
@@ -65,8 +65,8 @@ pub fn encode(histogram: &Histogram<u64>) -> Result<String, String> {
     Ok(base64::engine::general_purpose::STANDARD.encode(bytes))
 }
 
-/// Decodes what [`encode`] made. Its lengths are checked before they are believed: it may come from
-/// anybody.
+/// Decodes a histogram from [`encode`]. Lengths are validated before use, because the text may come
+/// from an untrusted source.
 ///
 /// # Errors
 /// A sentence that says what is wrong with the text.
@@ -122,7 +122,7 @@ fn inflate(bytes: &[u8]) -> Result<Vec<u8>, String> {
     }
 }
 
-/// Refuses what a histogram of ours cannot say of itself, before any memory is allocated for it.
+/// Refuses a header that no histogram of ours has, before any memory is allocated for it.
 fn check_header(plain: &[u8]) -> Result<(), String> {
     let field = |at: usize| plain.get(at..at + 8)?.first_chunk::<8>().copied();
     let short = |at: usize| plain.get(at..at + 4)?.first_chunk::<4>().copied();
@@ -150,12 +150,12 @@ fn check_header(plain: &[u8]) -> Result<(), String> {
 }
 
 /// Writes a trial's histograms, one entry per kind of operation, tagged with the kind, and syncs
-/// them: the trial's line, which comes after, is not to speak of what a crash took.
+/// them: the trial's line, which is written later, must not refer to data that a crash lost.
 ///
-/// `began` is when the trial's workers were released.
+/// `began` is the time at which the trial's workers were released.
 ///
 /// # Errors
-/// [`Error::Io`] where the file cannot be written.
+/// [`Error::Io`] if the file cannot be written.
 pub fn write_log(
     path: &Path,
     comment: &str,
@@ -197,24 +197,25 @@ pub fn write_log(
 pub struct LoggedHistogram {
     /// The kind of operation that it is tagged with.
     pub kind: String,
-    /// How long the interval was, seconds.
+    /// The length of the interval, seconds.
     pub duration_s: f64,
     /// The latencies.
     pub histogram: Histogram<u64>,
 }
 
-/// The tag of a kind of operation: its name, with `-` for what a log has no place for in a tag.
+/// Returns the tag of a kind of operation: its name, with `-` for characters that a tag cannot
+/// contain.
 #[must_use]
 pub fn tag(kind: &str) -> String {
     kind.replace([' ', ',', '\n', '\r'], "-")
 }
 
-/// Reads back what [`write_log`] wrote, in order. The log is in a folder that may come from
-/// anybody: see [`crate::regular_file`].
+/// Reads a log of [`write_log`], in order. The folder may come from an untrusted source: see
+/// [`crate::regular_file`].
 ///
 /// # Errors
-/// [`Error::Io`] where the file cannot be read, [`Error::TooLarge`] where it is longer than any log
-/// of ours, [`Error::Invalid`] where it is no such log.
+/// [`Error::Io`] if the file cannot be read, [`Error::TooLarge`] if it is longer than any log of
+/// ours, [`Error::Invalid`] if it is not a log.
 pub fn read_log(folder: &Path, within: &Path) -> Result<Vec<LoggedHistogram>, Error> {
     let bytes = regular_file::read(folder, within, MAX_LOG_BYTES)?;
     let path = || folder.join(within);
@@ -301,7 +302,7 @@ mod tests {
         assert!(decode("not a histogram").is_err());
     }
 
-    /// A histogram in the deflated V2 encoding that states a length of its own making.
+    /// Builds a histogram in the deflated V2 encoding with arbitrary header fields.
     fn stating(payload: u32, digits: u32, highest: u64, zeros: usize) -> String {
         let mut plain = 0x1c84_9313_u32.to_be_bytes().to_vec();
         plain.extend(payload.to_be_bytes());

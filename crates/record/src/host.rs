@@ -1,10 +1,10 @@
-//! Facts about the machine and this program, without which a figure means nothing.
+//! Facts about the machine and this program that are needed to interpret a figure.
 
 use serde::{Deserialize, Serialize};
 
 /// The machine and the program that measured on it.
 ///
-/// Each fact is as the operating system states it; one that could not be read is empty or `None`.
+/// Each fact is as reported by the operating system; if unreadable, it is empty or `None`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostFacts {
     /// Host name.
@@ -23,9 +23,9 @@ pub struct HostFacts {
     pub operating_system: String,
     /// Kernel release and build.
     pub kernel: String,
-    /// Hypervisor or container, as far as it shows; `none` where nothing shows.
+    /// Hypervisor or container, if detectable, else `none`.
     pub virtualization: String,
-    /// Frequency governor of the first processor; absent where the kernel offers none.
+    /// Frequency governor of the first processor; absent if the kernel has none.
     pub governor: Option<String>,
     /// The clock that latencies are read from.
     pub clock: String,
@@ -42,12 +42,12 @@ pub struct HostFacts {
 pub struct NumaNode {
     /// The kernel's number of it.
     pub node: u32,
-    /// Its processors, as `0-3,8`; empty if it has none.
+    /// The processors of the node, as `0-3,8`; empty if it has none.
     pub cpus: String,
     /// Its memory, bytes.
     pub memory_bytes: u64,
-    /// What reaching each node's memory from its processors costs, in the order of the nodes; 10
-    /// stands for its own.
+    /// The relative costs of accessing each node's memory from this node's processors, in the order
+    /// of the nodes; 10 is local.
     pub distances: Vec<u32>,
 }
 
@@ -58,7 +58,7 @@ pub struct FileSystemFacts {
     pub kind: String,
     /// The device or other source that is mounted.
     pub source: String,
-    /// Where it is mounted.
+    /// The mount point.
     pub mount_point: String,
     /// The mount options.
     pub options: String,
@@ -73,7 +73,7 @@ pub struct FileSystemFacts {
 pub struct ProgramFacts {
     /// trueput's version.
     pub version: String,
-    /// The commit that it was built from, `-dirty` appended where the tree had changes.
+    /// The commit that it was built from, with `-dirty` appended if the tree had changes.
     pub commit: String,
     /// `release` or `debug`. Results of a debug build are invalid.
     pub profile: String,

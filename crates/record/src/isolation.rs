@@ -7,11 +7,11 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What committed transactions of an engine never show, weakest level first.
+/// An isolation level of committed transactions, weakest first.
 ///
-/// The order is that in which reports list the levels. It is no order of strength:
-/// [`Isolation::RepeatableRead`] and [`Isolation::Snapshot`] each proscribe what the other permits.
-/// [`Isolation::lacks`] compares strength.
+/// This is the order in which reports list the levels, not an order of strength:
+/// [`Isolation::RepeatableRead`] and [`Isolation::Snapshot`] each proscribe phenomena that the
+/// other permits. [`Isolation::lacks`] compares strength.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Isolation {
@@ -21,8 +21,8 @@ pub enum Isolation {
     ReadCommitted,
     /// Proscribes every anomaly of records that are there; phantoms are possible (PL-2.99).
     RepeatableRead,
-    /// Each transaction reads one state and of two that write a record one gives way; write skew is
-    /// possible (PL-SI).
+    /// Each transaction reads one state, and one of two concurrent writers of a record aborts;
+    /// write skew is possible (PL-SI).
     Snapshot,
     /// Proscribes every phenomenon (PL-3).
     Serializable,
@@ -34,17 +34,17 @@ pub enum Isolation {
 pub enum Phenomenon {
     /// Two transactions write the same two records, and one write of each survives (G0).
     DirtyWrite,
-    /// A committed transaction has read what an aborted one wrote (G1a).
+    /// A committed transaction has read a write of an aborted one (G1a).
     AbortedRead,
-    /// A committed transaction has read what another one overwrote before it committed (G1b).
+    /// A committed transaction has read a write that its writer overwrote before committing (G1b).
     IntermediateRead,
-    /// Two committed transactions have each read what the other wrote (G1c).
+    /// Two committed transactions have each read a write of the other (G1c).
     CircularFlow,
     /// Two transactions read a record and write it; the later write ignores the earlier one (P4).
     LostUpdate,
     /// A transaction reads records of before and of after another one's commit (G-single).
     ReadSkew,
-    /// Two transactions each read what the other writes, of records that are there (G2-item).
+    /// Two transactions each read existing records that the other writes (G2-item).
     WriteSkew,
     /// A record is put where a transaction has searched: it finds it on searching again, or
     /// overwrites it unseen (P3; G-single with a predicate).
@@ -75,7 +75,7 @@ impl Isolation {
         }
     }
 
-    /// Whether no execution at this level shows the phenomenon.
+    /// Returns whether no execution at this level shows the phenomenon.
     #[must_use]
     pub fn proscribes(self, phenomenon: Phenomenon) -> bool {
         use Phenomenon::{
@@ -120,7 +120,7 @@ impl Phenomenon {
         Self::PredicateWriteSkew,
     ];
 
-    /// What people call it.
+    /// Returns the common name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

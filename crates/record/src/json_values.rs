@@ -1,11 +1,11 @@
-//! How many values a JSON text has, counted before it is parsed: a value of two bytes becomes an
-//! element of a list that has hundreds.
+//! Limits the number of values of a JSON text before it is parsed: a value of two bytes becomes a
+//! list element of hundreds.
 
 use crate::Error;
 use std::path::Path;
 
-/// A file may have a value for so many of the bytes that it may have. Records of real trials have
-/// one in 20 bytes, and files are far shorter than they may be.
+/// The permitted number of values is the file's size limit divided by this. Records of real trials
+/// have one value in 20 bytes, and real files are far below their size limit.
 const BYTES_PER_VALUE: u64 = 128;
 
 /// Counts the values of a file, and refuses more than it may have.
@@ -40,8 +40,8 @@ impl ValueLimit {
     }
 }
 
-/// The values of a JSON text, those of nested lists and objects included; one too many for each
-/// that is empty. Of what is no JSON, at least as many as a parser finds before it stops.
+/// Counts the values of a JSON text, including nested ones; one too many for each empty list or
+/// object. For invalid JSON, returns at least the number that a parser finds before it stops.
 fn count(text: &[u8]) -> u64 {
     let mut values = 1;
     let mut is_in_string = false;

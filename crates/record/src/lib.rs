@@ -1,6 +1,6 @@
-//! The nouns of trueput and the files they live in: plan, trial, measurement, host facts, the run
-//! folder. This crate measures nothing and knows no engine; a report can be made from what it reads
-//! on a machine that has none.
+//! The data model of trueput and its files: plan, trial, measurement, host facts, the run folder.
+//! This crate measures nothing and knows no engine; reports can be made from its data on a machine
+//! without engines.
 //!
 //! `docs/FORMAT.md` describes the files for people and for other programs.
 //!
@@ -81,7 +81,7 @@ pub use value::Value;
 /// a higher number than this is refused, never guessed at.
 pub const FORMAT_VERSION: u32 = 2;
 
-/// What can go wrong with trueput's own files.
+/// An error in reading or writing trueput's own files.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The operating system refused to read or write a file.
@@ -89,7 +89,7 @@ pub enum Error {
     Io {
         /// The file or folder.
         path: std::path::PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// A file was read but says something that cannot be used.
@@ -99,7 +99,7 @@ pub enum Error {
         path: std::path::PathBuf,
         /// The line in it, counted from 1, where one can be named.
         line: Option<usize>,
-        /// What is wrong and what would be right.
+        /// The mistake and how to correct it.
         message: String,
     },
     /// A file is longer than it may be, or says that it is.
@@ -107,7 +107,7 @@ pub enum Error {
     TooLarge {
         /// The file.
         path: std::path::PathBuf,
-        /// How long it may be.
+        /// The length limit.
         what: String,
     },
     /// Another process writes to a run folder.

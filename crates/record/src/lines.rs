@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-/// A line may have this part of what the whole file may have.
+/// The limit on a line is the limit on the whole file divided by this.
 const LINE_PART: u64 = 4;
 
 /// Reads a file line by line and holds no more than one of them.
@@ -21,10 +21,10 @@ pub(crate) struct LineReader<'a> {
 }
 
 impl<'a> LineReader<'a> {
-    /// A reader of a file that may have `most_bytes`.
+    /// Creates a reader of a file of at most `most_bytes`.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] where it has more, [`Error::Io`] where its length cannot be asked.
+    /// [`Error::TooLarge`] if the file is larger, [`Error::Io`] if its length cannot be determined.
     pub(crate) fn new(file: File, path: &'a Path, most_bytes: u64) -> Result<Self, Error> {
         let metadata = file.metadata().map_err(|source| Error::io(path, source))?;
         let reader = Self {
@@ -41,11 +41,11 @@ impl<'a> LineReader<'a> {
         }
     }
 
-    /// The next line without its end, and its number from 1; `None` after the last one.
+    /// Returns the next line without its line ending, and its number from 1; `None` after the last
+    /// one.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] where the line or the file is too long, [`Error::Io`] where it cannot be
-    /// read.
+    /// [`Error::TooLarge`] if the line or the file is too long, [`Error::Io`] if it cannot be read.
     pub(crate) fn next(&mut self) -> Result<Option<(usize, &[u8])>, Error> {
         self.line.clear();
         self.number += 1;

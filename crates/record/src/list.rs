@@ -1,12 +1,12 @@
 //! Lists of values as the command line gives them: `1,2,4`.
 
-/// The values of a list with commas between them.
+/// Splits a list of values separated by commas.
 ///
-/// One that may be a single number with its thousands separated, as in `1,500`, is refused: the two
+/// Refuses a list that may be a single number with thousands separators, as in `1,500`: the two
 /// readings run different trials, and neither is safe to guess.
 ///
 /// # Errors
-/// One sentence: what was given, and how each of the two readings is written.
+/// One sentence with the input and the spelling of each reading.
 ///
 /// ```
 /// use trueput_record::list::split;
@@ -26,8 +26,8 @@ pub fn split(text: &str) -> Result<Vec<&str>, String> {
     ))
 }
 
-/// Whether the values, joined, are a number with its thousands separated: one to three digits, then
-/// groups of three, the last perhaps with a fraction or a unit.
+/// Returns whether the values, joined, are a number with thousands separators: one to three digits,
+/// then groups of three, the last perhaps with a fraction or a unit.
 fn is_separated_number(values: &[&str]) -> bool {
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let [first, groups @ .., last] = values else {

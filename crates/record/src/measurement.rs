@@ -1,4 +1,4 @@
-//! What a trial yielded. One [`TrialRecord`] is one line of `trials.jsonl`.
+//! The results of a trial. One [`TrialRecord`] is one line of `trials.jsonl`.
 
 use crate::accounting::{CacheUse, ColdStart, Device, MemoryUse, OtherPrograms, Pressure};
 use crate::filesystem::MountedFileSystem;
@@ -11,17 +11,17 @@ use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// One line of `trials.jsonl`: a trial, how it ended, and what was measured.
+/// One line of `trials.jsonl`: a trial, its outcome and its measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrialRecord {
     /// [`crate::FORMAT_VERSION`] of the writer.
     pub format: u32,
-    /// What was to be done.
+    /// The specification of the trial.
     pub spec: TrialSpec,
-    /// How it ended.
+    /// The outcome.
     pub outcome: Outcome,
-    /// Whether it continued an interrupted trial in a database that was there. The rates then
-    /// speak of the remainder only, and the trial is never ranked.
+    /// Whether it continued an interrupted trial in an existing database. Its rates then cover the
+    /// remainder only, and the trial is never ranked.
     #[serde(default)]
     pub resumed: bool,
     /// When its workers were released, RFC 3339 in UTC.
@@ -39,18 +39,18 @@ pub struct TrialRecord {
     /// records, and where it was not passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conformance: Option<Conformance>,
-    /// What the machine could do at most for this many workers and such commits, measured in this
-    /// run on the same file system; absent where that was not asked for or could not be measured.
+    /// The machine's maximum rates for this many workers and this kind of commit, measured in this
+    /// run on the same file system; absent if not requested or not measurable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hardware_limits: Option<HardwareLimits>,
-    /// What was loaded before the workers started, where the workload says so; absent where nothing
-    /// was, and where the database of the trial before was used again.
+    /// The load before the workers started, if the workload reports it; absent if nothing was
+    /// loaded, or if the previous trial's database was reused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<LoadReport>,
-    /// What was measured; absent if the workers never finished.
+    /// The measurement; absent if the workers never finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measurement: Option<Measurement>,
-    /// What the verification said; absent if it was off or never reached.
+    /// The result of the verification; absent if it was off or never reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verification: Option<Verification>,
 }
@@ -60,15 +60,15 @@ pub struct TrialRecord {
 pub struct Conformance {
     /// When, RFC 3339 in UTC.
     pub passed_at: String,
-    /// How many checks there were.
+    /// The number of checks.
     pub checks: usize,
-    /// Whether that was in an earlier run of the same program on the same files of the engine.
+    /// Whether they ran in an earlier run of the same program on the same files of the engine.
     pub cached: bool,
 }
 
 impl TrialRecord {
-    /// Whether the trial may be in a ranking: it ended well, was verified, ran from an empty
-    /// database, and its histograms are there.
+    /// Returns whether the trial may be ranked: it succeeded, was verified, ran from an empty
+    /// database, and has its histograms.
     #[must_use]
     pub fn is_rankable(&self) -> bool {
         let measurement = self.measurement.as_ref();
@@ -82,22 +82,22 @@ impl TrialRecord {
     }
 }
 
-/// How a trial ended.
+/// The outcome of a trial.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum Outcome {
-    /// It ran to its end and every check that was asked for passed.
+    /// It ran to its end and every requested check passed.
     Valid,
-    /// It ran to its end, but its numbers must not be believed.
+    /// It ran to its end, but its figures cannot be trusted.
     Invalid {
-        /// Why, one sentence each.
+        /// The reasons, one sentence each.
         reasons: Vec<String>,
     },
     /// It did not run to its end.
     Failed {
-        /// Which part failed and why, in one sentence.
+        /// The failed part and the cause, in one sentence.
         reason: String,
-        /// Whether the trial's own input was the reason: the plan's mistake, not the engine's.
+        /// Whether the trial's own input was the cause: a mistake of the plan, not of the engine.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         bad_input: bool,
     },
@@ -110,37 +110,37 @@ pub enum Outcome {
 pub struct EngineReport {
     /// The version that the library itself reports.
     pub version: String,
-    /// Where the code came from: `compiled in`, or the library's path.
+    /// The origin of the code: `compiled in`, or the library's path.
     pub origin: String,
     /// SHA-256 of the library or server file, or of this program where the engine is compiled in;
     /// hex. Empty for a user's server.
     pub sha256: String,
-    /// Whether the library was compiled with its assertions, which cost speed, so that it is no
-    /// fair baseline; absent if that cannot be told.
+    /// Whether the library was compiled with assertions, which cost speed, so that it is not a fair
+    /// baseline; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assertions: Option<bool>,
-    /// What trueput's driver does with these knobs that the engine's own users may not need and
-    /// that shapes its rates, as a clause; absent where it does nothing of the kind.
+    /// A workaround in trueput's driver at these knobs that users of the engine may not need and
+    /// that affects its rates, as a clause; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workaround: Option<String>,
-    /// The fault of the engine that can lose records or make it answer wrongly with these knobs, as
-    /// a clause; absent where none is known, and in older records.
+    /// A fault of the engine at these knobs that can lose records or return wrong results, as a
+    /// clause; absent if none is known, and in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known_defect: Option<String>,
-    /// What each commit promised.
+    /// The promise of each commit.
     pub promise: Promise,
-    /// What its transactions never showed each other, as the driver states it for these knobs;
-    /// absent where nothing is stated.
+    /// The isolation level of its transactions, as the driver states it for these knobs; absent if
+    /// the driver states none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
-    /// Settings as the engine reports them back, not as we asked.
+    /// Settings as the engine reports them back, not as requested.
     pub settings: BTreeMap<String, Value>,
-    /// The engine's own counters when the workers had ended.
+    /// The engine's own counters after the workers ended.
     #[serde(default)]
     pub counters: BTreeMap<String, Value>,
 }
 
-/// What was loaded before the workers started, by one process.
+/// The records loaded before the workers started, by one process.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct LoadReport {
     /// Records put.
@@ -149,7 +149,7 @@ pub struct LoadReport {
     pub user_bytes: u64,
     /// From the database's opening to its closing, seconds.
     pub elapsed_s: f64,
-    /// What the loading process used, and the engine's server meanwhile.
+    /// Resources used by the loading process, and by the engine's server meanwhile.
     pub resources: Resources,
     /// The database's size on disk after the load.
     pub database: DatabaseSize,
@@ -162,34 +162,34 @@ pub struct Measurement {
     pub elapsed_s: f64,
     /// Per kind of operation, in the workload's order.
     pub operations: Vec<OperationSummary>,
-    /// Whether the histograms that its latencies were drawn from are gone, so that nothing is
-    /// checked against them. It is found where a run folder is read, and never written.
+    /// Whether the histograms behind the latencies are missing, so that nothing is checked against
+    /// them. Determined when a run folder is read; never written.
     #[serde(skip)]
     pub lacks_histograms: bool,
-    /// Commits that the workload made, each of which the level of durability speaks of; absent
-    /// where the workload does not know.
+    /// Commits of the workload, to each of which the durability level applies; absent if the
+    /// workload does not count them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commits: Option<u64>,
-    /// How an open loop kept its rate; absent for a closed loop.
+    /// The behavior of an open loop at its rate; absent for a closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_loop: Option<OpenLoop>,
-    /// What the workload found (answers, totals), by name.
+    /// The workload's results (answers, totals), by name.
     pub results: BTreeMap<String, Value>,
-    /// Conflicts that the engine reported, deadlocks among them; each was retried and is no
+    /// Conflicts that the engine reported, including deadlocks; each was retried and is not a
     /// failure.
     pub conflicts: u64,
-    /// How many of the conflicts the engine called deadlocks; 0 in older records, and where the
-    /// engine does not tell them from other conflicts.
+    /// Conflicts that the engine reported as deadlocks; 0 in older records, and if the engine does
+    /// not distinguish them.
     #[serde(default)]
     pub deadlocks: u64,
-    /// What the workers' processes, and those of the engine's server, used between start and end,
-    /// summed.
+    /// Resources used by the workers' processes and those of the engine's server between start and
+    /// end, summed.
     pub resources: Resources,
-    /// What of it the processes of the engine's server used; absent where the engine is a library,
-    /// or its server the user's.
+    /// The share of the engine's server; absent if the engine is a library or the server is the
+    /// user's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<Resources>,
-    /// Where they ran and where their memory lay; absent in older records.
+    /// The processors and memory nodes that were used; absent in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<Placement>,
     /// Their memory allocator; absent in older records.
@@ -197,49 +197,49 @@ pub struct Measurement {
     pub allocator: Option<AllocatorReport>,
     /// The database's size on disk after the workers ended.
     pub database: DatabaseSize,
-    /// Bytes of keys and values that the workers asked of the engine; absent where the workload
-    /// does not know.
+    /// Bytes of keys and values that the workers read; absent if the workload does not count them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_read_bytes: Option<u64>,
     /// Bytes of keys and values that the workers handed to the engine; absent likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_written_bytes: Option<u64>,
-    /// Bytes of keys and values that the database held when the workers had ended; absent likewise.
+    /// Bytes of keys and values in the database after the workers ended; absent if the workload
+    /// does not count them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub live_user_bytes: Option<u64>,
-    /// What the database's block device did between release and end; absent where its file system
-    /// is on none.
+    /// Activity of the database's block device between release and end; absent if its file system
+    /// is not on a block device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<Device>,
-    /// What the block device of the engine's log did meanwhile; absent where that is the
-    /// database's. Of a log on no device, as on a tmpfs, all is 0 and flushes are absent.
+    /// Activity of the block device of the engine's log meanwhile; absent if it is the database's.
+    /// For a log without a device, as on a tmpfs, all counts are 0 and flushes are absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_device: Option<Device>,
     /// Whether flushes and writes explain the commits; absent at levels whose commits wait for no
-    /// flush, where the workload does not count its commits, and in older records.
+    /// flush, if the workload does not count its commits, and in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flush_evidence: Option<FlushEvidence>,
-    /// What the machine's tasks waited for meanwhile; absent where the kernel does not say.
+    /// The waits of the machine's tasks meanwhile; absent if the kernel does not report them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pressure: Option<Pressure>,
-    /// What others used of the machine's processors meanwhile; absent likewise.
+    /// CPU use of other programs meanwhile; absent if the kernel does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub neighbors: Option<OtherPrograms>,
-    /// How the trial got along with its memory limit; absent where it had none.
+    /// Memory use under the trial's memory limit; absent without a limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryUse>,
-    /// What the engine's own cache was asked; absent if it has none or does not tell, and in
+    /// Lookups in the engine's own cache; absent if it has none or does not report them, and in
     /// older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache: Option<CacheUse>,
-    /// How cold it started; absent where it started warm.
+    /// The page cache at a cold start; absent after a warm start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cold_start: Option<ColdStart>,
-    /// How the database came back from the crash; absent where there was to be none.
+    /// The recovery from the crash; absent if the trial did not crash the engine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<Recovery>,
-    /// What the engine did by itself between release and end, in that order: checkpoints, flushes,
-    /// compactions. Absent where it does not tell; empty where it tells of none.
+    /// Background activity of the engine between release and end, in that order: checkpoints,
+    /// flushes, compactions. Absent if the engine does not report it; empty if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<Vec<EventRecord>>,
     /// One entry per second of the run, and one for the remainder.
@@ -257,8 +257,8 @@ impl Measurement {
             .find(|operation| operation.kind == kind)
     }
 
-    /// Flushes that the device completed that a commit waits for: the log's, where it has one of
-    /// its own; `None` if they are not counted.
+    /// Returns the completed flushes of the device that commits wait for: the log's, if it has its
+    /// own; `None` if they are not counted.
     #[must_use]
     pub fn log_flushes(&self) -> Option<u64> {
         self.log_device.or(self.device)?.flushes
@@ -270,19 +270,19 @@ impl Measurement {
 pub struct OperationSummary {
     /// The workload's name for it: `read`, `update`, …
     pub kind: String,
-    /// How many were done, all workers.
+    /// The number of operations, over all workers.
     pub count: u64,
     /// `count` over the trial's elapsed time.
     pub per_s: f64,
-    /// Service time: from the worker's start of the operation to its end. It says nothing of the
-    /// wait that users at a fixed rate would see; [`OpenLoop`] does.
+    /// Service time: from the worker's start of the operation to its end. It excludes the wait that
+    /// users at a fixed rate would see; [`OpenLoop`] includes it.
     pub latency: LatencySummary,
 }
 
-/// How an open loop kept its rate, and the response times that its users would have seen.
+/// The behavior of an open loop at its rate, and the response times that its users would have seen.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct OpenLoop {
-    /// Units of work that became due per second, as asked.
+    /// Requested arrivals of units of work per second.
     pub rate_per_s: f64,
     /// When each became due: `constant` or `poisson`.
     pub arrival: String,
@@ -290,10 +290,10 @@ pub struct OpenLoop {
     pub issued: u64,
     /// Units that were due and not begun when the time was up.
     pub backlog: u64,
-    /// How long the oldest of them had waited then, seconds.
+    /// The wait of the oldest of them at that time, seconds.
     pub oldest_wait_s: f64,
-    /// Per kind of unit. The first kind has the backlog in it, with the time that it had waited at
-    /// the end: those response times are lower bounds.
+    /// Per kind of unit. The first kind includes the backlog, with its waiting time at the end:
+    /// those response times are lower bounds.
     pub responses: Vec<ResponseSummary>,
 }
 
@@ -302,7 +302,7 @@ pub struct OpenLoop {
 pub struct ResponseSummary {
     /// The workload's name for it.
     pub kind: String,
-    /// How many there are, the backlog's included.
+    /// The number of units, including the backlog.
     pub count: u64,
     /// From when the unit was due to its end.
     pub latency: LatencySummary,
@@ -325,8 +325,8 @@ pub struct LatencySummary {
 }
 
 impl LatencySummary {
-    /// What a histogram of nanoseconds says. A percentile is the smallest latency that at least
-    /// that part of all is no longer than.
+    /// Summarizes a histogram of nanoseconds. A percentile is the smallest latency that is not
+    /// exceeded by at least that share of all.
     #[must_use]
     pub fn of(latencies: &Histogram<u64>) -> Self {
         if latencies.is_empty() {
@@ -343,14 +343,15 @@ impl LatencySummary {
         }
     }
 
-    /// Whether operations were timed. A native program times none: each figure is 0 then.
+    /// Returns whether operations were timed. A native program times none, and each figure is then
+    /// 0.
     #[must_use]
     pub fn is_measured(&self) -> bool {
         self.max_ns > 0
     }
 }
 
-/// What a set of processes used.
+/// Resources used by a set of processes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Resources {
     /// CPU seconds outside the kernel.
@@ -359,7 +360,7 @@ pub struct Resources {
     pub system_cpu_s: f64,
     /// Times that a thread gave up the processor to wait.
     pub voluntary_context_switches: u64,
-    /// Times that a thread was made to give up the processor.
+    /// Times that a thread was preempted.
     pub involuntary_context_switches: u64,
     /// Page faults that needed no I/O.
     pub minor_page_faults: u64,
@@ -370,9 +371,8 @@ pub struct Resources {
     pub peak_pss_bytes: u64,
     /// Highest sum over the workers of resident set size, bytes: shared pages counted each time.
     pub peak_rss_bytes: u64,
-    /// Sum over the worker processes of the highest resident set size that each ever had, its
-    /// opening of the database included, bytes: what `/usr/bin/time -v` prints as maximum resident
-    /// set size.
+    /// Sum over the worker processes of their peak resident set sizes, from before they open the
+    /// database, bytes: the "maximum resident set size" of `/usr/bin/time -v`.
     #[serde(default)]
     pub max_rss_bytes: u64,
     /// Bytes fetched from the storage layer (`read_bytes` of `/proc/PID/io`).
@@ -401,15 +401,15 @@ pub struct DatabaseSize {
     pub apparent_bytes: u64,
 }
 
-/// What happened in one second of a trial.
+/// One second of a trial.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TimelineSecond {
     /// When it ended, seconds since the workers were released.
     pub at_s: f64,
     /// Operations done in it, by kind, in the order of [`Measurement::operations`].
     pub counts: Vec<u64>,
-    /// The mean service time of those, by kind, nanoseconds; 0 where none was done. Empty in older
-    /// records, and where a native program counts.
+    /// Mean service time by kind, nanoseconds; 0 for a kind without operations. Empty in older
+    /// records, and for native programs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub latency_mean_ns: Vec<u64>,
     /// CPU seconds of the workers outside the kernel in it.
@@ -428,7 +428,7 @@ pub struct TimelineSecond {
     /// Times in it that a worker's thread gave up the processor to wait.
     #[serde(default)]
     pub voluntary_context_switches: u64,
-    /// Times in it that a worker's thread was made to give up the processor.
+    /// Times that a worker's thread was preempted in this second.
     #[serde(default)]
     pub involuntary_context_switches: u64,
     /// Page faults in it that needed no I/O.
@@ -449,20 +449,20 @@ pub struct TimelineSecond {
     /// Bytes through write-like system calls in it.
     #[serde(default)]
     pub write_call_bytes: u64,
-    /// Blocks that the file system had given to the database's files at its end, bytes; absent
-    /// where it was not sampled, or the files are too many to look at every second.
+    /// Blocks that the file system had allocated to the database's files at the end of the second,
+    /// bytes; absent if not sampled, or if there are too many files to inspect every second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub database_allocated_bytes: Option<u64>,
-    /// What the database's block device did in it.
+    /// Activity of the database's block device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<Device>,
-    /// What the block device of the engine's log did in it, where that is another.
+    /// Activity of the block device of the engine's log, if it has its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_device: Option<Device>,
-    /// What the machine's tasks waited for in it.
+    /// Waits of the machine's tasks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pressure: Option<Pressure>,
-    /// What others used of the machine's processors in it.
+    /// CPU use of other programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub neighbors: Option<OtherPrograms>,
     /// The part of the looks at the workers in it (up to 25) that found at least one thread of
@@ -478,7 +478,7 @@ pub struct TimelineSecond {
     pub runnable_tasks: Option<u32>,
 }
 
-/// One worker's part.
+/// The share of one worker.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkerReport {
     /// From 0.
@@ -491,21 +491,21 @@ pub struct WorkerReport {
     pub counts: Vec<u64>,
     /// Conflicts that the engine reported to it, deadlocks among them.
     pub conflicts: u64,
-    /// How many of those the engine called deadlocks; 0 in older records.
+    /// Conflicts that the engine reported as deadlocks; 0 in older records.
     #[serde(default)]
     pub deadlocks: u64,
 }
 
-/// What an independent computation said of a trial's outcome.
+/// The result of an independent check of a trial's outcome.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Verification {
-    /// How much was checked.
+    /// The extent of the checks.
     pub level: VerifyLevel,
     /// Whether every check passed.
     pub passed: bool,
     /// The checks.
     pub checks: Vec<Check>,
-    /// How long it took, seconds. Not part of the trial's elapsed time.
+    /// Duration, seconds. Not part of the trial's elapsed time.
     pub elapsed_s: f64,
 }
 
@@ -532,14 +532,14 @@ impl Verification {
     }
 }
 
-/// One thing that was checked.
+/// One check of a verification.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Check {
-    /// What was checked.
+    /// The name of the check.
     pub name: String,
-    /// Whether it held.
+    /// Whether it passed.
     pub passed: bool,
-    /// What was expected and what was found, or how much was looked at.
+    /// The expected and actual values, or the amount checked.
     pub detail: String,
 }
 
@@ -559,7 +559,7 @@ impl Check {
         }
     }
 
-    /// A check that held or not, with what was seen.
+    /// Creates a check with its result and a detail.
     pub fn new(name: &str, passed: bool, detail: impl Into<String>) -> Self {
         Self {
             name: name.to_owned(),

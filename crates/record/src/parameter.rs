@@ -18,9 +18,9 @@ pub use declare::{FromValue, value_or, word_of};
 pub struct Parameter {
     /// Its name, the engine's own where there is one.
     pub name: &'static str,
-    /// What it does, in one or two sentences.
+    /// A description, in one or two sentences.
     pub summary: &'static str,
-    /// The cost of another value than the default; empty if there is none.
+    /// The cost of choosing a value other than the default; empty if there is none.
     pub cost: &'static str,
     /// Its type, range and default.
     pub kind: ValueKind,
@@ -28,7 +28,7 @@ pub struct Parameter {
     pub unit: &'static str,
 }
 
-/// The usual word for what another parameter decides: see [`DefaultValue::Word`].
+/// The common word for a default that another parameter determines: see [`DefaultValue::Word`].
 pub const PRESET: &str = "preset";
 
 /// The default of a size, a fraction or a duration.
@@ -36,7 +36,7 @@ pub const PRESET: &str = "preset";
 pub enum DefaultValue<T> {
     /// A value.
     Value(T),
-    /// No value: this word stands for it, and can be given too.
+    /// No value: this word stands for it, and can also be given.
     Word(&'static str),
 }
 
@@ -70,8 +70,8 @@ pub enum ValueKind {
         min: f64,
         max: f64,
     },
-    /// A number of seconds within bounds, both included; plans may write `500ms`. Where a word is
-    /// the default, 0 stands for it too.
+    /// A number of seconds within inclusive bounds; plans may write `500ms`. If the default is a
+    /// word, 0 means the same.
     Duration {
         default: DefaultValue<f64>,
         min: f64,
@@ -93,7 +93,7 @@ pub enum ValueKind {
 }
 
 impl ValueKind {
-    /// Whether the default is within the range.
+    /// Returns whether the default is within the range.
     #[must_use]
     pub const fn is_consistent(&self) -> bool {
         match *self {
@@ -112,7 +112,7 @@ impl ValueKind {
         }
     }
 
-    /// The value where a plan says nothing.
+    /// Returns the value used if a plan sets none.
     #[must_use]
     pub fn default_value(&self) -> Value {
         match *self {
@@ -124,7 +124,7 @@ impl ValueKind {
         }
     }
 
-    /// The word that stands for no value.
+    /// Returns the word that stands for no value.
     fn word(&self) -> Option<&'static str> {
         match *self {
             Self::Bytes {
@@ -188,10 +188,10 @@ impl ValueKind {
         }
     }
 
-    /// Reads a value of this type from a text.
+    /// Reads a value of this type from text.
     ///
     /// # Errors
-    /// One sentence: the text and what would be right.
+    /// One sentence with the text and the valid values.
     pub fn read(&self, text: &str) -> Result<Value, String> {
         match self {
             Self::Integer { .. } | Self::Fraction { .. } | Self::Boolean { .. } => {
@@ -272,7 +272,7 @@ fn unknown_word(word: &str, choices: &[&str]) -> String {
     format!("unknown value '{word}'{hint}; it is one of {choices}")
 }
 
-/// Whether a float is a whole number that it states exactly.
+/// Returns whether a float is an exactly represented whole number.
 fn is_whole(number: f64) -> bool {
     number.fract() == 0.0 && number.abs() <= 2_f64.powi(53)
 }
@@ -282,13 +282,13 @@ fn is_whole(number: f64) -> bool {
 pub struct ParameterValues(Settings);
 
 impl ParameterValues {
-    /// The value of one parameter; `None` if the list has no parameter of that name.
+    /// Returns the value of one parameter; `None` if the list has no parameter of that name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.0.get(name)
     }
 
-    /// Every value, by name, for the record.
+    /// Returns every value, by name, for the record.
     #[must_use]
     pub fn as_settings(&self) -> &Settings {
         &self.0
@@ -300,7 +300,7 @@ impl ParameterValues {
 /// `owner` is named in errors: `lmdb`, `threen1`.
 ///
 /// # Errors
-/// One sentence that names the parameter, the value, and what would be right.
+/// One sentence with the parameter, the value, and the valid values.
 pub fn resolve(
     owner: &str,
     parameters: &[Parameter],

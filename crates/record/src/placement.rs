@@ -1,9 +1,9 @@
-//! Where the workers of a trial ran and where their memory lay, as the kernel reports it.
+//! The processors and memory nodes that the workers of a trial used, as the kernel reports them.
 
 use serde::{Deserialize, Serialize};
 
-/// Where the workers ran and where their memory lay at the end of the run, their databases still
-/// open: as found, not as asked.
+/// The processors and memory nodes of the workers at the end of the run, while their databases are
+/// open: as found, not as requested.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Placement {
     /// Processors that any of their threads could use, as `0-3,8`.
@@ -23,7 +23,7 @@ pub struct Placement {
 /// The memory allocator that the workers' processes used, as found in them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AllocatorReport {
-    /// `libc`, `jemalloc`, `tcmalloc`, `mimalloc`, or the file name of another one.
+    /// The version that it reports; empty if it reports none.
     pub name: String,
     /// The library's file.
     pub path: String,

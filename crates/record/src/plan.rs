@@ -1,4 +1,4 @@
-//! What to run, as a plan file or the command line says it: the dimensions of a matrix of trials.
+//! A plan, from a file or the command line: the dimensions of a matrix of trials.
 //!
 //! ```toml
 //! name = "first-look"
@@ -22,9 +22,9 @@
 //! note = "shorter range: it flushes at each commit"
 //! ```
 //!
-//! With steps it is an ablation: each cell of the matrix is a base, and runs again with each step's
-//! changes. A step may name the knobs of several engines; one for which it changes nothing is not
-//! measured again.
+//! A plan with steps is an ablation: each cell of the matrix is a base, and runs again with each step's
+//! changes. A step may set the knobs of several engines; an engine for which it changes
+//! nothing is not measured again.
 //!
 //! ```toml
 //! ablation = "cumulative"                 # or "one-at-a-time"
@@ -70,34 +70,35 @@ pub const MAX_WORKERS: u32 = 1_024;
 /// The most repeats that a plan may ask for.
 pub const MAX_REPEAT: u32 = 1_000;
 
-/// What to run. Names of engines, knobs and settings are not checked here: this crate knows none.
+/// A plan. Names of engines, knobs and settings are not checked here, because this crate knows
+/// none.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlanFile {
     /// The plan's name: letters, digits, `-`, `_` and `.`, for it becomes part of a folder's name.
     pub name: String,
-    /// What the plan is about, in a sentence or two.
+    /// A description of the plan, in a sentence or two.
     pub about: String,
     /// The workload's name.
     pub workload: String,
-    /// Who competes; the name [`PRESENT_ENGINES`] stands for every one that is there.
+    /// The contenders; the name [`PRESENT_ENGINES`] stands for every installed engine.
     pub engines: Vec<Contender>,
     /// The levels at which they compete.
     pub durability: Vec<Durability>,
     /// At which of them each engine does.
     pub levels: Levels,
-    /// How many workers.
+    /// The numbers of workers.
     pub workers: Vec<u32>,
-    /// What a worker is; `None`: a process where the engine allows several, else a thread.
+    /// The kind of worker; `None`: processes if the engine allows several, else threads.
     pub worker_kind: Option<WorkerKind>,
-    /// How often each cell of the matrix is run.
+    /// The number of runs of each cell of the matrix.
     pub repeat: u32,
-    /// How much is verified after each trial.
+    /// The extent of verification after each trial.
     pub verify: VerifyLevel,
     /// Seed of every random choice.
     pub seed: u64,
     /// The run conditions.
     pub conditions: ConditionLists,
-    /// What becomes of a level or a kind of worker that an engine does not have.
+    /// The treatment of a level or a kind of worker that an engine does not support.
     pub unsupported: UnsupportedPolicy,
     /// The workload's settings.
     pub settings: Dimensions,
@@ -106,15 +107,15 @@ pub struct PlanFile {
     /// Exceptions for some cells, applied in order. They hold for the base of an ablation and for
     /// its steps.
     pub when: Vec<PlanException>,
-    /// What the steps stand on.
+    /// The configuration to which each step applies its changes.
     pub ablation: AblationKind,
-    /// The steps of an ablation; empty: the plan has none.
+    /// The steps of an ablation; empty for other plans.
     pub steps: Vec<PlanStep>,
-    /// Where the plan was read from, for messages.
+    /// The file and lines of the plan, for messages.
     pub origin: Origin,
 }
 
-/// An engine that competes, perhaps with a library of its own.
+/// An engine that competes, optionally with its own library.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Contender {
     /// The engine's name.
@@ -164,7 +165,7 @@ impl Levels {
     }
 }
 
-/// What becomes of a level or a kind of worker that an engine does not have.
+/// The treatment of a level or a kind of worker that an engine does not support.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnsupportedPolicy {
     /// The plan is refused.
@@ -196,12 +197,12 @@ pub struct PlanException {
     pub engines: Vec<String>,
     /// Settings of the workload that replace the plan's.
     pub settings: Settings,
-    /// Why, in a few words for the table.
+    /// The reason, in a few words for the table.
     pub note: String,
 }
 
 impl PlanException {
-    /// Whether it is for trials of this engine at this level.
+    /// Returns whether it applies to trials of this engine at this level.
     #[must_use]
     pub fn applies(&self, engine: &str, durability: Durability) -> bool {
         (self.durability.is_empty() || self.durability.contains(&durability))
@@ -234,8 +235,8 @@ impl fmt::Display for PlanLine {
 }
 
 impl Origin {
-    /// Where a key was set: `settings.finish`, `knobs.lmdb.map_size`, `engines`, `when.0` …; `None`
-    /// where no file set it.
+    /// Returns the line at which a key was set: `settings.finish`, `knobs.lmdb.map_size`,
+    /// `engines`, `when.0` …; `None` if no file set it.
     #[must_use]
     pub fn of(&self, key: &str) -> Option<PlanLine> {
         let path = self.path.clone()?;
@@ -253,7 +254,7 @@ impl Origin {
         self.options.insert(key.to_owned());
     }
 
-    /// Whether an option of the command line set a key.
+    /// Returns whether a command-line option set a key.
     #[must_use]
     pub fn is_option(&self, key: &str) -> bool {
         self.options.contains(key)
@@ -291,9 +292,9 @@ impl PlanFile {
     /// Reads a plan file.
     ///
     /// # Errors
-    /// [`Error::Io`] where it cannot be read or is no regular file; [`Error::TooLarge`] where it is
-    /// longer than any plan; [`Error::Invalid`] with the line where it is no plan:
-    /// not TOML, an unknown key, a value of the wrong type.
+    /// [`Error::Io`] if it cannot be read or is not a regular file; [`Error::TooLarge`] if it is
+    /// longer than any plan; [`Error::Invalid`] with the line if it is not a plan: not TOML, an
+    /// unknown key, a value of the wrong type.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let io = |source| Error::io(path, source);
         // The user may name a plan by a link.
@@ -314,8 +315,8 @@ impl PlanFile {
         Self::parse(path, &text)
     }
 
-    /// Reads the text of a plan; `path` is what messages call it, and names a plan that does not
-    /// name itself.
+    /// Reads the text of a plan; messages show `path`, and its file name is the name of a plan that
+    /// states none.
     ///
     /// # Errors
     /// [`Error::Invalid`], as [`PlanFile::read`].
@@ -334,7 +335,7 @@ pub fn check_name(name: &str) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "'{name}' is no name for a plan; write 1 to 60 letters, digits, '-', '_' or '.', \
+        "'{name}' is not a valid plan name; write 1 to 60 letters, digits, '-', '_' or '.', \
          without a '.' in front"
     ))
 }

@@ -1,8 +1,7 @@
-//! Results that others published, as data: each table with its source, its machine and its caveats.
+//! Published results of others, as data: each table with its source, its machine and its caveats.
 //!
 //! The tables are in `published/*.toml` and are embedded in the program. A figure from another
-//! machine cannot be ranked against one of ours; the ratios inside one table survive a change of
-//! machine, and can be set beside ours.
+//! machine cannot be ranked against one of ours; ratios within one table can be compared with ours.
 
 mod side_by_side;
 
@@ -24,7 +23,7 @@ macro_rules! embedded {
     };
 }
 
-/// Every table, in the order in which they are listed.
+/// Every table, in listing order.
 const FILES: [(&str, &str); 13] = [
     embedded!("berkeleydb-log-flush"),
     embedded!("fis-2010-threen1-answers"),
@@ -41,23 +40,23 @@ const FILES: [(&str, &str); 13] = [
     embedded!("symas-2014-read-while-writing"),
 ];
 
-/// Why a published table cannot be given.
+/// An error in loading a published table.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// No table has that id.
     #[error("no published table '{given}'{hint}; there are {}", ids().join(", "))]
     Unknown {
-        /// What was given.
+        /// The requested id.
         given: String,
-        /// The nearest id, in words, or nothing.
+        /// A hint with the nearest id, or empty.
         hint: String,
     },
-    /// A table does not hold what its head says; its file is at fault.
+    /// A table contradicts its header; the file is at fault.
     #[error("published/{id}.toml: {message}")]
     Invalid {
         /// The table.
         id: String,
-        /// What is wrong.
+        /// The contradiction.
         message: String,
     },
 }
@@ -67,21 +66,22 @@ pub enum Error {
 pub struct PublishedTable {
     /// The name on the command line, and of the file.
     pub id: String,
-    /// What was measured, in a line.
+    /// The subject of the measurement, in a line.
     pub title: String,
-    /// Who published it, where and when.
+    /// The author, place and time of publication.
     pub source: Source,
     /// The machine that it was measured on, as far as the source states it.
     pub machine: String,
-    /// The versions of what was measured, as far as the source states them.
+    /// The versions of the software, if the source states them.
     pub version: String,
-    /// How it was measured, a point each.
+    /// The method of measurement, one point each.
     pub conditions: Vec<String>,
-    /// What a reader must know before relying on it, a point each.
+    /// Caveats for readers, one point each.
     pub caveats: Vec<String>,
-    /// What comes nearest to it here.
+    /// The nearest experiment of trueput.
     pub experiment: Experiment,
-    /// How a report sets ours beside it; `None` if no trial can be beside it.
+    /// The comparison of trueput's trials with the table in reports; `None` if no trial is
+    /// comparable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beside: Option<SideBySide>,
     /// The columns, from the left.
@@ -90,17 +90,17 @@ pub struct PublishedTable {
     pub rows: Vec<Vec<Cell>>,
 }
 
-/// Where a table was published.
+/// The publication of a table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Source {
-    /// Who wrote it.
+    /// The author.
     pub author: String,
     /// The document's title.
     pub document: String,
     /// When, as far as the document states it; it begins with the year.
     pub date: String,
-    /// The address as the document states it, or that it states none.
+    /// The address as the document states it, or a note that it states none.
     pub address: String,
 }
 
@@ -110,20 +110,19 @@ pub struct Source {
 pub struct Experiment {
     /// The workload.
     pub workload: String,
-    /// The plan that it begins with, by the name of its file in `plans/`; empty: the workload
-    /// alone.
+    /// The plan from which it starts, by file name in `plans/`; empty: the workload only.
     #[serde(default)]
     pub plan: String,
-    /// The part of the document's size that suits a small machine: what it runs at where no other
-    /// scale is asked for. Above 0, 1 at most.
+    /// The default fraction of the document's size, suitable for a small machine. Greater than 0,
+    /// at most 1.
     pub scale: f64,
     /// The keys of the plan that grow with the scale; with a list's own name, all that are there.
     #[serde(default)]
     pub scales: Vec<String>,
-    /// What cannot be the same here; empty where nothing differs but the machine and the versions.
+    /// The unavoidable differences; empty if only the machine and the versions differ.
     #[serde(default)]
     pub differs: String,
-    /// What it sets in that plan, by the plan's own keys: `workers`, `settings.finish`,
+    /// The changes to that plan, by the plan's own keys: `workers`, `settings.finish`,
     /// `knobs.gtm.global_buffers`.
     pub settings: Vec<Setting>,
 }
@@ -144,12 +143,12 @@ pub struct Setting {
 pub struct Column {
     /// Its name, which ends in its unit where it has one.
     pub name: String,
-    /// What its cells hold.
+    /// The kind of value in the cells.
     pub kind: ColumnKind,
-    /// What it means.
+    /// The meaning of the column.
     pub meaning: String,
-    /// The dimension or the figure of ours that is in it, as [`SideBySide`] has them; `None`:
-    /// ours have nothing of the kind.
+    /// The matching dimension or figure of trueput, as named in [`SideBySide`]; `None` if there is
+    /// none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ours: Option<String>,
     /// The value of [`ColumnsByDimension::dimension`] whose figures are in it.
@@ -158,21 +157,21 @@ pub struct Column {
     /// The table's words for values of ours that it calls otherwise.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub words: BTreeMap<String, String>,
-    /// The table's names for contenders of ours, in a column whose dimension is `engine`: the first
-    /// that fits counts. A contender that none fits has its engine's name.
+    /// The table's names for contenders of trueput, in a column whose dimension is `engine`: the
+    /// first match counts. A contender without a match has its engine's name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<ContenderName>,
-    /// How readily it is left out where a report has little room; 0: never.
+    /// The priority for omission if a report has little room; 0: never omitted.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub dispensable: u8,
 }
 
-/// Whether serialization leaves the number out.
+/// Returns whether serialization omits the number.
 fn is_zero(number: &u8) -> bool {
     *number == 0
 }
 
-/// What the cells of a column hold.
+/// The kind of value in the cells of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ColumnKind {
@@ -201,7 +200,8 @@ pub enum Cell {
 }
 
 impl Cell {
-    /// The figure: of repeated runs, the median. `None` if it is missing or is no figure.
+    /// Returns the figure: of repeated runs, the median. `None` if the cell is empty or not a
+    /// figure.
     #[must_use]
     pub fn figure(&self) -> Option<f64> {
         match self {
@@ -212,7 +212,7 @@ impl Cell {
         }
     }
 
-    /// Whether a column of that kind may hold it.
+    /// Returns whether a column of that kind may hold it.
     fn fits(&self, kind: ColumnKind) -> bool {
         let plausible = |figure: f64| figure.is_finite() && figure >= 0.0;
         match (self, kind) {
@@ -229,7 +229,7 @@ impl Cell {
     }
 }
 
-/// As a plain table has it: nothing where the figure is missing, repeats with `;` between.
+/// Formats a cell for a plain table: empty if the figure is missing, repeats separated by `;`.
 impl fmt::Display for Cell {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -253,7 +253,7 @@ pub struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// The cell of a column; `None` if the table has no such column.
+    /// Returns the cell of a column; `None` if the table has no such column.
     #[must_use]
     pub fn cell(&self, column: &str) -> Option<&'a Cell> {
         let place = self.columns.iter().position(|one| one.name == column)?;
@@ -390,10 +390,10 @@ pub fn ids() -> Vec<&'static str> {
     FILES.iter().map(|(id, _)| *id).collect()
 }
 
-/// Every table.
+/// Returns every table.
 ///
 /// # Errors
-/// [`Error::Invalid`] where a file is at fault; none is in a program that passed its tests.
+/// [`Error::Invalid`] if a file is at fault, which the tests of the program rule out.
 pub fn all() -> Result<Vec<PublishedTable>, Error> {
     FILES
         .iter()
@@ -401,7 +401,7 @@ pub fn all() -> Result<Vec<PublishedTable>, Error> {
         .collect()
 }
 
-/// The table with that id.
+/// Returns the table with that id.
 ///
 /// # Errors
 /// [`Error::Unknown`] if there is none.
@@ -438,7 +438,7 @@ fn median(figures: &[f64]) -> Option<f64> {
     Some(f64::midpoint(sorted[last / 2], sorted[last.div_ceil(2)]))
 }
 
-/// A file as it is written.
+/// A table's file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -461,7 +461,7 @@ struct Table {
     rows: Vec<Vec<Cell>>,
 }
 
-/// A cell as it is written.
+/// A cell in a table's file.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum RawCell {

@@ -1,19 +1,19 @@
-//! What an engine did besides, and how it came back from a crash.
+//! Background activity of an engine, and its recovery from a crash.
 
 use serde::{Deserialize, Serialize};
 
-/// How long a database took to come back after its processes had been killed.
+/// The time that a database took to recover after its processes were killed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Recovery {
-    /// Processes that were killed with SIGKILL: workers, and those of the engine's server.
+    /// Processes that were killed with SIGKILL: workers and the engine's server.
     pub killed: u32,
-    /// Until the database was open again, in a process that had not opened it before, seconds.
-    /// Where the engine has a server, from its start.
+    /// Time until the database was open again, in a process that had not opened it before, seconds.
+    /// If the engine has a server, from the start of the server.
     pub recovery_s: f64,
-    /// The part of it until the engine's server answered, seconds; absent if there is none.
+    /// The part of it until the engine's server responded, seconds; absent without a server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_s: Option<f64>,
-    /// Until the first transaction had been committed, seconds; absent where none could be made.
+    /// Time until the first transaction was committed, seconds; absent if none could be committed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_commit_s: Option<f64>,
 }
@@ -23,18 +23,18 @@ pub struct Recovery {
 pub struct EventRecord {
     /// When, seconds since the workers were released.
     pub at_s: f64,
-    /// What: `checkpoint`, `flush`, `compaction`, `log switch`, `stall`; with ` ended` behind it
-    /// where the engine tells the end too.
+    /// The kind: `checkpoint`, `flush`, `compaction`, `log switch`, `stall`; with ` ended` appended
+    /// if the engine also reports the end.
     pub kind: String,
     /// The engine's own words, shortened.
     pub detail: String,
 }
 
 impl EventRecord {
-    /// What ends the names of ends.
+    /// The suffix of the kind of an end event.
     pub const ENDED: &'static str = " ended";
 
-    /// Whether it is the end of what another event began.
+    /// Returns whether it is the end of an earlier event.
     #[must_use]
     pub fn is_end(&self) -> bool {
         self.kind.ends_with(Self::ENDED)

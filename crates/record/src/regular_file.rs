@@ -1,7 +1,7 @@
-//! Opening files of a folder that may come from anybody: regular files only, no links followed.
+//! Opens files of a folder of unknown origin: regular files only, without following links.
 //!
-//! What is opened is what is checked: each part of a path is opened below the one before it, and
-//! the open file is asked what it is, so that nobody can put another in its place in between.
+//! The checked file is the opened file: each part of a path is opened relative to the one before
+//! it, and the type is read from the open file, so that nobody can replace it in between.
 
 use crate::Error;
 use crate::value::format_bytes;
@@ -14,7 +14,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Component, Path, PathBuf};
 
-/// How a file is opened.
+/// The access mode of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpenMode {
     /// To be read.
@@ -36,10 +36,10 @@ impl OpenMode {
 }
 
 /// Opens a regular file by its path within a folder. Links within the folder are not followed; the
-/// folder itself may be named by one.
+/// folder's own path may be a link.
 ///
 /// # Errors
-/// What the operating system says, or what the file is instead of a regular one.
+/// The error of the operating system, or the actual type of a file that is not regular.
 pub fn open(folder: &Path, within: &Path, access: OpenMode) -> IoResult<File> {
     // Without O_NONBLOCK the opening of a FIFO waits until somebody opens its other end.
     let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC | OFlag::O_NOCTTY;
@@ -61,16 +61,16 @@ pub fn open(folder: &Path, within: &Path, access: OpenMode) -> IoResult<File> {
         return Err(IoError::other(format!("it is {what}, not a regular file")));
     }
     if access == OpenMode::Overwrite {
-        // Not O_TRUNC: nothing is emptied before it is known to be a regular file.
+        // Not O_TRUNC: the file is emptied only once it is known to be regular.
         file.set_len(0)?;
     }
     Ok(file)
 }
 
-/// The names of what is in a folder within a folder; none where it is not there.
+/// Returns the names in a folder within a folder; empty if it does not exist.
 ///
 /// # Errors
-/// What the operating system says; also where it is a link.
+/// The error of the operating system; also if the folder is a link.
 pub fn names(folder: &Path, within: &str) -> IoResult<Vec<std::ffi::OsString>> {
     let at = folder.join(within);
     if !within.is_empty() {
@@ -90,10 +90,10 @@ pub fn names(folder: &Path, within: &str) -> IoResult<Vec<std::ffi::OsString>> {
     Ok(names)
 }
 
-/// Reads a regular file of a folder whole, if it is no longer than `most` bytes.
+/// Reads a whole regular file of a folder if it is no longer than `most` bytes.
 ///
 /// # Errors
-/// [`Error::TooLarge`] where it is longer, [`Error::Io`] where it cannot be read.
+/// [`Error::TooLarge`] if it is longer, [`Error::Io`] if it cannot be read.
 pub fn read(folder: &Path, within: &Path, most: u64) -> Result<Vec<u8>, Error> {
     let path = folder.join(within);
     let io = |source| Error::io(&path, source);
@@ -121,7 +121,7 @@ fn parent_of(folder: &Path, within: &Path) -> IoResult<(OwnedFd, PathBuf)> {
     let empty = folder.as_os_str().is_empty();
     let folder = if empty { Path::new(".") } else { folder };
     let mut at = open_at_path(folder, flags, Mode::empty())?;
-    // What began with `/` would be opened from the root, not from the folder.
+    // An absolute path would be opened from the root, not from the folder.
     let names = within.components().map(|part| match part {
         Component::Normal(name) => Ok(name),
         _ => Err(IoError::other("its path leads out of the folder")),
@@ -133,7 +133,7 @@ fn parent_of(folder: &Path, within: &Path) -> IoResult<(OwnedFd, PathBuf)> {
     for below in names {
         let opened = openat(&at, below, flags | OFlag::O_NOFOLLOW, Mode::empty());
         at = opened.map_err(|errno| match errno {
-            // A link to a folder is no folder to O_NOFOLLOW and O_DIRECTORY.
+            // O_NOFOLLOW with O_DIRECTORY reports a link to a folder as ENOTDIR.
             Errno::ENOTDIR => refused(Errno::ELOOP, "a folder"),
             other => refused(other, "a folder"),
         })?;
@@ -144,7 +144,7 @@ fn parent_of(folder: &Path, within: &Path) -> IoResult<(OwnedFd, PathBuf)> {
 fn refused(errno: Errno, expected: &str) -> IoError {
     match errno {
         Errno::ELOOP => IoError::other(format!("it is a symbolic link, not {expected}")),
-        // Nobody reads the FIFO that was to be written to.
+        // A FIFO without a reader.
         Errno::ENXIO => IoError::other(format!("it is a FIFO or a socket, not {expected}")),
         other => other.into(),
     }

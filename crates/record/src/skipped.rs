@@ -3,12 +3,13 @@
 
 use crate::Durability;
 
-/// Why a step without effect is skipped.
+/// The reason for skipping a step without effect.
 pub const STEP_WITHOUT_EFFECT: &str = "it changes nothing, so it is not measured again";
 
 const UNSUPPORTED_LEVEL: &str = " does not support durability '";
 
-/// The line for a durability level that an engine lacks; `supported` are those that it has.
+/// Returns the line for a durability level that an engine does not support; `supported` are its
+/// levels.
 #[must_use]
 pub fn unsupported_level(
     engine: &str,
@@ -20,7 +21,7 @@ pub fn unsupported_level(
     format!("{engine}{UNSUPPORTED_LEVEL}{level}'; it supports {supported}")
 }
 
-/// Whether a line is about a durability level that an engine lacks.
+/// Returns whether a line reports an unsupported durability level.
 #[must_use]
 pub fn is_unsupported_level(line: &str) -> bool {
     line.contains(UNSUPPORTED_LEVEL)
@@ -32,7 +33,7 @@ pub fn skipped_step(contender: &str, step: &str, reason: &str) -> String {
     format!("{contender}: step '{step}': {reason}")
 }
 
-/// The reason of such a line; `None` for every other line.
+/// Returns the reason in the line of a skipped step; `None` for every other line.
 #[must_use]
 pub fn step_reason<'l>(line: &'l str, contender: &str, step: &str) -> Option<&'l str> {
     line.strip_prefix(&skipped_step(contender, step, ""))

@@ -32,14 +32,14 @@ pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
         .map(|(_, name)| name)
 }
 
-/// Words that mean the same in names of settings; the first stands for the others.
+/// Synonyms in names of settings; the first one is canonical.
 const SYNONYMS: [&[&str]; 3] = [
     &["bytes", "size", "length", "len"],
     &["percent", "proportion", "ratio", "pct"],
     &["count", "number", "num"],
 ];
 
-/// Names of settings in other benchmarks, our names for them, and what differs.
+/// Names of settings in other benchmarks, trueput's names for them, and the difference.
 const ALIASES: [(&str, &str, &str); 9] = [
     (
         "read_percent",
@@ -65,11 +65,11 @@ const ALIASES: [(&str, &str, &str); 9] = [
 pub struct Suggestion<'a> {
     /// The setting's name.
     pub name: &'a str,
-    /// What differs; empty if the names mean the same.
+    /// The difference; empty if the names mean the same.
     pub note: &'static str,
 }
 
-/// The known setting that means what `given` says in other words: `value_size` is `value_bytes`.
+/// Returns the known setting that is a synonym of `given`: `value_bytes` for `value_size`.
 #[must_use]
 pub fn same_setting<'a>(
     given: &str,

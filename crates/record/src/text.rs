@@ -1,22 +1,20 @@
-//! Text of unknown origin, made fit to be shown: on a terminal, in a table, in a message.
+//! Text of unknown origin, made safe to display on a terminal, in a table or in a message.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// How many characters of one input a message quotes at most.
+/// The most characters of one input that a message quotes.
 pub const LONGEST_QUOTE: usize = 200;
 
-/// How long a message is at most, in characters, whatever it quotes.
+/// The most characters of a message.
 const LONGEST_MESSAGE: usize = 4_000;
 
-/// Whether a character does something other than to be seen: control characters, which a terminal
-/// obeys, and those that turn the direction of the text around them, break its lines or take no
-/// room.
+/// Returns whether a character must be escaped: control characters, which a terminal obeys, and
+/// characters that change the direction of the text around them, break its lines or have no width.
 ///
-/// The joiners that Indic and Persian words are written with are seen in their words and are not
-/// among these: see [`visible`].
+/// Joiners are not included: Indic and Persian words need them. See [`visible`].
 #[must_use]
-pub fn is_hidden(character: char) -> bool {
+pub fn needs_escape(character: char) -> bool {
     character.is_control()
         || matches!(character,
             '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}'
@@ -24,12 +22,13 @@ pub fn is_hidden(character: char) -> bool {
             | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// The zero-width non-joiner and joiner: hidden but behind a letter that is not ASCII.
+/// Returns whether a character is the zero-width non-joiner or joiner, which is escaped unless it
+/// follows a visible non-ASCII character.
 fn is_joiner(character: char) -> bool {
     matches!(character, '\u{200c}' | '\u{200d}')
 }
 
-/// Text on one line in which every hidden character is shown by its number, as in `\u{1b}`.
+/// Escapes every hidden character by its number, as in `\u{1b}`, so that the text is on one line.
 ///
 /// ```
 /// use trueput_record::text::visible;
@@ -38,21 +37,21 @@ fn is_joiner(character: char) -> bool {
 /// ```
 #[must_use]
 pub fn visible(text: &str) -> Cow<'_, str> {
-    replaced(text, is_hidden, push_number)
+    replaced(text, needs_escape, push_number)
 }
 
-/// As [`visible`], with line feeds and tabs left as they are.
+/// As [`visible`], but keeps line feeds and tabs.
 #[must_use]
 pub fn visible_lines(text: &str) -> Cow<'_, str> {
-    let hidden = |character: char| is_hidden(character) && !matches!(character, '\n' | '\t');
+    let hidden = |character: char| needs_escape(character) && !matches!(character, '\n' | '\t');
     replaced(text, hidden, push_number)
 }
 
-/// JSON in which every hidden character is written as JSON's own escape: any reader gets the same
-/// value from it. Line feeds are left between the values.
+/// Escapes every hidden character of a JSON text as JSON does, so that any reader gets the same
+/// value. Line feeds between values are kept.
 #[must_use]
 pub fn visible_json(json: &str) -> Cow<'_, str> {
-    let hidden = |character: char| is_hidden(character) && character != '\n';
+    let hidden = |character: char| needs_escape(character) && character != '\n';
     replaced(json, hidden, |into, character| {
         for unit in character.encode_utf16(&mut [0; 2]) {
             let _ = write!(into, "\\u{unit:04x}");
@@ -72,21 +71,22 @@ fn replaced(
     if !text.chars().any(|c| hidden(c) || is_joiner(c)) {
         return Cow::Borrowed(text);
     }
-    let mut shown = String::with_capacity(text.len() + 16);
+    let mut escaped = String::with_capacity(text.len() + 16);
     let mut before = ' ';
     for character in text.chars() {
-        let stray = is_joiner(character) && (before.is_ascii() || is_joiner(before));
+        let joins_nothing = before.is_ascii() || is_joiner(before) || needs_escape(before);
+        let stray = is_joiner(character) && joins_nothing;
         match stray || hidden(character) {
-            true => write(&mut shown, character),
-            false => shown.push(character),
+            true => write(&mut escaped, character),
+            false => escaped.push(character),
         }
         before = character;
     }
-    Cow::Owned(shown)
+    Cow::Owned(escaped)
 }
 
-/// A message in which nothing that it quotes, no word and none of the inputs has more than
-/// [`LONGEST_QUOTE`] characters; where something was cut it says how much.
+/// Shortens every quotation, word and command-line input in a message to [`LONGEST_QUOTE`]
+/// characters and notes how much was cut.
 #[must_use]
 pub fn shortened(message: &str, inputs: &[String]) -> String {
     if message.chars().count() <= LONGEST_QUOTE {
@@ -111,8 +111,8 @@ pub fn shortened(message: &str, inputs: &[String]) -> String {
     cut(&short, LONGEST_MESSAGE).into_owned()
 }
 
-/// What is before the next passage in single quotes, the passage, and what follows. A quote
-/// behind a letter is an apostrophe.
+/// Returns the text before the next passage in single quotes, the passage, and the text after it. A
+/// quote after a letter is an apostrophe.
 fn next_quote(text: &str) -> Option<(&str, &str, &str)> {
     let mut before = ' ';
     for (at, character) in text.char_indices() {
@@ -186,12 +186,15 @@ mod tests {
             assert_eq!(visible_lines(&text), expected);
             let json = serde_json::to_string(&text).unwrap();
             let shown = visible_json(&json);
-            assert!(!shown.chars().any(is_hidden), "{shown}");
+            assert!(!shown.chars().any(needs_escape), "{shown}");
             assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), text);
         }
         assert_eq!(visible("a\n\tb"), "a\\u{a}\\u{9}b");
         assert_eq!(visible_lines("a\n\tb"), "a\n\tb");
         assert_eq!(visible("pay\u{200d}pal"), "pay\\u{200d}pal");
+        let after_hidden = "a\u{202e}\u{200d}b";
+        assert_eq!(visible(after_hidden), "a\\u{202e}\\u{200d}b");
+        assert_eq!(visible_lines(after_hidden), "a\\u{202e}\\u{200d}b");
     }
 
     #[test]
@@ -212,10 +215,11 @@ mod tests {
     #[test]
     fn a_message_quotes_so_much_of_an_input_and_says_what_it_left_out() {
         let input = "word ".repeat(100);
-        let message = format!("the engine's '{input}' is no number; write '7', as in the plan's");
+        let message =
+            format!("the engine's '{input}' is not a number; write '7', as in the plan's");
         let short = shortened(&message, &[]);
         let expected = format!(
-            "the engine's '{}… (300 more characters)' is no number; write '7', as in the plan's",
+            "the engine's '{}… (300 more characters)' is not a number; write '7', as in the plan's",
             &input[..200]
         );
         assert_eq!(short, expected);

@@ -1,4 +1,4 @@
-//! One cell of a plan, to be run once.
+//! One cell of a plan, to run once.
 
 use crate::ablation::AblationStep;
 use crate::{Conditions, Durability, Value};
@@ -11,10 +11,10 @@ use std::str::FromStr;
 /// Settings by name: of a workload, or the knobs of an engine.
 pub type Settings = BTreeMap<String, Value>;
 
-/// An id names files and folders, so it must be a plain file name.
+/// Checks an id, which names files and folders and so must be a plain file name.
 ///
 /// # Errors
-/// One sentence: what was given and what an id is made of.
+/// One sentence with the input and the characters that an id may have.
 pub fn check_id(id: &str) -> Result<(), String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     if !id.is_empty() && id.len() <= 200 && !id.starts_with('.') && id.chars().all(plain) {
@@ -25,11 +25,11 @@ pub fn check_id(id: &str) -> Result<(), String> {
     ))
 }
 
-/// What executes the workload.
+/// The kind of worker that executes the workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WorkerKind {
-    /// Each worker is a process of its own.
+    /// Each worker is a separate process.
     Processes,
     /// Each worker is a thread of one process, for engines that allow one process only.
     Threads,
@@ -52,15 +52,15 @@ impl fmt::Display for WorkerKind {
     }
 }
 
-/// How much of a trial's outcome is checked against an independent computation.
+/// The extent of checks of a trial's outcome against an independent computation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum VerifyLevel {
-    /// Every stored record.
+    /// Check every stored record.
     Full,
     /// A random tenth of the stored records, and every total.
     Sample,
-    /// Nothing: the result is marked as unverified and never ranked.
+    /// Check nothing: the result is marked as unverified and never ranked.
     Off,
 }
 
@@ -103,15 +103,15 @@ impl FromStr for VerifyLevel {
     }
 }
 
-/// One cell of a plan, to be run once: everything that decides what the trial does, every default
-/// filled in.
+/// One cell of a plan, to run once: everything that determines the trial, with every default filled
+/// in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrialSpec {
     /// Unique in its run, usable as a file name: `0007-lmdb-async-w4-r2`.
     pub id: String,
-    /// Which cell of the plan's matrix, from 0; repeats of a cell share it.
+    /// The index of the cell in the plan's matrix, from 0; repeats of a cell share it.
     pub cell: u32,
-    /// Which repeat of the cell, from 1.
+    /// The number of the repeat, from 1.
     pub repeat: u32,
     /// The workload's name.
     pub workload: String,
@@ -126,22 +126,22 @@ pub struct TrialSpec {
     pub durability: Durability,
     /// The engine's knobs, every one.
     pub knobs: Settings,
-    /// How many workers.
+    /// The number of workers.
     pub workers: u32,
-    /// What a worker is.
+    /// The kind of worker.
     pub worker_kind: WorkerKind,
-    /// How much is verified afterwards.
+    /// The extent of verification.
     pub verify: VerifyLevel,
     /// Seed of every random choice in the trial.
     pub seed: u64,
     /// Its run conditions: its length, its rate, where its workers run.
     #[serde(default)]
     pub conditions: Conditions,
-    /// Why this trial differs from the plan's general settings (a shorter range, say), for the
+    /// The reason for differing from the plan's general settings (a shorter range, say), for the
     /// table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// Which step of an ablation it is of; absent where its plan has none.
+    /// The step of an ablation; absent if the plan is not an ablation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<AblationStep>,
 }

@@ -1,7 +1,7 @@
-//! Names that former versions of the format had for fields, and what they are now.
+//! Maps field names of former format versions to the present ones.
 //!
-//! A file is upgraded as a JSON value, before it is read into a type: the types know only the names
-//! of [`FORMAT_VERSION`].
+//! A file is upgraded as a JSON value before it is deserialized: the types know only the names of
+//! [`FORMAT_VERSION`].
 
 use crate::FORMAT_VERSION;
 use serde::Deserialize;
@@ -20,7 +20,7 @@ const fn rename(path: &'static [&'static str], old: &'static str, new: &'static 
     Rename { path, old, new }
 }
 
-/// A kind of file that version 2 gave other names.
+/// A kind of file whose names changed in version 2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FileKind {
     Manifest,
@@ -81,7 +81,7 @@ pub(crate) fn read<T: DeserializeOwned>(
     for rename in kind.renames() {
         apply(rename, rename.path, &mut value);
     }
-    // What is read is of this version from here on, and is exported as such.
+    // The upgraded value is of this version, and is exported as such.
     if let Some(stated) = value.get_mut("format") {
         *stated = FORMAT_VERSION.into();
     }

@@ -1,4 +1,4 @@
-//! One setting's value: of a knob, of a workload, or as an engine reports it.
+//! The value of a setting: of a knob, of a workload, or as an engine reports it.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -19,8 +19,8 @@ pub enum Value {
 }
 
 impl Value {
-    /// Reads a value from the command line: `true`, `12`, `0.5`, and anything else as text, also
-    /// `nan` and `inf`.
+    /// Reads a value from the command line: `true`, `on` and `yes`; `false`, `off` and `no`;
+    /// numbers such as `12`, `1_000` and `0.5`. Anything else is text, also `nan` and `inf`.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         match text {
@@ -87,12 +87,14 @@ impl From<String> for Value {
     }
 }
 
-/// Returns a hint for a count that is written as `5k`: `; write 5000`. Empty for any other text.
+/// Returns a hint for a count that is written as `5k` or `1,000,000`: `; write 5000`. Empty for any
+/// other text.
 ///
 /// ```
 /// use trueput_record::value::count_hint;
 /// assert_eq!(count_hint("5k"), "; write 5000");
 /// assert_eq!(count_hint("1.5M"), "; write 1500000");
+/// assert_eq!(count_hint("1,000,000"), "; write 1000000");
 /// assert_eq!(count_hint("five"), "");
 /// ```
 #[must_use]
@@ -123,14 +125,19 @@ pub fn count_hint(text: &str) -> String {
 /// assert!(trueput_record::value::parse_bytes("many").is_err());
 /// ```
 pub fn parse_bytes(text: &str) -> Result<u64, String> {
-    let wrong =
-        || format!("'{text}' is not a size; write bytes or a unit, as in 4096, 64KiB, 1GiB");
+    let error = || {
+        let decimals = match text.contains('.') {
+            true => " without decimals",
+            false => "",
+        };
+        format!("'{text}' is not a size; write bytes or a unit{decimals}, as in 4096, 64KiB, 1GiB")
+    };
     let digits = text
         .trim()
         .trim_end_matches(|c: char| c.is_ascii_alphabetic())
         .trim_end();
     let unit = text.trim()[digits.len()..].trim();
-    let number: u64 = digits.replace('_', "").parse().map_err(|_| wrong())?;
+    let number: u64 = digits.replace('_', "").parse().map_err(|_| error())?;
     let factor: u64 = match unit.to_ascii_lowercase().as_str() {
         "" | "b" => 1,
         "k" | "kib" => 1 << 10,
@@ -141,30 +148,30 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
         "mb" => 1_000_000,
         "gb" => 1_000_000_000,
         "tb" => 1_000_000_000_000,
-        _ => return Err(wrong()),
+        _ => return Err(error()),
     };
-    number.checked_mul(factor).ok_or_else(wrong)
+    number.checked_mul(factor).ok_or_else(error)
 }
 
-/// Reads a span of time in seconds: `10`, `0.5`, `500ms`, `10s`, `2m`, `1h`.
+/// Reads a duration in seconds: `10`, `0.5`, `500ms`, `10s`, `2m`, `1h`.
 ///
 /// # Errors
 /// A sentence that says what was given and what would be right.
 pub fn parse_seconds(text: &str) -> Result<f64, String> {
-    let wrong =
-        || format!("'{text}' is no span of time; write seconds or a unit, as in 10, 500ms, 2m");
+    let error =
+        || format!("'{text}' is not a duration; write seconds or a unit, as in 10, 500ms, 2m");
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let factor = match &text[digits.len()..] {
         "" | "s" => 1.0,
         "ms" => 1e-3,
         "m" | "min" => 60.0,
         "h" => 3_600.0,
-        _ => return Err(wrong()),
+        _ => return Err(error()),
     };
-    let number: f64 = digits.replace('_', "").parse().map_err(|_| wrong())?;
+    let number: f64 = digits.replace('_', "").parse().map_err(|_| error())?;
     let seconds = number * factor;
     let fits = seconds.is_finite() && (0.0..=30.0 * 86_400.0).contains(&seconds);
-    fits.then_some(seconds).ok_or_else(wrong)
+    fits.then_some(seconds).ok_or_else(error)
 }
 
 /// Formats a duration as [`parse_seconds`] reads it: `500ms`, `2m`.
@@ -216,7 +223,8 @@ pub fn exact_bytes(bytes: u64) -> String {
 /// ```
 #[must_use]
 pub fn in_binary_unit(bytes: f64) -> (f64, &'static str) {
-    // 1,023.5 and more would be shown as 1,024 of the smaller unit.
+    // A caller that rounds to whole units would show 1,023.5 and more as 1,024 of the smaller unit;
+    // one that shows decimals, as `format_bytes` does, may show 1,023.5 KiB as 1.0 MiB.
     const ROLL_OVER: f64 = 1023.5;
     let (mut size, mut name) = (bytes, "B");
     for larger in ["KiB", "MiB", "GiB", "TiB"] {
@@ -259,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn spans_of_time_read_units() {
+    fn durations_read_units() {
         assert_eq!(parse_seconds("2m"), Ok(120.0));
         assert_eq!(parse_seconds("500ms"), Ok(0.5));
         assert_eq!(parse_seconds("10"), Ok(10.0));
@@ -278,5 +286,7 @@ mod tests {
         assert_eq!(parse_bytes("10MB"), Ok(10_000_000));
         assert!(parse_bytes("12 parsecs").unwrap_err().contains("parsecs"));
         assert!(parse_bytes("99999999999TiB").is_err());
+        let message = parse_bytes("1.5 KiB").unwrap_err();
+        assert!(message.contains("without decimals"), "{message}");
     }
 }

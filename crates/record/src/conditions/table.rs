@@ -1,6 +1,6 @@
-//! The run conditions, each declared once: its values in a plan, its value in a trial, the key of a
-//! plan, the option of the command line and its help, what a step may change, the selector of a
-//! comparison and the name in reports are one row.
+//! The run conditions, each declared once. One row gives a condition's values in a plan, its value
+//! in a trial, the plan key, the command-line option and its help, whether a step may change it,
+//! the selector of a comparison and the name in reports.
 
 use super::lists::{parse_cpus, parse_numa};
 use super::{Allocator, Arrival, NumaPolicy, Rate, Start};
@@ -15,29 +15,29 @@ use std::fmt::{self, Display};
 pub struct Condition {
     /// Its type, range and default. Its name is the key of a plan and, with dashes, the option.
     pub parameter: Parameter,
-    /// The name that it had, which plans and options may still use.
+    /// The former name, which plans and options may still use.
     pub former_name: Option<&'static str>,
-    /// What the help calls its value.
+    /// The placeholder for the value in the help.
     pub value_name: &'static str,
-    /// How many values it takes.
+    /// The number of values that the condition takes.
     pub form: Form,
     set: fn(&Parameter, &mut ConditionLists, &[&str]) -> Result<(), String>,
     vary: fn(&ConditionLists, &mut Vec<Conditions>),
-    /// Takes the condition over from the first to the second where the lists give it; `None` if
-    /// a step cannot change it.
+    /// Copies the condition from the lists to a trial if the lists set it; `None` if a step cannot
+    /// change it.
     change: Option<fn(&ConditionLists, &Conditions, &mut Conditions)>,
-    /// Its value at a trial, for people; `None` if it only shapes others.
+    /// Formats the value of a trial for people; `None` if the condition only affects others.
     value: Option<fn(&Conditions) -> String>,
-    /// Multiplies its value; `None` if it is no amount of work.
+    /// Multiplies the value; `None` if the condition is not an amount of work.
     scale: Option<fn(&mut ConditionLists, f64)>,
 }
 
-/// How many values a condition takes.
+/// The number of values that a condition takes.
 #[derive(Clone, Copy)]
 pub enum Form {
-    /// One for all trials; one that is on or off is an option without a value.
+    /// One for all trials; a Boolean is an option without a value.
     One,
-    /// One, or a list in a plan, which makes a dimension.
+    /// One, or a list in a plan, which forms a dimension.
     Dimension,
     /// The same, and the option takes a list too, which the function takes apart.
     List(fn(&str) -> Result<Vec<&str>, String>),
@@ -57,7 +57,7 @@ impl Condition {
         CONDITIONS.iter().find(is_named)
     }
 
-    /// Whether it is on or off for all trials.
+    /// Returns whether the condition is a Boolean for all trials.
     #[must_use]
     pub fn is_flag(&self) -> bool {
         matches!(
@@ -72,7 +72,7 @@ impl Condition {
         self.parameter.name.replace('_', "-")
     }
 
-    /// What it is, its values and its default, for the help of the command line.
+    /// Returns the command-line help: the meaning, the values and the default.
     #[must_use]
     pub fn help(&self) -> String {
         let Parameter { summary, kind, .. } = self.parameter;
@@ -83,10 +83,10 @@ impl Condition {
         format!("{summary} [values: {range}] [default: {default}]")
     }
 
-    /// Reads its values from texts and puts them in the place of those that the lists have.
+    /// Reads values from texts and replaces the current values of the lists.
     ///
     /// # Errors
-    /// One sentence that says what was given and what would be right.
+    /// One sentence with the input and the valid values.
     pub fn set(&self, lists: &mut ConditionLists, texts: &[&str]) -> Result<(), String> {
         (self.set)(&self.parameter, lists, texts)
     }
@@ -98,16 +98,16 @@ impl Condition {
         }
     }
 
-    /// Whether a step of an ablation can change it.
+    /// Returns whether a step of an ablation can change the condition.
     #[must_use]
     pub fn is_changed_by_steps(&self) -> bool {
         self.change.is_some()
     }
 
-    /// The values of an option's text.
+    /// Splits an option's text into values.
     ///
     /// # Errors
-    /// One sentence for a text that is no list, or not of its values.
+    /// One sentence for a text that is not a list, or not a list of valid values.
     pub fn split<'t>(&self, text: &'t str) -> Result<Vec<&'t str>, String> {
         let texts = match self.form {
             Form::List(split) => split(text)?,
@@ -119,7 +119,7 @@ impl Condition {
 }
 
 impl Conditions {
-    /// Every condition by its name and in the words of a plan.
+    /// Returns the name of each condition and its value as a plan writes it.
     #[must_use]
     pub fn named(&self) -> Vec<(&'static str, String)> {
         let named = CONDITIONS.iter().filter_map(|condition| {
@@ -129,8 +129,9 @@ impl Conditions {
         named.collect()
     }
 
-    /// The options that give one trial these conditions: those that are not the default, with
-    /// their values; a flag has none. A time slice is left out, because it takes several trials.
+    /// Returns the command-line options that give one trial these conditions: all that differ from
+    /// the default, with their values; a flag has none. A time slice is omitted, because it
+    /// involves several trials.
     #[must_use]
     pub fn options(&self) -> Vec<(String, Option<String>)> {
         let usual = Self::default();
@@ -157,7 +158,7 @@ impl Conditions {
         options
     }
 
-    /// Those that are not the default, as `allocator=jemalloc start=cold`.
+    /// Formats the conditions that differ from the default, as `allocator=jemalloc start=cold`.
     #[must_use]
     pub fn special(&self) -> String {
         let usual = Self::default().named();
@@ -169,8 +170,8 @@ impl Conditions {
 }
 
 impl ConditionLists {
-    /// Every combination of one value of each list; the values of the last row vary slowest, after
-    /// those of the database's file system.
+    /// Returns every combination of one value of each list. The database's file system varies
+    /// slowest, then the values of the last row.
     #[must_use]
     pub fn combinations(&self) -> Vec<Conditions> {
         let mut slowest_first: Vec<_> = CONDITIONS.iter().rev().collect();
@@ -204,13 +205,13 @@ impl ConditionLists {
         apart.map(|wanted| wanted.with_image(self.image_bytes))
     }
 
-    /// What a trial has as the lists have it.
+    /// Copies a value unchanged from the lists to a trial.
     fn as_given<T: Clone>(&self, value: &T) -> T {
         value.clone()
     }
 }
 
-/// Replaces each by as many as there are values, with one value each.
+/// Replaces each element by one copy per value, with that value set.
 fn vary<T>(all: &mut Vec<Conditions>, values: &[T], set: impl Fn(&mut Conditions, &T)) {
     if values.is_empty() {
         return;
@@ -346,7 +347,7 @@ macro_rules! conditions {
             }
         }
 
-        /// The values of each run condition in a plan; an empty list stands for the default alone.
+        /// The values of each run condition in a plan; an empty list means the default only.
         #[derive(Debug, Clone, PartialEq)]
         pub struct ConditionLists {
             $(
@@ -390,28 +391,29 @@ macro_rules! conditions {
 conditions! {
     /// Time that workers run before the measurement, in seconds or with a unit, as in 500ms or 2m
     "warm_up" "TIME" One: warm_up_s {Duration = 0.0 s in 0.0 s..=720.0 h},
-        /// How long the workers run before what they do counts, seconds.
+        /// Time that the workers run before measurement begins, seconds.
         trial warm_up_s: f64, as seconds,
         scaled |time_s: &mut f64, factor| *time_s *= factor;
     /// Length of the measured part, in seconds or with a unit, as in 500ms or 2m; none or 0: until
     /// the operations are done, or 10 s with a rate and no number of operations
     "duration" "TIME" One: duration_s {Option<Duration> or "none" in 0.0 s..=720.0 h},
-        /// How long the measured part lasts, seconds; `None`: until the workload's own count is
-        /// done.
+        /// Length of the measured part, seconds; `None`: until the workload's own number of
+        /// operations is done.
         #[serde(skip_serializing_if = "Option::is_none")]
         trial duration_s: Option<f64>, as seconds_or_none,
         scaled scale_duration;
     /// Requests per second over all workers (open loop, measures response times); 0 for a closed
     /// loop
     "rate" "N" List(list::split): rate_per_s {Fraction = 0.0 in 0.0..=1e9, unit "per second"},
-        /// The pace of an open loop; `None`: a closed loop, in which each worker goes on at once.
+        /// The arrival rate of an open loop; `None`: a closed loop, in which each worker continues
+        /// at once.
         #[serde(skip_serializing_if = "Option::is_none")]
         trial rate: Option<Rate> = ConditionLists::rate, as rate_text;
     /// Arrival of the requests of an open loop
     "arrival" "HOW" One: arrival {Choice<Arrival> = Constant};
     /// State of the page cache when workers start; cold drops it
     "start" "HOW" List(list::split): start {Choice<Start> = Warm},
-        /// How the database stands when the workers begin.
+        /// The state of the database when the workers begin.
         trial start: Start, as ToString::to_string;
     /// CPUs that the workers may use
     "cpus" "LIST" Dimension: cpus {
@@ -425,7 +427,7 @@ conditions! {
         Text<Option<NumaPolicy>> = "none" by parse_numa as
             "none, local, interleave[:NODES], bind:NODES, preferred:NODE"
     },
-        /// Where the workers' memory is; `None`: as the kernel likes.
+        /// The NUMA policy of the workers' memory; `None`: the kernel's default.
         #[serde(skip_serializing_if = "Option::is_none")]
         trial numa: Option<NumaPolicy>, as or_none;
     /// Memory allocators, preloaded into the workers
@@ -434,8 +436,9 @@ conditions! {
         trial allocator: Allocator, as ToString::to_string;
     /// Memory limit of all workers together, page cache included, as in 1GiB
     "memory" "SIZE" List(list::split): memory_bytes {Option<Bytes> or "none" in 16 MiB..},
-        /// The most memory that the workers may have together, page cache included, bytes; `None`:
-        /// no limit. With one the start is cold: pages that the load left are charged to others.
+        /// The limit on the memory of all workers together, page cache included, bytes; `None`: no
+        /// limit. With a limit the start is cold, because pages from the load are charged to other
+        /// processes.
         #[serde(skip_serializing_if = "Option::is_none")]
         trial memory_bytes: Option<u64>, as size_text;
     /// Size of every engine's own cache, by its own knob, as in 256MiB; preset: each knob's own
@@ -446,7 +449,7 @@ conditions! {
     "filesystem" "KIND" List(filesystem::split): file_system {
         Text<FileSystem> = "here" by str::parse as "here, tmpfs, ext4, xfs …, folder:/mnt/x"
     },
-        /// The file system that the database is on; `None`: the work folder's.
+        /// The file system of the database; `None`: the work folder's.
         #[serde(skip_serializing_if = "Option::is_none")]
         trial file_system: Option<FileSystem> = ConditionLists::placed, as place_text;
     /// File system of the engine's log, for engines with a knob log_directory; here: with the
@@ -454,8 +457,8 @@ conditions! {
     "log_filesystem" "KIND" List(filesystem::split): log_file_system {
         Text<FileSystem> = "here" by str::parse as "here, tmpfs, ext4, xfs …, folder:/mnt/x"
     },
-        /// The file system that the engine's log is on, for engines that can place it apart;
-        /// `None`: with the database.
+        /// The file system of the engine's log, for engines that can place it separately; `None`:
+        /// the database's.
         #[serde(skip_serializing_if = "Option::is_none")]
         trial log_file_system: Option<FileSystem> = ConditionLists::placed, as place_text;
     /// Size of the image files that hold file systems, as in 4GiB; auto: what a trial needs
@@ -463,8 +466,8 @@ conditions! {
     /// Kill the workers and the engine's server at the end of each trial, time the restart, and
     /// verify what survived
     "crash_and_recover" "" One: crash_and_recover {Boolean = false},
-        /// Whether the workers, and the engine's server, are killed once they have handed over what
-        /// they measured, and the database is opened again, timed, and verified.
+        /// Whether the workers and the engine's server are killed after they have delivered their
+        /// results, and the database is then reopened, timed and verified.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         trial crash_and_recover: bool, as ToString::to_string;
     /// Run the contenders of a repeat side by side, in slices of this length, as in 10ms, so that
@@ -473,8 +476,9 @@ conditions! {
     "time_slice" or "turns" "TIME" One: time_slice_s {
         Option<Duration> or "none" in 1.0 ms..=1.0 min
     },
-        /// How long the workers run at once before those of the other contenders of the repeat take
-        /// over, until each has done its share, seconds; `None`: one trial runs after the other.
+        /// Length of a time slice: the workers of one contender of the repeat run for so long
+        /// before those of the next take over, until all are done, seconds; `None`: trials run one
+        /// after the other.
         #[serde(skip_serializing_if = "Option::is_none")]
         trial time_slice_s: Option<f64>, as seconds_or_none;
 }
@@ -582,7 +586,7 @@ mod tests {
                 "2m",
                 "2m is out of range (1ms to 1m, or none)",
             ),
-            ("time_slice", "soon", "'soon' is no span of time"),
+            ("time_slice", "soon", "'soon' is not a duration"),
             ("cpus", "on", "'on' is no list of processors"),
             ("filesystem", "EXT4", "'EXT4' is no file system"),
         ] {

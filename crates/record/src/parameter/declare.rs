@@ -1,10 +1,10 @@
-//! The macros that declare parameters, and what their expansion calls.
+//! The macros that declare parameters, and the items that their expansions use.
 
 use crate::Value;
 
 /// A type that the field of a declared parameter can have.
 pub trait FromValue: Sized {
-    /// The value as this type; `None` if it is of another type or does not fit.
+    /// Converts the value to this type; `None` if it has another type or is out of range.
     fn from_value(value: &Value) -> Option<Self>;
 }
 
@@ -14,7 +14,7 @@ macro_rules! whole_numbers {
             fn from_value(value: &Value) -> Option<Self> {
                 match value {
                     Value::Integer(number) => Self::try_from(*number).ok(),
-                    // What exceeds an i64 is kept as text.
+                    // Numbers beyond i64 are kept as text.
                     Value::Text(digits) => digits.parse().ok(),
                     _ => None,
                 }
@@ -43,7 +43,7 @@ impl FromValue for f64 {
     }
 }
 
-/// The value as its type, or `None` for the word that stands for no value.
+/// Returns the value as its type, or `None` for the word that stands for no value.
 #[must_use]
 pub fn value_or<T: FromValue>(value: &Value, word: &str) -> Option<Option<T>> {
     match value {
@@ -335,7 +335,7 @@ macro_rules! parameters {
         } "" $($rest)* }
     };
 
-    // One part of a declaration alone, for macros that declare something else than a struct.
+    // Expands one part of a declaration, for macros that declare something other than a struct.
     (@part $part:tt $field:tt { $($kind:tt)+ }) => {
         $crate::parameters!(@kind $part [] $field $($kind)+)
     };
@@ -414,7 +414,7 @@ macro_rules! parameters {
                 Self {
                     $($field: {
                         let read = values.get($name).and_then($read);
-                        // What a run records must be what it uses.
+                        // A run must record the value that it uses.
                         debug_assert!(
                             read.is_some() || values.get($name).is_none(),
                             "{} has a value of another type",

@@ -56,7 +56,7 @@ fn beat(text: &str) -> Result<u8, String> {
 fn toy(name: &str, value: impl Into<Value>) -> Result<Toy, String> {
     let given = [(name.to_owned(), value.into())].into();
     let values = resolve("toy", Toy::PARAMETERS, &given)?;
-    // What a record keeps is resolved again where the trial is run.
+    // Recorded values are resolved again when the trial runs.
     let again = resolve("toy", Toy::PARAMETERS, values.as_settings())?;
     assert_eq!(again, values);
     Ok(Toy::from(&values))

@@ -1,4 +1,4 @@
-//! Reads a plan from TOML. Every refusal names the file, the line and what would be right.
+//! Reads a plan from TOML. Every error names the file, the line and the remedy.
 
 mod steps;
 
@@ -16,7 +16,7 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// The keys of a plan that are before the run conditions, and those behind them.
+/// The keys of a plan that precede the run conditions, and those that follow them.
 const FIRST_KEYS: [&str; 11] = [
     "name",
     "about",
@@ -39,7 +39,7 @@ const LAST_KEYS: [&str; 6] = [
     "step",
 ];
 
-/// The name that the key `ablation` had, which plans may still use.
+/// The former name of the key `ablation`, which plans may still use.
 const FORMER_ABLATION_KEY: &str = "ledger";
 
 const WHEN_KEYS: [&str; 4] = ["durability", "engines", "settings", "note"];
@@ -54,7 +54,7 @@ pub(super) fn plan(path: &Path, text: &str) -> Result<PlanFile, Error> {
     let reader = Reader { path, text };
     let document = DeTable::parse(text).map_err(|error| {
         let start = error.span().map_or(0, |span| span.start);
-        reader.wrong(start..start, error.message().replace('\n', "; "))
+        reader.error_at(start..start, error.message().replace('\n', "; "))
     })?;
     reader.plan(document.get_ref())
 }
@@ -80,7 +80,7 @@ impl Reader<'_> {
         let former = |key: &str| current_name(key) != key;
         self.check_keys(table, &keys.collect::<Vec<_>>(), former)?;
         let Some(workload) = table.get("workload") else {
-            return Err(self.wrong(
+            return Err(self.error_at(
                 0..0,
                 "the plan names no workload; add workload = \"threen1\"",
             ));
@@ -96,13 +96,13 @@ impl Reader<'_> {
             if plan.origin.lines.insert(name.to_owned(), line).is_some() {
                 let why =
                     format!("'{name}' is given twice, once by its former name: leave out one");
-                return Err(self.wrong(key.span(), why));
+                return Err(self.error_at(key.span(), why));
             }
             self.key(&mut plan, name, item)?;
         }
         self.check_ablation(&plan, table)?;
         check_name(&plan.name)
-            .map_err(|why| self.wrong(table.get("name").map_or(0..0, Spanned::span), why))?;
+            .map_err(|why| self.error_at(table.get("name").map_or(0..0, Spanned::span), why))?;
         Ok(plan)
     }
 
@@ -111,17 +111,18 @@ impl Reader<'_> {
             "name" => plan.name = self.text(item)?,
             "about" => plan.about = self.text(item)?,
             "engines" => {
-                let names = self.some(item, |one| self.text(one))?;
+                let names = self.one_or_many(item, |one| self.text(one))?;
                 if let Some(listed) = names.iter().find_map(|name| as_list(name)) {
                     let message = format!("engines are a list in a plan: engines = [{listed}]");
-                    return Err(self.wrong(item.span(), message));
+                    return Err(self.error_at(item.span(), message));
                 }
                 plan.engines = names.iter().map(|name| Contender::parse(name)).collect();
             }
-            "durability" => plan.durability = self.some(item, |one| self.parsed(one))?,
+            "durability" => plan.durability = self.one_or_many(item, |one| self.parsed(one))?,
             "levels" => plan.levels = self.one_of(item, key, Levels::ALL, Levels::name)?,
             "workers" => {
-                plan.workers = self.some(item, |one| self.count(one, "workers", MAX_WORKERS))?;
+                plan.workers =
+                    self.one_or_many(item, |one| self.count(one, "workers", MAX_WORKERS))?;
             }
             "worker_kind" => {
                 let kinds = [WorkerKind::Processes, WorkerKind::Threads];
@@ -132,7 +133,7 @@ impl Reader<'_> {
             "seed" => {
                 let seed = self.integer(item)?;
                 plan.seed = u64::try_from(seed)
-                    .map_err(|_| self.wrong(item.span(), "seed must be 0 or more"))?;
+                    .map_err(|_| self.error_at(item.span(), "seed must be 0 or more"))?;
             }
             "unsupported" => {
                 plan.unsupported =
@@ -165,19 +166,19 @@ impl Reader<'_> {
         let texts = match condition.form {
             Form::One if condition.is_flag() => vec![self.boolean(item)?.to_string()],
             Form::One => vec![self.value(item)?.to_string()],
-            Form::Dimension | Form::List(_) => self.some(item, |one| {
+            Form::Dimension | Form::List(_) => self.one_or_many(item, |one| {
                 let text = self.value(one)?.to_string();
                 // A wrong one of several is named by its own line.
                 condition
                     .set(&mut ConditionLists::default(), &[&text])
-                    .map_err(|why| self.wrong(one.span(), about(why)))?;
+                    .map_err(|why| self.error_at(one.span(), about(why)))?;
                 Ok(text)
             })?,
         };
         let texts: Vec<_> = texts.iter().map(String::as_str).collect();
         condition
             .set(lists, &texts)
-            .map_err(|why| self.wrong(item.span(), about(why)))
+            .map_err(|why| self.error_at(item.span(), about(why)))
     }
 
     fn check_keys(
@@ -196,7 +197,7 @@ impl Reader<'_> {
                 let hint = did_you_mean(key.get_ref(), known.iter().copied());
                 let keys = known.join(", ");
                 let message = format!("unknown key '{}'{hint}; keys are {keys}", key.get_ref());
-                Err(self.wrong(key.span(), message))
+                Err(self.error_at(key.span(), message))
             }
         }
     }
@@ -213,7 +214,7 @@ impl Reader<'_> {
             origin
                 .lines
                 .insert(format!("{owner}.{name}"), self.line(key.span().start));
-            dimensions.insert(name, self.some(item, |one| self.value(one))?);
+            dimensions.insert(name, self.one_or_many(item, |one| self.value(one))?);
         }
         Ok(dimensions)
     }
@@ -230,30 +231,30 @@ impl Reader<'_> {
             let line = self.line(key.span().start);
             if let Some((engine, knob)) = name.split_once('.') {
                 origin.lines.insert(format!("knobs.{engine}.{knob}"), line);
-                let values = self.some(item, |one| self.value(one))?;
-                let of_engine = knobs.entry(engine.to_owned()).or_default();
-                if of_engine.insert(knob.to_owned(), values).is_some() {
+                let values = self.one_or_many(item, |one| self.value(one))?;
+                let engine_knobs = knobs.entry(engine.to_owned()).or_default();
+                if engine_knobs.insert(knob.to_owned(), values).is_some() {
                     return Err(self.twice(key.span(), engine, knob));
                 }
             } else if item.get_ref().is_table() {
                 origin.lines.insert(format!("knobs.{name}"), line);
                 let owner = format!("knobs.{name}");
                 let given = self.dimensions(item, &owner, origin)?;
-                let of_engine = knobs.entry(name.clone()).or_default();
-                if let Some(knob) = given.keys().find(|knob| of_engine.contains_key(*knob)) {
+                let engine_knobs = knobs.entry(name.clone()).or_default();
+                if let Some(knob) = given.keys().find(|knob| engine_knobs.contains_key(*knob)) {
                     return Err(self.twice(key.span(), &name, knob));
                 }
-                of_engine.extend(given);
+                engine_knobs.extend(given);
             } else {
                 let message = format!("knob '{name}' names no engine; write \"ENGINE.{name}\"");
-                return Err(self.wrong(key.span(), message));
+                return Err(self.error_at(key.span(), message));
             }
         }
         Ok(knobs)
     }
 
     fn twice(&self, at: Range<usize>, engine: &str, knob: &str) -> Error {
-        self.wrong(at, format!("{engine}.{knob} is set twice; leave one out"))
+        self.error_at(at, format!("{engine}.{knob} is set twice; leave one out"))
     }
 
     fn exceptions(
@@ -262,7 +263,7 @@ impl Reader<'_> {
         origin: &mut Origin,
     ) -> Result<Vec<PlanException>, Error> {
         let Some(blocks) = item.get_ref().as_array() else {
-            return Err(self.wrong(item.span(), "write each exception under a [[when]] heading"));
+            return Err(self.error_at(item.span(), "write each exception under a [[when]] heading"));
         };
         let read = |(index, block): (usize, &Item<'_>)| {
             origin
@@ -276,7 +277,7 @@ impl Reader<'_> {
     fn exception(&self, block: &Item<'_>) -> Result<PlanException, Error> {
         let table = self.table(block)?;
         self.check_keys(table, &WHEN_KEYS, |_| false)?;
-        let missing = |key: &str| self.wrong(block.span(), format!("[[when]] lacks '{key}'"));
+        let missing = |key: &str| self.error_at(block.span(), format!("[[when]] has no '{key}'"));
         let mut settings = Settings::new();
         let given = table.get("settings").ok_or_else(|| missing("settings"))?;
         for (key, item) in self.table(given)? {
@@ -284,11 +285,11 @@ impl Reader<'_> {
         }
         let note = self.text(table.get("note").ok_or_else(|| missing("note"))?)?;
         let durability = match table.get("durability") {
-            Some(item) => self.some(item, |one| self.parsed(one))?,
+            Some(item) => self.one_or_many(item, |one| self.parsed(one))?,
             None => Vec::new(),
         };
         let engines = match table.get("engines") {
-            Some(item) => self.some(item, |one| self.text(one))?,
+            Some(item) => self.one_or_many(item, |one| self.text(one))?,
             None => Vec::new(),
         };
         Ok(PlanException {
@@ -299,8 +300,8 @@ impl Reader<'_> {
         })
     }
 
-    /// One thing or a list of them, without repetition. An empty list is refused.
-    fn some<T: PartialEq>(
+    /// Reads one value or a list of values without repetition. Refuses an empty list.
+    fn one_or_many<T: PartialEq>(
         &self,
         item: &Item<'_>,
         read: impl Fn(&Item<'_>) -> Result<T, Error>,
@@ -316,7 +317,7 @@ impl Reader<'_> {
             }
         }
         if found.is_empty() {
-            return Err(self.wrong(item.span(), "the list is empty; name at least one"));
+            return Err(self.error_at(item.span(), "the list is empty; name at least one"));
         }
         Ok(found)
     }
@@ -339,7 +340,7 @@ impl Reader<'_> {
         let number = item.get_ref().as_integer();
         let number = number.ok_or_else(|| self.mismatch(item, "a whole number"))?;
         i64::from_str_radix(number.as_str(), number.radix())
-            .map_err(|_| self.wrong(item.span(), format!("{} is too large", number.as_str())))
+            .map_err(|_| self.error_at(item.span(), format!("{} is too large", number.as_str())))
     }
 
     fn boolean(&self, item: &Item<'_>) -> Result<bool, Error> {
@@ -348,13 +349,13 @@ impl Reader<'_> {
     }
 
     fn count(&self, item: &Item<'_>, what: &str, most: u32) -> Result<u32, Error> {
-        check_count(what, self.integer(item)?, most).map_err(|why| self.wrong(item.span(), why))
+        check_count(what, self.integer(item)?, most).map_err(|why| self.error_at(item.span(), why))
     }
 
     fn parsed<T: std::str::FromStr<Err = String>>(&self, item: &Item<'_>) -> Result<T, Error> {
         self.text(item)?
             .parse()
-            .map_err(|why: String| self.wrong(item.span(), why))
+            .map_err(|why: String| self.error_at(item.span(), why))
     }
 
     fn one_of<T: Copy, const N: usize>(
@@ -370,7 +371,7 @@ impl Reader<'_> {
             let names = choices.map(name);
             let hint = did_you_mean(&given, names);
             let names = names.join(", ");
-            self.wrong(
+            self.error_at(
                 item.span(),
                 format!("{key} is '{given}'{hint}; it is one of {names}"),
             )
@@ -396,10 +397,10 @@ impl Reader<'_> {
         let text = self.text.get(item.span()).unwrap_or_default();
         let text: String = text.chars().take(MOST_QUOTED).collect();
         let message = format!("found the {found} {text}; expected {wanted}");
-        self.wrong(item.span(), message)
+        self.error_at(item.span(), message)
     }
 
-    fn wrong(&self, at: Range<usize>, message: impl Into<String>) -> Error {
+    fn error_at(&self, at: Range<usize>, message: impl Into<String>) -> Error {
         let line = Some(self.line(at.start));
         Error::Invalid {
             path: self.path.to_owned(),
@@ -414,8 +415,7 @@ impl Reader<'_> {
     }
 }
 
-/// Names with commas between them as a plan's list; `None` for one name, and for a path or an
-/// address.
+/// Formats names separated by commas as a plan's list; `None` for one name, a path or an address.
 fn as_list(names: &str) -> Option<String> {
     let parts: Vec<_> = names.split(',').map(str::trim).collect();
     let is_name = |part: &&str| part.bytes().all(|byte| byte.is_ascii_alphanumeric());
@@ -518,7 +518,7 @@ note = "shorter"
         assert!(message.contains("(did you mean 'settings'?)"), "{message}");
     }
 
-    /// What stands on line 2 after a sound line 1, and what the refusal must say of it.
+    /// Bad texts for line 2, after a valid line 1, and the expected message.
     const BAD_LINES: &[(&str, &str)] = &[
         ("workers = \"four\"", "found the string \"four\"; expected"),
         (
@@ -536,7 +536,7 @@ note = "shorter"
         ("verify = \"fulll\"", "did you mean 'full'"),
         ("worker_kind = \"thread\"", "did you mean 'threads'"),
         ("unsupported = \"leave_out\"", "did you mean 'leave-out'"),
-        ("name = \"a/b\"", "is no name for a plan"),
+        ("name = \"a/b\"", "is not a valid plan name"),
         ("engines = 3", "expected a text in quotes"),
         ("settings = 3", "expected a table"),
         (
@@ -553,7 +553,7 @@ note = "shorter"
             "lmdb.map_size is set twice",
         ),
         ("when = 3", "[[when]]"),
-        ("duration = \"soon\"", "is no span of time"),
+        ("duration = \"soon\"", "is not a duration"),
         ("rate = -5", "rate: -5 is out of range (0 to 1000000000)"),
         (
             "rate = \"fast\"",
@@ -567,13 +567,13 @@ note = "shorter"
         ("filesystem = [\"ext4:mont=x\"]", "did you mean 'mount'"),
         ("image = \"1KiB\"", "(16 MiB or more, or auto)"),
         ("start = \"cool\"", "did you mean 'cold'"),
-        ("when = [{settings = {}}]", "lacks 'note'"),
-        ("when = [{note = \"a\"}]", "lacks 'settings'"),
+        ("when = [{settings = {}}]", "has no 'note'"),
+        ("when = [{note = \"a\"}]", "has no 'settings'"),
         ("crash_and_recover = \"yes\"", "expected true or false"),
         ("ablation = \"cumulativ\"", "did you mean 'cumulative'"),
         ("ledger = \"one-at-a-time\"", "has no [[step]]"),
         ("step = 3", "[[step]]"),
-        ("step = [{durability = \"sync\"}]", "[[step]] lacks 'name'"),
+        ("step = [{durability = \"sync\"}]", "[[step]] has no 'name'"),
         ("step = [{name = \"a\"}]", "'a' changes nothing"),
         (
             "step = [{name = \"base\", start = \"cold\"}]",

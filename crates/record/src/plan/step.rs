@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// A step of a plan's ablation: the changes that it makes, on whichever engines they concern.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PlanStep {
-    /// What the step is called.
+    /// The name of the step.
     pub name: String,
     /// The engines that it is for; empty: all.
     pub engines: Vec<String>,
@@ -24,7 +24,7 @@ pub struct PlanStep {
 }
 
 impl PlanStep {
-    /// Whether it names no change on any engine.
+    /// Returns whether it changes nothing on any engine.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         let unnamed = Self {
@@ -35,8 +35,8 @@ impl PlanStep {
         *self == unnamed
     }
 
-    /// The trial as it is with this step's changes, at the first of its levels for which `has` says
-    /// that there is such; if there is none, at the first of all. Names are not checked.
+    /// Returns the trial with this step's changes, at the first of its levels for which `has`
+    /// returns true, or else at the first level. Names are not checked.
     #[must_use]
     pub fn applied(&self, before: &TrialSpec, has: impl Fn(Durability) -> bool) -> TrialSpec {
         let mut spec = before.clone();

@@ -1,35 +1,36 @@
-//! How a report sets trials of ours beside a published table.
+//! Comparisons of trueput's trials with a published table, in reports.
 
 use super::{Column, Setting};
 use crate::Value;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// How a report sets trials of ours beside a published table, in the table's own layout.
+/// A comparison of trueput's trials with a published table, in the table's own layout.
 ///
-/// A *dimension* is what a trial was given: `workload`, `engine`, `durability`, `workers`,
-/// `settings.NAME`, `knobs.ENGINE.NAME`, or a run condition such as `filesystem` and `numa`.
+/// A *dimension* is a property that a trial is given: `workload`, `engine`, `durability`,
+/// `workers`, `settings.NAME`, `knobs.ENGINE.NAME`, or a run condition such as `filesystem` and
+/// `numa`.
 ///
-/// A *figure* is what it yielded: `KIND.per_s` and `KIND.count` of a kind of operation,
+/// A *figure* is a result of a trial: `KIND.per_s` and `KIND.count` of a kind of operation,
 /// `per_minute` of all of them, `flushes_alone_per_s` of the device's limits, `results.NAME`; and
-/// what the run or, with `load.` before it, the load used: `elapsed_s`, `user_cpu_s`,
+/// resources that the run (or, with the prefix `load.`, the load) used: `elapsed_s`, `user_cpu_s`,
 /// `system_cpu_s`, `cpu_percent`, `database_kib`, `process_kib`, `total_kib`,
 /// `voluntary_context_switches`, `involuntary_context_switches`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SideBySide {
-    /// The engines that the table is of: a run without one of them has nothing to set beside it.
-    /// Other engines of such a run are there too. Empty: whichever.
+    /// The engines of the table: a run with none of them is not compared. Other engines of a
+    /// compared run are included. Empty: any engine.
     pub engines: Vec<String>,
-    /// What a trial must have been given to be here: one of the values of each dimension.
+    /// Conditions for including a trial: it has one of these values of each dimension.
     pub only: Vec<Setting>,
-    /// Of one of these dimensions the trials must have several values, or there is nothing to
-    /// compare. Empty: one value is enough.
+    /// The trials must have several values of at least one of these dimensions, or there is nothing
+    /// to compare. Empty: one value is enough.
     pub varies: Vec<String>,
-    /// Whether only trials are here that have the keys of a row of the table.
+    /// Whether to include only trials whose keys match a row of the table.
     pub exact: bool,
-    /// Whether rows are shown in pairs: each of ours, whatever its size, with the published row of
-    /// the same keys under it. Published rows that are beside none of ours are left out.
+    /// Whether rows are shown in pairs: each of trueput's, whatever its size, above the published
+    /// row of the same keys. Published rows without a match are omitted.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub pairs: bool,
     /// The dimension whose values are columns of the table.
@@ -54,11 +55,11 @@ pub struct ColumnsByDimension {
     pub base: String,
 }
 
-/// Ratios between the rows of a table that differ in some keys alone.
+/// Ratios between the rows of a table that differ only in some keys.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ratio {
-    /// What is set against what, in a line: `eight workers over four`.
+    /// The two sides of the ratio, in a line: `eight workers over four`.
     pub title: String,
     /// The column whose figures are divided.
     pub figure: String,
@@ -67,7 +68,8 @@ pub struct Ratio {
     pub other_figures: Vec<String>,
     /// The columns in which the two rows differ.
     pub along: Vec<String>,
-    /// What the row below the line has in them, as the table writes it; empty: the row before.
+    /// The key values of the row that is the denominator, as the table writes them; empty: the
+    /// previous row.
     #[serde(default)]
     pub over: Vec<Value>,
 }
@@ -84,7 +86,7 @@ pub struct ContenderName {
     /// Knobs and their values; empty: whichever.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub knobs: BTreeMap<String, Value>,
-    /// What the table calls it.
+    /// The table's name for it.
     pub name: String,
 }
 
@@ -95,23 +97,23 @@ impl Ratio {
     }
 }
 
-/// One figure of a row over another of the same row: what was reached of what could be.
+/// One figure of a row over another of the same row: the share of a maximum that was reached.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Share {
-    /// What is set against what, in a line.
+    /// The two sides of the quotient, in a line.
     pub title: String,
     /// The column whose figures are divided.
     pub figure: String,
     /// The column that they are divided by.
     pub of: String,
-    /// Where the figures below the line come from, there and here.
+    /// The derivation of the denominators, there and here.
     #[serde(default)]
     pub arithmetic: String,
 }
 
 impl SideBySide {
-    /// Refuses what the table's columns do not have.
+    /// Refuses names that the table's columns do not have.
     ///
     /// # Errors
     /// One sentence.

@@ -9,7 +9,7 @@ use crate::support::{
 use serde_json::Value;
 use std::path::Path;
 use std::process::Output;
-use trueput_record::text::is_hidden;
+use trueput_record::text::needs_escape;
 use trueput_record::{RunManifest, TrialRecord};
 
 #[test]
@@ -113,7 +113,7 @@ fn spoiled(bench: &Bench, name: &str) -> String {
 fn assert_shown(output: &Output) {
     for said in [stdout(output), stderr(output)] {
         let said = said.replace("\r\n", "\n");
-        let hidden = said.chars().find(|&c| is_hidden(c) && c != '\n');
+        let hidden = said.chars().find(|&c| needs_escape(c) && c != '\n');
         assert_eq!(hidden, None, "{said:?}");
     }
 }
@@ -177,7 +177,11 @@ fn texts_written_to_mislead_are_shown_as_what_they_are_by_every_command() {
     // The page's own libraries have some in their strings; a page of nothing hostile says which.
     bench.run_expecting(0, &format!("report {untouched} --html benign.html"));
     let benign = std::fs::read_to_string(bench.path().join("benign.html")).unwrap();
-    let hidden = |page: &str| page.chars().filter(|&c| is_hidden(c) && c != '\n').count();
+    let hidden = |page: &str| {
+        page.chars()
+            .filter(|&c| needs_escape(c) && c != '\n')
+            .count()
+    };
     assert_eq!(hidden(&page), hidden(&benign));
 }
 

@@ -9,10 +9,10 @@ use crate::value::Value;
 use std::collections::BTreeMap;
 use toml::de::DeTable;
 
-/// The most characters of a step's name: it is a cell of a table.
-const MOST_CHARACTERS: usize = 80;
+/// The longest name of a step, because it must fit in a table cell.
+const MAX_NAME_CHARS: usize = 80;
 
-/// The keys of a step beside the conditions that it may change.
+/// The keys of a step besides the run conditions.
 const KEYS: [&str; 5] = ["name", "engines", "durability", "settings", "knobs"];
 
 impl Reader<'_> {
@@ -22,7 +22,7 @@ impl Reader<'_> {
         origin: &mut Origin,
     ) -> Result<Vec<PlanStep>, Error> {
         let Some(blocks) = item.get_ref().as_array() else {
-            return Err(self.wrong(item.span(), "write each step under a [[step]] heading"));
+            return Err(self.error_at(item.span(), "write each step under a [[step]] heading"));
         };
         let mut steps: Vec<PlanStep> = Vec::new();
         for (index, block) in blocks.iter().enumerate() {
@@ -30,21 +30,24 @@ impl Reader<'_> {
             origin.lines.insert(format!("step.{index}"), line);
             let step = self.step(block)?;
             if steps.iter().any(|other| other.name == step.name) {
-                let message = format!("two steps are named '{}'; name them apart", step.name);
-                return Err(self.wrong(block.span(), message));
+                let message = format!(
+                    "two steps are named '{}'; give each a different name",
+                    step.name
+                );
+                return Err(self.error_at(block.span(), message));
             }
             steps.push(step);
         }
         Ok(steps)
     }
 
-    /// A plan that says what its steps stand on has some.
+    /// Refuses a plan that sets `ablation` but has no steps.
     pub(super) fn check_ablation(&self, plan: &PlanFile, table: &DeTable<'_>) -> Result<(), Error> {
         let mut given = table
             .iter()
             .filter(|(key, _)| current_name(key.get_ref()) == "ablation");
         match given.next() {
-            Some((_, item)) if plan.steps.is_empty() => Err(self.wrong(
+            Some((_, item)) if plan.steps.is_empty() => Err(self.error_at(
                 item.span(),
                 "the plan sets how steps build on each other but has no [[step]]; add one",
             )),
@@ -59,19 +62,20 @@ impl Reader<'_> {
             .filter(|condition| condition.is_changed_by_steps());
         let conditions = conditions.map(|condition| condition.parameter.name);
         let keys: Vec<_> = KEYS.into_iter().chain(conditions).collect();
-        self.check_keys(table, &keys, |_| false)?;
+        let no_former_keys = |_: &str| false;
+        self.check_keys(table, &keys, no_former_keys)?;
         let Some(name) = table.get("name") else {
-            return Err(self.wrong(block.span(), "[[step]] lacks 'name'"));
+            return Err(self.error_at(block.span(), "[[step]] has no 'name'"));
         };
         let mut step = PlanStep {
             name: self.text(name)?,
             ..PlanStep::default()
         };
-        check_step_name(&step.name).map_err(|why| self.wrong(name.span(), why))?;
+        check_step_name(&step.name).map_err(|why| self.error_at(name.span(), why))?;
         for (key, item) in table {
             match key.get_ref().as_ref() {
-                "engines" => step.engines = self.some(item, |one| self.text(one))?,
-                "durability" => step.durability = self.some(item, |one| self.parsed(one))?,
+                "engines" => step.engines = self.one_or_many(item, |one| self.text(one))?,
+                "durability" => step.durability = self.one_or_many(item, |one| self.parsed(one))?,
                 "settings" => step.settings = self.single_values(item)?,
                 "knobs" => step.knobs = self.single_knobs(item)?,
                 "name" => {}
@@ -83,7 +87,7 @@ impl Reader<'_> {
                 "step '{}' changes nothing; give a durability, settings, knobs or a condition",
                 step.name
             );
-            return Err(self.wrong(block.span(), message));
+            return Err(self.error_at(block.span(), message));
         }
         Ok(step)
     }
@@ -95,7 +99,7 @@ impl Reader<'_> {
         item: &Item<'_>,
     ) -> Result<(), Error> {
         if item.get_ref().is_array() {
-            return Err(self.wrong(item.span(), format!("{key}: a step takes one value")));
+            return Err(self.error_at(item.span(), format!("{key}: a step takes one value")));
         }
         self.condition(lists, key, item)
     }
@@ -112,12 +116,12 @@ impl Reader<'_> {
 
     fn single_value(&self, name: &str, item: &Item<'_>) -> Result<Value, Error> {
         if item.get_ref().is_array() {
-            return Err(self.wrong(item.span(), format!("{name}: a step takes one value")));
+            return Err(self.error_at(item.span(), format!("{name}: a step takes one value")));
         }
         self.value(item)
     }
 
-    /// Knobs stand as `"lmdb.map_size" = …` or in a table of their engine.
+    /// Reads knobs, written as `"lmdb.map_size" = …` or in a table per engine.
     fn single_knobs(&self, item: &Item<'_>) -> Result<BTreeMap<String, Settings>, Error> {
         let mut knobs = BTreeMap::<String, Settings>::new();
         for (key, item) in self.table(item)? {
@@ -132,13 +136,13 @@ impl Reader<'_> {
                 )
             } else {
                 let message = format!("knob '{name}' names no engine; write \"ENGINE.{name}\"");
-                return Err(self.wrong(key.span(), message));
+                return Err(self.error_at(key.span(), message));
             };
             let engine_knobs = knobs.entry(engine).or_default();
             for (knob, value) in values {
                 if engine_knobs.contains_key(&knob) {
                     let message = format!("knob '{knob}' is set twice in this step");
-                    return Err(self.wrong(key.span(), message));
+                    return Err(self.error_at(key.span(), message));
                 }
                 engine_knobs.insert(knob, value);
             }
@@ -147,18 +151,18 @@ impl Reader<'_> {
     }
 }
 
-/// Refuses a step's name that is empty, too long, on several lines or the base's.
+/// Refuses a step's name that is empty, too long, contains control characters or is the base's.
 fn check_step_name(name: &str) -> Result<(), String> {
-    let fits = (1..=MOST_CHARACTERS).contains(&name.chars().count())
+    let fits = (1..=MAX_NAME_CHARS).contains(&name.chars().count())
         && !name.trim().is_empty()
         && !name.chars().any(char::is_control);
     match name {
         BASE => Err(format!(
-            "'{BASE}' is what no step has changed; choose another name"
+            "'{BASE}' names the configuration before any step; choose another name"
         )),
         _ if fits => Ok(()),
         _ => Err(format!(
-            "'{name}' is no name for a step; write 1 to {MOST_CHARACTERS} characters on one line"
+            "'{name}' is not a valid step name; write 1 to {MAX_NAME_CHARS} characters on one line"
         )),
     }
 }

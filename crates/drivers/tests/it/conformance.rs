@@ -86,3 +86,20 @@ fn every_engine_of_the_registry_has_a_test_at_every_level_that_it_promises() {
         "add to tests! in this file, or remove from it: {differing:?}"
     );
 }
+
+/// The suites skip a knob that the engine does not declare, so a misspelled name would go unnoticed.
+#[test]
+fn every_isolation_knob_and_cache_knob_is_a_declared_knob() {
+    let mut checked = BTreeSet::new();
+    for engine in trueput_drivers::registry() {
+        let engine_name = engine.info().name;
+        let defaults = support::resolve(*engine, "");
+        let cache = engine.cache_knob(&defaults).ok().map(|knob| knob.name);
+        for name in engine.isolation_knobs().iter().copied().chain(cache) {
+            let is_declared = engine.knobs().iter().any(|knob| knob.name == name);
+            assert!(is_declared, "{engine_name} has no knob '{name}'");
+            checked.insert((engine_name, name));
+        }
+    }
+    assert!(checked.len() > 1, "{checked:?}");
+}

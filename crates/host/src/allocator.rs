@@ -10,9 +10,9 @@ use trueput_record::placement::AllocatorReport;
 /// A library that can stand in for the C library's allocator.
 struct AllocatorLibrary {
     allocator: Allocator,
-    /// How its file's name begins, up to a `.` or `_`.
+    /// The beginning of its file name, up to a `.` or `_`.
     stem: &'static str,
-    /// Its file's names, the one to prefer first.
+    /// Its file names, in order of preference.
     files: &'static [&'static str],
     /// Debian's package of it.
     package: &'static str,
@@ -49,10 +49,10 @@ const LIBRARIES: [AllocatorLibrary; 3] = [
     },
 ];
 
-/// The library to preload for an allocator; `None` for that of the C library.
+/// Returns the library to preload for an allocator; `None` for the C library's own.
 ///
 /// # Errors
-/// One sentence that says how to install it, where it is not on this machine.
+/// One sentence that says how to install it, if it is missing on this machine.
 pub(crate) fn find_library(allocator: Allocator) -> Result<Option<PathBuf>, String> {
     library_in(allocator, &folders())
 }
@@ -74,8 +74,8 @@ fn library_in(allocator: Allocator, folders: &[PathBuf]) -> Result<Option<PathBu
     }
 }
 
-/// What `LD_PRELOAD` must be in a process that is to use an allocator; `None`: as it is. What the
-/// user preloads comes after it.
+/// Returns the value of `LD_PRELOAD` for a process with this allocator; `None` to leave it
+/// unchanged. The user's own preloads come after it.
 ///
 /// # Errors
 /// As [`find_library`].
@@ -91,7 +91,8 @@ pub(crate) fn preload(allocator: Allocator) -> Result<Option<OsString>, String> 
     Ok(Some(value))
 }
 
-/// Where the dynamic linker looks, as far as that shows without asking it.
+/// Returns the folders that the dynamic linker searches, as far as this is known without running
+/// it.
 fn folders() -> Vec<PathBuf> {
     let own = var_os("LD_LIBRARY_PATH").map_or_else(Vec::new, |paths| {
         split_paths(&paths)
@@ -114,7 +115,7 @@ fn folders() -> Vec<PathBuf> {
         .collect()
 }
 
-/// The folders that `/etc/ld.so.conf.d` names (ldconfig(8)).
+/// Returns the folders listed in `/etc/ld.so.conf.d` (ldconfig(8)).
 fn configured_folders() -> Vec<PathBuf> {
     let files = std::fs::read_dir("/etc/ld.so.conf.d").into_iter().flatten();
     let mut paths: Vec<_> = files.flatten().map(|file| file.path()).collect();
@@ -131,10 +132,10 @@ fn configured_folders() -> Vec<PathBuf> {
         .collect()
 }
 
-/// Whether a process has a file mapped.
+/// Returns whether a process has mapped a file.
 pub(crate) fn maps_file(pid: u32, file: &Path) -> bool {
     let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
-    // The kernel names the file itself where the linker was given a link to it.
+    // The kernel reports the target of a link.
     let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     let file = file.to_string_lossy();
     maps.lines().any(|line| line.ends_with(file.as_ref()))
@@ -174,7 +175,7 @@ fn version(name: &str) -> Option<String> {
     match name {
         "libc" => {
             let function = symbol(c"gnu_get_libc_version")?;
-            // SAFETY: gnu_get_libc_version(3) takes nothing and returns a static string.
+            // SAFETY: gnu_get_libc_version(3) takes no arguments and returns a static string.
             let function: extern "C" fn() -> *const c_char =
                 unsafe { std::mem::transmute(function) };
             text(function())
@@ -215,7 +216,7 @@ fn jemalloc_version() -> Option<String> {
     let mut version: *const c_char = std::ptr::null();
     let mut length = size_of::<*const c_char>();
     let (at, length) = (&raw mut version, &raw mut length);
-    // "version" is of type `const char *` (jemalloc(3)); nothing is set.
+    // "version" is of type `const char *` (jemalloc(3)); this only reads.
     match function(
         c"version".as_ptr(),
         at.cast(),

@@ -40,10 +40,10 @@ pub struct MemoryGroup {
     limit_bytes: u64,
 }
 
-/// Checks that trials can be limited to `bytes`, by making such a group and removing it again.
+/// Checks that trials can be limited to `bytes`, by creating such a group and removing it.
 ///
 /// # Errors
-/// One sentence: what is missing and what would be right.
+/// One sentence with the obstacle and the remedy.
 pub fn check(bytes: u64) -> Result<(), String> {
     let asked = format_bytes(bytes);
     let has = machine_bytes().map(|has| (has, format_bytes(has)));
@@ -56,7 +56,7 @@ pub fn check(bytes: u64) -> Result<(), String> {
     made.map_err(|why| format!("cannot limit memory to {asked}: {why}"))
 }
 
-/// Memory of the machine; `None` if the kernel does not say.
+/// Returns the memory of the machine; `None` if the kernel does not report it.
 fn machine_bytes() -> Option<u64> {
     use nix::unistd::{SysconfVar, sysconf};
     let pages = sysconf(SysconfVar::_PHYS_PAGES).ok().flatten()?;
@@ -72,10 +72,10 @@ pub fn remove_leftovers() {
 }
 
 impl MemoryController {
-    /// Finds where this process may make groups.
+    /// Finds the place where this process may create groups.
     ///
     /// # Errors
-    /// One sentence: what is missing and what would be right.
+    /// One sentence with the obstacle and the remedy.
     pub fn find() -> Result<Self, String> {
         let read = |path| read_to_string(path).unwrap_or_default();
         Self::find_in(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup"))
@@ -99,8 +99,8 @@ impl MemoryController {
         let own = mount.folder(own, str::is_empty);
         let above = own.ancestors();
         let mut above = above.take_while(|folder| folder.starts_with(&mount.point));
-        // A group that has processes hands nothing on to groups below it, so that the parent is
-        // mostly one further up.
+        // A group with processes cannot delegate controllers to groups below it, so the parent is
+        // usually one further up.
         let hands_on = |folder: &&Path| {
             let handed = read_to_string(folder.join("cgroup.subtree_control"));
             handed.is_ok_and(|names| names.split_whitespace().any(|name| name == "memory"))
@@ -119,10 +119,10 @@ impl MemoryController {
         })
     }
 
-    /// Makes a group that may have that much memory, page cache included, and no swap.
+    /// Creates a group that may use that much memory, page cache included, and no swap.
     ///
     /// # Errors
-    /// One sentence: what is missing and what would be right.
+    /// One sentence with the obstacle and the remedy.
     pub fn make(&self, limit_bytes: u64) -> Result<MemoryGroup, String> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let refused = |error: std::io::Error| {
@@ -224,15 +224,15 @@ impl Drop for MemoryGroup {
                 Err(error) if error.kind() == std::io::ErrorKind::ResourceBusy => {
                     std::thread::sleep(REMOVAL_PAUSE);
                 }
-                // What cannot be removed the next run removes.
+                // The next run removes groups that are left.
                 _ => return,
             }
         }
     }
 }
 
-/// How often a v1 group met its limit; `None` if that was never: newer kernels do not count it
-/// any more, and say zero.
+/// Returns how often a v1 group reached its limit; `None` for 0, because newer kernels no longer
+/// count it and report 0.
 fn failures(number: impl Fn(&str) -> Option<u64>) -> Option<u64> {
     // Where the limit of memory and swap together is the same, it is met first.
     let both = ["memory.failcnt", "memory.memsw.failcnt"];
@@ -254,8 +254,8 @@ struct CgroupMount {
 }
 
 impl CgroupMount {
-    /// The folder of this process's own group; the mount point where it is outside of what is
-    /// mounted, as in containers that share their host's groups.
+    /// Returns the folder of this process's own group, or the mount point if the group is outside
+    /// the mounted hierarchy, as in containers that share their host's groups.
     fn folder(&self, own: &str, is_wanted: impl Fn(&str) -> bool) -> PathBuf {
         let mut lines = own.lines().map(|line| line.splitn(3, ':'));
         let path = lines.find_map(|mut fields| {
@@ -270,7 +270,7 @@ impl CgroupMount {
     }
 }
 
-/// The last mount of that type and those options, as in `/proc/self/mountinfo` (proc(5)).
+/// Returns the last mount of that type and those options in `/proc/self/mountinfo` (proc(5)).
 fn mount_of(mounts: &str, is_wanted: impl Fn(&str, &str) -> bool) -> Option<CgroupMount> {
     let mut lines = mounts.lines().rev();
     lines.find_map(|line| {

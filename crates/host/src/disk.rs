@@ -1,4 +1,4 @@
-//! The block device below a folder, and what the kernel counts of it.
+//! The block device below a folder, and its counters.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -15,8 +15,8 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// The disk below the file system of `directory`; `None` if that is on none: overlay, tmpfs,
-    /// network, and btrfs, which may be on several.
+    /// Returns the disk below the file system of `directory`; `None` for overlay, tmpfs, network,
+    /// and btrfs, which may span several.
     pub fn below(directory: &Path) -> Option<Self> {
         let device = std::fs::metadata(directory).ok()?.dev();
         let (major, minor) = (nix::libc::major(device), nix::libc::minor(device));
@@ -24,8 +24,8 @@ impl Disk {
         Self::at(&entry.canonicalize().ok()?)
     }
 
-    /// The disk of a device's folder under `/sys`. A partition's flushes are counted on its disk
-    /// alone.
+    /// Returns the disk of a device's folder under `/sys`. The flushes of a partition are counted
+    /// only on its disk.
     fn at(device: &Path) -> Option<Self> {
         let disk = match device.join("partition").exists() {
             true => device.parent()?,
@@ -35,8 +35,8 @@ impl Disk {
         stat.exists().then_some(Self { stat })
     }
 
-    /// The disks of a mounted btrfs, one of which is `source`; `None` if the kernel does not
-    /// say.
+    /// Returns the disks of a mounted btrfs, one of which is `source`; `None` if the kernel does
+    /// not report them.
     pub fn of_btrfs(source: &Path) -> Option<Vec<Self>> {
         let source = source.canonicalize().ok()?;
         let file_systems = std::fs::read_dir("/sys/fs/btrfs").ok()?;
@@ -73,19 +73,19 @@ impl Disk {
         text.ok().map(|text| text.trim().to_owned())
     }
 
-    /// Whether what is written to it may be lost until it is flushed: it has a volatile cache, and
-    /// no way to write through that (FUA).
+    /// Returns whether writes may be lost until they are flushed: the device has a volatile cache
+    /// and no way to write through it (FUA).
     pub fn needs_flushes(&self) -> bool {
         let is = |attribute, value| self.queue(attribute).as_deref() == Some(value);
         is("write_cache", "write back") && is("fua", "0")
     }
 
-    /// Whether it is memory to which a process can write without a request (DAX).
+    /// Returns whether it is memory to which a process can write without a request (DAX).
     pub fn is_memory(&self) -> bool {
         self.queue("dax").as_deref() == Some("1")
     }
 
-    /// What it has done since the machine started; `None` if that cannot be read.
+    /// Returns its counters since the machine started; `None` if unreadable.
     pub fn counters(&self) -> Option<Device> {
         parse_stat(&std::fs::read_to_string(&self.stat).ok()?)
     }
@@ -165,7 +165,7 @@ mod tests {
         assert!(done.written_bytes >= 8 << 20, "{done:?}");
         assert!(done.writes >= 8, "{done:?}");
         match done.flushes {
-            // A disk without a volatile cache is sent none.
+            // The kernel sends no flushes to a disk without a volatile cache.
             Some(0) | None => eprintln!("skipped: this device is sent no flushes"),
             Some(flushes) => assert!(flushes >= 8, "{done:?}"),
         }

@@ -6,8 +6,8 @@ use std::path::Path;
 use trueput_record::HostFacts;
 use trueput_record::host::ProgramFacts;
 
-/// Collects facts about the machine and the file system on which `directory` is or would be made. A
-/// fact that cannot be read is empty or `None`.
+/// Collects facts about the machine and the file system of `directory`, which need not exist yet.
+/// An unreadable fact is empty or `None`.
 #[must_use]
 pub fn read_facts(directory: &Path, program: ProgramFacts) -> HostFacts {
     let cpu_information = text("/proc/cpuinfo");
@@ -122,7 +122,7 @@ fn parse_load(text: &str) -> Option<[f64; 3]> {
 /// Hypervisor and container, as far as they show.
 fn virtualization(cpu_information: &str) -> String {
     let mut hints = Vec::new();
-    // QEMU's translator names its processors so, whichever machine it pretends to be.
+    // QEMU's translator uses this processor name for every emulated machine.
     if cpu_field(cpu_information, "model name").is_some_and(|model| model.contains("TCG")) {
         hints.push("emulated guest (tcg): its figures show function, not speed".to_owned());
     }

@@ -21,8 +21,8 @@ pub(crate) fn read_mounts() -> Vec<FileSystemFacts> {
     text.lines().filter_map(parse_mount).collect()
 }
 
-/// Returns the bytes free for this user where `directory` is or would be made; `None` if the
-/// kernel does not say.
+/// Returns the bytes free for this user on the file system of `directory`, which need not exist
+/// yet; `None` if the kernel does not report them.
 pub fn read_free_bytes(directory: &Path) -> Option<u64> {
     size_and_free(&find_nearest_existing(directory)).map(|(_, free)| free)
 }
@@ -55,7 +55,8 @@ fn mount_of(mountinfo: &str, directory: &Path) -> Option<FileSystemFacts> {
         .max_by_key(|mount| mount.mount_point.len())
 }
 
-/// One line: `36 35 98:0 /root /mnt rw,noatime master:1 - ext4 /dev/sda1 rw,errors=continue`.
+/// Parses one line: `36 35 98:0 /root /mnt rw,noatime master:1 - ext4 /dev/sda1
+/// rw,errors=continue`.
 fn parse_mount(line: &str) -> Option<FileSystemFacts> {
     let (mount, file_system) = line.split_once(" - ")?;
     let mut mount = mount.split(' ').skip(4);

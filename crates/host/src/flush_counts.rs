@@ -12,12 +12,12 @@ use std::path::Path;
 use trueput_record::flush_evidence::FlushBasis;
 use trueput_record::host::FileSystemFacts;
 
-/// File systems that are on the device that `stat` names, and on no other.
+/// File systems that are only on the device that `stat` names.
 const ON_ONE_DEVICE: [&str; 10] = [
     "ext2", "ext3", "ext4", "xfs", "jfs", "reiserfs", "nilfs2", "vfat", "exfat", "ntfs3",
 ];
 
-/// Those of them, and of the others, whose `fdatasync` ends in a flush of the device.
+/// File systems whose `fdatasync` ends in a flush of the device.
 const FLUSHING: [&str; 5] = ["ext2", "ext3", "ext4", "xfs", "btrfs"];
 
 /// Mount options under which a file's data may go elsewhere, or to memory without a request.
@@ -29,8 +29,8 @@ const ELSEWHERE: [&str; 5] = [
     "journal_dev=",
 ];
 
-/// How often the probe writes and flushes. The last of them may not be counted yet when it has
-/// ended.
+/// The number of writes and flushes of the probe. The last of them may not be counted yet when the
+/// probe has ended.
 const PROBES: u64 = 5;
 
 /// Written and removed in a trial's folder before its database is made.
@@ -50,7 +50,7 @@ pub struct CompletedRequests {
     pub writes: u64,
     /// Flushes; `None` if they are not counted.
     pub flushes: Option<u64>,
-    /// The intervals that these are sums over: none for what a counter is at.
+    /// The number of intervals in these sums; 0 for the values of counters.
     pub intervals: u64,
 }
 
@@ -182,11 +182,12 @@ fn disks_of(facts: &FileSystemFacts, folder: &Path) -> Result<Vec<Disk>, String>
     }
 }
 
-/// Where the kernel tells of the journals of ext3 and ext4.
+/// The kernel's information on the journals of ext3 and ext4.
 struct Ext4State<'a> {
     /// A folder for each mounted file system, by its device.
     mounted: &'a Path,
-    /// An entry `DEVICE-INODE` for each journal inside a file system, `DEVICE` for one beside it.
+    /// A folder with an entry `DEVICE-INODE` for each journal inside a file system, `DEVICE` for an
+    /// external one.
     journals: &'a Path,
 }
 
@@ -199,8 +200,9 @@ impl Ext4State<'static> {
     }
 }
 
-/// Whether the journal of this file system may be on a device of its own. No mount option tells:
-/// ext4 finds it by its superblock. Some of a commit's flushes may then reach that device alone.
+/// Returns whether the journal of this file system may be on a separate device. No mount option
+/// shows this, because ext4 finds its journal through the superblock. Some of a commit's flushes
+/// may then reach only that device.
 fn may_have_external_journal(facts: &FileSystemFacts, state: &Ext4State<'_>) -> bool {
     if !["ext3", "ext4"].contains(&facts.kind.as_str()) {
         return false;
@@ -222,14 +224,14 @@ fn may_have_external_journal(facts: &FileSystemFacts, state: &Ext4State<'_>) -> 
     })
 }
 
-/// Whether a file system is mounted with an option that begins so.
+/// Returns whether a file system is mounted with an option that has one of these prefixes.
 fn has_option(facts: &FileSystemFacts, beginnings: &[&str]) -> bool {
     let mut options = facts.options.split(',');
     options.any(|option| beginnings.iter().any(|begin| option.starts_with(begin)))
 }
 
-/// What is counted while a part of a file that is there already is written and flushed a few times:
-/// the least that a durable commit does.
+/// Counts requests while an existing part of a file is written and flushed a few times: the minimum
+/// of a durable commit.
 fn probe(folder: &Path, counts: &FlushCounts) -> std::io::Result<CompletedRequests> {
     let path = folder.join(PROBE);
     let probed = probe_in(&path, counts);

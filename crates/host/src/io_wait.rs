@@ -15,7 +15,7 @@ const STAT_PREFIX_BYTES: usize = 128;
 /// The number of samples and of those in which a thread waited for I/O.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct IoWaitSamples {
-    /// All samples.
+    /// The number of all samples.
     pub total: u64,
     /// Samples in which at least one thread waited for I/O.
     pub waiting: u64,
@@ -30,17 +30,18 @@ impl IoWaitSamples {
         }
     }
 
-    /// Returns the part of the samples in which a thread waited for I/O; `None` without any sample.
+    /// Returns the share of the samples in which a thread waited for I/O; `None` without any
+    /// sample.
     pub fn share(&self) -> Option<f64> {
         (self.total > 0).then(|| self.waiting as f64 / self.total as f64)
     }
 }
 
-/// The threads that are looked at, each with its state held open.
+/// The sampled threads, each with its state file held open.
 ///
-/// Whoever looks has just been woken, often on the processor of a thread that waits. What that
-/// thread waits for may come within some tens of microseconds, and then it waits no longer: so the
-/// states are read at once, and the threads are listed afterwards, for the next look.
+/// The sampler has just been woken, often on the processor of a waiting thread. That thread's I/O
+/// may complete within tens of microseconds: so all states are read at once, and the list of
+/// threads is updated afterwards, for the next sample.
 #[derive(Debug, Default)]
 pub struct IoWaitSampler {
     threads: BTreeMap<PathBuf, File>,
@@ -107,8 +108,8 @@ fn state(stat: &str) -> Option<char> {
     stat[stat.rfind(')')? + 1..].trim_start().chars().next()
 }
 
-/// Whether `/proc/PID/syscall` names a call that waits for I/O in a sleep that signals end: those
-/// of asynchronous I/O. All other I/O of files sleeps uninterruptibly.
+/// Returns whether `/proc/PID/syscall` shows a call that waits for asynchronous I/O in an
+/// interruptible sleep. All other file I/O sleeps uninterruptibly.
 fn waits_for_completions(call: &str) -> bool {
     let number = call.split_whitespace().next();
     let number = number.and_then(|number| number.parse::<c_long>().ok());

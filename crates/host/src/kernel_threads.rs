@@ -20,8 +20,8 @@ pub struct KernelThreads {
 }
 
 impl KernelThreads {
-    /// Starts to count; `None` if the threads are hidden: in a container, where process 2 is
-    /// another one.
+    /// Starts to count; `None` if the threads are hidden, as in a container, where process 2 is a
+    /// different one.
     pub fn start(cpus: &CpuSet) -> Option<Self> {
         let mut threads = Self::default();
         threads.used_s(cpus)?;
@@ -29,8 +29,8 @@ impl KernelThreads {
         Some(threads)
     }
 
-    /// CPU seconds that they have used since they are watched on those processors. What one has
-    /// used counts on the processor that it last ran on.
+    /// Returns the CPU seconds that they have used on those processors since the start. The use of
+    /// a thread is attributed to the processor on which it last ran.
     pub fn used_s(&mut self, cpus: &CpuSet) -> Option<f64> {
         let is_parent = read_to_string(format!("/proc/{PARENT}/comm")).ok()?;
         if is_parent.trim() != "kthreadd" {
@@ -66,8 +66,8 @@ fn ticks_since(before: Option<u64>, now: u64) -> u64 {
     }
 }
 
-/// Of `/proc/PID/stat` (proc_pid_stat(5)) fields 14 and 15, clock ticks, together, and field 39,
-/// the processor that it last ran on. Fields are counted from the parenthesis after the name.
+/// Reads from `/proc/PID/stat` (proc_pid_stat(5)) the sum of fields 14 and 15, clock ticks, and
+/// field 39, the last processor. Fields are counted from the parenthesis after the name.
 fn parse(stat: &str) -> Option<(u64, u32)> {
     let after_name = &stat[stat.rfind(')')? + 1..];
     let fields: Vec<&str> = after_name.split_whitespace().collect();

@@ -1,27 +1,5 @@
-//! This machine: facts about it, its processes, memory and file systems, and the servers that we
-//! start on it.
-//!
-//! # Modules
-//!
-//! - `allocator`: memory allocators
-//! - `cgroup`: control groups that limit memory
-//! - `disk`: the block device below a folder
-//! - `facts`: facts about the machine
-//! - `file_system`: mounted file systems, free space
-//! - `flush_counts`: writes and flushes of the storage below a trial's folders
-//! - `io_wait`: whether threads wait for I/O
-//! - `kernel_threads`: CPU of the kernel's own threads
-//! - `numa`: NUMA policies
-//! - `page_cache`: the page cache of a database's files
-//! - `placement`: processors, NUMA nodes and allocator of a worker
-//! - `pressure`: activity of the whole machine
-//! - `process`, `process_tree`: what processes use
-//! - `run_marker`, `run_work_folder`, `work_folder`: folders in which databases are made
-//! - `service`: servers of engines
-//! - `topology`: processors and memory nodes
-//! - `trial_file_system`: file systems made for a trial
-//! - `usage`: the sum of resources that processes use
-//! - `user`: the user who runs servers
+//! Facts about this machine, its processes, memory and file systems, and the servers that trueput
+//! starts on it.
 
 mod allocator;
 pub mod cgroup;

@@ -23,10 +23,10 @@ impl BitMask {
     /// No member.
     pub const EMPTY: Self = Self([0; BITS / WORD_BITS]);
 
-    /// How many bytes it takes.
+    /// The size of a mask, bytes.
     pub const BYTES: usize = BITS / 8;
 
-    /// The set of these numbers; those that are too large to be a member are left out.
+    /// Creates the set of these numbers, without those that are too large to be members.
     pub fn of(numbers: &[u32]) -> Self {
         let mut mask = Self::EMPTY;
         for number in numbers.iter().map(|&number| number as usize) {
@@ -62,7 +62,7 @@ pub(crate) struct MemoryPolicy {
 }
 
 impl MemoryPolicy {
-    /// What a plan's policy means on this machine.
+    /// Translates a plan's policy to this machine.
     pub fn of(policy: &NumaPolicy) -> Self {
         let (mode, nodes) = match policy {
             NumaPolicy::Local => (MPOL_LOCAL, Vec::new()),
@@ -77,10 +77,10 @@ impl MemoryPolicy {
         Self { mode, nodes }
     }
 
-    /// The policy of the calling thread.
+    /// Reads the policy of the calling thread.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// The error of the operating system.
     pub fn read() -> Result<Self, Error> {
         let (mut mode, mut nodes) = (0, BitMask::EMPTY);
         let (mode_at, nodes_at): (*mut c_int, _) = (&raw mut mode, nodes.as_mut_ptr());
@@ -89,7 +89,7 @@ impl MemoryPolicy {
         let done = unsafe { syscall(SYS_get_mempolicy, mode_at, nodes_at, BITS, 0_usize, 0_usize) };
         match done {
             0 if mode == MPOL_PREFERRED && nodes == BitMask::EMPTY => {
-                // What kernels before 5.14 make of "local".
+                // Kernels before 5.14 report "local" in this way.
                 let mode = MPOL_LOCAL;
                 Ok(Self { mode, nodes })
             }
@@ -98,13 +98,13 @@ impl MemoryPolicy {
         }
     }
 
-    /// Makes it the calling thread's, and that of all threads and processes that come from it.
+    /// Sets the policy of the calling thread and of all threads and processes that it starts.
     /// Allocates nothing, so that it may be called between fork and exec.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// The error of the operating system.
     pub fn set(&self) -> Result<(), Error> {
-        // The kernel reads one bit less than it is told of (set_mempolicy(2), BUGS of mbind).
+        // The kernel reads one bit less than the stated number (set_mempolicy(2), BUGS of mbind).
         let (nodes, bits) = match self.mode {
             MPOL_LOCAL => (std::ptr::null(), 0),
             _ => (self.nodes.as_ptr(), BITS + 1),
@@ -117,12 +117,12 @@ impl MemoryPolicy {
         }
     }
 
-    /// The nodes that it names.
+    /// Returns its nodes.
     pub fn nodes(&self) -> Vec<u32> {
         self.nodes.members()
     }
 
-    /// Whether memory may be on no other nodes than these.
+    /// Returns whether memory must be on these nodes.
     pub fn is_strict(&self) -> bool {
         self.mode == MPOL_BIND
     }
@@ -146,19 +146,19 @@ impl std::fmt::Display for MemoryPolicy {
     }
 }
 
-/// What `numa_maps` says of a process.
+/// The `numa_maps` of a process.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct NumaMaps {
     /// The policies of its anonymous mappings.
     pub policies: BTreeSet<String>,
-    /// Bytes of those on each node.
+    /// Anonymous bytes on each node.
     pub anonymous_bytes: Vec<u64>,
     /// Bytes of mapped files on each node.
     pub file_bytes: Vec<u64>,
 }
 
 impl NumaMaps {
-    /// Of a process; nothing where it has gone or the kernel knows no NUMA.
+    /// Reads those of a process; empty if it has ended or the kernel has no NUMA support.
     pub fn read(pid: u32) -> Self {
         let text = std::fs::read_to_string(format!("/proc/{pid}/numa_maps"));
         Self::parse(&text.unwrap_or_default())
@@ -199,7 +199,7 @@ fn pages_on_node(word: &str) -> Option<(usize, u64)> {
     (node < BITS).then_some((node, pages.parse().ok()?))
 }
 
-/// Adds bytes by node to those of others.
+/// Adds bytes by node to a sum.
 pub(crate) fn add_by_node(sum: &mut Vec<u64>, bytes: &[u64]) {
     if sum.len() < bytes.len() {
         sum.resize(bytes.len(), 0);
@@ -268,7 +268,7 @@ mod tests {
             &format!("preferred:{node}"),
         ] {
             let policy = MemoryPolicy::of(&text.parse().unwrap());
-            // A thread of its own keeps the policy to itself.
+            // A separate thread, because the policy is per thread.
             let read = std::thread::spawn({
                 let policy = policy.clone();
                 move || policy.set().and_then(|()| MemoryPolicy::read())

@@ -1,4 +1,4 @@
-//! The page cache of a database's files: dropping them, and seeing what stayed.
+//! The page cache of a database's files: dropping pages, and counting those that stay.
 
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 use nix::libc;
@@ -8,18 +8,18 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use trueput_record::accounting::ColdStart;
 
-/// How often a file's pages are dropped. Those that the kernel is about to sort into its lists stay
-/// the first time.
+/// The number of attempts to drop a file's pages. Pages that the kernel has not yet put on its LRU
+/// lists survive the first.
 const ATTEMPTS: u32 = 3;
 
-/// How much of a file is looked at in one mapping, bytes.
+/// The part of a file that is mapped at once, bytes.
 const WINDOW_BYTES: u64 = 1 << 30;
 
-/// Writes out the files of `directory` and drops them from the page cache. No process may have them
-/// open, or pages stay.
+/// Writes out the files of `directory` and drops them from the page cache. Files that a process has
+/// open may keep pages.
 ///
 /// # Errors
-/// What the operating system says, with the file's name.
+/// The error of the operating system, with the file's name.
 pub fn drop_pages(directory: &Path) -> Result<ColdStart> {
     let mut sum = ColdStart::default();
     let mut folders = vec![directory.to_owned()];
@@ -64,7 +64,7 @@ fn drop_file(path: &Path) -> Result<ColdStart> {
     Ok(left)
 }
 
-/// How many pages a file has and how many of them are in the page cache.
+/// Counts the pages of a file and those that are in the page cache.
 fn resident(file: &File, bytes: u64) -> Result<ColdStart> {
     let mut sum = ColdStart::default();
     let mut offset = 0;
@@ -79,7 +79,8 @@ fn resident(file: &File, bytes: u64) -> Result<ColdStart> {
     Ok(sum)
 }
 
-/// The state of each page of a part of a file, as mincore(2) says it. Mapping reads nothing.
+/// Returns the state of each page of a part of a file, as reported by mincore(2). Mapping reads
+/// nothing.
 fn page_states(file: &File, offset: u64, length: u64) -> Result<Vec<u8>> {
     use nix::unistd::{SysconfVar, sysconf};
     let too_large = |_| Error::from(ErrorKind::FileTooLarge);
@@ -106,7 +107,7 @@ fn page_states(file: &File, offset: u64, length: u64) -> Result<Vec<u8>> {
     // SAFETY: the range is the mapping just made, and `states` has a byte for each page of it.
     let looked = unsafe { libc::mincore(mapped, length, states.as_mut_ptr()) };
     let failure = Error::last_os_error();
-    // SAFETY: the range is the mapping just made, which nothing refers to.
+    // SAFETY: the range is the mapping created above, and nothing refers to it.
     unsafe { libc::munmap(mapped, length) };
     match looked {
         0 => Ok(states),

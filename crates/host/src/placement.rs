@@ -90,7 +90,7 @@ fn check_numa(policy: &NumaPolicy) -> Result<(), String> {
     }
 }
 
-/// Runs `work` in a thread of its own, because it changes the calling thread.
+/// Runs `work` in a separate thread, because it changes the calling thread.
 fn run_in_thread<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
@@ -230,7 +230,7 @@ pub fn list_doubts(
         }
     }
     let asked = conditions.allocator;
-    // What the user preloads where the plan asks for nothing is recorded and is no fault.
+    // A preload of the user's is recorded and is not a fault if the plan requests no allocator.
     if asked != Allocator::Libc && allocator.name != asked.word() {
         let found = &allocator.name;
         doubts.push(format!(
@@ -270,7 +270,7 @@ fn cpus_of(pid: u32) -> String {
 
 /// Lets the calling thread, and all that come from it, run on these processors only.
 fn set_affinity(cpus: &BitMask) -> Result<(), Error> {
-    // SAFETY: the kernel reads as many bytes as it is told of, which the mask has; 0 is the calling
+    // SAFETY: the kernel reads the stated number of bytes, which the mask has; 0 is the calling
     // thread.
     let done = unsafe { syscall(SYS_sched_setaffinity, 0, BitMask::BYTES, cpus.as_ptr()) };
     match done {
@@ -282,7 +282,7 @@ fn set_affinity(cpus: &BitMask) -> Result<(), Error> {
 /// The processors that the calling thread may run on.
 fn affinity() -> Result<BitMask, Error> {
     let mut cpus = BitMask::EMPTY;
-    // SAFETY: the kernel writes no more bytes than it is told of, for which there is room.
+    // SAFETY: the kernel writes at most the stated number of bytes, for which there is room.
     let bytes = unsafe { syscall(SYS_sched_getaffinity, 0, BitMask::BYTES, cpus.as_mut_ptr()) };
     match bytes {
         0.. => Ok(cpus),

@@ -3,8 +3,8 @@
 use std::fs::read_to_string;
 use trueput_record::accounting::Pressure;
 
-/// Reads how long tasks of the machine have waited since it started; `None` if the kernel has no
-/// PSI.
+/// Reads the times that tasks of the machine have waited since it started; `None` if the kernel has
+/// no PSI.
 pub fn read_pressure() -> Option<Pressure> {
     let read = |what| read_to_string(format!("/proc/pressure/{what}")).ok();
     let (cpu, memory, io) = (read("cpu")?, read("memory")?, read("io")?);
@@ -40,7 +40,7 @@ impl CpuSet {
         Self(Some(numbers.to_vec()))
     }
 
-    /// Whether the set contains that processor.
+    /// Returns whether the set contains that processor.
     pub fn contains(&self, number: u32) -> bool {
         self.0
             .as_ref()
@@ -59,7 +59,7 @@ pub struct ProcessorTimes {
     pub runnable_tasks: Option<u32>,
 }
 
-/// Reads the times of these processors; `None` if the kernel does not say.
+/// Reads the times of these processors; `None` if the kernel does not report them.
 pub fn read_processor_times(cpus: &CpuSet) -> Option<ProcessorTimes> {
     let ticks_per_s = super::process::clock_ticks_per_s();
     parse_processors(&read_to_string("/proc/stat").ok()?, cpus, ticks_per_s)

@@ -76,15 +76,15 @@ pub struct MemoryUsage {
     pub pss_bytes: u64,
     /// Resident set size: shared pages count in full.
     pub rss_bytes: u64,
-    /// The highest resident set size that the process ever had.
+    /// The peak resident set size of the process.
     pub max_rss_bytes: u64,
 }
 
-/// Reads the resources that this process and the children it has waited for have used. The kernel
+/// Reads the resources used by this process and the children that it has waited for. The kernel
 /// adds the children's I/O to the process's own.
 ///
 /// # Errors
-/// A sentence with what the operating system says.
+/// A sentence with the error of the operating system.
 pub fn read_own_usage() -> Result<ResourceUsage, String> {
     let read = |who| {
         getrusage(who).map_err(|error| format!("reading this process's resource usage: {error}"))
@@ -116,7 +116,7 @@ pub fn read_cpu_and_faults(pid: u32) -> Option<ResourceUsage> {
     Some(own_cpu_and_faults(&read_stat(pid)?))
 }
 
-/// As [`read_cpu_and_faults`], children that it has waited for included.
+/// As [`read_cpu_and_faults`], including children that it has waited for.
 pub fn read_cpu_and_faults_with_ended(pid: u32) -> Option<ResourceUsage> {
     let stat = read_stat(pid)?;
     Some(own_cpu_and_faults(&stat) + cpu_and_faults_of_ended(&stat))
@@ -127,13 +127,13 @@ pub(crate) fn read_parent(pid: u32) -> Option<u32> {
     read_stat(pid)?.ppid.try_into().ok()
 }
 
-/// Returns when `pid` started, in clock ticks since boot; `None` once it is gone. Number and start
-/// time together identify a process for good.
+/// Returns the start time of `pid`, in clock ticks since boot; `None` once it is gone. Number and
+/// start time together identify a process uniquely.
 pub(crate) fn read_start_time_ticks(pid: u32) -> Option<u64> {
     Some(read_stat(pid)?.starttime)
 }
 
-/// Whether a process has not ended. A zombie has ended.
+/// Returns whether a process has not ended. A zombie has ended.
 pub(crate) fn is_alive(pid: u32) -> bool {
     process(pid).is_some_and(|process| process.is_alive())
 }
@@ -146,7 +146,7 @@ pub(crate) fn is_ending(pid: u32) -> bool {
     read_stat(pid).is_none_or(|stat| stat.flags & EXITING > 0)
 }
 
-/// Reads the I/O of `pid`; `None` once it is gone, or where the kernel does not account for it.
+/// Reads the I/O of `pid`; `None` once it is gone, or if the kernel does not account for it.
 pub fn read_io(pid: u32) -> Option<ResourceUsage> {
     let io = process(pid)?.io().ok()?;
     Some(ResourceUsage {
@@ -160,8 +160,8 @@ pub fn read_io(pid: u32) -> Option<ResourceUsage> {
     })
 }
 
-/// Memory of `pid` now; `None` once it is gone. The kernel walks all that the process maps for it,
-/// which holds up the process's page faults meanwhile: [`read_rss_bytes`] costs nothing.
+/// Reads the memory of `pid`; `None` once it is gone. The kernel walks all mappings of the process,
+/// which delays its page faults meanwhile: [`read_rss_bytes`] costs nothing.
 pub fn read_memory(pid: u32) -> Option<MemoryUsage> {
     let process = process(pid)?;
     let rollup = process.smaps_rollup().ok()?.memory_map_rollup;
@@ -180,7 +180,7 @@ pub fn read_memory(pid: u32) -> Option<MemoryUsage> {
     })
 }
 
-/// Returns the resident set size of `pid` as the kernel keeps it; `None` once it is gone.
+/// Returns the resident set size of `pid` from the kernel's own counter; `None` once it is gone.
 pub fn read_rss_bytes(pid: u32) -> Option<u64> {
     let pages = process(pid)?.statm().ok()?.resident;
     // A process that has ended and is not buried yet has no page.
@@ -258,7 +258,7 @@ pub fn describe_exit_status(status: ExitStatus) -> String {
 }
 
 /// Lists the files with machine code that a process has mapped, except this program; `None` if
-/// that cannot be read.
+/// unreadable.
 #[must_use]
 pub fn list_loaded_files(process: &str) -> Option<Vec<PathBuf>> {
     let maps = read_to_string(format!("/proc/{process}/maps")).ok()?;

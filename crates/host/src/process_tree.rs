@@ -5,10 +5,10 @@ use super::usage::ResourceUsage;
 use std::collections::HashMap;
 use std::fs::{read_dir, read_to_string};
 
-/// The processes that descend from `root`, itself the first of them.
+/// Lists `root` and its descendants, `root` first.
 ///
-/// The kernel lists the children of a thread; without such a list (`CONFIG_PROC_CHILDREN`) all
-/// processes are asked for their parents.
+/// The kernel lists the children of a thread; without such a list (`CONFIG_PROC_CHILDREN`) the
+/// parents of all processes are read.
 pub(crate) fn list_members(root: u32) -> Vec<u32> {
     let mut found = vec![root];
     let mut next = 0;

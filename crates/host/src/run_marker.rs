@@ -1,4 +1,4 @@
-//! The marker of a run in its work folder: whose it is, while the run lasts.
+//! The marker of a run in its work folder: its owner, as long as the run lasts.
 
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -13,7 +13,7 @@ const FORMER_RUN_MAGIC: &str = "trueput's run of this name makes databases here 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunMarker {
     magic: String,
-    /// The folder itself: a mark that was copied elsewhere is none.
+    /// The folder itself: a marker that was copied elsewhere is invalid.
     folder: PathBuf,
     /// The process of the run.
     pub pid: u32,
@@ -25,12 +25,12 @@ impl RunMarker {
     /// # Errors
     /// A sentence.
     pub(crate) fn write(folder: &Path) -> Result<(), String> {
-        let mark = Self {
+        let marker = Self {
             magic: RUN_MAGIC.to_owned(),
             folder: folder.to_owned(),
             pid: std::process::id(),
         };
-        let text = serde_json::to_vec(&mark).map_err(|error| error.to_string())?;
+        let text = serde_json::to_vec(&marker).map_err(|error| error.to_string())?;
         fs::write(folder.join(RUN_MARKER), text).map_err(|error| format!("cannot be used: {error}"))
     }
 
@@ -39,12 +39,12 @@ impl RunMarker {
         let path = folder.join(RUN_MARKER);
         let plain = fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_file());
         let text = plain.then(|| fs::read(&path).ok())??;
-        let mark: Self = serde_json::from_slice(&text).ok()?;
-        let is_ours = [RUN_MAGIC, FORMER_RUN_MAGIC].contains(&mark.magic.as_str());
-        (is_ours && mark.folder == folder).then_some(mark)
+        let marker: Self = serde_json::from_slice(&text).ok()?;
+        let is_ours = [RUN_MAGIC, FORMER_RUN_MAGIC].contains(&marker.magic.as_str());
+        (is_ours && marker.folder == folder).then_some(marker)
     }
 
-    /// Whether the run is still active in its folder.
+    /// Returns whether the run is still active in its folder.
     pub fn is_active(&self, folder: &Path) -> bool {
         self.lock(folder).is_err()
     }
@@ -128,12 +128,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let run = folder.path().join("run");
         fs::create_dir(&run).unwrap();
-        let mark = RunMarker {
+        let marker = RunMarker {
             magic: FORMER_RUN_MAGIC.to_owned(),
             folder: run.clone(),
             pid: 1,
         };
-        fs::write(run.join(RUN_MARKER), serde_json::to_vec(&mark).unwrap()).unwrap();
+        fs::write(run.join(RUN_MARKER), serde_json::to_vec(&marker).unwrap()).unwrap();
         assert!(RunMarker::read(&run).is_some());
     }
 }

@@ -7,8 +7,8 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// The folder of one run in a work folder. What is left in it is removed when it is closed, unless
-/// it is to be kept.
+/// The folder of one run in a work folder. Its contents are removed when it is closed, unless they
+/// are to be kept.
 #[derive(Debug)]
 pub struct RunWorkFolder {
     work: WorkFolder,
@@ -98,12 +98,12 @@ fn lock(path: &Path) -> Result<fs::File, String> {
              it has finished"
                 .to_owned(),
         ),
-        // A file system that has no locks is no reason not to measure on it.
+        // A file system without locks can still be measured.
         Ok(()) | Err(fs::TryLockError::Error(_)) => Ok(folder),
     }
 }
 
-/// Makes a folder, or finds that it is one already; a link is none.
+/// Creates a folder, or checks that it is one already and not a link.
 fn make_folder(path: &Path) -> Result<(), String> {
     match fs::create_dir(path) {
         Ok(()) => Ok(()),
@@ -162,7 +162,7 @@ mod tests {
         let area = RunWorkFolder::open(work, "run").unwrap();
         std::os::unix::fs::symlink(victim.path(), area.path.join("0001")).unwrap();
         assert!(area.trial_folder("0001").is_err());
-        // Whether or not the link itself goes, what it points to stays.
+        // Whether or not the link itself goes, its target stays.
         let _ = area.remove_trial("0001");
         assert!(victim.path().join("precious").exists());
     }

@@ -52,7 +52,7 @@ const LOG_TAIL: u64 = 8 << 10;
 /// Characters of a line that are quoted.
 const LINE_CHARACTERS: usize = 300;
 
-/// What to start: a service, its database, its placement.
+/// The service to start, with its database and placement.
 pub struct ServerSpec<'a> {
     /// The service of the engine.
     pub service: &'a dyn Service,
@@ -64,7 +64,7 @@ pub struct ServerSpec<'a> {
     pub group_entry: Option<&'a Path>,
 }
 
-/// Why a server did not start or stop.
+/// The reason why a server did not start or stop.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ServerError {
     /// The caller stopped waiting.
@@ -93,19 +93,19 @@ pub struct Server {
 /// Checks that the user who would run a server can reach the folder for databases.
 ///
 /// # Errors
-/// One sentence: which folder is in the way and what would be right.
+/// One sentence with the inaccessible folder and the remedy.
 pub fn check_access_to(service: &dyn Service, place: &Path) -> Result<(), String> {
     find_server_user(service.users())?.map_or(Ok(()), |user| user.check_access(place))
 }
 
 impl Server {
-    /// Makes the instance if there is none, starts its server and waits until it answers: for at
-    /// most [`START_LIMIT`] where it was made, for 30 minutes where it may have to recover.
+    /// Creates the instance if there is none, starts its server and waits until it responds: at
+    /// most [`START_LIMIT`] after creation, 30 minutes if it may have to recover.
     ///
-    /// `wait` is called while it is waited for and says whether to go on.
+    /// `wait` is called while waiting and returns whether to continue.
     ///
     /// # Errors
-    /// [`ServerError`]; no process of it is left then.
+    /// [`ServerError`]; no process of the server is left then.
     pub fn start(
         spec: &ServerSpec<'_>,
         wait: &mut dyn FnMut() -> bool,
@@ -166,12 +166,11 @@ impl Server {
         )
     }
 
-    /// Stops it in good order: what it has committed is in its files then. That takes 30 minutes
-    /// at most, and a minute once `wait`, which is called meanwhile, says not to go on.
+    /// Stops it in good order: all its commits are then in its files. This takes at most 30
+    /// minutes, and a minute once `wait`, which is called meanwhile, returns false.
     ///
     /// # Errors
-    /// One sentence, where it had ended, takes longer and is killed, or says that it did not end
-    /// well.
+    /// One sentence, if it had ended, takes longer and is killed, or reports an unclean end.
     pub fn stop(mut self, wait: &mut dyn FnMut() -> bool) -> Result<(), ServerError> {
         let was_over = self.is_over();
         if !was_over {
@@ -308,7 +307,7 @@ impl Drop for Server {
                 self.kill();
             }
         }
-        // One that has died leaves what it had begun.
+        // A server that has died leaves its children.
         self.processes.kill_survivors();
     }
 }
@@ -325,7 +324,7 @@ fn run_setup_command(
     let child = prepare_command(spec, user, command, Signal::Kill);
     let child = child.and_then(|mut command| command.spawn());
     let child = child.map_err(|error| format!("cannot start {program}: {error}"))?;
-    // Dropped while it runs, it is told to end.
+    // If dropped while it runs, it is stopped.
     let mut maker = Server {
         processes: ServerProcesses::follow(child.id()),
         child,
@@ -355,8 +354,8 @@ fn run_setup_command(
     }
 }
 
-/// The command as its process is to be: placed, as its user, in a group of its own, dying with the
-/// runner, its words in the log.
+/// Prepares the command of a process: its placement, user, process group, death with the runner,
+/// and output to the log.
 fn prepare_command(
     spec: &ServerSpec<'_>,
     user: Option<&ServerUser>,
@@ -398,7 +397,7 @@ fn configure_process(
     let parent = nix::unistd::getpid();
     let set = move || {
         if let Some(mut entry) = entry.as_ref() {
-            // 0 stands for the process that writes (cgroups(7)).
+            // 0 stands for the writing process (cgroups(7)).
             entry.write_all(b"0")?;
         }
         if let Some((uid, gid)) = user {

@@ -7,12 +7,12 @@ use trueput_record::host::NumaNode;
 
 const NODES: &str = "/sys/devices/system/node";
 
-/// The processors that are switched on; none where the kernel does not say.
+/// Returns the online processors; empty if the kernel does not report them.
 pub(crate) fn read_online_cpus() -> Vec<u32> {
     list(Path::new("/sys/devices/system/cpu/online"))
 }
 
-/// The nodes that have memory; none where the kernel knows no NUMA.
+/// Returns the nodes that have memory; empty if the kernel has no NUMA support.
 pub(crate) fn read_memory_nodes() -> Vec<u32> {
     let nodes = Path::new(NODES);
     let with_memory = list(&nodes.join("has_memory"));
@@ -22,7 +22,7 @@ pub(crate) fn read_memory_nodes() -> Vec<u32> {
     }
 }
 
-/// Every node, in order.
+/// Returns every node, in order.
 pub(crate) fn read_nodes() -> Vec<NumaNode> {
     nodes_in(Path::new(NODES))
 }
@@ -61,7 +61,7 @@ fn memory_bytes(text: &str) -> Option<u64> {
     Some(kilobytes * 1024)
 }
 
-/// The numbers in a file of the kernel's, which is empty if there are none.
+/// Returns the numbers in a file of the kernel's, which is empty if there are none.
 fn list(path: &Path) -> Vec<u32> {
     let text = read_to_string(path).unwrap_or_default();
     parse_list(&text).unwrap_or_default()

@@ -4,17 +4,17 @@ use serde::{Deserialize, Serialize};
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Sub};
 
-/// The resources that processes have used (proc_pid_stat(5), proc_pid_io(5), getrusage(2)). What
-/// one source does not know is 0, so that the parts of several sources add up.
+/// The resources that processes have used (proc_pid_stat(5), proc_pid_io(5), getrusage(2)). Fields
+/// that a source does not report are 0, so that several sources can be added.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct ResourceUsage {
     /// CPU seconds outside the kernel.
     pub user_cpu_s: f64,
     /// CPU seconds inside the kernel.
     pub system_cpu_s: f64,
-    /// Times that a thread gave up the processor to wait.
+    /// Times that a thread yielded the processor to wait.
     pub voluntary_context_switches: u64,
-    /// Times that a thread was made to give up the processor.
+    /// Times that a thread was preempted.
     pub involuntary_context_switches: u64,
     /// Page faults without I/O.
     pub minor_page_faults: u64,
@@ -41,7 +41,7 @@ impl ResourceUsage {
         self.user_cpu_s + self.system_cpu_s
     }
 
-    /// Returns the larger of each two figures.
+    /// Returns the field-wise maximum.
     #[must_use]
     pub fn max(self, other: Self) -> Self {
         self.combine(other, f64::max, u64::max)
@@ -99,8 +99,8 @@ impl Sum for ResourceUsage {
 impl Sub for ResourceUsage {
     type Output = Self;
 
-    /// Returns the resources used since `before`. The kernel's counters may step back by a tick:
-    /// that is no time and no event.
+    /// Returns the resources used since `before`. The kernel's counters may step back by a tick,
+    /// which counts as 0.
     fn sub(self, before: Self) -> Self {
         let passed_s = |now_s: f64, then_s: f64| (now_s - then_s).max(0.0);
         self.combine(before, passed_s, u64::saturating_sub)

@@ -19,11 +19,11 @@ pub(crate) struct ServerUser {
     pub gid: Gid,
 }
 
-/// Who is to run a server, `None` if that is whoever runs this program: the first of `users`
-/// that the system knows, where this is root.
+/// Finds the user who is to run a server: the first of `users` that the system knows if this is
+/// root, else `None` for the current user.
 ///
 /// # Errors
-/// One sentence, where the system knows none of them.
+/// One sentence, if the system knows none of them.
 pub(crate) fn find_server_user(users: &[&str]) -> Result<Option<ServerUser>, String> {
     if !geteuid().is_root() {
         return Ok(None);
@@ -52,7 +52,7 @@ impl ServerUser {
         let mut way: Vec<&Path> = directory.ancestors().collect();
         way.reverse();
         let passes = |folder: &Path| {
-            // What is not there yet is made by this program, to be passed by all.
+            // This program creates missing folders so that everybody may enter them.
             std::fs::metadata(folder).map_or(true, |metadata| {
                 let owner = (metadata.uid(), metadata.gid());
                 may_pass(
@@ -70,7 +70,7 @@ impl ServerUser {
     /// Checks that this user may enter every folder down to `directory`.
     ///
     /// # Errors
-    /// One sentence that names the folder in the way.
+    /// One sentence that names the inaccessible folder.
     pub fn check_access(&self, directory: &Path) -> Result<(), String> {
         let Some(folder) = self.first_impassable(directory) else {
             return Ok(());
@@ -113,7 +113,7 @@ impl ServerUser {
     }
 }
 
-/// Whether the mode of a folder lets a user enter it.
+/// Returns whether the mode of a folder lets a user enter it.
 fn may_pass(mode: u32, owner: (u32, u32), user: (u32, u32)) -> bool {
     let bit = match (owner.0 == user.0, owner.1 == user.1) {
         (true, _) => 0o100,

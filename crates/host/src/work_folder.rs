@@ -1,4 +1,5 @@
-//! The folder in which databases are made: claimed, marked as ours, and left as it was found.
+//! The folder in which databases are created: claimed, marked as trueput's, and left as it was
+//! found.
 //!
 //! ```text
 //! WORK/
@@ -8,7 +9,7 @@
 //!     TRIAL/          a folder per trial: the database
 //! ```
 //!
-//! Nothing outside `WORK/RUN` is ever removed but folders that trueput created and that are empty.
+//! Outside `WORK/RUN`, only empty folders that trueput created are ever removed.
 
 use std::fs;
 use std::io::{ErrorKind, Write};
@@ -22,13 +23,13 @@ const FORMER_MARKER_FIRST_LINE: &str =
     "This is a work folder of trueput: it makes databases here and removes them.";
 const CREATED: &str = "created: ";
 
-/// Why a work folder cannot be used.
+/// The reason why a work folder cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("work folder {path}: {message}")]
 pub struct WorkFolderError {
     /// The folder.
     pub path: PathBuf,
-    /// Why not, and what would be right.
+    /// The reason and the remedy.
     pub message: String,
 }
 
@@ -61,7 +62,7 @@ impl WorkFolder {
                 _ => refuse(format!("cannot be made: {error}")),
             });
         }
-        // From here on by its real name, so that a link that is turned later changes nothing.
+        // From here on under its canonical path, so that changing a link later has no effect.
         let folder = Self {
             path: absolute.canonicalize().map_err(refuse_error)?,
         };
@@ -97,8 +98,8 @@ impl WorkFolder {
             .then_some(folder)
     }
 
-    /// Removes the mark if nothing else is left, and then the folders that were created to get here
-    /// as far as they are empty.
+    /// Removes the marker if nothing else is left, and then the folders that trueput created on the
+    /// way if they are empty.
     pub fn release(self) {
         let marker = self.path.join(MARKER);
         let only_marker = fs::read_dir(&self.path).is_ok_and(|entries| entries.count() == 1);
@@ -141,12 +142,12 @@ impl WorkFolder {
     }
 }
 
-/// Whether a folder is empty.
+/// Returns whether a folder is empty.
 pub(crate) fn is_empty(path: &Path) -> std::io::Result<bool> {
     Ok(fs::read_dir(path)?.next().is_none())
 }
 
-/// The topmost folder that would have to be made for `path` to exist; `None` if it exists.
+/// Returns the topmost folder that must be created for `path` to exist; `None` if it exists.
 fn first_missing(path: &Path) -> Option<PathBuf> {
     let missing = path
         .ancestors()
@@ -154,7 +155,7 @@ fn first_missing(path: &Path) -> Option<PathBuf> {
     missing.last().map(Path::to_owned)
 }
 
-/// Removes empty folders from `path` up to `topmost`, both included; without it, none.
+/// Removes empty folders from `path` up to `topmost`, both included; none without `topmost`.
 fn remove_empty(path: &Path, topmost: Option<&Path>) {
     let Some(topmost) = topmost else { return };
     // The mark was made before links were followed.

@@ -53,7 +53,7 @@ fn of_v1_the_own_group_is_the_parent_and_v2_beside_it_is_passed_over() {
     let found = MemoryController::find_in(&text, "4:cpu,memory:/bench\n0::/\n").unwrap();
     assert_eq!(found.parent, point.join("bench"));
     assert_eq!(found.version, CgroupVersion::One);
-    // In a container the group's own path may be outside of what is mounted.
+    // In a container the group's own path may be outside the mounted hierarchy.
     let found = MemoryController::find_in(&text, "4:memory:/elsewhere\n").unwrap();
     assert_eq!(found.parent, point);
 }
@@ -137,7 +137,7 @@ fn a_process_that_wants_more_than_its_group_may_have_is_killed_and_counted() {
             return;
         }
     };
-    // A shell that doubles a variable, once it is told that it is in the group.
+    // A shell that doubles a variable, once it reads that it is in the group.
     let script = "read go; x=0123456789abcdef; while :; do x=$x$x; done";
     let mut child = Command::new("sh")
         .args(["-c", script])
@@ -153,7 +153,7 @@ fn a_process_that_wants_more_than_its_group_may_have_is_killed_and_counted() {
     let usage = group.usage();
     assert_eq!(usage.kills, 1, "{usage:?}");
     assert!(usage.peak_bytes.is_some_and(|peak| peak <= 32 << 20));
-    // Whether hits are counted depends on the kernel; that none would be an error.
+    // Whether hits are counted depends on the kernel; a count of 0 would be an error.
     assert_ne!(usage.limit_hits, Some(0));
     let path = group.path.clone();
     drop(group);

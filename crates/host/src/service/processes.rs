@@ -35,7 +35,8 @@ pub(super) struct ServerProcesses {
 impl ServerProcesses {
     /// Starts to record. Without a thread, only the processes of this moment are known.
     pub fn follow(root: u32) -> Self {
-        // One that has not been waited for keeps its number, and is told of when it has ended, too.
+        // A process that has not been waited for keeps its number, and is reported even after it
+        // has ended.
         let root = (
             root,
             process::read_start_time_ticks(root).unwrap_or_default(),
@@ -84,14 +85,14 @@ impl Drop for ServerProcesses {
     fn drop(&mut self) {
         self.end = None;
         if let Some(thread) = self.thread.take() {
-            // It does nothing that could fail.
+            // The thread cannot fail.
             let _ = thread.join();
         }
     }
 }
 
-/// Adds who descends from `root`, unless its number is another process's by now, and from those
-/// that are known, and forgets those that have ended.
+/// Adds the descendants of `root` (unless its number has been reused) and of the known processes,
+/// and forgets those that have ended.
 fn collect_family(root: ProcessIdentity, known: &Mutex<HashSet<ProcessIdentity>>) {
     let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
     known.retain(|&(pid, began)| {
@@ -121,7 +122,7 @@ fn kill_all(pids: &[u32]) {
 /// Waits until all of these processes have ended.
 ///
 /// # Errors
-/// One sentence with those that live still after `limit`.
+/// One sentence with the processes that are still alive after `limit`.
 fn await_death(pids: &[u32], limit: Duration) -> Result<(), String> {
     let until = Instant::now() + limit;
     loop {
@@ -141,12 +142,12 @@ fn await_death(pids: &[u32], limit: Duration) -> Result<(), String> {
     }
 }
 
-/// Kills a server and what descends from it, and says how many processes that were. The server
-/// itself goes first, so that nothing is begun in the place of what is killed after it; it is held
-/// still before that, so that nothing is begun while they are counted.
+/// Kills a server and its descendants, and returns the number of processes. The server is stopped
+/// first, so that it starts nothing while its processes are counted, and killed first, so that it
+/// does not replace those that are killed after it.
 ///
 /// # Errors
-/// One sentence, where something of it is left.
+/// One sentence, if any of its processes is left.
 pub fn kill_server(pid: u32) -> Result<u32, String> {
     let _ = kill(Pid::from_raw(pid.cast_signed()), Signal::SIGSTOP);
     let family = list_members(pid);

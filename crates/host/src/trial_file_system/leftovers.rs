@@ -1,4 +1,13 @@
-//! What killed runs left behind: found by our markers, listed, and removed.
+//! Finds, lists and removes leftovers of killed runs, recognized by trueput's markers.
+//!
+//! ```text
+//! WORK/                        a work folder
+//!   .trueput-work              its marker
+//!   RUN/                       the folder of a run
+//!     .trueput-run             its marker, with the process of the run
+//!     TRIAL/                   the folder of a trial
+//!       .trueput-file-system   its marker, if file systems were created for the trial
+//! ```
 
 use super::marker::{FileSystemPart, Marker};
 use super::{loop_device, mounting, remove as remove_file_systems};
@@ -10,20 +19,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use trueput_record::RunFolder;
 
-/// Where control groups are.
+/// The folder of the control groups.
 const CONTROL_GROUPS: &str = "/sys/fs/cgroup";
 
-/// The depth below which our control groups are not searched for.
-const DEPTH: u32 = 5;
+/// The depth to which control groups are searched.
+const MAX_CGROUP_DEPTH: u32 = 5;
 
-/// What one killed run left: its folder in a work folder, or a control group.
+/// The leftovers of one killed run: its folder in a work folder, or a control group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leftover {
     /// The run's folder in its work folder, or the control group.
     pub path: PathBuf,
     /// The process that made it, which has ended.
     pub pid: u32,
-    /// What it consists of, in the order of removal.
+    /// Its parts, in the order of removal.
     pub items: Vec<(LeftoverKind, PathBuf)>,
 }
 
@@ -56,11 +65,11 @@ impl LeftoverKind {
     }
 }
 
-/// Finds what is left of runs whose process is gone, in the work folders of the runs in `results`
-/// and in the folders `work`.
+/// Finds leftovers of ended runs in the work folders of the runs in `results` and in the folders
+/// `work`.
 ///
-/// Nothing is found by its name alone: a run's folder has its mark, and so has each trial's folder
-/// in which something was made.
+/// A name alone is not enough: each run's folder has a marker, and so has each trial's folder in
+/// which a file system was created.
 #[must_use]
 pub fn find(results: &[PathBuf], work: &[PathBuf]) -> Vec<Leftover> {
     let mut folders: BTreeSet<PathBuf> = work.iter().filter_map(|path| canonical(path)).collect();
@@ -70,20 +79,20 @@ pub fn find(results: &[PathBuf], work: &[PathBuf]) -> Vec<Leftover> {
     in_work_folders(&folders)
 }
 
-/// Finds what is left of runs whose process is gone: as [`find`] does in these results, wherever a
-/// file system of theirs is mounted or an image attached, and control groups, which are told by
-/// their name and process.
+/// Finds leftovers of ended runs as [`find`] does for `results`, and also from mounted file systems
+/// and attached images anywhere, and control groups, which are recognized by their name and
+/// process.
 #[must_use]
 pub fn find_everywhere(results: &Path) -> Vec<Leftover> {
     let mut folders: BTreeSet<PathBuf> = work_folders(results).into_iter().collect();
     let points = read_mounts()
         .into_iter()
         .map(|mount| mount.mount_point.into());
-    let devices = fs::read_dir("/sys/block").into_iter().flatten().flatten();
+    let devices = entries(Path::new("/sys/block"));
     let devices = devices.map(|entry| Path::new("/dev").join(entry.file_name()));
     let images = devices.filter_map(|device| loop_device::find_image_of(&device));
     for path in points.chain(images).collect::<Vec<PathBuf>>() {
-        // The mark is in the trial's folder, and that is in the run's, in the work folder.
+        // The marker is in the trial's folder, two levels below the work folder.
         let marked = path
             .ancestors()
             .find(|folder| Marker::read(folder).is_some());
@@ -91,7 +100,7 @@ pub fn find_everywhere(results: &Path) -> Vec<Leftover> {
         folders.extend(work.map(Path::to_owned));
     }
     let mut found = in_work_folders(&folders);
-    found.extend(control_groups(Path::new(CONTROL_GROUPS), DEPTH));
+    found.extend(control_groups(Path::new(CONTROL_GROUPS), MAX_CGROUP_DEPTH));
     found
 }
 
@@ -101,12 +110,17 @@ fn in_work_folders(folders: &BTreeSet<PathBuf>) -> Vec<Leftover> {
         .iter()
         .filter_map(|folder| WorkFolder::open_marked(folder))
     {
-        let runs = fs::read_dir(folder.path()).into_iter().flatten().flatten();
-        let mut runs: Vec<_> = runs.map(|entry| entry.path()).collect();
+        let mut runs: Vec<_> = entries(folder.path()).map(|entry| entry.path()).collect();
         runs.sort();
         found.extend(runs.iter().filter_map(|run| leftover_of_run(run)));
     }
     found
+}
+
+/// Returns the entries of a folder. An unreadable folder has none: it is another user's, or has just
+/// disappeared, and must not hide the leftovers in others.
+fn entries(path: &Path) -> impl Iterator<Item = fs::DirEntry> + use<> {
+    fs::read_dir(path).into_iter().flatten().flatten()
 }
 
 fn canonical(path: &Path) -> Option<PathBuf> {
@@ -115,24 +129,24 @@ fn canonical(path: &Path) -> Option<PathBuf> {
 
 /// Returns the work folders of the runs in a results folder.
 fn work_folders(results: &Path) -> Vec<PathBuf> {
-    let runs = fs::read_dir(results).into_iter().flatten().flatten();
-    let work = runs.map(|entry| entry.path()).filter_map(|run| {
-        let named = RunFolder::open(&run)
-            .ok()
-            .and_then(|(_, manifest)| manifest.work);
-        canonical(&named.unwrap_or_else(|| run.join("work")))
-    });
+    let work = entries(results)
+        .map(|entry| entry.path())
+        .filter_map(|run| {
+            let named = RunFolder::open(&run)
+                .ok()
+                .and_then(|(_, manifest)| manifest.work);
+            canonical(&named.unwrap_or_else(|| run.join("work")))
+        });
     work.collect()
 }
 
-/// Returns what is left in a run's folder if the run has ended.
+/// Returns the leftovers in a run's folder if the run has ended.
 fn leftover_of_run(path: &Path) -> Option<Leftover> {
-    let mark = RunMarker::read(path)?;
-    if mark.is_active(path) {
+    let run_marker = RunMarker::read(path)?;
+    if run_marker.is_active(path) {
         return None;
     }
-    let trials = fs::read_dir(path).into_iter().flatten().flatten();
-    let mut trials: Vec<_> = trials.map(|entry| entry.path()).collect();
+    let mut trials: Vec<_> = entries(path).map(|entry| entry.path()).collect();
     trials.sort();
     let mut items = Vec::new();
     for marker in trials.iter().filter_map(|trial| Marker::read(trial)) {
@@ -143,7 +157,7 @@ fn leftover_of_run(path: &Path) -> Option<Leftover> {
     items.push((LeftoverKind::Folder, path.to_owned()));
     Some(Leftover {
         path: path.to_owned(),
-        pid: mark.pid,
+        pid: run_marker.pid,
         items,
     })
 }
@@ -175,8 +189,7 @@ fn control_groups(folder: &Path, depth: u32) -> Vec<Leftover> {
     if depth == 0 {
         return Vec::new();
     }
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    let folders = entries(folder).filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
     let mut found = Vec::new();
     for path in folders.map(|entry| entry.path()) {
         found.extend(control_groups(&path, depth - 1));
@@ -200,10 +213,11 @@ fn runner_of_group(name: &str) -> Option<u32> {
     pid.parse().ok()
 }
 
-/// Removes a leftover, after checking again that its process has ended.
+/// Removes a leftover. A run's folder is locked first, which fails if the run is active; a control
+/// group is removed without a check, because the kernel refuses to remove one that has processes.
 ///
 /// # Errors
-/// One sentence for each thing that cannot be removed; the rest is removed.
+/// One sentence for each part that cannot be removed; the rest is removed.
 pub fn clean(left: &Leftover) -> Result<(), Vec<String>> {
     if left
         .items
@@ -214,13 +228,12 @@ pub fn clean(left: &Leftover) -> Result<(), Vec<String>> {
         return removed
             .map_err(|error| vec![format!("cannot remove {}: {error}", left.path.display())]);
     }
-    let Some(mark) = RunMarker::read(&left.path) else {
+    let Some(run_marker) = RunMarker::read(&left.path) else {
         return Ok(());
     };
-    let _lock = mark.lock(&left.path).map_err(|why| vec![why])?;
+    let _lock = run_marker.lock(&left.path).map_err(|why| vec![why])?;
     let mut failures = Vec::new();
-    let trials = fs::read_dir(&left.path).into_iter().flatten().flatten();
-    for trial in trials
+    for trial in entries(&left.path)
         .map(|entry| entry.path())
         .filter(|path| is_folder(path))
     {
@@ -252,7 +265,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_groups_named_after_a_process_are_told() {
+    fn only_groups_named_after_a_process_are_recognized() {
         assert_eq!(runner_of_group("trueput-123-4"), Some(123));
         for name in ["trueput-123", "trueput-x-1", "trueput-1-x", "mine-1-2"] {
             assert_eq!(runner_of_group(name), None, "{name}");
@@ -263,7 +276,7 @@ mod tests {
     fn a_group_of_a_process_that_lives_is_not_left_behind() {
         let folder = tempfile::tempdir().unwrap();
         let own = std::process::id();
-        // No process has the highest number that there is.
+        // No process has the highest number.
         for name in [
             format!("trueput-{own}-1"),
             format!("trueput-{}-1", u32::MAX),

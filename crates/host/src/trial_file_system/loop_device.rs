@@ -54,7 +54,7 @@ const _: () = assert!(size_of::<LoopInfo>() == 232 && size_of::<LoopConfig>() ==
 /// Attaches an image to a free loop device, with direct I/O if the file system below allows it.
 ///
 /// # Errors
-/// A sentence with what the operating system says.
+/// A sentence with the error of the operating system.
 pub(super) fn attach(image: &Path) -> Result<LoopDevice, String> {
     let file = open_file(image, true)?;
     let control = open_file(Path::new(CONTROL), true)?;
@@ -145,10 +145,10 @@ fn attribute(device: &Path, name: &str) -> Option<String> {
     Some(text.trim_end().to_owned())
 }
 
-/// Detaches a loop device, when its last user is gone.
+/// Detaches a loop device once its last user is gone.
 ///
 /// # Errors
-/// A sentence with what the operating system says.
+/// A sentence with the error of the operating system.
 pub(super) fn detach(device: &Path) -> Result<(), String> {
     let open = open_file(device, true)?;
     // SAFETY: the request takes no argument, and the descriptor is open.

@@ -1,5 +1,5 @@
-//! The mark on a folder in which trueput made a file system: written before anything is made, and
-//! removed last, so that what a killed run left can be told from what is a user's.
+//! The marker of a folder in which trueput created a file system: written first and removed last,
+//! so that leftovers of a killed run can be distinguished from a user's files.
 
 use super::system::describe_error;
 use serde::{Deserialize, Serialize};
@@ -38,7 +38,7 @@ impl FileSystemRole {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Marker {
     magic: String,
-    /// The folder itself: a marker that was copied elsewhere is none.
+    /// The folder itself: a marker that was copied elsewhere is invalid.
     folder: PathBuf,
     /// The process of the run.
     pub pid: u32,
@@ -51,9 +51,9 @@ pub(super) struct Marker {
 pub(super) struct FileSystemPart {
     /// Its use.
     pub role: FileSystemRole,
-    /// Where it comes from: `ext4`, `tmpfs`; empty for a folder of the user's.
+    /// Its source: `ext4`, `tmpfs`; empty for a folder of the user's.
     pub kind: String,
-    /// A folder that was made in a folder of the user's, with a mark of its own above it.
+    /// A folder created in a folder of the user's, with its own marker above it.
     pub elsewhere: Option<PathBuf>,
     /// The facts known so far.
     pub report: MountedFileSystem,
@@ -96,7 +96,7 @@ impl Marker {
         }
     }
 
-    /// Reads a folder's marker; `None` if it has none, or one of another folder.
+    /// Reads a folder's marker; `None` if it has none, or that of another folder.
     pub fn read(folder: &Path) -> Option<Self> {
         let path = folder.join(MARKER);
         // A link could be planted to make a stranger's folder look like ours.
@@ -135,7 +135,7 @@ impl Marker {
         &self.folder
     }
 
-    /// Returns the database's folder: on the file system made for it, or beside the marker.
+    /// Returns the database's folder: on the file system created for it, or next to the marker.
     pub fn database(&self) -> PathBuf {
         let data = self
             .parts

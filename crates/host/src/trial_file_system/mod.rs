@@ -1,5 +1,5 @@
-//! File systems made for a trial: an image file, a loop device, mkfs, a mount, and all of it
-//! undone.
+//! File systems created for a trial: an image file, a loop device, mkfs and a mount, and the
+//! removal of all of these.
 //!
 //! ```text
 //! WORK/RUN/TRIAL/
@@ -38,8 +38,8 @@ use trueput_record::Conditions;
 use trueput_record::filesystem::{FileSystem, FileSystemKind, MountedFileSystem};
 use trueput_record::value::format_bytes;
 
-/// What an image has beyond what a trial needs, and its least size: file systems keep some for
-/// themselves, and xfs and btrfs make none of less than 300 MiB.
+/// The size of an image beyond the trial's needs, and its minimum size: file systems reserve some
+/// space, and xfs and btrfs refuse less than 300 MiB.
 const SPARE_BYTES: u64 = 512 << 20;
 
 /// The size of an external journal's image.
@@ -82,17 +82,17 @@ pub fn estimate_taken_bytes(conditions: &Conditions, needed_bytes: u64) -> u64 {
 pub struct TrialFileSystems {
     /// The database's folder.
     pub database: PathBuf,
-    /// The database's file system; `None` if that is the work folder's.
+    /// The database's file system; `None` if it is the work folder's.
     pub data: Option<MountedFileSystem>,
-    /// The log's file system; `None` if that is the database's.
+    /// The log's file system; `None` if it is the database's.
     pub log: Option<MountedFileSystem>,
 }
 
-/// Creates and mounts the file systems that the conditions ask for in a trial's empty folder.
+/// Creates and mounts the file systems that the conditions request in a trial's empty folder.
 ///
 /// # Errors
-/// One sentence; the kernel's own for an option that it does not know. What was made until then is
-/// undone by [`remove`].
+/// One sentence; the kernel's own for an unknown option. Everything created until then is removed
+/// with [`remove`].
 pub fn create(
     folder: &Path,
     conditions: &Conditions,
@@ -232,7 +232,7 @@ fn create_part(
             }
             make_folder(&at)?;
             mounting::mount(kind, &device.path, &options, &at)?;
-            // mke2fs makes it for fsck; an engine may take it for a file of its own.
+            // mke2fs creates it for fsck; an engine may mistake it for a file of its own.
             let _ = fs::remove_dir(at.join("lost+found"));
             Ok(MountedFileSystem {
                 mkfs: Some(mkfs),
@@ -245,8 +245,8 @@ fn create_part(
     }
 }
 
-/// Makes an image file, its blocks allocated so that none has to be found while a trial runs, and
-/// attaches it to a loop device.
+/// Creates an image file with allocated blocks, so that none has to be allocated while a trial
+/// runs, and attaches it to a loop device.
 fn image_device(image: &Path, bytes: u64) -> Result<LoopDevice, String> {
     let cannot = |error: &std::io::Error| {
         let size = format_bytes(bytes);
@@ -310,12 +310,13 @@ pub(crate) fn unmount_all(folder: &Path) -> Result<(), String> {
 /// Removes a trial's file systems with their images; does nothing if there is no marker.
 ///
 /// # Errors
-/// One sentence for the first thing that cannot be undone. What is not ours is not touched.
+/// One sentence for the first part that cannot be removed. Files of others are left alone.
 pub(crate) fn remove(folder: &Path) -> Result<(), String> {
     let Some(marker) = Marker::read(folder) else {
         return refuse_foreign_mounts(folder, &[]);
     };
-    // First, so that what cannot be undone whole stays mounted, where the next attempt finds it.
+    // Own mounts first, so that a file system that cannot be removed completely stays mounted,
+    // where the next attempt finds it.
     let own = marker.parts.iter().map(|part| marker.mount_point(part));
     refuse_foreign_mounts(folder, &own.collect::<Vec<_>>())?;
     unmount_all(folder)?;

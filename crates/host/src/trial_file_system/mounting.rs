@@ -27,7 +27,7 @@ const ATTRIBUTES: [(&str, MountAttrFlags); 8] = [
     ("defaults", MountAttrFlags::empty()),
 ];
 
-/// How long a file system may stay busy after its last user has ended.
+/// The time that a file system may stay busy after its last user has ended.
 const BUSY_LIMIT: Duration = Duration::from_secs(5);
 
 /// Mounts a file system of that kind from `source` on the folder `at`.
@@ -89,7 +89,7 @@ pub(super) fn bind_mount(from: &Path, at: &Path) -> Result<(), String> {
     })
 }
 
-/// Unmounts what is mounted at `at`; its users may need a moment to be gone.
+/// Unmounts the file system at `at`; its users may need a moment to exit.
 ///
 /// # Errors
 /// One sentence.
@@ -112,7 +112,7 @@ pub(super) fn unmount(at: &Path) -> Result<(), String> {
     }
 }
 
-/// The source of what is mounted on top at exactly `at`.
+/// Returns the source of the topmost mount at exactly `at`.
 pub(super) fn find_source_at(at: &Path) -> Option<PathBuf> {
     let all = read_mounts();
     let mut here = all.into_iter().rev();
@@ -120,7 +120,7 @@ pub(super) fn find_source_at(at: &Path) -> Option<PathBuf> {
     top.map(|mount| PathBuf::from(mount.source))
 }
 
-/// Every mount point below `folder`, or at it.
+/// Lists every mount point at or below `folder`.
 pub(super) fn list_mount_points_in(folder: &Path) -> Vec<PathBuf> {
     let points = read_mounts()
         .into_iter()
@@ -128,7 +128,7 @@ pub(super) fn list_mount_points_in(folder: &Path) -> Vec<PathBuf> {
     points.filter(|point| point.starts_with(folder)).collect()
 }
 
-/// What the kernel has to say on a file system that is being set up, in one line.
+/// Returns the kernel's messages on a file system that is being set up, in one line.
 fn kernel_messages(context: &mut File, error: Errno) -> String {
     let mut said = Vec::new();
     let mut buffer = [0; 1024];
@@ -147,7 +147,7 @@ fn kernel_messages(context: &mut File, error: Errno) -> String {
     }
 }
 
-/// The kernel's log from a moment on, for file systems that say what is wrong only there.
+/// The kernel's log from a moment on, for file systems that report errors only there.
 struct KernelLog(Option<File>);
 
 impl KernelLog {
@@ -161,7 +161,7 @@ impl KernelLog {
         Self(at_end.ok())
     }
 
-    /// What the log says of that device since then; `said` where it says nothing.
+    /// Returns the log's messages on that device since then, or `said` if there are none.
     fn or(&self, said: String, source: &Path) -> String {
         let device = source.file_name().unwrap_or_default().to_string_lossy();
         let Some(mut log) = self.0.as_ref() else {

@@ -32,7 +32,7 @@ pub(super) fn open_file(path: &Path, write: bool) -> Result<File, String> {
     })
 }
 
-/// Whether this process may mount and attach devices: capability CAP_SYS_ADMIN.
+/// Returns whether this process may mount and attach devices: capability CAP_SYS_ADMIN.
 pub(super) fn may_mount() -> bool {
     const CAP_SYS_ADMIN: u32 = 21;
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

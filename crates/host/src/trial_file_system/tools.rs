@@ -12,8 +12,8 @@ struct FileSystemTool {
     name: &'static str,
     /// The Debian package that has its mkfs.
     package: &'static str,
-    /// Options that every mkfs of that kind gets: ask nothing, keep the image's blocks (a discard
-    /// would give them back), write now what a mounted file system would write in the background.
+    /// Options for every mkfs of that kind: no questions, no discard (which would free the image's
+    /// blocks), and no initialization deferred to the background.
     options: &'static [&'static str],
 }
 
@@ -47,19 +47,19 @@ const fn known(
     }
 }
 
-/// Why a trial cannot have its file system.
+/// The reason why a trial cannot have its file system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileSystemError {
     /// The kind does not exist: the plan is wrong.
     Invalid(String),
-    /// This machine or user lacks it; other trials can run.
+    /// This machine or user cannot create it; other trials can run.
     Missing(String),
     /// This user may not mount it; other trials can run.
     NeedsRoot(String),
 }
 
-/// Why none of these file systems can be had, in one sentence: those that need root by name, then
-/// the reasons of the others. Empty where all can.
+/// Returns why these file systems are unavailable, in one sentence: those that need root by name,
+/// then the reasons of the others. Empty if all are available.
 #[must_use]
 pub fn why_unavailable(wanted: &[FileSystem]) -> String {
     let unavailable = wanted
@@ -171,7 +171,7 @@ fn check_journal(wanted: &FileSystem, kind: &str) -> Result<(), FileSystemError>
     Ok(())
 }
 
-/// Whether the kernel has the driver, or a module that mounting would load.
+/// Returns whether the kernel has the driver, or a module that mounting would load.
 fn kernel_has(kind: &str) -> bool {
     let drivers = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
     let built_in = drivers
@@ -196,10 +196,10 @@ fn mkfs_program(kind: &str) -> Option<PathBuf> {
         .find_map(|folder| Some(folder.join(format!("mkfs.{kind}"))).filter(|file| file.is_file()))
 }
 
-/// Makes a file system on a device that was attached for it, and returns the command line.
+/// Creates a file system on a device that was attached for it, and returns the command line.
 ///
 /// # Errors
-/// One sentence: what the program says.
+/// One sentence with the program's message.
 pub(super) fn make(
     wanted: &FileSystem,
     kind: &str,

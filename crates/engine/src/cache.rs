@@ -1,4 +1,4 @@
-//! How often an engine's own cache was asked over an interval, and how often it had to read.
+//! Counts of the lookups and misses of an engine's own cache over an interval.
 
 use crate::Result;
 use trueput_record::accounting::CacheUse;
@@ -6,15 +6,15 @@ use trueput_record::accounting::CacheUse;
 /// Whose asks the engine counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CacheScope {
-    /// Those of every process that uses the database, its server's own among them.
+    /// Lookups of every process that uses the database, including its server.
     Database,
-    /// Those of this process alone.
+    /// Lookups of this process only.
     Process,
 }
 
 type End<'d> = Box<dyn FnOnce() -> Result<CacheUse> + 'd>;
 
-/// A count of what an engine's cache was asked, from its making to [`CacheCount::end`].
+/// A count of cache lookups, from its creation to [`CacheCount::end`].
 pub struct CacheCount<'d> {
     scope: CacheScope,
     end: End<'d>,
@@ -29,11 +29,11 @@ impl<'d> CacheCount<'d> {
         }
     }
 
-    /// A count by the engine's counters, which `read` reads now and at the end; `None` if the
-    /// engine does not tell them at the moment.
+    /// Starts a count from the engine's counters, which `read` reads now and at the end; `None` if
+    /// the engine does not report them at the moment.
     ///
     /// # Errors
-    /// Whatever `read` says.
+    /// The errors of `read`.
     pub fn of_counters(
         scope: CacheScope,
         read: impl Fn() -> Result<Option<CacheUse>> + 'd,
@@ -51,10 +51,10 @@ impl<'d> CacheCount<'d> {
         self.scope
     }
 
-    /// What the cache was asked since the count began.
+    /// Returns the lookups since the count began.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The errors of the engine.
     pub fn end(self) -> Result<CacheUse> {
         (self.end)()
     }

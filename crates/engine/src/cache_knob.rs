@@ -7,11 +7,11 @@ use trueput_record::Value;
 pub struct CacheKnob {
     /// The knob's name.
     pub name: &'static str,
-    /// How many bytes one of the knob's units is: 1 where it is in bytes.
+    /// The number of bytes in one unit of the knob: 1 if it is in bytes.
     pub unit_bytes: u64,
-    /// Whether every session has a cache of that size, rather than all of them one.
+    /// Whether every session has its own cache of that size, instead of sharing one.
     pub per_session: bool,
-    /// The bytes of the cache with the knobs that it was asked for.
+    /// The size of the cache with the given knobs, bytes.
     pub size_bytes: u64,
 }
 

@@ -1,11 +1,11 @@
-//! Passwords in the addresses of users' servers: kept in memory, handed to worker processes through
-//! the pipe that they are ordered by, and never written or shown: not in their environment either,
-//! which others can read and which is handed on to whatever they start.
+//! Passwords in the addresses of users' servers. They are kept in memory and passed to worker
+//! processes through the pipe that carries their orders; never written to disk, printed, or put in
+//! their environment, which other users may read and child processes inherit.
 //!
-//! An address is `SCHEME://USER:PASSWORD@HOST…?OPTION=VALUE…`, or a connection string of ODBC's:
-//! `Driver={NAME};Server=HOST;UID=USER;PWD=PASSWORD`. An [`Address`] keeps what is secret apart
-//! from what is shown: a password, and options whose names say that they are secret. Whoever
-//! selects builds keeps [`Credentials`], and elsewhere an address is known as it is shown.
+//! An address is `SCHEME://USER:PASSWORD@HOST…?OPTION=VALUE…`, or an ODBC connection string:
+//! `Driver={NAME};Server=HOST;UID=USER;PWD=PASSWORD`. An [`Address`] separates its secrets (the
+//! password, and options with secret names) from its redacted text. The code that selects builds
+//! keeps [`Credentials`]; elsewhere an address is known by its redacted text.
 
 mod redaction;
 mod syntax;
@@ -15,6 +15,7 @@ pub use syntax::attributes;
 pub use trueput_record::address::is_address;
 
 use crate::{Engine, Result};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -54,61 +55,62 @@ impl fmt::Display for Secret {
     }
 }
 
-/// The address of a user's server or data source, shown without what is secret in it.
+/// The address of a user's server or data source, displayed without its secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
-    shown: String,
-    /// The password, or the attributes of a connection string; empty if there is none.
+    redacted: String,
+    /// The password, or the secret attributes of a connection string; empty if there is none.
     password: Secret,
     /// The options of a URL, `NAME=VALUE` each, with `&` between them; likewise.
     options: Secret,
 }
 
 impl Address {
-    /// Takes what is secret out of an address. Of what was to be an address, and is none, nothing
-    /// is kept that could be a password.
+    /// Separates the secrets of an address from the rest. If the text looks like a malformed
+    /// address, anything that could be a password is masked.
     #[must_use]
     pub fn of(text: &str) -> Self {
-        let (shown, password, options) = match syntax::split(text) {
-            // What was taken for an option or a user may itself hold a part of a password.
+        let (redacted, password, options) = match syntax::split(text) {
+            // A mistaken option or user may itself contain part of a password.
             Some(parts) => (
-                syntax::masked(&parts.shown).unwrap_or(parts.shown),
+                syntax::masked(&parts.redacted).unwrap_or(parts.redacted),
                 parts.password,
                 parts.options,
             ),
             None => {
+                // An existing file is a build, not a malformed address, whatever its name.
                 let hidden = match Path::new(text).exists() {
                     true => None,
-                    false => syntax::torn(text).or_else(|| syntax::masked(text)),
+                    false => syntax::truncated(text).or_else(|| syntax::masked(text)),
                 };
-                let shown = hidden.unwrap_or_else(|| text.to_owned());
-                (shown, String::new(), String::new())
+                let redacted = hidden.unwrap_or_else(|| text.to_owned());
+                (redacted, String::new(), String::new())
             }
         };
         Self {
-            shown,
+            redacted,
             password: Secret(password),
             options: Secret(options),
         }
     }
 
-    /// Returns a build as it may be shown.
+    /// Returns a build that is safe to display: an address without its secrets.
     #[must_use]
-    pub fn shown_of(build: &Path) -> PathBuf {
-        let shown = build
+    pub fn redact_build(build: &Path) -> PathBuf {
+        let redacted = build
             .to_str()
-            .map(|text| PathBuf::from(Self::of(text).shown));
-        shown.unwrap_or_else(|| build.to_owned())
+            .map(|text| PathBuf::from(Self::of(text).redacted));
+        redacted.unwrap_or_else(|| build.to_owned())
     }
 
-    /// Returns the address without what is secret in it.
+    /// Returns the address without its secrets.
     #[must_use]
-    pub fn shown(&self) -> &str {
-        &self.shown
+    pub fn redacted(&self) -> &str {
+        &self.redacted
     }
 
-    /// Returns the password as the address has it: with `%` escapes, or with the names of its
-    /// attributes.
+    /// Returns the password as written in the address: with `%` escapes, or as attributes with
+    /// their names.
     #[must_use]
     pub fn password(&self) -> Option<&Secret> {
         (!self.password.is_empty()).then_some(&self.password)
@@ -127,42 +129,53 @@ impl Address {
 
 impl fmt::Display for Address {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.shown)
+        formatter.write_str(&self.redacted)
     }
 }
 
-/// The addresses that have something secret in them, by what is shown of them.
+/// An address with its secrets in plain text, for the pipe to another process. It has no `Debug`, so
+/// that it is never printed.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExportedAddress {
+    /// The address without its secrets.
+    pub redacted: String,
+    /// The password, or the secret attributes of a connection string; empty if there is none.
+    pub password: String,
+    /// The secret options of a URL, with `&` between them; empty if there are none.
+    pub options: String,
+}
+
+/// The addresses with secrets, by their redacted text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Credentials(BTreeMap<String, Address>);
 
 impl Credentials {
-    /// Keeps what is secret in a build that is an address, and returns the build as it may be
-    /// shown.
+    /// Keeps the secrets of a build that is an address, and returns the redacted build.
     pub fn add(&mut self, build: &Path) -> PathBuf {
         let Some(text) = build.to_str() else {
             return build.to_owned();
         };
         let address = Address::of(text);
-        let shown = PathBuf::from(address.shown());
+        let redacted = PathBuf::from(address.redacted());
         if address.has_secrets() {
-            self.0.insert(address.shown.clone(), address);
+            self.0.insert(address.redacted.clone(), address);
         }
-        shown
+        redacted
     }
 
-    /// Returns the address that is shown as `shown`, with its secrets where they are known.
-    fn address(&self, shown: &str) -> Address {
-        let known = self.0.get(shown).cloned();
-        known.unwrap_or_else(|| Address::of(shown))
+    /// Returns the address with this redacted text, with its secrets if they are known.
+    fn address(&self, redacted: &str) -> Address {
+        let known = self.0.get(redacted).cloned();
+        known.unwrap_or_else(|| Address::of(redacted))
     }
 
-    /// The address that a build of an engine is; `None` if it is a file.
+    /// Returns the address of a build of an engine; `None` if the build is a file.
     fn address_for(&self, engine: &dyn Engine, build: &Path) -> Option<Address> {
         let is_address = is_address_for(engine.info().name, build);
         is_address
             .then(|| build.to_str())
             .flatten()
-            .map(|shown| self.address(shown))
+            .map(|redacted| self.address(redacted))
     }
 
     /// Returns the engine as a build has it: a library, a program, or an address.
@@ -176,7 +189,7 @@ impl Credentials {
         }
     }
 
-    /// As [`Credentials::open`], as far as the build's name alone tells.
+    /// As [`Credentials::open`], but uses only the build's name.
     ///
     /// # Errors
     /// As [`Engine::unopened`] and [`Engine::unopened_address`].
@@ -187,27 +200,29 @@ impl Credentials {
         }
     }
 
-    /// Returns what another process is to [`Credentials::import`]: of each address what is shown,
-    /// its password and its options. It is not to be written or shown.
+    /// Returns the addresses with their secrets, for [`Credentials::import`] in another process.
+    /// The result must not be written or displayed.
     #[must_use]
-    pub fn export(&self) -> Vec<[String; 3]> {
+    pub fn export(&self) -> Vec<ExportedAddress> {
         let addresses = self.0.values().cloned();
         addresses
-            .map(|address| [address.shown, address.password.0, address.options.0])
+            .map(|address| ExportedAddress {
+                redacted: address.redacted,
+                password: address.password.0,
+                options: address.options.0,
+            })
             .collect()
     }
 
-    /// Takes over what [`Credentials::export`] gave in another process.
+    /// Takes over the addresses from [`Credentials::export`] in another process.
     #[must_use]
-    pub fn import(exported: Vec<[String; 3]>) -> Self {
-        let addresses = exported
-            .into_iter()
-            .map(|[shown, password, options]| Address {
-                shown,
-                password: Secret(password),
-                options: Secret(options),
-            });
-        let by_name = addresses.map(|address| (address.shown.clone(), address));
+    pub fn import(exported: Vec<ExportedAddress>) -> Self {
+        let addresses = exported.into_iter().map(|address| Address {
+            redacted: address.redacted,
+            password: Secret(address.password),
+            options: Secret(address.options),
+        });
+        let by_name = addresses.map(|address| (address.redacted.clone(), address));
         Self(by_name.collect())
     }
 }
@@ -237,12 +252,12 @@ mod tests {
     #[test]
     fn a_password_is_kept_and_not_shown() {
         let given = "postgres://me:p%40ss@host:7/db";
-        let shown = "postgres://me@host:7/db";
+        let redacted = "postgres://me@host:7/db";
         let mut credentials = Credentials::default();
-        assert_eq!(credentials.add(Path::new(given)), Path::new(shown));
-        let address = credentials.address(shown);
+        assert_eq!(credentials.add(Path::new(given)), Path::new(redacted));
+        let address = credentials.address(redacted);
         assert_eq!(address.password(), Some(&Secret::new("p%40ss")));
-        assert_eq!(address.to_string(), shown);
+        assert_eq!(address.to_string(), redacted);
         let printed = format!("{credentials:?} {address:?} {}", Secret::new("p%40ss"));
         assert!(!printed.contains("p%40ss"), "{printed}");
         assert_eq!(
@@ -250,7 +265,12 @@ mod tests {
             None
         );
         let exported = credentials.export();
-        assert_eq!(exported, [[shown, "p%40ss", ""].map(str::to_owned)]);
+        let expected = ExportedAddress {
+            redacted: redacted.to_owned(),
+            password: "p%40ss".to_owned(),
+            options: String::new(),
+        };
+        assert!(exported == [expected]);
         assert_eq!(Credentials::import(exported), credentials);
     }
 
@@ -277,7 +297,7 @@ mod tests {
             "postgres://host/db",
             "postgres://me@host/a:b@c",
         ] {
-            assert_eq!(Address::shown_of(Path::new(text)), Path::new(text));
+            assert_eq!(Address::redact_build(Path::new(text)), Path::new(text));
             assert_eq!(redact(text), text);
         }
     }
@@ -297,32 +317,32 @@ mod tests {
     #[test]
     fn options_that_are_secret_are_kept_and_not_shown() {
         let given = "mysql://me@host/trueput_q?Password=hush&socket=/run/s&api_token=t&passwd=a&b";
-        let shown = "mysql://me@host/trueput_q?socket=/run/s";
-        assert_eq!(Address::shown_of(Path::new(given)), Path::new(shown));
+        let redacted = "mysql://me@host/trueput_q?socket=/run/s";
+        assert_eq!(Address::redact_build(Path::new(given)), Path::new(redacted));
         let (password, options) = secrets(given);
         assert_eq!(password, None);
         assert_eq!(options, ["Password=hush", "api_token=t", "passwd=a", "b"]);
         assert_eq!(
             redact(&format!("--engine=mariadb@{given}")),
-            format!("--engine=mariadb@{shown}")
+            format!("--engine=mariadb@{redacted}")
         );
         assert_eq!(redact("mysql://me:a@h/d?sslpassword=b"), "mysql://me@h/d");
         let plain = "postgres://me@host/db?sslmode=disable";
-        assert_eq!(Address::shown_of(Path::new(plain)), Path::new(plain));
+        assert_eq!(Address::redact_build(Path::new(plain)), Path::new(plain));
     }
 
     #[test]
     fn a_password_of_any_letters_is_kept_and_not_shown() {
         let given = "postgres://me:two words\tand \\n\n@odd/db";
-        let shown = "postgres://me@odd/db";
-        assert_eq!(Address::shown_of(Path::new(given)), Path::new(shown));
-        assert_eq!(redact(given), shown);
+        let redacted = "postgres://me@odd/db";
+        assert_eq!(Address::redact_build(Path::new(given)), Path::new(redacted));
+        assert_eq!(redact(given), redacted);
         let password = "two words\tand \\n\n";
         assert_eq!(secrets(given).0.as_deref(), Some(password));
     }
 
     #[test]
-    fn an_address_that_is_torn_within_its_password_is_not_shown_whole() {
+    fn an_address_truncated_within_its_password_is_not_shown_whole() {
         assert_eq!(redact("postgres://me:hush"), "postgres://me");
         assert_eq!(
             redact("postgresql@postgres://me:hush/x"),
@@ -352,14 +372,14 @@ mod tests {
             ("u:hush", "u:…"),
         ] {
             assert_eq!(
-                Address::shown_of(Path::new(given)),
+                Address::redact_build(Path::new(given)),
                 Path::new(expected),
                 "{given}"
             );
             assert_eq!(redact_word(given), expected);
         }
         for plain in ["/opt/a:b/librocksdb.so", "libs/a:b.so", "ext4", "host:5432"] {
-            assert_eq!(Address::shown_of(Path::new(plain)), Path::new(plain));
+            assert_eq!(Address::redact_build(Path::new(plain)), Path::new(plain));
         }
         for recorded in ["--filesystem=ext4:mkfs=-O", "folder:/mnt/x", "--set=a:b"] {
             assert_eq!(redact(recorded), recorded);
@@ -386,13 +406,13 @@ mod tests {
     #[test]
     fn a_connection_string_is_shown_without_what_is_secret_in_it() {
         let given = "Driver={My Driver};Server=h;PWD={a;b=c,d}};e};SSLKeyPassword=x;Database=d";
-        let shown = "Driver={My Driver};Server=h;Database=d";
-        assert_eq!(Address::shown_of(Path::new(given)), Path::new(shown));
+        let redacted = "Driver={My Driver};Server=h;Database=d";
+        assert_eq!(Address::redact_build(Path::new(given)), Path::new(redacted));
         let kept = secrets(given).0.unwrap();
         assert_eq!(kept, "PWD={a;b=c,d}};e};SSLKeyPassword=x");
         assert_eq!(attributes(&kept).count(), 2);
         let word = format!("--engine=lmdb,odbc@{given},odbc@DSN=x;password=y");
-        let expected = format!("--engine=lmdb,odbc@{shown},odbc@DSN=x");
+        let expected = format!("--engine=lmdb,odbc@{redacted},odbc@DSN=x");
         assert_eq!(redact(&word), expected);
         assert_eq!(
             split_list(&format!("lmdb,odbc@{given}"))[1],
@@ -423,8 +443,8 @@ mod tests {
         "me@home:{}@host",
     ];
 
-    /// Whether a text has four letters of the password in a row.
-    fn tells(text: &str, password: &str) -> bool {
+    /// Returns whether a text has four consecutive letters of the password.
+    fn leaks(text: &str, password: &str) -> bool {
         let letters: Vec<char> = password.chars().collect();
         letters
             .windows(4)
@@ -438,20 +458,20 @@ mod tests {
             // No part of it is in a form; digits alone would be a port.
             password in "[XYZ@:/?#&%+!*]{0,6}[XYZ]{4,8}[XYZ0-9@:/?#&%+!*]{0,6}",
         ) {
-            // Without a host, what follows an @ could be one, and what begins with / a database.
-            let is_torn = FORMS[form].ends_with("://me:{}");
+            // Without a host, text after an @ could be one, and text that begins with / a database.
+            let is_truncated = FORMS[form].ends_with("://me:{}");
             proptest::prop_assume!(
-                !is_torn || (!password.contains('@') && password.starts_with(['X', 'Y', 'Z']))
+                !is_truncated || (!password.contains('@') && password.starts_with(['X', 'Y', 'Z']))
             );
             let address = FORMS[form].replace("{}", &password);
-            let kept = Address::shown_of(Path::new(&address)).display().to_string();
-            proptest::prop_assert!(!tells(&kept, &password), "{address}: keep: {kept}");
+            let kept = Address::redact_build(Path::new(&address)).display().to_string();
+            proptest::prop_assert!(!leaks(&kept, &password), "{address}: keep: {kept}");
             let said = redact_word(&address);
-            proptest::prop_assert!(!tells(&said, &password), "{address}: shown: {said}");
+            proptest::prop_assert!(!leaks(&said, &password), "{address}: shown: {said}");
             let word = format!("--engine=lmdb,postgresql@{address}");
             let message = format!("cannot read {address}, of {word}");
             let said = redact_message(&message, &[word]);
-            proptest::prop_assert!(!tells(&said, &password), "{address}: {said}");
+            proptest::prop_assert!(!leaks(&said, &password), "{address}: {said}");
         }
     }
 }

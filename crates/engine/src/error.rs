@@ -1,21 +1,21 @@
-//! What an engine can answer other than success.
+//! Errors of engines.
 
 use crate::Durability;
 
 /// A result with the contract's error.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What an engine answered instead of doing what was asked.
+/// An error of an engine.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// Another transaction was in the way (a conflict, a lock that was not had in time, a busy
-    /// database): the transaction is to be tried again. This is data of the measurement, counted
-    /// and retried, and no failure.
+    /// Another transaction interfered (a conflict, a lock timeout, a busy database) and the caller
+    /// should retry the transaction. This is counted as data of the measurement and is not a
+    /// failure.
     #[error("conflict: {0}")]
     Conflict(String),
-    /// A conflict of which the engine says that it was a deadlock: transactions waited for each
-    /// other, and this one was given up. It is tried again like any conflict and counted among
-    /// them, and apart as well. An engine that does not tell answers [`Error::Conflict`].
+    /// A conflict that the engine reports as a deadlock: transactions waited for each other, and
+    /// this one was chosen to abort. It is retried and counted like any conflict, and also counted
+    /// separately. An engine that does not distinguish deadlocks returns [`Error::Conflict`].
     #[error("deadlock: {0}")]
     Deadlock(String),
     /// The engine, or this session as it was opened, cannot do that at all.
@@ -34,7 +34,7 @@ pub enum Error {
     },
 }
 
-/// What follows an engine's words: its code, where it has one.
+/// Formats the suffix of an engine's message: its code, if it has one.
 fn with_code(code: i64) -> String {
     match code {
         0 => String::new(),
@@ -86,13 +86,13 @@ impl Error {
         }
     }
 
-    /// Whether the transaction is to be tried again: a conflict, of which a deadlock is one.
+    /// Returns whether the transaction should be retried: a conflict, including a deadlock.
     #[must_use]
     pub fn is_conflict(&self) -> bool {
         matches!(self, Self::Conflict(_) | Self::Deadlock(_))
     }
 
-    /// Whether the engine says that it was a deadlock.
+    /// Returns whether the engine reports a deadlock.
     #[must_use]
     pub fn is_deadlock(&self) -> bool {
         matches!(self, Self::Deadlock(_))

@@ -24,8 +24,8 @@ pub struct LogPosition {
     pub log: u64,
 }
 
-/// Turns changes of [`LogPosition`] between polls into events. A checkpoint that several polls in a
-/// row see is one event; it ends at the first poll that sees none.
+/// Turns changes of [`LogPosition`] between polls into events. A checkpoint that several
+/// consecutive polls see is one event; it ends at the first poll that does not see it.
 #[derive(Debug)]
 pub struct EventProgress<R> {
     read: R,
@@ -34,7 +34,7 @@ pub struct EventProgress<R> {
 }
 
 impl<R: FnMut() -> Option<LogPosition> + Send> EventProgress<R> {
-    /// Reads the first position with `read`, which returns `None` while the files do not show
+    /// Reads the first position with `read`, which returns `None` as long as the files do not show
     /// one.
     pub fn new(mut read: R) -> Self {
         let last = read();
@@ -79,8 +79,8 @@ impl<R: FnMut() -> Option<LogPosition> + Send> EventWatcher for EventProgress<R>
     }
 }
 
-/// The highest number of the files in a folder whose names are `prefix` and a decimal number;
-/// `None` if there is none.
+/// Returns the highest number of the files in a folder whose names are `prefix` and a decimal
+/// number; `None` if there are none.
 #[must_use]
 pub fn highest(folder: &Path, prefix: &str) -> Option<u64> {
     let entries = std::fs::read_dir(folder).ok()?;

@@ -1,4 +1,4 @@
-//! Keys whose byte order is the order of what they encode.
+//! Keys whose byte order is the order of the encoded values.
 //!
 //! Integers are big-endian with the sign bit flipped where they have one; text and byte strings end
 //! in a terminator that sorts below every continuation. So composite keys sort field by field in

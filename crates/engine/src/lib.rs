@@ -27,7 +27,7 @@ pub mod testing;
 
 pub use cache::{CacheCount, CacheScope};
 pub use cache_knob::CacheKnob;
-pub use credentials::{Address, Credentials, Secret};
+pub use credentials::{Address, Credentials, ExportedAddress, Secret};
 pub use engine_event::EngineEvent;
 pub use error::{Error, Result};
 pub use event_watcher::EventWatcher;
@@ -47,11 +47,11 @@ use std::ops::{Bound, ControlFlow};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// A storage engine under test: what it is, what it can do, and how to open a database of it.
+/// A storage engine under test: its identity, its capabilities and a way to open its databases.
 ///
 /// The first six methods are required, and one of [`Engine::promise`] and [`Engine::promise_with`]:
-/// the default of each asks the other. The defaults of the others suit an engine that is compiled
-/// in and needs no server, library or SQL.
+/// the default of each calls the other. The other defaults suit an engine that is compiled in and
+/// needs no server, library or SQL.
 pub trait Engine: Send + Sync {
     // Required.
 
@@ -64,15 +64,15 @@ pub trait Engine: Send + Sync {
     /// [`Error::Engine`] where a library cannot be loaded or does not say its version.
     fn build(&self) -> Result<Build>;
 
-    /// What the engine can do. Each claim enables checks of the conformance suite.
+    /// Returns the engine's capabilities. Each claim enables checks of the conformance suite.
     fn capabilities(&self) -> Capabilities;
 
-    /// What its sessions' transactions never show each other with these knobs, by key and in scans;
-    /// [`isolation`] verifies it. `None` if it keeps no records, or nobody knows.
+    /// Returns the isolation level of its sessions' transactions with these knobs, by key and in
+    /// scans; [`isolation`] verifies it. `None` if it retains no data, or the level is unknown.
     ///
-    /// It holds for transactions that read as well as for those that write, so it is the weaker of
-    /// both where they differ. Where a driver locks what its gets read, it may be stronger than the
-    /// engine's own level of that name.
+    /// The level holds for read and write transactions, so it is the weaker of both if they differ.
+    /// If a driver locks the records that its gets read, it may be stronger than the engine's own
+    /// level of that name.
     fn isolation(&self, knobs: &ParameterValues) -> Option<Isolation>;
 
     /// The knobs that a plan may set.
@@ -99,48 +99,49 @@ pub trait Engine: Send + Sync {
     /// [`Error::Unsupported`] if it does not have the level, or not with these knobs.
     fn promise_with(&self, durability: Durability, knobs: &ParameterValues) -> Result<Promise>;
 
-    // What depends on knobs.
+    // Methods that depend on knobs.
 
-    /// As [`Engine::isolation`], for statements of SQL, which lock only what they say they lock:
-    /// the same level unless the driver says otherwise.
+    /// As [`Engine::isolation`], for SQL statements, which take only the locks that they request:
+    /// the same level unless the driver overrides it.
     fn isolation_in_sql(&self, knobs: &ParameterValues) -> Option<Isolation> {
         self.isolation(knobs)
     }
 
-    /// The knobs that decide how transactions are kept apart, by their names. Each has words or is
-    /// on or off; the anomaly suite tries all that they can be set to.
+    /// Returns the names of the knobs that determine isolation. Each is a choice or a Boolean; the
+    /// anomaly suite tries all combinations of their values.
     fn isolation_knobs(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// The knob that sizes its own cache, with these knobs; `--cache` sets it.
+    /// Returns the knob that sizes the engine's own cache, with these knobs; `--cache` sets it.
     ///
     /// # Errors
-    /// Why there is none, in words that follow the engine's name: `maps its file`.
+    /// The reason for having none, in words that follow the engine's name: `maps its file`.
     fn cache_knob(&self, _knobs: &ParameterValues) -> std::result::Result<CacheKnob, &'static str> {
         Err("has no knob that sizes a cache")
     }
 
-    /// Whether write transactions that read, with these knobs, are kept apart by the engine itself.
-    /// A driver that has them take turns, because the engine has no such transactions, says so.
+    /// Checks that, with these knobs, the engine itself isolates write transactions that read. A
+    /// driver that serializes them, because the engine has no such transactions, returns an error.
     ///
     /// # Errors
-    /// [`Error::Unsupported`]: what the engine has instead.
+    /// [`Error::Unsupported`]: the engine's alternative.
     fn check_transactions(&self, _knobs: &ParameterValues) -> Result<()> {
         Ok(())
     }
 
-    /// Work that the driver does with these knobs, that the engine's own users may not need and
+    /// Returns work of the driver with these knobs that the engine's own users may not need and
     /// that affects its rates. A clause without a final period, to follow the engine's name and a
-    /// colon: what, why, and what it costs. Every trial's record has it, and every ranking marks
-    /// it.
+    /// colon: the work, its reason, and its cost. Every trial's record contains it, and every
+    /// ranking marks it.
     fn workaround(&self, _knobs: &ParameterValues) -> Option<String> {
         None
     }
 
-    /// A fault of the engine with these knobs that can lose records or return wrong ones, and that
-    /// the driver does not work around. A clause without a final period, to follow the engine's
-    /// name and a colon. Every trial's record has it, and rankings list such a row separately.
+    /// Returns a fault of the engine with these knobs that can lose records or return wrong ones,
+    /// and that the driver does not work around. A clause without a final period, to follow the
+    /// engine's name and a colon. Every trial's record contains it, and rankings list such a row
+    /// separately.
     fn known_defect(&self, _knobs: &ParameterValues) -> Option<String> {
         None
     }
@@ -153,30 +154,31 @@ pub trait Engine: Send + Sync {
         Vec::new()
     }
 
-    /// This engine as the given library file has it, so that two builds can be in one plan.
+    /// Returns this engine with the given library file, so that a plan can compare two builds.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for an engine that is compiled in; one line that says what is wrong
-    /// with the library otherwise: missing, of another engine or machine, without a needed symbol.
+    /// [`Error::Unsupported`] for an engine that is compiled in; otherwise one line that says what
+    /// is wrong with the library: missing, of another engine or machine, without a needed symbol.
     fn with_library(&self, library: &Path) -> Result<Box<dyn Engine>> {
         Err(takes_no_library(self.info().name, &library.display()))
     }
 
-    /// This engine as the named library, program or server would have it, as far as the name alone
-    /// tells: nothing is loaded, run or connected to. It serves to expand a plan that is not
-    /// trusted, and is never opened.
+    /// Returns this engine with the named library, program or server, based on the name alone:
+    /// nothing is loaded, run or connected to. It serves to expand an untrusted plan, and is never
+    /// opened.
     ///
     /// # Errors
-    /// As [`Engine::with_library`], for what a name and a file's presence tell.
+    /// As [`Engine::with_library`], as far as the name and the existence of the file show.
     fn unopened(&self, library: &Path) -> Result<Box<dyn Engine>> {
         Err(takes_no_library(self.info().name, &library.display()))
     }
 
-    /// Why its default build is not on this machine, by looking for its files alone; `None` if they
-    /// are there, whether or not they can be used.
+    /// Returns the reason why its default build is missing on this machine, by looking only for its
+    /// files; `None` if they exist, whether or not they can be used.
     fn missing_reason(&self) -> Option<Error> {
         let is_there = self.info().install == COMPILED_IN || !self.library_files().is_empty();
-        // Where there is no file of it, nothing can be opened: it says what is missing.
+        // Without its file the engine cannot be opened: the error of `build` names the missing
+        // file.
         (!is_there).then(|| self.build().err()).flatten()
     }
 
@@ -186,38 +188,38 @@ pub trait Engine: Send + Sync {
         None
     }
 
-    /// The builds of this engine that this program installs, if they are several: those that are
-    /// not here are listed with what installs them.
+    /// Returns the builds of this engine that this program can install, if it has several: missing
+    /// ones are listed with the command that installs them.
     fn installable_builds(&self) -> &'static [InstallableBuild] {
         &[]
     }
 
     // For an engine that is a server, or that is reached by an address.
 
-    /// The server that a trial of this engine needs, of its own; `None` if the engine is a
-    /// library, or where the server is the user's.
+    /// Returns the private server that a trial of this engine needs; `None` if the engine is a
+    /// library, or if the server is the user's.
     fn service(&self) -> Option<Box<dyn Service>> {
         None
     }
 
-    /// Whether it works only on an address that the user gives, such as a data source: then it is
-    /// never among the engines that are present by themselves.
+    /// Returns whether the engine needs an address from the user, such as a data source: it is then
+    /// never among the engines that are detected automatically.
     fn requires_address(&self) -> bool {
         false
     }
 
-    /// This engine over the server or data source of an address, which is connected to when a
-    /// database is opened and not before.
+    /// Returns this engine for the server or data source of an address. The connection is made only
+    /// when a database is opened.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for an engine whose builds are files, and in one line that does not
-    /// repeat what is secret for an address that cannot be.
+    /// [`Error::Unsupported`] for an engine whose builds are files; for an invalid address, one
+    /// line that does not repeat its secrets.
     fn with_address(&self, address: &Address) -> Result<Box<dyn Engine>> {
         Err(takes_no_library(self.info().name, address))
     }
 
-    /// As [`Engine::with_address`], to expand a plan that is not trusted: it is never opened, and
-    /// nothing that it is asked connects to the server.
+    /// As [`Engine::with_address`], to expand an untrusted plan: it is never opened, and no method
+    /// connects to the server.
     ///
     /// # Errors
     /// As [`Engine::with_address`].
@@ -225,18 +227,19 @@ pub trait Engine: Send + Sync {
         self.with_address(address)
     }
 
-    // For an engine that speaks SQL, or has programs in a language of its own.
+    // Methods for engines that speak SQL, or have programs in their own language.
 
-    /// The SQL that its sessions speak; `None` if they speak none.
+    /// Returns the SQL dialect of its sessions; `None` without SQL.
     fn dialect(&self) -> Option<Dialect> {
         None
     }
 
-    /// The program in the engine's own language that does a worker's share of a workload with these
-    /// settings, where a knob asks for it; `None` if the workload itself does it, in sessions.
+    /// Returns the program in the engine's own language that does a worker's share of a workload
+    /// with these settings, if a knob requests one; `None` if the workload itself does it, in
+    /// sessions.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] where a knob asks for a program that there is not.
+    /// [`Error::Unsupported`] if a knob requests a program that does not exist.
     fn native(
         &self,
         _knobs: &ParameterValues,
@@ -246,18 +249,18 @@ pub trait Engine: Send + Sync {
         Ok(None)
     }
 
-    // For an engine that reports what it does by itself.
+    // Methods for engines that report their background activity.
 
-    /// What it has done by itself since `since` in the database of that folder, from its log or its
-    /// counters: checkpoints, flushes, compactions. `None` if it does not tell. It is asked
-    /// after the measured time, and costs nothing within it.
+    /// Returns the background activity since `since` in the database of that folder, from its log
+    /// or its counters: checkpoints, flushes, compactions. `None` if the engine does not report it.
+    /// The call comes after the measured time and costs nothing within it.
     fn events(&self, _spec: &OpenSpec<'_>, _since: SystemTime) -> Option<Vec<EngineEvent>> {
         None
     }
 
-    /// A watcher that reads, about once a second from another process, what the engine does by
-    /// itself in the open database of that folder; `None` if there is nothing to read, or
-    /// [`Engine::events`] has it.
+    /// Returns a watcher that reads, about once a second from another process, the background
+    /// activity in the open database of that folder; `None` if there is nothing to read, or
+    /// [`Engine::events`] covers it.
     fn event_watcher(&self, _spec: &OpenSpec<'_>) -> Option<Box<dyn EventWatcher>> {
         None
     }
@@ -272,20 +275,20 @@ fn takes_no_library(name: &str, library: &dyn std::fmt::Display) -> Error {
 /// [`Info::install`] of an engine that is part of this program.
 pub const COMPILED_IN: &str = "compiled in";
 
-/// What an engine is.
+/// Descriptive facts about an engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Info {
     /// The name on the command line: lower case, no spaces.
     pub name: &'static str,
     /// The name for people.
     pub title: &'static str,
-    /// What kind of engine it is, in a few words: `B+tree, copy on write, memory-mapped`.
+    /// The kind of engine, in a few words: `B+tree, copy on write, memory-mapped`.
     pub summary: &'static str,
     /// Its license, as an SPDX expression.
     pub license: &'static str,
-    /// Where its documentation is.
+    /// The address of its documentation.
     pub homepage: &'static str,
-    /// How to get it, in one line; [`COMPILED_IN`] if nothing has to be installed.
+    /// Installation instructions, in one line; [`COMPILED_IN`] if nothing has to be installed.
     pub install: &'static str,
 }
 
@@ -294,9 +297,9 @@ pub struct Info {
 pub struct InstallableBuild {
     /// Its name for people: `HyperLevelDB`.
     pub title: &'static str,
-    /// What the path of its library has in it.
+    /// A substring of the path of its library.
     pub path: &'static str,
-    /// What installs it.
+    /// The command that installs it.
     pub install: &'static str,
 }
 
@@ -307,19 +310,19 @@ pub struct Build {
     pub version: String,
     /// The library's file; `None` if the engine is compiled into this program.
     pub library: Option<PathBuf>,
-    /// Whether the library was compiled with its assertions, which cost speed, so that it is no
-    /// fair baseline; `None` if unknown.
+    /// Whether the library was compiled with assertions, which cost speed, so that it is not a fair
+    /// baseline; `None` if unknown.
     pub assertions: Option<bool>,
 }
 
-/// What an engine can do, as far as a workload or the runner must know.
+/// Capabilities of an engine that workloads or the runner depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Capabilities {
     /// Several processes may have one database open at once.
     pub several_processes: bool,
     /// Several write transactions may run at once; otherwise they take turns.
     pub concurrent_writers: bool,
-    /// What is put can be got. False for the null engine only.
+    /// Whether records can be read back. False for the null engine only.
     pub retains_data: bool,
     /// Puts, deletes and gets of one transaction take effect together or not at all.
     pub atomic_transactions: bool,
@@ -331,10 +334,10 @@ pub struct Capabilities {
     pub max_value_bytes: usize,
 }
 
-/// How to open a database.
+/// Parameters for opening a database.
 #[derive(Debug, Clone, Copy)]
 pub struct OpenSpec<'a> {
-    /// A folder that is the database's alone. It exists.
+    /// An existing folder for this database only.
     pub directory: &'a Path,
     /// The durability level that each commit must reach.
     pub durability: Durability,
@@ -355,28 +358,28 @@ pub trait Database: Send + Sync {
     /// Whatever the engine says.
     fn session(&self) -> Result<Box<dyn Session + '_>>;
 
-    /// The engine's own counters (cache hits, compactions …), by its own names.
+    /// Returns the engine's own counters (cache hits, compactions …), by its own names.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The errors of the engine.
     fn counters(&self) -> Result<BTreeMap<String, Value>>;
 
-    /// Begins a count of what the engine's own cache is asked; `None` if it has none or does not
-    /// tell. Beginning and ending it may take milliseconds, and nothing is lost between them.
+    /// Begins a count of lookups in the engine's own cache; `None` if it has none or does not
+    /// report them. Beginning and ending may take milliseconds; no lookup in between is missed.
     ///
-    /// Where sessions keep what they count to themselves, those that still live at the end are
-    /// not in it, except for what [`Session::flush_counters`] has handed over.
+    /// If sessions keep their own counts, those of sessions that are alive at the end are missing,
+    /// except for counts that [`Session::flush_counters`] has delivered.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The errors of the engine.
     fn count_cache(&self) -> Result<Option<CacheCount<'_>>> {
         Ok(None)
     }
 
-    /// Settings as the engine reports them back, by its own names: not as we asked.
+    /// Returns the settings as the engine reports them back, by its own names: not as requested.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The errors of the engine.
     fn settings(&self) -> Result<BTreeMap<String, Value>>;
 
     /// Brings everything committed so far to storage, by the engine's own means. Sessions without a
@@ -387,7 +390,7 @@ pub trait Database: Send + Sync {
     fn checkpoint(&self) -> Result<()>;
 }
 
-/// What a transaction is for.
+/// The kind of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// Reads only. [`Session::put`] and [`Session::delete`] are refused.
@@ -415,7 +418,7 @@ pub struct KeyRange<'a> {
 }
 
 impl<'a> KeyRange<'a> {
-    /// Every key.
+    /// All keys.
     pub const ALL: KeyRange<'static> = KeyRange {
         lower: Bound::Unbounded,
         upper: Bound::Unbounded,
@@ -439,8 +442,9 @@ impl<'a> KeyRange<'a> {
         }
     }
 
-    /// Whether its ends are reversed or meet without including a key, so that no key can be in it
-    /// and a driver need not ask its engine (several refuse or panic on such bounds).
+    /// Returns whether the ends are reversed or meet without including a key, so that the range
+    /// contains no key and a driver need not query its engine (several refuse or panic on such
+    /// bounds).
     #[must_use]
     pub fn is_empty(&self) -> bool {
         match (self.lower, self.upper) {
@@ -454,7 +458,7 @@ impl<'a> KeyRange<'a> {
         }
     }
 
-    /// Whether `key` is at or above the low end.
+    /// Returns whether `key` is at or above the low end.
     #[must_use]
     pub fn admits_from_below(&self, key: &[u8]) -> bool {
         match self.lower {
@@ -464,7 +468,7 @@ impl<'a> KeyRange<'a> {
         }
     }
 
-    /// Whether `key` is at or below the high end.
+    /// Returns whether `key` is at or below the high end.
     #[must_use]
     pub fn admits_from_above(&self, key: &[u8]) -> bool {
         match self.upper {
@@ -481,18 +485,18 @@ pub type ValueVisitor<'v> = dyn FnMut(&[u8]) + 'v;
 /// Looks at a record of a scan; the slices end with the call. `Break` ends the scan.
 pub type RecordVisitor<'v> = dyn FnMut(&[u8], &[u8]) -> ControlFlow<()> + 'v;
 
-/// One worker's way into a database: at most one transaction at a time, on one thread.
+/// One worker's access to a database: at most one transaction at a time, on one thread.
 ///
-/// Every `get`, `put`, `delete` and `scan` is between a `begin` and a `commit` or `abort`;
-/// reads may end with either. Where no transaction is open they are refused, `commit` and `abort`
-/// too, and where one is open `begin` is: with any error but [`Error::Conflict`], which would
-/// invite a retry.
+/// Every `get`, `put`, `delete` and `scan` is between a `begin` and a `commit` or `abort`; reads
+/// may end with either. Without an open transaction they are refused, `commit` and `abort` too, and
+/// with an open one `begin` is refused: with any error but [`Error::Conflict`], which would invite
+/// a retry.
 ///
-/// After an error of a call within a transaction, a refused second `begin` included, the
-/// transaction is still open and `abort` is the one call to make: it ends the transaction, also
-/// where the engine has given it up by itself. What the others would return is unspecified.
-/// After an error of `commit`, or of a first `begin`, no transaction is open. In both cases the
-/// session can begin the next one.
+/// After an error of a call within a transaction, including a refused second `begin`, the
+/// transaction is still open and the caller must call `abort`: it ends the transaction, even if the
+/// engine has already aborted it. Results of other calls are unspecified. After an error of
+/// `commit`, or of a first `begin`, no transaction is open. In both cases the session can begin the
+/// next one.
 ///
 /// A session that is dropped aborts its transaction.
 pub trait Session {
@@ -511,9 +515,9 @@ pub trait Session {
     /// [`Error::Conflict`] where the engine gives the transaction up.
     fn get(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool>;
 
-    /// Does what a read transaction of this one [`Session::get`] does, while no transaction is
-    /// open. An engine that answers a single look-up from its latest state without a transaction's
-    /// snapshot overrides it, so that a look-up is paid for as its users pay for it.
+    /// Does a [`Session::get`] in a read transaction of its own, while no transaction is open. An
+    /// engine that serves a single lookup from its latest state, without a snapshot, overrides it,
+    /// so that a lookup costs the same as for its users.
     ///
     /// # Errors
     /// As [`Session::begin`], [`Session::get`] and [`Session::commit`]; no transaction is open
@@ -523,32 +527,32 @@ pub trait Session {
         match self.get(key, visitor) {
             Ok(found) => self.commit().map(|()| found),
             Err(error) => {
-                // The first error says more than what the abort may add.
+                // The first error says more than an error of the abort.
                 let _ = self.abort();
                 Err(error)
             }
         }
     }
 
-    /// Stores `value` under `key`, whether or not the key was there. The value may be empty. The
-    /// empty key is a key like any other, or is refused; nothing is cut or lost in silence.
+    /// Stores `value` under `key`, whether or not the key exists. The value may be empty. The empty
+    /// key is either supported or refused; nothing is truncated or lost silently.
     ///
     /// # Errors
-    /// [`Error::Conflict`] where the engine gives the transaction up; [`Error::Full`] where there
-    /// is no room; [`Error::Unsupported`] in a read transaction, for a key or value longer than
-    /// [`Capabilities`] state, or for an empty key where the engine has none.
+    /// [`Error::Conflict`] if the engine aborts the transaction; [`Error::Full`] if there is no
+    /// space; [`Error::Unsupported`] in a read transaction, for a key or value longer than stated
+    /// in [`Capabilities`], or for an empty key if the engine does not support it.
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()>;
 
-    /// Takes `key` out. It is no error where the key is not there.
+    /// Deletes `key`. It is not an error if the key does not exist.
     ///
     /// # Errors
     /// As [`Session::put`].
     fn delete(&mut self, key: &[u8]) -> Result<()>;
 
-    /// Shows the records of `range` in the order of `direction` to `visitor` until it breaks, and
-    /// says how many it showed, the one included at which the visitor broke. The transaction's own
-    /// writes are among them. A bound need not be a key that is there, and may be the empty string;
-    /// a reversed range has no records and is no error.
+    /// Passes the records of `range` in the order of `direction` to `visitor` until it breaks, and
+    /// returns the number of records passed, including the one at which the visitor broke. The
+    /// transaction's own writes are included. A bound need not be an existing key, and may be the
+    /// empty string; a reversed range has no records and is not an error.
     ///
     /// # Errors
     /// As [`Session::get`].
@@ -559,11 +563,10 @@ pub trait Session {
         visitor: &mut RecordVisitor<'_>,
     ) -> Result<u64>;
 
-    /// Ends the transaction and makes its writes visible and durable as the database was opened.
+    /// Commits the transaction: makes its writes visible, and durable at the database's level.
     ///
     /// # Errors
-    /// [`Error::Conflict`] where the engine found that another transaction was in the way; nothing
-    /// was written then.
+    /// [`Error::Conflict`] if another transaction interfered; nothing was written then.
     fn commit(&mut self) -> Result<()>;
 
     /// Ends the transaction and forgets its writes.
@@ -572,16 +575,16 @@ pub trait Session {
     /// Whatever the engine says; the transaction has ended all the same.
     fn abort(&mut self) -> Result<()>;
 
-    /// Has the engine take note of what this session has counted, where it would do so later: its
-    /// counters then hold everything that the session did. No transaction is open.
+    /// Makes the engine's counters include everything that this session did, if the engine would
+    /// otherwise do so later. No transaction is open.
     ///
     /// # Errors
-    /// Whatever the engine says.
+    /// The errors of the engine.
     fn flush_counters(&mut self) -> Result<()> {
         Ok(())
     }
 
-    /// Its SQL; `None` if the engine speaks none.
+    /// Returns its SQL interface; `None` if the engine has none.
     fn sql(&mut self) -> Option<&mut dyn Sql> {
         None
     }

@@ -1,4 +1,4 @@
-//! The engine that does nothing, as fast as can be: what is measured on it is the harness.
+//! The engine that does nothing, so that measuring it measures the harness.
 
 use crate::{
     Build, COMPILED_IN, Capabilities, Database, Direction, Durability, Engine, Error, Info,
@@ -7,7 +7,7 @@ use crate::{
 };
 use std::collections::BTreeMap;
 
-/// The null engine. It accepts every put and finds no key; it promises nothing.
+/// The null engine. It accepts every put and finds no key; it makes no promise.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Null;
 
@@ -55,7 +55,7 @@ impl Engine for Null {
     }
 
     fn isolation(&self, _knobs: &ParameterValues) -> Option<Isolation> {
-        // It keeps nothing to isolate.
+        // Without data there is nothing to isolate.
         None
     }
 
@@ -95,13 +95,13 @@ impl Database for NullDatabase {
     }
 }
 
-/// Keeps only what the contract demands of a session: whether a transaction is open.
+/// A session with the minimum state of the contract: whether a transaction is open.
 struct NullSession {
     open: Option<Mode>,
 }
 
 impl NullSession {
-    fn need_write(&self) -> Result<()> {
+    fn require_write_transaction(&self) -> Result<()> {
         match self.open {
             Some(Mode::Write) => Ok(()),
             Some(Mode::Read) => Err(Error::Unsupported(
@@ -141,12 +141,12 @@ impl Session for NullSession {
 
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         std::hint::black_box((key, value));
-        self.need_write()
+        self.require_write_transaction()
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
         std::hint::black_box(key);
-        self.need_write()
+        self.require_write_transaction()
     }
 
     fn scan(

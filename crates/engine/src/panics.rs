@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, Location, PanicHookInfo, catch_unwind};
 use std::sync::Once;
 
 thread_local! {
-    /// How many calls of [`caught`] this thread is inside.
+    /// The nesting depth of [`caught`] on this thread.
     static DEPTH: Cell<u32> = const { Cell::new(0) };
     /// A panic that is on its way to [`caught`].
     static UNDERWAY: RefCell<Option<String>> = const { RefCell::new(None) };
@@ -15,11 +15,10 @@ thread_local! {
 /// Runs `work`. A panic in it is not written to standard error: it becomes an error of one line,
 /// such as `panicked at src/toy.rs:12:5: no such page`.
 ///
-/// Other panics of the process are written as ever: those of an engine's own threads, and those
-/// that cannot come here because a function that C calls is between.
+/// Other panics of the process are written as usual: those of an engine's own threads, and those
+/// that cannot unwind to here through a function called from C.
 ///
-/// # Errors
-/// The panic's place and message.
+/// The panic's location and message.
 pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -32,10 +31,10 @@ pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     done.map_err(|payload| UNDERWAY.take().unwrap_or_else(|| text(None, &*payload)))
 }
 
-/// Keeps a panic that will be caught. A second one before that ends the process: both are written,
-/// a line each, since a backtrace would leave nothing else of what a worker wrote last.
+/// Stores a panic that will be caught. A second one before that ends the process: both are written,
+/// a line each, because a backtrace would displace all earlier output of a worker.
 fn keep_or_write(panic: &PanicHookInfo<'_>, write: &dyn Fn(&PanicHookInfo<'_>)) {
-    // A thread that ends has none of this any more.
+    // The thread-local state of an ending thread is gone.
     let is_caught = DEPTH.try_with(Cell::get).is_ok_and(|depth| depth > 0);
     if !is_caught {
         return write(panic);

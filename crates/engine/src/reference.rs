@@ -1,8 +1,8 @@
-//! The reference engine: an ordered map in memory, small enough to be right by inspection.
+//! The reference engine: an ordered map in memory, small enough to be verified by inspection.
 //!
-//! It is the control that the conformance suite must pass, and what deliberately broken engines
-//! wrap so that the suite can be seen to fail. It is in no registry and is never measured: each
-//! write transaction copies the whole map.
+//! It is the control that the conformance suite must pass, and the base of deliberately broken
+//! engines that the suite must fail. It is in no registry and is never measured: each write
+//! transaction copies the whole map.
 //!
 //! One writer at a time; readers keep the map that was current when they began. The records are
 //! written to a plain file at a checkpoint and when the database is closed, and a killed process
@@ -126,7 +126,7 @@ fn encode(records: &Records) -> Vec<u8> {
     bytes
 }
 
-/// `None` if the bytes are not what [`encode`] makes.
+/// Decodes the output of [`encode`]; `None` for any other bytes.
 fn decode(mut bytes: &[u8]) -> Option<Records> {
     let mut records = Records::new();
     while !bytes.is_empty() {
@@ -199,7 +199,7 @@ struct ReferenceSession<'a> {
 
 struct ReferenceTransaction<'a> {
     records: Arc<Records>,
-    /// The writer's lock; a read transaction has none.
+    /// The writer's lock; `None` in a read transaction.
     writer: Option<MutexGuard<'a, ()>>,
 }
 
@@ -245,7 +245,8 @@ impl Session for ReferenceSession<'_> {
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
         };
-        // The lock comes before the map, or a writer would begin on what another is replacing.
+        // The lock comes before the map, or a writer would begin with a map that another is
+        // replacing.
         let writer = (mode == Mode::Write).then(lock);
         self.open = Some(ReferenceTransaction {
             records: self.store.current(),

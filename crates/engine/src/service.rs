@@ -1,21 +1,21 @@
-//! Engines that are servers: what a private instance for one trial is made with, started with and
-//! stopped with. The runner does it; the driver only says how.
+//! Engines that are servers: the commands that create, start and stop a private instance for one
+//! trial. The runner executes them; the driver only describes them.
 
 use crate::{OpenSpec, Result};
 use std::path::PathBuf;
 use std::process::Command;
 
-/// How a server of an engine is run in a folder of its own. The instance is in
-/// [`OpenSpec::directory`], listens where nobody else can reach it (a Unix socket in that folder,
-/// or 127.0.0.1 with a password), and [`crate::Engine::open`] with the same folder connects to it;
-/// with a subfolder of it, it opens another database in the same instance.
+/// A server of an engine in a private folder. The instance is in [`OpenSpec::directory`] and
+/// listens where no other user can reach it (a Unix socket in that folder, or 127.0.0.1 with a
+/// password). [`crate::Engine::open`] with the same folder connects to it; with a subfolder of it,
+/// it opens another database in the same instance.
 ///
-/// The runner executes the commands, as [`Service::user`] where it is root itself, with the folder
-/// made that user's; it puts the processes into the trial's memory group, onto its CPUs and NUMA
+/// The runner executes the commands, as one of [`Service::users`] if it is root itself, after giving
+/// that user the folder; it puts the processes into the trial's memory group, onto its CPUs and NUMA
 /// nodes, and accounts for them.
 pub trait Service: Send + Sync {
-    /// The users of the system of whom one shall run the server where the runner is root, the best
-    /// first. Servers commonly refuse to run as root.
+    /// Returns candidates for the user who runs the server if the runner is root, in order of
+    /// preference. Servers commonly refuse to run as root.
     fn users(&self) -> &'static [&'static str];
 
     /// The commands that make a new instance in the folder, in turn; each ends by itself. They are
@@ -26,7 +26,7 @@ pub trait Service: Send + Sync {
     /// its files from being written.
     fn make(&self, spec: &OpenSpec<'_>) -> Result<Vec<Command>>;
 
-    /// Whether the folder holds an instance that was made whole.
+    /// Returns whether the folder holds a completely created instance.
     fn is_made(&self, spec: &OpenSpec<'_>) -> bool;
 
     /// The command that is the server, in the foreground, with the settings of `spec`. Its standard
@@ -36,22 +36,22 @@ pub trait Service: Send + Sync {
     /// As [`Service::make`].
     fn command(&self, spec: &OpenSpec<'_>) -> Result<Command>;
 
-    /// Whether it answers by now, as a client asks.
+    /// Returns whether it responds to a client yet.
     ///
     /// # Errors
-    /// What will not pass by waiting: a refused password, a wrong version.
+    /// An error that waiting cannot resolve: a refused password, a wrong version.
     fn is_ready(&self, spec: &OpenSpec<'_>) -> Result<bool>;
 
     /// The signal that makes it stop in good order without waiting for its clients.
     fn stop_signal(&self) -> Signal;
 
-    /// The signal that it is sent where the runner has died: as that of a server that must go at
+    /// Returns the signal for the server if the runner dies: that of a server that must exit at
     /// once and leave nothing behind.
     fn death_signal(&self) -> Signal {
         Signal::Kill
     }
 
-    /// Where the server writes what it has to say, for the reason of a failure.
+    /// Returns the path of the server's log, for the reason of a failure.
     fn log(&self, spec: &OpenSpec<'_>) -> PathBuf {
         spec.directory.join("server.log")
     }
@@ -62,9 +62,9 @@ pub trait Service: Send + Sync {
 pub enum Signal {
     /// SIGTERM.
     Terminate,
-    /// SIGINT: what PostgreSQL calls a fast shutdown.
+    /// SIGINT: PostgreSQL's fast shutdown.
     Interrupt,
-    /// SIGQUIT: what PostgreSQL calls an immediate shutdown.
+    /// SIGQUIT: PostgreSQL's immediate shutdown.
     Quit,
     /// SIGKILL.
     Kill,

@@ -1,8 +1,8 @@
-//! SQL, where an engine speaks it: statements that are prepared once per session and executed with
-//! parameters inside the session's transactions.
+//! SQL, for engines that support it: statements that are prepared once per session and executed
+//! with parameters inside the session's transactions.
 //!
-//! Each engine keeps its own dialect. What differs between two dialects (types, paging, locking
-//! clauses) is the workload's business, which asks for the dialect by name.
+//! Each engine keeps its own dialect. The workload deals with the differences (types, paging,
+//! locking clauses) by the dialect's name.
 
 use crate::Result;
 use std::ops::ControlFlow;
@@ -63,15 +63,15 @@ pub enum Datum<'a> {
     Decimal {
         /// The digits as a whole number.
         units: i64,
-        /// How many of them follow the point.
+        /// The number of digits after the point.
         scale: u8,
     },
     /// Text, in UTF-8.
     Text(&'a str),
     /// Bytes.
     Bytes(&'a [u8]),
-    /// A moment, microseconds since 1970-01-01 00:00 UTC. An engine without such a type keeps the
-    /// number.
+    /// A timestamp, microseconds since 1970-01-01 00:00 UTC. An engine without such a type stores
+    /// the number.
     Timestamp(i64),
     /// Several whole numbers as one parameter, where the dialect has arrays (PostgreSQL).
     Integers(&'a [i64]),
@@ -105,12 +105,12 @@ pub trait Sql {
     /// Whatever the engine says: a fault in the statement, a table that is not there.
     fn prepare(&mut self, statement: &str) -> Result<Statement>;
 
-    /// Executes a statement that gives no rows, and says how many it changed.
+    /// Executes a statement that returns no rows, and returns the number of rows changed.
     ///
     /// # Errors
     /// [`crate::Error::Deadlock`] for a deadlock, [`crate::Error::Conflict`] for a lock wait that
-    /// timed out or a serialization failure: the transaction is to be aborted and tried again.
-    /// Otherwise whatever the engine says.
+    /// timed out or a serialization failure: the caller should abort and retry the transaction.
+    /// Otherwise the errors of the engine.
     fn execute(&mut self, statement: Statement, parameters: &[Datum<'_>]) -> Result<u64>;
 
     /// Executes a statement and shows its rows to `visitor` until it breaks; says how many it

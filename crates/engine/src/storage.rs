@@ -1,5 +1,5 @@
-//! What is in an engine's place where a workload needs none: the folder itself, on its file
-//! system. Such a workload reads and writes files of its own.
+//! The stand-in for an engine if a workload needs none: the folder itself, on its file system. Such
+//! a workload reads and writes its own files.
 
 use crate::{
     Build, COMPILED_IN, Capabilities, Database, Direction, Durability, Engine, Error, Info,
@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 /// The name that is in an engine's place.
 pub const NAME: &str = "storage";
 
-/// The storage under every engine. It opens a folder and does nothing else; its sessions refuse
-/// every call. It is in no registry: the runner gives it to the workloads that need no engine.
+/// The storage below every engine. It opens a folder and does nothing else; its sessions refuse
+/// every call. It is in no registry: the runner passes it to workloads that need no engine.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Storage;
 
@@ -28,7 +28,7 @@ impl Engine for Storage {
         }
     }
 
-    /// What is measured is the kernel, so its release is the version.
+    /// The measured software is the kernel, so its release is the version.
     fn build(&self) -> Result<Build> {
         let file = "/proc/sys/kernel/osrelease";
         let release = std::fs::read_to_string(file)
@@ -69,7 +69,7 @@ impl Engine for Storage {
     }
 
     fn isolation(&self, _knobs: &ParameterValues) -> Option<Isolation> {
-        // It keeps nothing to isolate.
+        // Without data there is nothing to isolate.
         None
     }
 
@@ -114,7 +114,7 @@ impl Database for Folder {
     }
 }
 
-/// A session that has nothing to say.
+/// A session that refuses every call.
 struct UnsupportedSession;
 
 fn refusal<T>() -> Result<T> {

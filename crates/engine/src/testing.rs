@@ -1,4 +1,4 @@
-//! Databases and sessions that are wrong in one way each, for tests of what must notice it.
+//! Databases and sessions with one deliberate fault each, to test the checks that must detect it.
 
 mod session;
 
@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// The one thing that a session does wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// Nothing is wrong.
+    /// No fault.
     None,
     /// The put with this number, from 0, is acknowledged and lost.
     LosesPut(u64),
@@ -20,9 +20,9 @@ pub enum Fault {
     LosesPuts(u64),
     /// The delete with this number, from 0, is acknowledged and lost.
     LosesDelete(u64),
-    /// One value in this many has a bit turned as it is put.
+    /// One value in this many has a bit flipped when it is put.
     CorruptsPuts(u64),
-    /// One look-up in so many, of a record that was overwritten, shows the value before.
+    /// One lookup in this many, of an overwritten record, returns the previous value.
     ShowsFormerValue(u64),
     /// A look-up shows the value that was seen first under its key.
     ShowsFirstValue,
@@ -38,18 +38,18 @@ pub enum Fault {
     ConflictsAtCall(u64),
     /// A call is a conflict after this many calls, then after one call more, and so on.
     ConflictsLaterEachTime(u64),
-    /// One record in this many whose key begins with this byte is acknowledged and lost when it is
-    /// put first: a record that is put anew has other conditions.
+    /// One record in this many whose key begins with this byte is acknowledged and lost at its
+    /// first put; later puts are under other conditions.
     LosesNewRecords(u8, u64),
-    /// Look-ups and scans see what others have put and not committed.
+    /// Lookups and scans see uncommitted writes of others.
     ReadsUncommitted,
     /// Write transactions overwrite each other without a conflict.
     LosesUpdates,
-    /// A read transaction sees what others commit after it began.
+    /// A read transaction sees commits of others after its begin.
     ReadsLatest,
     /// An abort commits.
     AbortCommits,
-    /// The put with this number, from 0, and each after it fails, as if the process had been
+    /// The put with this number, from 0, and each later one fail, as if the process had been
     /// killed.
     DiesAtPut(u64),
 }
@@ -72,7 +72,7 @@ pub enum Call {
 /// The calls of several sessions, in their order.
 pub type CallLog = Arc<Mutex<Vec<Call>>>;
 
-/// What the sessions of a faulty database share: the fault, and how far it has come.
+/// The shared state of the sessions of a faulty database: the fault and its progress.
 #[derive(Debug)]
 pub struct FaultState {
     fault: Fault,
@@ -80,13 +80,13 @@ pub struct FaultState {
     occasions: AtomicU64,
     /// Calls until the next conflict, for [`Fault::ConflictsLaterEachTime`].
     spacing: AtomicU64,
-    /// Puts that were asked for.
+    /// Puts requested.
     pub puts: AtomicU64,
-    /// Look-ups that were asked for.
+    /// Lookups requested.
     pub gets: AtomicU64,
-    /// Values that are shown instead of what is there, by key.
+    /// Values that are returned instead of the stored ones, by key.
     values: Mutex<HashMap<Vec<u8>, Vec<u8>>>,
-    /// What is put and not committed yet, for all to see.
+    /// Uncommitted writes, visible to all.
     uncommitted: Mutex<BTreeMap<Vec<u8>, Vec<u8>>>,
     log: Option<CallLog>,
 }
@@ -208,8 +208,8 @@ mod tests {
     use crate::{Direction, Durability, Engine, KeyRange, Mode, OpenSpec, ParameterValues};
     use std::ops::ControlFlow;
 
-    /// What a session with this fault finds of five records, each put twice, and how many of its
-    /// calls are conflicts.
+    /// Returns the records that a session with this fault finds of five, each put twice, and the
+    /// number of its calls that are conflicts.
     fn found(fault: Fault) -> (Vec<(u8, u8)>, u64) {
         let folder = tempfile::tempdir().unwrap();
         let database = Reference

@@ -1,4 +1,4 @@
-//! The arrival schedule of an open loop: when each unit of work is due.
+//! The arrival schedule of an open loop: the time at which each unit of work is due.
 //!
 //! Times are nanoseconds since the worker began to keep the pace. They are computed from the count
 //! and never from when work ended, so that a stall delays answers and no arrival: what comes
@@ -60,7 +60,7 @@ impl ArrivalSchedule {
         while self.next_ns <= end {
             let left = ((end - self.next_ns) / self.gap_ns).floor() + 1.0;
             let count = if group > 1.0 { group.min(left) } else { 1.0 };
-            // The middle of the group stands for all of it.
+            // The middle of the group represents all of it.
             let middle = self.next_ns + self.gap_ns * (count - 1.0) / 2.0;
             waiting.push(((end - middle).max(0.0) as u64, count as u64));
             if count > 1.0 {

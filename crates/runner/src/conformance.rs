@@ -26,20 +26,20 @@ const LIMIT: Duration = Duration::from_secs(180);
 /// The prefix of a failure whose cause is the trial's own input.
 const BAD_INPUT: &str = "bad input: ";
 
-/// What the suite finds of a trial's engine at its level, with its knobs and its allocator. It runs
-/// once per run for each of them, in a process of its own: an engine that crashes has failed. It is
-/// spared where the same program has passed it on the same files before and the user lets that
-/// count.
+/// Runs the conformance suite on a trial's engine at its level, with its knobs and its allocator.
+/// It runs once per run for each combination, in a separate process: an engine that crashes has
+/// failed. It is skipped if the same program has passed it on the same files before and the user
+/// accepts that.
 ///
 /// # Errors
-/// [`TrialError::Interrupted`] where the user stopped the run, [`TrialError::Failed`] where there
-/// is no folder to do it in.
+/// [`TrialError::Interrupted`] if the user stopped the run, [`TrialError::Failed`] if the folder for
+/// it cannot be created.
 pub(crate) fn check(
     context: &mut RunContext<'_>,
     spec: &TrialSpec,
 ) -> Result<ConformanceResult, TrialError> {
     if spec.engine == trueput_engine::storage::NAME {
-        // It has no records, so there is nothing that it could do wrong with them.
+        // An engine without records cannot mishandle them.
         return Ok(ConformanceResult::Passed(None));
     }
     let knobs = serde_json::to_string(&spec.knobs).unwrap_or_default();
@@ -151,9 +151,9 @@ fn run_suite(
     Ok(ConformanceResult::Passed(Some(passed)))
 }
 
-/// Where an engine opened no database at all: whether it does with the default of a knob that the
-/// trial turns. Then it is the knob's value that the engine cannot have, and its conformance is not
-/// known.
+/// If an engine could not open any database, finds out whether it can with the default of a knob
+/// that the trial sets. Then the engine does not accept the knob's value, and its conformance is
+/// unknown.
 ///
 /// # Errors
 /// As [`check`].
@@ -165,7 +165,7 @@ fn find_refused_knob(
     let ConformanceResult::Failed { reasons, .. } = &found else {
         return Ok(found);
     };
-    // A check that wants a refusal passes where nothing can be opened.
+    // A check that expects a refusal passes if no database can be opened.
     let opens_nothing = match reasons.as_slice() {
         [reason] => engine_message(reason).starts_with("open: "),
         _ => false,
@@ -212,7 +212,7 @@ fn changed_knobs(context: &RunContext<'_>, spec: &TrialSpec) -> Vec<(String, Val
         .collect()
 }
 
-/// What the engine said, without the checks that it said it to.
+/// Returns the engine's message without the names of the checks.
 fn engine_message(reason: &str) -> &str {
     let after_checks = reason.strip_prefix("conformance, ");
     let words = after_checks.and_then(|rest| rest.split_once(": "));

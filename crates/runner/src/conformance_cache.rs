@@ -25,7 +25,7 @@ const LONGEST_BYTES: u64 = 256 << 10;
 /// The cache's name in the user's folder for caches.
 const FOLDER: &str = "trueput/conformance";
 
-/// All that conformance depends on, except the libraries that the engine loads.
+/// Everything on which conformance depends, except the libraries that the engine loads.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ConformanceKey {
     /// SHA-256 of this program.
@@ -37,7 +37,7 @@ pub(crate) struct ConformanceKey {
     pub contender: String,
     /// The level of durability.
     pub durability: String,
-    /// Every knob.
+    /// All knobs.
     pub knobs: Settings,
     /// The memory allocator.
     pub allocator: String,
@@ -106,13 +106,13 @@ struct Entry {
 #[derive(Debug, Clone)]
 pub struct ConformanceCache {
     folder: PathBuf,
-    /// Whether entries are used. They are written in any case.
+    /// Whether entries are read. They are always written.
     reuse: bool,
 }
 
 impl ConformanceCache {
-    /// The cache in `$XDG_CACHE_HOME` or `~/.cache`; `None` if this user owns no such folder.
-    /// Without `reuse`, every suite is run and what passes is written anew.
+    /// Opens the cache in `$XDG_CACHE_HOME` or `~/.cache`; `None` if this user owns no such folder.
+    /// Without `reuse`, every suite runs and passed ones are recorded again.
     #[must_use]
     pub fn of_user(reuse: bool) -> Option<Self> {
         let folder = |name| {
@@ -123,7 +123,7 @@ impl ConformanceCache {
         Self::in_folder(&caches.join(FOLDER), reuse)
     }
 
-    /// The cache in a folder of its own, which need not be there yet.
+    /// Opens the cache in a separate folder, which need not exist yet.
     #[must_use]
     pub fn in_folder(folder: &Path, reuse: bool) -> Option<Self> {
         // Root with another user's HOME leaves no files of root's there.
@@ -150,7 +150,7 @@ impl ConformanceCache {
     /// Removes every entry.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// The error of the operating system.
     pub fn clear(&self) -> std::io::Result<()> {
         match remove_dir_all(&self.folder) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
@@ -236,7 +236,7 @@ impl ConformanceCache {
     }
 }
 
-/// Whether only this user can have written a file or folder.
+/// Returns whether only this user can have written a file or folder.
 fn is_of_this_user(metadata: &Metadata) -> bool {
     metadata.uid() == geteuid().as_raw() && metadata.mode() & 0o022 == 0
 }

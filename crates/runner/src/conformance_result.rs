@@ -5,16 +5,16 @@ use trueput_record::measurement::Conformance;
 /// The result of a contender's conformance suite.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ConformanceResult {
-    /// It passed every check; `None` if there is nothing to check.
+    /// The engine passed every check; `None` if there is nothing to check.
     Passed(Option<Conformance>),
-    /// It failed some.
+    /// The engine failed some checks.
     Failed {
-        /// How many it passed.
+        /// The number of passed checks.
         passed: usize,
         /// The failures, one sentence each.
         reasons: Vec<String>,
     },
-    /// It opens no database with the knobs that the trial gives, and does with others: in one
-    /// sentence, which begins with `bad input: `.
+    /// The engine opens no database with the trial's knobs, but does with others: one sentence,
+    /// which begins with `bad input: `.
     KnobsRefused(String),
 }

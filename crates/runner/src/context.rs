@@ -43,12 +43,12 @@ pub(crate) struct ReusableDatabase {
     pub key: String,
     /// The trial whose folder it is in.
     pub id: String,
-    /// How many trials have run on it.
+    /// The number of trials that have run on it.
     pub generation: u32,
 }
 
 impl RunContext<'_> {
-    /// Whether the user stopped the run.
+    /// Returns whether the user stopped the run.
     pub fn stopped(&self) -> bool {
         self.options.stop.load(Relaxed)
     }
@@ -101,7 +101,7 @@ impl RunContext<'_> {
         self.emit(&Event::Warning { message });
     }
 
-    /// Whether this is the first trial of the run that uses the library.
+    /// Returns whether this is the first trial of the run that uses the library.
     pub fn is_first_use(&mut self, library: Option<&Path>) -> bool {
         library.is_none_or(|path| self.used_libraries.insert(path.to_owned()))
     }
@@ -149,7 +149,7 @@ fn sha256_of(file: &Path) -> std::io::Result<String> {
         .collect())
 }
 
-/// Why a trial did not run to its end.
+/// The reason why a trial did not run to its end.
 #[derive(Debug)]
 pub(crate) enum TrialError {
     /// The user stopped the run.

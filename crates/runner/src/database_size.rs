@@ -8,7 +8,7 @@ use trueput_record::measurement::DatabaseSize;
 /// Returns the size of the files in a folder and its subfolders; links are not followed.
 ///
 /// # Errors
-/// A sentence; a file that goes meanwhile is no error.
+/// A sentence; a file that disappears meanwhile is not an error.
 pub(crate) fn measure_database(directory: &Path) -> Result<DatabaseSize, String> {
     let size = measure_small_database(directory, u64::MAX);
     let size = size.map_err(|error| format!("{}: {error}", directory.display()))?;
@@ -18,7 +18,7 @@ pub(crate) fn measure_database(directory: &Path) -> Result<DatabaseSize, String>
 /// As [`measure_database`], but `None` for more than `files` files.
 ///
 /// # Errors
-/// What the operating system says.
+/// The error of the operating system.
 pub(crate) fn measure_small_database(
     directory: &Path,
     files: u64,

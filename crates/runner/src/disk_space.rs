@@ -10,13 +10,14 @@ use trueput_record::TrialSpec;
 use trueput_record::value::format_bytes;
 use trueput_workloads::Job;
 
-/// How many times a frugal engine's size must be free before a trial, unless the user says
-/// otherwise: engines that copy on write or compact in the background hold several versions of a
-/// page or a level at once. Some outgrow even that (LMDB under long-lived readers has no bound);
-/// their trial then fails with the engine's words.
+/// The multiple of a frugal engine's size that must be free before a trial, unless the user sets
+/// another: engines that copy on write or compact in the background hold several versions of a page
+/// or a level at once. Some exceed even this (LMDB under long-lived readers has no bound); their
+/// trial then fails with the engine's message.
 pub const DISK_FACTOR: f64 = 4.0;
 
-/// What a file system has beyond files that a workload lays out itself: their directory, metadata.
+/// The overhead of a file system for files that a workload lays out itself: their directory and
+/// metadata.
 const SPARE_BYTES: u64 = 16 << 20;
 
 /// Reads a factor in the place of [`DISK_FACTOR`].
@@ -45,7 +46,7 @@ pub struct DiskSpace {
 }
 
 impl DiskSpace {
-    /// What a job takes on an engine; nothing where the engine keeps nothing.
+    /// Returns the space that a job needs on an engine; 0 if the engine retains no data.
     pub(crate) fn of_job(job: &dyn Job, engine: &dyn Engine, workers: u32, factor: f64) -> Self {
         if let Some(bytes) = job.own_files_bytes(workers) {
             return Self {
@@ -63,8 +64,8 @@ impl DiskSpace {
         }
     }
 
-    /// Returns the space that a trial of a plan needs; nothing for one that cannot run, which is
-    /// refused elsewhere.
+    /// Returns the space that a trial of a plan needs; 0 for one that cannot run, which is refused
+    /// elsewhere.
     #[must_use]
     pub fn of_trial(spec: &TrialSpec, registry: &Registry, factor: f64) -> Self {
         let Ok(workload) = registry.workload(&spec.workload) else {
@@ -90,7 +91,7 @@ impl DiskSpace {
         run.total
     }
 
-    /// What must be free, and how that comes of what is expected.
+    /// Explains the required free space and its derivation from the expected size.
     #[must_use]
     pub fn explained(&self, factor: f64) -> String {
         let needed = format_bytes(self.needed_bytes);

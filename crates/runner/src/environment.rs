@@ -16,10 +16,10 @@ use trueput_record::conditions::Start;
 use trueput_record::value::format_bytes;
 use trueput_record::{Conditions, TrialSpec};
 
-/// How the workers started, and what became of their memory limit and their database.
+/// The start of the workers, the use of their memory limit and the recovery of their database.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct EnvironmentReport {
-    /// How cold the page cache was; `None` for a warm start.
+    /// The state of the page cache; `None` for a warm start.
     pub cold_start: Option<ColdStart>,
     /// Use of the memory limit; `None` without one.
     pub memory: Option<MemoryUse>,
@@ -127,10 +127,10 @@ pub(crate) fn run_workers(
     finish_workers(context, spec, plan, server, result, environment)
 }
 
-/// Runs a task in a process of its own within the trial's memory limit.
+/// Runs a task in a separate process within the trial's memory limit.
 ///
 /// # Errors
-/// As [`run_task_in`]; where the memory limit killed it the reason says so.
+/// As [`run_task_in`]; the reason mentions the memory limit if that killed the process.
 pub(crate) fn run_limited_task(
     context: &mut RunContext<'_>,
     assignment: Assignment,
@@ -151,8 +151,8 @@ fn memory_group(conditions: &Conditions) -> Result<Option<MemoryGroup>, String> 
     group.transpose()
 }
 
-/// Whether the workers start cold. A memory limit implies it: pages that the load left in the page
-/// cache are charged to another group.
+/// Returns whether the workers start cold. A memory limit implies it, because pages that the load
+/// left in the page cache are charged to another group.
 fn starts_cold(conditions: &Conditions) -> bool {
     conditions.start == Start::Cold || conditions.memory_bytes.is_some()
 }

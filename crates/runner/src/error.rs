@@ -1,23 +1,23 @@
-//! Errors that prevent a run from starting or continuing. The failure of a trial is no error: it is
-//! recorded.
+//! Errors that prevent a run from starting or continuing. The failure of a trial is not an error:
+//! it is recorded.
 
 use crate::disk_space::DiskSpace;
 use std::path::PathBuf;
 use trueput_host::work_folder::WorkFolderError;
 use trueput_record::value::format_bytes;
 
-/// Why a run cannot start or continue.
+/// The reason why a run cannot start or continue.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The plan has no trials.
     #[error("no trial to run")]
     NoTrials,
-    /// A trial asks for what its engine or workload does not have.
+    /// A trial requests something that its engine or workload does not support.
     #[error("trial {id}: {message}")]
     Trial {
         /// The trial.
         id: String,
-        /// What was given and what would be right.
+        /// The input and the remedy.
         message: String,
     },
     /// The work folder cannot be used.
@@ -28,7 +28,7 @@ pub enum Error {
     Results {
         /// The folder.
         path: PathBuf,
-        /// Why not, and what would be right.
+        /// The reason and the remedy.
         message: String,
     },
     /// The file system of the work folder has too little room.
@@ -41,11 +41,11 @@ pub enum Error {
     NoRoom {
         /// The folder.
         path: PathBuf,
-        /// What the largest trial may need.
+        /// The needs of the largest trial.
         space: DiskSpace,
-        /// How many times what is expected must be free.
+        /// The multiple of the expected size that must be free.
         factor: f64,
-        /// What is free for this user.
+        /// The free space for this user.
         free_bytes: u64,
     },
     /// The program that workers are could not be started.
@@ -53,7 +53,7 @@ pub enum Error {
     Worker {
         /// The program.
         program: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// The run folder could not be written or read.
@@ -62,8 +62,8 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether the user asked for something that cannot be (exit code 2), rather than something
-    /// having gone wrong on the way.
+    /// Returns whether the user's request was impossible (exit code 2), as opposed to a failure
+    /// during the run.
     #[must_use]
     pub fn is_usage(&self) -> bool {
         match self {

@@ -58,7 +58,7 @@ pub enum Event {
         /// The trial record.
         record: Box<TrialRecord>,
     },
-    /// Something that the user should know and that stops nothing.
+    /// A problem that the user should know about and that stops nothing.
     Warning {
         /// One sentence.
         message: String,
@@ -78,7 +78,7 @@ pub enum Event {
 pub enum Phase {
     /// The database is made and filled.
     Prepare,
-    /// The workers run: this is what is measured.
+    /// The workers run: the measured part.
     Run,
     /// The outcome is checked.
     Verify,

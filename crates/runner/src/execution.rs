@@ -58,7 +58,7 @@ pub(crate) struct ExecutionResult {
 pub(crate) struct ExecutionPlan<'a> {
     /// The database's folder.
     pub directory: &'a Path,
-    /// How many trials ran on this load before.
+    /// The number of trials that ran on this load before.
     pub generation: u32,
     /// The number of workers.
     pub sessions: u32,
@@ -89,8 +89,8 @@ struct ActiveMeasurement {
 }
 
 impl<'a> WorkerGroup<'a> {
-    /// Starts the workers of a trial, in that control group where there is one, with the process
-    /// `server` and what descends from it at their service, and waits until all are ready.
+    /// Starts the workers of a trial, in that control group if there is one, with `server` and its
+    /// descendants as their server processes, and waits until all are ready.
     ///
     /// # Errors
     /// As [`WorkerGroup::follow`].
@@ -138,8 +138,8 @@ impl<'a> WorkerGroup<'a> {
     /// Follows the released workers until their processes have ended.
     ///
     /// # Errors
-    /// [`TrialError::Failed`] names the worker that failed or died and why; the others have been
-    /// stopped.
+    /// [`TrialError::Failed`] names the worker that failed or died and the cause; the others have
+    /// been stopped.
     pub fn follow(&mut self, context: &mut RunContext<'_>) -> Result<(), TrialError> {
         self.follow_until(context, None)
     }
@@ -182,7 +182,7 @@ impl<'a> WorkerGroup<'a> {
         Ok(())
     }
 
-    /// Whether the workers have finished.
+    /// Returns whether the workers have finished.
     pub fn is_done(&self) -> bool {
         self.monitor.has_executed() || self.monitor.pool.all_closed()
     }
@@ -195,7 +195,7 @@ impl<'a> WorkerGroup<'a> {
     /// Returns the results of workers that have finished; kills them first if the plan says so.
     ///
     /// # Errors
-    /// [`TrialError::Interrupted`] where the user stopped them and they handed nothing back.
+    /// [`TrialError::Interrupted`] if the user stopped them and they returned no result.
     pub fn end(self) -> Result<ExecutionResult, TrialError> {
         let Some(ActiveMeasurement {
             started_at,
@@ -208,7 +208,7 @@ impl<'a> WorkerGroup<'a> {
         let completed_requests = self.flushes.end();
         let mut monitor = self.monitor;
         let killed = match monitor.spec.conditions.crash_and_recover && !monitor.interrupted {
-            // The server first: it must not put away what dead clients leave.
+            // The server first, so that it does not clean up after dead clients.
             true => self.server.map_or(Ok(0), kill_server)? + monitor.pool.len() as u32,
             false => 0,
         };
@@ -292,17 +292,17 @@ struct WorkerMonitor<'a> {
     native_pids: Vec<u32>,
     parts: Vec<ProcessProgress>,
     total_units: u64,
-    /// Why the trial fails.
+    /// The reason why the trial fails.
     failure: Option<String>,
     /// Whether the user interrupted the trial.
     interrupted: bool,
-    /// When workers that were asked to stop are killed.
+    /// The time at which workers that were asked to stop are killed.
     deadline: Option<Instant>,
     /// Operations at the last progress report, and its time.
     reported: (u64, Instant),
     /// When the measured part began, plus the time that the workers have been paused since.
     measured_from: Instant,
-    /// When all workers had paused.
+    /// The time at which all workers had paused.
     paused_since: Option<Instant>,
 }
 
@@ -339,7 +339,7 @@ impl<'a> WorkerMonitor<'a> {
                 return Err(TrialError::Interrupted);
             }
             self.receive(TICK);
-            // None has begun, so none has anything to hand back: the pool kills them.
+            // No worker has begun, so none has a result: the pool kills them.
             if let Some(reason) = self.failure.take() {
                 return Err(TrialError::Failed(reason));
             }
@@ -383,7 +383,7 @@ impl<'a> WorkerMonitor<'a> {
     ) -> Result<(), TrialError> {
         while !self.pool.all_closed() {
             if self.has_executed() {
-                // What closing the database does is no part of the measurement.
+                // Closing the database is not part of the measurement.
                 sampler.finish();
                 if self.spec.conditions.crash_and_recover || slice_ends.is_some() {
                     break;
@@ -397,7 +397,7 @@ impl<'a> WorkerMonitor<'a> {
             }
             let next_s = Duration::from_secs(sampler.seconds() as u64 + 1);
             let next = self.measured_from + next_s;
-            // One that has done its share waits for the others, which is no part of it.
+            // A worker that has done its share waits for the others, which is not measured.
             let awaits_others = self.is_time_sliced() && self.has_executed();
             if now >= next && !awaits_others {
                 sampler.sample();

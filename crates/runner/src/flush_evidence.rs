@@ -1,6 +1,6 @@
-//! Whether the storage's writes and flushes can explain what a trial committed at `sync`.
-//! `docs/METHOD.md`, "Flushes that cannot explain the commits", says why the check never accuses an
-//! engine that keeps its promise.
+//! Compares the storage's writes and flushes with the commits of a trial at `sync`.
+//! `docs/METHOD.md`, "Flushes that cannot explain the commits", explains why the check never
+//! accuses an engine that keeps its promise.
 
 use crate::log_directory::find_log_folder;
 use crate::resolution::ResolvedTrial;
@@ -12,11 +12,11 @@ use trueput_record::flush_evidence::FlushEvidence;
 use trueput_record::measurement::Measurement;
 use trueput_record::{Durability, TrialSpec};
 
-/// The counters of writes and flushes below a trial; why there are none otherwise.
+/// The counters of writes and flushes below a trial, or the reason for having none.
 pub(crate) type FlushCountsResult = Result<FlushCounts, String>;
 
-/// Finds what can be counted below a trial whose database is to be made in `directory`, or is
-/// there closed; `None` if its level waits for no flush, or the engine keeps nothing.
+/// Finds the counters below a trial whose database is created in `directory` or is closed there;
+/// `None` if its level waits for no flush, or the engine retains no data.
 pub(crate) fn prepare_flush_counting(
     spec: &TrialSpec,
     resolved: &ResolvedTrial,
@@ -31,7 +31,7 @@ pub(crate) fn prepare_flush_counting(
             "the files of a user's server are not visible".to_owned()
         ));
     }
-    // Without a file system of its own the log's folder is not there yet, and will be here.
+    // Without a separate file system the log's folder may not exist yet, and will be on this one.
     let log = find_log_folder(&spec.knobs, directory).filter(|folder| folder.is_dir());
     let folders = [Some(directory), log.as_deref()];
     let folders: Vec<&Path> = folders.into_iter().flatten().collect();

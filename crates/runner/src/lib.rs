@@ -1,6 +1,6 @@
 //! Runs trials: worker processes, barrier, clock, sampler, events.
 //!
-//! The runner is given engines and workloads as trait objects and names none of them.
+//! Engines and workloads are passed to the runner as trait objects; it names none of them.
 //!
 //! # Modules
 //!
@@ -166,10 +166,10 @@ pub struct Options {
     /// Leave the database of a trial that failed or was interrupted where it is, so that it can be
     /// resumed.
     pub keep_unfinished: bool,
-    /// Continue an unfinished trial in its database where that is still there, and run failed
-    /// trials again. Otherwise such a database is removed and its trial starts afresh.
+    /// Continues an unfinished trial in its database if that still exists, and runs failed trials
+    /// again. Otherwise such a database is removed and its trial starts afresh.
     pub resume_databases: bool,
-    /// How many times a database's expected size must be free before it is made; see
+    /// The multiple of a database's expected size that must be free before it is created; see
     /// [`disk_space::DISK_FACTOR`].
     pub disk_factor: f64,
     /// Measure the hardware limits, once for each file system, number of workers and commit size;
@@ -177,13 +177,14 @@ pub struct Options {
     pub hardware_limits: bool,
     /// The cache of passed conformance suites; `None`: every run checks again.
     pub conformance_cache: Option<ConformanceCache>,
-    /// When repeats suffice, so that the remaining trials are skipped; `None`: all are run.
+    /// The rule by which enough repeats have run, so that the remaining trials are skipped; `None`:
+    /// all run.
     pub until: Option<RepeatRule>,
     /// Rank builds with assertions with the others: the run's reports do so.
     pub include_assertions: bool,
     /// The parameter by which the run's reports split their rankings.
     pub split_by: Option<RankingSplit>,
-    /// Set by the caller's signal handler when the user stops the run: workers are stopped, what
-    /// was measured is kept.
+    /// Set by the caller's signal handler when the user stops the run: workers are stopped, and
+    /// measurements so far are kept.
     pub stop: Arc<AtomicBool>,
 }

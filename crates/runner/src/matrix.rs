@@ -32,13 +32,12 @@ use trueput_workloads::{Job, Workload, WorkloadSubject};
 /// An expanded plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Matrix {
-    /// Every trial, in the order in which they run: all cells once, then all again, so that drift
-    /// of the machine falls on every cell alike.
+    /// Every trial, in execution order: all cells once, then all again, so that drift of the
+    /// machine affects every cell equally.
     pub trials: Vec<TrialSpec>,
     /// Parts of the plan that are skipped, one sentence each.
     pub left_out: Vec<String>,
-    /// The passwords of the servers that the plan names, whose trials have their addresses without
-    /// them.
+    /// The passwords of the servers in the plan; the trials have their addresses without them.
     pub credentials: Credentials,
     /// With [`BuildAccess::Unopened`]: facts that are unknown, one sentence each.
     pub not_opened: Vec<String>,
@@ -47,9 +46,9 @@ pub struct Matrix {
 /// Whether an expansion opens the builds of a plan's engines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BuildAccess {
-    /// Libraries are loaded, programs asked for their versions, servers connected to.
+    /// Libraries are loaded, programs are asked for their versions, servers are connected to.
     Opened,
-    /// Nothing is loaded, run or connected to: a plan that is not trusted is safe to expand so.
+    /// Nothing is loaded, run or connected to, so that it is safe to expand an untrusted plan.
     Unopened,
 }
 
@@ -69,21 +68,21 @@ impl BuildAccess {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}{message}", place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default())]
 pub struct Error {
-    /// Where in the plan's file; `None` for a command-line option.
+    /// The line in the plan's file; `None` for a command-line option.
     pub place: Option<PlanLine>,
-    /// What was given and what would be right.
+    /// The input and the remedy.
     pub message: String,
 }
 
 /// Expands a plan into trials with every setting and knob filled in and checked.
 ///
-/// An engine that retains nothing stands for the harness's own cost: it runs at level `none`, once
-/// per workers, knobs and settings, whatever levels are asked for.
+/// An engine that retains no data shows the harness's own cost: it runs at level `none`, once per
+/// number of workers, knobs and settings, whatever levels are requested.
 ///
 /// # Errors
-/// One sentence for the first thing that is wrong: an unknown name, a value out of range, settings
-/// that do not go together, a level or a kind of worker that an engine has not (unless the plan
-/// leaves such out), more than [`MAX_TRIALS`] trials, none at all.
+/// One sentence for the first mistake: an unknown name, a value out of range, settings that do not
+/// go together, a level or a kind of worker that an engine does not support (unless the plan skips
+/// those), more than [`MAX_TRIALS`] trials, or none at all.
 pub fn expand(plan: &PlanFile, registry: &Registry) -> Result<Matrix, Error> {
     expand_with(plan, registry, BuildAccess::Opened)
 }
@@ -139,7 +138,7 @@ pub fn expand_with(
     })
 }
 
-/// The hint that names the option to skip what is not supported.
+/// The hint that names the option for skipping unsupported cells.
 const SKIP_HINT: &str = "; --skip-unsupported (in a plan: unsupported = \"leave-out\") skips what \
     is not supported";
 
@@ -249,7 +248,7 @@ impl<'a> Expansion<'a> {
         Ok(())
     }
 
-    /// Checks each value of each dimension, so that a refusal names its line.
+    /// Checks each value of each dimension, so that an error names its line.
     fn check_each(
         &self,
         at: &str,
@@ -354,7 +353,7 @@ impl<'a> Expansion<'a> {
                     BuildAccess::Unopened => self.credentials.unopened(engine, library),
                 };
                 let named = named.map_err(|error| match error {
-                    // The engine's own sentence names it and the library.
+                    // The engine's own message names it and the library.
                     trueput_engine::Error::Unsupported(why) => self.plan_error("engines", why),
                     other => self.plan_error("engines", format!("{name}: {other}")),
                 })?;
@@ -434,9 +433,9 @@ impl<'a> Expansion<'a> {
         Ok(())
     }
 
-    /// The cells of one contender with one set of knobs at one level. What a load depends on is the
-    /// outer dimension and workers the inner one, so that trials that can share a load stand side
-    /// by side.
+    /// Returns the cells of one contender with one set of knobs at one level. The parameters of a
+    /// load are the outer dimensions and workers the inner one, so that trials that can share a
+    /// load are adjacent.
     fn cells_of(
         &self,
         engine: &dyn Engine,
@@ -483,8 +482,7 @@ impl<'a> Expansion<'a> {
         Ok(())
     }
 
-    /// Why the workload is not done on an engine, with the name of the one that the sentence leaves
-    /// out.
+    /// Returns the reason why an engine cannot run the workload, preceded by the engine's name.
     fn describe_misfit(&self, engine: &dyn Engine, why: &str) -> String {
         let name = engine.info().name;
         match why.starts_with(name) {
@@ -548,7 +546,7 @@ impl<'a> Expansion<'a> {
             let first = asked
                 .iter()
                 .position(|&level| engine.promise(level).is_some());
-            // Where it has none, each is said to be lacking.
+            // If it supports none, the error lists each level.
             asked = first.map_or(asked, |index| &asked[index..=index]);
         }
         let mut offered = Vec::new();
@@ -584,7 +582,7 @@ impl<'a> Expansion<'a> {
         }
     }
 
-    /// Skips what an engine does not support, and says so once, or refuses it, as the plan says.
+    /// Skips an unsupported cell with one note, or refuses it, as the plan says.
     fn leave_out_or_refuse(
         &self,
         key: &str,
@@ -616,7 +614,7 @@ fn with_full_path(contender: &Contender) -> Contender {
     let full = |path: &PathBuf| {
         let is_file = !is_address_for(&contender.engine, path);
         let full = is_file.then(|| path.canonicalize().ok()).flatten();
-        full.unwrap_or_else(|| Address::shown_of(path))
+        full.unwrap_or_else(|| Address::redact_build(path))
     };
     Contender {
         engine: contender.engine.clone(),
@@ -624,7 +622,7 @@ fn with_full_path(contender: &Contender) -> Contender {
     }
 }
 
-/// What an engine that is not there says, and how to install it where it does not say that itself.
+/// Returns the error of a missing engine, with installation instructions unless it contains them.
 fn with_install(error: &trueput_engine::Error, engine: &dyn Engine) -> String {
     let said = error.to_string();
     match said.contains("install") {

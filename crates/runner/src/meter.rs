@@ -75,7 +75,7 @@ impl Stage {
         self.raise(Self::STOPPED);
     }
 
-    /// Whether the user has stopped the run.
+    /// Returns whether the user has stopped the run.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         self.get() == Self::STOPPED
@@ -104,7 +104,7 @@ impl Stage {
         self.pauses.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the number of the pause that a worker is to begin; `None` if it is to go on.
+    /// Returns the number of the pause that a worker should begin; `None` if it should continue.
     fn pending_pause(&self) -> Option<u64> {
         let pauses = self.pauses();
         (self.is_paused() && !self.is_stopped()).then_some(*pauses)
@@ -119,7 +119,7 @@ impl Stage {
         }
     }
 
-    /// Sleeps, until the workers are asked for something.
+    /// Sleeps, until the workers are asked to do something.
     fn sleep(&self, time: Duration) {
         let pauses = self.pauses();
         if self.is_running() {
@@ -127,7 +127,7 @@ impl Stage {
         }
     }
 
-    /// Whether the time is not up and no pause is asked for.
+    /// Returns whether time is left and no pause is requested.
     fn is_running(&self) -> bool {
         self.at.load(Relaxed) < Self::OVER
     }
@@ -140,7 +140,7 @@ impl Stage {
         let raised = |at: u8| Some(at & Self::PAUSED | stage.max(at & !Self::PAUSED));
         let _held = self.pauses();
         let _ = self.at.fetch_update(Relaxed, Relaxed, raised);
-        // Those who rest are not to miss that the user stops the run.
+        // Paused workers must notice that the user stops the run.
         self.pause_ended.notify_all();
     }
 }
@@ -149,7 +149,7 @@ impl Stage {
 pub const MAX_KINDS: usize = 14;
 
 /// One worker's counters. Aligned to two cache lines, which processors fetch as a pair, so that no
-/// two workers write to one.
+/// two workers write to the same one.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct WorkerCounters {
@@ -270,8 +270,8 @@ impl OpenLoop {
 /// The response times and the backlog of an open loop.
 #[derive(Debug)]
 pub struct ResponseTimes {
-    /// From when a unit was due to its end, by kind of unit, nanoseconds. The first has the units
-    /// of the backlog with the time that they had waited at the end: it was at least so long.
+    /// Response times from due time to end, by kind of unit, nanoseconds. The first kind includes
+    /// the units of the backlog with their waiting time at the end, a lower bound.
     pub histograms: Vec<Histogram<u64>>,
     /// Units started.
     pub issued: u64,
@@ -298,8 +298,8 @@ pub struct ClockMeter<'a> {
     on_pause: Option<Box<dyn FnMut() + 'a>>,
 }
 
-/// Histograms of which every page has been written to, so that none is faulted in while the trial
-/// runs.
+/// Creates histograms and writes to every page of them, so that no page fault occurs while the
+/// trial runs.
 fn empty_histograms(kinds: usize) -> Vec<Histogram<u64>> {
     let mut histograms: Vec<_> = (0..kinds).map(|_| histogram::new()).collect();
     histograms.iter_mut().for_each(Histogram::clear);
@@ -421,8 +421,8 @@ impl<'a> ClockMeter<'a> {
         self.histograms
     }
 
-    /// Once the warm-up is over, forgets what it did. A worker's end calls it too: one that has
-    /// ended nothing since must not count what it did before.
+    /// Once the warm-up is over, discards its counts. A worker's end calls it too: one that has
+    /// finished nothing since must not count the warm-up.
     #[inline]
     pub fn leave_warm_up(&mut self) {
         if self.warming && self.stage.get() != Stage::WARMING {
@@ -446,7 +446,7 @@ impl<'a> ClockMeter<'a> {
     /// Waits until the next unit is due; `false` if the end comes first.
     fn await_arrival(&mut self, may_pause: bool) -> bool {
         loop {
-            // The warm-up may end meanwhile, and what is due begins anew.
+            // The warm-up may end meanwhile, and the schedule then starts anew.
             self.leave_warm_up();
             let paused_ticks = self.paused_ticks;
             let Some(open) = &mut self.open else {

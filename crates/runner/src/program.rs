@@ -12,7 +12,7 @@ pub(crate) fn collect_program_facts(command: Vec<String>) -> ProgramFacts {
     }
 }
 
-/// How this program was built: `release` or `debug`.
+/// Returns the profile of this build: `release` or `debug`.
 pub(crate) fn name_profile() -> &'static str {
     if cfg!(debug_assertions) {
         "debug"

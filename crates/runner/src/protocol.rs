@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use trueput_engine::ExportedAddress;
 use trueput_host::process::MemoryUsage;
 use trueput_host::usage::ResourceUsage;
 use trueput_record::accounting::CacheUse;
@@ -17,10 +18,10 @@ use trueput_workloads::{ExistingDatabase, WorkerFindings};
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "order", rename_all = "snake_case")]
 pub(crate) enum Instruction {
-    /// Ahead of all, where there is any: the passwords of users' servers.
+    /// The first line, if there are any: the passwords of users' servers.
     ImportCredentials {
-        /// As [`trueput_engine::Credentials::export`] gives them.
-        exported: Vec<[String; 3]>,
+        /// The result of [`trueput_engine::Credentials::export`].
+        exported: Vec<ExportedAddress>,
     },
     /// The first line otherwise: the assignment.
     Assign(Box<Assignment>),
@@ -43,7 +44,7 @@ pub(crate) struct Assignment {
     pub spec: TrialSpec,
     /// The database's folder, which exists.
     pub directory: PathBuf,
-    /// How many trials ran on this load before.
+    /// The number of trials that ran on this load before.
     pub generation: u32,
     /// Its task.
     pub task: WorkerTask,
@@ -55,13 +56,13 @@ pub(crate) struct Assignment {
 pub(crate) enum WorkerTask {
     /// Run the conformance suite on the engine.
     Conformance,
-    /// Measure what this machine could do at most.
+    /// Measure the hardware limits.
     HardwareLimits {
         /// The folder of the database's log, which exists.
         log_directory: PathBuf,
         /// Whether the engine stores anything.
         stores: bool,
-        /// How many threads measure at once.
+        /// The number of threads that measure concurrently.
         committers: u32,
         /// Bytes of a commit.
         commit_bytes: u64,
@@ -75,7 +76,7 @@ pub(crate) enum WorkerTask {
     Execute {
         /// Index of the first worker in this process.
         first: u32,
-        /// How many workers this process has, each a thread.
+        /// The number of workers in this process, each a thread.
         sessions: u32,
     },
     /// Open the database after a crash, and commit a first transaction.
@@ -91,7 +92,7 @@ pub(crate) struct LoadResult {
     pub records: u64,
     /// Bytes of their keys and values.
     pub user_bytes: u64,
-    /// How long it took, the database's closing included, seconds.
+    /// Duration, including closing the database, seconds.
     pub elapsed_s: f64,
     /// Resources of the process.
     pub usage: ResourceUsage,
@@ -129,13 +130,13 @@ pub(crate) enum Report {
         #[serde(default)]
         native_pids: Vec<u32>,
     },
-    /// Every worker of this process that has not ended has paused.
+    /// Every unfinished worker of this process has paused.
     Paused,
     /// A second of the run has ended: the totals so far.
     Second(OperationCounts),
     /// The conformance suite's answer.
     Conformed {
-        /// Every check.
+        /// All checks.
         checks: Vec<Check>,
         /// The files with machine code that the process had mapped; `None` if that is unknown.
         loaded: Option<Vec<PathBuf>>,
@@ -152,7 +153,7 @@ pub(crate) enum Report {
         assertions: Option<bool>,
         /// Settings and counters as the engine reports them.
         engine: EngineState,
-        /// The load; `None` if nothing was loaded, or it is not worth a figure.
+        /// The load; `None` if nothing was loaded, or it is not worth reporting.
         load: Option<Box<LoadResult>>,
     },
     /// Every worker of this process has ended.
@@ -161,14 +162,14 @@ pub(crate) enum Report {
     Recovered {
         /// Until it was open, seconds.
         open_s: f64,
-        /// Until the first transaction had been committed, seconds; `None` if none was made.
+        /// Time until the first transaction was committed, seconds; `None` if none was made.
         first_commit_s: Option<f64>,
     },
     /// The results.
     Verified(Box<VerificationResult>),
     /// This process cannot do its part.
     Failed {
-        /// Why.
+        /// The cause.
         message: String,
     },
 }
@@ -178,7 +179,7 @@ pub(crate) enum Report {
 pub(crate) struct OperationCounts {
     /// Operations by kind.
     pub counts: Vec<u64>,
-    /// How long they took together, by kind, nanoseconds.
+    /// Their total time by kind, nanoseconds.
     pub times_ns: Vec<u64>,
     /// Units of work.
     pub units: u64,
@@ -204,15 +205,15 @@ pub(crate) struct ProcessResult {
     pub histograms: Vec<String>,
     /// Its open loop; `None` for a closed loop.
     pub open_loop: Option<OpenLoopResult>,
-    /// What it used between release and end.
+    /// Resources used between release and end.
     pub usage: ResourceUsage,
     /// Its memory at the end, the database still open.
     pub memory: MemoryUsage,
-    /// Where it ran, and where its memory lay then.
+    /// Processors and memory nodes at the end.
     pub placement: Placement,
     /// Its memory allocator.
     pub allocator: AllocatorReport,
-    /// What the engine says then.
+    /// The engine's settings and counters at the end.
     pub engine: EngineState,
     /// Counters of the engine's own cache between release and end; `None` if it has none.
     #[serde(default)]
@@ -252,13 +253,13 @@ pub(crate) struct WorkerResult {
     pub end_ns: u64,
     /// Operations by kind.
     pub counts: Vec<u64>,
-    /// How long they took together, by kind, nanoseconds.
+    /// Their total time by kind, nanoseconds.
     pub times_ns: Vec<u64>,
     /// Conflicts, deadlocks among them.
     pub conflicts: u64,
     /// Deadlocks among them, where the engine reports them.
     pub deadlocks: u64,
-    /// What it found.
+    /// Its results.
     pub findings: WorkerFindings,
 }
 
@@ -269,7 +270,7 @@ pub(crate) struct VerificationResult {
     pub results: BTreeMap<String, Value>,
     /// The checks.
     pub checks: Vec<Check>,
-    /// How long the verification took, seconds.
+    /// Duration of the verification, seconds.
     pub elapsed_s: f64,
     /// The state of the engine at the end.
     pub engine: EngineState,

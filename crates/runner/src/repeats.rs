@@ -10,8 +10,8 @@ use trueput_record::{RunFolder, RunManifest, TrialRecord, TrialSpec};
 /// The repeats of each cell before its interval is considered: with fewer it means nothing.
 const FEWEST_REPEATS: u32 = 3;
 
-/// The greatest half-width of any contender's interval, over its rate; `None` if that of one is
-/// not known yet.
+/// The greatest half-width of any contender's interval, over its rate; `None` if one is not known
+/// yet.
 pub type WidestInterval = dyn Fn(&RunManifest, &[TrialRecord]) -> Option<f64> + Send + Sync;
 
 /// When repeats suffice. The caller defines the interval: this crate computes no statistics.
@@ -60,11 +60,11 @@ pub(crate) struct RepeatProgress {
 }
 
 impl RepeatProgress {
-    /// Whether what is known is enough before a trial is begun. Intervals are looked at only
-    /// between rounds, so that every cell has as many repeats.
+    /// Returns whether the results so far suffice, before a trial is begun. Intervals are
+    /// considered only between rounds, so that every cell has the same number of repeats.
     ///
     /// # Errors
-    /// Where the run folder cannot be read.
+    /// An error if the run folder cannot be read.
     pub fn enough_before(
         &mut self,
         spec: &TrialSpec,

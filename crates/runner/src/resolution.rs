@@ -35,7 +35,7 @@ impl std::ops::Deref for SelectedEngine {
 
 /// A trial's specification, resolved and checked.
 pub(crate) struct ResolvedTrial {
-    /// The engine, in the library that the trial names if it names one.
+    /// The engine, in the library that the trial names, if any.
     pub engine: SelectedEngine,
     /// The driver's promise at the trial's level.
     pub promise: Promise,
@@ -65,7 +65,7 @@ impl ResolvedTrial {
 /// Resolves a trial against the engines and workloads of the program, and checks it.
 ///
 /// # Errors
-/// One sentence: what was given and what would be right.
+/// One sentence with the input and the remedy.
 pub(crate) fn resolve_trial(
     registry: &Registry,
     credentials: &Credentials,
@@ -117,7 +117,8 @@ pub(crate) fn resolve_trial(
     })
 }
 
-/// Whether the conditions differ from the default only in what a process inherits.
+/// Returns whether the conditions differ from the default only in properties that a process
+/// inherits.
 fn suits_native_program(conditions: &Conditions) -> bool {
     let inherited = Conditions {
         cpus: conditions.cpus.clone(),
@@ -133,7 +134,7 @@ fn suits_native_program(conditions: &Conditions) -> bool {
 /// Returns the storage itself as the engine of a workload that needs none.
 ///
 /// # Errors
-/// One sentence, where the plan names an engine for it.
+/// One sentence, if the plan names an engine for it.
 pub(crate) fn resolve_storage(workload: &str, named: &str) -> Result<&'static dyn Engine, String> {
     match named {
         storage::NAME => Ok(&STORAGE),
@@ -143,11 +144,11 @@ pub(crate) fn resolve_storage(workload: &str, named: &str) -> Result<&'static dy
     }
 }
 
-/// Says whether a job can be done on an engine with these knobs at all. A plan's expansion asks the
-/// same, so that what is refused here is not in it.
+/// Checks that a job can be done on an engine with these knobs at all. A plan's expansion uses the
+/// same check, so that it contains nothing that a run would refuse.
 ///
 /// # Errors
-/// One sentence: what the engine lacks, and what would be right where anything would.
+/// One sentence: the missing capability, and the remedy if there is one.
 pub(crate) fn check_fit(
     job: &dyn Job,
     engine: &dyn Engine,
@@ -220,7 +221,7 @@ fn check_workers(engine: &dyn Engine, spec: &TrialSpec) -> Result<(), String> {
     Ok(())
 }
 
-/// The sentence for a durability level that an engine lacks.
+/// Returns the sentence for a durability level that an engine does not support.
 pub(crate) fn missing_level(engine: &dyn Engine, level: Durability) -> String {
     let levels = Durability::ALL.into_iter();
     let supported = levels.filter(|&level| engine.promise(level).is_some());

@@ -27,7 +27,7 @@ use trueput_record::{FORMAT_VERSION, RunFolder, RunManifest, TrialRecord, TrialS
 /// The name of the default work folder, in the run folder.
 const WORK: &str = "work";
 
-/// Counts of trials by outcome, those of earlier parts of a resumed run included.
+/// Counts of trials by outcome, including those of earlier parts of a resumed run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RunSummary {
     /// Trials that passed.
@@ -42,11 +42,11 @@ pub struct RunSummary {
     pub interrupted: bool,
 }
 
-/// Checks that every trial can be run, then makes the run folder `RESULTS/TIME-NAME`.
+/// Checks that every trial can run, then creates the run folder `RESULTS/TIME-NAME`.
 ///
 /// # Errors
-/// A usage error ([`Error::is_usage`]) where a trial asks for what is not there, the work folder
-/// cannot be used or has too little room; nothing is left behind then.
+/// A usage error ([`Error::is_usage`]) if a trial requests something that does not exist, the work
+/// folder cannot be used or has too little space; nothing is left behind then.
 #[allow(clippy::too_many_arguments, reason = "a run is all of these")]
 pub fn create_run(
     name: &str,
@@ -159,8 +159,8 @@ fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// By workload, the kind of operation that its contenders are ranked by; none where that is the
-/// first one that the settings leave.
+/// Returns, by workload, the kind of operation by which its contenders are ranked; absent if it is
+/// the first that the settings leave.
 fn headlines(trials: &[TrialSpec], registry: &Registry) -> BTreeMap<String, String> {
     let names = trials.iter().map(|spec| spec.workload.as_str());
     let known = names.filter_map(|name| Some((name, registry.workload(name).ok()?)));
@@ -334,8 +334,8 @@ fn ended_trials(stored: Vec<TrialRecord>, options: &Options) -> HashMap<String, 
         .collect()
 }
 
-/// Claims the work folder that is named now, or was named when the run began: what a killed run
-/// left is there.
+/// Claims the work folder named now, or when the run began: it contains the leftovers of a killed
+/// run.
 fn open_work_folder(
     folder: &RunFolder,
     manifest: &RunManifest,
@@ -371,7 +371,7 @@ fn summary(ended: &HashMap<String, Outcome>, interrupted: bool) -> RunSummary {
     summary
 }
 
-/// Why the remaining trials were not run.
+/// The reason why the remaining trials did not run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StopReason {
     /// The user stopped the run.
@@ -445,8 +445,8 @@ fn is_interrupted(trial: &TrialResult) -> bool {
     trial.record.outcome == Outcome::Interrupted
 }
 
-/// Makes the outcomes of trials that shared time slices consistent: if one was interrupted, all are
-/// run again. One whose rivals had ended in an earlier part of the run shared them with nobody.
+/// Makes the outcomes of trials that shared time slices consistent: if one was interrupted, all run
+/// again. A trial whose rivals ended in an earlier part of the run shared them with nobody.
 fn settle_group_outcomes(trials: &mut [TrialResult], group: &[&TrialSpec], manifest: &RunManifest) {
     let Some(key) = group.first().and_then(|spec| derive_group_key(spec)) else {
         return;
@@ -527,7 +527,7 @@ fn store(folder: &RunFolder, trial: &TrialResult) -> Result<(), Error> {
     Ok(folder.append(&trial.record)?)
 }
 
-/// Renames the histograms of an earlier attempt at the same trial: nothing measured is overwritten.
+/// Renames the histograms of an earlier attempt at the same trial: no measurement is overwritten.
 fn rename_earlier_histograms(path: &Path) -> std::io::Result<()> {
     // A link is there too, wherever it leads.
     let is_there = |path: &Path| path.symlink_metadata().is_ok();

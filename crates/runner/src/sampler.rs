@@ -43,14 +43,14 @@ pub(crate) struct HostActivity {
     pub device: Option<Device>,
     /// The log's device, if it is another.
     pub log_device: Option<Device>,
-    /// How long tasks waited.
+    /// Times that tasks waited.
     pub pressure: Option<Pressure>,
     /// Processor time that other programs used.
     pub neighbors: Option<OtherPrograms>,
     /// Samples in which workers waited for I/O.
     pub io_waits: IoWaitSamples,
-    /// Time that the workers' threads waited for a processor, seconds; `None` if a server works
-    /// for them.
+    /// Time that the workers' threads waited for a processor, seconds; `None` if a server works for
+    /// them.
     pub run_delay_s: Option<f64>,
 }
 
@@ -68,11 +68,11 @@ pub(crate) struct Gauges {
 /// A process that is sampled.
 struct SampledProcess {
     pid: u32,
-    /// Whether a worker has started it. What such a one has read and written counts as the
-    /// worker's, who waits for it, once it has ended.
+    /// Whether a worker has started it. Its I/O counts as the worker's, who waits for it, once it
+    /// has ended.
     is_native: bool,
     threads: ThreadContextSwitches,
-    /// All but its I/O at the release, and when it was last seen.
+    /// All but its I/O at the release, and the time when it was last seen.
     first: ResourceUsage,
     last: ResourceUsage,
     /// Its I/O.
@@ -162,7 +162,7 @@ impl ServerSampler {
         }
     }
 
-    /// Adds to `sample` what they have used since the release.
+    /// Adds the use since the release to `sample`.
     fn add_to(&mut self, sample: &mut Sample) {
         let usage = self.tree.poll() - self.first;
         self.server_usage.usage = usage;
@@ -269,8 +269,8 @@ pub(crate) struct Sampler {
     io_wait_sampler: IoWaitSampler,
     /// When the next sample of I/O waits is due.
     io_wait_due: Instant,
-    /// Whether the machine's activity is reported: not with time slices, which other contenders
-    /// share.
+    /// Whether the machine's activity is reported: not with time slices, during which other
+    /// contenders run.
     reports_host_activity: bool,
     /// The machine's activity until the last worker ended.
     total: Option<HostActivity>,
@@ -420,8 +420,8 @@ impl Sampler {
         }
     }
 
-    /// What our processes used between the moment when they were last seen and their end, of the
-    /// `buried_s` seconds that those which ended since the release had used in all: that is no
+    /// Returns the CPU of our processes between the moment when they were last seen and their end,
+    /// out of the `buried_s` seconds of all processes that ended since the release: it is not a
     /// neighbor's.
     fn unseen_s(&self, buried_s: f64) -> f64 {
         let is_gone = |one: &&SampledProcess| !Path::new(&format!("/proc/{}", one.pid)).exists();
@@ -529,7 +529,7 @@ mod tests {
         assert!(pause_after(Duration::from_millis(200)) > Duration::from_secs(9));
     }
 
-    /// Not a claim on seconds: it prints what a sample costs here.
+    /// This is not a claim on seconds: it prints the cost of a sample on this machine.
     #[test]
     fn what_a_sample_costs_is_told() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! The lifecycle of the server of a trial's engine. An engine that is a library has none; all of
-//! this then does nothing.
+//! The lifecycle of the server of a trial's engine. For an engine that is a library all of this
+//! does nothing.
 
 use crate::context::{RunContext, TrialError};
 use crate::resolution::ResolvedTrial;
@@ -78,8 +78,8 @@ impl<'a> ServerLifecycle<'a> {
     /// Stops the server in good order. `phase` is reported meanwhile.
     ///
     /// # Errors
-    /// [`TrialError::Failed`] where it does not, or had ended before; [`TrialError::Interrupted`]
-    /// where the user would not wait for it.
+    /// [`TrialError::Failed`] if it does not stop, or had ended before; [`TrialError::Interrupted`]
+    /// if the user did not wait for it.
     pub fn stop(&mut self, context: &mut RunContext<'_>, phase: Phase) -> Result<(), TrialError> {
         let Some(server) = self.server.take() else {
             return Ok(());
@@ -127,12 +127,12 @@ impl<'a> ServerLifecycle<'a> {
         self.server.as_ref().map(Server::pid)
     }
 
-    /// Returns the resources that its processes have used so far; `None` if it does not run.
+    /// Returns the resources that its processes have used so far; `None` if it is not running.
     pub fn usage(&self) -> Option<ResourceUsage> {
         self.pid().map(|pid| ProcessTree::new(pid).last())
     }
 
-    /// Adds to a failure that the server had ended, if it had.
+    /// Adds to a failure that the server had ended, if so.
     pub fn explain_failure(&mut self, error: TrialError) -> TrialError {
         let end = self.server.as_mut().and_then(Server::exit_reason);
         match (error, end) {

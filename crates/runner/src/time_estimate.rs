@@ -58,7 +58,7 @@ impl TimeEstimate {
         estimate
     }
 
-    /// Whether it is to be said before a run: it takes more than a minute, or may.
+    /// Returns whether to show it before a run: the run takes more than a minute, or may.
     #[must_use]
     pub fn is_worth_saying(&self) -> bool {
         self.known_s > SHORTEST_S || (self.unknown > 0 && self.trials >= MANY_TRIALS)
@@ -114,7 +114,8 @@ fn key(spec: &TrialSpec) -> String {
     serde_json::to_string(&alike).unwrap_or_default()
 }
 
-/// How long trials that are wanted took in the newest of the earlier runs that had them, seconds.
+/// Returns the durations of the wanted trials in the newest of the earlier runs that had them,
+/// seconds.
 fn earlier(results: &Path, wanted: &HashSet<String>) -> HashMap<String, f64> {
     let entries = std::fs::read_dir(results).into_iter().flatten().flatten();
     let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();

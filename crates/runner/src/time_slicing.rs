@@ -19,8 +19,8 @@ use trueput_record::measurement::Outcome;
 use trueput_record::value::format_bytes;
 use trueput_workloads::generate::random::{mix, splitmix64};
 
-/// Runs the trials of a group in time slices. A failure is the outcome of its own trial, and the
-/// others go on.
+/// Runs the trials of a group in time slices. A failure affects only its own trial, and the others
+/// continue.
 pub(crate) fn run_in_time_slices(
     context: &mut RunContext<'_>,
     specs: &[&TrialSpec],
@@ -105,7 +105,7 @@ fn run_slices(context: &mut RunContext<'_>, slots: &mut [TimeSlot<'_>]) {
     }
 }
 
-/// The order of time slices: drawn anew each time, so that no contender always follows the same
+/// The order of time slices: randomized each round, so that no contender always follows the same
 /// other one, and none runs twice in a row, because its second slice would find its caches warm.
 struct SliceOrder {
     random: u64,
@@ -134,7 +134,7 @@ impl SliceOrder {
     }
 }
 
-/// One contender's place among the time slices.
+/// One contender's position among the time slices.
 struct TimeSlot<'a> {
     spec: &'a TrialSpec,
     trial: &'a mut TrialResult,
@@ -142,7 +142,7 @@ struct TimeSlot<'a> {
     server: ServerLifecycle<'a>,
     /// Its workers, once they are ready.
     workers: Option<(WorkerGroup<'a>, Environment)>,
-    /// Why it has dropped out.
+    /// The error that removed it.
     error: Option<TrialError>,
 }
 

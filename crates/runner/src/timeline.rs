@@ -5,12 +5,12 @@ use crate::sampler::{Gauges, HostActivity, Sample};
 use trueput_record::accounting::{Device, OtherPrograms, Pressure};
 use trueput_record::measurement::TimelineSecond;
 
-/// Puts the timeline together: an entry for each whole second of the run, and one for the
-/// remainder, so that its sums are those of the whole trial.
+/// Builds the timeline: an entry for each whole second of the run, and one for the remainder, so
+/// that its sums are those of the whole trial.
 ///
-/// `processes` has, for each worker process, what it had done at the end of each of its seconds;
-/// `finals` is what each had done at the end, and `total` what all had used then. Operations that
-/// were counted and rolled back in a later second are in no entry.
+/// `processes` has, for each worker process, its counts at the end of each of its seconds; `finals`
+/// has each one's final counts, and `total` the final use of all. Operations that were counted and
+/// rolled back in a later second are in no entry.
 pub(crate) fn build_timeline(
     elapsed_s: f64,
     processes: &[Vec<OperationCounts>],
@@ -155,8 +155,8 @@ fn since(now: &HostActivity, then: &HostActivity) -> HostActivity {
     }
 }
 
-/// What a process had done at the end of a second, from 1: what it said then, or all that it did if
-/// it had ended before.
+/// Returns the counts of a process at the end of a second, from 1: its report of that second, or
+/// its final counts if it had ended before.
 fn at<'a>(
     seen: &'a [OperationCounts],
     second: usize,

@@ -37,12 +37,12 @@ pub(crate) struct TrialResult {
     pub histograms: NamedHistograms,
     /// The trial whose folder holds the database: this one, or the one that loaded it.
     pub database_id: String,
-    /// How many trials ran on this load before.
+    /// The number of trials that ran on this load before.
     pub generation: u32,
 }
 
 impl TrialResult {
-    /// Returns the result of a trial that has measured nothing.
+    /// Returns the result of a trial without a measurement.
     pub fn without_measurement(spec: &TrialSpec, outcome: Outcome) -> Self {
         let record = TrialRecord {
             format: FORMAT_VERSION,
@@ -68,7 +68,7 @@ impl TrialResult {
     }
 }
 
-/// Runs a trial. A failure is its outcome; what was measured until then is kept.
+/// Runs a trial. A failure is its outcome; measurements so far are kept.
 pub(crate) fn run_trial(context: &mut RunContext<'_>, spec: &TrialSpec) -> TrialResult {
     let mut trial = TrialResult::without_measurement(spec, Outcome::Interrupted);
     trial.record.outcome = derive_outcome(run_to_end(context, spec, &mut trial));
@@ -144,8 +144,8 @@ impl TrialSetup {
         }
     }
 
-    /// Returns the bytes that must be free: none where the database exists already, or has a file
-    /// system of its own.
+    /// Returns the bytes that must be free: none if the database exists already, or has its own
+    /// file system.
     pub fn needed_bytes(&self, spec: &TrialSpec) -> u64 {
         match self.existing == ExistingDatabase::Nothing && spec.conditions.file_system.is_none() {
             true => self.needed_bytes,
@@ -322,8 +322,8 @@ fn hardware_limits(
     Ok(None)
 }
 
-/// Whether the database of that build is in files of this machine, whose flushes and blocks limit
-/// it. A user's server may keep it elsewhere.
+/// Returns whether the database of that build is in files of this machine, so that its flushes and
+/// blocks limit it. A user's server may keep it elsewhere.
 fn is_local(engine: &str, build: Option<&Path>) -> bool {
     !build.is_some_and(|build| is_address_for(engine, build))
 }
@@ -354,8 +354,8 @@ fn hardware_limits_key(spec: &TrialSpec, task: &WorkerTask) -> String {
     format!("{stores} {committers} {commit_bytes} {setup} {environment}")
 }
 
-/// What the process that prepared the database says: the engine as it describes itself, and what
-/// was loaded. That a library was compiled with assertions is said once per run.
+/// Records the report of the process that prepared the database: the engine's description and the
+/// load. Warns once per run of a library compiled with assertions.
 fn describe_prepared(
     context: &mut RunContext<'_>,
     resolved: &ResolvedTrial,
@@ -416,7 +416,7 @@ pub(crate) fn compute_load_key(context: &RunContext<'_>, spec: &TrialSpec) -> Op
 }
 
 fn load_key_of(spec: &TrialSpec, resolved: &ResolvedTrial) -> Option<String> {
-    // What a crash leaves is no load for others.
+    // A database after a crash is not a load for other trials.
     if spec.conditions.crash_and_recover {
         return None;
     }
@@ -438,7 +438,7 @@ fn load_key_of(spec: &TrialSpec, resolved: &ResolvedTrial) -> Option<String> {
     ))
 }
 
-/// Returns the folder of the trial's database, and what it holds.
+/// Returns the folder of the trial's database, and its contents.
 fn database_folder(
     context: &mut RunContext<'_>,
     spec: &TrialSpec,
@@ -508,7 +508,7 @@ fn check_room(
     }
 }
 
-/// Puts the measurement into the trial's line, and returns what the conclusion must know.
+/// Puts the measurement into the trial's line, and returns the facts needed for the outcome.
 fn measure(
     resolved: &ResolvedTrial,
     result: &ExecutionResult,
@@ -581,8 +581,8 @@ fn verify(
     if let Some(measurement) = &mut trial.record.measurement {
         measurement.results = results;
     }
-    // An engine that keeps nothing leaves nothing to check, nor does a crash where nothing is
-    // promised: unverified, and so never ranked.
+    // There is nothing to verify if an engine retains no data, or after a crash without a promise:
+    // unverified, and so never ranked.
     let measured = trial.record.measurement.as_ref();
     let crashed = measured.is_some_and(|measured| measured.recovery.is_some());
     let unpromised = spec.durability.after_killed_processes() == Survival::Nothing;

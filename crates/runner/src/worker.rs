@@ -225,7 +225,7 @@ fn with_target<T>(
 ) -> Result<T, String> {
     let next = Mutex::new(Instant::now());
     let progress = |fraction: f64| {
-        // A thread that finds another one reporting has nothing to add.
+        // If another thread is reporting, this one has nothing to add.
         let Ok(mut next) = next.try_lock() else {
             return;
         };

@@ -20,11 +20,11 @@ const TAIL_LINES: usize = 5;
 /// The maximum length of such a line.
 const LINE_CHARACTERS: usize = 300;
 
-/// How long a worker that was asked to stop may take before it is killed.
+/// The time that a worker that was asked to stop may take before it is killed.
 pub(crate) const GRACE: Duration = Duration::from_secs(5);
 
-/// How long a worker that has closed its pipe may take to end: an engine that runs down its shared
-/// memory on a busy machine takes seconds.
+/// The time that a worker that has closed its pipe may take to exit: an engine that closes its
+/// shared memory on a busy machine takes seconds.
 const EXIT_LIMIT: Duration = Duration::from_secs(60);
 
 /// An event of a worker process.
@@ -32,7 +32,7 @@ const EXIT_LIMIT: Duration = Duration::from_secs(60);
 pub(crate) enum PoolEvent {
     /// A report.
     Report(Box<Report>),
-    /// It has closed its end of the pipe: it ends, or has died.
+    /// It has closed its end of the pipe: it is exiting, or has died.
     Closed,
 }
 
@@ -47,8 +47,7 @@ struct WorkerProcess {
     closed: bool,
 }
 
-/// The worker processes of one phase of a trial. Those that still run when it is dropped are
-/// killed.
+/// The worker processes of one phase of a trial. Those still running when it is dropped are killed.
 pub(crate) struct WorkerPool {
     processes: Vec<WorkerProcess>,
     /// The file by which processes enter a control group; `None` if there is no group.
@@ -74,11 +73,11 @@ impl WorkerPool {
         }
     }
 
-    /// Starts `program worker`, placed as its conditions say, and sends it the passwords of servers
-    /// and its assignment.
+    /// Starts `program worker` with the placement of its conditions, and sends it the passwords of
+    /// servers and its assignment.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// The error of the operating system.
     pub fn start(
         &mut self,
         program: &Path,
@@ -164,7 +163,7 @@ impl WorkerPool {
         Some((index, event))
     }
 
-    /// Whether every process has closed its end of the pipe.
+    /// Returns whether every process has closed its end of the pipe.
     pub fn all_closed(&self) -> bool {
         self.processes.iter().all(|process| process.closed)
     }

@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 /// The interval at which the runner checks whether the user has stopped the run.
 pub(crate) const TICK: Duration = Duration::from_millis(50);
 
-/// Runs a task in a process of its own, and returns its report. If the user stops the run, it is
-/// killed at once: it has measured nothing.
+/// Runs a task in a separate process, and returns its report. If the user stops the run, it is
+/// killed at once, because it has measured nothing.
 ///
 /// # Errors
-/// [`TrialError::Failed`] where it cannot, dies, or takes longer than it may.
+/// [`TrialError::Failed`] if it fails, dies, or exceeds its time limit.
 pub(crate) fn run_task(
     context: &mut RunContext<'_>,
     assignment: Assignment,

@@ -79,7 +79,7 @@ impl ForeignCode {
     fn add_build(&mut self, engine: &str, build: Option<&Path>) {
         let Some(build) = build else { return };
         let address = Address::of(&build.to_string_lossy());
-        let shown = address.shown();
+        let shown = address.redacted();
         let does = match is_address_for(engine, build) {
             true if engine == "odbc" => "a data source to connect to by its driver".to_owned(),
             true => match password_files(&address).as_slice() {

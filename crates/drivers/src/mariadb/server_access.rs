@@ -59,7 +59,7 @@ impl ExternalServer {
     /// # Errors
     /// One line that never repeats the password.
     pub(super) fn new(given: &Address) -> Result<Self> {
-        let shown = given.shown().to_owned();
+        let shown = given.redacted().to_owned();
         let schemes = ["mysql://", "mariadb://"];
         let rest = schemes.iter().find_map(|scheme| shown.strip_prefix(scheme));
         let rest = rest.ok_or_else(|| invalid_url("it begins with mysql://"))?;

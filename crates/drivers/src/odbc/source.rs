@@ -59,7 +59,7 @@ impl DataSource {
 
     /// The connection string without passwords.
     pub(super) fn shown(&self) -> &str {
-        self.address.shown()
+        self.address.redacted()
     }
 
     /// The dialect that the connection string names.

@@ -71,7 +71,7 @@ impl ServerAddress {
     /// # Errors
     /// [`Error::Unsupported`] with one sentence that names the defect.
     pub fn parse(given: &credentials::Address) -> Result<Self> {
-        let url = given.shown();
+        let url = given.redacted();
         let wrong = |why: &str| {
             let form = "postgres://USER:PASSWORD@HOST:PORT/DATABASE";
             Error::Unsupported(format!("postgresql: {url} {why}; an address is {form}"))

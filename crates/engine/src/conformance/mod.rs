@@ -1,4 +1,4 @@
-//! The conformance suite: what every engine must do before anything of it is measured.
+//! The conformance suite: the behavior that every engine must show before it is measured.
 //!
 //! It runs when a plan runs, on every contender and level, so it is quick (about 150 commits, and a
 //! tenth of a second of several readers and a writer) and reports instead of panicking. No check
@@ -24,8 +24,9 @@ use trueput_record::measurement::Check;
 /// The most sessions that any check has at once.
 const SESSIONS: u32 = 5;
 
-/// After so many failed checks that took their whole time the rest is not tried: an engine that
-/// answers every commit with a conflict would otherwise hold up the run for half a minute.
+/// After this many failed checks that took their whole time limit, the remaining ones are skipped:
+/// an engine that reports a conflict at every commit would otherwise delay the run by half a
+/// minute.
 const STUCK_LIMIT: u32 = 2;
 
 /// Runs every check that applies to an engine at a level, each on a fresh database in a subfolder
@@ -123,12 +124,12 @@ impl EngineUnderTest<'_> {
     }
 }
 
-/// What an engine must claim for a check to apply.
+/// The property that an engine must claim for a check to apply.
 #[derive(Clone, Copy)]
 enum Requirement {
-    /// Nothing: every engine.
+    /// No property: the check applies to every engine.
     Nothing,
-    /// It keeps what it is given.
+    /// The engine retains data.
     Data,
     /// Its transactions take effect together or not at all.
     Atomicity,
@@ -148,7 +149,7 @@ impl Requirement {
     }
 }
 
-/// One check: the claim that it tests, and how.
+/// One check: its claim and its function.
 struct Entry {
     claim: &'static str,
     needs: Requirement,

@@ -1,4 +1,4 @@
-//! Calls out of turn are refused and do no harm; an engine says what it is.
+//! Checks that calls out of turn are refused and do no harm, and that an engine identifies itself.
 
 use super::support::{
     CheckFailure, Outcome, StepContext, ensure, get, read, same_value, store, write,
@@ -63,7 +63,7 @@ pub fn levels_refused(subject: &EngineUnderTest<'_>) -> Outcome {
     })
 }
 
-/// A call out of turn must give an error, and none that says "try again".
+/// Checks that a call out of turn fails, with an error that does not invite a retry.
 fn refused<T>(call: &str, answer: crate::Result<T>) -> Outcome<()> {
     match answer {
         Err(Error::Conflict(text) | Error::Deadlock(text)) => Err(CheckFailure(format!(
@@ -76,7 +76,7 @@ fn refused<T>(call: &str, answer: crate::Result<T>) -> Outcome<()> {
     }
 }
 
-/// As [`refused`], with the error that the contract names.
+/// As [`refused`], but requires the error that the contract names.
 fn unsupported(call: &str, answer: crate::Result<()>) -> Outcome<()> {
     match answer {
         Err(Error::Unsupported(_)) => Ok(()),
@@ -89,7 +89,7 @@ fn unsupported(call: &str, answer: crate::Result<()>) -> Outcome<()> {
     }
 }
 
-/// The session still does what it should, after whatever came before.
+/// Checks that the session still works, whatever came before.
 fn works_on(subject: &EngineUnderTest<'_>, session: &mut dyn Session) -> Outcome<()> {
     write(session, |session| session.put(b"after", b"value"))?;
     let found = read(session, |session| get(session, b"after"))?;

@@ -10,7 +10,7 @@ use std::ops::Bound;
 
 const DIRECTIONS: [Direction; 2] = [Direction::Forward, Direction::Backward];
 
-/// What a scan must show, by brute force over every record in ascending order.
+/// Returns the expected result of a scan, by brute force over every record in ascending order.
 pub fn expected(
     model: &BTreeMap<Vec<u8>, Vec<u8>>,
     range: KeyRange<'_>,
@@ -40,7 +40,7 @@ pub fn range_text(range: KeyRange<'_>, direction: Direction) -> String {
     format!("{direction:?} {low}, {high}")
 }
 
-/// Every scan of the whole database agrees with the model.
+/// Checks that every scan of the whole database agrees with the model.
 fn agrees(session: &mut dyn Session, model: &BTreeMap<Vec<u8>, Vec<u8>>) -> Outcome<()> {
     for direction in DIRECTIONS {
         let found = read(session, |session| scan(session, KeyRange::ALL, direction))?;

@@ -1,4 +1,4 @@
-//! Several sessions at once: what one sees of another, and that no update gets lost.
+//! Checks of concurrent sessions: visibility of each other's writes, and no lost updates.
 
 use super::EngineUnderTest;
 use super::support::{
@@ -91,9 +91,10 @@ pub fn snapshot(subject: &EngineUnderTest<'_>) -> Outcome {
     Ok(detail.to_owned())
 }
 
-/// How long several readers read while a writer commits.
+/// The time for which several readers read while a writer commits.
 const READ_TIME: Duration = Duration::from_millis(100);
-/// After [`READ_TIME`], the writer goes on until it has made so many commits, or a second is over.
+/// After [`READ_TIME`], the writer continues until it has made this many commits, or a second has
+/// passed.
 const LEAST_COMMITS: u64 = 4;
 
 /// The state of the database after commit `number`: in each value, the number over and over.
@@ -126,8 +127,8 @@ fn commit_states(session: &mut dyn Session) -> Outcome<u64> {
     Ok(commits)
 }
 
-/// Reads in one transaction after the other for as long as `is_writing`, the first and the last
-/// record twice: what each transaction sees is one state. Answers how many there were.
+/// Reads the first and the last record twice in one transaction after another while `is_writing`,
+/// and checks that each transaction sees one state. Returns the number of transactions.
 fn read_states(session: &mut dyn Session, is_writing: &AtomicBool) -> Outcome<u64> {
     let (start, mut reads) = (Instant::now(), 0);
     let (first, last) = (b"k\0".as_slice(), [b'k', 49]);

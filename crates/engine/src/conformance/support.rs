@@ -1,4 +1,4 @@
-//! What the checks share: outcomes, transactions with retries, a second session on a thread.
+//! Shared code of the checks: outcomes, transactions with retries, a second session on a thread.
 
 use crate::panics::caught;
 use crate::{Database, Direction, Error, KeyRange, Mode, Session};
@@ -7,17 +7,17 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a check keeps its own transaction open for another session that may be queueing behind
-/// it.
+/// The time for which a check keeps its transaction open for another session that may be queueing
+/// after it.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// How long a transaction is tried again after conflicts.
+/// The time for which a transaction is retried after conflicts.
 pub const RETRY_LIMIT: Duration = Duration::from_secs(1);
 
-/// What was expected and what was found instead.
+/// The expectation and the deviation from it.
 pub struct CheckFailure(pub String);
 
-/// What a check found: in words where it passed.
+/// The result of a check: a detail if it passed.
 pub type Outcome<T = String> = Result<T, CheckFailure>;
 
 /// A record as a check sees it.
@@ -83,7 +83,7 @@ pub fn retried<T>(mut attempt: impl FnMut() -> crate::Result<T>) -> crate::Resul
     }
 }
 
-/// One transaction from begin to commit, or to abort where anything in it went wrong.
+/// Runs one transaction from begin to commit, or to abort after an error.
 pub fn attempt<T>(
     session: &mut dyn Session,
     mode: Mode,
@@ -130,7 +130,7 @@ pub fn scan(
     scan_until(session, range, direction, usize::MAX)
 }
 
-/// As [`scan`], breaking at the record that makes `most`.
+/// As [`scan`], but breaks at record number `most`.
 pub fn scan_until(
     session: &mut dyn Session,
     range: KeyRange<'_>,
@@ -153,7 +153,7 @@ pub fn scan_until(
     Ok(seen)
 }
 
-/// How many records there are.
+/// Counts the records.
 pub fn count(session: &mut dyn Session) -> crate::Result<u64> {
     session.scan(KeyRange::ALL, Direction::Forward, &mut |_, _| {
         ControlFlow::Continue(())
@@ -185,7 +185,7 @@ pub fn with_second_session<R, T: Send>(
     })
 }
 
-/// A fault unless the engine gave `expected` for `what`.
+/// Fails unless the engine returned `expected` for `what`.
 pub fn same_value(what: &str, expected: Option<&[u8]>, found: Option<&[u8]>) -> Outcome<()> {
     let text = |value: Option<&[u8]>| value.map_or_else(|| "nothing".to_owned(), shown);
     ensure(expected == found, || {

@@ -1,4 +1,5 @@
-//! Transactions of one session: all or nothing, own writes, and what is there after reopening.
+//! Checks of single-session transactions: atomicity, visibility of own writes, and the state after
+//! reopening.
 
 use super::EngineUnderTest;
 use super::scans::{expected, range_text};
@@ -79,7 +80,7 @@ pub fn large(subject: &EngineUnderTest<'_>) -> Outcome {
     let own = move |_| session.commit().at("commit");
     let ((), seen) = with_second_session(&*database, |other| read(other, count), own)?;
     let whole = u64::from(RECORDS);
-    // An engine whose readers queue behind writers shows the reader all of it.
+    // An engine whose readers queue after writers shows the reader all of it.
     ensure(seen == 0 || seen == whole, || {
         format!("another session saw {seen} of {RECORDS} records before the commit")
     })?;
@@ -169,7 +170,7 @@ pub fn random(subject: &EngineUnderTest<'_>) -> Outcome {
     ))
 }
 
-/// One random operation, on the engine and on the model.
+/// Does one random operation, on the engine and on the model.
 fn step(
     session: &mut dyn Session,
     random: &mut Random,

@@ -1,18 +1,19 @@
-//! The syntax of addresses: URLs and connection strings, right and wrong ones, and where in them a
-//! password could stand.
+//! The syntax of addresses: well-formed and malformed URLs and connection strings, and the places
+//! in them that could hold a password.
 
 use trueput_record::address::is_connection_string;
 use trueput_record::suggest::nearest;
 
-/// What of a name says that its value is secret.
+/// Words in a name that mark its value as secret.
 const SECRET_WORDS: [&str; 4] = ["pwd", "passw", "secret", "token"];
 
-/// The attributes of a connection string, `NAME=VALUE` each. A value in braces may hold semicolons.
+/// Returns the attributes of a connection string, `NAME=VALUE` each. A value in braces may contain
+/// semicolons.
 pub fn attributes(text: &str) -> impl Iterator<Item = &str> {
     parts(text, ';')
 }
 
-/// A text's parts between separators that are not in braces; within those `}}` is a brace.
+/// Splits a text at separators outside braces; within braces `}}` is a brace.
 pub(super) fn parts(text: &str, separator: char) -> impl Iterator<Item = &str> {
     let mut rest = Some(text);
     std::iter::from_fn(move || {
@@ -43,24 +44,24 @@ pub(super) fn parts(text: &str, separator: char) -> impl Iterator<Item = &str> {
 /// The parts of an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct AddressParts {
-    /// The address without what is secret in it.
-    pub(super) shown: String,
+    /// The address without its secrets.
+    pub(super) redacted: String,
     /// The password of a URL, or the secret attributes of a connection string.
     pub(super) password: String,
     /// The secret options of a URL.
     pub(super) options: String,
 }
 
-/// Parts an address that has something secret in it.
+/// Splits an address that has secrets; `None` without any.
 pub(super) fn split(text: &str) -> Option<AddressParts> {
     match text.split_once("://") {
-        // An address has a scheme that is known, perhaps behind an option's and an engine's name.
+        // An address has a known scheme, perhaps after the name of an option and an engine.
         Some((scheme, _)) if is_scheme(scheme) => split_url(text),
         Some(_) => None,
         None if is_connection_string(text) => {
-            let (shown, password) = split_attributes(text)?;
+            let (redacted, password) = split_attributes(text)?;
             Some(AddressParts {
-                shown,
+                redacted,
                 password,
                 options: String::new(),
             })
@@ -72,37 +73,37 @@ pub(super) fn split(text: &str) -> Option<AddressParts> {
 fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let is_word = SECRET_WORDS.iter().any(|word| name.contains(word));
-    // A misspelled one is no less a secret. What is before it may be another's value.
+    // A misspelled name also marks a secret. The text before it may be the value of another name.
     let last = name.rsplit([' ', '%', '_']).next().unwrap_or(&name);
     is_word || nearest(last, ["password", "passwd"]).is_some()
 }
 
-/// A connection string without the attributes that are secret, and those.
+/// Returns a connection string without its secret attributes, and those attributes.
 pub(super) fn split_attributes(text: &str) -> Option<(String, String)> {
     let is_secret =
         |attribute: &&str| is_secret(attribute.split_once('=').map_or("", |(name, _)| name));
-    let (secret, shown): (Vec<_>, Vec<_>) = attributes(text).partition(is_secret);
-    (!secret.is_empty()).then(|| (shown.join(";"), secret.join(";")))
+    let (secret, redacted): (Vec<_>, Vec<_>) = attributes(text).partition(is_secret);
+    (!secret.is_empty()).then(|| (redacted.join(";"), secret.join(";")))
 }
 
 fn split_url(text: &str) -> Option<AddressParts> {
-    let (shown, password) = match split_password(text) {
-        Some((shown, password)) => (shown, Some(password)),
+    let (redacted, password) = match split_password(text) {
+        Some((redacted, password)) => (redacted, Some(password)),
         None => (text.to_owned(), None),
     };
-    let (shown, options) = match split_options(&shown) {
-        Some((shown, options)) => (shown, Some(options)),
-        None => (shown, None),
+    let (redacted, options) = match split_options(&redacted) {
+        Some((redacted, options)) => (redacted, Some(options)),
+        None => (redacted, None),
     };
     let has_any = password.is_some() || options.is_some();
     has_any.then(|| AddressParts {
-        shown,
+        redacted,
         password: password.unwrap_or_default().to_owned(),
         options: options.unwrap_or_default(),
     })
 }
 
-/// Whether what follows a host's colon is its port.
+/// Returns whether the text after a host's colon is a port.
 fn is_port(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit())
 }
@@ -110,7 +111,7 @@ fn is_port(text: &str) -> bool {
 fn split_password(text: &str) -> Option<(String, &str)> {
     let (scheme, rest) = text.split_once("://")?;
     let end = rest.find(['/', '?']).unwrap_or(rest.len());
-    // A password may hold an @, a / or a ? that was not escaped.
+    // A password may contain an unescaped @, / or ?.
     let odd = || rest[..end].contains(':').then(|| rest.rfind('@')).flatten();
     let at = match rest[..end].rfind('@') {
         // Of several, the last one is before the host, whatever is between them.
@@ -122,44 +123,45 @@ fn split_password(text: &str) -> Option<(String, &str)> {
     Some((format!("{scheme}://{user}{}", &rest[at..]), password))
 }
 
-/// A URL without the options that are secret, and those.
+/// Returns a URL without its secret options, and those options.
 fn split_options(text: &str) -> Option<(String, String)> {
     let (address, options) = text.split_once('?')?;
     let is_secret = |option: &&str| match option.split_once('=') {
-        // What an escape hides is unknown.
+        // The name under an escape is unknown.
         Some((name, _)) => name.contains('%') || is_secret(name),
-        // It may be the rest of a password that was not escaped.
+        // It may be the rest of an unescaped password.
         None => true,
     };
-    let (secret, shown): (Vec<_>, Vec<_>) = options.split('&').partition(is_secret);
-    let joined = match shown.is_empty() {
+    let (secret, redacted): (Vec<_>, Vec<_>) = options.split('&').partition(is_secret);
+    let joined = match redacted.is_empty() {
         true => address.to_owned(),
-        false => format!("{address}?{}", shown.join("&")),
+        false => format!("{address}?{}", redacted.join("&")),
     };
     (!secret.is_empty()).then(|| (joined, secret.join("&")))
 }
 
-/// The beginning of an address that ends within its password, without that.
-pub(super) fn torn(text: &str) -> Option<String> {
+/// Returns the start of an address that ends within its password, without the password; `None` for
+/// any other text.
+pub(super) fn truncated(text: &str) -> Option<String> {
     let (scheme, rest) = text
         .split_once("://")
         .filter(|(scheme, _)| is_scheme(scheme))?;
     let end = rest.find(['/', '?']).unwrap_or(rest.len());
     let (user, password) = rest[..end].split_once(':')?;
-    let is_torn = !is_port(password) && !rest.contains('@') && !rest.starts_with('[');
-    is_torn.then(|| format!("{scheme}://{user}"))
+    let is_truncated = !is_port(password) && !rest.contains('@') && !rest.starts_with('[');
+    is_truncated.then(|| format!("{scheme}://{user}"))
 }
 
-/// What schemes of addresses are called.
+/// The schemes of addresses.
 pub(super) const SCHEMES: [&str; 5] = ["postgres", "postgresql", "mysql", "mariadb", "odbc"];
 
-/// Whether what is before `://` ends with the name of a scheme; it may begin with an option's
-/// name and an engine's.
+/// Returns whether the text before `://` ends with a scheme; it may begin with the name of an
+/// option and an engine.
 fn is_scheme(text: &str) -> bool {
     !text.contains(':') && SCHEMES.iter().any(|known| text.ends_with(known))
 }
 
-/// Where the value of a secret's name begins: behind `password=`.
+/// Returns the start of the value of a secret: after `password=`.
 pub(super) fn secret_name(text: &str) -> Option<usize> {
     let mut from = 0;
     while let Some(at) = text[from..].find('=') {
@@ -177,8 +179,8 @@ pub(super) fn secret_name(text: &str) -> Option<usize> {
     None
 }
 
-/// A text that was to be an address, without whatever in it could be a password; `None` if
-/// nothing could. It hides too much rather than too little.
+/// Masks anything in a malformed address that could be a password; `None` if nothing could. It
+/// masks too much rather than too little.
 pub(super) fn masked(text: &str) -> Option<String> {
     match secret_name(text) {
         Some(value) => {
@@ -190,13 +192,13 @@ pub(super) fn masked(text: &str) -> Option<String> {
     }
 }
 
-/// A text without what is between a user's colon and an @, or behind the colon to the end.
+/// Removes the text between a user's colon and an @, or from the colon to the end.
 fn without_user(text: &str) -> Option<String> {
     if let Some((scheme, rest)) = text.split_once("://")
         && SCHEMES.contains(&scheme)
     {
         let authority = rest.split(['/', '?']).next().unwrap_or_default();
-        // A user without a password: what follows is a database's name.
+        // A user without a password: the rest is the name of a database.
         if authority.contains('@') && !authority.contains(':') {
             return None;
         }

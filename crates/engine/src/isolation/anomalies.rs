@@ -1,6 +1,6 @@
-//! The schedules, and how the anomaly that each invites is recognized in what its transactions
-//! read, how they ended and what they left. When a step was done plays no part, so that a slow
-//! machine may hide an anomaly but never makes one up.
+//! The schedules, with a test for the anomaly of each: it looks at the values that transactions
+//! read, how they ended and the final records. Timing plays no part, so a slow machine may hide an
+//! anomaly but never makes one up.
 
 use super::schedule::{History, Key, ReadMethod, Step};
 use crate::Mode;
@@ -12,15 +12,15 @@ use trueput_record::Phenomenon;
 /// A schedule that invites an anomaly.
 pub struct Anomaly {
     pub phenomenon: Phenomenon,
-    /// What distinguishes it from others of the same phenomenon.
+    /// The difference from other schedules of the same phenomenon.
     pub variant: &'static str,
     /// Steps, each with the number of its transaction, from 1.
     pub steps: Vec<(usize, Step)>,
-    /// Whether the anomaly occurred.
+    /// Returns whether the anomaly occurred.
     pub occurred: fn(&History) -> bool,
 }
 
-/// A reading transaction's mode, how it reads, and what that is called.
+/// The mode of a reading transaction, its way of reading, and a name for both.
 const READERS: [(Mode, ReadMethod, &str); 4] = [
     (Mode::Read, Get, "read transaction, by key"),
     (Mode::Read, Scan, "read transaction, in a scan"),
@@ -30,7 +30,7 @@ const READERS: [(Mode, ReadMethod, &str); 4] = [
 
 const BEGIN: Step = Begin(Mode::Write);
 
-/// Every schedule.
+/// Returns every schedule.
 pub fn all() -> Vec<Anomaly> {
     let mut all = vec![dirty_write()];
     let of_readers = [aborted_read, intermediate_read, read_skew, fuzzy_read];
@@ -72,7 +72,7 @@ fn dirty_write() -> Anomaly {
     }
 }
 
-/// The second reads what the first wrote and then takes back.
+/// The second reads a value that the first writes and then aborts.
 fn aborted_read(mode: Mode, by: ReadMethod, variant: &'static str) -> Anomaly {
     Anomaly {
         phenomenon: Phenomenon::AbortedRead,
@@ -89,7 +89,7 @@ fn aborted_read(mode: Mode, by: ReadMethod, variant: &'static str) -> Anomaly {
     }
 }
 
-/// The second reads what the first overwrites before it commits.
+/// The second reads a value that the first overwrites before it commits.
 fn intermediate_read(mode: Mode, by: ReadMethod, variant: &'static str) -> Anomaly {
     Anomaly {
         phenomenon: Phenomenon::IntermediateRead,
@@ -107,7 +107,7 @@ fn intermediate_read(mode: Mode, by: ReadMethod, variant: &'static str) -> Anoma
     }
 }
 
-/// Each reads what the other wrote.
+/// Each reads a write of the other.
 fn circular_flow() -> Anomaly {
     Anomaly {
         phenomenon: Phenomenon::CircularFlow,
@@ -216,7 +216,7 @@ fn fuzzy_read(mode: Mode, by: ReadMethod, _: &'static str) -> Anomaly {
     }
 }
 
-/// Each reads both records as they were, and writes one of them.
+/// Each reads both records in their initial state, and writes one of them.
 fn write_skew(by: ReadMethod, variant: &'static str) -> Anomaly {
     Anomaly {
         phenomenon: Phenomenon::WriteSkew,
@@ -234,7 +234,7 @@ fn write_skew(by: ReadMethod, variant: &'static str) -> Anomaly {
             (2, Commit),
         ],
         occurred: |history| {
-            // Whoever came first: neither saw what the other wrote.
+            // Whichever came first, neither saw the other's write.
             let seen = (history.first(1, Y), history.first(2, X));
             history.committed(&[1, 2]) && seen == (Some(Some(0)), Some(Some(0)))
         },
@@ -291,7 +291,7 @@ fn phantom(mode: Mode, variant: &'static str) -> Anomaly {
     }
 }
 
-/// Each finds nothing, and puts a record where the other one looked.
+/// Each finds no record, and puts one where the other looked.
 fn predicate_write_skew(looks: [Step; 2], variant: &'static str) -> Anomaly {
     let [first, second] = looks;
     Anomaly {

@@ -1,10 +1,11 @@
-//! The anomaly suite: whether an engine shows what the isolation that its driver states proscribes.
+//! The anomaly suite: checks whether an engine shows anomalies that its stated isolation
+//! proscribes.
 //!
 //! For each phenomenon there are schedules of two or three transactions that invite it. An engine
-//! prevents an anomaly by making a transaction wait, by refusing one with a conflict, or by what
-//! each is shown; where none of this happens, the anomaly occurs. One that occurs refutes every
-//! level that proscribes it. One that does not occur proves nothing: schedules are few, and the
-//! transactions of one process.
+//! prevents an anomaly by making a transaction wait, by refusing one with a conflict, or by giving
+//! each its own state; otherwise the anomaly occurs. An anomaly that occurs refutes every level
+//! that proscribes it. One that does not occur proves nothing: schedules are few, and all
+//! transactions run in one process.
 
 mod anomalies;
 mod schedule;
@@ -24,27 +25,27 @@ use std::sync::Arc;
 use trueput_record::measurement::Check;
 use trueput_record::trial::Settings;
 
-/// What an engine showed in every schedule.
+/// The results of an engine in all schedules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
-    /// What its driver states; `None` if it states nothing.
+    /// The level that its driver states; `None` if it states none.
     pub stated: Option<Isolation>,
-    /// One for each schedule, by phenomenon; none where the engine keeps no records.
+    /// One for each schedule, by phenomenon; empty if the engine retains no data.
     pub observations: Vec<Observation>,
 }
 
-/// What an engine showed in one schedule.
+/// The result of an engine in one schedule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Observation {
     /// The phenomenon that the schedule invites.
     pub phenomenon: Phenomenon,
-    /// What distinguishes it from other schedules of the same phenomenon.
+    /// The difference from other schedules of the same phenomenon.
     pub variant: &'static str,
-    /// What came of it.
+    /// The result.
     pub result: ScheduleResult,
 }
 
-/// What came of a schedule.
+/// The result of a schedule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScheduleResult {
     /// A transaction waited for another one to end.
@@ -55,7 +56,7 @@ pub enum ScheduleResult {
     Separate,
     /// The anomaly occurred.
     Occurred,
-    /// The engine gave an error that is no conflict, or never returned.
+    /// The engine returned an error that is not a conflict, or never returned.
     Failed(String),
 }
 
@@ -72,7 +73,7 @@ impl fmt::Display for ScheduleResult {
 }
 
 impl Report {
-    /// Whether any schedule of the phenomenon showed it.
+    /// Returns whether the phenomenon occurred in any of its schedules.
     #[must_use]
     pub fn shows(&self, phenomenon: Phenomenon) -> bool {
         self.of(phenomenon)
@@ -85,8 +86,8 @@ impl Report {
         self.observations.iter().filter(of_it)
     }
 
-    /// The strongest level that nothing refuted; `None` if even the weakest is, or nothing was
-    /// observed.
+    /// Returns the strongest level that was not refuted; `None` if even the weakest was, or nothing
+    /// was observed.
     #[must_use]
     pub fn strongest(&self) -> Option<Isolation> {
         let stands = |level: &Isolation| {
@@ -98,8 +99,8 @@ impl Report {
         levels.find(|level| has_observed && stands(level))
     }
 
-    /// A check for each schedule. It fails where the anomaly occurred although the level stated
-    /// proscribes it; where none is stated, it fails where every level does.
+    /// Returns a check for each schedule. It fails if the anomaly occurred although the stated
+    /// level proscribes it; if no level is stated, it fails if every level proscribes it.
     #[must_use]
     pub fn checks(&self) -> Vec<Check> {
         let check = |observation: &Observation| {
@@ -136,8 +137,8 @@ impl Report {
     }
 }
 
-/// Everything that an engine's [`Engine::isolation_knobs`] can be set to together, the defaults
-/// first; just the defaults if it has none. What an engine refuses is among them.
+/// Returns every combination of values of an engine's [`Engine::isolation_knobs`], the defaults
+/// first; only the defaults if it has no such knobs. The engine may refuse some of them.
 #[must_use]
 pub fn settings(engine: &dyn Engine) -> Vec<Settings> {
     let mut all = vec![Settings::new()];
@@ -159,7 +160,7 @@ pub fn settings(engine: &dyn Engine) -> Vec<Settings> {
     all
 }
 
-/// What a knob of words, or one that is on or off, can be set to; its default first.
+/// Returns the values of a choice or a Boolean; its default first.
 fn values(kind: &ValueKind) -> Vec<Value> {
     let default = kind.default_value();
     let mut values: Vec<Value> = match kind {
@@ -211,7 +212,7 @@ pub fn observe(
     }
 }
 
-/// What came of each; after an engine's error the rest is not tried.
+/// Runs every schedule; after an engine's error the rest is skipped.
 fn run_all(
     engine: &dyn Engine,
     spec: &OpenSpec<'_>,
@@ -262,7 +263,7 @@ fn run_one(
     })
 }
 
-/// Puts x and y of every schedule, and between the letters so many records that the keys of a
+/// Puts x and y of every schedule, and between the letters enough records that the keys of a
 /// schedule are on four pages: an engine that locks pages must not seem to lock records or ranges.
 fn fill(database: &dyn Database, schedules: usize, longest: usize) -> Outcome<()> {
     const FILLERS: u8 = 100;

@@ -1,9 +1,9 @@
-//! Runs a schedule: the steps of several transactions in a fixed order, each transaction in a
-//! session on a thread of its own.
+//! Runs a schedule: the steps of several transactions in a fixed order, each transaction in its own
+//! session and thread.
 //!
-//! A step that an engine makes wait is left waiting, and the schedule goes on with the others; what
-//! the waiting transaction would do next is done when it is let through. So an engine that locks
-//! and one that takes its writers in turn come to an end like any other.
+//! If an engine makes a step wait, the schedule continues with the other transactions; later steps
+//! of the waiting transaction run when it is released. So engines that lock and engines that
+//! serialize writers complete every schedule.
 
 use crate::conformance::support::{CheckFailure, Outcome, StepContext, get, guarded, scan};
 use crate::{Database, Direction, Error, KeyRange, Mode, Session};
@@ -21,7 +21,7 @@ pub const TRANSACTIONS: usize = 3;
 const PATIENCE: Duration = Duration::from_millis(100);
 /// Longer than any engine's limit for waiting on a lock.
 const LIMIT: Duration = Duration::from_secs(90);
-/// How long the threads may take to end.
+/// The time limit for the threads to end.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// A record of a schedule.
@@ -40,7 +40,8 @@ pub enum Key {
 impl Key {
     pub const ALL: [Self; 4] = [Self::X, Self::Y, Self::P, Self::Q];
 
-    /// Its bytes in the schedule of this number. Those of different letters are pages apart.
+    /// Returns the key's bytes in the schedule of this number. Keys of different letters are on
+    /// different pages.
     pub fn bytes(self, schedule: usize) -> Vec<u8> {
         let (letter, last) = match self {
             Self::X => ('f', 'x'),
@@ -60,7 +61,7 @@ impl Key {
     }
 }
 
-/// How a transaction reads one record.
+/// The way in which a transaction reads one record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadMethod {
     Get,
@@ -68,7 +69,7 @@ pub enum ReadMethod {
     Scan,
 }
 
-/// What a transaction does at once.
+/// A step of a transaction.
 #[derive(Debug, Clone, Copy)]
 pub enum Step {
     Begin(Mode),
@@ -80,44 +81,44 @@ pub enum Step {
     Abort,
 }
 
-/// A value that was read; `None` if the record was not there.
+/// A value that was read; `None` if the record did not exist.
 pub type ReadValue = Option<u8>;
 
-/// How a transaction ended.
+/// The end of a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TransactionEnd {
     Committed,
-    /// As its schedule has it.
+    /// Aborted by its schedule.
     Aborted,
     /// The engine reported a conflict.
     Refused,
 }
 
-/// What came of a schedule.
+/// The events of a schedule.
 #[derive(Debug, Default)]
 pub struct History {
     ends: [Option<TransactionEnd>; TRANSACTIONS],
     reads: Vec<(usize, Key, ReadValue)>,
-    /// Whether a step was made to wait.
+    /// Whether a step had to wait.
     pub has_waited: bool,
     /// The values afterwards, in the order of [`Key::ALL`].
     pub left: [ReadValue; 4],
 }
 
 impl History {
-    /// Whether the transactions of these numbers, from 1, committed.
+    /// Returns whether the transactions of these numbers, from 1, committed.
     pub fn committed(&self, numbers: &[usize]) -> bool {
         let is_committed =
             |number: &usize| self.ends[number - 1] == Some(TransactionEnd::Committed);
         numbers.iter().all(is_committed)
     }
 
-    /// Whether the engine gave a transaction up.
+    /// Returns whether the engine aborted a transaction.
     pub fn has_refused(&self) -> bool {
         self.ends.contains(&Some(TransactionEnd::Refused))
     }
 
-    /// What the transaction of this number read of a key, in turn.
+    /// Returns the values that the transaction of this number read of a key, in order.
     pub fn reads(&self, number: usize, key: Key) -> Vec<ReadValue> {
         let of = |(reader, read, seen): &(usize, Key, ReadValue)| {
             (*reader == number && *read == key).then_some(*seen)
@@ -125,20 +126,21 @@ impl History {
         self.reads.iter().filter_map(of).collect()
     }
 
-    /// What the transaction of this number read of a key first; `None` if it came to no read.
+    /// Returns the first value that the transaction of this number read of a key; `None` if it read
+    /// none.
     pub fn first(&self, number: usize, key: Key) -> Option<ReadValue> {
         self.reads(number, key).first().copied()
     }
 
-    /// What is left of a key.
+    /// Returns the final value of a key.
     pub fn last(&self, key: Key) -> ReadValue {
         self.left[key as usize]
     }
 }
 
-/// What a session's thread answers to one step.
+/// The reply of a session's thread to one step.
 enum StepReply {
-    /// It was done; these are the values that it read.
+    /// The step is done, with the values that it read.
     Done(Vec<(Key, ReadValue)>),
     Ended(TransactionEnd),
     Failed(String),
@@ -146,12 +148,12 @@ enum StepReply {
 
 /// One session on its own thread.
 struct Worker {
-    /// None once it is to end.
+    /// `None` once the thread is to end.
     steps: Option<Sender<(usize, Step)>>,
     thread: JoinHandle<()>,
     answers: Receiver<StepReply>,
     is_busy: bool,
-    /// What it does when it is not made to wait any more.
+    /// The steps that run once the current one no longer waits.
     backlog: VecDeque<Step>,
 }
 
@@ -204,7 +206,7 @@ impl Scheduler {
         Ok(history)
     }
 
-    /// Has every session that is not made to wait do what it has to do.
+    /// Runs the outstanding steps of every session that is not waiting.
     fn settle(&mut self, schedule: usize, history: &mut History, wait: Duration) -> Outcome<()> {
         let mut has_moved = true;
         while has_moved {
@@ -216,7 +218,7 @@ impl Scheduler {
         Ok(())
     }
 
-    /// Has one session do a step, or hears what came of the one that it waited in.
+    /// Runs a step of one session, or takes the result of the step in which it waited.
     fn advance(
         &mut self,
         index: usize,
@@ -225,7 +227,7 @@ impl Scheduler {
         wait: Duration,
     ) -> Outcome<bool> {
         let worker = &mut self.workers[index];
-        // One that waits has been given its time; it is only asked whether it still does.
+        // A waiting session has used up its time; this only polls it.
         let mut patience = Duration::from_millis(1);
         if !worker.is_busy {
             let Some(step) = worker.backlog.pop_front() else {
@@ -265,8 +267,8 @@ impl Scheduler {
 }
 
 impl Drop for Scheduler {
-    /// Has the threads end, since they have the database open. One that an engine does not return
-    /// to is left behind.
+    /// Ends the threads, because they have the database open. A thread that an engine does not
+    /// return to is abandoned.
     fn drop(&mut self) {
         for worker in &mut self.workers {
             worker.steps = None;
@@ -279,7 +281,7 @@ impl Drop for Scheduler {
     }
 }
 
-/// Nothing but a panic ends a session's thread early.
+/// Only a panic ends a session's thread early.
 fn thread_ended() -> String {
     "a session's thread has ended".to_owned()
 }
@@ -296,7 +298,7 @@ fn serve(
             Ok(answer) => answer,
             Err(error) => {
                 if !matches!(step, Step::Begin(_) | Step::Commit | Step::Abort) {
-                    // The first error is the one to tell.
+                    // The first error is the one to report.
                     let _ = session.abort();
                 }
                 match error.is_conflict() {
@@ -340,7 +342,7 @@ fn act(session: &mut dyn Session, schedule: usize, step: Step) -> crate::Result<
     Ok(StepReply::Done(Vec::new()))
 }
 
-/// What a transaction sees of a key.
+/// Reads the value of a key in a transaction.
 pub fn read(
     session: &mut dyn Session,
     schedule: usize,

@@ -12,8 +12,8 @@ pub struct FaultySession<'s> {
     inner: Box<dyn Session + 's>,
     state: &'s FaultState,
     mode: Option<Mode>,
-    /// What the transaction has written to each key; `None`: it deleted the record. A deferring
-    /// transaction applies it at its commit, one of [`Fault::ReadsUncommitted`] shows it to others.
+    /// The transaction's write to each key; `None`: it deleted the record. A deferring transaction
+    /// applies it at commit; under [`Fault::ReadsUncommitted`] others see it.
     writes: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
 }
 
@@ -38,7 +38,8 @@ impl<'s> FaultySession<'s> {
         Ok(())
     }
 
-    /// Whether the transaction reads each record as it is at that moment, and writes at its end.
+    /// Returns whether the transaction reads each record in its current state, and writes at its
+    /// end.
     fn is_deferring(&self) -> bool {
         match self.mode {
             Some(Mode::Write) => self.state.fault == Fault::LosesUpdates,
@@ -47,7 +48,7 @@ impl<'s> FaultySession<'s> {
         }
     }
 
-    /// Reads what is committed now, in a transaction of its own.
+    /// Reads the currently committed state, in a transaction of its own.
     fn read_committed<T>(&mut self, read: impl FnOnce(&mut dyn Session) -> Result<T>) -> Result<T> {
         self.inner.begin(Mode::Read)?;
         let value = read(&mut *self.inner);
@@ -55,7 +56,7 @@ impl<'s> FaultySession<'s> {
         value
     }
 
-    /// What is committed, with what others have put and not committed over it.
+    /// Scans the committed records, overlaid with uncommitted writes of others.
     fn scan_uncommitted(
         &mut self,
         range: KeyRange<'_>,
@@ -76,7 +77,7 @@ impl<'s> FaultySession<'s> {
         Ok(show(&ordered(records, direction), visitor))
     }
 
-    /// Scans what is committed now, with the transaction's own writes applied.
+    /// Scans the currently committed records with the transaction's own writes applied.
     fn scan_deferring(
         &mut self,
         range: KeyRange<'_>,
@@ -186,7 +187,8 @@ impl Session for FaultySession<'_> {
             }
             return self.read_committed(|inner| inner.get(key, visitor));
         }
-        // The key under which a value is remembered: one for all keys where it is to be another's.
+        // The key under which a value is remembered: the same for all keys if it should replace
+        // another's.
         let place: &[u8] = match state.fault {
             Fault::ShowsFormerValue(every) => {
                 let values = locked(&state.values);

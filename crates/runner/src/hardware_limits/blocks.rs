@@ -10,17 +10,17 @@ use trueput_record::hardware_limits::BlockLimit;
 
 const BLOCK: usize = 4_096;
 
-/// Blocks of the file: 32 MiB, enough that a device's own order of them is no order.
+/// Blocks of the file: 32 MiB, enough that a device cannot reorder them all.
 const BLOCKS: u64 = 8_192;
 
 /// A block that is where direct I/O wants it.
 #[repr(align(4096))]
 struct AlignedBlock([u8; BLOCK]);
 
-/// Measures four rates in a file of its own.
+/// Measures four rates in a separate file.
 ///
 /// # Errors
-/// What the operating system says.
+/// The error of the operating system.
 pub(super) fn measure(folder: &Path, threads: u32) -> std::io::Result<BlockLimit> {
     let path = folder.join("blocks");
     let file = File::create_new(&path)?;
@@ -98,7 +98,7 @@ fn blocks(
     Ok(done)
 }
 
-/// Which block comes next: in order from a place of the thread's own, or anywhere.
+/// The choice of the next block: sequential from the thread's own position, or random.
 struct BlockSequence {
     next: u64,
     random: bool,

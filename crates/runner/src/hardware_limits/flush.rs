@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, PoisonError};
 use trueput_record::hardware_limits::FlushLimit;
 
-/// Measures both ways in files that exist beforehand: a log that grows costs a file system more.
+/// Measures both ways in preallocated files, because a growing log costs a file system more.
 ///
 /// # Errors
-/// What the operating system says.
+/// The error of the operating system.
 pub(super) fn measure(
     folder: &Path,
     threads: u32,
@@ -74,8 +74,8 @@ fn append(log: &File, index: u64, record: &[u8]) -> std::io::Result<()> {
     log.write_all_at(record, index % places * record.len() as u64)
 }
 
-/// One log for all. Whoever finds no flush at work flushes for every commit that was appended
-/// before; the others wait for a flush that began after their append.
+/// One log for all threads. A thread that finds no flush in progress flushes for every commit
+/// appended before; the others wait for a flush that began after their append.
 struct SharedLog {
     file: File,
     appended: AtomicU64,
@@ -104,7 +104,7 @@ impl SharedLog {
     }
 
     fn commit(&self, record: &[u8]) -> std::io::Result<()> {
-        // The append is under the lock, so that what a flush covers is a prefix of the log.
+        // Appends hold the lock, so that a flush covers a prefix of the log.
         let mut state = self.lock();
         let number = self.appended.fetch_add(1, Relaxed) + 1;
         append(&self.file, number, record)?;

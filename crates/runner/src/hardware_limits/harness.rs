@@ -1,4 +1,4 @@
-//! The harness itself: operations per second on the engine that keeps nothing.
+//! The limit of the harness: operations per second on the null engine.
 
 use super::rate;
 use crate::meter::{ClockMeter, Stage, WorkerCounters};

@@ -1,4 +1,5 @@
-//! Memory: bytes copied, and reads of which each must end before the next one's place is known.
+//! The limits of memory: bytes copied, and dependent reads, each of which must end before the
+//! location of the next one is known.
 
 use super::rate;
 use std::hint::black_box;
@@ -20,7 +21,7 @@ const LINE_BYTES: usize = 64;
 /// Words from the start of a line to the start of the next.
 const STRIDE: usize = LINE_BYTES / size_of::<u32>();
 
-/// Measures both on so many threads, in half of the memory that there may be at most.
+/// Measures both on this many threads, in half of the permitted memory.
 pub(super) fn measure(threads: u32, memory_bytes: Option<u64>) -> MemoryBandwidth {
     let quarter = memory_bytes.map_or(usize::MAX, |bytes| {
         usize::try_from(bytes / 4).unwrap_or(usize::MAX)
@@ -64,7 +65,8 @@ pub(super) fn measure(threads: u32, memory_bytes: Option<u64>) -> MemoryBandwidt
     }
 }
 
-/// Lines of which each names the next one to read, all in one ring in random order (Sattolo, 1986).
+/// Returns a random cycle through all lines, each with the number of the next one to read (Sattolo,
+/// 1986).
 fn ring(lines: usize) -> Vec<u32> {
     let mut order: Vec<u32> = (0..lines as u32).collect();
     let mut state = 1_u64;

@@ -25,27 +25,27 @@ const MOST_THREADS: u32 = 256;
 /// The name of the temporary folder in the trial's.
 const FOLDER: &str = ".hardware_limits";
 
-/// Where and for what the limits are measured.
+/// The folders and parameters of the measurement.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MeasurementSite<'a> {
-    /// Where the database will be; blocks are measured there.
+    /// The folder of the database; blocks are measured there.
     pub data: &'a Path,
-    /// Where its log will be; flushes are measured there.
+    /// The folder of its log; flushes are measured there.
     pub log: &'a Path,
-    /// Whether anything will be stored at all: without, neither blocks nor flushes are measured.
+    /// Whether the engine stores anything: if not, neither blocks nor flushes are measured.
     pub stores: bool,
-    /// How many threads measure at once.
+    /// The number of threads that measure concurrently.
     pub committers: u32,
     /// Bytes of a commit.
     pub commit_bytes: u64,
-    /// The most memory that this process may have; `None`: no limit.
+    /// The limit on this process's memory; `None`: no limit.
     pub memory_bytes: Option<u64>,
 }
 
 /// Measures the hardware limits, and removes the files written for it.
 ///
 /// # Errors
-/// What the operating system says, where no file can be made there at all.
+/// The error of the operating system, if no file can be created there at all.
 pub(crate) fn measure(site: &MeasurementSite<'_>) -> std::io::Result<HardwareLimits> {
     let began = Instant::now();
     let threads = site.committers.clamp(1, MOST_THREADS);
@@ -79,7 +79,7 @@ struct ScratchFolder(PathBuf);
 impl ScratchFolder {
     fn make(directory: &Path) -> std::io::Result<Self> {
         let path = directory.join(FOLDER);
-        // What a killed run left of an earlier measurement.
+        // A leftover of a killed run's measurement.
         if path.exists() {
             std::fs::remove_dir_all(&path)?;
         }

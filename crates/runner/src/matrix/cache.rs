@@ -10,9 +10,8 @@ use trueput_record::value::format_bytes;
 const CACHE: &str = "cache";
 
 impl Expansion<'_> {
-    /// Refuses engines without a cache of their own, all of them in one sentence, or leaves them
-    /// out where the plan leaves out what is not supported. An engine that keeps nothing needs no
-    /// cache.
+    /// Refuses engines without a cache of their own, all of them in one sentence, or skips them if
+    /// the plan skips unsupported cells. An engine that retains no data needs no cache.
     pub(super) fn check_caches(
         &self,
         candidates: &mut Vec<EngineCandidate>,
@@ -48,7 +47,7 @@ impl Expansion<'_> {
         Ok(())
     }
 
-    /// What an engine says of its cache with the knobs' defaults; `Ok` where it keeps nothing.
+    /// Returns whether an engine has a cache with default knobs; `Ok` if it retains no data.
     fn default_cache_knob(&self, engine: &dyn Engine) -> Result<Result<(), &'static str>, Error> {
         if !engine.capabilities().retains_data {
             return Ok(Ok(()));
@@ -58,8 +57,8 @@ impl Expansion<'_> {
         Ok(engine.cache_knob(&defaults).map(|_| ()))
     }
 
-    /// The knobs of an engine with each size that the plan gives all caches; as they are where it
-    /// gives none, or the engine keeps nothing.
+    /// Returns the knobs of an engine with each cache size of the plan; unchanged if the plan sets
+    /// none, or the engine retains no data.
     pub(super) fn with_caches(
         &self,
         engine: &dyn Engine,
@@ -102,7 +101,7 @@ impl Expansion<'_> {
     }
 }
 
-/// What sizes an engine's cache, for somebody whose memory limit killed it.
+/// Suggests how to size an engine's cache, for a user whose memory limit killed it.
 pub(crate) fn suggest_cache_size(
     engine: &dyn Engine,
     knobs: &ParameterValues,

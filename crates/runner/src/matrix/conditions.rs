@@ -14,8 +14,8 @@ use trueput_record::{Conditions, TrialSpec};
 use trueput_workloads::DEFAULT_DURATION_S;
 
 impl Expansion<'_> {
-    /// Leaves out what this machine or this user does not have; other cells run, whatever the plan
-    /// says of what an engine does not have.
+    /// Skips file systems that this machine or user cannot create; other cells run, whatever the
+    /// plan says about unsupported engines.
     pub(super) fn leave_out_file_systems(
         &mut self,
         left_out: &mut Vec<String>,
@@ -47,7 +47,7 @@ impl Expansion<'_> {
         Ok(())
     }
 
-    /// The conditions of a trial with those settings: one that would have no end is given a
+    /// Returns the conditions of a trial with those settings: a trial that would never end gets a
     /// duration.
     pub(super) fn with_end(&self, settings: &Settings, conditions: &Conditions) -> Conditions {
         let mut conditions = conditions.clone();
@@ -61,8 +61,8 @@ impl Expansion<'_> {
         conditions
     }
 
-    /// Workers must be able to run where each combination of conditions places them, and what is
-    /// said of an open loop needs one.
+    /// Checks that workers can run under each combination of conditions, and that options of an
+    /// open loop come with a rate.
     pub(super) fn check_conditions(&self) -> Result<(), Error> {
         let lists = &self.plan.conditions;
         let is_closed = lists.rate_per_s.iter().all(|&per_s| per_s <= 0.0);
@@ -109,11 +109,10 @@ impl Expansion<'_> {
     }
 }
 
-/// The knobs of a trial whose log is to be on a file system of its own: an engine that can place it
+/// Returns the knobs of a trial whose log is on a separate file system: an engine that can place it
 /// finds it in its folder's subfolder `log`.
 ///
-/// # Errors
-/// Why the engine cannot.
+/// The reason why the engine cannot.
 pub(super) fn with_log_placed(
     engine: &dyn Engine,
     knobs: &Settings,

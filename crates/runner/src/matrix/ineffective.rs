@@ -1,4 +1,4 @@
-//! Refuses parts of a plan or a command line that would change nothing.
+//! Refuses parts of a plan or a command line that would have no effect.
 
 use super::{Error, Expansion};
 use trueput_record::plan::{Dimensions, PRESENT_ENGINES, PlanException};
@@ -37,8 +37,9 @@ impl Expansion<'_> {
         })
     }
 
-    /// A plan's knobs may be for engines that the command line leaves out, and for engines that are
-    /// not installed; what names no engine of the run at all is a mistake.
+    /// Checks knobs of engines that do not run. A plan's knobs may be for engines that the command
+    /// line leaves out or that are not installed; a knob that matches no engine of the run at all
+    /// is a mistake.
     fn check_knobs_have_engines(&self) -> Result<(), Error> {
         for (engine, knobs) in &self.plan.knobs {
             if self.competes(engine) {
@@ -82,7 +83,7 @@ impl Expansion<'_> {
         Ok(())
     }
 
-    /// Whether the plan names the engine, or all that are present.
+    /// Returns whether the plan names the engine, or all installed ones.
     fn competes(&self, engine: &str) -> bool {
         let named = |name: &str| name == engine || name == PRESENT_ENGINES;
         let on_engines = self.workload.subject() == WorkloadSubject::Engine;

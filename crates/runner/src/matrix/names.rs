@@ -1,14 +1,15 @@
-//! The names of trials: two trials of a run that differ in more than their repeat have names that
+//! The names of trials. Two trials of a run that differ in more than their repeat have names that
 //! differ in more than their number.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use trueput_record::TrialSpec;
 
-/// The longest part of a name that says what varies. A name is a file's, too.
+/// The maximum length of the varying part of a name, which is also a file name.
 const LONGEST_VARIANT: usize = 120;
 
-/// Names the trials of a run, in their order: `0007-lmdb-async-w4-r2`, and where trials of one
-/// engine, level and number of workers differ in more, `0008-lmdb-async-w4-finish_500-r2`.
+/// Names the trials of a run, in their order: `0007-lmdb-async-w4-r2`, or
+/// `0008-lmdb-async-w4-finish_500-r2` if trials of one engine, level and number of workers differ
+/// in other ways.
 pub fn name_trials(trials: &mut [TrialSpec]) {
     let variants = variants(trials);
     for (index, spec) in trials.iter_mut().enumerate() {
@@ -53,7 +54,7 @@ fn variants(trials: &[TrialSpec]) -> HashMap<u32, String> {
         for (spec, parameters) in group.iter().zip(&parameters) {
             let mut variant = variant(&varied, parameters);
             if !taken.insert(variant.clone()) {
-                // Long values, or such as differ only in what no file's name has.
+                // Long values, or values that differ only in characters not allowed in file names.
                 variant.push_str(&format!("-c{}", spec.cell));
             }
             variants.insert(spec.cell, variant);
@@ -105,7 +106,7 @@ mod tests {
     use trueput_record::conditions::{Allocator, Start};
     use trueput_record::trial::Settings;
 
-    /// The names without their numbers.
+    /// Returns the names without their numbers.
     fn unnumbered(trials: &[TrialSpec]) -> Vec<String> {
         let name = |spec: &TrialSpec| spec.id[5..].to_owned();
         trials.iter().map(name).collect()

@@ -1,4 +1,4 @@
-//! Skips servers that cannot reach their folder, in a plan that skips what is not supported.
+//! Skips servers that cannot reach their folder, in a plan that skips unsupported cells.
 
 use super::{Error, Matrix, name_trials, nothing_left};
 use crate::Registry;
@@ -11,13 +11,13 @@ use trueput_record::TrialSpec;
 use trueput_record::plan::{PlanFile, UnsupportedPolicy};
 
 impl Matrix {
-    /// Leaves out the trials of servers whose user could not pass the folders down to `place`,
-    /// where their databases would be, if `plan` leaves out what cannot be had: a clone in a home
-    /// that only its owner may pass is no reason to run nothing at all. Another plan is refused,
-    /// when its run is made.
+    /// Skips the trials of servers whose user cannot enter the folders down to `place`, the
+    /// location of their databases, if `plan` skips unsupported cells: a clone in a home that only
+    /// its owner may enter should not prevent other trials. Another plan is refused when its run is
+    /// created.
     ///
     /// # Errors
-    /// One sentence, where nothing is left to run.
+    /// One sentence, if nothing is left to run.
     pub fn leave_out_unreachable(
         &mut self,
         plan: &PlanFile,

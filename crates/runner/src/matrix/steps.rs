@@ -37,7 +37,7 @@ impl Expansion<'_> {
     }
 
     /// Turns the cells from `first` on, all of one contender, into bases of ablations, each
-    /// followed by its steps. A step that changes nothing for the contender is left out.
+    /// followed by its steps. A step that changes nothing for the contender is skipped.
     pub(super) fn add_steps(
         &self,
         engine: &dyn Engine,
@@ -50,7 +50,7 @@ impl Expansion<'_> {
         }
         for base in cells.split_off(first) {
             let place = u32::try_from(cells.len()).unwrap_or(u32::MAX);
-            let base = self.at_step(base, place, cells.len(), (0, BASE));
+            let base = self.labelled(base, place, cells.len(), (0, BASE));
             cells.push(base.clone());
             let mut last = base.clone();
             for (index, step) in self.plan.steps.iter().enumerate() {
@@ -66,7 +66,7 @@ impl Expansion<'_> {
                     continue;
                 }
                 let number = u32::try_from(index).unwrap_or(u32::MAX).saturating_add(1);
-                let after = self.at_step(after, place, cells.len(), (number, &step.name));
+                let after = self.labelled(after, place, cells.len(), (number, &step.name));
                 cells.push(after.clone());
                 last = after;
             }
@@ -74,8 +74,8 @@ impl Expansion<'_> {
         Ok(())
     }
 
-    /// Refuses a step that applies to no contender; where the plan leaves unsupported steps out,
-    /// only if no step applies to any.
+    /// Refuses a step that applies to no contender; if the plan skips unsupported steps, only if
+    /// no step applies to any.
     pub(super) fn check_steps_applied(
         &self,
         cells: &[TrialSpec],
@@ -98,7 +98,7 @@ impl Expansion<'_> {
         Ok(())
     }
 
-    fn at_step(
+    fn labelled(
         &self,
         spec: TrialSpec,
         base: u32,
@@ -117,8 +117,8 @@ impl Expansion<'_> {
         }
     }
 
-    /// The trial `before` a step with the step's changes, checked and resolved; `None` if the
-    /// engine does not support what the step asks for and the plan leaves that out.
+    /// Applies a step's changes to the trial `before` it, and checks and resolves the result;
+    /// `None` if the engine does not support the step and the plan skips unsupported steps.
     fn apply_step(
         &self,
         engine: &dyn Engine,

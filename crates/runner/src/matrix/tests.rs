@@ -11,14 +11,14 @@ use trueput_workloads::{
     JobTask, LoadSummary, WorkerFindings, WorkloadInfo,
 };
 
-/// An engine that is only described: nothing here opens one.
+/// An engine with a description only: nothing here opens one.
 struct DescribedEngine {
     name: &'static str,
     several_processes: bool,
     retains_data: bool,
     levels: &'static [Durability],
     present: bool,
-    /// Whether it keeps transactions that read apart.
+    /// Whether it isolates transactions that read.
     keeps_apart: bool,
 }
 

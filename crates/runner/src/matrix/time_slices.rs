@@ -1,4 +1,4 @@
-//! Which cells of a plan share time slices.
+//! Finds the cells of a plan that share time slices.
 
 use crate::time_slice_group::{derive_group_key, group_trials};
 use trueput_engine::credentials;
@@ -14,7 +14,7 @@ pub(super) fn clear_unpaired(cells: &mut [TrialSpec]) {
     }
 }
 
-/// Whether two contenders that would share time name the same server of the user's.
+/// Returns whether two contenders that would share time slices use the same server of the user's.
 pub(super) fn share_a_server(cells: &[TrialSpec]) -> bool {
     let groups = group_trials(&cells.iter().collect::<Vec<_>>());
     groups.iter().any(|group| {

@@ -49,10 +49,10 @@ struct WorkerOutput {
     placement: Option<Placement>,
 }
 
-/// Runs the workers with the indices `sessions`, each on a thread of its own.
+/// Runs the workers with the indices `sessions`, each on its own thread.
 ///
 /// # Errors
-/// A sentence that names the worker that failed and why.
+/// A sentence that names the failed worker and the cause.
 pub(super) fn execute(
     resolved: &ResolvedTrial,
     assignment: &Assignment,
@@ -182,7 +182,7 @@ impl WorkerContext<'_> {
             None => self.run_session(index, counters, messages),
         });
         let ended = result.unwrap_or_else(|why| Err(format!("it {why}")));
-        // The runner names a worker that has a process of its own.
+        // The runner names a worker that has its own process.
         let named = ended.map_err(|why| match self.assignment.spec.worker_kind {
             WorkerKind::Processes => why,
             WorkerKind::Threads => format!("worker {index}: {why}"),
@@ -294,7 +294,7 @@ impl WorkerContext<'_> {
         }
     }
 
-    /// Runs the worker's work in a native program. It times no operation, so there are no
+    /// Runs the worker's work in a native program, which times no operation, so there are no
     /// latencies.
     fn run_native(
         &self,
@@ -413,7 +413,7 @@ impl ThreadMonitor<'_> {
     /// Follows the measured part, which began at `measured`, to its end.
     fn follow(&self, measured: Instant, outputs: &mut Vec<WorkerOutput>) -> Result<(), String> {
         let duration = self.conditions.duration_s.map(Duration::from_secs_f64);
-        // While the workers rest the trial's time stands still.
+        // While the workers pause the trial's clock stands still.
         let after = |time: Duration| measured + time + self.control.paused_time();
         let mut seconds = 1;
         while outputs.len() < self.counters.len() {

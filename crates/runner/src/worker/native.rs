@@ -64,7 +64,7 @@ impl NativeProgram {
     /// line.
     ///
     /// # Errors
-    /// What the program says went wrong, or how it ended.
+    /// The program's error message, or its exit status.
     pub fn run(
         mut self,
         kinds: &[&str],
@@ -175,7 +175,7 @@ fn parse_counts(words: &str, kinds: &[&str], counters: &WorkerCounters) -> Optio
 mod tests {
     use super::*;
 
-    /// A program of which a shell says the lines.
+    /// A program whose lines a shell script prints.
     fn program(script: &str) -> Result<NativeProgram, String> {
         let mut command = Command::new("sh");
         command.args(["-c", script]);

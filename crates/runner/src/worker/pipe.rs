@@ -9,15 +9,15 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use trueput_engine::Credentials;
 
-/// Sends reports over what was standard output when the process began.
+/// Sends reports over the pipe that was standard output when the process began.
 pub(super) struct Reporter(Mutex<File>);
 
 impl Reporter {
-    /// Takes standard output for reports. What an engine prints goes to standard error from here
-    /// on, so that it cannot be mistaken for a report.
+    /// Takes standard output for reports. Output of an engine goes to standard error from here on,
+    /// so that it cannot be mistaken for a report.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// The error of the operating system.
     pub fn take_standard_output() -> std::io::Result<Self> {
         let reports = std::io::stdout().as_fd().try_clone_to_owned()?;
         nix::unistd::dup2_stdout(std::io::stderr())?;
@@ -38,7 +38,7 @@ impl Reporter {
     }
 }
 
-/// A signal that threads wait for and that is given once, to go on or to give up.
+/// A signal that threads wait for and that is given once: to continue or to give up.
 #[derive(Debug, Default)]
 pub(super) struct Gate {
     open: Mutex<Option<bool>>,
@@ -46,7 +46,7 @@ pub(super) struct Gate {
 }
 
 impl Gate {
-    /// Lets everybody pass, now and later: `true` to go on, `false` to give up. The first call
+    /// Lets all threads pass, now and later: `true` to continue, `false` to give up. The first call
     /// counts.
     pub fn open(&self, go_on: bool) {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
@@ -117,7 +117,7 @@ impl WorkerControl {
         pauses.began.get_or_insert_with(Instant::now);
     }
 
-    /// Whether the process is paused.
+    /// Returns whether the process is paused.
     pub fn is_paused(&self) -> bool {
         let pauses = self.pauses.lock().unwrap_or_else(PoisonError::into_inner);
         pauses.began.is_some()
@@ -132,10 +132,10 @@ impl WorkerControl {
     }
 }
 
-/// Reads the passwords and the assignment, then listens for instructions on a thread of its own.
+/// Reads the passwords and the assignment, then listens for instructions on a separate thread.
 ///
 /// # Errors
-/// A sentence, where standard input is no runner.
+/// A sentence, if standard input is not from a runner.
 pub(super) fn read_assignment() -> Result<(Credentials, Assignment, Arc<WorkerControl>), String> {
     let mut credentials = Credentials::default();
     let mut input = BufReader::new(std::io::stdin());
@@ -174,7 +174,7 @@ fn listen(input: BufReader<Stdin>, control: &WorkerControl, measured: bool) {
             Ok(Instruction::Assign(_) | Instruction::ImportCredentials { .. }) | Err(_) => break,
         }
     }
-    // The runner has gone. Workers that run are asked to return; nothing else can be asked.
+    // The runner has exited. Running workers are asked to return.
     control.stop();
     if !measured {
         std::process::exit(1);

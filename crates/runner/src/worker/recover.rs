@@ -6,13 +6,13 @@ use crate::resolution::ResolvedTrial;
 use std::time::Instant;
 use trueput_engine::{Database, Error, Mode, Session};
 
-/// A key that no workload has: put and deleted in the first transaction after a crash.
+/// A key that no workload uses: put and deleted in the first transaction after a crash.
 const KEY: &[u8] = b"\xff\xfftrueput";
 
-/// Opens the database and commits a first transaction; reports the time of each.
+/// Opens the database and commits a first transaction; reports the time until each, from the start.
 ///
 /// # Errors
-/// A sentence, where the database does not open or takes no transaction.
+/// A sentence, if the database does not open or a transaction fails.
 pub(super) fn recover(
     resolved: &ResolvedTrial,
     assignment: &Assignment,
@@ -31,8 +31,8 @@ pub(super) fn recover(
     })
 }
 
-/// Commits a transaction that writes and leaves nothing behind; `false` where the engine takes no
-/// keys and values.
+/// Commits a transaction that writes and leaves nothing behind; `false` if the engine has no
+/// key-value interface.
 fn first_commit(database: &dyn Database) -> Result<bool, Error> {
     let mut session = database.session()?;
     session.begin(Mode::Write)?;

@@ -1,4 +1,5 @@
-//! What a run would refuse is not in a plan's expansion: neither in its cells nor in its steps.
+//! Tests that a plan's expansion contains nothing that a run would refuse, neither in its cells nor
+//! in its steps.
 
 use super::*;
 use trueput_engine::Dialect;
@@ -11,7 +12,7 @@ const BATCHES: DescribedEngine = DescribedEngine {
     ..SHARED
 };
 
-/// A workload that reads before it writes, and can be asked to speak SQL.
+/// A workload that reads before it writes, and optionally uses SQL.
 struct Reading;
 
 parameters! {

@@ -21,7 +21,7 @@ pub struct CacheCount<'d> {
 }
 
 impl<'d> CacheCount<'d> {
-    /// A count that `end` ends.
+    /// Creates a count that `end` completes.
     pub fn new(scope: CacheScope, end: impl FnOnce() -> Result<CacheUse> + 'd) -> Self {
         Self {
             scope,
@@ -45,7 +45,7 @@ impl<'d> CacheCount<'d> {
         Ok(Some(Self::new(scope, end)))
     }
 
-    /// Whose asks it counts.
+    /// Returns the scope of the counted lookups.
     #[must_use]
     pub fn scope(&self) -> CacheScope {
         self.scope

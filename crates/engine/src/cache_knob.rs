@@ -16,7 +16,7 @@ pub struct CacheKnob {
 }
 
 impl CacheKnob {
-    /// A knob in bytes, of a cache that all sessions of a process share, and its value.
+    /// Creates a knob in bytes, of a cache that all sessions of a process share, with its value.
     #[must_use]
     pub const fn bytes(name: &'static str, size_bytes: u64) -> Self {
         Self {
@@ -27,7 +27,7 @@ impl CacheKnob {
         }
     }
 
-    /// The knob's value for a cache of this many bytes; a part of a unit is dropped.
+    /// Returns the knob's value for a cache of this many bytes, rounded down to whole units.
     #[must_use]
     pub fn value(self, bytes: u64) -> Value {
         Value::from(bytes / self.unit_bytes.max(1))

@@ -73,7 +73,7 @@ impl Address {
         let (redacted, password, options) = match syntax::split(text) {
             // A mistaken option or user may itself contain part of a password.
             Some(parts) => (
-                syntax::masked(&parts.redacted).unwrap_or(parts.redacted),
+                syntax::mask(&parts.redacted).unwrap_or(parts.redacted),
                 parts.password,
                 parts.options,
             ),
@@ -81,7 +81,7 @@ impl Address {
                 // An existing file is a build, not a malformed address, whatever its name.
                 let hidden = match Path::new(text).exists() {
                     true => None,
-                    false => syntax::truncated(text).or_else(|| syntax::masked(text)),
+                    false => syntax::truncated(text).or_else(|| syntax::mask(text)),
                 };
                 let redacted = hidden.unwrap_or_else(|| text.to_owned());
                 (redacted, String::new(), String::new())
@@ -241,7 +241,7 @@ impl<'b> FromIterator<&'b Path> for Credentials {
 mod tests {
     use super::*;
 
-    /// The password of an address, and its secret options.
+    /// Returns the password of an address, and its secret options.
     fn secrets(address: &str) -> (Option<String>, Vec<String>) {
         let address = Address::of(address);
         let password = address.password().map(|secret| secret.expose().to_owned());

@@ -43,7 +43,7 @@ fn with_code(code: i64) -> String {
 }
 
 impl Error {
-    /// An engine's error that comes without a code.
+    /// Creates an engine's error without a code.
     pub fn engine(text: impl std::fmt::Display) -> Self {
         Self::Engine {
             code: 0,

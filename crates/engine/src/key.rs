@@ -1,6 +1,6 @@
 //! Keys whose byte order is the order of the encoded values.
 //!
-//! Integers are big-endian with the sign bit flipped where they have one; text and byte strings end
+//! Integers are big-endian with the sign bit, if any, flipped; text and byte strings end
 //! in a terminator that sorts below every continuation. So composite keys sort field by field in
 //! every engine that compares bytes, whatever the machine's own byte order.
 
@@ -21,7 +21,7 @@ impl Default for KeyBuffer {
 }
 
 impl KeyBuffer {
-    /// An empty key.
+    /// Creates an empty key.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -36,7 +36,7 @@ impl KeyBuffer {
         self
     }
 
-    /// The key so far.
+    /// Returns the key so far.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..self.length]

@@ -58,10 +58,10 @@ pub trait Engine: Send + Sync {
     /// Describes the engine.
     fn info(&self) -> Info;
 
-    /// The build that would be used: version as the library itself reports it, and its origin.
+    /// Returns the default build: the version that the library itself reports, and its origin.
     ///
     /// # Errors
-    /// [`Error::Engine`] where a library cannot be loaded or does not say its version.
+    /// [`Error::Engine`] if a library cannot be loaded or does not report its version.
     fn build(&self) -> Result<Build>;
 
     /// Returns the engine's capabilities. Each claim enables checks of the conformance suite.
@@ -75,7 +75,7 @@ pub trait Engine: Send + Sync {
     /// level of that name.
     fn isolation(&self, knobs: &ParameterValues) -> Option<Isolation>;
 
-    /// The knobs that a plan may set.
+    /// Returns the knobs that a plan may set.
     fn knobs(&self) -> &'static [Parameter];
 
     /// Opens the database in `spec.directory`, making it if it is not there.
@@ -148,7 +148,7 @@ pub trait Engine: Send + Sync {
 
     // For an engine in a shared library: its builds.
 
-    /// The library files of this engine on this machine, each to be given to
+    /// Returns the library files of this engine on this machine, each suitable for
     /// [`Engine::with_library`]. The default build is the first of them, unless one is compiled in.
     fn library_files(&self) -> Vec<PathBuf> {
         Vec::new()
@@ -182,8 +182,8 @@ pub trait Engine: Send + Sync {
         (!is_there).then(|| self.build().err()).flatten()
     }
 
-    /// A warning about its default build, in one line: that it is a lesser one, because a better
-    /// one was not found.
+    /// Returns a warning about its default build, in one line: it is used because no better one was
+    /// found.
     fn build_warning(&self) -> Option<String> {
         None
     }
@@ -352,7 +352,7 @@ pub struct OpenSpec<'a> {
 /// Dropping it closes it in good order: opened again in the same folder, it holds every commit, at
 /// every level of durability. The levels speak of crashes.
 pub trait Database: Send + Sync {
-    /// A session for the calling thread.
+    /// Opens a session for the calling thread.
     ///
     /// # Errors
     /// Whatever the engine says.
@@ -424,7 +424,7 @@ impl<'a> KeyRange<'a> {
         upper: Bound::Unbounded,
     };
 
-    /// From `lower` on, that key included.
+    /// Creates the range from `lower` on, inclusive.
     #[must_use]
     pub fn from(lower: &'a [u8]) -> Self {
         Self {
@@ -433,7 +433,7 @@ impl<'a> KeyRange<'a> {
         }
     }
 
-    /// From `lower`, included, to `upper`, excluded.
+    /// Creates the range from `lower`, inclusive, to `upper`, exclusive.
     #[must_use]
     pub fn between(lower: &'a [u8], upper: &'a [u8]) -> Self {
         Self {
@@ -479,7 +479,7 @@ impl<'a> KeyRange<'a> {
     }
 }
 
-/// Looks at a value where it is in the engine's memory; the slice ends with the call.
+/// Visits a value in the engine's memory; the slice is valid only during the call.
 pub type ValueVisitor<'v> = dyn FnMut(&[u8]) + 'v;
 
 /// Looks at a record of a scan; the slices end with the call. `Break` ends the scan.
@@ -503,16 +503,16 @@ pub trait Session {
     /// Begins a transaction. A session that has one open refuses.
     ///
     /// # Errors
-    /// [`Error::Conflict`] where the engine would rather have it tried again.
+    /// [`Error::Conflict`] if the engine asks for a retry.
     fn begin(&mut self, mode: Mode) -> Result<()>;
 
-    /// Shows the value of `key` to `visitor`, without a copy where the engine can, and says whether
-    /// the key is there. The visitor is called once where it is, and not at all where it is not. A
-    /// key that could not be put (too long, or empty where that is refused) is not there, or is
+    /// Passes the value of `key` to `visitor`, without a copy if the engine permits, and returns
+    /// whether the key exists. The visitor is called once if it does, and otherwise not at all. A
+    /// key that cannot be put (too long, or empty if the engine refuses that) does not exist, or is
     /// [`Error::Unsupported`].
     ///
     /// # Errors
-    /// [`Error::Conflict`] where the engine gives the transaction up.
+    /// [`Error::Conflict`] if the engine aborts the transaction.
     fn get(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool>;
 
     /// Does a [`Session::get`] in a read transaction of its own, while no transaction is open. An

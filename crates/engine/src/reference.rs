@@ -114,7 +114,7 @@ impl Engine for Reference {
 
 type Records = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// Per record: the lengths of key and value, eight bytes each, then both.
+/// Encodes each record as the lengths of key and value, eight bytes each, then both.
 fn encode(records: &Records) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (key, value) in records {

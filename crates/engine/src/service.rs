@@ -18,8 +18,8 @@ pub trait Service: Send + Sync {
     /// preference. Servers commonly refuse to run as root.
     fn users(&self) -> &'static [&'static str];
 
-    /// The commands that make a new instance in the folder, in turn; each ends by itself. They are
-    /// executed only where [`Service::is_made`] says no.
+    /// Returns the commands that create a new instance in the folder, in order; each ends by
+    /// itself. They are executed only if [`Service::is_made`] returns false.
     ///
     /// # Errors
     /// [`crate::Error::Unsupported`] for a level or a knob that it does not have; whatever keeps
@@ -29,8 +29,8 @@ pub trait Service: Send + Sync {
     /// Returns whether the folder holds a completely created instance.
     fn is_made(&self, spec: &OpenSpec<'_>) -> bool;
 
-    /// The command that is the server, in the foreground, with the settings of `spec`. Its standard
-    /// output and error go to [`Service::log`].
+    /// Returns the command that runs the server, in the foreground, with the settings of `spec`.
+    /// Its standard output and error go to [`Service::log`].
     ///
     /// # Errors
     /// As [`Service::make`].
@@ -42,7 +42,7 @@ pub trait Service: Send + Sync {
     /// An error that waiting cannot resolve: a refused password, a wrong version.
     fn is_ready(&self, spec: &OpenSpec<'_>) -> Result<bool>;
 
-    /// The signal that makes it stop in good order without waiting for its clients.
+    /// Returns the signal that stops it in good order without waiting for its clients.
     fn stop_signal(&self) -> Signal;
 
     /// Returns the signal for the server if the runner dies: that of a server that must exit at

@@ -44,7 +44,7 @@ impl Dialect {
         }
     }
 
-    /// The dialect of that name.
+    /// Returns the dialect of that name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|dialect| dialect.name() == name)
@@ -73,7 +73,7 @@ pub enum Datum<'a> {
     /// A timestamp, microseconds since 1970-01-01 00:00 UTC. An engine without such a type stores
     /// the number.
     Timestamp(i64),
-    /// Several whole numbers as one parameter, where the dialect has arrays (PostgreSQL).
+    /// Several whole numbers as one parameter, for dialects with arrays (PostgreSQL).
     Integers(&'a [i64]),
 }
 
@@ -81,15 +81,15 @@ pub enum Datum<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Statement(pub usize);
 
-/// Looks at a row where it is in the driver's memory; the slice ends with the call. `Break` ends
-/// the query.
+/// Visits a row in the driver's memory; the slice is valid only during the call. `Break` ends the
+/// query.
 pub type RowVisitor<'v> = dyn FnMut(&[Datum<'_>]) -> ControlFlow<()> + 'v;
 
 /// The SQL of a session: [`crate::Session::sql`]. Transactions are the session's own:
-/// [`crate::Session::begin`], `commit` and `abort` stand around the statements, and their rules
-/// about errors hold. Statements may also be sent while no transaction is open: each is one then.
+/// [`crate::Session::begin`], `commit` and `abort` enclose the statements, with the same rules
+/// for errors. A statement outside a transaction is a transaction of its own.
 pub trait Sql {
-    /// In which dialect statements are written.
+    /// Returns the dialect in which statements are written.
     fn dialect(&self) -> Dialect;
 
     /// Executes statements that give no rows and take no parameters, separated by semicolons: a

@@ -96,7 +96,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl FaultState {
-    /// A fault that has not occurred yet.
+    /// Creates a fault that has not occurred yet.
     #[must_use]
     pub fn new(fault: Fault) -> Self {
         let spacing = match fault {
@@ -115,7 +115,7 @@ impl FaultState {
         }
     }
 
-    /// The same, with each call written down.
+    /// Adds a log of each call.
     #[must_use]
     pub fn with_log(mut self, log: &CallLog) -> Self {
         self.log = Some(Arc::clone(log));
@@ -171,7 +171,7 @@ pub struct FaultyDatabase {
 }
 
 impl FaultyDatabase {
-    /// A database around one that is right.
+    /// Wraps a correct database.
     #[must_use]
     pub fn new(inner: Box<dyn Database>, fault: Fault) -> Self {
         Self {

@@ -141,7 +141,7 @@ pub(crate) fn maps_file(pid: u32, file: &Path) -> bool {
     maps.lines().any(|line| line.ends_with(file.as_ref()))
 }
 
-/// The allocator that this process uses: the library that defines `malloc` for it.
+/// Returns the allocator of this process: the library that defines its `malloc`.
 pub fn read_allocator() -> AllocatorReport {
     let path = defining_file(c"malloc").unwrap_or_default();
     let path = PathBuf::from(path);
@@ -170,7 +170,7 @@ fn allocator_name(file: &str) -> String {
     }
 }
 
-/// The version that the allocator in use states, by its own public function.
+/// Returns the version that the allocator in use reports through its own public function.
 fn version(name: &str) -> Option<String> {
     match name {
         "libc" => {
@@ -202,7 +202,7 @@ fn version(name: &str) -> Option<String> {
     }
 }
 
-/// `mi_version` gives major, minor and patch as one number: 209 for 2.0.9 (mimalloc.h).
+/// Formats the version of `mi_version`, which is one number: 209 for 2.0.9 (mimalloc.h).
 fn mimalloc_version(number: c_int) -> String {
     format!("{}.{}.{}", number / 100, number / 10 % 10, number % 10)
 }
@@ -238,7 +238,8 @@ fn text(string: *const c_char) -> Option<String> {
     Some(string.to_string_lossy().into_owned())
 }
 
-/// The first definition of a symbol in the order of the dynamic linker, a preloaded one first.
+/// Returns the first definition of a symbol in the order of the dynamic linker, preloaded ones
+/// first.
 fn symbol(name: &CStr) -> Option<*mut c_void> {
     // SAFETY: the name ends in NUL; the default handle asks for all global symbols.
     let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };

@@ -143,7 +143,7 @@ impl MemoryController {
         };
         group.limit().map_err(refused)?;
         if self.version == CgroupVersion::Two {
-            // A process moves only where its mover may write to the group above both.
+            // A process can be moved only by a user who may write to the group above both.
             let procs = self.parent.join("cgroup.procs");
             let writable = nix::unistd::access(&procs, nix::unistd::AccessFlags::W_OK);
             writable.map_err(|error| refused(error.into()))?;
@@ -176,13 +176,13 @@ impl MemoryGroup {
         match self.version {
             CgroupVersion::One => {
                 write("memory.limit_in_bytes", &bytes)?;
-                // Absent or refused where the kernel does not account for swap.
+                // Absent or refused if the kernel does not account for swap.
                 let _ = write("memory.swappiness", "0");
                 let _ = write("memory.memsw.limit_in_bytes", &bytes);
             }
             CgroupVersion::Two => {
                 write("memory.max", &bytes)?;
-                // Absent where the kernel has no swap.
+                // Absent if the kernel has no swap.
                 let _ = write("memory.swap.max", "0");
             }
         }
@@ -240,7 +240,7 @@ fn failures(number: impl Fn(&str) -> Option<u64>) -> Option<u64> {
     (count > 0).then_some(count)
 }
 
-/// The number in the line `NAME NUMBER`.
+/// Returns the number in the line `NAME NUMBER`.
 fn named_number(text: &str, name: &str) -> Option<u64> {
     let mut lines = text.lines().filter_map(|line| line.split_once(' '));
     lines.find_map(|(word, number)| (word == name).then(|| number.trim().parse().ok())?)

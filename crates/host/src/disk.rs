@@ -91,8 +91,8 @@ impl Disk {
     }
 }
 
-/// `/sys/block/NAME/stat` (Documentation/block/stat.rst). Of its 17 fields the flushes are the
-/// 16th, since Linux 5.5.
+/// Parses `/sys/block/NAME/stat` (Documentation/block/stat.rst). Of its 17 fields the flushes are
+/// the 16th, since Linux 5.5.
 fn parse_stat(text: &str) -> Option<Device> {
     let numbers = text.split_whitespace().map(str::parse);
     let numbers: Vec<u64> = numbers.collect::<Result<_, _>>().ok()?;

@@ -39,7 +39,7 @@ pub fn read_kernel_version() -> String {
     format!("{release} {version}").trim().to_owned()
 }
 
-/// Returns the load averages over 1, 5 and 15 minutes; zeros where the kernel does not say.
+/// Returns the load averages over 1, 5 and 15 minutes; zeros if the kernel does not say.
 #[must_use]
 pub fn read_load_average() -> [f64; 3] {
     parse_load(&text("/proc/loadavg")).unwrap_or_default()
@@ -82,8 +82,8 @@ fn has_flag(cpu_information: &str, flag: &str) -> bool {
     flags.split(' ').any(|word| word == flag)
 }
 
-/// The clock that the crate `quanta` takes: the counter where it runs on at one rate and `rdtscp`
-/// is there.
+/// Returns the clock that the crate `quanta` uses: the counter if it runs at a constant rate and
+/// `rdtscp` exists.
 fn clock(cpu_information: &str) -> &'static str {
     let counter = has_flag(cpu_information, "nonstop_tsc") && has_flag(cpu_information, "rdtscp");
     if cfg!(target_arch = "aarch64") {
@@ -119,7 +119,7 @@ fn parse_load(text: &str) -> Option<[f64; 3]> {
     Some([next()?, next()?, next()?])
 }
 
-/// Hypervisor and container, as far as they show.
+/// Returns the hypervisor and container, if detectable.
 fn virtualization(cpu_information: &str) -> String {
     let mut hints = Vec::new();
     // QEMU's translator uses this processor name for every emulated machine.

@@ -80,7 +80,8 @@ fn parse_mount(line: &str) -> Option<FileSystemFacts> {
     })
 }
 
-/// The kernel writes blanks, tabs, newlines and backslashes as octal escapes: `\040`.
+/// Decodes the octal escapes that the kernel writes for blanks, tabs, newlines and backslashes:
+/// `\040`.
 pub(super) fn unescape(text: &str) -> String {
     let mut rest = text;
     let mut plain = String::new();

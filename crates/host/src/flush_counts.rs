@@ -1,7 +1,7 @@
 //! The storage below a trial's folders, whose writes and flushes can be counted.
 //!
-//! A count is believed only where the file system is known to write to these devices and to no
-//! other, and where requests of our own were seen to be counted.
+//! A count is trusted only if the file system is known to write to no other devices, and if
+//! requests of a probe have been counted.
 
 use super::disk::Disk;
 use super::file_system::find_file_system;
@@ -159,7 +159,7 @@ impl FlushCounts {
     }
 }
 
-/// The disks that a file system writes to.
+/// Returns the disks to which a file system writes.
 fn disks_of(facts: &FileSystemFacts, folder: &Path) -> Result<Vec<Disk>, String> {
     let kind = facts.kind.as_str();
     if kind == "tmpfs" || kind == "ramfs" {

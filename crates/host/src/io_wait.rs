@@ -103,7 +103,7 @@ fn is_waiting(task: &Path, stat: &str) -> bool {
     }
 }
 
-/// Field 3 of `/proc/PID/stat`; the name before it may hold anything.
+/// Returns field 3 of `/proc/PID/stat`; the name before it may contain any character.
 fn state(stat: &str) -> Option<char> {
     stat[stat.rfind(')')? + 1..].trim_start().chars().next()
 }

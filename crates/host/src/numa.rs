@@ -37,7 +37,7 @@ impl BitMask {
         mask
     }
 
-    /// The numbers in it, in order.
+    /// Returns its numbers, in order.
     pub fn members(&self) -> Vec<u32> {
         let has = |bit: &usize| self.0[bit / WORD_BITS] >> (bit % WORD_BITS) & 1 == 1;
         (0..BITS).filter(has).map(|bit| bit as u32).collect()
@@ -164,7 +164,7 @@ impl NumaMaps {
         Self::parse(&text.unwrap_or_default())
     }
 
-    /// The format is in numa(7). Pages of all sizes count in units of `kernelpagesize_kB`.
+    /// Parses the format of numa(7). Pages of all sizes count in units of `kernelpagesize_kB`.
     fn parse(text: &str) -> Self {
         let mut maps = Self::default();
         for line in text.lines() {
@@ -192,7 +192,7 @@ impl NumaMaps {
     }
 }
 
-/// From a word `N1=200`.
+/// Parses a word `N1=200`.
 fn pages_on_node(word: &str) -> Option<(usize, u64)> {
     let (node, pages) = word.strip_prefix('N')?.split_once('=')?;
     let node: usize = node.parse().ok()?;

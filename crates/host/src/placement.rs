@@ -162,7 +162,7 @@ pub fn verify_child(pid: u32, conditions: &Conditions) -> Result<(), String> {
     }
 }
 
-/// Reads where a process runs and where its memory is now.
+/// Reads the processors and memory nodes that a process uses.
 pub fn read_placement(pid: u32) -> Placement {
     let maps = NumaMaps::read(pid);
     let policies: Vec<_> = maps.policies.into_iter().collect();
@@ -193,7 +193,7 @@ pub fn merge<'a>(all: impl IntoIterator<Item = &'a Placement>) -> Placement {
     sum
 }
 
-/// Lists where a placement differs from the conditions, one sentence each.
+/// Lists differences between a placement and the conditions, one sentence each.
 pub fn list_doubts(
     conditions: &Conditions,
     found: &Placement,
@@ -249,7 +249,7 @@ pub fn list_cpus_of_all(pids: &[u32]) -> Vec<u32> {
     cpus.into_iter().collect()
 }
 
-/// The processors that any thread of a process may use, as `0-3,8`.
+/// Returns the processors that any thread of a process may use, as `0-3,8`.
 fn cpus_of(pid: u32) -> String {
     let threads = std::fs::read_dir(format!("/proc/{pid}/task"))
         .into_iter()
@@ -279,7 +279,7 @@ fn set_affinity(cpus: &BitMask) -> Result<(), Error> {
     }
 }
 
-/// The processors that the calling thread may run on.
+/// Returns the processors on which the calling thread may run.
 fn affinity() -> Result<BitMask, Error> {
     let mut cpus = BitMask::EMPTY;
     // SAFETY: the kernel writes at most the stated number of bytes, for which there is room.

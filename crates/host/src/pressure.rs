@@ -17,7 +17,7 @@ pub fn read_pressure() -> Option<Pressure> {
     })
 }
 
-/// The total of a line `some avg10=0.00 avg60=0.00 avg300=0.00 total=MICROSECONDS`
+/// Returns the total of a line `some avg10=0.00 avg60=0.00 avg300=0.00 total=MICROSECONDS`
 /// (Documentation/accounting/psi.rst), seconds.
 fn total_s(text: &str, kind: &str) -> Option<f64> {
     let line = text.lines().find(|line| line.starts_with(kind))?;
@@ -65,7 +65,7 @@ pub fn read_processor_times(cpus: &CpuSet) -> Option<ProcessorTimes> {
     parse_processors(&read_to_string("/proc/stat").ok()?, cpus, ticks_per_s)
 }
 
-/// `/proc/stat` (proc_stat(5)): a line `cpuN` for each processor that is switched on.
+/// Parses `/proc/stat` (proc_stat(5)): a line `cpuN` for each online processor.
 fn parse_processors(text: &str, cpus: &CpuSet, ticks_per_s: f64) -> Option<ProcessorTimes> {
     let running = text
         .lines()
@@ -89,8 +89,8 @@ fn parse_processors(text: &str, cpus: &CpuSet, ticks_per_s: f64) -> Option<Proce
     seen.then_some(sum)
 }
 
-/// Busy and stolen ticks of user, nice, system, idle, iowait, irq, softirq, steal, and two that are
-/// in user and nice already.
+/// Returns busy and stolen ticks from user, nice, system, idle, iowait, irq, softirq, steal, and
+/// two that are already included in user and nice.
 fn parse_ticks(times: &str) -> Option<(f64, f64)> {
     let ticks = times.split_whitespace().map(str::parse::<f64>);
     let ticks: Vec<f64> = ticks.collect::<Result<_, _>>().ok()?;

@@ -17,7 +17,7 @@ pub struct ContextSwitches {
     pub voluntary: u64,
     /// Switches by which the kernel took the processor from a thread.
     pub involuntary: u64,
-    /// Time that threads were runnable and waited for a processor, nanoseconds; 0 where the kernel
+    /// Time that threads were runnable and waited for a processor, nanoseconds; 0 if the kernel
     /// does not account for it.
     pub run_delay_ns: u64,
 }
@@ -106,7 +106,7 @@ pub fn read_own_usage() -> Result<ResourceUsage, String> {
         involuntary_context_switches: count(SystemUsage::involuntary_context_switches),
         minor_page_faults: count(SystemUsage::minor_page_faults),
         major_page_faults: count(SystemUsage::major_page_faults),
-        // Absent where the kernel does not account; the runner then records zeros.
+        // Absent if the kernel does not account; the runner then records zeros.
         ..read_io(std::process::id()).unwrap_or_default()
     })
 }
@@ -187,7 +187,7 @@ pub fn read_rss_bytes(pid: u32) -> Option<u64> {
     (pages > 0).then(|| pages * procfs::page_size())
 }
 
-/// Clock ticks per second of the times in `/proc`.
+/// Returns the clock ticks per second of the times in `/proc`.
 pub(super) fn clock_ticks_per_s() -> f64 {
     procfs::ticks_per_second() as f64
 }
@@ -231,7 +231,8 @@ fn parse_switches(status: &str) -> Option<ContextSwitches> {
     })
 }
 
-/// The second number of `/proc/PID/task/TID/schedstat` (Documentation/scheduler/sched-stats.rst).
+/// Parses the second number of `/proc/PID/task/TID/schedstat`
+/// (Documentation/scheduler/sched-stats.rst).
 fn parse_run_delay(text: &str) -> u64 {
     let number = text.split_whitespace().nth(1);
     number

@@ -52,7 +52,7 @@ impl RunMarker {
     /// Locks the folder of a run that has ended.
     ///
     /// # Errors
-    /// A sentence, where the run is at work.
+    /// A sentence, if the run is active.
     pub fn lock(&self, folder: &Path) -> Result<fs::File, String> {
         let lock = fs::File::open(folder).map_err(|error| error.to_string())?;
         let at_work = || {

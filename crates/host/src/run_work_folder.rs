@@ -45,11 +45,11 @@ impl RunWorkFolder {
         crate::find_file_system(&self.path).kind
     }
 
-    /// Creates the folder of a trial's database, and says whether an earlier attempt left something
-    /// in it.
+    /// Creates the folder of a trial's database, and returns whether it contains files of an earlier
+    /// attempt.
     ///
     /// # Errors
-    /// A sentence, where it cannot be made.
+    /// A sentence, if it cannot be created.
     pub fn trial_folder(&self, id: &str) -> Result<(PathBuf, bool), String> {
         let path = self.path.join(id);
         make_folder(&path).map_err(|message| format!("{}: {message}", path.display()))?;
@@ -83,7 +83,7 @@ impl RunWorkFolder {
     /// Leaves the work folder as it was found, except for databases that are kept.
     pub fn close(self) {
         let _ = RunMarker::remove(&self.path);
-        // Fails where a database is kept, as it should.
+        // Fails if a database is kept, as it should.
         let _ = fs::remove_dir(&self.path);
         self.work.release();
     }

@@ -54,7 +54,7 @@ fn node_in(node: u32, folder: &Path) -> NumaNode {
     }
 }
 
-/// From a line `Node 0 MemTotal: 24684092 kB`.
+/// Parses a line `Node 0 MemTotal: 24684092 kB`.
 fn memory_bytes(text: &str) -> Option<u64> {
     let (_, rest) = text.split_once("MemTotal:")?;
     let kilobytes: u64 = rest.split_whitespace().next()?.parse().ok()?;
@@ -67,7 +67,7 @@ fn list(path: &Path) -> Vec<u32> {
     parse_list(&text).unwrap_or_default()
 }
 
-/// A list of numbers in order, as the kernel writes it: `0-3,8`.
+/// Formats a sorted list of numbers as the kernel does: `0-3,8`.
 pub(crate) fn format_list(numbers: &[u32]) -> String {
     let mut spans: Vec<(u32, u32)> = Vec::new();
     for &number in numbers {

@@ -3,9 +3,9 @@
 //!
 //! ```text
 //! WORK/
-//!   .trueput-work     says what this folder is, and what trueput created to get here
-//!   RUN/              a folder per run, named as its run folder
-//!     .trueput-run    whose it is, while the run lasts
+//!   .trueput-work     the purpose of the folder, and the parents that trueput created
+//!   RUN/              a folder per run, with the name of its run folder
+//!     .trueput-run    its owner, as long as the run lasts
 //!     TRIAL/          a folder per trial: the database
 //! ```
 //!
@@ -43,8 +43,8 @@ impl WorkFolder {
     /// Creates the folder if necessary, and marks it.
     ///
     /// # Errors
-    /// A [`WorkFolderError`] where it is somebody else's (neither empty nor marked), no folder, or
-    /// cannot be written.
+    /// A [`WorkFolderError`] if it is somebody else's (neither empty nor marked), is not a folder,
+    /// or cannot be written.
     pub fn claim(path: &Path) -> Result<Self, WorkFolderError> {
         let refuse = |message: String| WorkFolderError {
             path: path.to_owned(),

@@ -20,7 +20,7 @@ impl AblationKind {
     /// Both kinds.
     pub const ALL: [Self; 2] = [Self::Cumulative, Self::OneAtATime];
 
-    /// The kind's name, as in plan files.
+    /// Returns the kind's name, as in plan files.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -16,7 +16,7 @@ pub struct Device {
     pub reads: u64,
     /// Writes that it completed.
     pub writes: u64,
-    /// Flushes that it completed; absent where the kernel does not count them (before Linux 5.5).
+    /// Flushes that it completed; absent if the kernel does not count them (before Linux 5.5).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flushes: Option<u64>,
     /// Time in which at least one request was in flight, seconds.
@@ -110,7 +110,7 @@ impl OtherPrograms {
 pub struct MemoryUse {
     /// The limit, bytes.
     pub limit_bytes: u64,
-    /// The most that was used, page cache included, bytes; absent where the kernel does not say
+    /// The most that was used, page cache included, bytes; absent if the kernel does not say
     /// (cgroup v2 before Linux 5.19).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_bytes: Option<u64>,
@@ -141,7 +141,7 @@ impl CacheUse {
         }
     }
 
-    /// The two together.
+    /// Returns the sum of both.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
         Self {
@@ -180,7 +180,7 @@ fn passed_s(now_s: f64, then_s: f64) -> f64 {
 }
 
 impl Measurement {
-    /// User and system CPU seconds of all workers.
+    /// Returns the user and system CPU seconds of all workers.
     #[must_use]
     pub fn cpu_s(&self) -> f64 {
         self.resources.user_cpu_s + self.resources.system_cpu_s

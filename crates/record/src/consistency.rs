@@ -38,21 +38,21 @@ pub fn contradictions(
     histograms: Option<&[LoggedHistogram]>,
 ) -> Vec<String> {
     let mut found = Vec::from_iter(plan(record, planned));
-    found.extend(promise(record));
-    found.extend(verification(record));
-    found.extend(outcome(record));
+    found.extend(check_promise(record));
+    found.extend(check_verification(record));
+    found.extend(check_outcome(record));
     if let Some(measured) = &record.measurement {
-        found.extend(elapsed(measured));
-        found.extend(rates(measured));
-        found.extend(counts(measured));
-        found.extend(open_loop(record, measured));
-        found.extend(units(record, measured));
+        found.extend(check_elapsed(measured));
+        found.extend(check_rates(measured));
+        found.extend(check_counts(measured));
+        found.extend(check_open_loop(record, measured));
+        found.extend(check_units(record, measured));
         if let Some(evidence) = &measured.flush_evidence {
-            found.extend(flushes(evidence));
-            found.extend(committers(record, measured, evidence));
+            found.extend(check_flushes(evidence));
+            found.extend(check_committers(record, measured, evidence));
         }
         if let Some(logged) = histograms {
-            found.extend(log(record, measured, logged));
+            found.extend(check_log(record, measured, logged));
         }
     }
     if found.len() > MOST {
@@ -92,14 +92,14 @@ fn plan(record: &TrialRecord, planned: Option<&TrialSpec>) -> Option<String> {
     }
 }
 
-fn promise(record: &TrialRecord) -> Option<String> {
+fn check_promise(record: &TrialRecord) -> Option<String> {
     let promised = record.engine.as_ref()?.promise.durability;
     let planned = record.spec.durability;
     (promised != planned)
         .then(|| format!("the engine promises '{promised}' where the plan says '{planned}'"))
 }
 
-fn verification(record: &TrialRecord) -> Option<String> {
+fn check_verification(record: &TrialRecord) -> Option<String> {
     let verified = record.verification.as_ref()?;
     let failed = verified.failures();
     let passed = !verified.checks.is_empty() && failed.is_empty();
@@ -110,7 +110,7 @@ fn verification(record: &TrialRecord) -> Option<String> {
 }
 
 /// Checks the outcome against the other parts of the record.
-fn outcome(record: &TrialRecord) -> Vec<String> {
+fn check_outcome(record: &TrialRecord) -> Vec<String> {
     if record.outcome != Outcome::Valid {
         return Vec::new();
     }
@@ -127,7 +127,7 @@ fn outcome(record: &TrialRecord) -> Vec<String> {
 }
 
 /// Checks the verdict on flushes against the counts.
-fn flushes(evidence: &FlushEvidence) -> Option<String> {
+fn check_flushes(evidence: &FlushEvidence) -> Option<String> {
     let verdict = |uncounted| evidence.clone().judged(uncounted).verdict;
     let (least, most) = (verdict(0), verdict(MOST_UNCOUNTED));
     let FlushEvidence {
@@ -158,7 +158,7 @@ fn flushes(evidence: &FlushEvidence) -> Option<String> {
 
 /// Checks the number of committing sessions against the workers: more sessions would excuse more
 /// commits without a flush.
-fn committers(
+fn check_committers(
     record: &TrialRecord,
     measured: &Measurement,
     evidence: &FlushEvidence,
@@ -176,7 +176,7 @@ fn committers(
 }
 
 /// Checks the elapsed time against the end of the timeline and of each worker.
-fn elapsed(measured: &Measurement) -> Vec<String> {
+fn check_elapsed(measured: &Measurement) -> Vec<String> {
     let mut found = Vec::new();
     let elapsed_s = measured.elapsed_s;
     let some = measured.operations.iter().any(|one| one.count > 0);
@@ -206,13 +206,13 @@ fn elapsed(measured: &Measurement) -> Vec<String> {
     found
 }
 
-fn rates(measured: &Measurement) -> Vec<String> {
+fn check_rates(measured: &Measurement) -> Vec<String> {
     let wrong = measured.operations.iter().filter_map(|one| {
         let derived = rate(one.count, measured.elapsed_s);
         (!is_near(one.per_s, derived)).then(|| {
             format!(
                 "per_s of {} is {}, and {} in {} s are {derived}",
-                shown(&one.kind),
+                quote(&one.kind),
                 one.per_s,
                 one.count,
                 measured.elapsed_s
@@ -223,7 +223,7 @@ fn rates(measured: &Measurement) -> Vec<String> {
 }
 
 /// Checks the counts against those of the timeline and of the workers.
-fn counts(measured: &Measurement) -> Vec<String> {
+fn check_counts(measured: &Measurement) -> Vec<String> {
     let seconds = measured.timeline.iter().map(|one| one.counts.as_slice());
     let workers = measured.workers.iter().map(|one| one.counts.as_slice());
     let parts = [
@@ -235,7 +235,7 @@ fn counts(measured: &Measurement) -> Vec<String> {
         for (operation, sum) in measured.operations.iter().zip(sums) {
             let OperationSummary { kind, count, .. } = operation;
             if sum != u128::from(*count) {
-                let kind = shown(kind);
+                let kind = quote(kind);
                 found.push(format!("{part} have {sum} of {kind}, the trial {count}"));
             }
         }
@@ -255,7 +255,7 @@ fn counts(measured: &Measurement) -> Vec<String> {
     found
 }
 
-/// The sums of parts by kind of operation.
+/// Sums parts by kind of operation.
 fn sums<'a>(measured: &Measurement, parts: impl Iterator<Item = &'a [u64]>) -> Vec<u128> {
     let mut sums = vec![0; measured.operations.len()];
     for counts in parts {
@@ -265,7 +265,7 @@ fn sums<'a>(measured: &Measurement, parts: impl Iterator<Item = &'a [u64]>) -> V
     sums
 }
 
-fn open_loop(record: &TrialRecord, measured: &Measurement) -> Option<String> {
+fn check_open_loop(record: &TrialRecord, measured: &Measurement) -> Option<String> {
     let (kept, asked) = (&measured.open_loop, record.spec.conditions.rate);
     match (kept, asked) {
         (Some(kept), Some(asked)) if is_near(kept.rate_per_s, asked.per_s) => None,
@@ -277,7 +277,7 @@ fn open_loop(record: &TrialRecord, measured: &Measurement) -> Option<String> {
 
 /// Checks the units of an open loop against their response times and the counts of operations:
 /// without its backlog, a contender that fell behind would seem to have kept the rate.
-fn units(record: &TrialRecord, measured: &Measurement) -> Vec<String> {
+fn check_units(record: &TrialRecord, measured: &Measurement) -> Vec<String> {
     let Some(open) = &measured.open_loop else {
         return Vec::new();
     };
@@ -296,7 +296,7 @@ fn units(record: &TrialRecord, measured: &Measurement) -> Vec<String> {
             found.push(format!(
                 "{} of {} have response times, and {} were due and not begun",
                 first.count,
-                shown(&first.kind),
+                quote(&first.kind),
                 open.backlog
             ));
         }
@@ -308,7 +308,7 @@ fn units(record: &TrialRecord, measured: &Measurement) -> Vec<String> {
             found.push(format!(
                 "{} of {} have response times, and {done} were done and {} not begun",
                 first.count,
-                shown(&first.kind),
+                quote(&first.kind),
                 open.backlog
             ));
         }
@@ -324,7 +324,11 @@ pub fn is_timed(measured: &Measurement) -> bool {
 }
 
 /// Checks counts and latencies against the histograms.
-fn log(record: &TrialRecord, measured: &Measurement, logged: &[LoggedHistogram]) -> Vec<String> {
+fn check_log(
+    record: &TrialRecord,
+    measured: &Measurement,
+    logged: &[LoggedHistogram],
+) -> Vec<String> {
     let mut found = Vec::new();
     let mut spans = logged.iter().map(|one| one.duration_s);
     if let Some(wrong) =
@@ -335,7 +339,7 @@ fn log(record: &TrialRecord, measured: &Measurement, logged: &[LoggedHistogram])
             "the histograms span {wrong} s, the trial {elapsed_s} s"
         ));
     }
-    let mut by_kind = merged(logged);
+    let mut by_kind = merge_by_kind(logged);
     // Native programs count and time nothing.
     let timed = by_kind.values().any(|histogram| !histogram.is_empty());
     // Work that was done again after a conflict is in the histograms each time.
@@ -348,10 +352,10 @@ fn log(record: &TrialRecord, measured: &Measurement, logged: &[LoggedHistogram])
     } in &measured.operations
     {
         let Some(histogram) = take(&mut by_kind, kind) else {
-            found.push(format!("the histograms have none of {}", shown(kind)));
+            found.push(format!("the histograms have none of {}", quote(kind)));
             continue;
         };
-        let (total, kind) = (histogram.len(), shown(kind));
+        let (total, kind) = (histogram.len(), quote(kind));
         if timed && (total < *count || (total > *count && !repeated)) {
             found.push(format!(
                 "the histogram has {total} of {kind}, the trial {count}"
@@ -362,10 +366,10 @@ fn log(record: &TrialRecord, measured: &Measurement, logged: &[LoggedHistogram])
     for response in measured.open_loop.iter().flat_map(|one| &one.responses) {
         let kind = format!("{}-response", response.kind);
         let Some(histogram) = take(&mut by_kind, &kind) else {
-            found.push(format!("the histograms have none of {}", shown(&kind)));
+            found.push(format!("the histograms have none of {}", quote(&kind)));
             continue;
         };
-        let (total, count, kind) = (histogram.len(), response.count, shown(&kind));
+        let (total, count, kind) = (histogram.len(), response.count, quote(&kind));
         if total != count {
             found.push(format!(
                 "the histogram has {total} of {kind}, the trial {count}"
@@ -374,7 +378,7 @@ fn log(record: &TrialRecord, measured: &Measurement, logged: &[LoggedHistogram])
         found.extend(latencies(&kind, &response.latency, &histogram));
     }
     let others = by_kind.keys().map(|kind| {
-        let kind = shown(kind);
+        let kind = quote(kind);
         format!("there is a histogram of {kind}, but the trial has no {kind}")
     });
     found.extend(others);
@@ -397,8 +401,8 @@ fn take(by_kind: &mut BTreeMap<String, Histogram<u64>>, kind: &str) -> Option<Hi
         .or_else(|| by_kind.remove(&untagged()?))
 }
 
-/// The histograms by kind: several of one kind may be added.
-fn merged(logged: &[LoggedHistogram]) -> BTreeMap<String, Histogram<u64>> {
+/// Merges the histograms by kind, of which there may be several.
+fn merge_by_kind(logged: &[LoggedHistogram]) -> BTreeMap<String, Histogram<u64>> {
     let mut by_kind: BTreeMap<String, Histogram<u64>> = BTreeMap::new();
     for LoggedHistogram {
         kind, histogram, ..
@@ -438,8 +442,8 @@ fn latencies(kind: &str, stated: &LatencySummary, histogram: &Histogram<u64>) ->
     })
 }
 
-/// A name as a sentence quotes it: records may come from anybody, and be long.
-fn shown(name: &str) -> String {
+/// Formats a name for quotation in a sentence: names in untrusted records may be long.
+fn quote(name: &str) -> String {
     const MOST: usize = 40;
     match name.chars().nth(MOST) {
         Some(_) => format!("'{}…'", name.chars().take(MOST).collect::<String>()),

@@ -55,7 +55,7 @@ impl Durability {
         Self::None,
     ];
 
-    /// The level's name, as on the command line and in files.
+    /// Returns the level's name, as on the command line and in files.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -116,13 +116,13 @@ impl FromStr for Durability {
 /// The most that an `async` or `buffered` level can lose.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Window {
-    /// In time, seconds, where the engine bounds it so.
+    /// In time, seconds, if the engine limits it in this way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_s: Option<f64>,
-    /// In bytes of log or data, where the engine bounds it so.
+    /// In bytes of log or data, if the engine limits it in this way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// In commits, where the engine bounds it so.
+    /// In commits, if the engine limits it in this way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commits: Option<u64>,
     /// The event that ends the window, in words: a checkpoint, the kernel's write-back, …

@@ -129,7 +129,7 @@ pub enum SufficiencyReason {
 }
 
 impl SufficiencyReason {
-    /// In words.
+    /// Returns the reason in words.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -165,7 +165,7 @@ pub struct DamagedLine {
     pub message: String,
 }
 
-/// The trials of a run folder, as far as they can be read.
+/// The readable trials of a run folder.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct StoredTrials {
     /// The readable ones, in the order in which they ended.
@@ -193,7 +193,7 @@ impl RunFolder {
     /// Makes a new folder `RESULTS/TIME-NAME` and writes its manifest.
     ///
     /// # Errors
-    /// [`Error::Io`] where the folder cannot be made or written.
+    /// [`Error::Io`] if the folder cannot be made or written.
     pub fn create(results: &Path, manifest: &RunManifest) -> Result<Self, Error> {
         std::fs::create_dir_all(results).map_err(|source| Error::io(results, source))?;
         let stamp: String = manifest
@@ -203,7 +203,7 @@ impl RunFolder {
             .filter(|c| c.is_ascii_alphanumeric())
             .collect();
         let stamp = stamp.trim_end_matches('Z');
-        let path = first_free(results, &format!("{stamp}Z-{}", manifest.name))?;
+        let path = create_run_folder(results, &format!("{stamp}Z-{}", manifest.name))?;
         let folder = Self {
             path,
             most_bytes: u64::MAX,
@@ -263,7 +263,7 @@ impl RunFolder {
         Ok((folder, manifest))
     }
 
-    /// The folder itself.
+    /// Returns the folder's path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -273,7 +273,7 @@ impl RunFolder {
     /// databases. Reading needs no lock.
     ///
     /// # Errors
-    /// [`Error::Busy`] where another process has it, [`Error::Io`] where it cannot be opened.
+    /// [`Error::Busy`] if another process has it, [`Error::Io`] if it cannot be opened.
     pub fn lock(&self) -> Result<RunLock, Error> {
         let path = self.path.join(TRIALS);
         let opened = regular_file::open(&self.path, Path::new(TRIALS), OpenMode::Append);
@@ -287,7 +287,7 @@ impl RunFolder {
         }
     }
 
-    /// The file that a trial's latency histograms go to.
+    /// Returns the path of the file for a trial's latency histograms.
     #[must_use]
     pub fn histogram_path(&self, trial_id: &str) -> PathBuf {
         self.path.join(histogram_within(trial_id))
@@ -309,7 +309,7 @@ impl RunFolder {
     /// Appends a trial's line and syncs it to storage before it returns.
     ///
     /// # Errors
-    /// [`Error::Io`] where the line cannot be written.
+    /// [`Error::Io`] if the line cannot be written.
     pub fn append(&self, record: &TrialRecord) -> Result<(), Error> {
         let path = self.path.join(TRIALS);
         let io = |source| Error::io(&path, source);
@@ -330,9 +330,9 @@ impl RunFolder {
     /// trial has ended.
     ///
     /// # Errors
-    /// [`Error::Io`] where the file cannot be read, [`Error::TooLarge`] where it or a line of it is
-    /// too long or it has too many values, [`Error::Invalid`] where it has too many lines or
-    /// damaged ones, [`Error::NewerFormat`] where a line is newer than this program.
+    /// [`Error::Io`] if the file cannot be read, [`Error::TooLarge`] if it or a line of it is
+    /// too long or it has too many values, [`Error::Invalid`] if it has too many lines or
+    /// damaged ones, [`Error::NewerFormat`] if a line is newer than this program.
     pub fn trials(&self) -> Result<StoredTrials, Error> {
         let path = self.path.join(TRIALS);
         let file = match regular_file::open(&self.path, Path::new(TRIALS), OpenMode::Read) {
@@ -375,7 +375,7 @@ impl RunFolder {
     /// States that the run has ended. A resumed run states it again.
     ///
     /// # Errors
-    /// [`Error::Io`] where the file cannot be written.
+    /// [`Error::Io`] if the file cannot be written.
     pub fn finish(&self, end: &RunEnd) -> Result<(), Error> {
         self.write_synced(END, &to_json_pretty(end))
     }
@@ -418,8 +418,8 @@ fn histogram_within(trial_id: &str) -> PathBuf {
     Path::new(HISTOGRAMS).join(format!("{trial_id}.hlog"))
 }
 
-/// Two runs that start within a second get `-2`, `-3` … rather than one folder.
-fn first_free(results: &Path, name: &str) -> Result<PathBuf, Error> {
+/// Creates the folder of a run. Runs that start within the same second get `-2`, `-3` … appended.
+fn create_run_folder(results: &Path, name: &str) -> Result<PathBuf, Error> {
     for attempt in 1..1_000 {
         let path = match attempt {
             1 => results.join(name),

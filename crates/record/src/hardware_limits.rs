@@ -10,10 +10,10 @@ pub struct HardwareLimits {
     pub committers: u32,
     /// Bytes appended by each commit.
     pub commit_bytes: u64,
-    /// Durable appends; absent where the file system refuses to flush.
+    /// Durable appends; absent if the file system refuses to flush.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flush: Option<FlushLimit>,
-    /// Blocks of 4 KiB; absent where the file could not be made.
+    /// Blocks of 4 KiB; absent if the file could not be made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks: Option<BlockLimit>,
     /// Memory.

@@ -56,7 +56,7 @@ pub fn new() -> Histogram<u64> {
 /// Encodes a histogram as text for the pipe between worker and runner: V2, deflated, base64.
 ///
 /// # Errors
-/// A sentence, where the encoder refuses.
+/// A sentence, if the encoder refuses.
 pub fn encode(histogram: &Histogram<u64>) -> Result<String, String> {
     let mut bytes = Vec::new();
     V2DeflateSerializer::new()
@@ -94,7 +94,7 @@ pub fn decode(text: &str) -> Result<Histogram<u64>, String> {
     }
 }
 
-/// A histogram in the V2 encoding, inflated; as far as it may go on.
+/// Inflates a histogram in the V2 encoding, up to the size limit.
 fn inflate(bytes: &[u8]) -> Result<Vec<u8>, String> {
     let Some((cookie, rest)) = bytes.split_first_chunk::<4>() else {
         return Err("a histogram is too short".to_owned());
@@ -245,7 +245,7 @@ pub fn read_log(folder: &Path, within: &Path) -> Result<Vec<LoggedHistogram>, Er
     Ok(read)
 }
 
-/// The number of the line, from 1, that a byte is on.
+/// Returns the number of the line, from 1, that contains a byte.
 fn line_at(bytes: &[u8], offset: usize) -> usize {
     let before = bytes.iter().take(offset);
     1 + before.filter(|byte| **byte == b'\n').count()

@@ -15,7 +15,7 @@ pub struct HostFacts {
     pub cores: u32,
     /// Memory, bytes.
     pub memory_bytes: u64,
-    /// Memory nodes with their processors and distances; empty in older records and where the
+    /// Memory nodes with their processors and distances; empty in older records and if the
     /// kernel knows no NUMA.
     #[serde(default)]
     pub numa_nodes: Vec<NumaNode>,

@@ -46,10 +46,10 @@ pub enum Phenomenon {
     ReadSkew,
     /// Two transactions each read existing records that the other writes (G2-item).
     WriteSkew,
-    /// A record is put where a transaction has searched: it finds it on searching again, or
-    /// overwrites it unseen (P3; G-single with a predicate).
+    /// A record is put into a range that a transaction has searched: the transaction finds it in a
+    /// second search, or overwrites it unseen (P3; G-single with a predicate).
     Phantom,
-    /// Two transactions each search where the other puts a new record (G2).
+    /// Two transactions each search a range in which the other puts a new record (G2).
     PredicateWriteSkew,
 }
 
@@ -63,7 +63,7 @@ impl Isolation {
         Self::Serializable,
     ];
 
-    /// The level's name, as in files.
+    /// Returns the level's name, as in files.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -92,7 +92,7 @@ impl Isolation {
         }
     }
 
-    /// The phenomena that this level permits and `other` proscribes.
+    /// Returns the phenomena that this level permits and `other` proscribes.
     pub fn lacks(self, other: Self) -> impl Iterator<Item = Phenomenon> {
         Phenomenon::ALL.into_iter().filter(move |phenomenon| {
             other.proscribes(*phenomenon) && !self.proscribes(*phenomenon)

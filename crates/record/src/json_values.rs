@@ -16,7 +16,7 @@ pub(crate) struct ValueLimit {
 }
 
 impl ValueLimit {
-    /// The limit of a file that may have `most_bytes`.
+    /// Creates the limit for a file of at most `most_bytes`.
     pub(crate) fn new(most_bytes: u64) -> Self {
         Self {
             most: most_bytes / BYTES_PER_VALUE,
@@ -27,7 +27,7 @@ impl ValueLimit {
     /// Adds the values of a text of the file.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] where the file now has more than it may have.
+    /// [`Error::TooLarge`] if the file now exceeds its limit.
     pub(crate) fn add(&mut self, path: &Path, text: &[u8]) -> Result<(), Error> {
         self.found = self.found.saturating_add(count(text));
         match self.found > self.most {

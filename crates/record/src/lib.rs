@@ -97,7 +97,7 @@ pub enum Error {
     Invalid {
         /// The file.
         path: std::path::PathBuf,
-        /// The line in it, counted from 1, where one can be named.
+        /// The line number, from 1, if the error is in one line.
         line: Option<usize>,
         /// The mistake and how to correct it.
         message: String,
@@ -140,7 +140,7 @@ impl Error {
         }
     }
 
-    /// An unusable file, without a line.
+    /// Creates an error for an unusable file, without a line.
     pub fn invalid(path: impl Into<std::path::PathBuf>, message: impl Into<String>) -> Self {
         Self::Invalid {
             path: path.into(),

@@ -26,17 +26,17 @@ pub struct TrialRecord {
     pub resumed: bool,
     /// When its workers were released, RFC 3339 in UTC.
     pub started_at: String,
-    /// The file system that its database lay on; absent where that was the work folder's.
+    /// The file system that its database lay on; absent if that was the work folder's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_system: Option<MountedFileSystem>,
-    /// The file system that the engine's log lay on; absent where that was the database's.
+    /// The file system that the engine's log lay on; absent if that was the database's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_file_system: Option<MountedFileSystem>,
     /// The engine as it described itself; absent if it never opened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engine: Option<EngineReport>,
     /// The conformance suite that its engine passed at its level with its knobs; absent in older
-    /// records, and where it was not passed.
+    /// records, and if it was not passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conformance: Option<Conformance>,
     /// The machine's maximum rates for this many workers and this kind of commit, measured in this
@@ -249,7 +249,7 @@ pub struct Measurement {
 }
 
 impl Measurement {
-    /// The summary of one kind of operation.
+    /// Returns the summary of one kind of operation.
     #[must_use]
     pub fn operation(&self, kind: &str) -> Option<&OperationSummary> {
         self.operations
@@ -416,13 +416,13 @@ pub struct TimelineSecond {
     pub user_cpu_s: f64,
     /// CPU seconds of the workers inside the kernel in it.
     pub system_cpu_s: f64,
-    /// Sum of the workers' proportional set size at its end, bytes; 0 where it was not sampled.
+    /// Sum of the workers' proportional set size at its end, bytes; 0 if it was not sampled.
     pub pss_bytes: u64,
     /// Bytes sent to the storage layer in it.
     pub storage_written_bytes: u64,
     /// Bytes fetched from the storage layer in it.
     pub storage_read_bytes: u64,
-    /// Sum of the workers' resident set sizes at its end, bytes; 0 where it was not sampled.
+    /// Sum of the workers' resident set sizes at its end, bytes; 0 if it was not sampled.
     #[serde(default)]
     pub rss_bytes: u64,
     /// Times in it that a worker's thread gave up the processor to wait.
@@ -522,7 +522,7 @@ impl Verification {
         }
     }
 
-    /// The failed checks, one sentence each.
+    /// Returns the failed checks, one sentence each.
     #[must_use]
     pub fn failures(&self) -> Vec<String> {
         let failed = self.checks.iter().filter(|check| !check.passed);
@@ -544,7 +544,7 @@ pub struct Check {
 }
 
 impl Check {
-    /// A check that `found` equals `expected`.
+    /// Creates a check that `found` equals `expected`.
     pub fn equal<T: PartialEq + std::fmt::Display>(name: &str, expected: &T, found: &T) -> Self {
         let passed = expected == found;
         let detail = if passed {

@@ -16,7 +16,7 @@ pub use declare::{FromValue, value_or, word_of};
 /// The description of one parameter.
 #[derive(Debug, Clone, Copy)]
 pub struct Parameter {
-    /// Its name, the engine's own where there is one.
+    /// Its name: the engine's own, if the engine has a name for it.
     pub name: &'static str,
     /// A description, in one or two sentences.
     pub summary: &'static str,
@@ -143,7 +143,7 @@ impl ValueKind {
         }
     }
 
-    /// The range, for people.
+    /// Formats the range for people.
     #[must_use]
     pub fn range(&self) -> String {
         let range = match *self {
@@ -171,7 +171,7 @@ impl ValueKind {
         }
     }
 
-    /// The default, for people.
+    /// Formats the default for people.
     #[must_use]
     pub fn default_text(&self) -> String {
         match *self {

@@ -9,14 +9,14 @@ pub struct Placement {
     /// Processors that any of their threads could use, as `0-3,8`.
     pub cpus: String,
     /// The policy of their anonymous memory in the kernel's words, as `default`,
-    /// `interleave:0-3`; several where an engine set its own for a part. Empty where the kernel
-    /// knows no NUMA.
+    /// `interleave:0-3`; several if an engine set its own for a part. Empty if the kernel
+    /// has no NUMA support.
     pub numa_policy: String,
     /// Anonymous memory (heaps, stacks, private caches) on each node, bytes, summed over the
     /// processes; the first entry is node 0.
     pub anonymous_bytes_by_node: Vec<u64>,
-    /// Mapped files' pages on each node likewise, bytes. A page that n processes map counts n
-    /// times, and is where it was first read or written, maybe by the load.
+    /// Pages of mapped files on each node, bytes, likewise. A page that n processes map counts n
+    /// times, and is on the node of its first access, which may have been the load.
     pub file_bytes_by_node: Vec<u64>,
 }
 
@@ -27,6 +27,6 @@ pub struct AllocatorReport {
     pub name: String,
     /// The library's file.
     pub path: String,
-    /// The version that it reports; empty where it reports none.
+    /// The version that it reports; empty if it reports none.
     pub version: String,
 }

@@ -7,7 +7,7 @@
 //! durability = ["sync", "async"]
 //! workers = 4
 //! repeat = 3
-//! unsupported = "leave-out"               # or "refuse": what an engine has not
+//! unsupported = "leave-out"               # or "refuse": unsupported levels
 //!
 //! [settings]
 //! finish = 100_000
@@ -22,8 +22,8 @@
 //! note = "shorter range: it flushes at each commit"
 //! ```
 //!
-//! A plan with steps is an ablation: each cell of the matrix is a base, and runs again with each step's
-//! changes. A step may set the knobs of several engines; an engine for which it changes
+//! A plan with steps is an ablation: each cell of the matrix is a base, and runs again with each
+//! step's changes. A step may set the knobs of several engines; an engine for which it changes
 //! nothing is not measured again.
 //!
 //! ```toml
@@ -32,7 +32,7 @@
 //! [[step]]
 //! name = "buffered logging"
 //! engines = ["lmdb", "sqlite"]            # left out: all
-//! durability = ["buffered", "async"]      # the first that the engine has
+//! durability = ["buffered", "async"]      # the first that the engine supports
 //!
 //! [[step]]
 //! name = "larger cache, cold"
@@ -144,10 +144,10 @@ impl Contender {
 /// At which of a plan's levels each engine competes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Levels {
-    /// At every one that it has.
+    /// At every level that the engine supports.
     All,
-    /// At the first in the plan's order that it has: where a published comparison gave each engine
-    /// the level that it was made for.
+    /// At the first level in the plan's order that the engine supports, as in published comparisons
+    /// that ran each engine at its own level.
     First,
 }
 
@@ -155,7 +155,7 @@ impl Levels {
     /// Both choices.
     pub const ALL: [Self; 2] = [Self::All, Self::First];
 
-    /// The choice's name, as in plan files.
+    /// Returns the choice's name, as in plan files.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -178,7 +178,7 @@ impl UnsupportedPolicy {
     /// Both choices.
     pub const ALL: [Self; 2] = [Self::Refuse, Self::LeaveOut];
 
-    /// The choice's name, as in plan files.
+    /// Returns the choice's name, as in plan files.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -262,8 +262,8 @@ impl Origin {
 }
 
 impl PlanFile {
-    /// A plan for a workload in which everything else is at its default: no engine yet, `sync`,
-    /// four workers, one repeat, full verification.
+    /// Creates a plan for a workload with default values: no engine yet, `sync`, four workers, one
+    /// repeat, full verification.
     #[must_use]
     pub fn for_workload(workload: &str) -> Self {
         Self {

@@ -70,7 +70,7 @@ pub struct PublishedTable {
     pub title: String,
     /// The author, place and time of publication.
     pub source: Source,
-    /// The machine that it was measured on, as far as the source states it.
+    /// The machine of the measurement, if the source states it.
     pub machine: String,
     /// The versions of the software, if the source states them.
     pub version: String,
@@ -98,7 +98,7 @@ pub struct Source {
     pub author: String,
     /// The document's title.
     pub document: String,
-    /// When, as far as the document states it; it begins with the year.
+    /// The date, if the document states it; it begins with the year.
     pub date: String,
     /// The address as the document states it, or a note that it states none.
     pub address: String,
@@ -141,7 +141,7 @@ pub struct Setting {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Column {
-    /// Its name, which ends in its unit where it has one.
+    /// Its name, with the unit, if any, at the end.
     pub name: String,
     /// The kind of value in the cells.
     pub kind: ColumnKind,
@@ -260,13 +260,13 @@ impl<'a> Row<'a> {
         self.cells.get(place)
     }
 
-    /// The figure in a column, as [`Cell::figure`].
+    /// Returns the figure in a column, as [`Cell::figure`].
     #[must_use]
     pub fn figure(&self, column: &str) -> Option<f64> {
         self.cell(column)?.figure()
     }
 
-    /// The words in a column.
+    /// Returns the text in a column.
     #[must_use]
     pub fn text(&self, column: &str) -> Option<&'a str> {
         match self.cell(column)? {
@@ -277,13 +277,13 @@ impl<'a> Row<'a> {
 }
 
 impl PublishedTable {
-    /// The year of publication.
+    /// Returns the year of publication.
     #[must_use]
     pub fn year(&self) -> Option<u16> {
         year(&self.source.date)
     }
 
-    /// The rows, their cells by name.
+    /// Returns the rows, their cells by name.
     pub fn records(&self) -> impl Iterator<Item = Row<'_>> {
         self.rows.iter().map(|cells| Row {
             columns: &self.columns,
@@ -294,7 +294,7 @@ impl PublishedTable {
     /// Reads a table from the text of its file.
     ///
     /// # Errors
-    /// [`Error::Invalid`] where a part is absent, or a row does not fit the columns.
+    /// [`Error::Invalid`] if a part is absent, or a row does not fit the columns.
     pub fn parse(id: &str, text: &str) -> Result<Self, Error> {
         let invalid = |message: String| Error::Invalid {
             id: id.to_owned(),
@@ -384,7 +384,7 @@ impl PublishedTable {
     }
 }
 
-/// The ids of every table, in the order in which they are listed.
+/// Returns the ids of every table, in listing order.
 #[must_use]
 pub fn ids() -> Vec<&'static str> {
     FILES.iter().map(|(id, _)| *id).collect()
@@ -423,7 +423,7 @@ pub fn named(id: &str) -> Result<PublishedTable, Error> {
     }
 }
 
-/// The year that a date begins with.
+/// Returns the year with which a date begins.
 fn year(date: &str) -> Option<u16> {
     date.get(..4)?
         .parse()

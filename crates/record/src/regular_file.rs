@@ -19,9 +19,9 @@ use std::path::{Component, Path, PathBuf};
 pub enum OpenMode {
     /// To be read.
     Read,
-    /// To be read and appended to; made where it is not there.
+    /// Read and append; created if it does not exist.
     Append,
-    /// To be written anew; made where it is not there.
+    /// Overwrite; created if it does not exist.
     Overwrite,
 }
 
@@ -44,7 +44,7 @@ pub fn open(folder: &Path, within: &Path, access: OpenMode) -> IoResult<File> {
     // Without O_NONBLOCK the opening of a FIFO waits until somebody opens its other end.
     let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC | OFlag::O_NOCTTY;
     let mode = Mode::from_bits_truncate(0o666);
-    let (parent, name) = parent_of(folder, within)?;
+    let (parent, name) = open_parent(folder, within)?;
     let opened = openat(&parent, name.as_path(), access.flags() | flags, mode);
     let file = File::from(opened.map_err(|errno| refused(errno, "a regular file"))?);
     let kind = file.metadata()?.file_type();
@@ -115,8 +115,8 @@ pub fn read(folder: &Path, within: &Path, most: u64) -> Result<Vec<u8>, Error> {
     }
 }
 
-/// The open folder that a file is in, and the file's name.
-fn parent_of(folder: &Path, within: &Path) -> IoResult<(OwnedFd, PathBuf)> {
+/// Opens the folder that contains a file, and returns it with the file's name.
+fn open_parent(folder: &Path, within: &Path) -> IoResult<(OwnedFd, PathBuf)> {
     let flags = OFlag::O_DIRECTORY | OFlag::O_RDONLY | OFlag::O_CLOEXEC;
     let empty = folder.as_os_str().is_empty();
     let folder = if empty { Path::new(".") } else { folder };

@@ -27,7 +27,7 @@ pub fn is_unsupported_level(line: &str) -> bool {
     line.contains(UNSUPPORTED_LEVEL)
 }
 
-/// The line for a step that a contender does not take.
+/// Returns the line for a step that a contender skips.
 #[must_use]
 pub fn skipped_step(contender: &str, step: &str, reason: &str) -> String {
     format!("{contender}: step '{step}': {reason}")

@@ -14,8 +14,8 @@ pub fn did_you_mean<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -
         .unwrap_or_default()
 }
 
-/// The known name nearest to `given` in edits, swapped letters counting as one, if it is near
-/// enough to be a misspelling.
+/// Returns the known name with the fewest edits from `given` (swapped letters count as one) if it
+/// is near enough to be a misspelling.
 #[must_use]
 pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let lower = given.to_lowercase();
@@ -106,8 +106,8 @@ pub fn setting_hint<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -
     }
 }
 
-/// A setting's name without case and separators, each word by its first synonym. A synonym is a
-/// word or the end of one (`fieldlength`), never a part within.
+/// Normalizes a setting's name: without case and separators, each word replaced by its first
+/// synonym. A synonym is a word or the end of one (`fieldlength`), never a part within.
 fn canonical(name: &str) -> String {
     let name = name.to_lowercase();
     let by_first_synonym = |word: &str| {

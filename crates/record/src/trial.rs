@@ -36,7 +36,7 @@ pub enum WorkerKind {
 }
 
 impl WorkerKind {
-    /// The kind's name, as on the command line and in files.
+    /// Returns the kind's name, as on the command line and in files.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -68,7 +68,7 @@ impl VerifyLevel {
     /// Every level, most thorough first.
     pub const ALL: [Self; 3] = [Self::Full, Self::Sample, Self::Off];
 
-    /// The level's name, as on the command line and in files.
+    /// Returns the level's name, as on the command line and in files.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -134,7 +134,7 @@ pub struct TrialSpec {
     pub verify: VerifyLevel,
     /// Seed of every random choice in the trial.
     pub seed: u64,
-    /// Its run conditions: its length, its rate, where its workers run.
+    /// Its run conditions: duration, rate, placement of workers.
     #[serde(default)]
     pub conditions: Conditions,
     /// The reason for differing from the plan's general settings (a shorter range, say), for the
@@ -147,7 +147,8 @@ pub struct TrialSpec {
 }
 
 impl TrialSpec {
-    /// The contender's name in tables: the engine, and the build's file name where one is named.
+    /// Returns the contender's name in tables: the engine, with the build's file name if it has
+    /// one.
     #[must_use]
     pub fn contender(&self) -> String {
         match self.build.as_deref() {

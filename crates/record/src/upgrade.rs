@@ -59,7 +59,7 @@ const TRIAL: &[Rename] = &[
 
 const END: &[Rename] = &[rename(&[], "enough", "stop_reason")];
 
-/// The version that a file states; without one it is the first.
+/// Returns the version that a file states; 1 if it states none.
 pub(crate) fn stated_version(text: &[u8]) -> u32 {
     #[derive(Deserialize)]
     struct Format {

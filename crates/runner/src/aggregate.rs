@@ -23,7 +23,7 @@ pub(crate) type NamedHistograms = Vec<(String, Histogram<u64>)>;
 /// Aggregates the workers' results. The workload's results and the database's size are added later.
 ///
 /// # Errors
-/// A sentence, where a histogram did not survive the pipe.
+/// A sentence, if a histogram did not survive the pipe.
 pub(crate) fn build_measurement(
     job: &dyn Job,
     conditions: &Conditions,

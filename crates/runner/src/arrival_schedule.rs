@@ -80,7 +80,7 @@ impl ArrivalSchedule {
         }
     }
 
-    /// A random number in [0, 1), of the upper 53 bits.
+    /// Returns a random number in [0, 1), from the upper 53 bits.
     fn unit(&mut self) -> f64 {
         (splitmix64(&mut self.random) >> 11) as f64 / (1_u64 << 53) as f64
     }

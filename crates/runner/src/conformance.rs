@@ -107,7 +107,7 @@ fn cache_key(context: &mut RunContext<'_>, spec: &TrialSpec) -> Option<Conforman
     })
 }
 
-/// The variables of the environment that the dynamic linker obeys.
+/// Returns the environment variables that the dynamic linker obeys.
 fn linker_settings() -> BTreeMap<String, String> {
     let all = std::env::vars_os().map(|(name, value)| {
         let text = |text: OsString| text.to_string_lossy().into_owned();

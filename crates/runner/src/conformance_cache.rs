@@ -33,7 +33,7 @@ pub(crate) struct ConformanceKey {
     /// SHA-256 of the library or the server's program; that of this program where the engine is
     /// compiled in.
     pub library: String,
-    /// The engine, and its build where one is named.
+    /// The engine, with its build if it names one.
     pub contender: String,
     /// The level of durability.
     pub durability: String,
@@ -50,7 +50,7 @@ pub(crate) struct ConformanceKey {
 }
 
 impl ConformanceKey {
-    /// The name of its entry.
+    /// Returns the name of its entry.
     fn file_name(&self) -> Option<String> {
         let text = serde_json::to_vec(self).ok()?;
         let hash = sha2::Sha256::digest(&text);
@@ -287,7 +287,7 @@ mod tests {
             ConformanceCache::in_folder(&self.room.path().join("cache/trueput"), reuse).unwrap()
         }
 
-        /// A cache in which the key is remembered, with one file.
+        /// Creates a cache that contains the key, with one file.
         fn filled(&self) -> ConformanceCache {
             std::fs::write(self.library(), "code").unwrap();
             let cache = self.cache(true);

@@ -106,11 +106,11 @@ impl RunContext<'_> {
         library.is_none_or(|path| self.used_libraries.insert(path.to_owned()))
     }
 
-    /// SHA-256 of an engine's library, or of the worker program where the engine is compiled in, in
-    /// hexadecimal; empty for a server elsewhere, whose file cannot be read.
+    /// Returns the SHA-256 of an engine's library, or of the worker program if the engine is
+    /// compiled in, in hexadecimal; empty for a remote server, whose file cannot be read.
     ///
     /// # Errors
-    /// A sentence, where the file cannot be read.
+    /// A sentence, if the file cannot be read.
     pub fn sha256(&mut self, library: Option<&Path>) -> Result<String, String> {
         let file = library.unwrap_or(&self.options.worker_program);
         if trueput_engine::credentials::is_address(file) {

@@ -22,11 +22,11 @@ pub(crate) struct RecoveryReport {
     pub database: DatabaseSize,
 }
 
-/// Starts the killed server of a trial again where it has one, and has a process that never saw the
-/// database open it and commit a first transaction.
+/// Restarts the killed server of a trial, if it has one, and makes a new process open the database
+/// and commit a first transaction.
 ///
 /// # Errors
-/// [`TrialError`]: that it does not come back is the trial's failure.
+/// [`TrialError`]: the trial fails if the database does not recover.
 pub(crate) fn recover(
     context: &mut RunContext<'_>,
     spec: &TrialSpec,

@@ -38,7 +38,7 @@ pub(crate) struct Environment {
 /// restarted for a cold start, and for a memory limit, which it shares with the workers.
 ///
 /// # Errors
-/// As [`WorkerGroup::start`]; where the memory limit killed a process the reason says so.
+/// As [`WorkerGroup::start`]; the reason mentions the memory limit if that killed a process.
 pub(crate) fn start_workers<'a>(
     context: &mut RunContext<'_>,
     spec: &'a TrialSpec,
@@ -73,7 +73,7 @@ pub(crate) fn start_workers<'a>(
 /// Reports on the workers' environment, and recovers the database if the plan crashed it.
 ///
 /// # Errors
-/// The workers' own, with the memory limit as its reason where that was it; the crash's.
+/// Errors of the workers, with the memory limit as the reason if it killed one; errors of the crash.
 pub(crate) fn finish_workers(
     context: &mut RunContext<'_>,
     spec: &TrialSpec,

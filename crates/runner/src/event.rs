@@ -26,7 +26,7 @@ pub enum Event {
         durability: trueput_record::Durability,
         /// Checks passed.
         passed: usize,
-        /// The failed ones, one sentence each; its trials are invalid where there are any.
+        /// The failed ones, one sentence each; its trials are invalid if there are any.
         failures: Vec<String>,
         /// When they were passed, RFC 3339, if that was in an earlier run: this run does not repeat
         /// them.

@@ -161,7 +161,7 @@ impl<'a> WorkerGroup<'a> {
     /// Runs the workers for a time slice, the first time after their warm-up, and pauses them.
     ///
     /// # Errors
-    /// As [`WorkerGroup::follow`]; where they do not pause.
+    /// As [`WorkerGroup::follow`]; also if they do not pause.
     pub fn run_slice(
         &mut self,
         context: &mut RunContext<'_>,

@@ -136,8 +136,9 @@ pub(crate) fn derive_evidence(
     }
 }
 
-/// Requests that may lack in counts over this many intervals. The kernel wakes who waits for a
-/// request before it counts it: at most one on each processor when an interval ends.
+/// Returns the number of requests that may be missing in counts over this many intervals. The
+/// kernel wakes a thread that waits for a request before it counts the request: at most one on each
+/// processor when an interval ends.
 fn uncounted(intervals: u64) -> u64 {
     count_configured_processors().saturating_mul(intervals.max(1))
 }

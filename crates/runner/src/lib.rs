@@ -156,15 +156,14 @@ impl Registry {
 pub struct Options {
     /// The passwords of users' servers, as [`matrix::Matrix`] has them.
     pub credentials: Credentials,
-    /// The program that workers are: this one. It is started as `PROGRAM worker` and calls
+    /// The program of the workers: this one. It is started as `PROGRAM worker` and calls
     /// `worker::main`.
     pub worker_program: PathBuf,
     /// The folder for databases; `None`: `work` in the run folder.
     pub work: Option<PathBuf>,
-    /// Leave each trial's database where it is instead of removing it.
+    /// Keeps each trial's database instead of removing it.
     pub keep_databases: bool,
-    /// Leave the database of a trial that failed or was interrupted where it is, so that it can be
-    /// resumed.
+    /// Keeps the database of a trial that failed or was interrupted, so that it can be resumed.
     pub keep_unfinished: bool,
     /// Continues an unfinished trial in its database if that still exists, and runs failed trials
     /// again. Otherwise such a database is removed and its trial starts afresh.

@@ -81,7 +81,7 @@ impl Stage {
         self.get() == Self::STOPPED
     }
 
-    /// Asks the workers to pause at the next point where they may, until [`Stage::end_pause`].
+    /// Asks the workers to pause at their next opportunity, until [`Stage::end_pause`].
     pub fn begin_pause(&self) {
         *self.pauses() += 1;
         self.at.fetch_or(Self::PAUSED, Relaxed);
@@ -307,7 +307,7 @@ fn empty_histograms(kinds: usize) -> Vec<Histogram<u64>> {
 }
 
 impl<'a> ClockMeter<'a> {
-    /// A meter for `kinds` kinds of operation. Making the first one of a process calibrates the
+    /// Creates a meter for `kinds` kinds of operation. The first one of a process calibrates the
     /// clock, which takes up to a fifth of a second.
     pub fn new(kinds: usize, counters: &'a WorkerCounters, stage: &'a Stage) -> Self {
         let clock = quanta::Clock::new();
@@ -345,7 +345,7 @@ impl<'a> ClockMeter<'a> {
         self.clock.delta_as_nanos(0, self.paused_ticks)
     }
 
-    /// Sleeps; a time-sliced worker wakes when it is to pause.
+    /// Sleeps; a time-sliced worker wakes when it should pause.
     fn sleep(&self, time: Duration) {
         match self.on_pause {
             Some(_) => self.stage.sleep(time),
@@ -421,8 +421,8 @@ impl<'a> ClockMeter<'a> {
         self.histograms
     }
 
-    /// Once the warm-up is over, discards its counts. A worker's end calls it too: one that has
-    /// finished nothing since must not count the warm-up.
+    /// Discards the counts of the warm-up once that is over. A worker's end calls it too: one that
+    /// has finished nothing since must not count the warm-up.
     #[inline]
     pub fn leave_warm_up(&mut self) {
         if self.warming && self.stage.get() != Stage::WARMING {

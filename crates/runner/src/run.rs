@@ -131,7 +131,7 @@ fn check_trials(
 }
 
 /// Checks that the run folder and the databases can be written, and returns a folder on the file
-/// system where the databases will be.
+/// system of the databases.
 fn check_places(results: &Path, options: &Options) -> Result<PathBuf, Error> {
     use nix::unistd::{AccessFlags, access};
     let place = host::find_nearest_existing(results);
@@ -170,7 +170,8 @@ fn headlines(trials: &[TrialSpec], registry: &Registry) -> BTreeMap<String, Stri
         .collect()
 }
 
-/// By workload, the settings that some trial has away from the default, in the workload's order.
+/// Returns, by workload, the settings that some trial changes from the default, in the workload's
+/// order.
 fn changed_settings(trials: &[TrialSpec], registry: &Registry) -> BTreeMap<String, Vec<String>> {
     let mut changed = BTreeMap::new();
     for spec in trials {
@@ -202,8 +203,8 @@ fn changed_settings(trials: &[TrialSpec], registry: &Registry) -> BTreeMap<Strin
     changed
 }
 
-/// By `ENGINE.KNOB`, the cost of changing the knob, of the knobs that differ between trials of an
-/// engine; and by `WORKLOAD.SETTING` likewise.
+/// Returns, by `ENGINE.KNOB`, the cost of changing each knob that differs between trials of an
+/// engine; and likewise by `WORKLOAD.SETTING`.
 fn costs(trials: &[TrialSpec], registry: &Registry) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for spec in trials {

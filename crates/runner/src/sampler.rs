@@ -36,7 +36,7 @@ pub(crate) struct Sample {
     pub gauges: Gauges,
 }
 
-/// The machine's activity since the release, as far as the kernel reports it.
+/// The machine's activity since the release, if the kernel reports it.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct HostActivity {
     /// The database's device.
@@ -260,7 +260,7 @@ impl HostProbes {
 /// Samples worker processes and the machine.
 pub(crate) struct Sampler {
     processes: Vec<SampledProcess>,
-    /// The engine's server, where there is one.
+    /// The engine's server, if there is one.
     server: Option<ServerSampler>,
     directory: PathBuf,
     probes: HostProbes,
@@ -279,9 +279,9 @@ pub(crate) struct Sampler {
 }
 
 impl Sampler {
-    /// Notes where the processes `pids`, the `natives` that they have started, and the machine
-    /// are at the release. The database is in `directory`, its log in `log_directory` where that
-    /// is apart.
+    /// Reads the initial values of the processes `pids`, of the `natives` that they have started,
+    /// and of the machine at the release. The database is in `directory`, its log in
+    /// `log_directory` if that is separate.
     pub fn new(
         pids: &[u32],
         natives: &[u32],

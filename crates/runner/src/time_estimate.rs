@@ -89,7 +89,7 @@ impl TimeEstimate {
     }
 }
 
-/// A time as people say it.
+/// Formats a duration for people.
 fn to_text(time_s: f64) -> String {
     let seconds = time_s.ceil() as u64;
     let minutes = (time_s / 60.0).round() as u64;

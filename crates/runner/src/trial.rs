@@ -98,16 +98,16 @@ pub(crate) struct TrialSetup {
     existing: ExistingDatabase,
     /// The counters of the storage below; `None` if they prove nothing.
     flush_counting: Option<FlushCountsResult>,
-    /// Bytes that must be free where its database is made.
+    /// Bytes that must be free on the file system of its database.
     needed_bytes: u64,
 }
 
 impl TrialSetup {
-    /// Resolves a trial, creates its folder where it needs one, and measures the hardware limits
+    /// Resolves a trial, creates its folder if it needs one, and measures the hardware limits
     /// there.
     ///
     /// # Errors
-    /// [`TrialError`] as it says itself.
+    /// Any [`TrialError`].
     pub fn set_up(
         context: &mut RunContext<'_>,
         spec: &TrialSpec,
@@ -165,7 +165,7 @@ impl TrialSetup {
     /// Creates and fills the database, with its server running.
     ///
     /// # Errors
-    /// [`TrialError`] as it says itself.
+    /// Any [`TrialError`].
     pub fn prepare(
         &self,
         context: &mut RunContext<'_>,
@@ -200,7 +200,7 @@ impl TrialSetup {
     /// Aggregates the workers' results and verifies them, with the server running.
     ///
     /// # Errors
-    /// [`TrialError`] as it says itself.
+    /// Any [`TrialError`].
     pub fn verify(
         &self,
         context: &mut RunContext<'_>,
@@ -278,9 +278,9 @@ fn run_with_server(
     setup.verify(context, spec, server, result, trial)
 }
 
-/// The hardware limits of a trial, measured by a process that is placed and limited as its workers,
-/// or taken from an earlier trial in the same circumstances. Where they cannot be measured the
-/// trial goes on without.
+/// Returns the hardware limits of a trial, measured by a process with the placement and limits of
+/// its workers, or taken from an earlier trial under the same conditions. If they cannot be
+/// measured the trial continues without them.
 fn hardware_limits(
     context: &mut RunContext<'_>,
     spec: &TrialSpec,
@@ -594,7 +594,7 @@ fn verify(
     }
 }
 
-/// Returns why the numbers of a finished trial are invalid; empty where they are valid.
+/// Returns why the numbers of a finished trial are invalid; empty if they are valid.
 pub(crate) fn list_reasons_for_doubt(resolved: &ResolvedTrial, trial: &TrialResult) -> Vec<String> {
     let mut reasons = Vec::new();
     if cfg!(debug_assertions) {

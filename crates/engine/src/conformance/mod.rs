@@ -3,10 +3,10 @@
 //! It runs when a plan runs, on every contender and level, so it is quick (about 150 commits, and a
 //! tenth of a second of several readers and a writer) and reports instead of panicking. No check
 //! holds a transaction open while it waits without limit for another one, so engines that make
-//! writers or readers queue cannot deadlock it. What it cannot cut short is an engine that never
-//! returns from one call; the caller's process can.
+//! writers or readers queue cannot deadlock it. It cannot interrupt an engine that never returns
+//! from a call; the caller's process can.
 //!
-//! Two processes on one database are not tried here: that takes the runner.
+//! Two processes on one database are not tested here, because that requires the runner.
 
 mod protocol;
 mod records;

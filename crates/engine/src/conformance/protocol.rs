@@ -1,7 +1,7 @@
 //! Checks that calls out of turn are refused and do no harm, and that an engine identifies itself.
 
 use super::support::{
-    CheckFailure, Outcome, StepContext, ensure, get, read, same_value, store, write,
+    CheckFailure, Outcome, StepContext, ensure, ensure_value, get, read, store, write,
 };
 use super::{EngineUnderTest, SESSIONS};
 use crate::{Direction, Durability, Error, KeyRange, Mode, OpenSpec, Session};
@@ -64,7 +64,7 @@ pub fn levels_refused(subject: &EngineUnderTest<'_>) -> Outcome {
 }
 
 /// Checks that a call out of turn fails, with an error that does not invite a retry.
-fn refused<T>(call: &str, answer: crate::Result<T>) -> Outcome<()> {
+fn ensure_refused<T>(call: &str, answer: crate::Result<T>) -> Outcome<()> {
     match answer {
         Err(Error::Conflict(text) | Error::Deadlock(text)) => Err(CheckFailure(format!(
             "{call} is refused as a conflict, which invites retries: {text}"
@@ -76,8 +76,8 @@ fn refused<T>(call: &str, answer: crate::Result<T>) -> Outcome<()> {
     }
 }
 
-/// As [`refused`], but requires the error that the contract names.
-fn unsupported(call: &str, answer: crate::Result<()>) -> Outcome<()> {
+/// As [`ensure_refused`], but requires the error that the contract names.
+fn ensure_unsupported(call: &str, answer: crate::Result<()>) -> Outcome<()> {
     match answer {
         Err(Error::Unsupported(_)) => Ok(()),
         Err(error) => Err(CheckFailure(format!(
@@ -90,14 +90,14 @@ fn unsupported(call: &str, answer: crate::Result<()>) -> Outcome<()> {
 }
 
 /// Checks that the session still works, whatever came before.
-fn works_on(subject: &EngineUnderTest<'_>, session: &mut dyn Session) -> Outcome<()> {
+fn check_still_works(subject: &EngineUnderTest<'_>, session: &mut dyn Session) -> Outcome<()> {
     write(session, |session| session.put(b"after", b"value"))?;
     let found = read(session, |session| get(session, b"after"))?;
     let expected = subject
         .capabilities
         .retains_data
         .then_some(b"value".as_slice());
-    same_value("a put after refused calls", expected, found.as_deref())
+    ensure_value("a put after refused calls", expected, found.as_deref())
 }
 
 pub fn no_transaction(subject: &EngineUnderTest<'_>) -> Outcome {
@@ -106,23 +106,23 @@ pub fn no_transaction(subject: &EngineUnderTest<'_>) -> Outcome {
     let everything = &mut |_: &[u8], _: &[u8]| ControlFlow::Continue(());
     for moment in ["at first", "after a commit", "after an abort"] {
         let call = |name: &str| format!("{name} {moment}");
-        refused(&call("get"), session.get(b"key", &mut |_| ()))?;
-        refused(&call("put"), session.put(b"key", b"value"))?;
-        refused(&call("delete"), session.delete(b"key"))?;
-        refused(
+        ensure_refused(&call("get"), session.get(b"key", &mut |_| ()))?;
+        ensure_refused(&call("put"), session.put(b"key", b"value"))?;
+        ensure_refused(&call("delete"), session.delete(b"key"))?;
+        ensure_refused(
             &call("scan"),
             session.scan(KeyRange::ALL, Direction::Forward, everything),
         )?;
-        refused(&call("commit"), session.commit())?;
-        refused(&call("abort"), session.abort())?;
-        works_on(subject, session.as_mut())?;
+        ensure_refused(&call("commit"), session.commit())?;
+        ensure_refused(&call("abort"), session.abort())?;
+        check_still_works(subject, session.as_mut())?;
         if moment == "after a commit" {
             session.begin(Mode::Write).at("begin")?;
             session.abort().at("abort")?;
         }
     }
     let found = read(session.as_mut(), |session| get(session, b"key"))?;
-    same_value("a key whose put was refused", None, found.as_deref())?;
+    ensure_value("a key whose put was refused", None, found.as_deref())?;
     Ok("get, put, delete, scan, commit, abort".to_owned())
 }
 
@@ -135,12 +135,12 @@ pub fn second_begin(subject: &EngineUnderTest<'_>) -> Outcome {
         .flat_map(|first| modes.map(|second| (first, second)))
     {
         session.begin(first).at("begin")?;
-        refused(
+        ensure_refused(
             &format!("begin({second:?}) after begin({first:?})"),
             session.begin(second),
         )?;
         session.abort().at("abort after a refused begin")?;
-        works_on(subject, session.as_mut())?;
+        check_still_works(subject, session.as_mut())?;
     }
     Ok("every pair of modes".to_owned())
 }
@@ -150,32 +150,32 @@ pub fn read_only(subject: &EngineUnderTest<'_>) -> Outcome {
     let mut session = database.session().at("session")?;
     store(session.as_mut(), &[(b"kept".to_vec(), b"value".to_vec())])?;
     session.begin(Mode::Read).at("begin")?;
-    unsupported("put in a read transaction", session.put(b"key", b"value"))?;
+    ensure_unsupported("put in a read transaction", session.put(b"key", b"value"))?;
     session.abort().at("abort after a refused put")?;
     session.begin(Mode::Read).at("begin")?;
-    unsupported("delete in a read transaction", session.delete(b"kept"))?;
+    ensure_unsupported("delete in a read transaction", session.delete(b"kept"))?;
     session.abort().at("abort after a refused delete")?;
-    works_on(subject, session.as_mut())?;
+    check_still_works(subject, session.as_mut())?;
     let found = read(session.as_mut(), |session| {
         Ok((get(session, b"key")?, get(session, b"kept")?))
     })?;
-    same_value("a key whose put was refused", None, found.0.as_deref())?;
+    ensure_value("a key whose put was refused", None, found.0.as_deref())?;
     let kept = subject
         .capabilities
         .retains_data
         .then_some(b"value".as_slice());
-    same_value("a key whose delete was refused", kept, found.1.as_deref())?;
+    ensure_value("a key whose delete was refused", kept, found.1.as_deref())?;
     Ok("put, delete".to_owned())
 }
 
 pub fn housekeeping(subject: &EngineUnderTest<'_>) -> Outcome {
     let database = subject.open()?;
     let mut session = database.session().at("session")?;
-    works_on(subject, session.as_mut())?;
+    check_still_works(subject, session.as_mut())?;
     let settings = database.settings().at("settings")?;
     let counters = database.counters().at("counters")?;
     database.checkpoint().at("checkpoint")?;
-    works_on(subject, session.as_mut())?;
+    check_still_works(subject, session.as_mut())?;
     Ok(format!(
         "{} settings, {} counters",
         settings.len(),

@@ -2,8 +2,8 @@
 
 use super::EngineUnderTest;
 use super::support::{
-    CheckFailure, Outcome, Record, StepContext, ensure, get, read, retried, same_records,
-    same_value, scan, store, write,
+    CheckFailure, Outcome, Record, StepContext, ensure, ensure_records, ensure_value, get, read,
+    retried, scan, store, write,
 };
 use crate::{Direction, Error, KeyRange, Mode, Session};
 
@@ -12,22 +12,22 @@ const KEY_CAP_BYTES: usize = 64 * 1024;
 /// Longer values are not tried, whatever the engine allows, bytes.
 const VALUE_CAP_BYTES: usize = 1024 * 1024;
 
-/// A byte string in which no two stretches are alike for long.
+/// Returns a byte string without long repetitions.
 fn pattern(length: usize) -> Vec<u8> {
     (0..length)
         .map(|index| (index % 251) as u8 ^ (index / 251) as u8)
         .collect()
 }
 
-/// The committed value of `key` is `expected`.
-fn holds(
+/// Checks that the committed value of `key` is `expected`.
+fn check_committed(
     session: &mut dyn Session,
     what: &str,
     key: &[u8],
     expected: Option<&[u8]>,
 ) -> Outcome<()> {
     let found = read(session, |session| get(session, key))?;
-    same_value(what, expected, found.as_deref())
+    ensure_value(what, expected, found.as_deref())
 }
 
 pub fn round_trip(subject: &EngineUnderTest<'_>) -> Outcome {
@@ -45,7 +45,7 @@ pub fn round_trip(subject: &EngineUnderTest<'_>) -> Outcome {
     let mut session = database.session().at("session")?;
     store(session.as_mut(), &records)?;
     for (key, value) in &records {
-        holds(
+        check_committed(
             session.as_mut(),
             "the session that put it",
             key,
@@ -55,13 +55,13 @@ pub fn round_trip(subject: &EngineUnderTest<'_>) -> Outcome {
     drop(session);
     let mut session = database.session().at("another session")?;
     for (key, value) in &records {
-        holds(session.as_mut(), "a later session", key, Some(value))?;
+        check_committed(session.as_mut(), "a later session", key, Some(value))?;
     }
     Ok(format!("{} records", records.len()))
 }
 
-/// A look-up outside of any transaction shows `expected`, again after conflicts.
-fn shows(
+/// Checks that a lookup outside of any transaction returns `expected`; retries after conflicts.
+fn check_lookup(
     session: &mut dyn Session,
     what: &str,
     key: &[u8],
@@ -79,7 +79,7 @@ fn shows(
             found.is_some()
         )
     })?;
-    same_value(what, expected, found.as_deref())
+    ensure_value(what, expected, found.as_deref())
 }
 
 pub fn point_read(subject: &EngineUnderTest<'_>) -> Outcome {
@@ -88,9 +88,9 @@ pub fn point_read(subject: &EngineUnderTest<'_>) -> Outcome {
     let mut reader = database.session().at("another session")?;
     for value in [b"first".as_slice(), b"second", b""] {
         write(writer.as_mut(), |session| session.put(b"key", value))?;
-        shows(reader.as_mut(), "another's put", b"key", Some(value))?;
-        shows(writer.as_mut(), "a put of its own", b"key", Some(value))?;
-        shows(reader.as_mut(), "a key that is not there", b"kex", None)?;
+        check_lookup(reader.as_mut(), "another's put", b"key", Some(value))?;
+        check_lookup(writer.as_mut(), "a put of its own", b"key", Some(value))?;
+        check_lookup(reader.as_mut(), "a key that is not there", b"kex", None)?;
     }
     reader.begin(Mode::Read).at("begin")?;
     let within = reader.point_read(b"key", &mut |_| ());
@@ -99,8 +99,8 @@ pub fn point_read(subject: &EngineUnderTest<'_>) -> Outcome {
         "a look-up by itself within a transaction should be refused, and was not".to_owned()
     })?;
     write(writer.as_mut(), |session| session.delete(b"key"))?;
-    shows(reader.as_mut(), "a key that was deleted", b"key", None)?;
-    holds(
+    check_lookup(reader.as_mut(), "a key that was deleted", b"key", None)?;
+    check_committed(
         reader.as_mut(),
         "a transaction after look-ups",
         b"key",
@@ -122,7 +122,7 @@ pub fn overwrite(subject: &EngineUnderTest<'_>) -> Outcome {
         write(session.as_mut(), |session| {
             session.put(b"key", value.as_bytes())
         })?;
-        holds(
+        check_committed(
             session.as_mut(),
             "a put of its own",
             b"key",
@@ -134,7 +134,7 @@ pub fn overwrite(subject: &EngineUnderTest<'_>) -> Outcome {
             .into_iter()
             .try_for_each(|value| session.put(b"other", value.as_bytes()))
     })?;
-    holds(
+    check_committed(
         session.as_mut(),
         "four puts together",
         b"other",
@@ -151,14 +151,14 @@ pub fn overwrite(subject: &EngineUnderTest<'_>) -> Outcome {
 pub fn missing(subject: &EngineUnderTest<'_>) -> Outcome {
     let database = subject.open()?;
     let mut session = database.session().at("session")?;
-    holds(session.as_mut(), "an empty database", b"bb", None)?;
+    check_committed(session.as_mut(), "an empty database", b"bb", None)?;
     store(
         session.as_mut(),
         &[record(b"b"), record(b"bbb"), record(b"bc")],
     )?;
     let neighbors: [&[u8]; 6] = [b"a", b"bb", b"b\0", b"bbbb", b"c", b"\xff"];
     for key in neighbors {
-        holds(session.as_mut(), "a neighbor of what is there", key, None)?;
+        check_committed(session.as_mut(), "a neighbor of what is there", key, None)?;
     }
     Ok("in an empty database and between records".to_owned())
 }
@@ -175,12 +175,12 @@ pub fn delete(subject: &EngineUnderTest<'_>) -> Outcome {
         &[record(b"a"), record(b"b"), record(b"c")],
     )?;
     write(session.as_mut(), |session| session.delete(b"b"))?;
-    holds(session.as_mut(), "the deleted key", b"b", None)?;
+    check_committed(session.as_mut(), "the deleted key", b"b", None)?;
     let all = |session: &mut dyn Session| scan(session, KeyRange::ALL, Direction::Forward);
     let left = read(session.as_mut(), all)?;
-    same_records("what is left", &[record(b"a"), record(b"c")], &left)?;
+    ensure_records("what is left", &[record(b"a"), record(b"c")], &left)?;
     store(session.as_mut(), &[record(b"b")])?;
-    holds(session.as_mut(), "put again", b"b", Some(b"value"))?;
+    check_committed(session.as_mut(), "put again", b"b", Some(b"value"))?;
     Ok("one of three, then put again".to_owned())
 }
 
@@ -194,7 +194,7 @@ pub fn delete_missing(subject: &EngineUnderTest<'_>) -> Outcome {
         session.delete(b"key")?;
         session.delete(b"key")
     })?;
-    holds(session.as_mut(), "the deleted key", b"key", None)?;
+    check_committed(session.as_mut(), "the deleted key", b"key", None)?;
     Ok("in an empty database, twice, and a prefix".to_owned())
 }
 
@@ -203,9 +203,9 @@ pub fn empty_value(subject: &EngineUnderTest<'_>) -> Outcome {
     let mut session = database.session().at("session")?;
     let records = [(b"key".to_vec(), Vec::new())];
     store(session.as_mut(), &records)?;
-    holds(session.as_mut(), "get", b"key", Some(b""))?;
+    check_committed(session.as_mut(), "get", b"key", Some(b""))?;
     let all = |session: &mut dyn Session| scan(session, KeyRange::ALL, Direction::Forward);
-    same_records("scan", &records, &read(session.as_mut(), all)?)?;
+    ensure_records("scan", &records, &read(session.as_mut(), all)?)?;
     Ok("by get and by scan".to_owned())
 }
 
@@ -219,7 +219,7 @@ pub fn empty_key(subject: &EngineUnderTest<'_>) -> Outcome {
         Err(Error::Unsupported(_)) => {
             session.abort().at("abort after a refused put")?;
             store(session.as_mut(), &[record(b"b")])?;
-            holds(
+            check_committed(
                 session.as_mut(),
                 "a put after the refusal",
                 b"b",
@@ -233,10 +233,10 @@ pub fn empty_key(subject: &EngineUnderTest<'_>) -> Outcome {
             )));
         }
     }
-    holds(session.as_mut(), "get", b"", Some(b"value"))?;
+    check_committed(session.as_mut(), "get", b"", Some(b"value"))?;
     let all = |session: &mut dyn Session| scan(session, KeyRange::ALL, Direction::Forward);
     let expected = [record(b""), record(b"a")];
-    same_records("scan", &expected, &read(session.as_mut(), all)?)?;
+    ensure_records("scan", &expected, &read(session.as_mut(), all)?)?;
     Ok("kept".to_owned())
 }
 
@@ -252,10 +252,10 @@ pub fn longest_key(subject: &EngineUnderTest<'_>) -> Outcome {
     let records = [short, low, high].map(|key| (key, b"value".to_vec()));
     store(session.as_mut(), &records)?;
     let all = |session: &mut dyn Session| scan(session, KeyRange::ALL, Direction::Forward);
-    same_records("scan", &records, &read(session.as_mut(), all)?)?;
+    ensure_records("scan", &records, &read(session.as_mut(), all)?)?;
     write(session.as_mut(), |session| session.delete(&records[1].0))?;
-    holds(session.as_mut(), "the deleted one", &records[1].0, None)?;
-    holds(
+    check_committed(session.as_mut(), "the deleted one", &records[1].0, None)?;
+    check_committed(
         session.as_mut(),
         "its neighbor",
         &records[2].0,
@@ -269,9 +269,9 @@ pub fn longest_value(subject: &EngineUnderTest<'_>) -> Outcome {
     let mut session = database.session().at("session")?;
     let value = pattern(subject.capabilities.max_value_bytes.min(VALUE_CAP_BYTES));
     store(session.as_mut(), &[(b"key".to_vec(), value.clone())])?;
-    holds(session.as_mut(), "get", b"key", Some(&value))?;
+    check_committed(session.as_mut(), "get", b"key", Some(&value))?;
     write(session.as_mut(), |session| session.put(b"key", b"short"))?;
-    holds(
+    check_committed(
         session.as_mut(),
         "a short value over it",
         b"key",
@@ -315,7 +315,7 @@ pub fn too_long(subject: &EngineUnderTest<'_>) -> Outcome {
         store(session.as_mut(), &[record(b"after")])?;
         let all = |session: &mut dyn Session| scan(session, KeyRange::ALL, Direction::Forward);
         let there = read(session.as_mut(), all)?;
-        same_records("a put after the refusal", &[record(b"after")], &there)?;
+        ensure_records("a put after the refusal", &[record(b"after")], &there)?;
     }
     Ok(if found.is_empty() {
         "no limit within reach".to_owned()

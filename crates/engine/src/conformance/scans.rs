@@ -2,7 +2,8 @@
 
 use super::EngineUnderTest;
 use super::support::{
-    Outcome, Random, Record, StepContext, read, same_records, scan, scan_until, shown, store, write,
+    Outcome, Random, Record, StepContext, ensure_records, quote_bytes, read, scan, scan_until,
+    store, write,
 };
 use crate::{Direction, KeyRange, Session};
 use std::collections::BTreeMap;
@@ -25,27 +26,27 @@ pub fn expected(
     records
 }
 
-/// The range for people.
+/// Formats the range for people.
 pub fn range_text(range: KeyRange<'_>, direction: Direction) -> String {
     let low = match range.lower {
-        Bound::Included(key) => format!("[{}", shown(key)),
-        Bound::Excluded(key) => format!("({}", shown(key)),
+        Bound::Included(key) => format!("[{}", quote_bytes(key)),
+        Bound::Excluded(key) => format!("({}", quote_bytes(key)),
         Bound::Unbounded => "(-".to_owned(),
     };
     let high = match range.upper {
-        Bound::Included(key) => format!("{}]", shown(key)),
-        Bound::Excluded(key) => format!("{})", shown(key)),
+        Bound::Included(key) => format!("{}]", quote_bytes(key)),
+        Bound::Excluded(key) => format!("{})", quote_bytes(key)),
         Bound::Unbounded => "-)".to_owned(),
     };
     format!("{direction:?} {low}, {high}")
 }
 
 /// Checks that every scan of the whole database agrees with the model.
-fn agrees(session: &mut dyn Session, model: &BTreeMap<Vec<u8>, Vec<u8>>) -> Outcome<()> {
+fn check_scans(session: &mut dyn Session, model: &BTreeMap<Vec<u8>, Vec<u8>>) -> Outcome<()> {
     for direction in DIRECTIONS {
         let found = read(session, |session| scan(session, KeyRange::ALL, direction))?;
         let expected = expected(model, KeyRange::ALL, direction);
-        same_records(&format!("{direction:?} over all"), &expected, &found)?;
+        ensure_records(&format!("{direction:?} over all"), &expected, &found)?;
     }
     Ok(())
 }
@@ -53,7 +54,7 @@ fn agrees(session: &mut dyn Session, model: &BTreeMap<Vec<u8>, Vec<u8>>) -> Outc
 pub fn order(subject: &EngineUnderTest<'_>) -> Outcome {
     let database = subject.open()?;
     let mut session = database.session().at("session")?;
-    agrees(session.as_mut(), &BTreeMap::new())?;
+    check_scans(session.as_mut(), &BTreeMap::new())?;
     let mut random = Random(1);
     let longest = subject.capabilities.max_key_bytes.min(24);
     let mut keys: Vec<Vec<u8>> = (0..1_000).map(|_| random.key(longest)).collect();
@@ -77,7 +78,7 @@ pub fn order(subject: &EngineUnderTest<'_>) -> Outcome {
         .collect();
     store(session.as_mut(), &records)?;
     let model: BTreeMap<_, _> = records.into_iter().collect();
-    agrees(session.as_mut(), &model)?;
+    check_scans(session.as_mut(), &model)?;
     Ok(format!("{} keys, both ways", model.len()))
 }
 
@@ -88,7 +89,8 @@ pub fn bounds(subject: &EngineUnderTest<'_>) -> Outcome {
     let records = keys.map(|key| (key.to_vec(), key.to_vec()));
     store(session.as_mut(), &records)?;
     let model: BTreeMap<_, _> = records.into_iter().collect();
-    // Between, below and above the keys; the empty string is a bound even where it cannot be a key.
+    // Between, below and above the keys; the empty string is a valid bound even if it cannot be a
+    // key.
     let between: [&[u8]; 5] = [b"", b"\0\0", b"aa", b"c", b"\xff\xff\xff"];
     let mut ends = vec![Bound::Unbounded];
     for key in keys.into_iter().chain(between) {
@@ -111,7 +113,7 @@ pub fn bounds(subject: &EngineUnderTest<'_>) -> Outcome {
     })?;
     for (&(range, direction), found) in scans.iter().zip(&found) {
         let expected = expected(&model, range, direction);
-        same_records(&range_text(range, direction), &expected, found)?;
+        ensure_records(&range_text(range, direction), &expected, found)?;
     }
     Ok(format!(
         "{} ranges, both ways, empty and reversed ones too",
@@ -135,7 +137,7 @@ pub fn breaks(subject: &EngineUnderTest<'_>) -> Outcome {
                 scan_until(session, range, direction, most)
             })?;
             let what = format!("{direction:?}, broken off at record {most}");
-            same_records(&what, &whole[..most], &found)?;
+            ensure_records(&what, &whole[..most], &found)?;
         }
     }
     Ok("at every record of six, both ways".to_owned())
@@ -173,8 +175,8 @@ pub fn own_writes(subject: &EngineUnderTest<'_>) -> Outcome {
     })?;
     for (range, direction, found) in &found {
         let expected = expected(&model, *range, *direction);
-        same_records(&range_text(*range, *direction), &expected, found)?;
+        ensure_records(&range_text(*range, *direction), &expected, found)?;
     }
-    agrees(session.as_mut(), &model)?;
+    check_scans(session.as_mut(), &model)?;
     Ok("puts and deletes among committed records, both ways".to_owned())
 }

@@ -2,8 +2,8 @@
 
 use super::EngineUnderTest;
 use super::support::{
-    CheckFailure, Outcome, RETRY_LIMIT, Record, StepContext, attempt, count, ensure, get, guarded,
-    read, same_records, same_value, scan, store, with_second_session, write,
+    CheckFailure, Outcome, RETRY_LIMIT, Record, StepContext, attempt, count, ensure,
+    ensure_records, ensure_value, get, guarded, read, scan, store, with_second_session, write,
 };
 use crate::{Database, Direction, KeyRange, Mode, Session};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -24,8 +24,8 @@ pub fn uncommitted(subject: &EngineUnderTest<'_>) -> Outcome {
     };
     let own = move |waiting| session.abort().at("abort").map(|()| waiting);
     let (waiting, (old, new, records)) = with_second_session(&*database, look, own)?;
-    same_value("a changed record", Some(b"before"), old.as_deref())?;
-    same_value("a new record", None, new.as_deref())?;
+    ensure_value("a changed record", Some(b"before"), old.as_deref())?;
+    ensure_value("a new record", None, new.as_deref())?;
     ensure(records == 1, || {
         format!("a scan showed {records} records instead of 1")
     })?;
@@ -44,7 +44,7 @@ pub fn snapshot(subject: &EngineUnderTest<'_>) -> Outcome {
     store(session.as_mut(), &before)?;
     session.begin(Mode::Read).at("begin")?;
     let first = get(session.as_mut(), b"a").at("get")?;
-    same_value("the first read", Some(b"before"), first.as_deref())?;
+    ensure_value("the first read", Some(b"before"), first.as_deref())?;
     let change = |other: &mut dyn Session| {
         write(other, |other| {
             other.put(b"a", b"after")?;
@@ -58,12 +58,12 @@ pub fn snapshot(subject: &EngineUnderTest<'_>) -> Outcome {
         let again = get(session.as_mut(), b"a").at("get")?;
         let seen = all(session.as_mut()).at("scan")?;
         session.commit().at("commit")?;
-        same_value(
+        ensure_value(
             "get after another's commit",
             Some(b"before"),
             again.as_deref(),
         )?;
-        same_records("scan after another's commit", &before, &seen)?;
+        ensure_records("scan after another's commit", &before, &seen)?;
         Ok(waiting)
     };
     let (waiting, ()) = with_second_session(&*database, change, own)?;
@@ -78,7 +78,7 @@ pub fn snapshot(subject: &EngineUnderTest<'_>) -> Outcome {
             },
         )
     });
-    same_records(
+    ensure_records(
         "the next transaction",
         &after,
         &read(session.as_mut(), all)?,
@@ -97,7 +97,7 @@ const READ_TIME: Duration = Duration::from_millis(100);
 /// passed.
 const LEAST_COMMITS: u64 = 4;
 
-/// The state of the database after commit `number`: in each value, the number over and over.
+/// Returns the records of the database after commit `number`: each value repeats the number.
 fn state(number: u64) -> Vec<Record> {
     let value = number.to_le_bytes().repeat(32);
     let key = |index: u8| vec![b'k', index];
@@ -149,10 +149,10 @@ fn read_states(session: &mut dyn Session, is_writing: &AtomicBool) -> Outcome<u6
         let number = before.as_deref().and_then(<[u8]>::first_chunk);
         let expected = state(number.map_or(0, |bytes| u64::from_le_bytes(*bytes)));
         let value = Some(expected[0].1.as_slice());
-        same_value("the first record", value, before.as_deref())?;
-        same_records("a scan after the first record", &expected, &records)?;
-        same_value("the last record after the scan", value, end.as_deref())?;
-        same_value("the first record once more", value, after.as_deref())?;
+        ensure_value("the first record", value, before.as_deref())?;
+        ensure_records("a scan after the first record", &expected, &records)?;
+        ensure_value("the last record after the scan", value, end.as_deref())?;
+        ensure_value("the first record once more", value, after.as_deref())?;
         reads += 1;
     }
     Ok(reads)
@@ -200,8 +200,8 @@ fn current(session: &mut dyn Session) -> crate::Result<u64> {
         .map_or(0, u64::from_le_bytes))
 }
 
-/// The counter is at the number of increments that were acknowledged.
-fn counted(database: &dyn Database, acknowledged: u64) -> Outcome<()> {
+/// Checks that the counter equals the number of acknowledged increments.
+fn check_counter(database: &dyn Database, acknowledged: u64) -> Outcome<()> {
     let mut session = database.session().at("session")?;
     let found = read(session.as_mut(), current)?;
     ensure(found == acknowledged, || {
@@ -237,7 +237,7 @@ pub fn two_updates(subject: &EngineUnderTest<'_>) -> Outcome {
         }
     };
     let ((own, how), ()) = with_second_session(&*database, other, own)?;
-    counted(&*database, own + 1)?;
+    check_counter(&*database, own + 1)?;
     Ok(how.to_owned())
 }
 
@@ -251,7 +251,7 @@ pub fn counter(subject: &EngineUnderTest<'_>) -> Outcome {
         (0..INCREMENTS).try_for_each(|_| write(session.as_mut(), increment))
     };
     on_threads(THREADS, |_| worker())?;
-    counted(database, THREADS * INCREMENTS)?;
+    check_counter(database, THREADS * INCREMENTS)?;
     Ok(format!("{THREADS} threads, {INCREMENTS} increments each"))
 }
 
@@ -284,7 +284,7 @@ pub fn two_threads(subject: &EngineUnderTest<'_>) -> Outcome {
             let (key, value) = record(thread, number);
             store(session.as_mut(), &[(key.clone(), value.clone())])?;
             let found = read(session.as_mut(), |session| get(session, &key))?;
-            same_value("a thread's own record", Some(&value), found.as_deref())?;
+            ensure_value("a thread's own record", Some(&value), found.as_deref())?;
         }
         Ok(())
     })?;
@@ -293,7 +293,7 @@ pub fn two_threads(subject: &EngineUnderTest<'_>) -> Outcome {
         .flat_map(|number| [record(0, number), record(1, number)])
         .collect();
     let all = |session: &mut dyn Session| scan(session, KeyRange::ALL, Direction::Forward);
-    same_records(
+    ensure_records(
         "the records of both",
         &expected,
         &read(session.as_mut(), all)?,

@@ -34,7 +34,7 @@ impl<T> StepContext<T> for crate::Result<T> {
     }
 }
 
-/// A fault unless `holds`.
+/// Fails unless `holds`.
 pub fn ensure(holds: bool, fault: impl FnOnce() -> String) -> Outcome<()> {
     if holds {
         Ok(())
@@ -109,7 +109,8 @@ pub fn store(session: &mut dyn Session, records: &[Record]) -> Outcome<()> {
     })
 }
 
-/// The value of `key`. It is an error where the visitor was not called just when it should be.
+/// Returns the value of `key`. Fails if the visitor was called for an absent key, or not exactly
+/// once for a present one.
 pub fn get(session: &mut dyn Session, key: &[u8]) -> crate::Result<Option<Vec<u8>>> {
     let mut seen = Vec::new();
     let found = session.get(key, &mut |value| seen.push(value.to_vec()))?;
@@ -121,7 +122,8 @@ pub fn get(session: &mut dyn Session, key: &[u8]) -> crate::Result<Option<Vec<u8
     Ok(seen.pop())
 }
 
-/// The records of a scan. It is an error where the count answered is not that of the records shown.
+/// Returns the records of a scan. Fails if the returned count differs from the number of records
+/// visited.
 pub fn scan(
     session: &mut dyn Session,
     range: KeyRange<'_>,
@@ -186,15 +188,15 @@ pub fn with_second_session<R, T: Send>(
 }
 
 /// Fails unless the engine returned `expected` for `what`.
-pub fn same_value(what: &str, expected: Option<&[u8]>, found: Option<&[u8]>) -> Outcome<()> {
-    let text = |value: Option<&[u8]>| value.map_or_else(|| "nothing".to_owned(), shown);
+pub fn ensure_value(what: &str, expected: Option<&[u8]>, found: Option<&[u8]>) -> Outcome<()> {
+    let text = |value: Option<&[u8]>| value.map_or_else(|| "nothing".to_owned(), quote_bytes);
     ensure(expected == found, || {
         format!("{what}: expected {}, found {}", text(expected), text(found))
     })
 }
 
-/// A fault unless the engine gave the `expected` records in their order.
-pub fn same_records(what: &str, expected: &[Record], found: &[Record]) -> Outcome<()> {
+/// Fails unless the engine returned the `expected` records in their order.
+pub fn ensure_records(what: &str, expected: &[Record], found: &[Record]) -> Outcome<()> {
     ensure(expected == found, || {
         let same = expected
             .iter()
@@ -202,7 +204,7 @@ pub fn same_records(what: &str, expected: &[Record], found: &[Record]) -> Outcom
             .take_while(|(a, b)| a == b)
             .count();
         let text = |records: &[Record]| match records.get(same) {
-            Some((key, value)) => format!("{} = {}", shown(key), shown(value)),
+            Some((key, value)) => format!("{} = {}", quote_bytes(key), quote_bytes(value)),
             None => "the end".to_owned(),
         };
         format!(
@@ -217,7 +219,7 @@ pub fn same_records(what: &str, expected: &[Record], found: &[Record]) -> Outcom
 }
 
 /// Bytes for people: long ones are cut, with their length.
-pub fn shown(bytes: &[u8]) -> String {
+pub fn quote_bytes(bytes: &[u8]) -> String {
     const MOST: usize = 24;
     if bytes.len() <= MOST {
         format!("'{}'", bytes.escape_ascii())
@@ -246,7 +248,8 @@ impl Random {
         self.next() % limit
     }
 
-    /// A byte string of 1 to `longest` bytes, of few different ones so that prefixes are shared.
+    /// Returns a byte string of 1 to `longest` bytes, from a small alphabet so that prefixes are
+    /// shared.
     pub fn key(&mut self, longest: usize) -> Vec<u8> {
         const BYTES: [u8; 8] = [0x00, 0x01, b'a', b'b', 0x7F, 0x80, 0xFE, 0xFF];
         let length = 1 + self.below(longest as u64);

@@ -4,8 +4,8 @@
 use super::EngineUnderTest;
 use super::scans::{expected, range_text};
 use super::support::{
-    CheckFailure, Outcome, Random, Record, StepContext, count, ensure, get, read, same_records,
-    same_value, scan, store, with_second_session, write,
+    CheckFailure, Outcome, Random, Record, StepContext, count, ensure, ensure_records,
+    ensure_value, get, read, scan, store, with_second_session, write,
 };
 use crate::{Direction, KeyRange, Mode, Session};
 use std::collections::BTreeMap;
@@ -37,7 +37,7 @@ pub fn own_writes(subject: &EngineUnderTest<'_>) -> Outcome {
     let expected = [Some(b"2".as_slice()), None, Some(b"2"), None];
     let keys = ["a overwritten", "b deleted", "c put", "d put and deleted"];
     for ((what, expected), found) in keys.into_iter().zip(expected).zip(&seen) {
-        same_value(what, expected, found.as_deref())?;
+        ensure_value(what, expected, found.as_deref())?;
     }
     Ok("put, overwritten, deleted, put and deleted".to_owned())
 }
@@ -55,7 +55,7 @@ pub fn abort(subject: &EngineUnderTest<'_>) -> Outcome {
     session.delete(&[b'k', 4]).at("delete")?;
     session.abort().at("abort")?;
     let all = |session: &mut dyn Session| scan(session, KeyRange::ALL, Direction::Forward);
-    same_records("after the abort", &before, &read(session.as_mut(), all)?)?;
+    ensure_records("after the abort", &before, &read(session.as_mut(), all)?)?;
     store(session.as_mut(), &[(b"later".to_vec(), b"value".to_vec())])?;
     let found = read(session.as_mut(), count)?;
     ensure(found == 11, || {
@@ -108,7 +108,7 @@ pub fn dropped(subject: &EngineUnderTest<'_>) -> Outcome {
     let mut session = database.session().at("another session")?;
     store(session.as_mut(), &[(b"later".to_vec(), b"value".to_vec())])?;
     let found = read(session.as_mut(), |session| get(session, b"abandoned"))?;
-    same_value("a put of the dropped session", None, found.as_deref())?;
+    ensure_value("a put of the dropped session", None, found.as_deref())?;
     Ok("the next session writes".to_owned())
 }
 
@@ -133,7 +133,7 @@ pub fn reopen(subject: &EngineUnderTest<'_>) -> Outcome {
         let database = subject.open()?;
         let mut session = database.session().at("session")?;
         let found = read(session.as_mut(), all)?;
-        same_records(&format!("reopened {time}"), &records[1..], &found)?;
+        ensure_records(&format!("reopened {time}"), &records[1..], &found)?;
     }
     Ok("99 records of three transactions, opened twice".to_owned())
 }
@@ -163,7 +163,7 @@ pub fn random(subject: &EngineUnderTest<'_>) -> Outcome {
     }
     let all = |session: &mut dyn Session| scan(session, KeyRange::ALL, Direction::Forward);
     let expected = expected(&committed, KeyRange::ALL, Direction::Forward);
-    same_records("at the end", &expected, &read(session.as_mut(), all)?)?;
+    ensure_records("at the end", &expected, &read(session.as_mut(), all)?)?;
     Ok(format!(
         "{} operations in {TRANSACTIONS} transactions",
         TRANSACTIONS * 50
@@ -191,8 +191,8 @@ fn step(
         }
         6..9 => {
             let found = get(session, key).at("get")?;
-            let what = format!("get {}", super::support::shown(key));
-            same_value(&what, model.get(key).map(Vec::as_slice), found.as_deref())?;
+            let what = format!("get {}", super::support::quote_bytes(key));
+            ensure_value(&what, model.get(key).map(Vec::as_slice), found.as_deref())?;
         }
         _ => {
             let range = KeyRange::between(key, pick(random));
@@ -203,7 +203,7 @@ fn step(
             };
             let found = scan(session, range, direction).at("scan")?;
             let expected = expected(model, range, direction);
-            same_records(&range_text(range, direction), &expected, &found)?;
+            ensure_records(&range_text(range, direction), &expected, &found)?;
         }
     }
     Ok(())

@@ -1,12 +1,12 @@
 //! Redacts passwords in words of a command line and in messages about them.
 
-use super::syntax::{SCHEMES, masked, parts, secret_name, split, split_attributes, truncated};
+use super::syntax::{SCHEMES, mask, parts, secret_name, split, split_attributes, truncated};
 
 /// Redacts a word that may be a malformed address.
 #[must_use]
 pub fn redact_word(word: &str) -> String {
     let hidden = redact(word);
-    masked(&hidden).unwrap_or(hidden)
+    mask(&hidden).unwrap_or(hidden)
 }
 
 /// Redacts the passwords of command-line words that a message repeats.
@@ -63,7 +63,7 @@ pub fn redact(word: &str) -> String {
         let looks_like_address = looks_like_address
             || secret_name(address).is_some()
             || scheme.is_some_and(|scheme| SCHEMES.contains(&scheme));
-        match masked(address).filter(|_| looks_like_address) {
+        match mask(address).filter(|_| looks_like_address) {
             Some(masked) => format!("{name}{masked}"),
             None => redacted,
         }

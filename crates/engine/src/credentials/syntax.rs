@@ -181,19 +181,19 @@ pub(super) fn secret_name(text: &str) -> Option<usize> {
 
 /// Masks anything in a malformed address that could be a password; `None` if nothing could. It
 /// masks too much rather than too little.
-pub(super) fn masked(text: &str) -> Option<String> {
+pub(super) fn mask(text: &str) -> Option<String> {
     match secret_name(text) {
         Some(value) => {
             let before = &text[..value];
-            let before = without_user(before).unwrap_or_else(|| before.to_owned());
+            let before = mask_password(before).unwrap_or_else(|| before.to_owned());
             Some(format!("{before}…"))
         }
-        None => without_user(text),
+        None => mask_password(text),
     }
 }
 
 /// Removes the text between a user's colon and an @, or from the colon to the end.
-fn without_user(text: &str) -> Option<String> {
+fn mask_password(text: &str) -> Option<String> {
     if let Some((scheme, rest)) = text.split_once("://")
         && SCHEMES.contains(&scheme)
     {

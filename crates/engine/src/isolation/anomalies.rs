@@ -53,7 +53,7 @@ pub fn all() -> Vec<Anomaly> {
     all
 }
 
-/// Both write x and y in opposite order of time: each record keeps another one's write.
+/// Both write x and y in opposite order of time: each record keeps a different transaction's write.
 fn dirty_write() -> Anomaly {
     Anomaly {
         phenomenon: Phenomenon::DirtyWrite,
@@ -129,7 +129,7 @@ fn circular_flow() -> Anomaly {
     }
 }
 
-/// Both read a record as it was, and write it.
+/// Both read a record in its initial state, and write it.
 fn lost_update(by: ReadMethod, variant: &'static str) -> Anomaly {
     Anomaly {
         phenomenon: Phenomenon::LostUpdate,
@@ -139,7 +139,7 @@ fn lost_update(by: ReadMethod, variant: &'static str) -> Anomaly {
     }
 }
 
-/// The same of a record that is not there: no version of it is read, so this is a phantom.
+/// As a lost update, but of an absent record: no version of it is read, so this is a phantom.
 fn lost_insert() -> Anomaly {
     Anomaly {
         phenomenon: Phenomenon::Phantom,

@@ -80,7 +80,7 @@ impl Report {
             .any(|observation| observation.result == ScheduleResult::Occurred)
     }
 
-    /// The observations of one phenomenon.
+    /// Returns the observations of one phenomenon.
     pub fn of(&self, phenomenon: Phenomenon) -> impl Iterator<Item = &Observation> {
         let of_it = move |observation: &&Observation| observation.phenomenon == phenomenon;
         self.observations.iter().filter(of_it)

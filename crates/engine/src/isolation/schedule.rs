@@ -52,8 +52,8 @@ impl Key {
         format!("{letter}{schedule:03}{last}").into_bytes()
     }
 
-    /// The ends of a range that holds this key of the schedule and no other. No record is in it
-    /// that transactions could both lock.
+    /// Returns the bounds of a range that contains this key of the schedule and no other. It
+    /// contains no record that both transactions could lock.
     fn bounds(self, schedule: usize) -> (Vec<u8>, Vec<u8>) {
         let key = self.bytes(schedule);
         let prefix = &key[..key.len() - 1];
@@ -286,7 +286,7 @@ fn thread_ended() -> String {
     "a session's thread has ended".to_owned()
 }
 
-/// A thread's work: a session, and the steps that it is given.
+/// Runs a thread: a session, and the steps that it receives.
 fn serve(
     database: &dyn Database,
     orders: &Receiver<(usize, Step)>,
@@ -367,7 +367,7 @@ fn including<'k>(low: &'k [u8], high: &'k [u8]) -> KeyRange<'k> {
     }
 }
 
-/// A value of the suite's; 255 for any other, which no transaction writes.
+/// Decodes a value of the suite's; 255 for any other, which no transaction writes.
 fn number(value: &[u8]) -> u8 {
     match value {
         [number] => *number,

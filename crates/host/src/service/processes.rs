@@ -162,7 +162,7 @@ mod tests {
     use super::*;
     use std::process::{Child, Command};
 
-    /// A process with a child.
+    /// Starts a process with a child.
     fn parent() -> Child {
         let child = Command::new("sh").args(["-c", "sleep 60 & wait"]).spawn();
         let child = child.unwrap();

@@ -86,7 +86,7 @@ impl FileSystemPart {
 }
 
 impl Marker {
-    /// A mark for a folder with these parts, not written yet.
+    /// Creates a marker for a folder with these parts, without writing it.
     pub fn new(folder: &Path, parts: Vec<FileSystemPart>) -> Self {
         Self {
             magic: MAGIC.to_owned(),

@@ -3,15 +3,15 @@
 //!
 //! ```text
 //! WORK/RUN/TRIAL/
-//!   .trueput-file-system   what was made here, and for whom
+//!   .trueput-file-system   the marker: the file systems and their owner
 //!   data.img               the image of the database's file system, on a loop device
-//!   data-journal.img       the image of its own journal, where that lies apart
+//!   data-journal.img       the image of its journal, if that is separate
 //!   mnt/database/          the mount, and the database in it
-//!   mnt/database/log/      the mount of the log's file system, where it has one of its own
-//!   log.img                the image of that
+//!   mnt/database/log/      the mount of the log's file system, if that is separate
+//!   log.img                its image
 //! ```
 //!
-//! Only a device whose image was made here is ever formatted; no plan can name a device.
+//! Only a device whose image was created here is ever formatted; no plan can name a device.
 
 mod leftovers;
 mod loop_device;
@@ -168,7 +168,8 @@ fn location_of(marker: &Marker, part: &FileSystemPart) -> PathBuf {
     }
 }
 
-/// A part as the marker has it before it is made. The folder in a user's is named after ours.
+/// Describes a part for the marker before it is created. A folder in a user's folder is named after
+/// the trial's.
 fn part(
     folder: &Path,
     role: FileSystemRole,
@@ -396,8 +397,8 @@ fn remove_file(path: &Path) -> Result<(), String> {
     }
 }
 
-/// Removes the folder that was made for a trial in a folder of the user's, where its path says that
-/// it is one: the marked work folder, the run, the trial.
+/// Removes a trial's folder in a folder of the user's, if its path has the expected form: the marked
+/// work folder, the run, the trial.
 fn remove_from_user_folder(folder: &Path, theirs: &Path) -> Result<(), String> {
     let strange = || {
         format!(

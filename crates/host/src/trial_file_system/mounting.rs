@@ -33,7 +33,7 @@ const BUSY_LIMIT: Duration = Duration::from_secs(5);
 /// Mounts a file system of that kind from `source` on the folder `at`.
 ///
 /// # Errors
-/// One sentence: the kernel's own, as far as it says one.
+/// One sentence: the kernel's own, if it gives one.
 pub(super) fn mount(
     kind: &str,
     source: &Path,

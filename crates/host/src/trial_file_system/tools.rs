@@ -234,7 +234,7 @@ pub(super) fn make(
     run(&program, &words)
 }
 
-/// A journal and its file system must have blocks of one size.
+/// Returns the block size, which must be the same for a journal and its file system.
 fn block_size(options: &[String]) -> String {
     let given = options.iter().position(|word| word == "-b");
     let given = given.and_then(|at| options.get(at + 1));

@@ -4,7 +4,7 @@ use super::{ConditionLists, NumaPolicy, parse_list};
 use crate::filesystem::FileSystem;
 
 impl ConditionLists {
-    /// The size for images, where one is given and no file system takes it.
+    /// Returns the image size if one is set and no file system uses it.
     #[must_use]
     pub fn unused_image(&self) -> Option<u64> {
         let takes_it = |wanted: &FileSystem| wanted.with_image(Some(1)).image_bytes == Some(1);

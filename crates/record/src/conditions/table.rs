@@ -50,7 +50,7 @@ impl fmt::Debug for Condition {
 }
 
 impl Condition {
-    /// The condition of that name, or of that former name.
+    /// Returns the condition of that present or former name.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
         let is_named = |one: &&Self| one.parameter.name == name || one.former_name == Some(name);
@@ -66,7 +66,7 @@ impl Condition {
         )
     }
 
-    /// The name of its option, without the dashes in front.
+    /// Returns the name of its option, without the leading dashes.
     #[must_use]
     pub fn option(&self) -> String {
         self.parameter.name.replace('_', "-")
@@ -226,7 +226,7 @@ fn vary<T>(all: &mut Vec<Conditions>, values: &[T], set: impl Fn(&mut Conditions
     *all = each.collect();
 }
 
-/// Reads each text once, where it is first.
+/// Reads each text once, at its first occurrence.
 fn read_each<T: PartialEq>(
     kind: &ValueKind,
     texts: &[&str],

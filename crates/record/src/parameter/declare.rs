@@ -52,7 +52,7 @@ pub fn value_or<T: FromValue>(value: &Value, word: &str) -> Option<Option<T>> {
     }
 }
 
-/// The one of these words that the value is.
+/// Returns the value as one of these words.
 #[must_use]
 pub fn word_of(value: &Value, words: &[&'static str]) -> Option<&'static str> {
     match value {

@@ -59,7 +59,7 @@ pub(super) fn plan(path: &Path, text: &str) -> Result<PlanFile, Error> {
     reader.plan(document.get_ref())
 }
 
-/// The name of a key that is perhaps given by its former name.
+/// Returns the present name of a key, which may have its former name.
 fn current_name(key: &str) -> &str {
     match Condition::named(key) {
         Some(condition) => condition.parameter.name,

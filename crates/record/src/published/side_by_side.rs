@@ -91,7 +91,7 @@ pub struct ContenderName {
 }
 
 impl Ratio {
-    /// The columns whose figures are divided.
+    /// Returns the columns whose figures are divided.
     pub fn figures(&self) -> impl Iterator<Item = &String> {
         std::iter::once(&self.figure).chain(&self.other_figures)
     }

@@ -1,4 +1,4 @@
-//! Reads and writes of 4 KiB blocks, past the page cache where the file system lets us.
+//! Reads and writes of 4 KiB blocks, bypassing the page cache if the file system permits.
 
 use super::rate;
 use nix::fcntl::OFlag;

@@ -15,7 +15,7 @@ const COPY_BYTES: usize = 4 << 20;
 /// So few lines still make a ring.
 const FEWEST_LINES: usize = 64;
 
-/// A cache line, as far as it matters here.
+/// The size of a cache line, accurately enough for this purpose.
 const LINE_BYTES: usize = 64;
 
 /// Words from the start of a line to the start of the next.

@@ -136,7 +136,7 @@ pub(crate) fn suggest_cache_size(
     }
 }
 
-/// A size as an option takes it, down to whole MiB where it has some.
+/// Formats a size as an option takes it, rounded down to whole MiB unless smaller.
 fn plain_size(bytes: u64) -> String {
     match bytes >> 20 {
         0 => format!("{}KiB", bytes >> 10),

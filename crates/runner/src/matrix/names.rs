@@ -63,7 +63,7 @@ fn variants(trials: &[TrialSpec]) -> HashMap<u32, String> {
     variants
 }
 
-/// Everything that may vary between the cells of one engine, level and number of workers.
+/// Returns everything that may vary between the cells of one engine, level and number of workers.
 fn parameters(spec: &TrialSpec) -> BTreeMap<String, String> {
     let settings = spec.settings.iter().chain(&spec.knobs);
     let mut all: BTreeMap<String, String> = settings
@@ -107,7 +107,7 @@ mod tests {
     use trueput_record::trial::Settings;
 
     /// Returns the names without their numbers.
-    fn unnumbered(trials: &[TrialSpec]) -> Vec<String> {
+    fn names_without_numbers(trials: &[TrialSpec]) -> Vec<String> {
         let name = |spec: &TrialSpec| spec.id[5..].to_owned();
         trials.iter().map(name).collect()
     }
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn trials_that_differ_have_names_that_differ_without_their_numbers() {
         let trials = expanded(&many()).trials;
-        let names = unnumbered(&trials);
+        let names = names_without_numbers(&trials);
         assert!(trials.len() > 400);
         assert_eq!(names.iter().collect::<HashSet<_>>().len(), names.len());
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
@@ -141,7 +141,10 @@ mod tests {
     #[test]
     fn a_name_says_what_varies_and_nothing_else() {
         let mut plan = plan(&["shared"]);
-        assert_eq!(unnumbered(&expanded(&plan).trials), ["shared-sync-w4-r1"]);
+        assert_eq!(
+            names_without_numbers(&expanded(&plan).trials),
+            ["shared-sync-w4-r1"]
+        );
         let values = [200, 300].map(|value: i64| value.into()).to_vec();
         plan.settings.insert("finish".into(), values);
         plan.conditions.start = vec![Start::Warm, Start::Cold];
@@ -151,7 +154,7 @@ mod tests {
             "shared-sync-w4-finish_200-start_cold-r1",
             "shared-sync-w4-finish_300-start_cold-r1",
         ];
-        assert_eq!(unnumbered(&expanded(&plan).trials), expected);
+        assert_eq!(names_without_numbers(&expanded(&plan).trials), expected);
     }
 
     #[test]
@@ -170,7 +173,7 @@ mod tests {
             with(3, &format!("{long}2")),
         ];
         name_trials(&mut trials);
-        let names = unnumbered(&trials);
+        let names = names_without_numbers(&trials);
         assert_eq!(
             names[..2],
             [

@@ -18,7 +18,7 @@ impl Expansion<'_> {
     /// Engines, knobs and settings that steps name must be there; each value by itself must fit.
     pub(super) fn check_steps(&self) -> Result<(), Error> {
         for (index, step) in self.plan.steps.iter().enumerate() {
-            let plan_error = |why: String| self.step_wrong(index, &step.name, &why);
+            let plan_error = |why: String| self.step_error(index, &step.name, &why);
             resolve(
                 &self.plan.workload,
                 self.workload.settings(),
@@ -92,7 +92,7 @@ impl Expansion<'_> {
                 let said = left_out.iter().filter(|line| line.contains(&about));
                 let said: Vec<_> = said.map(String::as_str).collect();
                 let why = format!("it applies to no engine of the plan: {}", said.join("; "));
-                return Err(self.step_wrong(index, &step.name, &why));
+                return Err(self.step_error(index, &step.name, &why));
             }
         }
         Ok(())
@@ -126,13 +126,13 @@ impl Expansion<'_> {
         (index, step): (usize, &PlanStep),
         left_out: &mut Vec<String>,
     ) -> Result<Option<TrialSpec>, Error> {
-        let plan_error = |why: String| self.step_wrong(index, &step.name, &why);
+        let plan_error = |why: String| self.step_error(index, &step.name, &why);
         let mut spec = step.applied(before, |level| engine.promise(level).is_some());
         if !engine.capabilities().retains_data {
             spec.durability = Durability::None;
         }
         placement::check(&spec.conditions).map_err(|unmet| plan_error(unmet.message))?;
-        if let Some(why) = self.lacking_file_system(&spec, index, step)? {
+        if let Some(why) = self.find_missing_file_system(&spec, index, step)? {
             note(left_out, skip_message(before, step, &why));
             return Ok(None);
         }
@@ -177,7 +177,7 @@ impl Expansion<'_> {
         Ok(None)
     }
 
-    fn lacking_file_system(
+    fn find_missing_file_system(
         &self,
         spec: &TrialSpec,
         index: usize,
@@ -189,7 +189,7 @@ impl Expansion<'_> {
             match trial_file_system::check(wanted) {
                 Ok(()) => {}
                 Err(FileSystemError::Invalid(why)) => {
-                    return Err(self.step_wrong(index, &step.name, &why));
+                    return Err(self.step_error(index, &step.name, &why));
                 }
                 Err(FileSystemError::Missing(why) | FileSystemError::NeedsRoot(why)) => {
                     return Ok(Some(why));
@@ -199,7 +199,7 @@ impl Expansion<'_> {
         Ok(None)
     }
 
-    fn step_wrong(&self, index: usize, name: &str, why: &str) -> Error {
+    fn step_error(&self, index: usize, name: &str, why: &str) -> Error {
         self.plan_error(&format!("step.{index}"), format!("step '{name}': {why}"))
     }
 }

@@ -175,7 +175,7 @@ fn parse_counts(words: &str, kinds: &[&str], counters: &WorkerCounters) -> Optio
 mod tests {
     use super::*;
 
-    /// A program whose lines a shell script prints.
+    /// Starts a program whose lines a shell script prints.
     fn program(script: &str) -> Result<NativeProgram, String> {
         let mut command = Command::new("sh");
         command.args(["-c", script]);

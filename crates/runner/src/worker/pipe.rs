@@ -27,7 +27,7 @@ impl Reporter {
     /// Sends a report, whole.
     ///
     /// # Errors
-    /// A sentence, where the runner has gone.
+    /// A sentence, if the runner has gone.
     pub fn send(&self, report: &Report) -> Result<(), String> {
         let mut line = serde_json::to_vec(report)
             .map_err(|error| format!("a report cannot be written: {error}"))?;

@@ -21,7 +21,7 @@ pub(super) fn recover(
     let began = Instant::now();
     let database = super::open(resolved, assignment, super::exclusive_sessions())?;
     let open_s = began.elapsed().as_secs_f64();
-    let committed = first_commit(&*database);
+    let committed = commit_first_transaction(&*database);
     let committed = committed.map_err(|error| format!("its first transaction: {error}"))?;
     let first_commit_s = committed.then(|| began.elapsed().as_secs_f64());
     drop(database);
@@ -33,7 +33,7 @@ pub(super) fn recover(
 
 /// Commits a transaction that writes and leaves nothing behind; `false` if the engine has no
 /// key-value interface.
-fn first_commit(database: &dyn Database) -> Result<bool, Error> {
+fn commit_first_transaction(database: &dyn Database) -> Result<bool, Error> {
     let mut session = database.session()?;
     session.begin(Mode::Write)?;
     match put_and_delete(&mut *session) {
@@ -70,7 +70,7 @@ mod tests {
                 sessions: 1,
             })
             .unwrap();
-        assert_eq!(first_commit(&*database), Ok(true));
+        assert_eq!(commit_first_transaction(&*database), Ok(true));
         let mut session = database.session().unwrap();
         session.begin(Mode::Read).unwrap();
         let forward = trueput_engine::Direction::Forward;

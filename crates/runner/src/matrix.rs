@@ -36,7 +36,7 @@ pub struct Matrix {
     /// machine affects every cell equally.
     pub trials: Vec<TrialSpec>,
     /// Parts of the plan that are skipped, one sentence each.
-    pub left_out: Vec<String>,
+    pub skipped: Vec<String>,
     /// The passwords of the servers in the plan; the trials have their addresses without them.
     pub credentials: Credentials,
     /// With [`BuildAccess::Unopened`]: facts that are unknown, one sentence each.
@@ -97,24 +97,24 @@ pub fn expand_with(
     builds: BuildAccess,
 ) -> Result<Matrix, Error> {
     let mut expansion = Expansion::new(plan, registry, builds)?;
-    let mut left_out = Vec::new();
-    expansion.leave_out_file_systems(&mut left_out)?;
+    let mut skipped = Vec::new();
+    expansion.leave_out_file_systems(&mut skipped)?;
     let mut cells = Vec::new();
-    let mut candidates = expansion.candidates(&mut left_out)?;
-    expansion.check_caches(&mut candidates, &mut left_out)?;
+    let mut candidates = expansion.candidates(&mut skipped)?;
+    expansion.check_caches(&mut candidates, &mut skipped)?;
     let not_opened = candidates
         .iter()
         .filter_map(|candidate| expansion.not_opened(candidate))
         .collect();
     for candidate in candidates {
         let (engine, first) = (candidate.build.engine(), cells.len());
-        expansion.cells(&candidate.contender, engine, &mut cells, &mut left_out)?;
-        expansion.add_steps(engine, first, &mut cells, &mut left_out)?;
+        expansion.cells(&candidate.contender, engine, &mut cells, &mut skipped)?;
+        expansion.add_steps(engine, first, &mut cells, &mut skipped)?;
     }
     if cells.is_empty() {
-        return Err(expansion.plan_error("engines", nothing_left(&left_out)));
+        return Err(expansion.plan_error("engines", nothing_left(&skipped)));
     }
-    expansion.check_steps_applied(&cells, &left_out)?;
+    expansion.check_steps_applied(&cells, &skipped)?;
     expansion.check_time_slices(&cells)?;
     time_slices::clear_unpaired(&mut cells);
     let total = cells.len() * plan.repeat as usize;
@@ -132,7 +132,7 @@ pub fn expand_with(
     name_trials(&mut trials);
     Ok(Matrix {
         trials,
-        left_out,
+        skipped,
         credentials: expansion.credentials,
         not_opened,
     })
@@ -142,10 +142,10 @@ pub fn expand_with(
 const SKIP_HINT: &str = "; --skip-unsupported (in a plan: unsupported = \"leave-out\") skips what \
     is not supported";
 
-fn nothing_left(left_out: &[String]) -> String {
-    match left_out {
+fn nothing_left(skipped: &[String]) -> String {
+    match skipped {
         [] => "the plan names no engine; see 'trueput engines'".to_owned(),
-        _ => format!("nothing to run: {}", left_out.join("; ")),
+        _ => format!("nothing to run: {}", skipped.join("; ")),
     }
 }
 
@@ -266,14 +266,14 @@ impl<'a> Expansion<'a> {
         Ok(())
     }
 
-    fn candidates(&self, left_out: &mut Vec<String>) -> Result<Vec<EngineCandidate>, Error> {
+    fn candidates(&self, skipped: &mut Vec<String>) -> Result<Vec<EngineCandidate>, Error> {
         if self.workload.subject() == WorkloadSubject::Storage {
             return Ok(vec![self.storage()?]);
         }
         let mut candidates: Vec<EngineCandidate> = Vec::new();
         for contender in &self.plan.engines {
             if contender.engine == PRESENT_ENGINES {
-                self.present(&mut candidates, left_out);
+                self.present(&mut candidates, skipped);
                 continue;
             }
             let contender = with_full_path(contender);
@@ -309,7 +309,7 @@ impl<'a> Expansion<'a> {
         })
     }
 
-    fn present(&self, candidates: &mut Vec<EngineCandidate>, left_out: &mut Vec<String>) {
+    fn present(&self, candidates: &mut Vec<EngineCandidate>, skipped: &mut Vec<String>) {
         let engines = self.registry.engines.iter().copied();
         for engine in engines.filter(|engine| !engine.requires_address()) {
             let contender = Contender::parse(engine.info().name);
@@ -321,7 +321,7 @@ impl<'a> Expansion<'a> {
                     contender,
                     build: EngineBuild::Default(engine),
                 }),
-                Some(error) => left_out.push(format!(
+                Some(error) => skipped.push(format!(
                     "{} is not installed: {}",
                     contender.engine,
                     with_install(&error, engine)
@@ -388,25 +388,25 @@ impl<'a> Expansion<'a> {
         contender: &Contender,
         engine: &dyn Engine,
         cells: &mut Vec<TrialSpec>,
-        left_out: &mut Vec<String>,
+        skipped: &mut Vec<String>,
     ) -> Result<(), Error> {
-        let Some(worker_kind) = self.worker_kind(engine, left_out)? else {
+        let Some(worker_kind) = self.worker_kind(engine, skipped)? else {
             return Ok(());
         };
         let no_knobs = Dimensions::new();
         let knobs = self.plan.knobs.get(&contender.engine).unwrap_or(&no_knobs);
-        for durability in self.levels(engine, left_out)? {
+        for durability in self.levels(engine, skipped)? {
             let (settings, note) = self.settings_of(engine, durability);
             let mut given = Vec::new();
             for knobs in combinations(knobs) {
-                given.extend(self.with_caches(engine, &knobs, left_out)?);
+                given.extend(self.with_caches(engine, &knobs, skipped)?);
             }
             for knobs in given {
                 let knobs = resolve(&contender.engine, engine.knobs(), &knobs)
                     .map_err(|why| self.plan_error("knobs", why))?;
                 if let Err(error) = engine.promise_with(durability, &knobs) {
                     let why = describe_error(&contender.engine, error);
-                    self.leave_out_or_refuse("knobs", why, left_out)?;
+                    self.leave_out_or_refuse("knobs", why, skipped)?;
                     continue;
                 }
                 let draft = TrialSpec {
@@ -427,7 +427,7 @@ impl<'a> Expansion<'a> {
                     note: note.clone(),
                     step: None,
                 };
-                self.cells_of(engine, &draft, &settings, cells, left_out)?;
+                self.cells_of(engine, &draft, &settings, cells, skipped)?;
             }
         }
         Ok(())
@@ -442,13 +442,13 @@ impl<'a> Expansion<'a> {
         draft: &TrialSpec,
         settings: &Dimensions,
         cells: &mut Vec<TrialSpec>,
-        left_out: &mut Vec<String>,
+        skipped: &mut Vec<String>,
     ) -> Result<(), Error> {
         for conditions in self.conditions.clone() {
             let knobs = match with_log_placed(engine, &draft.knobs, &conditions) {
                 Ok(knobs) => knobs,
                 Err(why) => {
-                    self.leave_out_or_refuse("log_filesystem", why, left_out)?;
+                    self.leave_out_or_refuse("log_filesystem", why, skipped)?;
                     continue;
                 }
             };
@@ -462,7 +462,7 @@ impl<'a> Expansion<'a> {
                     .map_err(|why| self.plan_error("knobs", why))?;
                 if let Err(why) = check_fit(&*job, engine, &resolved) {
                     let why = self.describe_misfit(engine, &why);
-                    self.leave_out_or_refuse("settings", why, left_out)?;
+                    self.leave_out_or_refuse("settings", why, skipped)?;
                     continue;
                 }
                 for &workers in &self.plan.workers {
@@ -532,7 +532,7 @@ impl<'a> Expansion<'a> {
     fn levels(
         &self,
         engine: &dyn Engine,
-        left_out: &mut Vec<String>,
+        skipped: &mut Vec<String>,
     ) -> Result<Vec<Durability>, Error> {
         if !engine.capabilities().retains_data {
             return Ok(vec![Durability::None]);
@@ -554,7 +554,7 @@ impl<'a> Expansion<'a> {
             if engine.promise(level).is_some() {
                 offered.push(level);
             } else {
-                self.leave_out_or_refuse("durability", missing_level(engine, level), left_out)?;
+                self.leave_out_or_refuse("durability", missing_level(engine, level), skipped)?;
             }
         }
         Ok(offered)
@@ -563,7 +563,7 @@ impl<'a> Expansion<'a> {
     fn worker_kind(
         &self,
         engine: &dyn Engine,
-        left_out: &mut Vec<String>,
+        skipped: &mut Vec<String>,
     ) -> Result<Option<WorkerKind>, Error> {
         let several = engine.capabilities().several_processes;
         match self.plan.worker_kind {
@@ -575,7 +575,7 @@ impl<'a> Expansion<'a> {
                     "{name} allows only one process to open a database: run its workers as \
                      threads"
                 );
-                self.leave_out_or_refuse("worker_kind", message, left_out)?;
+                self.leave_out_or_refuse("worker_kind", message, skipped)?;
                 Ok(None)
             }
             Some(kind) => Ok(Some(kind)),
@@ -587,11 +587,11 @@ impl<'a> Expansion<'a> {
         &self,
         key: &str,
         message: String,
-        left_out: &mut Vec<String>,
+        skipped: &mut Vec<String>,
     ) -> Result<(), Error> {
         match self.plan.unsupported {
             UnsupportedPolicy::LeaveOut => {
-                note(left_out, message);
+                note(skipped, message);
                 Ok(())
             }
             UnsupportedPolicy::Refuse => Err(self.plan_error(key, format!("{message}{SKIP_HINT}"))),

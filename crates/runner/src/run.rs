@@ -52,7 +52,7 @@ pub fn create_run(
     name: &str,
     about: &str,
     trials: Vec<TrialSpec>,
-    left_out: Vec<String>,
+    skipped: Vec<String>,
     results: &Path,
     options: &Options,
     registry: &Registry,
@@ -86,7 +86,7 @@ pub fn create_run(
         include_assertions: options.include_assertions,
         split_by: options.split_by,
         trials,
-        skipped: left_out,
+        skipped,
     };
     let folder = RunFolder::create(results, &manifest)?;
     Ok((folder, manifest))

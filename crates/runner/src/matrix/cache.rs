@@ -15,7 +15,7 @@ impl Expansion<'_> {
     pub(super) fn check_caches(
         &self,
         candidates: &mut Vec<EngineCandidate>,
-        left_out: &mut Vec<String>,
+        skipped: &mut Vec<String>,
     ) -> Result<(), Error> {
         if self.plan.conditions.cache_bytes.iter().all(Option::is_none) {
             return Ok(());
@@ -35,7 +35,7 @@ impl Expansion<'_> {
                 reasons.join("; "),
                 names.join(", ")
             );
-            self.leave_out_or_refuse(CACHE, message, left_out)?;
+            self.leave_out_or_refuse(CACHE, message, skipped)?;
         }
         let mut kept = Vec::new();
         for candidate in std::mem::take(candidates) {
@@ -63,7 +63,7 @@ impl Expansion<'_> {
         &self,
         engine: &dyn Engine,
         given: &Settings,
-        left_out: &mut Vec<String>,
+        skipped: &mut Vec<String>,
     ) -> Result<Vec<Settings>, Error> {
         let sizes = &self.plan.conditions.cache_bytes;
         if sizes.iter().all(Option::is_none) || !engine.capabilities().retains_data {
@@ -75,7 +75,7 @@ impl Expansion<'_> {
         let knob = match engine.cache_knob(&resolved) {
             Ok(knob) => knob,
             Err(why) => {
-                self.leave_out_or_refuse(CACHE, format!("cache: {name} {why}"), left_out)?;
+                self.leave_out_or_refuse(CACHE, format!("cache: {name} {why}"), skipped)?;
                 return Ok(Vec::new());
             }
         };

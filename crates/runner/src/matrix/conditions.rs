@@ -18,7 +18,7 @@ impl Expansion<'_> {
     /// plan says about unsupported engines.
     pub(super) fn leave_out_file_systems(
         &mut self,
-        left_out: &mut Vec<String>,
+        skipped: &mut Vec<String>,
     ) -> Result<(), Error> {
         let mut possible = Vec::new();
         for conditions in &self.conditions {
@@ -33,8 +33,8 @@ impl Expansion<'_> {
                     Err(FileSystemError::Invalid(why)) => return Err(self.plan_error(key, why)),
                     Err(FileSystemError::Missing(why) | FileSystemError::NeedsRoot(why)) => {
                         missing = true;
-                        if !left_out.contains(&why) {
-                            left_out.push(why);
+                        if !skipped.contains(&why) {
+                            skipped.push(why);
                         }
                     }
                 }

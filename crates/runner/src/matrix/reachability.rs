@@ -37,14 +37,14 @@ impl Matrix {
                 .is_none()
         });
         for ((engine, _), reason) in reasons {
-            self.left_out
+            self.skipped
                 .extend(reason.map(|reason| format!("{engine}: {reason}")));
         }
         name_trials(&mut self.trials);
         match self.trials.is_empty() {
             true => Err(Error {
                 place: plan.origin.of("engines"),
-                message: nothing_left(&self.left_out),
+                message: nothing_left(&self.skipped),
             }),
             false => Ok(()),
         }

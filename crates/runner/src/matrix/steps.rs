@@ -43,7 +43,7 @@ impl Expansion<'_> {
         engine: &dyn Engine,
         first: usize,
         cells: &mut Vec<TrialSpec>,
-        left_out: &mut Vec<String>,
+        skipped: &mut Vec<String>,
     ) -> Result<(), Error> {
         if self.plan.steps.is_empty() {
             return Ok(());
@@ -58,11 +58,11 @@ impl Expansion<'_> {
                     AblationKind::Cumulative => &last,
                     AblationKind::OneAtATime => &base,
                 };
-                let Some(after) = self.apply_step(engine, before, (index, step), left_out)? else {
+                let Some(after) = self.apply_step(engine, before, (index, step), skipped)? else {
                     continue;
                 };
                 if after == *before {
-                    note(left_out, skip_message(&base, step, STEP_WITHOUT_EFFECT));
+                    note(skipped, skip_message(&base, step, STEP_WITHOUT_EFFECT));
                     continue;
                 }
                 let number = u32::try_from(index).unwrap_or(u32::MAX).saturating_add(1);
@@ -79,7 +79,7 @@ impl Expansion<'_> {
     pub(super) fn check_steps_applied(
         &self,
         cells: &[TrialSpec],
-        left_out: &[String],
+        skipped: &[String],
     ) -> Result<(), Error> {
         let number_of = |spec: &TrialSpec| spec.step.as_ref().map(|step| step.index as usize);
         let some_are_taken = cells.iter().any(|spec| number_of(spec) > Some(0));
@@ -89,7 +89,7 @@ impl Expansion<'_> {
         for (index, step) in self.plan.steps.iter().enumerate() {
             if !cells.iter().any(|spec| number_of(spec) == Some(index + 1)) {
                 let about = format!("step '{}'", step.name);
-                let said = left_out.iter().filter(|line| line.contains(&about));
+                let said = skipped.iter().filter(|line| line.contains(&about));
                 let said: Vec<_> = said.map(String::as_str).collect();
                 let why = format!("it applies to no engine of the plan: {}", said.join("; "));
                 return Err(self.step_error(index, &step.name, &why));
@@ -124,7 +124,7 @@ impl Expansion<'_> {
         engine: &dyn Engine,
         before: &TrialSpec,
         (index, step): (usize, &PlanStep),
-        left_out: &mut Vec<String>,
+        skipped: &mut Vec<String>,
     ) -> Result<Option<TrialSpec>, Error> {
         let plan_error = |why: String| self.step_error(index, &step.name, &why);
         let mut spec = step.applied(before, |level| engine.promise(level).is_some());
@@ -133,13 +133,13 @@ impl Expansion<'_> {
         }
         placement::check(&spec.conditions).map_err(|unmet| plan_error(unmet.message))?;
         if let Some(why) = self.find_missing_file_system(&spec, index, step)? {
-            note(left_out, skip_message(before, step, &why));
+            note(skipped, skip_message(before, step, &why));
             return Ok(None);
         }
         let conditions = &spec.conditions;
         let knobs = match with_log_placed(engine, &spec.knobs, conditions) {
             Ok(knobs) => knobs,
-            Err(why) => return self.skip_or_refuse(before, (index, step), &why, left_out),
+            Err(why) => return self.skip_or_refuse(before, (index, step), &why, skipped),
         };
         let knobs = resolve(&spec.engine, engine.knobs(), &knobs).map_err(plan_error)?;
         let promised = match engine.promise(spec.durability) {
@@ -149,13 +149,13 @@ impl Expansion<'_> {
                 .map_err(|error| describe_error(&spec.engine, error)),
         };
         if let Err(why) = promised {
-            return self.skip_or_refuse(before, (index, step), &why, left_out);
+            return self.skip_or_refuse(before, (index, step), &why, skipped);
         }
         let given: Settings = spec.settings.clone();
         spec.conditions = self.with_end(&given, &spec.conditions);
         let (settings, job) = self.resolve_settings(&given, &spec.conditions)?;
         if let Err(why) = check_fit(&*job, engine, &knobs) {
-            return self.skip_or_refuse(before, (index, step), &why, left_out);
+            return self.skip_or_refuse(before, (index, step), &why, skipped);
         }
         job.check_workers(spec.workers, spec.worker_kind)
             .map_err(plan_error)?;
@@ -170,10 +170,10 @@ impl Expansion<'_> {
         before: &TrialSpec,
         (index, step): (usize, &PlanStep),
         why: &str,
-        left_out: &mut Vec<String>,
+        skipped: &mut Vec<String>,
     ) -> Result<Option<TrialSpec>, Error> {
         let message = skip_message(before, step, why);
-        self.leave_out_or_refuse(&format!("step.{index}"), message, left_out)?;
+        self.leave_out_or_refuse(&format!("step.{index}"), message, skipped)?;
         Ok(None)
     }
 
@@ -209,9 +209,9 @@ fn skip_message(base: &TrialSpec, step: &PlanStep, why: &str) -> String {
     skipped_step(&base.contender(), &step.name, why)
 }
 
-pub(super) fn note(left_out: &mut Vec<String>, why: String) {
-    if !left_out.contains(&why) {
-        left_out.push(why);
+pub(super) fn note(skipped: &mut Vec<String>, why: String) {
+    if !skipped.contains(&why) {
+        skipped.push(why);
     }
 }
 
@@ -301,7 +301,7 @@ mod tests {
         let bases: Vec<_> = matrix.trials.iter().map(|spec| step_row(spec).0).collect();
         assert_eq!(bases, [0, 0, 2]);
         let said = "single: step 'wide': it changes nothing, so it is not measured again";
-        assert_eq!(matrix.left_out, [said]);
+        assert_eq!(matrix.skipped, [said]);
     }
 
     #[test]
@@ -314,7 +314,7 @@ mod tests {
         plan.unsupported = UnsupportedPolicy::LeaveOut;
         let matrix = expanded(&plan);
         assert_eq!(
-            (matrix.trials.len(), matrix.left_out),
+            (matrix.trials.len(), matrix.skipped),
             (3, vec![said.to_owned()])
         );
     }
@@ -335,7 +335,7 @@ mod tests {
         weaker.engines.push("single".to_owned());
         let matrix = expanded(&ablation(AblationKind::Cumulative, &engines, vec![weaker]));
         assert_eq!(matrix.trials.len(), 3);
-        assert!(matrix.left_out[0].starts_with("shared: step 'weaker': it changes nothing"));
+        assert!(matrix.skipped[0].starts_with("shared: step 'weaker': it changes nothing"));
     }
 
     #[test]
@@ -346,7 +346,7 @@ mod tests {
         plan.unsupported = UnsupportedPolicy::LeaveOut;
         let matrix = expanded(&plan);
         assert_eq!(matrix.trials.len(), 2);
-        assert!(matrix.left_out[0].contains("step 'same': it changes nothing"));
+        assert!(matrix.skipped[0].contains("step 'same': it changes nothing"));
         plan.steps.truncate(1);
         assert!(refused(&plan).contains("it applies to no engine of the plan"));
     }

@@ -315,14 +315,14 @@ fn what_an_engine_has_not_is_refused_or_left_out_as_the_plan_says() {
     plan.unsupported = UnsupportedPolicy::LeaveOut;
     let matrix = expanded(&plan);
     assert_eq!(matrix.trials.len(), 3);
-    assert_eq!(matrix.left_out, [said]);
+    assert_eq!(matrix.skipped, [said]);
     plan.worker_kind = Some(WorkerKind::Processes);
     let matrix = expanded(&plan);
     assert_eq!(matrix.trials.len(), 1);
     assert!(
-        matrix.left_out[1].contains("run its workers as threads"),
+        matrix.skipped[1].contains("run its workers as threads"),
         "{:?}",
-        matrix.left_out
+        matrix.skipped
     );
     plan.unsupported = UnsupportedPolicy::Refuse;
     plan.durability = vec![Sync];
@@ -334,7 +334,7 @@ fn present_means_every_engine_that_is_there() {
     let matrix = expanded(&plan(&["present", "shared"]));
     assert_eq!(matrix.trials.len(), 3);
     assert_eq!(
-        matrix.left_out,
+        matrix.skipped,
         ["absent is not installed: no such library; to install: compiled in"]
     );
     assert!(refused(&plan(&["absent"])).contains("to install: compiled in"));
@@ -446,7 +446,7 @@ fn an_engine_may_run_at_the_first_level_that_it_has_alone() {
         ids(&matrix),
         ["0001-shared-process-w4-r1", "0002-single-async-w4-r1"]
     );
-    assert!(matrix.left_out.is_empty(), "{:?}", matrix.left_out);
+    assert!(matrix.skipped.is_empty(), "{:?}", matrix.skipped);
     plan.durability = vec![Durability::Buffered];
     assert!(refused(&plan).contains("does not support durability 'buffered'"));
 }

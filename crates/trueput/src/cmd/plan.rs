@@ -156,7 +156,7 @@ fn check(arguments: &CheckArguments, registry: &Registry) -> Result<(), Failure>
     arguments.overrides.apply(&mut named.plan)?;
     let mut matrix = matrix::expand_with(&named.plan, registry, BuildAccess::Unopened)?;
     named.print_place(matrix.trials.len());
-    matrix.left_out.extend(named.left_out);
+    matrix.skipped.extend(named.left_out);
     let factor = arguments.disk.factor;
     let time = TimeEstimate::of(&matrix.trials, Path::new(EARLIER_RUNS));
     if arguments.json {
@@ -171,7 +171,7 @@ fn check(arguments: &CheckArguments, registry: &Registry) -> Result<(), Failure>
         });
         return output::json(&json!({
             "trials": matrix.trials,
-            "skipped": matrix.left_out,
+            "skipped": matrix.skipped,
             "not_opened": matrix.not_opened,
             "disk": disk,
             "time": {
@@ -193,7 +193,7 @@ fn described(matrix: &Matrix, factor: f64, registry: &Registry) -> String {
         text += &wrap(&visible(said), width, "  ").join("\n");
         text.push('\n');
     };
-    for reason in &matrix.left_out {
+    for reason in &matrix.skipped {
         sentence(&format!("skipped: {reason}"));
     }
     for unknown in &matrix.not_opened {

@@ -137,13 +137,13 @@ fn create(
     matrix.leave_out_unreachable(plan, arguments.places.databases(), registry)?;
     named.print_place(matrix.trials.len());
     let plan = named.plan;
-    matrix.left_out.extend(named.left_out);
+    matrix.skipped.extend(named.left_out);
     options.credentials = matrix.credentials;
     let created = trueput_runner::create_run(
         &plan.name,
         &plan.about,
         matrix.trials,
-        matrix.left_out,
+        matrix.skipped,
         &arguments.places.results,
         options,
         registry,

@@ -92,7 +92,7 @@ fn create(
         &plan.name,
         &plan.about,
         matrix.trials,
-        matrix.left_out,
+        matrix.skipped,
         &arguments.places.results,
         options,
         registry,

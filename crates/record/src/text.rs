@@ -12,7 +12,7 @@ const LONGEST_MESSAGE: usize = 4_000;
 /// Returns whether a character must be escaped: control characters, which a terminal obeys, and
 /// characters that change the direction of the text around them, break its lines or have no width.
 ///
-/// Joiners are not included: Indic and Persian words need them. See [`visible`].
+/// Joiners are not included: Indic and Persian words need them. See [`escape_line`].
 #[must_use]
 pub fn needs_escape(character: char) -> bool {
     character.is_control()
@@ -31,18 +31,18 @@ fn is_joiner(character: char) -> bool {
 /// Escapes every hidden character by its number, as in `\u{1b}`, so that the text is on one line.
 ///
 /// ```
-/// use trueput_record::text::visible;
-/// assert_eq!(visible("a\u{1b}[2Jb"), "a\\u{1b}[2Jb");
-/// assert_eq!(visible("வணக்கம்"), "வணக்கம்");
+/// use trueput_record::text::escape_line;
+/// assert_eq!(escape_line("a\u{1b}[2Jb"), "a\\u{1b}[2Jb");
+/// assert_eq!(escape_line("வணக்கம்"), "வணக்கம்");
 /// ```
 #[must_use]
-pub fn visible(text: &str) -> Cow<'_, str> {
+pub fn escape_line(text: &str) -> Cow<'_, str> {
     replaced(text, needs_escape, push_number)
 }
 
-/// As [`visible`], but keeps line feeds and tabs.
+/// As [`escape_line`], but keeps line feeds and tabs.
 #[must_use]
-pub fn visible_lines(text: &str) -> Cow<'_, str> {
+pub fn escape_lines(text: &str) -> Cow<'_, str> {
     let hidden = |character: char| needs_escape(character) && !matches!(character, '\n' | '\t');
     replaced(text, hidden, push_number)
 }
@@ -50,7 +50,7 @@ pub fn visible_lines(text: &str) -> Cow<'_, str> {
 /// Escapes every hidden character of a JSON text as JSON does, so that any reader gets the same
 /// value. Line feeds between values are kept.
 #[must_use]
-pub fn visible_json(json: &str) -> Cow<'_, str> {
+pub fn escape_json(json: &str) -> Cow<'_, str> {
     let hidden = |character: char| needs_escape(character) && character != '\n';
     replaced(json, hidden, |into, character| {
         for unit in character.encode_utf16(&mut [0; 2]) {
@@ -182,19 +182,19 @@ mod tests {
         ] {
             let text = format!("a{hidden}b");
             let expected = format!("a\\u{{{:x}}}b", u32::from(hidden));
-            assert_eq!(visible(&text), expected);
-            assert_eq!(visible_lines(&text), expected);
+            assert_eq!(escape_line(&text), expected);
+            assert_eq!(escape_lines(&text), expected);
             let json = serde_json::to_string(&text).unwrap();
-            let shown = visible_json(&json);
+            let shown = escape_json(&json);
             assert!(!shown.chars().any(needs_escape), "{shown}");
             assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), text);
         }
-        assert_eq!(visible("a\n\tb"), "a\\u{a}\\u{9}b");
-        assert_eq!(visible_lines("a\n\tb"), "a\n\tb");
-        assert_eq!(visible("pay\u{200d}pal"), "pay\\u{200d}pal");
+        assert_eq!(escape_line("a\n\tb"), "a\\u{a}\\u{9}b");
+        assert_eq!(escape_lines("a\n\tb"), "a\n\tb");
+        assert_eq!(escape_line("pay\u{200d}pal"), "pay\\u{200d}pal");
         let after_hidden = "a\u{202e}\u{200d}b";
-        assert_eq!(visible(after_hidden), "a\\u{202e}\\u{200d}b");
-        assert_eq!(visible_lines(after_hidden), "a\\u{202e}\\u{200d}b");
+        assert_eq!(escape_line(after_hidden), "a\\u{202e}\\u{200d}b");
+        assert_eq!(escape_lines(after_hidden), "a\\u{202e}\\u{200d}b");
     }
 
     #[test]
@@ -207,8 +207,8 @@ mod tests {
             "日本",
             "é µs × – …",
         ] {
-            assert_eq!(visible(word), word);
-            assert_eq!(visible_json(word), word);
+            assert_eq!(escape_line(word), word);
+            assert_eq!(escape_json(word), word);
         }
     }
 

@@ -1,6 +1,6 @@
 //! What a report says, in blocks that each format writes in its own way.
 
-use trueput_record::text::{visible, visible_lines};
+use trueput_record::text::{escape_line, escape_lines};
 
 /// One block of a report, top to bottom.
 #[derive(Debug, Clone, PartialEq)]
@@ -111,10 +111,10 @@ impl Block {
     /// is written by others.
     #[must_use]
     pub fn shown(&self) -> Self {
-        let text = |text: &String| visible_lines(text).into_owned();
+        let text = |text: &String| escape_lines(text).into_owned();
         let texts = |texts: &Vec<String>| texts.iter().map(text).collect();
         // A line feed would begin a row of its own.
-        let cell = |cell: &String| visible(cell).into_owned();
+        let cell = |cell: &String| escape_line(cell).into_owned();
         match self {
             Self::Heading(level, heading) => Self::Heading(*level, text(heading)),
             Self::Text(paragraph) => Self::Text(text(paragraph)),

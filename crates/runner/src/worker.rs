@@ -49,7 +49,7 @@ pub fn main(registry: &Registry) -> ExitCode {
 }
 
 fn refuse(message: &str) -> ExitCode {
-    eprintln!("worker: {}", trueput_record::text::visible(message));
+    eprintln!("worker: {}", trueput_record::text::escape_line(message));
     ExitCode::FAILURE
 }
 

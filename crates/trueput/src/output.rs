@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use std::borrow::Cow;
 use std::io::{ErrorKind, IsTerminal, Write};
 use trueput_engine::credentials;
-use trueput_record::text::{shortened, visible, visible_json, visible_lines};
+use trueput_record::text::{escape_json, escape_line, escape_lines, shortened};
 use trueput_report::charts::Charts;
 use trueput_report::{Format, Style};
 
@@ -18,7 +18,7 @@ pub const ASCII_SPARE: usize = 6;
 /// # Errors
 /// [`Failure::OutputClosed`] where nobody reads any more.
 pub fn write(text: &str) -> Result<(), Failure> {
-    for_people(&visible_lines(text))
+    for_people(&escape_lines(text))
 }
 
 /// Writes a rendered report. Its renderers have escaped the control characters of texts; those that
@@ -28,7 +28,7 @@ pub fn write(text: &str) -> Result<(), Failure> {
 /// As [`write`].
 pub fn document(text: &str, format: Format) -> Result<(), Failure> {
     match format {
-        Format::Json => as_it_is(&visible_json(text)),
+        Format::Json => as_it_is(&escape_json(text)),
         Format::Terminal => for_people(text),
         _ => as_it_is(text),
     }
@@ -89,7 +89,7 @@ pub fn note(text: &str) {
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
     let line = shortened(&on_one_line(text), &inputs);
-    let line = visible(&line);
+    let line = escape_line(&line);
     let _ = writeln!(std::io::stderr().lock(), "{}", for_standard_error(&line));
 }
 

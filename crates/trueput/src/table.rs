@@ -1,6 +1,6 @@
 //! Plain tables of short texts, for the commands that list things.
 
-use trueput_record::text::visible;
+use trueput_record::text::escape_line;
 use trueput_report::text_width::{self, padded};
 use trueput_report::wrap;
 
@@ -12,7 +12,7 @@ const WIDEST: usize = 1_000;
 pub fn align<const N: usize>(header: [&str; N], rows: &[[String; N]]) -> String {
     let header = header.map(str::to_owned);
     // A line feed in a cell would begin a row of its own.
-    let shown = |row: &[String; N]| row.each_ref().map(|cell| visible(cell).into_owned());
+    let shown = |row: &[String; N]| row.each_ref().map(|cell| escape_line(cell).into_owned());
     let rows: Vec<_> = rows.iter().map(shown).collect();
     let all = || std::iter::once(&header).chain(&rows);
     let mut widths = [0; N];
@@ -52,7 +52,7 @@ pub fn entries<const N: usize>(header: [&str; N], entries: &[Entry<N>], width: u
         entry
             .cells
             .each_ref()
-            .map(|cell| visible(cell).into_owned())
+            .map(|cell| escape_line(cell).into_owned())
     };
     let rows: Vec<[String; N]> = entries.iter().map(shown).collect();
     let widest = |column: usize| {
@@ -85,7 +85,10 @@ pub fn entries<const N: usize>(header: [&str; N], entries: &[Entry<N>], width: u
         let moved = header[kept..].iter().zip(&row[kept..]);
         let moved = moved.filter(|(_, cell)| !cell.is_empty());
         let moved = moved.map(|(title, cell)| format!("{title}: {cell}"));
-        let below = entry.below.iter().map(|text| visible(text).into_owned());
+        let below = entry
+            .below
+            .iter()
+            .map(|text| escape_line(text).into_owned());
         for paragraph in moved.chain(below).filter(|text| !text.is_empty()) {
             text += &paragraph_lines(&paragraph, INDENT, width);
         }

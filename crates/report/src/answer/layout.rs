@@ -2,7 +2,7 @@
 
 pub(super) use crate::text_width::width;
 use crate::text_width::{beginning, end, padded, set_right};
-use trueput_record::text::visible;
+use trueput_record::text::escape_line;
 
 /// Narrower terminals than this are written to as if they were this wide.
 const NARROWEST: usize = 40;
@@ -54,7 +54,7 @@ impl Layout {
         let more = texts.len() - found;
         let mut lines: Vec<_> = texts[..found]
             .iter()
-            .map(|text| cut_end(&visible(text), self.columns()))
+            .map(|text| cut_end(&escape_line(text), self.columns()))
             .collect();
         lines.extend((more > 0).then(|| format!("… and {more} more; --full")));
         lines
@@ -94,7 +94,7 @@ impl Layout {
 /// others.
 pub(super) fn shown(text: &str) -> String {
     let on_one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    visible(&on_one_line).into_owned()
+    escape_line(&on_one_line).into_owned()
 }
 
 /// The text, its end cut off where it is too wide.

@@ -12,7 +12,7 @@ use crate::sections::tpcc;
 use trueput_findings::compare::SideComparison;
 use trueput_findings::statistics::Verdict;
 use trueput_findings::text::joined;
-use trueput_record::text::visible;
+use trueput_record::text::escape_line;
 
 /// What changed has no more lines.
 const MOST: usize = 10;
@@ -24,7 +24,7 @@ const FULL: &str = "Everything: add --full";
 
 /// Text of a run in lines, every hidden character in it shown by its number.
 fn wrap(text: &str, width: usize, indent: &str) -> Vec<String> {
-    terminal::wrap(&visible(text), width, indent)
+    terminal::wrap(&escape_line(text), width, indent)
 }
 
 /// As much of the comparisons as the layout has lines for.

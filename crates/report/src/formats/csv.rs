@@ -6,7 +6,7 @@ use trueput_findings::cells::{cache_hit_ratio, context_switches, cpu_ns_per_oper
 use trueput_findings::marks::{WITH_ASSERTIONS, labels, marks};
 use trueput_record::ablation::AblationStep;
 use trueput_record::measurement::{EngineReport, Measurement, OperationSummary};
-use trueput_record::text::visible_lines;
+use trueput_record::text::escape_lines;
 use trueput_record::trial::Settings;
 use trueput_record::{Isolation, Outcome, TrialRecord};
 
@@ -333,7 +333,7 @@ fn named(
 /// A cell as RFC 4180 has it. A text that a spreadsheet would take for a formula gets an apostrophe
 /// in front, as OWASP recommends; numbers stay as they are.
 pub(crate) fn quoted(cell: &str) -> String {
-    let mut cell = visible_lines(cell);
+    let mut cell = escape_lines(cell);
     if cell.starts_with(['=', '+', '-', '@', '\t']) && cell.parse::<f64>().is_err() {
         cell = format!("'{cell}").into();
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use trueput_findings::Run;
 use trueput_findings::eligibility::{LastAttempts, headline, ineligibility};
-use trueput_record::text::visible_lines;
+use trueput_record::text::escape_lines;
 use trueput_record::{TrialRecord, TrialSpec};
 
 /// A trial of which samples are written.
@@ -142,7 +142,7 @@ fn labels(report: &Run, spec: &TrialSpec) -> String {
 }
 
 fn escaped(value: &str) -> String {
-    visible_lines(value)
+    escape_lines(value)
         .replace('\\', r"\\")
         .replace('"', "\\\"")
         .replace('\n', r"\n")

@@ -6,7 +6,7 @@ use crate::{bundle, output};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use trueput_record::text::visible_lines;
+use trueput_record::text::escape_lines;
 use trueput_report::formats::{jsonl, openmetrics};
 use trueput_report::{Format, Style, merge};
 
@@ -70,7 +70,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         }
         ExportFormat::Jsonl => output::document(&jsonl::render(&reports), Format::Json)?,
         ExportFormat::Openmetrics => {
-            output::as_it_is(&visible_lines(&openmetrics::render(&reports)))?;
+            output::as_it_is(&escape_lines(&openmetrics::render(&reports)))?;
         }
     }
     Ok(ExitCode::SUCCESS)

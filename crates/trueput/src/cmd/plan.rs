@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use trueput_findings::units::counted;
 use trueput_record::suggest::did_you_mean;
-use trueput_record::text::visible;
+use trueput_record::text::escape_line;
 use trueput_record::trial::Settings;
 use trueput_record::value::format_bytes;
 use trueput_record::{TrialSpec, Value};
@@ -190,7 +190,7 @@ fn described(matrix: &Matrix, factor: f64, registry: &Registry) -> String {
     let width = list_width();
     let mut text = trials(matrix, factor, registry, width);
     let mut sentence = |said: &str| {
-        text += &wrap(&visible(said), width, "  ").join("\n");
+        text += &wrap(&escape_line(said), width, "  ").join("\n");
         text.push('\n');
     };
     for reason in &matrix.skipped {
@@ -238,7 +238,7 @@ fn trials(matrix: &Matrix, factor: f64, registry: &Registry, width: usize) -> St
     text.push('\n');
     if !shared.is_empty() {
         let settings = format!("Settings of every trial: {}", words(&shared));
-        text += &wrap(&visible(&settings), width, "  ").join("\n");
+        text += &wrap(&escape_line(&settings), width, "  ").join("\n");
         text.push('\n');
     }
     text + "Knobs at their defaults are not listed; --json lists all.\n"

@@ -3,7 +3,7 @@
 use crate::output;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use trueput_findings::answer::Answer;
-use trueput_record::text::visible;
+use trueput_record::text::escape_line;
 use trueput_report::answer::AnswerText;
 use trueput_report::answer::Layout;
 
@@ -48,7 +48,7 @@ impl LiveTable {
 
     /// Shows a text behind the bar.
     pub fn set_message(&self, text: &str) {
-        let text = output::for_standard_error(&visible(text)).into_owned();
+        let text = output::for_standard_error(&escape_line(text)).into_owned();
         self.bar.set_message(text);
     }
 

@@ -5,7 +5,7 @@ use crate::chart::Chart;
 use base64::Engine;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
-use trueput_record::text::{visible_json, visible_lines};
+use trueput_record::text::{escape_json, escape_lines};
 
 const STYLE: &str = include_str!("../../../assets/page.css");
 const SCRIPT: [&str; 6] = [
@@ -43,7 +43,7 @@ pub(super) fn page(parts: &PageParts<'_>) -> String {
             }
         }
     };
-    visible_lines(&page.into_string()).into_owned() + "\n"
+    escape_lines(&page.into_string()).into_owned() + "\n"
 }
 
 fn head(title: &str, script: &str) -> Markup {
@@ -85,7 +85,7 @@ fn body(parts: &PageParts<'_>) -> Markup {
 /// left.
 fn data(charts: &[Chart]) -> String {
     let data = serde_json::to_string(charts).unwrap_or_default();
-    visible_json(&data).replace('<', "\\u003c")
+    escape_json(&data).replace('<', "\\u003c")
 }
 
 /// The hash by which the page's content security policy admits its script and its style, which what
@@ -106,8 +106,8 @@ mod tests {
             assert!(!script.contains("</script") && !script.contains("<!--"));
         }
         // What shows hidden characters must leave both as their hashes say.
-        assert_eq!(visible_lines(&SCRIPT.concat()), SCRIPT.concat());
-        assert_eq!(visible_lines(STYLE), STYLE);
+        assert_eq!(escape_lines(&SCRIPT.concat()), SCRIPT.concat());
+        assert_eq!(escape_lines(STYLE), STYLE);
         assert!(!STYLE.contains("</style"));
     }
 }

@@ -133,8 +133,8 @@ impl fmt::Display for Address {
     }
 }
 
-/// An address with its secrets in plain text, for the pipe to another process. It has no `Debug`, so
-/// that it is never printed.
+/// An address with its secrets in plain text, for the pipe to another process. It has no `Debug`,
+/// so that it is never printed.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportedAddress {
     /// The address without its secrets.

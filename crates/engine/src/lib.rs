@@ -78,7 +78,7 @@ pub trait Engine: Send + Sync {
     /// Returns the knobs that a plan may set.
     fn knobs(&self) -> &'static [Parameter];
 
-    /// Opens the database in `spec.directory`, making it if it is not there.
+    /// Opens the database in `spec.directory`, creating it if it does not exist.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for a level or knob that it does not have; [`Error::Engine`] for

@@ -10,9 +10,9 @@ use std::process::Command;
 /// password). [`crate::Engine::open`] with the same folder connects to it; with a subfolder of it,
 /// it opens another database in the same instance.
 ///
-/// The runner executes the commands, as one of [`Service::users`] if it is root itself, after giving
-/// that user the folder; it puts the processes into the trial's memory group, onto its CPUs and NUMA
-/// nodes, and accounts for them.
+/// The runner executes the commands, as one of [`Service::users`] if it is root itself, after
+/// giving that user the folder; it puts the processes into the trial's memory group, onto its CPUs
+/// and NUMA nodes, and accounts for them.
 pub trait Service: Send + Sync {
     /// Returns candidates for the user who runs the server if the runner is root, in order of
     /// preference. Servers commonly refuse to run as root.

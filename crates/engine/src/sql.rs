@@ -102,7 +102,7 @@ pub trait Sql {
     /// Prepares a statement for this session; it lives as long as the session does.
     ///
     /// # Errors
-    /// Whatever the engine says: a fault in the statement, a table that is not there.
+    /// The errors of the engine: a fault in the statement, a missing table.
     fn prepare(&mut self, statement: &str) -> Result<Statement>;
 
     /// Executes a statement that returns no rows, and returns the number of rows changed.

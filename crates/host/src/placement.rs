@@ -18,7 +18,7 @@ use trueput_record::placement::{AllocatorReport, Placement};
 pub struct PlacementError {
     /// The plan's key for it.
     pub key: &'static str,
-    /// What was given and what would be right.
+    /// The input and the remedy.
     pub message: String,
 }
 

@@ -45,8 +45,8 @@ impl RunWorkFolder {
         crate::find_file_system(&self.path).kind
     }
 
-    /// Creates the folder of a trial's database, and returns whether it contains files of an earlier
-    /// attempt.
+    /// Creates the folder of a trial's database, and returns whether it contains files of an
+    /// earlier attempt.
     ///
     /// # Errors
     /// A sentence, if it cannot be created.

@@ -113,7 +113,7 @@ impl WorkFolder {
     fn is_marked(&self) -> std::io::Result<bool> {
         let marker = self.path.join(MARKER);
         match fs::symlink_metadata(&marker) {
-            // A link could be planted to make a stranger's folder look like ours.
+            // A planted link could make another user's folder look like trueput's.
             Ok(metadata) if !metadata.is_file() => Ok(false),
             Ok(_) => {
                 let text = fs::read_to_string(&marker)?;
@@ -158,7 +158,7 @@ fn first_missing(path: &Path) -> Option<PathBuf> {
 /// Removes empty folders from `path` up to `topmost`, both included; none without `topmost`.
 fn remove_empty(path: &Path, topmost: Option<&Path>) {
     let Some(topmost) = topmost else { return };
-    // The mark was made before links were followed.
+    // The marker holds the path from before links were resolved.
     let topmost = topmost
         .canonicalize()
         .unwrap_or_else(|_| topmost.to_owned());

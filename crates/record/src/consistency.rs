@@ -411,7 +411,7 @@ fn merge_by_kind(logged: &[LoggedHistogram]) -> BTreeMap<String, Histogram<u64>>
         let sum = by_kind
             .entry(kind.clone())
             .or_insert_with(crate::histogram::new);
-        // Bounds are checked where a histogram is decoded: all fit into one of ours.
+        // Decoding has checked the bounds: all fit into one histogram.
         let _ = sum.add(histogram);
     }
     by_kind

@@ -3,7 +3,7 @@
 //! One file system is written as `KIND` or `KIND:KEY=VALUE;KEY=VALUE…`:
 //!
 //! ```text
-//! here                                  the work folder as it is
+//! here                                  the work folder's own file system
 //! folder:/mnt/x                         a folder on a real device; never formatted
 //! tmpfs                                 memory
 //! ext4                                  an image file on a loop device, made for the trial

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! results/20261121T204500Z-first-look/
-//!   run.json          what was to run, on what machine, by what program  (RunManifest)
+//!   run.json          the plan, the machine and the program  (RunManifest)
 //!   trials.jsonl      a line per trial, appended and synced when the trial ends  (TrialRecord)
 //!   histograms/       ID.hlog per trial: latencies in HdrHistogram's log format
 //!   end.json          when and how the run ended; absent while it runs  (RunEnd)
@@ -326,8 +326,8 @@ impl RunFolder {
         file.sync_data().map_err(io)
     }
 
-    /// Reads every line that can be read; damaged ones are named. Where the file is not there no
-    /// trial has ended.
+    /// Reads every readable line, and lists damaged ones. If the file does not exist, no trial has
+    /// ended.
     ///
     /// # Errors
     /// [`Error::Io`] if the file cannot be read, [`Error::TooLarge`] if it or a line of it is

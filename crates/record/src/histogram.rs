@@ -24,8 +24,8 @@ const V2_DEFLATE_COOKIE: u32 = 0x1c84_9314;
 /// Bytes before the counts of a histogram in the V2 encoding.
 const HEADER_BYTES: usize = 40;
 
-/// More counts than a histogram of ours has: 2,048 of the lowest latencies, 1,024 for each of the
-/// 31 doublings up to an hour.
+/// An upper bound on the counts of a histogram of trueput's: 2,048 of the lowest latencies, 1,024
+/// for each of the 31 doublings up to an hour.
 const MAX_COUNTS: usize = 40_000;
 
 /// Bytes that a count takes at most.

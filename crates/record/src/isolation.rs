@@ -19,7 +19,7 @@ pub enum Isolation {
     ReadUncommitted,
     /// Proscribes dirty reads besides: aborted, intermediate and circular ones (PL-2).
     ReadCommitted,
-    /// Proscribes every anomaly of records that are there; phantoms are possible (PL-2.99).
+    /// Proscribes every anomaly of existing records; phantoms are possible (PL-2.99).
     RepeatableRead,
     /// Each transaction reads one state, and one of two concurrent writers of a record aborts;
     /// write skew is possible (PL-SI).

@@ -61,7 +61,7 @@ const MOST_PLAN_BYTES: u64 = 4 << 20;
 /// Settings by name with every value that each is to take: a name with several is a dimension.
 pub type Dimensions = BTreeMap<String, Vec<Value>>;
 
-/// The word in [`PlanFile::engines`] that means every engine whose library is there.
+/// The word in [`PlanFile::engines`] that means every installed engine.
 pub const PRESENT_ENGINES: &str = "present";
 
 /// The most workers that a plan may ask for.

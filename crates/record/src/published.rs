@@ -116,7 +116,7 @@ pub struct Experiment {
     /// The default fraction of the document's size, suitable for a small machine. Greater than 0,
     /// at most 1.
     pub scale: f64,
-    /// The keys of the plan that grow with the scale; with a list's own name, all that are there.
+    /// The keys of the plan that grow with the scale; the name of a list means all of its keys.
     #[serde(default)]
     pub scales: Vec<String>,
     /// The unavoidable differences; empty if only the machine and the versions differ.
@@ -154,7 +154,7 @@ pub struct Column {
     /// The value of [`ColumnsByDimension::dimension`] whose figures are in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
-    /// The table's words for values of ours that it calls otherwise.
+    /// The table's names for values that trueput names differently.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub words: BTreeMap<String, String>,
     /// The table's names for contenders of trueput, in a column whose dimension is `engine`: the

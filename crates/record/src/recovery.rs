@@ -18,7 +18,7 @@ pub struct Recovery {
     pub first_commit_s: Option<f64>,
 }
 
-/// Something that an engine did by itself while it was measured.
+/// Background activity of an engine while it was measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EventRecord {
     /// When, seconds since the workers were released.

@@ -32,8 +32,8 @@ const BAD_INPUT: &str = "bad input: ";
 /// accepts that.
 ///
 /// # Errors
-/// [`TrialError::Interrupted`] if the user stopped the run, [`TrialError::Failed`] if the folder for
-/// it cannot be created.
+/// [`TrialError::Interrupted`] if the user stopped the run, [`TrialError::Failed`] if the folder
+/// for it cannot be created.
 pub(crate) fn check(
     context: &mut RunContext<'_>,
     spec: &TrialSpec,

@@ -19,7 +19,7 @@ const FORMAT: u32 = 2;
 /// The maximum number of entries; the oldest are removed first.
 const MOST_ENTRIES: usize = 1_000;
 
-/// The maximum size of an entry; a longer file is not ours.
+/// The maximum size of an entry; a longer file is not an entry.
 const LONGEST_BYTES: u64 = 256 << 10;
 
 /// The cache's name in the user's folder for caches.

@@ -73,7 +73,8 @@ pub(crate) fn start_workers<'a>(
 /// Reports on the workers' environment, and recovers the database if the plan crashed it.
 ///
 /// # Errors
-/// Errors of the workers, with the memory limit as the reason if it killed one; errors of the crash.
+/// Errors of the workers, with the memory limit as the reason if it killed one; errors of the
+/// crash.
 pub(crate) fn finish_workers(
     context: &mut RunContext<'_>,
     spec: &TrialSpec,

@@ -530,7 +530,7 @@ fn store(folder: &RunFolder, trial: &TrialResult) -> Result<(), Error> {
 
 /// Renames the histograms of an earlier attempt at the same trial: no measurement is overwritten.
 fn rename_earlier_histograms(path: &Path) -> std::io::Result<()> {
-    // A link is there too, wherever it leads.
+    // A link counts as an existing file, wherever it leads.
     let is_there = |path: &Path| path.symlink_metadata().is_ok();
     if !is_there(path) {
         return Ok(());

@@ -521,7 +521,7 @@ fn measure(
     measurement.database = measure_database(directory)?;
     let interval = (result.started_at.as_str(), measurement.elapsed_s);
     let (spec, seen) = (&trial.record.spec, result.engine_events.clone());
-    // An engine that waits for its turn goes on by itself, at times that are not the trial's.
+    // A waiting engine continues its background activity, outside the trial's own time.
     if conditions.time_slice_s.is_none() {
         measurement.events = engine_events::list_events(resolved, spec, directory, interval, seen);
     }

@@ -87,7 +87,8 @@ fn every_engine_of_the_registry_has_a_test_at_every_level_that_it_promises() {
     );
 }
 
-/// The suites skip a knob that the engine does not declare, so a misspelled name would go unnoticed.
+/// The suites skip a knob that the engine does not declare, so a misspelled name would go
+/// unnoticed.
 #[test]
 fn every_isolation_knob_and_cache_knob_is_a_declared_knob() {
     let mut checked = BTreeSet::new();

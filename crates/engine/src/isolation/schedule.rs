@@ -31,9 +31,9 @@ pub enum Key {
     X,
     /// The same, on another page.
     Y,
-    /// Not there at first. The first range of a search would hold it, and no other record.
+    /// Absent at first. The first range of a search would contain it, and no other record.
     P,
-    /// Not there at first. The second range would hold it, on another page.
+    /// Absent at first. The second range would contain it, on another page.
     Q,
 }
 

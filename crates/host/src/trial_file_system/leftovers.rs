@@ -117,8 +117,8 @@ fn in_work_folders(folders: &BTreeSet<PathBuf>) -> Vec<Leftover> {
     found
 }
 
-/// Returns the entries of a folder. An unreadable folder has none: it is another user's, or has just
-/// disappeared, and must not hide the leftovers in others.
+/// Returns the entries of a folder. An unreadable folder has none: it is another user's, or has
+/// just disappeared, and must not hide the leftovers in others.
 fn entries(path: &Path) -> impl Iterator<Item = fs::DirEntry> + use<> {
     fs::read_dir(path).into_iter().flatten().flatten()
 }

@@ -32,7 +32,7 @@ pub(super) struct LoopDevice {
     _open: File,
 }
 
-/// `struct loop_info64` of linux/loop.h; only the flags are ours to say.
+/// `struct loop_info64` of linux/loop.h; only the flags are set by the caller.
 #[repr(C)]
 struct LoopInfo {
     before_flags: [u32; 13],

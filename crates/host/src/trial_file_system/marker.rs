@@ -99,7 +99,7 @@ impl Marker {
     /// Reads a folder's marker; `None` if it has none, or that of another folder.
     pub fn read(folder: &Path) -> Option<Self> {
         let path = folder.join(MARKER);
-        // A link could be planted to make a stranger's folder look like ours.
+        // A planted link could make another user's folder look like trueput's.
         if !fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_file()) {
             return None;
         }

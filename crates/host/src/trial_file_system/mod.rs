@@ -333,7 +333,7 @@ pub(crate) fn remove(folder: &Path) -> Result<(), String> {
     marker.remove()
 }
 
-/// Refuses to empty a folder that holds a mount that is not ours.
+/// Refuses to empty a folder that contains a mount of others.
 fn refuse_foreign_mounts(folder: &Path, own: &[PathBuf]) -> Result<(), String> {
     let points = mounting::list_mount_points_in(folder);
     match points.iter().find(|point| !own.contains(point)) {
@@ -397,8 +397,8 @@ fn remove_file(path: &Path) -> Result<(), String> {
     }
 }
 
-/// Removes a trial's folder in a folder of the user's, if its path has the expected form: the marked
-/// work folder, the run, the trial.
+/// Removes a trial's folder in a folder of the user's, if its path has the expected form: the
+/// marked work folder, the run, the trial.
 fn remove_from_user_folder(folder: &Path, theirs: &Path) -> Result<(), String> {
     let strange = || {
         format!(

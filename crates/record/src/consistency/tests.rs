@@ -209,7 +209,7 @@ fn an_outcome_and_a_verdict_changed_by_hand_are_named() {
         reasons: vec!["flushes cannot explain its commits".to_owned()],
     };
     let absent = FlushEvidence::not_counted(60, 2, "on tmpfs".to_owned());
-    // The controls: what the runner writes.
+    // The controls: records as the runner writes them.
     for (outcome, evidence) in [
         (&Outcome::Valid, evidence(52, None)),
         (&invalid, evidence(100_000, None)),
@@ -305,7 +305,7 @@ fn a_backlog_and_sessions_are_checked_against_what_was_done() {
     // 300 of the first kind were done.
     assert_eq!(with(300, 50, 350), 0);
     assert_eq!(with(301, 0, 300), 0);
-    // The backlog is left out; moved into what was begun; larger than what waited.
+    // The backlog is omitted; counted as begun; larger than the number of waiting units.
     assert_ne!(with(300, 0, 350), 0);
     assert_ne!(with(350, 0, 350), 0);
     assert_ne!(with(300, 500, 350), 0);

@@ -74,7 +74,7 @@ pub struct Ratio {
     pub over: Vec<Value>,
 }
 
-/// A table's name for a contender of ours.
+/// A table's name for a contender of trueput's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ContenderName {

@@ -15,7 +15,7 @@ use trueput_record::skipped::{STEP_WITHOUT_EFFECT, skipped_step};
 use trueput_record::trial::Settings;
 
 impl Expansion<'_> {
-    /// Engines, knobs and settings that steps name must be there; each value by itself must fit.
+    /// Checks that the engines, knobs and settings of steps exist, and that each value is valid.
     pub(super) fn check_steps(&self) -> Result<(), Error> {
         for (index, step) in self.plan.steps.iter().enumerate() {
             let plan_error = |why: String| self.step_error(index, &step.name, &why);

@@ -15,7 +15,7 @@ LINTED := RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/scripts/rustc-with-lints
 export RUST_TEST_THREADS ?= $(shell echo $$(( 2 * $$(nproc) )))
 # What 'make check' leaves to 'make test': parts of the names of tests that take seconds.
 SLOW := conformance:: berkeleydb:: mariadb:: odbc:: other_builds:: postgresql:: rocksdb:: tokudb:: \
-  wiredtiger:: killed calibration:: browser page_charts page_pictures page_several page_tables \
+  wiredtiger:: killed calibration:: browser page_charts page_pictures page_multi_run page_tables \
   page_whole page_widths every_method_in_every_place tpcc::acid tpcc::engines tpcc::sql answers:: \
   caches:: crashes:: engine_builds:: filesystems:: fuzz:: native:: repeats:: secrets:: servers:: trust:: \
   time_slices:: acknowledged three_cheats
@@ -66,7 +66,7 @@ engines-here:
 	@scripts/engines quick || \
 	  echo "going on without the engines that could not be installed; 'make engines' tries again"
 
-lint: setup ## Formatting, lints, and the dependencies' licences and sources.
+lint: setup ## Formatting, lints, and the dependencies' licenses and sources.
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	@command -v cargo-deny >/dev/null || { echo "installing cargo-deny (some minutes)"; $(CARGO) install cargo-deny --locked; }

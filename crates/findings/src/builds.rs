@@ -8,15 +8,15 @@ use trueput_record::TrialRecord;
 /// One build of an engine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct EngineBuild {
-    /// The engine, and what distinguishes this build from others in the ranking.
+    /// Name of the engine, and of this build if the ranking has several.
     pub contender: String,
     /// The version that the library itself reported.
     pub version: String,
     /// The library's path, or `compiled in`.
     pub origin: String,
-    /// SHA-256 of the library, or of the program where the engine is compiled in; hexadecimal.
+    /// SHA-256 of the library, or of the program if the engine is compiled in; hexadecimal.
     pub sha256: String,
-    /// Whether it was compiled with its assertions; `None` if that is unknown.
+    /// Whether it was compiled with assertions; `None` if unknown.
     pub assertions: Option<bool>,
     /// Why its figures are doubtful; `None` if they are not.
     pub warning: Option<&'static str>,

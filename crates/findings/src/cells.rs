@@ -26,37 +26,35 @@ pub struct RankedCell {
     pub version: String,
     /// The library's path, or `compiled in`.
     pub origin: String,
-    /// SHA-256 of the library, or of the program where the engine is compiled in; hexadecimal.
+    /// SHA-256 of the library, or of the program if the engine is compiled in; hexadecimal.
     pub sha256: String,
     /// Whether the library was compiled with its assertions; `None` if that is unknown.
     pub assertions: Option<bool>,
-    /// What a reader must know of it wherever it is named.
+    /// Marks of the contender, shown wherever it is named.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<Mark>,
-    /// What a worker is.
+    /// Whether workers are processes or threads.
     pub worker_kind: WorkerKind,
     /// The engine's knobs.
     pub knobs: Settings,
-    /// What surrounded its trials.
+    /// Run conditions of its trials.
     pub conditions: Conditions,
-    /// What each commit promised, as the engine put it.
+    /// The promise of each commit, as the engine states it.
     pub promise: Option<Promise>,
-    /// What its transactions never showed each other, as its driver states it; `None` if nothing
-    /// is stated.
+    /// The isolation level that its driver states; `None` if it states none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
-    /// How much of each trial was verified; the least thorough where trials differ. `None` if
-    /// nothing was.
+    /// The least thorough verification of its trials; `None` if nothing was verified.
     pub verified: Option<VerifyLevel>,
     /// Trials that count.
     pub repeats: usize,
     /// The median rate of the headline operation, over that of the ranking's best cell; `None` for
     /// the harness.
     pub relative_to_best: Option<f64>,
-    /// Its repeats compared with those of the ranking's best cell, with the evidence; `None` for
-    /// that cell itself and for the harness.
+    /// Comparison of its repeats with those of the ranking's best cell; `None` for that cell itself
+    /// and for the harness.
     pub against_best: Option<Comparison>,
-    /// What it made of the rate that all of its ranking were asked for; `None` in other rankings.
+    /// Its result at the offered rate; `None` if the ranking is not at one rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at_rate: Option<FixedRateResult>,
     /// The figures.
@@ -75,7 +73,7 @@ impl RankedCell {
 const NOTABLE_SPREAD: f64 = 0.25;
 
 impl RankedCell {
-    /// How far its repeats are apart, as a part of their median, where that is notable.
+    /// Spread of its repeats as a share of their median, if notable.
     #[must_use]
     pub fn notable_spread(&self) -> Option<f64> {
         let spread = self.figures.headline_per_s.spread;
@@ -88,8 +86,7 @@ impl RankedCell {
 pub struct CellFigures {
     /// Rate of the headline operation, per second.
     pub headline_per_s: Summary,
-    /// Where the median of that rate may be: its 95 % bootstrap interval; `None` for fewer than
-    /// six repeats.
+    /// 95 % bootstrap interval of the median of that rate; `None` for fewer than six repeats.
     pub headline_interval: Option<Interval>,
     /// Elapsed time, seconds.
     pub elapsed_s: Summary,
@@ -105,20 +102,19 @@ pub struct CellFigures {
     pub database_allocated_bytes: f64,
     /// Bytes that the workers sent to the storage layer.
     pub storage_written_bytes: f64,
-    /// Bytes that were written to the database's device, for whomever; `None` if there is none
-    /// that counts.
+    /// Bytes written to the database's device by any program; `None` if the device does not count
+    /// them.
     pub device_written_bytes: Option<f64>,
     /// Flushes that the device completed, for whomever, per commit; `None` if one of both is not
     /// counted.
     pub flushes_per_commit: Option<f64>,
-    /// Asks of the engine's own cache that found what they wanted, of all asks, 0 to 1; `None`
-    /// where the engine does not report it.
+    /// Hit ratio of the engine's own cache, 0 to 1; `None` if the engine does not report it.
     pub cache_hit_ratio: Option<f64>,
     /// Voluntary and involuntary context switches.
     pub context_switches: f64,
     /// Conflicts that the engine reported and the workload retried, deadlocks among them.
     pub conflicts: f64,
-    /// Deadlocks among them, where the engine reports them.
+    /// Deadlocks among the conflicts, if the engine reports them.
     pub deadlocks: f64,
     /// Results of the workload that were the same in every repeat.
     pub results: BTreeMap<String, Value>,
@@ -142,18 +138,17 @@ pub struct OperationFigures {
     pub max_ns: Option<f64>,
 }
 
-/// Fewest repeats whose median has an interval: of fewer it would be the least and the greatest,
-/// and those hold the true median less often than in 95 % of cases (in 93.75 % of five, 75 % of
-/// three).
+/// Fewest repeats for an interval of the median: with fewer, the minimum and the maximum contain
+/// the true median in less than 95 % of cases (93.75 % for five repeats, 75 % for three).
 const FEWEST_FOR_INTERVAL: usize = 6;
 
-/// Samples from which the interval of a median is drawn.
+/// Resamples for the bootstrap interval of a median.
 const RESAMPLES: usize = 2_000;
 
-/// Stands between the versions of a contender whose library changed between its repeats.
+/// Separates the versions of a contender whose library changed between repeats.
 pub const SEVERAL_VERSIONS: &str = " and ";
 
-/// Summarises the repeats of a cell; `None` if none of them measured the headline operation.
+/// Summarizes the repeats of a cell; `None` if none of them measured the headline operation.
 pub fn cell(
     repeats: &[&TrialRecord],
     names: &ContenderNames,
@@ -280,8 +275,8 @@ fn device_written_bytes(measurement: &Measurement) -> Option<f64> {
     Some(measurement.device?.written_bytes as f64)
 }
 
-/// Flushes of the log's device per commit of the workload; `None` if one of both is not
-/// counted, or there was no commit. Where others work on the device their flushes count too.
+/// Flushes of the log's device per commit of the workload; `None` if either is not counted, or
+/// there was no commit. Flushes of other programs on the device are included.
 #[must_use]
 pub fn flushes_per_commit(measurement: &Measurement) -> Option<f64> {
     let flushes = measurement.log_flushes()?;
@@ -289,8 +284,8 @@ pub fn flushes_per_commit(measurement: &Measurement) -> Option<f64> {
     Some(flushes as f64 / commits as f64)
 }
 
-/// Hits of the engine's own cache over all asks of it, 0 to 1; `None` if the engine does not
-/// report it, or was not asked.
+/// Hit ratio of the engine's own cache, 0 to 1; `None` if the engine does not report it, or the
+/// cache was not used.
 #[must_use]
 pub fn cache_hit_ratio(measurement: &Measurement) -> Option<f64> {
     measurement.cache?.hit_ratio()

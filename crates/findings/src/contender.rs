@@ -6,9 +6,9 @@ use std::path::Path;
 use trueput_record::measurement::EngineReport;
 use trueput_record::{Conditions, TrialRecord, TrialSpec};
 
-/// Names contenders so that no two cells of a ranking have the same name: where an engine is in
-/// it with several builds or several settings of a knob, the version or the knob is named. A
-/// condition that differs anywhere in the ranking is named at every contender.
+/// Names contenders so that no two cells of a ranking have the same name: if a ranking has several
+/// builds of an engine or several values of a knob, the version or the knob is named. A condition
+/// that differs anywhere in the ranking is named at every contender.
 pub struct ContenderNames {
     builds: BTreeMap<String, String>,
     varying: BTreeMap<String, BTreeSet<String>>,
@@ -18,7 +18,7 @@ pub struct ContenderNames {
 }
 
 impl ContenderNames {
-    /// Finds what distinguishes the trials' contenders.
+    /// Finds the parameters that distinguish the contenders of these trials.
     pub fn of(trials: &[&TrialRecord]) -> Self {
         let mut first: BTreeMap<String, &TrialSpec> = BTreeMap::new();
         let mut varying: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
@@ -51,22 +51,22 @@ impl ContenderNames {
         }
     }
 
-    /// The engine's name, with what distinguishes the trial's build from others.
+    /// The engine's name, with the build if there are several.
     pub fn build(&self, spec: &TrialSpec) -> String {
         let contender = spec.contender();
         self.builds.get(&contender).cloned().unwrap_or(contender)
     }
 
-    /// The name of a trial's contender with the labels of the trial's marks: what a reader sees.
+    /// The name of a trial's contender with the labels of its marks, as it is shown.
     pub fn marked(&self, trial: &TrialRecord) -> String {
         marked(&self.name(&trial.spec), &marks(trial))
     }
 
-    /// The name of a trial's contender, which distinguishes it from others.
+    /// The name of a trial's contender, distinct from the others.
     pub fn name(&self, spec: &TrialSpec) -> String {
         let contender = spec.contender();
         if let Some(step) = &spec.step {
-            // An ablation's cells differ by what their steps changed, which it says itself.
+            // Cells of an ablation are named by the changes of their steps.
             let build = self.build(spec);
             let of_base = match self.several_bases.contains(&contender) {
                 true => format!(" (on cell {})", step.base),
@@ -110,8 +110,8 @@ fn differing<'a>(all: impl Iterator<Item = &'a Conditions>) -> BTreeSet<&'static
 }
 
 /// By contender, the shortest name that distinguishes the builds of its engine: the engine, else
-/// its version too, else the library's file name too, else the folder by which files of one name
-/// differ, else what the plan said.
+/// with the version, else with the library's file name, else with the folder in which files of one
+/// name differ, else the text in the plan.
 fn build_names(trials: &[&TrialRecord]) -> BTreeMap<String, String> {
     let mut engines: BTreeMap<&str, Builds<'_>> = BTreeMap::new();
     for trial in trials {
@@ -163,8 +163,8 @@ fn distinguish_builds(engine: &str, builds: &Builds<'_>) -> BTreeMap<String, Str
     ways.find(unique).unwrap_or(as_given)
 }
 
-/// By build, the folder nearest to its file that is not the same for all: `old` of
-/// `/a/old/lib/x.so`, where another is `/a/new/lib/x.so`.
+/// By build, the folder nearest to its file that differs between builds: `old` of
+/// `/a/old/lib/x.so`, if another is `/a/new/lib/x.so`.
 fn distinguishing_folders(builds: &Builds<'_>) -> BTreeMap<String, String> {
     let paths = builds.iter().filter_map(|(key, report)| {
         let path = Path::new(&(*report)?.origin);
@@ -192,8 +192,8 @@ fn distinguishing_folders(builds: &Builds<'_>) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// The number in what a library says of its version; `SQLite`, for one, adds the date and the hash
-/// of its source.
+/// The number in a library's version string; `SQLite`, for one, adds the date and the hash of its
+/// source.
 pub fn version_number(version: &str) -> &str {
     let mut words = version.split_whitespace();
     words

@@ -1,4 +1,4 @@
-//! What disturbed a run, from its trials.
+//! Disturbances of a run, found in its trials.
 
 use crate::Run;
 use crate::bottleneck::allowed_processors;
@@ -7,7 +7,7 @@ use crate::statistics::{FEWEST_REPEATS, Noise, Shares, Summary, noise};
 use std::collections::BTreeMap;
 use trueput_record::TrialRecord;
 
-/// The kernel counts the time of others in ticks of 10 ms, which say nothing of a shorter trial.
+/// The kernel counts CPU time in ticks of 10 ms, too coarse for a shorter trial.
 const SHORTEST_S: f64 = 0.1;
 
 /// The noise of a run; `None` if no cell was repeated often enough and nothing else disturbed
@@ -36,9 +36,8 @@ pub fn of_run(report: &Run) -> Option<Noise> {
     noise(&spreads, shares(&report.trials, cores))
 }
 
-/// The parts that other programs used and that the hypervisor withheld, of the time of the
-/// processors that each trial could use, on a machine of this many: neighbors are counted over
-/// those processors only.
+/// The shares of processor time that other programs used and that the hypervisor withheld, of the
+/// processors that each trial could use on a machine with this many.
 fn shares(trials: &[TrialRecord], cores: f64) -> Shares {
     let (mut others_s, mut steal_s, mut all_s) = (0.0, 0.0, 0.0);
     let mut with_kernel = false;

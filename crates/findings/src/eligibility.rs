@@ -1,4 +1,4 @@
-//! Which trials count, and for what.
+//! Eligibility of trials: which are ranked, compared and charted.
 
 use crate::marks::NO_HISTOGRAMS;
 use crate::text::serialize_as_text;
@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use trueput_record::folder::RunManifest;
 use trueput_record::{Outcome, TrialRecord};
 
-/// The engine that keeps nothing: what is measured on it is the harness, so it is never ranked.
+/// The engine that stores nothing: it measures the harness and is never ranked.
 pub const HARNESS_ENGINE: &str = "null";
 
 /// The last attempt at each trial that was not interrupted, by the trial's id.
@@ -80,7 +80,7 @@ pub enum Ineligibility {
 
 serialize_as_text!(UnrankedStatus, Ineligibility);
 
-/// What a driver should do where only several writers meet a failure.
+/// Advice to the author of a driver that fails only with several writers.
 const UNREPORTED_CONFLICT: &str = "; fails only with several writers: if another transaction was \
     in the way, the driver must return Error::Conflict, which is counted and retried \
     (docs/ADDING_AN_ENGINE.md)";
@@ -103,7 +103,7 @@ impl Ineligibility {
 }
 
 impl<'a> LastAttempts<'a> {
-    /// Those of a run's trials, in the order in which they ended.
+    /// Sorts the trials of a run, in the order in which they ended.
     pub fn of(trials: &'a [TrialRecord]) -> Self {
         let ended = trials
             .iter()

@@ -1,6 +1,6 @@
-//! Rankings of open loops at one rate. All were asked for the same rate, so their rates do not
-//! order them: those that kept the rate are ordered by how long users waited for the kind of
-//! operation that they waited longest for, the others come last.
+//! Rankings of open loops at one rate. The rates are all the same and do not order them: cells that
+//! kept the rate are ordered by the response time of their slowest kind of operation, the others
+//! come last.
 
 use crate::bottleneck::keeps_rate;
 use crate::statistics::{Comparison, Summary, Verdict, compare_among};
@@ -9,28 +9,28 @@ use std::collections::BTreeMap;
 use trueput_record::TrialRecord;
 use trueput_record::measurement::OpenLoop;
 
-/// What a cell made of the rate that it was asked for.
+/// The result of a cell at an offered rate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FixedRateResult {
-    /// Whether each of its repeats began what was due.
+    /// Whether each of its repeats started every unit that was due.
     pub kept: bool,
-    /// The kind of unit that users waited longest for: that with the highest 99th percentile of
-    /// response time, the median of the repeats, among those with a hundred units in each repeat. A
-    /// unit ends with its commit.
+    /// The kind of unit with the longest response times: the highest 99th percentile, as the median
+    /// of the repeats, among the kinds with a hundred units in each repeat. A unit ends with its
+    /// commit.
     pub worst_kind: String,
-    /// That percentile, nanoseconds, over the repeats.
+    /// The 99th percentile of the worst kind, nanoseconds, over the repeats.
     pub response_p99_ns: Summary,
-    /// The same of every kind of unit, in the workload's order.
+    /// The response times of every kind of unit, in the workload's order.
     pub responses: Vec<KindResponse>,
-    /// What was due and not begun at the end, of the repeat with the most of it.
+    /// Units that were due but not started at the end, in the repeat with the largest backlog.
     pub backlog: u64,
-    /// That percentile compared with the first cell's, repeat by repeat: the ratio is this one's
-    /// over that, and slower is who has users wait longer. `None` for the first cell, and where one
-    /// of both did not keep the rate.
+    /// The 99th percentile compared with the first cell's, repeat by repeat: the ratio is this
+    /// one's over that, and slower means a longer wait. `None` for the first cell, and if either
+    /// did not keep the rate.
     pub against_best: Option<Comparison>,
 }
 
-/// How long users waited for one kind of unit.
+/// Response times of one kind of unit.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct KindResponse {
     /// The workload's name for it.
@@ -39,8 +39,7 @@ pub struct KindResponse {
     pub p99_ns: Summary,
 }
 
-/// The rate that all of these trials were asked for, per second; `None` if one had none or
-/// another.
+/// The offered rate that all of these trials share, per second; `None` if one had none or another.
 pub fn common<'a>(trials: impl IntoIterator<Item = &'a TrialRecord>) -> Option<f64> {
     let mut rates = trials
         .into_iter()
@@ -59,10 +58,9 @@ fn open_loop(trial: &TrialRecord) -> Option<&OpenLoop> {
     trial.measurement.as_ref()?.open_loop.as_ref()
 }
 
-/// The units of a kind in a repeat, on average over all repeats that are read together, that let it
-/// be the worst: the 99th percentile of fewer is their maximum. Contenders of one ranking had the
-/// same work, so that they are judged by the same kinds. Where no kind has as many, all are
-/// considered.
+/// The fewest units of a kind per repeat, on average over all repeats that are read together, for
+/// it to be the worst kind: the 99th percentile of fewer units is their maximum. Contenders of one
+/// ranking had the same work, so the same kinds decide. If no kind has as many, all are considered.
 const FEWEST_OF_WORST: u64 = 100;
 
 /// The units of a kind that a repeat had.
@@ -82,7 +80,7 @@ fn response_p99_ns(trial: &TrialRecord, kind: &str) -> Option<f64> {
     Some(response.latency.p99_ns as f64)
 }
 
-/// How long users of these repeats waited for each kind of unit.
+/// Computes the response times of these repeats by kind of unit.
 fn responses(repeats: &[&TrialRecord]) -> Vec<KindResponse> {
     let mut kinds: Vec<&str> = Vec::new();
     let open = repeats.iter().filter_map(|trial| open_loop(trial));
@@ -103,8 +101,8 @@ fn responses(repeats: &[&TrialRecord]) -> Vec<KindResponse> {
     kinds.into_iter().filter_map(of_kind).collect()
 }
 
-/// The kind that users waited longest for, of those with units enough in `among`; of equals the
-/// first.
+/// The kind with the longest response times among those with enough units in `among`; of equal ones
+/// the first.
 fn worst<'a>(among: &[&TrialRecord], responses: &'a [KindResponse]) -> Option<&'a KindResponse> {
     let median = |one: &KindResponse| one.p99_ns.median;
     let enough = u128::from(FEWEST_OF_WORST) * among.len() as u128;
@@ -120,9 +118,8 @@ fn worst<'a>(among: &[&TrialRecord], responses: &'a [KindResponse]) -> Option<&'
     backwards.max_by(|one, other| median(one).total_cmp(&median(other)))
 }
 
-/// The kind that users of these repeats waited longest for, of those with units enough in `among`,
-/// with its 99th percentile of response time by repeat, nanoseconds; `None` if nobody waited for
-/// anything.
+/// The kind with the longest response times among those with enough units in `among`, with its 99th
+/// percentile by repeat, nanoseconds; `None` if there are no response times.
 pub fn worst_times(
     repeats: &[&TrialRecord],
     among: &[&TrialRecord],
@@ -138,13 +135,13 @@ pub fn times(repeats: &[&TrialRecord], kind: &str) -> BTreeMap<u32, f64> {
     repeats.iter().filter_map(of).collect()
 }
 
-/// Whether each of these repeats began what was due.
+/// Whether each of these repeats started every unit that was due.
 pub fn all_kept(repeats: &[&TrialRecord]) -> bool {
     let keeps = |trial: &&TrialRecord| trial.measurement.as_ref().is_some_and(keeps_rate);
     repeats.iter().all(keeps)
 }
 
-/// What the repeats of a cell made of their rate, in a ranking of all of `among`; `None` if none
+/// The result of a cell at its offered rate, in a ranking of all of `among`; `None` if no repeat
 /// has a response time.
 pub fn of(repeats: &[&TrialRecord], among: &[&TrialRecord]) -> Option<FixedRateResult> {
     let open = repeats.iter().filter_map(|trial| open_loop(trial));
@@ -176,10 +173,10 @@ pub fn between(
 }
 
 /// Compares response times, one of `comparisons` that are read together: the ratio is the second's
-/// over the first's, and slower is who has users wait longer.
+/// over the first's, and slower means a longer wait.
 pub fn of_times(first: &[f64], second: &[f64], paired: bool, comparisons: usize) -> Comparison {
     let compared = compare_among(first, second, paired, comparisons);
-    // More of a time is worse, where more of a rate is better.
+    // For times, more is worse: the verdict on rates is reversed.
     let verdict = match compared.verdict {
         Verdict::Faster => Verdict::Slower,
         Verdict::Slower => Verdict::Faster,

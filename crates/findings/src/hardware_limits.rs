@@ -1,4 +1,4 @@
-//! A trial's rates as shares of what the hardware allows, and why a share exceeds the whole.
+//! A trial's rates as shares of the hardware limits, and reasons for shares above 100 %.
 
 use crate::cells::flushes_per_commit;
 use crate::eligibility::HARNESS_ENGINE;
@@ -9,9 +9,9 @@ use trueput_record::{Durability, TrialRecord};
 /// A trial's rates and their shares of the hardware's limits.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LimitShares {
-    /// Commits per second; `None` where nothing was committed.
+    /// Commits per second; `None` if nothing was committed.
     pub commits_per_s: Option<f64>,
-    /// Reads per second; `None` where nothing was read.
+    /// Reads per second; `None` if nothing was read.
     pub reads_per_s: Option<f64>,
     /// Durable commits over appends that are flushed one by one.
     pub of_single_flushes: Option<f64>,
@@ -35,7 +35,7 @@ pub enum Limit {
 /// A share above the whole, and its cause.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Excess {
-    /// What is exceeded.
+    /// The limit that is exceeded.
     pub limit: Limit,
     /// The share, above 1.
     pub share: f64,
@@ -61,7 +61,7 @@ pub enum ExcessCause {
     },
     /// Commits share flushes.
     SharedFlushes {
-        /// Commits per flush; `None` where no flush is counted.
+        /// Commits per flush; `None` if flushes are not counted.
         served: Option<f64>,
     },
     /// The database is smaller than the memory that was read for the limit.
@@ -71,12 +71,12 @@ pub enum ExcessCause {
         /// Bytes of the memory.
         region_bytes: u64,
     },
-    /// The reads do not wait for each other as those of the limit do.
+    /// The reads do not depend on each other, unlike those of the limit.
     IndependentReads,
 }
 
 impl LimitShares {
-    /// Those of a trial, by the limits that were measured with it.
+    /// Computes the shares of a trial from the limits that were measured with it.
     #[must_use]
     pub fn of(trial: &TrialRecord, measurement: &Measurement, limits: &HardwareLimits) -> Self {
         // The workload that needs no engine counts its commits as its operation.
@@ -118,7 +118,8 @@ impl LimitShares {
             let cause = || grouped_cause(measurement, flush);
             excess(Limit::GroupedFlushes, self.of_grouped_flushes, &cause)
         });
-        // Who exceeds grouped flushes exceeds single flushes by the same cause.
+        // Rates above the limit of grouped flushes exceed that of single flushes for the same
+        // reason.
         let flushes = grouped.or_else(|| {
             let cause = || single_cause(measurement);
             excess(Limit::SingleFlushes, self.of_single_flushes, &cause)

@@ -1,22 +1,22 @@
-//! Trials whose record disagrees with itself are marked where a run folder is read, so that none of
-//! them is ranked, whoever reads it.
+//! Checks the records of a run as it is read: a trial whose parts contradict each other becomes
+//! invalid, so no reader of the run ranks it.
 
 use std::collections::BTreeMap;
 use trueput_record::consistency::{contradictions, derive_rates, is_timed};
 use trueput_record::{Outcome, RunFolder, RunManifest, TrialRecord, TrialSpec};
 
-/// What a check of the trials of a run found.
+/// The result of checking the trials of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Integrity {
-    /// By trial, which parts of its record disagree, one sentence each; a trial without an entry
-    /// has none.
+    /// Contradictions in the record of each trial, one sentence each, by trial id; consistent
+    /// trials have no entry.
     pub contradictions: BTreeMap<String, Vec<String>>,
-    /// How many trials cannot be checked because their histograms are missing.
+    /// Number of trials that cannot be checked because their histograms are missing.
     pub unchecked: usize,
 }
 
-/// Makes each trial whose parts disagree invalid, with what disagrees; its rates are then what
-/// count and elapsed time make them.
+/// Makes each trial with contradictions invalid and lists them as reasons, then computes its rates
+/// from count and elapsed time.
 pub fn check(folder: &RunFolder, manifest: &RunManifest, trials: &mut [TrialRecord]) -> Integrity {
     let planned: BTreeMap<&str, &TrialSpec> = manifest
         .trials
@@ -53,8 +53,8 @@ pub fn check(folder: &RunFolder, manifest: &RunManifest, trials: &mut [TrialReco
 }
 
 impl Integrity {
-    /// Adds contradictions, for which a trial's numbers must not be believed. A trial that failed
-    /// or was stopped is not ranked anyhow, and keeps its own reason.
+    /// Makes a trial invalid because of contradictions. A trial that failed or was stopped is not
+    /// ranked in any case and keeps its own reason.
     fn invalidate(&mut self, trial: &mut TrialRecord, found: Vec<String>) {
         let is_ended = matches!(trial.outcome, Outcome::Valid | Outcome::Invalid { .. });
         if found.is_empty() || !is_ended {
@@ -75,8 +75,8 @@ impl Integrity {
     }
 }
 
-/// By trial, the line whose histograms its log has: what ran to its end, or else the last attempt
-/// that measured. The histograms of attempts before it are kept under other names.
+/// By trial, the index of the line that belongs to its histogram log: the completed attempt, or
+/// else the last one with a measurement. The histograms of earlier attempts have other names.
 fn logged_lines(trials: &[TrialRecord]) -> BTreeMap<String, usize> {
     let ended = |index: usize| {
         let outcome = trials.get(index).map(|trial| &trial.outcome);
@@ -95,8 +95,8 @@ fn logged_lines(trials: &[TrialRecord]) -> BTreeMap<String, usize> {
     lines
 }
 
-/// The trials with several lines that say that they ran to their end: those would count several
-/// times. What was interrupted or failed may be run again.
+/// Trials with several lines of completed attempts, which would count several times. Interrupted
+/// and failed trials may be run again.
 fn ended_twice(trials: &[TrialRecord]) -> BTreeMap<String, usize> {
     let mut lines: BTreeMap<String, usize> = BTreeMap::new();
     let ended = trials
@@ -109,7 +109,7 @@ fn ended_twice(trials: &[TrialRecord]) -> BTreeMap<String, usize> {
     lines
 }
 
-/// Why histograms cannot be read, without the folder, which a bundle's reader does not know.
+/// Why histograms cannot be read, without the folder, which the reader of a bundle does not know.
 fn unreadable(error: &trueput_record::Error) -> String {
     use trueput_record::Error;
     let (path, why) = match error {

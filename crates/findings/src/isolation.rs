@@ -3,10 +3,11 @@
 use crate::eligibility::HARNESS_ENGINE;
 use trueput_record::{Isolation, TrialRecord};
 
-/// What stands where nothing is stated.
+/// The text for an isolation level that is not stated.
 pub const NOT_STATED: &str = "not stated";
 
-/// What a trial's engine states; of one that never opened it, what another repeat of its cell does.
+/// The isolation level that a trial's engine states. If the trial never opened the engine, another
+/// repeat of its cell is used.
 pub fn of_trial(trial: &TrialRecord, trials: &[TrialRecord]) -> Option<Isolation> {
     let stated = |trial: &TrialRecord| trial.engine.as_ref()?.isolation;
     let repeats = || {
@@ -16,8 +17,8 @@ pub fn of_trial(trial: &TrialRecord, trials: &[TrialRecord]) -> Option<Isolation
     stated(trial).or_else(repeats)
 }
 
-/// What the engines of all these trials state, those that never opened theirs aside; `None` if
-/// they differ or one states nothing.
+/// The isolation level that the engines of all these trials state, except trials that never opened
+/// theirs; `None` if they differ or one states none.
 pub fn of_all(trials: &[&TrialRecord]) -> Option<Isolation> {
     let contenders = trials.iter().filter(|it| it.spec.engine != HARNESS_ENGINE);
     let mut stated = contenders.filter_map(|trial| Some(trial.engine.as_ref()?.isolation));

@@ -1,4 +1,4 @@
-//! The effect of each knob where trials differ by it: on the rate, on memory and on disk.
+//! The effect of each knob on rate, memory and disk.
 
 use crate::Run;
 use crate::cells::RankedCell;
@@ -12,7 +12,7 @@ use trueput_record::Value;
 /// The effect of changing one knob, everything else being equal.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KnobEffect {
-    /// The place of its ranking among those of the run.
+    /// Index of its ranking in the run.
     pub ranking: usize,
     /// The contender's engine.
     pub engine: String,
@@ -24,15 +24,15 @@ pub struct KnobEffect {
     pub base: Value,
     /// The rate over that at the base value, with its evidence.
     pub rate: Comparison,
-    /// The rate over the base's: of the geometric means over the repeats, as the evidence has it;
-    /// of the medians where fewer than three repeats count.
+    /// The rate over the base's: the ratio of the geometric means over the repeats, or of the
+    /// medians if fewer than three repeats count.
     pub rate_ratio: f64,
     /// Peak memory over the base's.
     pub memory_ratio: f64,
     /// The database's size over the base's.
     pub database_ratio: f64,
-    /// The other parameters of the cell that distinguish this change from an equal one elsewhere:
-    /// `journal_buffers=128`. Empty where there is no equal one.
+    /// The other parameters of the cell that distinguish this change from the same change
+    /// elsewhere: `journal_buffers=128`. Empty if it is unique.
     pub distinction: Vec<(String, String)>,
     /// The cost of changing it from its default, in the driver's words; may be empty.
     pub cost: String,
@@ -94,7 +94,7 @@ impl KnobChange<'_> {
             && value(self, self.base) == value(other, other.base)
     }
 
-    /// Every other parameter of its cell in which a namesake may differ, by name.
+    /// The other parameters of its cell, by name.
     fn other_parameters(&self) -> BTreeMap<String, String> {
         let Self { ranking, cell, .. } = self;
         let given = ranking.settings.iter().chain(&cell.knobs);
@@ -149,7 +149,7 @@ fn changes((place, ranking): (usize, &Ranking)) -> Vec<KnobChange<'_>> {
     changes
 }
 
-/// The knob in which two cells differ, where they differ in nothing else.
+/// The knob in which two cells differ, if they differ in nothing else.
 fn only_difference(one: &RankedCell, other: &RankedCell) -> Option<String> {
     let alike = one.engine == other.engine
         && one.sha256 == other.sha256

@@ -1,40 +1,41 @@
-//! What a run shows, computed once from its folder: statistics, rankings, comparisons, bottlenecks,
-//! scaling, ablation and published tables compared with ours. No engine and no runner is needed.
+//! Analysis of a run folder: statistics, rankings, comparisons, bottlenecks, scaling, ablation and
+//! published tables compared with ours. No engine and no runner is needed.
 //!
-//! [`Run::load`] reads a folder; the modules compute from it. What they find is worded elsewhere.
+//! [`Run::load`] reads a folder; the modules compute from it. The crate `report` puts the results
+//! into words.
 //!
 //! # Modules
 //!
-//! - `ablation`: what each step of a list of parameter changes gained and cost
+//! - `ablation`: gain and cost of each step of a list of parameter changes
 //! - `answer`: the answer of a run: leaders, differences, what to run next
-//! - `bottleneck`: what limited the rate in each second of a trial, with the evidence
+//! - `bottleneck`: the bottleneck of a trial second by second, with the evidence
 //! - `builds`: the builds of engines in a ranking, and which of them are comparable
 //! - `cells`: trials grouped into cells, the repeats of one combination
-//! - `compare`: two runs, or two contenders of one run
+//! - `compare`: comparison of two runs, or of two contenders of one run
 //! - `contender`: the names of contenders
-//! - `disturbance`: signs that something else used the machine
-//! - `eligibility`: which trials count, and for what
+//! - `disturbance`: use of the machine by other programs
+//! - `eligibility`: trials that are ranked, compared and charted
 //! - `fixed_rate`: rankings of open loops at one rate
-//! - `history`: many runs of one plan, and where rates changed
-//! - `in_memory`: databases in memory
+//! - `history`: many runs of one plan, and changes of their rates
+//! - `in_memory`: databases in memory at levels that promise to survive power loss
 //! - `integrity`: trials whose records contradict themselves
 //! - `isolation`: the isolation levels that contenders state
-//! - `knob_effects`: what changing one knob does to rate, memory and disk
+//! - `knob_effects`: the effect of changing one knob on rate, memory and disk
 //! - `log_flush`: the trials of the workload `log-flush`, side by side
-//! - `marks`: what a reader must know of a contender wherever it is named
+//! - `marks`: caveats about a contender, shown wherever it is named
 //! - `multi_run`: the rates of each contender in several runs
-//! - `over_time`: the rate second by second, and where it dropped
-//! - `published`: published tables, and what comes nearest to them in a run
+//! - `over_time`: the rate second by second, and its drops
+//! - `published`: comparison with published tables
 //! - `rankings`: cells grouped into rankings
-//! - `repeats`: how precisely the rates are known
-//! - `representative`: the trial that stands for a cell in charts
+//! - `repeats`: the precision of the rates
+//! - `representative`: the trial that represents a cell in charts
 //! - `run`: a run folder, read
 //! - `samples`: series with known change points, for unit tests
 //! - `scaling`: the Universal Scalability Law, fitted to rates by number of workers
 //! - `shell`: quoting for a shell
-//! - `significance`: which differences of a ranking are significant
+//! - `significance`: significance of a ranking's differences
 //! - `statistics`: tests, intervals and estimates over repeats
-//! - `text`: findings that JSON has as text
+//! - `text`: findings that are text in JSON
 //! - `threen1`: the line of output of the original 3n+1 program
 //! - `trial_names`: one name for each trial and contender of a run
 //! - `units`: figures with units, for people

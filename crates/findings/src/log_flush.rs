@@ -4,8 +4,8 @@ use crate::workload_cells::{WorkloadCell, workload_cells};
 use trueput_record::measurement::{Measurement, OperationSummary};
 use trueput_record::{Durability, TrialRecord};
 
-/// Fewer flushes at the device than this part of those that were asked for mean that most were
-/// acknowledged without one.
+/// If the device completes fewer flushes than this share of those requested, most were acknowledged
+/// without a flush.
 const FEW: f64 = 0.1;
 
 /// The trials of a cell: medians over those that count.
@@ -23,8 +23,8 @@ pub struct LogFlushCell<'a> {
     pub commits_per_flush: Option<f64>,
     /// Flushes of the device per commit; `None` if they are not counted.
     pub device_flushes_per_commit: Option<f64>,
-    /// Flushes of the device per flush that the file system acknowledged, where these are so few
-    /// that lost power can lose commits.
+    /// Flushes of the device per flush that the file system acknowledged, if they are so few that
+    /// power loss can lose commits.
     pub missing_flushes: Option<f64>,
 }
 
@@ -44,7 +44,7 @@ pub fn commits(measured: &Measurement) -> Option<&OperationSummary> {
 impl<'a> LogFlushCell<'a> {
     fn of(cell: &WorkloadCell<'a>) -> Self {
         let count = |one: &Measurement| Some(commits(one)?.count as f64);
-        // With group commit fewer flushes are asked for than commits.
+        // Group commit requests fewer flushes than commits.
         let asked_for = |one: &Measurement| match one.operation("flush") {
             Some(flushes) => Some(flushes.count as f64),
             None => count(one),
@@ -52,14 +52,14 @@ impl<'a> LogFlushCell<'a> {
         let device = |one: &Measurement| one.log_flushes().map(|flushes| flushes as f64);
         let latency =
             |of: fn(&OperationSummary) -> u64| cell.median(|one| Some(of(commits(one)?) as f64));
-        let per_asked_for = cell.median(|one| per(device(one)?, asked_for(one)?));
+        let per_asked_for = cell.median(|one| divide(device(one)?, asked_for(one)?));
         Self {
             first: cell.first,
             commits_per_s: cell.median(|one| Some(commits(one)?.per_s)),
             p50_ns: latency(|commits| commits.latency.p50_ns),
             p99_ns: latency(|commits| commits.latency.p99_ns),
-            commits_per_flush: cell.median(|one| per(count(one)?, asked_for(one)?)),
-            device_flushes_per_commit: cell.median(|one| per(device(one)?, count(one)?)),
+            commits_per_flush: cell.median(|one| divide(count(one)?, asked_for(one)?)),
+            device_flushes_per_commit: cell.median(|one| divide(device(one)?, count(one)?)),
             missing_flushes: per_asked_for.filter(|seen| *seen < FEW && needs_flushes(cell.first)),
         }
     }
@@ -71,6 +71,6 @@ fn needs_flushes(trial: &TrialRecord) -> bool {
     trial.spec.durability == Durability::Sync && flush.as_deref() != Some("direct-dsync")
 }
 
-fn per(of: f64, one: f64) -> Option<f64> {
+fn divide(of: f64, one: f64) -> Option<f64> {
     (one > 0.0).then(|| of / one)
 }

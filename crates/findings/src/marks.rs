@@ -1,8 +1,8 @@
-//! Marks: what a reader must know of a contender wherever it is named.
+//! Marks: caveats about a contender, shown wherever it is named.
 //!
-//! A mark has a label, which is in brackets after the contender's name in every table, chart
-//! and sentence (`leveldb [assertions]`), and an explanation, which stands once below the ranking.
-//! JSON has both at every cell, CSV has the labels in its column `marks`.
+//! A mark has a label, in brackets after the contender's name in every table, chart and sentence
+//! (`leveldb [assertions]`), and an explanation, once below the ranking. JSON has both at every
+//! cell, CSV has the labels in its column `marks`.
 //!
 //! To add one, write a function that reads the trial's record and returns `Option<Mark>`, and name
 //! it in [`marks`]; everything else follows. Nothing but the record may decide: a report is made
@@ -26,11 +26,11 @@ pub struct Mark {
     pub kind: MarkKind,
     /// A word or a few, shown in brackets after the contender's name.
     pub label: Cow<'static, str>,
-    /// What the label means, as a clause that follows the contender's name and a colon. It is the
+    /// Meaning of the label, as a clause that follows the contender's name and a colon. It is the
     /// same for every trial of a cell.
     pub explanation: Cow<'static, str>,
-    /// Whether the figures may be ranked with those of unmarked contenders. Where they may not, the
-    /// cell is apart from the ranking; see [`Mark::permits_ranking`].
+    /// Whether the figures may be ranked with those of unmarked contenders. If not, the cell is
+    /// listed separately; see [`Mark::permits_ranking`].
     pub comparable: bool,
 }
 
@@ -45,13 +45,13 @@ pub enum MarkKind {
     Assertions,
     /// No counter shows whether commits reached storage.
     UnverifiedFlushes,
-    /// The driver does what a user of the engine may not need.
+    /// The driver does extra work that users of the engine may not need.
     Workaround,
 }
 
 impl Mark {
-    /// Whether the figures may be ranked with others; `include_assertions` admits builds with
-    /// assertions, which are slower than they could be, and nothing that is wrong.
+    /// Whether the figures may be ranked with others. `include_assertions` admits builds with
+    /// assertions, which are slower than necessary, but no incorrect results.
     #[must_use]
     pub fn permits_ranking(&self, include_assertions: bool) -> bool {
         self.comparable || (include_assertions && self.kind == MarkKind::Assertions)
@@ -82,7 +82,7 @@ fn known_defect(trial: &TrialRecord) -> Option<Mark> {
     })
 }
 
-/// Figures whose histograms are gone, so that nothing shows whether they are what was measured.
+/// Marks figures whose histograms are missing, so that they cannot be checked.
 fn unverified_record(trial: &TrialRecord) -> Option<Mark> {
     let lacks_them = trial.measurement.as_ref()?.lacks_histograms;
     lacks_them.then_some(Mark {
@@ -93,7 +93,7 @@ fn unverified_record(trial: &TrialRecord) -> Option<Mark> {
     })
 }
 
-/// A library that was compiled with its assertions, which cost speed.
+/// Marks a library that was compiled with assertions, which cost speed.
 fn assertions(trial: &TrialRecord) -> Option<Mark> {
     let has_them = trial.engine.as_ref()?.assertions == Some(true);
     has_them.then_some(Mark {
@@ -104,7 +104,8 @@ fn assertions(trial: &TrialRecord) -> Option<Mark> {
     })
 }
 
-/// What trueput's driver does that the engine's own users may not need, and that shapes its rates.
+/// Marks extra work of trueput's driver that the engine's own users may not need and that changes
+/// its rates.
 fn workaround(trial: &TrialRecord) -> Option<Mark> {
     let explanation = trial.engine.as_ref()?.workaround.clone()?;
     Some(Mark {
@@ -115,7 +116,7 @@ fn workaround(trial: &TrialRecord) -> Option<Mark> {
     })
 }
 
-/// A promise that no lost power undoes a commit, where nothing counts what storage completes.
+/// Marks a promise to survive power loss on a system that does not count completed flushes.
 fn unverified_flushes(trial: &TrialRecord) -> Option<Mark> {
     let evidence = trial.measurement.as_ref()?.flush_evidence.as_ref()?;
     let why = match evidence.verdict {
@@ -158,7 +159,7 @@ pub fn marked(name: &str, marks: &[Mark]) -> String {
 pub struct MarkedName {
     /// The name.
     pub name: String,
-    /// What a reader must know of the contender wherever it is named.
+    /// Marks of the contender, shown wherever it is named.
     pub marks: Vec<Mark>,
 }
 
@@ -174,8 +175,8 @@ pub fn labels(marks: &[Mark], between: &str) -> String {
     labels.join(between)
 }
 
-/// What the marks of these contenders mean, a sentence for each mark that names everyone who has
-/// it.
+/// Explains the marks of these contenders, one sentence per mark, which names every contender that
+/// has it.
 pub fn explanations<'a>(
     contenders: impl IntoIterator<Item = (&'a str, &'a [Mark])>,
 ) -> Vec<String> {
@@ -196,5 +197,5 @@ pub fn explanations<'a>(
     found.into_iter().map(sentence).collect()
 }
 
-/// What is said of a library that was compiled with its assertions.
+/// The explanation for a library that was compiled with assertions.
 pub const WITH_ASSERTIONS: &str = "built with assertions: not comparable";

@@ -7,16 +7,16 @@ use crate::marks::MarkedName;
 use std::collections::BTreeMap;
 use trueput_record::Durability;
 
-/// A contender in those of several runs that have it.
+/// A contender in several runs.
 #[derive(Debug, Clone)]
 pub struct ContenderRuns {
     /// The contender, with its marks in the first of its runs.
     pub contender: MarkedName,
     /// The workload.
     pub workload: String,
-    /// What each commit promises.
+    /// Durability level of each commit.
     pub durability: Durability,
-    /// How many workers it has.
+    /// Number of workers.
     pub workers: u32,
     /// The settings and conditions that are not the same in all cells of its workload.
     pub distinction: Vec<(String, String)>,
@@ -29,9 +29,9 @@ pub struct ContenderRuns {
 pub struct RunRate {
     /// The place of the run, from 0.
     pub run: usize,
-    /// The rate, and what the run was made on.
+    /// The rate, with the version and the host.
     pub point: HistoryPoint,
-    /// The rate over that in the contender's first run; 0 where that is 0.
+    /// The rate over that of the contender's first run; 0 if that is 0.
     pub of_first: f64,
 }
 

@@ -1,5 +1,4 @@
-//! The rate second by second: where it fell off a cliff, how deep and for how long, and what the
-//! engine did by itself meanwhile.
+//! The rate second by second: its drops, their depth and length, and the engine events during them.
 
 use crate::Run;
 use crate::eligibility::headline;
@@ -11,22 +10,22 @@ use trueput_record::TrialRecord;
 use trueput_record::measurement::Measurement;
 use trueput_record::recovery::EventRecord;
 
-/// A segment counts as fallen where its rate is below this part of the one before, and as recovered
-/// where it is at least so much of it again.
+/// A segment is a cliff if its rate is below this share of the one before, and a recovery if it
+/// reaches this share of it again.
 const FALLEN: f64 = 0.95;
 
 /// A second or two below this part of the median rate are a cliff too short for a change of level.
 const DIP: f64 = 0.5;
 
-/// How long before a cliff an event may have begun that fell into it, seconds: rates are known by
+/// An event that began up to this many seconds before a cliff may belong to it: rates are known by
 /// whole seconds.
 const BEFORE_S: f64 = 1.0;
 
 /// A part of the timeline shorter than this has too few samples for a rate, seconds.
 const SHORTEST_S: f64 = 0.25;
 
-/// End, seconds since the release, and rate of each second, of several seconds together where there
-/// would be more than `most`; `None` if no operation is of the kind.
+/// Returns end (seconds since the release) and rate of each second, or of groups of seconds if
+/// there would be more than `most`; `None` if no operation is of the kind.
 #[must_use]
 pub fn rate_points(measurement: &Measurement, kind: &str, most: usize) -> Option<Vec<(f64, f64)>> {
     let mut operations = measurement.operations.iter();
@@ -53,11 +52,11 @@ pub struct OverTime {
     pub trial: String,
     /// The median of its whole seconds, units of work per second.
     pub median_per_s: f64,
-    /// How many whole seconds there are.
+    /// Number of whole seconds.
     pub seconds: usize,
-    /// Where it fell, in order.
+    /// Drops of the rate, in order.
     pub cliffs: Vec<Cliff>,
-    /// By kind, how often the engine did something by itself; `None` if it does not report it.
+    /// Number of engine events by kind; `None` if the engine does not report them.
     pub events: Option<BTreeMap<String, u64>>,
 }
 
@@ -66,13 +65,13 @@ pub struct OverTime {
 pub struct Cliff {
     /// When it began, seconds since the release.
     pub from_s: f64,
-    /// How long it lasted, seconds.
+    /// Length, seconds.
     pub length_s: f64,
     /// Whether the rate had come back before the trial ended.
     pub recovered: bool,
     /// The part of the rate that was lost at the deepest: 0.4 is forty per cent.
     pub depth: f64,
-    /// What the engine did by itself then.
+    /// Engine events during the drop.
     pub events: Vec<EventRecord>,
 }
 
@@ -87,9 +86,8 @@ struct Second {
     per_s: f64,
 }
 
-/// The rates of a trial's whole seconds: of all transactions of the workload `tpcc`, else of the
-/// operation that contenders are ranked by. Shorter ones are left out, so that the next one need
-/// not begin where the one before it ended.
+/// The rates of a trial's whole seconds: of all transactions for the workload `tpcc`, else of the
+/// operation by which contenders are ranked. Partial seconds are left out, so there may be gaps.
 fn rates(measured: &Measurement, headline: &str) -> Vec<Second> {
     let kinds = &measured.operations;
     let of_tpcc = kinds
@@ -130,7 +128,7 @@ pub fn over_time(trial: &TrialRecord, headline: &str) -> Option<OverTime> {
     let seconds = rates(measured, headline);
     let median_per_s = median(seconds.iter().map(|second| second.per_s))?;
     let reported = measured.events.as_deref();
-    let mut cliffs = falls(&seconds);
+    let mut cliffs = find_cliffs(&seconds);
     cliffs.extend(dips(&seconds, median_per_s, &cliffs));
     cliffs.sort_by(|one, other| one.from_s.total_cmp(&other.from_s));
     for cliff in &mut cliffs {
@@ -150,7 +148,7 @@ pub fn over_time(trial: &TrialRecord, headline: &str) -> Option<OverTime> {
     })
 }
 
-/// How often each kind of event began.
+/// The number of events by kind.
 #[must_use]
 pub fn counted(events: &[EventRecord]) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
@@ -160,8 +158,8 @@ pub fn counted(events: &[EventRecord]) -> BTreeMap<String, u64> {
     counts
 }
 
-/// Changes of level downwards, each up to where the level is back.
-fn falls(seconds: &[Second]) -> Vec<Cliff> {
+/// Drops of the level, each up to its recovery.
+fn find_cliffs(seconds: &[Second]) -> Vec<Cliff> {
     let rates: Vec<f64> = seconds.iter().map(|second| second.per_s).collect();
     let mut bounds = vec![0];
     bounds.extend(change_points(&rates));
@@ -210,7 +208,7 @@ fn dips(seconds: &[Second], median: f64, falls: &[Cliff]) -> Vec<Cliff> {
         falls.iter().any(holds)
     };
     let mut dips: Vec<Cliff> = Vec::new();
-    // Of the second before, where it was in a dip.
+    // Set while inside a dip: the index of the second before.
     let mut ended: Option<usize> = None;
     for (index, second) in seconds.iter().enumerate() {
         if second.per_s >= DIP * median || fallen(second) {
@@ -247,13 +245,13 @@ pub fn all(report: &Run) -> Vec<OverTime> {
         .collect()
 }
 
-/// Whether there is more to report of a trial than its timeline: what its engine did, or its step.
+/// Whether a trial has more to report than its timeline: engine events, or its step.
 fn is_reported(trial: &TrialRecord) -> bool {
     let events = trial.measurement.as_ref().map(|one| one.events.is_some());
     events == Some(true) || trial.spec.step.is_some()
 }
 
-/// The trials that the section reports: of each cell the first of which there is more to report.
+/// The trials that the section reports: the first of each cell with more than a timeline.
 pub fn reported_trials(report: &Run) -> Vec<&TrialRecord> {
     let mut seen = BTreeSet::new();
     let shown = report.trials.iter().filter(|trial| is_reported(trial));
@@ -278,7 +276,7 @@ mod tests {
 
     #[test]
     fn a_fall_is_measured_to_where_the_rate_is_back() {
-        let falls = falls(&levels(&[(100.0, 10), (50.0, 5), (100.0, 10)]));
+        let falls = find_cliffs(&levels(&[(100.0, 10), (50.0, 5), (100.0, 10)]));
         let [cliff] = falls.as_slice() else {
             panic!("{falls:?}");
         };
@@ -291,13 +289,13 @@ mod tests {
 
     #[test]
     fn a_fall_that_lasts_is_said_to_and_a_rise_or_a_steady_rate_is_none() {
-        let lasting = falls(&levels(&[(100.0, 10), (60.0, 5), (30.0, 5)]));
+        let lasting = find_cliffs(&levels(&[(100.0, 10), (60.0, 5), (30.0, 5)]));
         let [cliff] = lasting.as_slice() else {
             panic!("{lasting:?}");
         };
         assert!(!cliff.recovered && cliff.length_s == 10.0 && cliff.depth > 0.65);
-        assert!(falls(&levels(&[(60.0, 10), (100.0, 10)])).is_empty());
-        assert!(falls(&levels(&[(100.0, 30)])).is_empty());
+        assert!(find_cliffs(&levels(&[(60.0, 10), (100.0, 10)])).is_empty());
+        assert!(find_cliffs(&levels(&[(100.0, 30)])).is_empty());
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! Cells grouped into rankings.
 //!
-//! A ranking holds only what may be compared: one workload with one set of settings, one number of
-//! workers, one durability level; databases in memory whose level makes a promise about lost power
-//! are ranked separately. What its marks make incomparable (a build with assertions) is not ranked,
-//! unless the run includes it. It is ordered by rate, and by response time where all were asked for
-//! one rate ([`crate::fixed_rate`]). Conditions that differ in it are in the contenders' names.
+//! A ranking holds only comparable cells: one workload with one set of settings, one number of
+//! workers, one durability level. Databases in memory whose level promises to survive power loss
+//! are ranked separately. A cell whose marks make it incomparable (a build with assertions) is not
+//! ranked, unless the run includes it. The order is by rate, or by response time if all were
+//! offered one rate ([`crate::fixed_rate`]). Contenders are named by the conditions in which they
+//! differ.
 
 use crate::builds::{EngineBuild, builds};
 use crate::cells::RankedCell;
@@ -26,19 +27,19 @@ use trueput_record::{Durability, Isolation, TrialRecord, TrialSpec};
 /// An operation that is done less often than this part of the headline's count is rare.
 const RARE: f64 = 0.01;
 
-/// Cells that may be compared with each other, best first, and what is not ranked.
+/// Comparable cells, best first, and the cells that are not ranked.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Ranking {
     /// The workload.
     pub workload: String,
     /// Its settings.
     pub settings: Settings,
-    /// How many workers.
+    /// Number of workers.
     pub workers: u32,
-    /// What each commit promises.
+    /// Durability level of each commit.
     pub durability: Durability,
-    /// Whether its databases or logs were in memory though the level makes a promise about lost
-    /// power, which is then not kept.
+    /// Whether its databases or logs were in memory although the level promises to survive power
+    /// loss, so that the promise is not kept.
     pub in_memory: bool,
     /// The isolation that all of its contenders state; `None` if they differ, or state nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -50,11 +51,11 @@ pub struct Ranking {
     pub notes: Vec<String>,
     /// The kind of operation whose rate the cells are sorted by.
     pub headline: String,
-    /// Whether the workload itself names it; a mix of operations has none.
+    /// Whether the workload defines the headline; a mix of operations does not.
     #[serde(skip)]
     pub has_own_headline: bool,
-    /// The rate that all of its trials were asked for, per second: then the cells are sorted by how
-    /// long users waited. `None` if one had none or another.
+    /// The offered rate that all of its trials share, per second: then the cells are sorted by
+    /// response time. `None` if one had none or another.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_per_s: Option<f64>,
     /// The cells with at least one trial that counts, best first.
@@ -71,13 +72,13 @@ pub struct Ranking {
 }
 
 impl Ranking {
-    /// The contenders' cells, those with a place first.
+    /// The contenders' cells, ranked ones first.
     pub fn contenders(&self) -> impl Iterator<Item = &RankedCell> {
         self.cells.iter().chain(&self.not_comparable)
     }
 
-    /// The kinds of operation, the headline first, without those that every cell did far more
-    /// rarely (claiming a block of work, say).
+    /// The kinds of operation, the headline first, except those that are rare in every cell
+    /// (claiming a block of work, for example).
     #[must_use]
     pub fn frequent_kinds(&self) -> Vec<&str> {
         let headline = self.headline.as_str();
@@ -123,14 +124,14 @@ pub struct UnrankedTrial {
     pub id: String,
     /// The contender.
     pub contender: String,
-    /// What a reader must know of it wherever it is named.
+    /// Marks of the contender, shown wherever it is named.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<Mark>,
     /// Its class.
     pub status: UnrankedStatus,
     /// Why it does not count.
     pub reason: Ineligibility,
-    /// Rate of the headline operation per second, where the number itself can be believed.
+    /// Rate of the headline operation per second, if it can be believed.
     pub headline_per_s: Option<f64>,
 }
 
@@ -145,7 +146,7 @@ impl UnrankedTrial {
 /// The trials of each ranking, in the rankings' order. Trials that were run again are left out.
 pub fn groups<'a>(manifest: &RunManifest, trials: &'a [TrialRecord]) -> Vec<Vec<&'a TrialRecord>> {
     let usual = &manifest.host.file_system;
-    let in_memory = |trial: &TrialRecord| in_memory::breaks_its_level(trial, usual);
+    let in_memory = |trial: &TrialRecord| in_memory::violates_durability(trial, usual);
     let isolation = |trial: &TrialRecord| match manifest.split_by {
         Some(RankingSplit::Isolation) => isolation::of_trial(trial, trials),
         None => None,
@@ -185,7 +186,7 @@ pub fn groups<'a>(manifest: &RunManifest, trials: &'a [TrialRecord]) -> Vec<Vec<
 }
 
 /// Sorts the trials into rankings: by workload in the plan's order, then by durability, strongest
-/// first and what does not hold it last, then by settings in the plan's order, then by workers.
+/// first and databases in memory last, then by settings in the plan's order, then by workers.
 #[must_use]
 pub fn rankings(manifest: &RunManifest, trials: &[TrialRecord]) -> Vec<Ranking> {
     let groups = groups(manifest, trials);
@@ -249,7 +250,7 @@ fn ranking(manifest: &RunManifest, trials: &[&TrialRecord]) -> Ranking {
         settings: spec.settings.clone(),
         workers: spec.workers,
         durability: spec.durability,
-        in_memory: in_memory::breaks_its_level(trials[0], &manifest.host.file_system),
+        in_memory: in_memory::violates_durability(trials[0], &manifest.host.file_system),
         isolation: isolation::of_all(trials),
         is_split: manifest.split_by.is_some(),
         notes: notes.into_iter().collect(),
@@ -264,8 +265,8 @@ fn ranking(manifest: &RunManifest, trials: &[&TrialRecord]) -> Ranking {
     }
 }
 
-/// The cells that are ranked, and those that are apart. Where all are of one build and have the
-/// same marks there is no other that they would be compared with: they are ranked.
+/// Splits cells into those that are ranked and those that are listed separately. If all are of one
+/// build and have the same marks, there is nothing to compare them with, and they are ranked.
 fn partition_comparable(
     cells: Vec<RankedCell>,
     include_assertions: bool,
@@ -290,7 +291,7 @@ fn sort_by_rate(cells: &mut [RankedCell]) {
     cells.sort_by(|one, other| rate(other).total_cmp(&rate(one)));
 }
 
-/// Ranked cells with their shares of the best rate; without, where all were asked for one rate.
+/// Sets the ranked cells' shares of the best rate, unless all were offered one rate.
 fn with_shares(mut cells: Vec<RankedCell>, rate_per_s: Option<f64>) -> Vec<RankedCell> {
     let rate = |cell: &RankedCell| cell.figures.headline_per_s.median;
     let best = cells.first().map(rate);
@@ -301,7 +302,7 @@ fn with_shares(mut cells: Vec<RankedCell>, rate_per_s: Option<f64>) -> Vec<Ranke
     cells
 }
 
-/// Who kept the rate first, by the response time that is worst.
+/// Sorts cells that kept the rate first, by the worst kind's response time.
 fn sort_at_rate(cells: &mut [RankedCell], repeats: &BTreeMap<u32, Vec<&TrialRecord>>) {
     let of_cell = |cell: &RankedCell| repeats.get(&cell.cell);
     let among: Vec<_> = cells
@@ -339,8 +340,8 @@ fn compare_with_best(rankings: &mut [Ranking], groups: &[Vec<&TrialRecord>]) {
     }
 }
 
-/// A cell of a ranking compared with the best, one of `comparisons`; at one rate by response time,
-/// if both kept it.
+/// Compares a cell of a ranking with the best, as one of `comparisons`; at one rate by response
+/// time, if both kept it.
 fn compare_cell(
     ranking: &Ranking,
     trials: &[&TrialRecord],
@@ -380,7 +381,7 @@ fn unranked_trial(
     }
 }
 
-/// Those that kept the rate first, by response time; the others by what was left undone.
+/// Orders cells that kept the rate first, by response time; the others by their backlog.
 pub fn order(one: &RankedCell, other: &RankedCell) -> Ordering {
     let place = |cell: &RankedCell| {
         let at_rate = cell.at_rate.as_ref()?;

@@ -1,4 +1,4 @@
-//! How well a run knows its contenders' rates: what automatic repeats go by.
+//! The precision of a run's rates, which decides when automatic repeats end.
 
 use crate::eligibility::{headline, ineligibility, rate};
 use crate::fixed_rate;
@@ -8,9 +8,9 @@ use trueput_record::TrialRecord;
 use trueput_record::folder::RunManifest;
 
 /// The widest 95 % interval of any cell's rate, as half of its width over the rate, and the cell's
-/// contender; of an open loop that kept its rate, of the response time that it is ranked by.
-/// `None` if nothing counts, or one cell has fewer than three repeats that count: a cell
-/// whose trials all fail is passed over, for no repeat would help it.
+/// contender; for an open loop that kept its rate, of the response time by which it is ranked.
+/// `None` if nothing counts, or if a cell has one or two valid repeats. A cell whose trials all
+/// fail is ignored, because repeats would not help it.
 #[must_use]
 pub fn widest(manifest: &RunManifest, trials: &[TrialRecord]) -> Option<(f64, String)> {
     let mut cells: BTreeMap<u32, (String, Vec<f64>, Vec<&TrialRecord>)> = BTreeMap::new();
@@ -37,8 +37,8 @@ pub fn widest(manifest: &RunManifest, trials: &[TrialRecord]) -> Option<(f64, St
     widest
 }
 
-/// The response times of each repeat that an open loop is ranked by, where it kept its rate; all
-/// rates are alike then and are known at once.
+/// The response times by which an open loop that kept its rate is ranked; its rates are all the
+/// same.
 fn response_times(repeats: &[&TrialRecord]) -> Option<Vec<f64>> {
     fixed_rate::common(repeats.iter().copied())?;
     let times =

@@ -1,4 +1,4 @@
-//! The trials that stand for their cells in charts: of each cell the repeat with the median rate.
+//! The trial that represents each cell in charts: the repeat with the median rate.
 
 use crate::Run;
 use crate::cells::RankedCell;
@@ -7,7 +7,7 @@ use trueput_record::histogram::LoggedHistogram;
 use trueput_record::measurement::LatencySummary;
 use trueput_record::{Measurement, RunFolder, TrialRecord};
 
-/// Percentiles that a histogram is asked for; its maximum comes after them.
+/// Percentiles taken from a histogram; its maximum comes after them.
 const PERCENTILES: [f64; 10] = [
     50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.99, 99.999, 99.9999,
 ];
@@ -15,35 +15,35 @@ const PERCENTILES: [f64; 10] = [
 /// A percentile of times.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Percentile {
-    /// Which, per cent; 100 is the longest time.
+    /// The percentile, 0 to 100; 100 is the maximum.
     pub percentile: f64,
     /// The time, nanoseconds.
     pub latency_ns: f64,
 }
 
-/// A cell and the trial that stands for it.
+/// A cell and the trial that represents it.
 #[derive(Debug)]
 pub struct Representative<'a> {
     /// The cell.
     pub cell: &'a RankedCell,
     /// Its trial.
     pub trial: &'a TrialRecord,
-    /// What that measured.
+    /// The measurement of that trial.
     pub measurement: &'a Measurement,
     /// Its latencies by kind of operation, or of response.
     latencies: Vec<(String, Vec<Percentile>)>,
 }
 
 impl Representative<'_> {
-    /// The percentiles of a kind of operation; empty where none was timed.
+    /// The percentiles of a kind of operation; empty if none was timed.
     #[must_use]
     pub fn percentiles(&self, kind: &str) -> Vec<Percentile> {
         let operation = self.measurement.operation(kind);
         self.points(kind, operation.map(|operation| &operation.latency))
     }
 
-    /// The same of the response times of a kind of unit, from when each was due; empty where the
-    /// trial was no open loop.
+    /// The percentiles of the response times of a kind of unit, from when each was due; empty if
+    /// the trial was not an open loop.
     #[must_use]
     pub fn response_percentiles(&self, kind: &str) -> Vec<Percentile> {
         let responses = self.measurement.open_loop.iter();
@@ -64,8 +64,8 @@ impl Representative<'_> {
     }
 }
 
-/// The chosen trials of a ranking, in its order, those without a place last;
-/// of the harness where no contender is ranked.
+/// The representative trials of a ranking in its order, unranked ones last; those of the harness if
+/// no contender is ranked.
 #[must_use]
 pub fn representatives<'a>(report: &'a Run, ranking: &'a Ranking) -> Vec<Representative<'a>> {
     let mut cells: Vec<&RankedCell> = ranking.contenders().collect();
@@ -109,8 +109,8 @@ fn median_repeat<'a>(
     Some((nearest.1, nearest.2))
 }
 
-/// The histograms of a trial; none where their file is not there or cannot be read: the summary in
-/// the trial's line stands in for it.
+/// The histograms of a trial; empty if their file is missing or cannot be read, so that the summary
+/// in the trial's line is used.
 fn latencies(folder: Option<&RunFolder>, trial: &str) -> Vec<(String, Vec<Percentile>)> {
     let logs = folder.and_then(|folder| folder.histograms(trial).ok().flatten());
     let logs = logs.unwrap_or_default().into_iter();

@@ -1,4 +1,4 @@
-//! A run folder, read: what everything else is computed from.
+//! A run folder that was read, the input of all analysis.
 
 use crate::eligibility::LastAttempts;
 use crate::integrity::{self, Integrity};
@@ -12,22 +12,22 @@ use trueput_record::{Error, Outcome, TrialRecord, TrialSpec};
 pub struct Run {
     /// The folder that it is read from.
     pub folder: PathBuf,
-    /// What it is called in text and in commands: the path that the user named. Of a bundle that is
-    /// its file, and the folder is what it was unpacked to.
+    /// The path that the user named, for text and commands: for a bundle its file, although
+    /// `folder` is where it was unpacked.
     pub shown_as: PathBuf,
-    /// What was to run, on what machine, by what program.
+    /// The plan, the machine and the program.
     pub manifest: RunManifest,
-    /// The trials that ended, in the order in which they did.
+    /// The finished trials, in the order in which they ended.
     pub trials: Vec<TrialRecord>,
     /// Lines of `trials.jsonl` that could not be read.
     pub damaged: Vec<DamagedLine>,
     /// Whether the parts of each record agree.
     pub integrity: Integrity,
-    /// How the run ended; `None` while it runs or where it was cut short.
+    /// The end of the run; `None` while it runs, or if it was cut short.
     pub end: Option<RunEnd>,
 }
 
-/// How the trials of a plan ended: parts that add up to all of them.
+/// The number of a plan's trials by outcome; the parts add up to all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TrialTotals {
     /// Valid.
@@ -46,15 +46,14 @@ impl Run {
     /// Reads a run folder. Trials whose parts disagree come out as invalid.
     ///
     /// # Errors
-    /// [`Error`] where it is no run folder, cannot be read, or is of a newer format.
-    /// Damaged lines are no error: they are named in the report and the others are shown.
+    /// [`Error`] if it is not a run folder, cannot be read, or has a newer format. Damaged lines
+    /// are not errors: the report names them and shows the others.
     pub fn load(run_folder: &Path) -> Result<Self, Error> {
         Self::load_as(run_folder, run_folder, u64::MAX)
     }
 
-    /// Reads a folder that may come from anybody, none of whose files may have more than
-    /// `most_bytes`, and calls it by a name of its own: what a bundle was unpacked to by the
-    /// bundle's.
+    /// Reads an untrusted folder, each of whose files may have at most `most_bytes`, under another
+    /// name, such as the path of the bundle that it was unpacked from.
     ///
     /// # Errors
     /// As [`Run::load`].
@@ -74,8 +73,8 @@ impl Run {
         })
     }
 
-    /// How many trials of the plan ended in which way.
-    pub fn tally(&self) -> TrialTotals {
+    /// Counts the trials of the plan by outcome.
+    pub fn count_trials(&self) -> TrialTotals {
         let count = |status: fn(&Outcome) -> bool| {
             let trials = self.trials.iter();
             trials.filter(|trial| status(&trial.outcome)).count()
@@ -86,20 +85,20 @@ impl Run {
             let last = trials.filter(|it| status(&it.outcome) && !attempts.supersede(it));
             last.map(|trial| &trial.spec.id).collect::<BTreeSet<_>>()
         };
-        let mut tally = TrialTotals {
+        let mut totals = TrialTotals {
             valid: count(|it| *it == Outcome::Valid),
             invalid: count(|it| matches!(it, Outcome::Invalid { .. })),
             failed: not_run_again(|it| matches!(it, Outcome::Failed { .. })).len(),
             interrupted: not_run_again(|it| *it == Outcome::Interrupted).len(),
             absent: 0,
         };
-        let present = tally.valid + tally.invalid + tally.failed + tally.interrupted;
-        tally.absent = self.manifest.trials.len().saturating_sub(present);
-        tally
+        let present = totals.valid + totals.invalid + totals.failed + totals.interrupted;
+        totals.absent = self.manifest.trials.len().saturating_sub(present);
+        totals
     }
 
-    /// The trials of the plan that have no line yet, interrupted ones included; none where the
-    /// repeats were enough, so that the others were spared.
+    /// Returns the trials of the plan without a line, including interrupted ones; empty if the run
+    /// ended early because its repeats were enough.
     #[must_use]
     pub fn missing(&self) -> Vec<&TrialSpec> {
         if self

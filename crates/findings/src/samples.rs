@@ -1,6 +1,7 @@
 //! Series of rates that unit tests look at.
 
-/// Levels, each for so many values, with a little scatter that repeats.
+/// Returns a series with these levels, each with its number of values, and a little reproducible
+/// scatter.
 pub fn levels(levels: &[(f64, usize)]) -> Vec<f64> {
     let scatter = [0.0, 0.6, -0.8, 0.3, -0.2, 0.9, -0.5];
     let flat = levels

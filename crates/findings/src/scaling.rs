@@ -1,5 +1,5 @@
-//! How a rate grows with the number of workers, and where it stops growing: Gunther's Universal
-//! Scalability Law, fitted to the rates that were measured.
+//! Scaling of a rate with the number of workers, and the number at which it stops growing:
+//! Gunther's Universal Scalability Law, fitted to the measured rates.
 //!
 //! The law is X(N) = λN / (1 + σ(N − 1) + κN(N − 1)): λ is the rate of one worker, σ the share of
 //! the work that only one worker can do at a time (contention), κ the cost of keeping each pair of
@@ -14,14 +14,14 @@ use solve::Solution;
 
 pub use series::{ScalingSeries, fits, most_workers, series};
 
-/// The least number of different worker counts from which the law is fitted.
+/// The least number of different worker counts to which the law is fitted.
 pub const FEWEST_POINTS: usize = 4;
 
-/// The least part of the rates' variance that the law must explain to be said to describe them.
+/// The least share of the rates' variance that the law must explain to describe them.
 pub const LEAST_R_SQUARED: f64 = 0.9;
 
-/// The law's rate of one worker may be so many times the highest that was measured per worker: more
-/// is no rate of theirs.
+/// The most that the fitted rate of one worker may exceed the highest measured rate per worker, as
+/// a factor; a larger one is not plausible.
 pub const MOST_OF_MEASURED: f64 = 2.0;
 
 /// A rate at a number of workers.
@@ -40,7 +40,7 @@ pub struct Coefficient {
     pub value: f64,
     /// Its standard error, from the Jacobian at the solution.
     pub standard_error: f64,
-    /// The lower end of its interval of 95 %; 0 where that would be below.
+    /// Lower end of the 95 % interval, at least 0.
     pub low: f64,
     /// The upper end.
     pub high: f64,
@@ -54,13 +54,13 @@ impl Coefficient {
     }
 }
 
-/// Where the law has its maximum.
+/// The maximum of the law.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Peak {
     /// At this number of workers.
     At {
-        /// √((1 − σ) / κ), or 1 where a single worker is fastest.
+        /// √((1 − σ) / κ), or 1 if a single worker is fastest.
         workers: f64,
         /// The rate there, operations per second.
         per_s: f64,
@@ -71,7 +71,7 @@ pub enum Peak {
     OutOfReach,
 }
 
-/// The law as it fits some points.
+/// The law as fitted to some points.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Fit {
     /// λ: the rate of one worker, operations per second.
@@ -80,13 +80,13 @@ pub struct Fit {
     pub sigma: Coefficient,
     /// κ: coherency, per pair of workers.
     pub kappa: Coefficient,
-    /// The share of the rates' variance that the law explains; 1 if there is none to explain.
+    /// The share of the rates' variance that the law explains; 1 if there is no variance.
     pub r_squared: f64,
     /// The residual standard error, operations per second.
     pub residual_error_per_s: f64,
     /// Points less the three coefficients.
     pub degrees_of_freedom: usize,
-    /// Where the law has its maximum.
+    /// The maximum of the law.
     pub peak: Peak,
     /// The points that it was fitted to, by workers.
     pub points: Vec<ScalingPoint>,
@@ -125,12 +125,13 @@ pub enum FitError {
          coefficients; measure at {FEWEST_POINTS} or more, as in 1, 2, 4, 8"
     )]
     TooFewPoints {
-        /// How many there are.
+        /// Number of different worker counts.
         distinct: usize,
     },
     /// A point cannot be.
     #[error(
-        "{per_s} per second at {workers} workers is no point: workers are 1 or more, rates above 0"
+        "{per_s} per second at {workers} workers is not a valid point: workers must be at least 1, \
+         rates above 0"
     )]
     NoPoint {
         /// Its workers.
@@ -138,7 +139,7 @@ pub enum FitError {
         /// Its rate.
         per_s: f64,
     },
-    /// No coefficients stand out as the best ones.
+    /// No coefficients are clearly the best.
     #[error("the points do not determine the law's three coefficients")]
     Undetermined,
 }
@@ -146,13 +147,13 @@ pub enum FitError {
 /// Fits the law to points by non-linear least squares, with no coefficient below 0. Repeats at one
 /// number of workers are points of their own.
 ///
-/// The method is Levenberg and Marquardt's, from the linearised solution and from fixed starts; the
-/// best end counts. The intervals are asymptotic: Student's t of 95 % times the standard error from
-/// the Jacobian of all three coefficients, also where one is at 0. They take the rates' errors
-/// as equally large at every number of workers.
+/// The method is Levenberg-Marquardt, started from the linearized solution and from fixed points;
+/// the best result counts. The intervals are asymptotic: Student's t for 95 % times the standard
+/// error from the Jacobian of all three coefficients, even if one of them is 0. They assume equal
+/// errors of the rates at every number of workers.
 ///
 /// # Errors
-/// [`FitError`] says why there is no fit.
+/// [`FitError`] if there is no fit.
 ///
 /// ```
 /// use trueput_findings::scaling::{Peak, ScalingPoint, fit};
@@ -250,8 +251,8 @@ impl Fit {
         )
     }
 
-    /// Why the law does not describe its points though it was fitted to them; empty where it
-    /// does. Otherwise nothing is to be read from its coefficients, nor from its peak.
+    /// The reasons why the law does not describe its points; empty if it does. Otherwise neither
+    /// the coefficients nor the peak mean anything.
     #[must_use]
     pub fn misfits(&self) -> Vec<Misfit> {
         let mut why = Vec::new();
@@ -278,8 +279,8 @@ impl Fit {
         self.points.last().map_or(1.0, |point| point.workers)
     }
 
-    /// The law as points to plot, `count` of them (2 at least) at even distances from one worker to
-    /// the most that were measured, or to the peak where that is within twice as many.
+    /// Samples the law at `count` points (2 at least), evenly spaced from one worker to the most
+    /// that were measured, or to the peak if that is within twice as many.
     #[must_use]
     pub fn curve(&self, count: usize) -> Vec<ScalingPoint> {
         let most = self.most_workers();

@@ -1,4 +1,4 @@
-//! How certain the order of a ranking is: which differences are significant, and which are not.
+//! The significance of a ranking's differences.
 
 use crate::eligibility::{ineligibility, rate};
 use crate::statistics::{Comparison, compare_among};
@@ -16,8 +16,8 @@ pub fn counting<'a>(
     trials.into_iter().filter(counts).collect()
 }
 
-/// The comparison of two cells' repeats, one of `comparisons` that are read together: in pairs
-/// where both have the same repeats, since a plan runs them by turns.
+/// Compares two cells' repeats, as one of `comparisons` that are read together: in pairs if both
+/// have the same repeats, because a plan interleaves them.
 pub fn between(
     first: &[&TrialRecord],
     second: &[&TrialRecord],

@@ -1,5 +1,4 @@
-//! How steady rates were, within a trial and from repeat to repeat: warm-up, cliffs, drift and
-//! outliers.
+//! Steadiness of rates, within a trial and between repeats: warm-up, cliffs, drift and outliers.
 
 use crate::Run;
 use crate::eligibility::{LastAttempts, headline, ineligibility, rate};
@@ -12,26 +11,27 @@ use trueput_record::measurement::Measurement;
 /// Drift over the repeats of a cell that is reported, as a part of their mean.
 const NOTABLE_DRIFT: f64 = 0.05;
 
-/// How closely repeats must follow a straight line for that to be called drift: the correlation.
+/// Correlation of repeats with a straight line from which they count as drift.
 const STRAIGHT: f64 = 0.9;
 
-/// How far, in scaled median absolute deviations, a repeat is off to be named.
+/// Distance from the median, in scaled median absolute deviations, from which a repeat is an
+/// outlier.
 const FAR: f64 = 3.5;
 
-/// And how far as a part of the median.
+/// The least distance of an outlier, as a share of the median.
 const NOTABLE_DISTANCE: f64 = 0.10;
 
 /// Fewest repeats for drift and outliers.
 const FEWEST: usize = 5;
 
-/// How steady the repeats of one cell were.
+/// The steadiness of a cell's repeats.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CellSteadiness {
     /// The cell's name.
     pub name: String,
-    /// The repeats with no level, and those that reached or left theirs late.
+    /// Repeats without a steady level, and those that reached it late or left it.
     pub shapes: Vec<RepeatShape>,
-    /// The change from the first repeat to the last as a part of their mean, where it is notable.
+    /// The change from the first repeat to the last as a share of their mean, if notable.
     pub drift: Option<f64>,
     /// The repeats far from the median.
     pub outliers: Vec<RepeatOutlier>,
@@ -39,12 +39,12 @@ pub struct CellSteadiness {
     pub middle: Option<RepeatSeconds>,
 }
 
-/// What the rates of one repeat look like.
+/// The course of the rate within one repeat.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RepeatShape {
     /// The repeat's number.
     pub repeat: u32,
-    /// What its rates look like.
+    /// The course of its rate.
     pub shape: Shape,
 }
 
@@ -75,8 +75,7 @@ struct Repeats<'a> {
     trials: Vec<&'a TrialRecord>,
 }
 
-/// How steady the repeats of each cell were. Falls of trials that [`crate::over_time`] reports are
-/// left to it.
+/// Returns the steadiness of each cell. Cliffs that [`crate::over_time`] reports are left out.
 #[must_use]
 pub fn steadiness(report: &Run) -> Vec<CellSteadiness> {
     let elsewhere: BTreeSet<&str> = crate::over_time::reported_trials(report)
@@ -84,12 +83,12 @@ pub fn steadiness(report: &Run) -> Vec<CellSteadiness> {
         .map(|trial| trial.spec.id.as_str())
         .collect();
     let of = |cell: Repeats<'_>| {
-        let (drift, outliers) = between(&cell);
+        let (drift, outliers) = drift_and_outliers(&cell);
         CellSteadiness {
-            shapes: within(&cell, &elsewhere),
+            shapes: notable_shapes(&cell, &elsewhere),
             drift,
             outliers,
-            middle: middle(&cell),
+            middle: median_repeat(&cell),
             name: cell.name,
         }
     };
@@ -142,7 +141,7 @@ fn seconds(measurement: &Measurement, kind: &str) -> Vec<f64> {
 }
 
 /// The repeats whose shape is notable.
-fn within(cell: &Repeats<'_>, elsewhere: &BTreeSet<&str>) -> Vec<RepeatShape> {
+fn notable_shapes(cell: &Repeats<'_>, elsewhere: &BTreeSet<&str>) -> Vec<RepeatShape> {
     let notable = |trial: &&TrialRecord| {
         let shape = shape(&seconds(trial.measurement.as_ref()?, &cell.headline));
         let is_notable = match shape {
@@ -159,7 +158,7 @@ fn within(cell: &Repeats<'_>, elsewhere: &BTreeSet<&str>) -> Vec<RepeatShape> {
 }
 
 /// The notable drift from repeat to repeat, and the outliers.
-fn between(cell: &Repeats<'_>) -> (Option<f64>, Vec<RepeatOutlier>) {
+fn drift_and_outliers(cell: &Repeats<'_>) -> (Option<f64>, Vec<RepeatOutlier>) {
     let mut trials = cell.trials.clone();
     trials.sort_by(|one, other| one.started_at.cmp(&other.started_at));
     let rates: Vec<f64> = trials
@@ -182,7 +181,7 @@ fn between(cell: &Repeats<'_>) -> (Option<f64>, Vec<RepeatOutlier>) {
     (is_notable.then_some(moved), outliers.collect())
 }
 
-/// How closely values follow a straight line: the correlation with their places, without its sign.
+/// The absolute correlation of values with their positions.
 fn straightness(values: &[f64]) -> f64 {
     let count = values.len() as f64;
     let (middle, mean) = ((count - 1.0) / 2.0, values.iter().sum::<f64>() / count);
@@ -200,7 +199,7 @@ fn straightness(values: &[f64]) -> f64 {
 }
 
 /// The repeat of the middle rate, second by second.
-fn middle(cell: &Repeats<'_>) -> Option<RepeatSeconds> {
+fn median_repeat(cell: &Repeats<'_>) -> Option<RepeatSeconds> {
     let mut trials = cell.trials.clone();
     let of = |trial: &TrialRecord| rate(trial, &cell.headline).unwrap_or_default();
     trials.sort_by(|one, other| of(one).total_cmp(&of(other)));

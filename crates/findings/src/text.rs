@@ -19,7 +19,7 @@ pub(crate) use serialize_as_text;
 /// Serializes each item as the text of its `Display`.
 ///
 /// # Errors
-/// Those of the serializer.
+/// Errors of the serializer.
 pub(crate) fn serialize_texts<T: Display, S: Serializer>(
     items: &[T],
     serializer: S,

@@ -10,14 +10,13 @@ pub struct Threen1Line {
     pub start: u64,
     /// The range's last number.
     pub finish: u64,
-    /// How many workers there were.
+    /// Number of workers.
     pub workers: u32,
     /// Numbers that a worker claims at a time.
     pub block: u64,
     /// Steps of the longest sequence that starts in the range.
     pub longest_sequence: u64,
-    /// The largest number met on the way, computed successors only. As text where it is beyond what
-    /// a record keeps as a number.
+    /// The largest computed number. Text if it exceeds the numbers of a record.
     pub largest_number: Value,
     /// From the first worker's start to the last worker's end, seconds.
     pub elapsed_s: f64,

@@ -13,17 +13,17 @@ use trueput_record::TrialRecord;
 pub struct TrialNames {
     contenders: BTreeMap<String, String>,
     /// By workload, the settings that are not the same in all of its trials.
-    telling: BTreeMap<String, BTreeSet<String>>,
+    varying_settings: BTreeMap<String, BTreeSet<String>>,
     several_workloads: bool,
 }
 
 impl TrialNames {
-    /// The names of a report's trials.
-    pub fn of(report: &Run) -> Self {
-        Self::of_groups(&groups(&report.manifest, &report.trials), &report.trials)
+    /// Names the trials of a run.
+    pub fn of(run: &Run) -> Self {
+        Self::of_groups(&groups(&run.manifest, &run.trials), &run.trials)
     }
 
-    /// The names of trials of which each group has a ranking.
+    /// Names trials by groups, one per ranking.
     pub fn of_groups(groups: &[Vec<&TrialRecord>], trials: &[TrialRecord]) -> Self {
         let mut contenders = BTreeMap::new();
         for group in groups {
@@ -33,29 +33,31 @@ impl TrialNames {
                 .map(|trial| (trial.spec.id.clone(), names.marked(trial)));
             contenders.extend(named);
         }
-        let mut telling: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-        let mut firsts = BTreeMap::new();
+        let mut varying_settings: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        let mut first_settings = BTreeMap::new();
         for spec in trials.iter().map(|trial| &trial.spec) {
-            let first = *firsts.entry(&spec.workload).or_insert(&spec.settings);
+            let first = *first_settings
+                .entry(&spec.workload)
+                .or_insert(&spec.settings);
             let names = first.keys().chain(spec.settings.keys());
             let differing = names.filter(|name| first.get(*name) != spec.settings.get(*name));
-            let telling = telling.entry(spec.workload.clone()).or_default();
-            telling.extend(differing.cloned());
+            let varying = varying_settings.entry(spec.workload.clone()).or_default();
+            varying.extend(differing.cloned());
         }
         Self {
             contenders,
-            several_workloads: telling.len() > 1,
-            telling,
+            several_workloads: varying_settings.len() > 1,
+            varying_settings,
         }
     }
 
-    /// The contender, with the labels of its marks, as its ranking has it.
+    /// The contender as its ranking names it, with the labels of its marks.
     pub fn contender(&self, trial: &TrialRecord) -> String {
         let known = self.contenders.get(&trial.spec.id);
         known.cloned().unwrap_or_else(|| trial.spec.contender())
     }
 
-    /// What the repeats of a trial have in common: `lmdb, sync, 4 workers, finish=1000`.
+    /// The common part of the names of a trial's repeats: `lmdb, sync, 4 workers, finish=1000`.
     pub fn cell(&self, trial: &TrialRecord) -> String {
         let spec = &trial.spec;
         let mut parts = vec![self.contender(trial)];
@@ -64,8 +66,12 @@ impl TrialNames {
         }
         parts.push(spec.durability.to_string());
         parts.push(counted(u64::from(spec.workers), "worker"));
-        let telling = self.telling.get(&spec.workload).into_iter().flatten();
-        parts.extend(telling.filter_map(|name| {
+        let varying = self
+            .varying_settings
+            .get(&spec.workload)
+            .into_iter()
+            .flatten();
+        parts.extend(varying.filter_map(|name| {
             let value = spec.settings.get(name)?;
             Some(format!("{name}={value}"))
         }));

@@ -18,7 +18,7 @@ pub fn counted(count: u64, one: &str) -> String {
     }
 }
 
-/// Commas between groups of three in a string of decimal digits; anything else is left as it is.
+/// Separates groups of three digits with commas; text that is not all digits is returned unchanged.
 #[must_use]
 pub fn separate(digits: &str) -> String {
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -34,8 +34,8 @@ pub fn separate(digits: &str) -> String {
     text
 }
 
-/// A number of zero or more with three significant digits, or every digit before the point where
-/// there are more: `0.0123`, `4.57`, `45.7`, `4,567`.
+/// Formats a number of zero or more with three significant digits, or with every digit before the
+/// point if there are more: `0.0123`, `4.57`, `45.7`, `4,567`.
 ///
 /// ```
 /// use trueput_findings::units::number;
@@ -126,8 +126,8 @@ pub fn per_cent(part: f64) -> String {
     format!("{} %", number(part * 100.0))
 }
 
-/// A cache's hits of all asks, as per cent, with so many digits that the misses show in two of
-/// them: `100 %` where there were none, `97.1 %`, `99.972 %`.
+/// Formats a cache hit ratio in per cent, with enough digits that two of the misses show: `100 %`
+/// if there were none, `97.1 %`, `99.972 %`.
 #[must_use]
 pub fn hit_ratio(part: f64) -> String {
     let missed = (1.0 - part) * 100.0;

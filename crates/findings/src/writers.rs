@@ -1,13 +1,13 @@
-//! Failures that only several writers meet: most are conflicts that a driver does not report as
-//! such.
+//! Failures that occur only with several writers: most are conflicts that a driver reports as
+//! another error.
 
 use trueput_record::{Outcome, TrialRecord, TrialSpec};
 
-/// What a reason has that is no error of the engine, or says already what to do.
+/// Parts of failure messages that have another cause, or already say what to do.
 const OTHER_CAUSES: [&str; 4] = ["was killed", "full: ", "panicked", "Error::Conflict"];
 
-/// Whether a trial failed with several workers where the same contender passed every trial of that
-/// kind with one: its driver may return a conflict as another error.
+/// Whether a trial failed with several workers although the same contender passed every trial of
+/// that kind with one: its driver may return a conflict as another error.
 pub fn is_unreported_conflict(failed: &TrialRecord, trials: &[TrialRecord]) -> bool {
     let Outcome::Failed { reason, .. } = &failed.outcome else {
         return false;

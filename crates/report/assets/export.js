@@ -43,8 +43,8 @@ function brokenLines(text, font, width) {
   return line ? [...lines, line] : lines;
 }
 
-const TITLE = { size: 14, weight: 700, colour: '--ink' };
-const NOTE = { size: 12, weight: 400, colour: '--quiet' };
+const TITLE = { size: 14, weight: 700, color: '--ink' };
+const NOTE = { size: 12, weight: 400, color: '--quiet' };
 const MARGIN = 12; // around a picture
 const ROOM = 12; // between what is written above a drawing and it
 
@@ -138,7 +138,7 @@ function standalone(figure, title, note = '') {
   const written = head.lines.map(({ line, look, below }) => {
     const text = shape('text', {
       x: 0, y: below, 'text-anchor': 'start', 'font-size': look.size,
-      'font-weight': look.weight, fill: property(look.colour),
+      'font-weight': look.weight, fill: property(look.color),
     });
     text.textContent = line;
     return text;

@@ -25,10 +25,10 @@ pub(crate) fn interval(interval: &BottleneckInterval) -> String {
     format!("{from_s:.0} to {to_s:.0} s: {cause} ({evidence})")
 }
 
-/// What the rules went by for this verdict; all that was seen where no rule fitted.
+/// The evidence for this verdict; all evidence if no rule matched.
 fn evidence_words(evidence: &Evidence, verdict: Bottleneck) -> Vec<String> {
     match verdict {
-        Bottleneck::NoisyNeighbors => [neighbors(evidence), lacking(evidence)].concat(),
+        Bottleneck::NoisyNeighbors => [neighbors(evidence), processor_waits(evidence)].concat(),
         Bottleneck::Harness => {
             let harness = format!("harness {} of it", per_cent(evidence.harness_share));
             vec![cpu(evidence), harness]
@@ -108,8 +108,8 @@ fn neighbors(evidence: &Evidence) -> Vec<String> {
     ]
 }
 
-/// How long the workers waited for a processor; in older records, what they had of them.
-fn lacking(evidence: &Evidence) -> Vec<String> {
+/// Time that the workers waited for a processor; in older records, the CPU time that they got.
+fn processor_waits(evidence: &Evidence) -> Vec<String> {
     match evidence.run_delay_share {
         Some(share) => vec![format!("waiting for a CPU {}", per_cent(share))],
         None => vec![cpu(evidence), kernel_threads(evidence)],

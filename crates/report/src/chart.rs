@@ -1,8 +1,8 @@
-//! A chart's data: what is drawn, shown as a table and handed out as CSV.
+//! A chart's data, which is drawn, shown as a table and exported as CSV.
 
 use serde::Serialize;
 
-/// How a chart is drawn.
+/// The type of a chart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ChartKind {
@@ -16,16 +16,16 @@ pub(crate) enum ChartKind {
     Timeline,
     /// A line a group over percentiles, the figure on a log scale: rows of percentile and figure.
     Percentiles,
-    /// Points and a curve a group: rows of workers, what was measured, what the law says.
+    /// Points and a curve for each group: rows of workers, measured rate, fitted rate.
     Scaling,
-    /// A bar a group, cut into stretches: rows of begin, end, and a number of a word.
-    Stretches,
+    /// A bar for each group, divided into intervals: rows of start, end, and the index of a word.
+    Intervals,
     /// A point a group with an interval around it, on a log scale with 1 marked: rows of ratio,
     /// lower end, upper end.
     Ratios,
 }
 
-/// What a column's figures are, which decides how they are written.
+/// The unit of a column, which decides how its figures are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Unit {
@@ -43,7 +43,7 @@ pub(crate) enum Unit {
     Percentile,
     /// A share of a whole, 0 to 1.
     Share,
-    /// How many times something else it is.
+    /// A factor.
     Times,
     /// The number of one of the chart's words.
     Word,
@@ -52,26 +52,27 @@ pub(crate) enum Unit {
 /// One chart.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Chart {
-    /// How it is drawn.
+    /// The type of the chart.
     pub kind: ChartKind,
     /// Its title.
     pub title: String,
-    /// Its name, which no other chart or table of the page has; given when it is put there.
+    /// A name that is unique among the page's charts and tables; set when the chart is added to the
+    /// page.
     pub name: String,
-    /// What it shows, in a sentence, for those who do not see it.
+    /// A description in one sentence, for screen readers.
     pub says: String,
-    /// What its axis says, where that is not the title.
+    /// Label of its axis, if different from the title.
     #[serde(skip)]
     pub label: String,
-    /// What must be known to read it; may be empty.
+    /// A note for reading it; may be empty.
     pub note: String,
-    /// What the groups are: `contender`, `series`.
+    /// The kind of groups: `contender`, `series`.
     pub group: &'static str,
     /// The columns of every row.
     pub columns: Vec<ChartColumn>,
-    /// The groups, in the order in which they are drawn.
+    /// The groups, in drawing order.
     pub groups: Vec<ChartGroup>,
-    /// The words that figures of [`Unit::Word`] stand for, or that shares are of.
+    /// The words that figures of [`Unit::Word`] or shares refer to.
     pub words: Vec<Word>,
     /// A figure that is marked through all rows: the leader's.
     #[serde(skip)]
@@ -93,10 +94,10 @@ pub(crate) struct Word {
 pub(crate) struct ChartColumn {
     /// Its heading.
     pub title: String,
-    /// What a legend calls it.
+    /// Name in the legend.
     #[serde(skip)]
     pub name: String,
-    /// What its figures are.
+    /// Unit of its figures.
     pub unit: Unit,
 }
 
@@ -105,19 +106,19 @@ pub(crate) struct ChartColumn {
 pub(crate) struct ChartGroup {
     /// Its name.
     pub name: String,
-    /// A figure per column; absent if there is none.
+    /// A figure per column; `None` if it is missing.
     pub rows: Vec<Vec<Option<f64>>>,
-    /// What is marked on its line.
+    /// Marks on its line.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<ChartMark>,
 }
 
-/// A moment on a line, and what happened then.
+/// A time on a line with a label.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct ChartMark {
     /// When, seconds.
     pub at_s: f64,
-    /// What: `checkpoint`.
+    /// The label: `checkpoint`.
     pub text: String,
 }
 
@@ -176,7 +177,7 @@ impl ChartGroup {
         }
     }
 
-    /// A group of one row, in which figures may be absent.
+    /// A group of one row, in which figures may be missing.
     pub(crate) fn of_row(name: impl Into<String>, row: Vec<Option<f64>>) -> Self {
         Self {
             name: name.into(),
@@ -185,7 +186,7 @@ impl ChartGroup {
         }
     }
 
-    /// The same of figures that are nowhere else, shortened.
+    /// Figures that appear nowhere else, shortened.
     pub(crate) fn rounded(
         name: impl Into<String>,
         rows: impl IntoIterator<Item = Vec<f64>>,

@@ -1,14 +1,14 @@
 //! Small charts of characters: a line of rates, a bar of a part.
 
-/// Whether charts are drawn, and of what.
+/// Whether charts are drawn, and with which characters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Charts {
     /// None.
     #[default]
     Off,
-    /// Of ASCII characters.
+    /// ASCII characters.
     Ascii,
-    /// Of block characters.
+    /// Block characters.
     Blocks,
 }
 
@@ -19,9 +19,9 @@ const ASCII: [char; 8] = ['_', '.', ',', '-', '~', '=', '*', '#'];
 /// Eighths of a cell, from the left.
 const EIGHTHS: [char; 7] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 
-/// Values as a line of at most `width` characters; `floor` is what is at the bottom: 0 shows
-/// how much, the least value how it varies. More values than characters are averaged. Empty where
-/// charts are off or nothing is finite.
+/// Draws values as a line of at most `width` characters. `floor` is the value at the bottom: 0
+/// shows amounts, the least value shows variation. If there are more values than characters,
+/// neighbors are averaged. Empty if charts are off or no value is finite.
 #[must_use]
 pub fn sparkline(values: &[f64], width: usize, floor: f64, charts: Charts) -> String {
     let heights = match charts {

@@ -1,4 +1,4 @@
-//! What a report says, in blocks that each format writes in its own way.
+//! A report as blocks, which each format writes in its own way.
 
 use trueput_record::text::{escape_line, escape_lines};
 
@@ -9,20 +9,20 @@ pub enum Block {
     Heading(u8, String),
     /// A paragraph.
     Text(String),
-    /// What the reader must not overlook, one sentence or so each.
+    /// Warnings, about one sentence each.
     Warnings(Vec<String>),
     /// Points, one each.
     List(Vec<String>),
     /// A table.
     Table(Table),
-    /// A command to be copied as it stands: its words, quoted for a shell.
+    /// A command to copy: its words, which are quoted for a shell when it is written.
     Command(Vec<String>),
 }
 
 /// A table: every row has a cell per column.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Table {
-    /// Its name among the tables of its section; empty where the section has only one.
+    /// Its name among the tables of its section; empty if the section has only one.
     pub caption: String,
     /// The columns, from the left.
     pub columns: Vec<Column>,
@@ -30,7 +30,7 @@ pub struct Table {
     pub rows: Vec<Vec<String>>,
 }
 
-/// A table in the making, each column declared with what fills its cells.
+/// Builds a table from columns, each declared with a function that fills its cells.
 pub struct TableBuilder<'a, T> {
     items: &'a [T],
     table: Table,
@@ -41,16 +41,16 @@ pub struct TableBuilder<'a, T> {
 pub struct Column {
     /// Its heading.
     pub title: String,
-    /// Whether it holds figures, set to the right.
+    /// Whether it holds numbers, which are aligned right.
     pub figures: bool,
-    /// How readily it is left out if there is no room: the highest goes first, of equal ones the
-    /// rightmost, and a column with 0 never.
+    /// Priority for dropping it if there is no room: the highest goes first, of equal ones the
+    /// rightmost; 0 never.
     pub dispensable: u8,
-    /// What it is to its table.
+    /// Its role in the table.
     pub role: ColumnRole,
 }
 
-/// What a column is to its table.
+/// The role of a column in its table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ColumnRole {
     /// One of many figures or words.
@@ -107,8 +107,7 @@ impl Block {
         (!is_empty).then_some(self)
     }
 
-    /// The block with every hidden character of its texts shown by its number: what a record holds
-    /// is written by others.
+    /// The block with hidden characters escaped, because records are untrusted.
     #[must_use]
     pub fn shown(&self) -> Self {
         let text = |text: &String| escape_lines(text).into_owned();
@@ -179,7 +178,7 @@ impl Table {
         Some((narrower, column.title.clone()))
     }
 
-    /// The table without the columns in which every cell is this one.
+    /// The table without the columns whose cells all equal `blank`.
     #[must_use]
     pub(crate) fn without_columns_of(mut self, blank: &str) -> Self {
         let is_filled = |at: usize| self.rows.iter().any(|row| row[at] != blank);
@@ -192,7 +191,7 @@ impl Table {
     }
 }
 
-/// Keeps the values at whose place `kept` says so.
+/// Retains the values for which `kept` is true at the same index.
 fn retain<T>(values: &mut Vec<T>, kept: &[bool]) {
     let mut kept = kept.iter();
     values.retain(|_| kept.next() == Some(&true));
@@ -232,7 +231,7 @@ impl<'a, T> TableBuilder<'a, T> {
         self
     }
 
-    /// Adds columns only where a condition holds.
+    /// Adds columns if a condition holds.
     #[must_use]
     pub fn when(self, condition: bool, add: impl FnOnce(Self) -> Self) -> Self {
         match condition {

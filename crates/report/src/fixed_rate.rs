@@ -4,14 +4,14 @@ use trueput_findings::cells::RankedCell;
 use trueput_findings::rankings::Ranking;
 use trueput_findings::units::{number, separate};
 
-/// What a ranking at one rate is called after its workload, level and workers.
+/// The heading of a ranking at one rate, after its workload, level and workers.
 pub(crate) fn heading(ranking: &Ranking) -> Option<String> {
     let rate_per_s = ranking.rate_per_s?;
     Some(format!("by response time at {}/s", number(rate_per_s)))
 }
 
-/// How its order came about and who did not keep the rate, a sentence each; nothing of other
-/// rankings.
+/// Explains the order, and names contenders that did not keep the rate, one sentence each; empty
+/// for other rankings.
 pub(crate) fn sentences(ranking: &Ranking) -> Vec<String> {
     let Some(rate_per_s) = ranking.rate_per_s else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Many runs of one plan, in words.
+//! The history of a plan: its rates over many runs.
 
 use crate::charts::{Charts, sparkline};
 use crate::document::{Block, Table};
@@ -11,8 +11,8 @@ use trueput_findings::marks::{explanations, marked};
 use trueput_findings::text::joined;
 use trueput_findings::units::{counted, number, per_cent, plural};
 
-/// Columns of a line of rates.
-const LINE: usize = 40;
+/// Width of the sparkline of rates.
+const SPARKLINE_COLUMNS: usize = 40;
 
 /// Writes a history. It ends with a newline.
 #[must_use]
@@ -20,6 +20,7 @@ pub fn render(history: &RunHistory, format: Format, style: Style) -> String {
     match format {
         Format::Json => format!("{:#}\n", serde_json::json!(history)),
         Format::Markdown => markdown::render(&document(history, style.charts)),
+        // The command offers no other formats.
         _ => terminal::render_with(&document(history, style.charts), style, "--json"),
     }
 }
@@ -42,13 +43,15 @@ fn document(history: &RunHistory, charts: Charts) -> Vec<Block> {
         );
         blocks.push(Block::Heading(2, heading));
         let mut words: Vec<_> = series.circumstances.iter().collect();
+        // Conditions without a limit have these values; only limits distinguish a series.
         words.retain(|(_, value)| !matches!(value.as_str(), "none" | "all"));
         let words = words.iter().map(|(name, value)| format!("{name}={value}"));
         blocks.push(Block::Text(words.collect::<Vec<_>>().join(", ")));
         blocks.push(Block::Table(table(series)));
         let rates: Vec<f64> = series.points.iter().map(|point| point.per_s).collect();
+        // The sparkline starts at the least rate, because it shows changes, not amounts.
         let least = rates.iter().copied().fold(f64::MAX, f64::min);
-        let line = sparkline(&rates, LINE, least, charts);
+        let line = sparkline(&rates, SPARKLINE_COLUMNS, least, charts);
         if !line.is_empty() && rates.len() > 1 {
             let most = rates.iter().copied().fold(f64::MIN, f64::max);
             let (least, most) = (number(least), number(most));
@@ -69,7 +72,7 @@ fn table(series: &RateSeries) -> Table {
         if series.steps.iter().any(|step| step.at == index) {
             "changed"
         } else if series.outliers.iter().any(|far| far.at == index) {
-            "off"
+            "outlier"
         } else {
             ""
         }
@@ -78,6 +81,7 @@ fn table(series: &RateSeries) -> Table {
     let rate = format!("mean {}/s", plural(&series.headline));
     Table::of(&series.points)
         .text("started", 0, |point| {
+            // RFC 3339 up to the second, without the time zone.
             point.started_at.chars().take(19).collect::<String>()
         })
         .figures(rate, 0, |point| number(point.per_s))

@@ -3,18 +3,18 @@
 use crate::document::Block;
 use std::collections::BTreeSet;
 use trueput_findings::Run;
-use trueput_findings::in_memory::breaks_its_level;
+use trueput_findings::in_memory::violates_durability;
 use trueput_findings::trial_names::TrialNames;
 
-/// A warning of the trials whose level makes a promise about lost power and whose database or log
-/// was in memory; `None` if there is none.
+/// A warning of the trials whose level promises to survive power loss although their database or
+/// log was in memory; `None` if there are none.
 pub(crate) fn warning(report: &Run) -> Option<Block> {
     let names = TrialNames::of(report);
-    let usual = &report.manifest.host.file_system;
+    let run_file_system = &report.manifest.host.file_system;
     let affected = report
         .trials
         .iter()
-        .filter(|trial| breaks_its_level(trial, usual));
+        .filter(|trial| violates_durability(trial, run_file_system));
     let affected: BTreeSet<String> = affected
         .map(|trial| format!("{} ({})", names.contender(trial), trial.spec.durability))
         .collect();

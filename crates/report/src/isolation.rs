@@ -1,12 +1,12 @@
 //! The isolation that contenders state, in words.
 
-use trueput_findings::answer::{lacking, stronger};
+use trueput_findings::answer::{better_isolated, lacking};
 use trueput_findings::cells::RankedCell;
 use trueput_findings::isolation::{NOT_STATED, word};
 use trueput_findings::rankings::Ranking;
 use trueput_record::{Phenomenon, Value};
 
-/// What is in an engine's place where the storage itself is measured.
+/// Name of the contender if the storage itself is measured, without an engine.
 const STORAGE: &str = "storage";
 
 /// Whether the contenders of a ranking differ in it: then each row says its own.
@@ -16,8 +16,8 @@ pub(crate) fn differs(cells: &[RankedCell]) -> bool {
         .any(|pair| pair[0].isolation != pair[1].isolation)
 }
 
-/// What all contenders of a ranking state, in a sentence; `None` if they differ, each row says
-/// it then, and where what is measured is the storage, which has no transactions.
+/// The isolation level that all contenders of a ranking state, in a sentence. `None` if they
+/// differ, so that each row has its own, and if the storage is measured, which has no transactions.
 pub(crate) fn common(cells: &[RankedCell]) -> Option<String> {
     let isolation = cells.first()?.isolation;
     let has_transactions = cells.iter().any(|cell| cell.engine != STORAGE);
@@ -27,9 +27,9 @@ pub(crate) fn common(cells: &[RankedCell]) -> Option<String> {
     })
 }
 
-/// That nothing verifies the level that is stated for statements of SQL; `None` if the workload
-/// uses none, or no contender states a level.
-pub(crate) fn of_sql(ranking: &Ranking) -> Option<String> {
+/// A note that the stated level is not verified for SQL statements; `None` if the workload uses
+/// none, or no contender states a level.
+pub(crate) fn sql_note(ranking: &Ranking) -> Option<String> {
     let is_in_sql = ranking.settings.get("store") == Some(&Value::from("sql"));
     let is_stated = ranking.cells.iter().any(|cell| cell.isolation.is_some());
     (is_in_sql && is_stated).then(|| {
@@ -37,10 +37,10 @@ pub(crate) fn of_sql(ranking: &Ranking) -> Option<String> {
     })
 }
 
-/// That the leader of a ranking permits what contenders behind it proscribe: their places are not
-/// earned by the same work. `None` if it does not.
-pub(crate) fn caution(ranking: &Ranking) -> Option<String> {
-    let stronger = stronger(ranking);
+/// A warning if the leader of a ranking permits anomalies that slower contenders proscribe: their
+/// work is not the same.
+pub(crate) fn isolation_warning(ranking: &Ranking) -> Option<String> {
+    let stronger = better_isolated(ranking);
     let leader = ranking.cells.first().filter(|_| !stronger.is_empty())?;
     let permits = |phenomenon: &Phenomenon| {
         let mut behind = stronger.iter();

@@ -1,5 +1,5 @@
-//! Reports of what a run shows, in words, tables and charts: for a terminal, as Markdown, as a page
-//! for a browser, and as CSV, JSON and OpenMetrics for programs.
+//! Reports of a run in words, tables and charts: for a terminal, as Markdown, as a page for a
+//! browser, and as CSV, JSON and OpenMetrics for programs.
 //!
 //! [`RunReport::render`] writes a run in one [`Format`], [`RunReport::page`] as a page. The same
 //! [`document`] feeds the terminal, Markdown and the page, so that all say the same. Nothing is

@@ -78,7 +78,7 @@ pub fn answer(reports: &[Run], layout: Layout) -> String {
 /// ends with a newline.
 #[must_use]
 pub fn page(reports: &[Run]) -> String {
-    let mut overview = opening(reports);
+    let mut overview = comparison_blocks(reports);
     let runs = reports.iter().map(|report| &report.shown_as);
     let runs = runs.map(|run| quoted(&run.to_string_lossy()));
     let words = ["trueput", "report"].map(str::to_owned).into_iter();
@@ -93,7 +93,7 @@ fn title(reports: &[Run]) -> String {
 }
 
 /// The runs, and the rates of each contender in each of them.
-fn opening(reports: &[Run]) -> Vec<Block> {
+fn comparison_blocks(reports: &[Run]) -> Vec<Block> {
     let runs = (1..).zip(reports);
     let runs = runs.map(|(number, report)| format!("run {number}: {}", described(report)));
     let mut blocks = vec![Block::List(runs.collect())];
@@ -105,7 +105,7 @@ fn opening(reports: &[Run]) -> Vec<Block> {
 
 fn document(reports: &[Run], charts: Charts) -> Vec<Block> {
     let mut blocks = vec![Block::Heading(1, format!("trueput: {}", title(reports)))];
-    blocks.extend(opening(reports));
+    blocks.extend(comparison_blocks(reports));
     for report in reports {
         blocks.extend(sections::document(report, charts));
     }
@@ -127,7 +127,7 @@ fn described(report: &Run) -> String {
     )
 }
 
-/// What a contender is called so that no two have one name.
+/// A unique name for a contender.
 fn name(of: &ContenderRuns) -> String {
     let contender = of.contender.to_string();
     let workers = counted(u64::from(of.workers), "worker");

@@ -1,14 +1,14 @@
-//! A table that others published, as a report: the table, its source, its caveats, and what comes
-//! nearest to it here.
+//! A published table as a report: the table, its source, its caveats, and the nearest plan on this
+//! machine.
 
 use crate::document::{Block, Column, Table};
 use crate::formats::{Format, Style};
 use crate::formats::{csv, markdown, terminal};
-use trueput_findings::published::shown;
+use trueput_findings::published::format_cell;
 use trueput_record::published::{Cell, ColumnKind, Experiment, PublishedTable};
 
-/// Writes a published table in a format. It ends with a newline. `workloads` are the names of those
-/// that this program has.
+/// Writes a published table in a format. It ends with a newline. `workloads` are the names of this
+/// program's workloads.
 #[must_use]
 pub fn render(
     published: &PublishedTable,
@@ -19,7 +19,7 @@ pub fn render(
     match format {
         Format::Terminal => terminal::render(&document(published, workloads), style),
         Format::Markdown => markdown::render(&document(published, workloads)),
-        Format::Csv => plain(published),
+        Format::Csv => csv(published),
         Format::Json => format!("{:#}\n", serde_json::json!(published)),
     }
 }
@@ -94,8 +94,8 @@ fn experiment(experiment: &Experiment, workloads: &[&str]) -> Vec<Block> {
     vec![Block::Text(text), Block::List(settings)]
 }
 
-/// The table for people: thousands separated. Its first two and last two columns are kept where
-/// there is little room.
+/// The table for people, with thousands separated. The first two and the last two columns are kept
+/// in a narrow layout.
 #[must_use]
 pub fn table(published: &PublishedTable) -> Table {
     let last = published.columns.len().saturating_sub(2);
@@ -105,12 +105,12 @@ pub fn table(published: &PublishedTable) -> Table {
         let is_figure = column.kind != ColumnKind::Text;
         Column::new(&column.name, is_figure, u8::from(is_between))
     });
-    let row = |row: &Vec<Cell>| row.iter().map(shown).collect();
+    let row = |row: &Vec<Cell>| row.iter().map(format_cell).collect();
     Table::new(columns.collect(), published.rows.iter().map(row).collect())
 }
 
 /// The table as CSV (RFC 4180): plain numbers, repeats with `;` between.
-fn plain(published: &PublishedTable) -> String {
+fn csv(published: &PublishedTable) -> String {
     let names = published.columns.iter().map(|column| column.name.clone());
     let mut text = line(names);
     for row in &published.rows {

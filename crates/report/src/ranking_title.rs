@@ -1,11 +1,11 @@
-//! What a ranking is called.
+//! Titles of rankings.
 
 use crate::fixed_rate;
 use trueput_findings::isolation;
 use trueput_findings::rankings::Ranking;
 use trueput_record::Value;
 
-/// What a ranking is under.
+/// The heading of a ranking.
 pub(crate) fn ranking_heading(ranking: &Ranking) -> String {
     let subject = match (only_harness(ranking), ranking.in_memory) {
         (true, _) => "the harness itself".to_owned(),
@@ -27,7 +27,8 @@ pub(crate) fn ranking_heading(ranking: &Ranking) -> String {
     }
 }
 
-/// What to call each ranking: its heading, with the settings that no namesake has.
+/// Labels each ranking with its heading, and with the settings that distinguish it from others with
+/// the same heading.
 pub(crate) fn labels(rankings: &[Ranking]) -> Vec<String> {
     let label = |ranking: &Ranking| {
         let heading = ranking_heading(ranking);

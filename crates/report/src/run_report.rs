@@ -10,14 +10,14 @@ use trueput_findings::Run;
 /// The page's file in a run folder.
 const PAGE: &str = "report.html";
 
-/// What writes a run as a report.
+/// Writes a run as a report.
 pub trait RunReport {
     /// Writes the report. It ends with a newline.
     #[must_use]
     fn render(&self, format: Format, style: Style) -> String;
 
-    /// Writes the ablation for a terminal, with what its engines did over time and the published
-    /// steps. It ends with a newline.
+    /// Writes the ablation for a terminal, with engine events over time and the published steps. It
+    /// ends with a newline.
     #[must_use]
     fn render_ablation(&self, style: Style) -> String;
 
@@ -26,7 +26,7 @@ pub trait RunReport {
     #[must_use]
     fn page(&self) -> String;
 
-    /// Where a run's page is kept: in its folder.
+    /// Path of the page in the run folder.
     #[must_use]
     fn page_path(&self) -> PathBuf;
 }

@@ -3,8 +3,8 @@
 use trueput_findings::statistics::{Comparison, Summary};
 use trueput_findings::units::per_cent;
 
-/// The levels of the intervals of what was compared, in words: they differ where some results were
-/// clear. `None` if nothing has an interval.
+/// Describes the confidence levels of the intervals, which differ if some results were clear.
+/// `None` if nothing has an interval.
 pub(crate) fn levels<'a>(compared: impl IntoIterator<Item = &'a Comparison>) -> Option<String> {
     let levels = compared
         .into_iter()

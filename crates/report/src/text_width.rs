@@ -1,4 +1,4 @@
-//! How wide text is on a terminal, where a Chinese character takes two columns.
+//! Width of text on a terminal, where a Chinese character takes two columns.
 
 use unicode_width::UnicodeWidthChar;
 
@@ -12,19 +12,19 @@ fn columns(character: char) -> usize {
     character.width().unwrap_or(0)
 }
 
-/// The text with spaces behind it to this many columns.
+/// Pads the text with spaces on the right to this many columns.
 #[must_use]
 pub fn padded(text: &str, columns: usize) -> String {
-    format!("{text}{}", gap(text, columns))
+    format!("{text}{}", spaces(text, columns))
 }
 
 /// The text with spaces before it to this many columns.
 #[must_use]
-pub fn set_right(text: &str, columns: usize) -> String {
-    format!("{}{text}", gap(text, columns))
+pub fn pad_left(text: &str, columns: usize) -> String {
+    format!("{}{text}", spaces(text, columns))
 }
 
-fn gap(text: &str, columns: usize) -> String {
+fn spaces(text: &str, columns: usize) -> String {
     " ".repeat(columns.saturating_sub(width(text)))
 }
 
@@ -60,7 +60,7 @@ mod tests {
     fn a_chinese_character_takes_two_columns() {
         assert_eq!((width("数据库"), width("lmdb"), width("é")), (6, 4, 1));
         assert_eq!(padded("数据", 6), "数据  ");
-        assert_eq!(set_right("数据", 5), " 数据");
+        assert_eq!(pad_left("数据", 5), " 数据");
         assert_eq!((beginning("数据库", 5), end("数据库", 5)), ("数据", "据库"));
         assert_eq!((beginning("lmdb", 2), end("lmdb", 2)), ("lm", "db"));
         assert_eq!((beginning("lmdb", 9), end("", 3)), ("lmdb", ""));

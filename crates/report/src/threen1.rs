@@ -1,11 +1,12 @@
-//! The original 3n+1 program's line of output, for people.
+//! The output of workload `threen1` in the format of the original 3n+1 benchmark program ("the
+//! original"), which writes one line of figures per problem.
 
 use crate::formats::terminal::wrap;
 use trueput_findings::threen1::Threen1Line;
 use trueput_findings::units::{number, seconds, separate, thousands};
 use trueput_record::TrialRecord;
 
-/// A figure: its name, the least width of its column, and how it is written.
+/// A figure: its name, the least width of its column, and its format.
 type LineFigure = (&'static str, usize, fn(&Threen1Line) -> String);
 
 const FIGURES: [LineFigure; 12] = [
@@ -25,16 +26,15 @@ const FIGURES: [LineFigure; 12] = [
     ("CPU", 8, |line| seconds(line.cpu_s)),
 ];
 
-/// What each figure of [`threen1_line`] is, in its order and above it; `None` if a line of so
-/// many characters has no room for it.
+/// The column headings of [`threen1_line`], or `None` if they are wider than `width`.
 #[must_use]
 pub fn threen1_header(width: usize) -> Option<String> {
     let header = aligned(&FIGURES.map(|(name, ..)| name.to_owned()));
     (header.chars().count() <= width).then_some(header)
 }
 
-/// The original's line for people: thousands separated, in columns. Where this many characters have
-/// no room for that, the same figures in lines of words. `None` as [`Threen1Line::of`].
+/// The original's line for people: thousands separated, in columns. If the columns are wider than
+/// `width`, the same figures as a wrapped sentence. `None` as [`Threen1Line::of`].
 #[must_use]
 pub fn threen1_line(record: &TrialRecord, width: usize) -> Option<String> {
     let line = Threen1Line::of(record)?;

@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
-/// What stands for each character that this program writes and ASCII lacks. A test finds those that
-/// are missing here.
+/// ASCII replacements for the other characters that this program writes. A test finds missing ones.
 const REPLACEMENTS: &[(char, &str)] = &[
     ('…', "..."),
     ('–', "-"),
@@ -51,9 +50,8 @@ const REPLACEMENTS: &[(char, &str)] = &[
     ('▏', "#"),
 ];
 
-/// The text with every character of [`REPLACEMENTS`] replaced. Names that a user chose keep theirs:
-/// a changed path would name no file. Where a replacement is longer, the gap to the next column
-/// pays for it.
+/// The text with every character of [`REPLACEMENTS`] replaced, except in names that a user chose: a
+/// changed path would not exist. A longer replacement shortens the gap to the next column.
 pub fn transliterated(text: &str) -> Cow<'_, str> {
     match text.is_ascii() {
         true => Cow::Borrowed(text),
@@ -61,8 +59,8 @@ pub fn transliterated(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The words of the command line and the folders that paths begin with, as far as they are not
-/// ASCII: what this program prints of a user's names comes from there.
+/// Names that the user chose and that are not ASCII: words of the command line, and folders at the
+/// beginning of paths. They are printed unchanged.
 fn chosen_names() -> &'static [String] {
     static NAMES: OnceLock<Vec<String>> = OnceLock::new();
     NAMES.get_or_init(|| {
@@ -79,14 +77,14 @@ fn chosen_names() -> &'static [String] {
         let folders = folders.map(|folder| folder.to_string_lossy().into_owned());
         let mut names: Vec<_> = parts.chain(folders).collect();
         names.retain(|name| !name.is_ascii());
-        // Of two that begin alike the whole one counts.
+        // Of two names with the same beginning the longer one is matched first.
         names.sort_by_key(|name| std::cmp::Reverse(name.len()));
         names
     })
 }
 
-/// How much of a text, from its beginning, is that name; a line may end within it.
-fn begins_with(text: &str, name: &str) -> Option<usize> {
+/// Length of the part of `name` with which the text begins; a line may break within it.
+fn matched_length(text: &str, name: &str) -> Option<usize> {
     let mut rest = text;
     for character in name.chars() {
         rest = match rest.strip_prefix(character) {
@@ -109,7 +107,7 @@ fn replaced(text: &str, names: &[String]) -> String {
     let mut owed = 0;
     let mut rest = text;
     while let Some(character) = rest.chars().next() {
-        let kept = names.iter().find_map(|name| begins_with(rest, name));
+        let kept = names.iter().find_map(|name| matched_length(rest, name));
         if let Some(length) = kept.filter(|length| *length > 0) {
             let (name, after) = rest.split_at(length);
             ascii.push_str(name);
@@ -152,7 +150,7 @@ mod tests {
     #[test]
     fn a_users_names_keep_their_characters() {
         assert_eq!(transliterated("/home/zoë/…"), "/home/zoë/...");
-        // Ours are replaced all the same, and a line may end within a name.
+        // Other characters are replaced as usual, and a line may end within a name.
         let names = ["a – b/runs…".to_owned()];
         let text = "2 × a – b/runs…/1 and\na –\n  b/runs…/2 – or a\n– b/ru\n  ns…";
         let expected = "2 x a – b/runs…/1 and\na –\n  b/runs…/2 - or a\n– b/ru\n  ns…";
@@ -210,7 +208,7 @@ mod tests {
             }
         }
         assert_eq!(missing, Vec::<String>::new());
-        // The control: a character that has none is found.
+        // Control: a character without a replacement is found.
         assert_eq!(foreign("let x = \"語\";").len(), 1);
     }
 }

@@ -1,4 +1,4 @@
-//! The plans of the repository's `plans/`, which are part of the program: a name is enough to run
+//! The plans in the repository's `plans/`, which are part of the program: a name is enough to run
 //! one from any folder.
 
 use crate::failure::Failure;
@@ -8,7 +8,7 @@ use trueput_record::plan::PlanFile;
 use trueput_record::suggest::did_you_mean;
 use trueput_runner::Registry;
 
-/// What may be before a built-in plan's name, as before its file's.
+/// Optional prefix of a built-in plan's name, as in the path of its file.
 const PREFIX: &str = "plans/";
 
 /// A plan that is part of the program.
@@ -28,7 +28,7 @@ macro_rules! embedded {
     };
 }
 
-/// The built-in plans; what to run first is first.
+/// The built-in plans; the one to run first comes first.
 pub static ALL: [BuiltInPlan; 19] = embedded![
     "first-look",
     "first-look-long",
@@ -52,7 +52,7 @@ pub static ALL: [BuiltInPlan; 19] = embedded![
 ];
 
 impl BuiltInPlan {
-    /// What the plan is called where messages name its file.
+    /// The plan's path in messages.
     pub fn path(&self) -> String {
         format!("{PREFIX}{}.toml", self.name)
     }
@@ -74,8 +74,8 @@ impl BuiltInPlan {
     }
 }
 
-/// The built-in plan of that name, which may be written as its file's: `first-look`,
-/// `plans/first-look` or `plans/first-look.toml`.
+/// Finds a built-in plan by name or file: `first-look`, `plans/first-look` or
+/// `plans/first-look.toml`.
 pub fn named(given: &str) -> Option<&'static BuiltInPlan> {
     let name = given.strip_prefix(PREFIX).unwrap_or(given);
     let name = name.strip_suffix(".toml").unwrap_or(name);
@@ -86,7 +86,7 @@ pub fn named(given: &str) -> Option<&'static BuiltInPlan> {
 /// first, then a workload, then a built-in plan.
 ///
 /// # Errors
-/// As [`PlanFile::read`]; and where there is nothing of that name.
+/// As [`PlanFile::read`]; also if nothing has that name.
 pub fn plan_or_workload(what: &str, registry: &Registry) -> Result<PlanFile, Failure> {
     let path = PathBuf::from(what);
     let names_file = what.contains('/') || path.extension().is_some_and(|end| end == "toml");

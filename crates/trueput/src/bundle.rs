@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use trueput_findings::Run;
 use trueput_record::{Error as RecordError, Outcome};
 
-/// A run folder, or what a bundle was unpacked to.
+/// A run folder, or an unpacked bundle.
 pub struct OpenedBundle {
     /// The run folder.
     folder: PathBuf,
@@ -22,18 +22,18 @@ pub struct OpenedBundle {
     named: PathBuf,
     /// The most bytes that a file of it may have.
     most_bytes: u64,
-    /// Removes what was unpacked when it is dropped.
+    /// Removes the unpacked files when dropped.
     unpacked: Option<tempfile::TempDir>,
-    /// Whether it is a bundle that does not state the sums of its files.
+    /// Whether it is a bundle without checksums of its files.
     lacks_sums: bool,
 }
 
 impl OpenedBundle {
-    /// Reads the run, which is called as the user named it.
+    /// Reads the run under the name that the user gave.
     ///
     /// # Errors
-    /// As [`Run::load`]; of a bundle, what is wrong with a file of it is said under its name, and
-    /// one in which no trial has ended is refused.
+    /// As [`Run::load`], with the bundle's name in place of the unpacked folder's; a bundle without
+    /// a finished trial is refused.
     pub fn report(&self) -> Result<Run, Failure> {
         let read = Run::load_as(&self.folder, &self.named, self.most_bytes);
         let report = read.map_err(|error| self.explained(error))?;
@@ -48,7 +48,7 @@ impl OpenedBundle {
         }
     }
 
-    /// Bundles of former versions, and those made by hand, have no sums.
+    /// Bundles of earlier versions, and those packed by hand, have no checksums.
     fn note_lack_of_sums(&self) {
         if self.lacks_sums {
             let bundle = self.named.display();
@@ -58,8 +58,8 @@ impl OpenedBundle {
         }
     }
 
-    /// An error that says what can be done, and whose path is the bundle's, and the file in it: the
-    /// folder that it was unpacked to says nothing to the user.
+    /// Adds a remedy to an error, and names the bundle and the file in it instead of the unpacked
+    /// folder, which the user does not know.
     fn explained(&self, error: RecordError) -> Failure {
         explained(match self.is_unpacked() {
             true => self.renamed(error),
@@ -99,16 +99,16 @@ impl OpenedBundle {
         }
     }
 
-    /// Whether it is a bundle's content, which is removed again.
+    /// Whether this is an unpacked bundle, which is removed again.
     pub fn is_unpacked(&self) -> bool {
         self.unpacked.is_some()
     }
 }
 
-/// A run folder as it is, or a bundle, unpacked where it is removed again.
+/// Opens a run folder directly, or unpacks a bundle to a temporary folder.
 ///
 /// # Errors
-/// A usage error where the file is no bundle.
+/// A usage error if the file is not a bundle.
 pub fn open(path: &Path, limit: SizeLimit) -> Result<OpenedBundle, Failure> {
     let most_bytes = limit.most_bytes;
     let opened = |folder: &Path, unpacked| OpenedBundle {

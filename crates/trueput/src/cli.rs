@@ -118,7 +118,7 @@ pub fn refuse(error: &clap::Error, registry: &Registry) -> ExitCode {
             ExitCode::SUCCESS
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            output::complain("no command; see 'trueput --help'");
+            output::print_error("no command; see 'trueput --help'");
             ExitCode::from(USAGE)
         }
         _ => {
@@ -126,14 +126,14 @@ pub fn refuse(error: &clap::Error, registry: &Registry) -> ExitCode {
                 .map(|word| word.to_string_lossy().into_owned())
                 .collect();
             let tip = suggestion::of_setting(error, &words, registry);
-            output::complain(&tip.unwrap_or_else(|| in_one_line(&error.render().to_string())));
+            output::print_error(&tip.unwrap_or_else(|| in_one_line(&error.render().to_string())));
             ExitCode::from(USAGE)
         }
     }
 }
 
-/// What clap says before its usage lines, joined. Of an argument that it does not know it says how
-/// to pass that as a value, which is never what was meant: the help is.
+/// Joins clap's message before its usage lines. For an unknown option clap explains how to pass it
+/// as a value, which is never intended: the help is named instead.
 fn in_one_line(rendered: &str) -> String {
     let mut message = String::new();
     let mut needs_help = false;

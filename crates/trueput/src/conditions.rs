@@ -21,10 +21,10 @@ impl ConditionOptions {
             .any(|(condition, _)| condition.parameter.name == name)
     }
 
-    /// Puts what was given in the place of the plan's own conditions.
+    /// Replaces the plan's conditions by those of the command line.
     ///
     /// # Errors
-    /// One sentence for a value that is none.
+    /// One sentence for an invalid value.
     pub fn apply(&self, plan: &mut PlanFile) -> Result<(), Failure> {
         for (condition, texts) in &self.0 {
             let texts: Vec<_> = texts.iter().map(String::as_str).collect();

@@ -44,7 +44,7 @@ fn commands(text: &str, is_markdown: bool) -> Vec<Vec<String>> {
     lines.into_iter().filter(first).filter_map(words).collect()
 }
 
-/// The words of a line up to a comment, a redirection or the pipe behind the program.
+/// The words of a line up to a comment, a redirection or a pipe.
 fn shell_words(line: &str) -> Vec<String> {
     let (mut words, mut word, mut quote): (Vec<String>, Option<String>, _) =
         (Vec::new(), None, None);
@@ -65,7 +65,7 @@ fn shell_words(line: &str) -> Vec<String> {
     words
 }
 
-/// What keeps a command from being run as it is shown; `None` if nothing does.
+/// The reason why a documented command does not run; `None` if it does.
 fn mistake(words: &[String], registry: &Registry) -> Option<String> {
     if let Err(error) = Cli::try_parse_from(words) {
         let is_shown = matches!(

@@ -1,4 +1,5 @@
-//! What `run` and `threen1` share: options for the runner, the report at the end, the exit code.
+//! Shared parts of `run` and `threen1`: options for the runner, the report at the end, the exit
+//! code.
 
 use crate::failure::{FAILED, Failure, INTERRUPTED, USAGE};
 use crate::output::{self, ChartsWhen};
@@ -20,7 +21,7 @@ use trueput_runner::{ConformanceCache, Options, Registry, RunSummary, TimeEstima
 /// Options for the runner: workers are this program, and Ctrl-C stops the run.
 ///
 /// # Errors
-/// Where this program's own file or the signal handlers cannot be had.
+/// If this program's own file or the signal handlers are not available.
 pub fn options(places: &RunDirectories) -> Result<Options, Failure> {
     let program = std::env::current_exe();
     let worker_program = program
@@ -42,8 +43,8 @@ pub fn options(places: &RunDirectories) -> Result<Options, Failure> {
     })
 }
 
-/// Runs every trial that has not ended, telling how it goes, and ends with the answer; with `json`,
-/// every event is a line of JSON and there is no answer.
+/// Runs every unfinished trial with progress messages, and ends with the answer; with `json`, every
+/// event is a line of JSON and there is no answer.
 ///
 /// # Errors
 /// As [`trueput_runner::run`] and [`report`].
@@ -55,7 +56,7 @@ pub fn carry_out(
     json: bool,
     screen: Screen,
 ) -> Result<ExitCode, Failure> {
-    caution(manifest, registry);
+    print_build_warnings(manifest, registry);
     if !json {
         print_time_estimate(folder, manifest)?;
     }
@@ -92,15 +93,15 @@ fn print_time_estimate(folder: &RunFolder, manifest: &RunManifest) -> Result<(),
     Ok(())
 }
 
-/// How the rankings are before the first trial: by those of a run that is resumed.
+/// The rankings before the first trial, from the earlier part of a resumed run.
 fn standings(folder: &RunFolder, manifest: &RunManifest) -> Result<Standings, Failure> {
     let before = folder.trials()?.trials;
     Ok(Standings::new(folder.path(), manifest, before))
 }
 
-/// Says where a lesser build of an engine is used because a better one was not found, and which
-/// folders of engines are passed over.
-pub fn caution(manifest: &RunManifest, registry: &Registry) {
+/// Warns of inferior builds that are used because a better one was not found, and of engine folders
+/// that are ignored.
+pub fn print_build_warnings(manifest: &RunManifest, registry: &Registry) {
     let defaults = manifest.trials.iter().filter(|spec| spec.build.is_none());
     let names: BTreeSet<_> = defaults.map(|spec| spec.engine.as_str()).collect();
     let engines = names.iter().filter_map(|name| registry.engine(name).ok());
@@ -113,18 +114,18 @@ pub fn caution(manifest: &RunManifest, registry: &Registry) {
     }
 }
 
-/// The command line as it was typed.
+/// The command line as typed.
 pub fn command_line() -> Vec<String> {
     std::env::args_os()
         .map(|word| word.to_string_lossy().into_owned())
         .collect()
 }
 
-/// Writes the run's answer, which names what must not be believed, or the whole report, and where
-/// everything is, its page included.
+/// Writes the run's answer with its warnings, or the whole report, and the paths of all results,
+/// including the page.
 ///
 /// # Errors
-/// Where the run folder cannot be read or written, or nobody reads standard output.
+/// If the run folder cannot be read or written, or standard output is closed.
 pub fn report(folder: &RunFolder, screen: Screen) -> Result<(), Failure> {
     let report = Run::load(folder.path())?;
     let page = write_own_page(&report);
@@ -150,7 +151,7 @@ pub fn everything(report: &Run) -> String {
 /// Writes a run's answer to standard output.
 ///
 /// # Errors
-/// Where nobody reads it.
+/// If standard output is closed.
 pub fn write_answer(report: &Run, screen: Screen, closing: &[String]) -> Result<(), Failure> {
     let answer = Answer::of(report).render(screen.layout(), closing);
     output::document(&answer, Format::Terminal)
@@ -160,7 +161,7 @@ pub fn write_answer(report: &Run, screen: Screen, closing: &[String]) -> Result<
 /// trial failed.
 ///
 /// # Errors
-/// Where the report could not be written for another reason.
+/// If the report could not be written for another reason.
 pub fn finish(summary: &RunSummary, written: Result<(), Failure>) -> Result<ExitCode, Failure> {
     match written {
         Ok(()) | Err(Failure::OutputClosed) => Ok(exit_code(summary)),

@@ -1,12 +1,12 @@
-//! Why a command ends without having done what was asked, and the exit code of each reason.
+//! The reasons why a command fails, and the exit code of each.
 
 use std::process::ExitCode;
 
-/// Exit code where a trial is invalid or failed, or something went wrong on the way.
+/// Exit code if a trial is invalid or failed, or another error occurred.
 pub const FAILED: u8 = 1;
 /// Exit code of bad input.
 pub const USAGE: u8 = 2;
-/// Exit code where the user stopped the program.
+/// Exit code if the user stopped the program.
 pub const INTERRUPTED: u8 = 130;
 
 /// The exit codes, as the end of a help text.
@@ -17,19 +17,19 @@ Exit codes:
   2    bad input: command line, plan or folder
   130  interrupted by Ctrl-C or SIGTERM; finished trials are kept";
 
-/// Why a command ends without having done what was asked.
+/// A reason why a command failed.
 #[derive(Debug)]
 pub enum Failure {
-    /// What was asked cannot be: the command line, a plan, a folder.
+    /// Invalid input: the command line, a plan, a folder.
     Usage(String),
     /// Something went wrong on the way.
     Other(String),
-    /// Whoever read standard output went away, which is no error.
+    /// The reader of standard output closed it, which is not an error.
     OutputClosed,
 }
 
 impl Failure {
-    /// A failure of the user's input, from anything that can say what is wrong.
+    /// A usage error with the message of `why`.
     pub fn usage(why: impl std::fmt::Display) -> Self {
         Self::Usage(why.to_string())
     }

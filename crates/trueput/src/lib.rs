@@ -1,4 +1,4 @@
-//! The bench on which transactional storage is measured.
+//! A benchmark for transactional storage engines.
 //!
 //! [`main_with`] reads the command line and hands to one file per subcommand in `cmd`. A program of
 //! yours may call it with engines and workloads of its own in addition to those of [`registry`]:
@@ -67,9 +67,10 @@ pub fn main_with(registry: Registry) -> ExitCode {
     };
     match parsed.command.run(&registry) {
         Ok(code) => code,
-        Err(Failure::OutputClosed) => ExitCode::SUCCESS,
         Err(failure) => {
-            output::complain(&failure.to_string());
+            if !matches!(failure, Failure::OutputClosed) {
+                output::print_error(&failure.to_string());
+            }
             failure.exit_code()
         }
     }

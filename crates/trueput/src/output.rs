@@ -1,4 +1,4 @@
-//! What is written to the terminal. A reader that goes away (`| head`) is no error.
+//! Output to the terminal. A reader that closes the pipe (`| head`) is not an error.
 
 use crate::ascii::transliterated;
 use crate::failure::Failure;
@@ -10,13 +10,13 @@ use trueput_record::text::{escape_json, escape_line, escape_lines, shortened};
 use trueput_report::charts::Charts;
 use trueput_report::{Format, Style};
 
-/// What the ellipses and signs of a line take more in ASCII.
+/// Extra columns that ASCII replacements (`...`) may need.
 pub const ASCII_SPARE: usize = 6;
 
-/// Writes text to standard output, every hidden character in it shown by its number.
+/// Writes text to standard output, with hidden characters escaped.
 ///
 /// # Errors
-/// [`Failure::OutputClosed`] where nobody reads any more.
+/// [`Failure::OutputClosed`] if standard output is closed.
 pub fn write(text: &str) -> Result<(), Failure> {
     for_people(&escape_lines(text))
 }
@@ -28,21 +28,21 @@ pub fn write(text: &str) -> Result<(), Failure> {
 /// As [`write`].
 pub fn document(text: &str, format: Format) -> Result<(), Failure> {
     match format {
-        Format::Json => as_it_is(&escape_json(text)),
+        Format::Json => write_raw(&escape_json(text)),
         Format::Terminal => for_people(text),
-        _ => as_it_is(text),
+        _ => write_raw(text),
     }
 }
 
-/// Writes text that a person reads to standard output, in ASCII where that is all that is shown.
+/// Writes text for people to standard output, in ASCII if the output is limited to it.
 fn for_people(text: &str) -> Result<(), Failure> {
     match wants_ascii(std::io::stdout().is_terminal()) {
-        true => as_it_is(&transliterated(text)),
-        false => as_it_is(text),
+        true => write_raw(&transliterated(text)),
+        false => write_raw(text),
     }
 }
 
-/// Writes lines of JSON to standard output, in which hidden characters are JSON's own escapes.
+/// Writes lines of JSON to standard output, with hidden characters as JSON escapes.
 ///
 /// # Errors
 /// As [`write`].
@@ -50,11 +50,11 @@ pub fn json_lines(text: &str) -> Result<(), Failure> {
     document(&format!("{}\n", text.trim_end_matches('\n')), Format::Json)
 }
 
-/// Writes text of our own to standard output as it is.
+/// Writes our own text to standard output unchanged.
 ///
 /// # Errors
 /// As [`write`].
-pub fn as_it_is(text: &str) -> Result<(), Failure> {
+pub fn write_raw(text: &str) -> Result<(), Failure> {
     let mut output = std::io::stdout().lock();
     let written = output.write_all(text.as_bytes());
     written
@@ -93,7 +93,7 @@ pub fn note(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", for_standard_error(&line));
 }
 
-/// Text that a person reads on standard error, in ASCII where that is all that is shown.
+/// Converts text for people to ASCII if standard error is limited to it.
 pub fn for_standard_error(text: &str) -> Cow<'_, str> {
     match wants_ascii(std::io::stderr().is_terminal()) {
         true => transliterated(text),
@@ -101,8 +101,8 @@ pub fn for_standard_error(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// What is left free in lines on standard error for replacements that are wider than what they
-/// replace.
+/// Columns to keep free in lines on standard error for replacements that are wider than the
+/// original.
 pub fn spare_on_standard_error() -> usize {
     match wants_ascii(std::io::stderr().is_terminal()) {
         true => ASCII_SPARE,
@@ -110,8 +110,8 @@ pub fn spare_on_standard_error() -> usize {
     }
 }
 
-/// Writes one line that says what is wrong to standard error.
-pub fn complain(text: &str) {
+/// Writes a one-line error message to standard error.
+pub fn print_error(text: &str) {
     let words: Vec<String> = std::env::args_os()
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
@@ -129,7 +129,7 @@ fn on_one_line(text: &str) -> String {
         .join("; ")
 }
 
-/// When charts of characters are drawn.
+/// When to draw charts of characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ChartsWhen {
     /// Where standard output is a terminal
@@ -140,30 +140,30 @@ pub enum ChartsWhen {
     Never,
 }
 
-/// How a report looks on this standard output, with charts where it is a terminal.
+/// The style of reports on standard output, with charts if it is a terminal.
 pub fn style() -> Style {
     style_with(ChartsWhen::Auto)
 }
 
-/// How a report looks on this standard output.
+/// The style of reports on standard output.
 pub fn style_with(when: ChartsWhen) -> Style {
     let is_terminal = std::io::stdout().is_terminal();
     let charts = match when {
         ChartsWhen::Never => Charts::Off,
         ChartsWhen::Auto if !is_terminal => Charts::Off,
-        _ if speaks_utf8() => Charts::Blocks,
+        _ if can_draw_blocks() => Charts::Blocks,
         _ => Charts::Ascii,
     };
     if !is_terminal {
         return Style {
             width: None,
-            colour: false,
+            color: false,
             charts,
         };
     }
     Style {
         width: terminal_size().map(|(width, _)| width),
-        colour: std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+        color: std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
         charts,
     }
 }
@@ -173,7 +173,7 @@ pub fn is_ascii() -> bool {
     wants_ascii(std::io::stdout().is_terminal())
 }
 
-/// Columns and rows of the terminal that standard output is; `None` where it is none.
+/// Columns and rows of the terminal; `None` if standard output is not one.
 pub fn terminal_size() -> Option<(u16, u16)> {
     let output = std::io::stdout();
     let size = output
@@ -182,15 +182,15 @@ pub fn terminal_size() -> Option<(u16, u16)> {
     size.map(|(terminal_size::Width(width), terminal_size::Height(height))| (width, height))
 }
 
-/// Whether charts may use blocks. On the kernel's own console, whose fonts lack them, they may not.
-fn speaks_utf8() -> bool {
+/// Whether charts may use block characters, which the fonts of the kernel's console lack.
+fn can_draw_blocks() -> bool {
     let console = std::env::var("TERM").is_ok_and(|term| term == "linux" || term == "dumb");
     !console && locale().is_some_and(|locale| is_utf8(&locale))
 }
 
-/// Whether text for people is written in ASCII: where the locale names another character set than
-/// UTF-8, as `C` does, and on a terminal without a locale. A pipe or a file without a locale gets
-/// UTF-8: so run cron jobs and continuous integration, and what they keep is read elsewhere.
+/// Whether text for people is written in ASCII: if the locale has another character set than UTF-8,
+/// as `C` does, and on a terminal without a locale. A pipe or a file without a locale gets UTF-8:
+/// cron and CI run without a locale, and their output is read elsewhere.
 fn wants_ascii(is_terminal: bool) -> bool {
     match locale() {
         Some(locale) => !is_utf8(&locale),
@@ -198,7 +198,7 @@ fn wants_ascii(is_terminal: bool) -> bool {
     }
 }
 
-/// The locale of characters, by the variable that counts.
+/// The locale of characters, from the first of its variables that is set.
 fn locale() -> Option<String> {
     let set = |name: &&str| std::env::var(name).ok().filter(|value| !value.is_empty());
     ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(set)

@@ -9,14 +9,14 @@ use trueput_findings::Run;
 use trueput_record::regular_file::{self, OpenMode};
 use trueput_report::RunReport;
 
-/// What a page begins with.
+/// The first bytes of a page.
 const BEGINNING: &[u8] = b"<!DOCTYPE html>";
 
-/// Writes the report's page to its run folder, which may come from anybody: not to where a link in
-/// it leads. Returns its path.
+/// Writes the report's page to its run folder, which is untrusted: links in it are not followed.
+/// Returns the path.
 ///
 /// # Errors
-/// A usage error where the file cannot be written.
+/// A usage error if the file cannot be written.
 pub fn write_own_page(report: &Run) -> Result<PathBuf, Failure> {
     let file = report.page_path();
     let name = file.file_name().map_or(file.as_path(), Path::new);
@@ -26,7 +26,7 @@ pub fn write_own_page(report: &Run) -> Result<PathBuf, Failure> {
     Ok(file)
 }
 
-/// The line that says where a page is.
+/// The line that prints a page's path.
 pub fn describe_page(file: &Path) -> String {
     format!("page: {}", file.display())
 }
@@ -35,20 +35,20 @@ fn not_written(file: &Path, error: &std::io::Error) -> Failure {
     Failure::Usage(format!("cannot write {}: {error}", file.display()))
 }
 
-/// Writes a page to a file and says where it is.
+/// Writes a page to a file and prints its path.
 ///
 /// # Errors
-/// A usage error where the file cannot be written.
+/// A usage error if the file cannot be written.
 pub fn write_page(page: &str, file: &Path) -> Result<(), Failure> {
     std::fs::write(file, page).map_err(|error| not_written(file, &error))?;
     output::line(&describe_page(file))
 }
 
-/// Checks that a file may be overwritten with a page: `--html` takes the word after it for its
-/// file, also where that was to be a run.
+/// Checks that a file may be overwritten with a page: `--html` takes the next word as its file,
+/// even if that was meant to be a run.
 ///
 /// # Errors
-/// A usage error where it holds something else.
+/// A usage error if the file is not a page.
 pub fn check_is_page(file: &Path) -> Result<(), Failure> {
     let refused = |what: &str| {
         let file = file.display();

@@ -1,4 +1,4 @@
-//! Options that several subcommands share, and what they do to a plan.
+//! Options that several subcommands share, and their effect on a plan.
 
 use crate::conditions::ConditionOptions;
 use crate::failure::Failure;
@@ -13,7 +13,7 @@ use trueput_record::value::count_hint;
 use trueput_record::{Durability, Value, VerifyLevel, WorkerKind, list};
 use trueput_runner::disk_space::{DISK_FACTOR, parse_factor};
 
-/// Where a run leaves its results and its databases, and how it tells what it does.
+/// Folders for results and databases, and the form of progress messages.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Directories and limits")]
 pub struct RunDirectories {
@@ -37,7 +37,7 @@ pub struct RunDirectories {
     pub check_again: bool,
 }
 
-/// How much room on disk is wanted.
+/// Requested disk space.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct Disk {
     /// Free disk space to require, as a multiple of the expected database size; engines that copy
@@ -54,7 +54,7 @@ impl RunDirectories {
     }
 }
 
-/// What a worker is, on the command line.
+/// The kind of worker, on the command line.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum WorkerChoice {
     /// One process per worker
@@ -232,7 +232,7 @@ pub struct PlanOverrides {
 }
 
 impl PlanOverrides {
-    /// Overrides the plan's keys with what was given.
+    /// Replaces keys of the plan by the options of the command line.
     ///
     /// # Errors
     /// As [`ConditionOptions::apply`].
@@ -270,7 +270,7 @@ impl PlanOverrides {
                 when.settings.remove(&setting.name);
             }
         }
-        // An exception whose every setting was overridden is none any more, nor is its note true.
+        // An exception whose settings were all overridden no longer applies, nor does its note.
         plan.when.retain(|when| !when.settings.is_empty());
         apply_knobs(&self.knobs, plan);
         plan.repeat = self.repeat.unwrap_or(plan.repeat);
@@ -314,7 +314,7 @@ fn gathered(given: &[Setting]) -> Vec<Setting> {
     gathered
 }
 
-/// Each of the values once, where it is first.
+/// Removes repeated values, keeping the first of each.
 pub fn without_repetition<T: Clone + PartialEq>(given: &[T]) -> Vec<T> {
     let mut kept = Vec::new();
     for one in given {

@@ -18,10 +18,10 @@ use trueput_runner::{Event, Phase};
 /// The interval between plain lines that say how far a trial is.
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
-/// After the first repeat it is said how long the others take, where that is longer than this.
+/// The time that the other repeats need is printed after the first if it is longer than this.
 const WORTH_SAYING: Duration = Duration::from_secs(60);
 
-/// How wide a line of standings is at most.
+/// The most columns of a line of rankings.
 const LINE_WIDTH: usize = 100;
 
 /// Steps of the bar.
@@ -29,9 +29,9 @@ const STEPS: u64 = 1_000;
 
 /// Shows the progress of a run.
 pub struct Progress {
-    manner: ProgressStyle,
+    style: ProgressStyle,
     time_left: TimeLeftEstimator,
-    /// The trials under way, and how they are called: several where contenders take turns.
+    /// Running trials and their names; several if contenders take turns.
     trials: Vec<(String, String)>,
     /// When a plain line last said how far a trial is.
     last_line_at: Instant,
@@ -51,25 +51,25 @@ enum ProgressStyle {
 }
 
 impl Progress {
-    /// A bar where standard error is a terminal, else plain lines there.
+    /// A bar if standard error is a terminal, else plain lines there.
     pub fn for_people() -> Self {
-        let manner = if std::io::stderr().is_terminal() {
+        let style = if std::io::stderr().is_terminal() {
             ProgressStyle::Bar(Box::new(LiveTable::new(STEPS)))
         } else {
             ProgressStyle::Lines
         };
-        Self::in_manner(manner)
+        Self::with_style(style)
     }
 
     /// Every event as one JSON line on standard output.
     pub fn json() -> Self {
-        Self::in_manner(ProgressStyle::Json)
+        Self::with_style(ProgressStyle::Json)
     }
 
-    fn in_manner(manner: ProgressStyle) -> Self {
+    fn with_style(style: ProgressStyle) -> Self {
         let now = Instant::now();
         Self {
-            manner,
+            style,
             time_left: TimeLeftEstimator::new(now),
             trials: Vec::new(),
             last_line_at: now,
@@ -89,9 +89,9 @@ impl Progress {
 
     /// Shows one event.
     pub fn observe(&mut self, event: &Event) {
-        if matches!(self.manner, ProgressStyle::Json) {
+        if matches!(self.style, ProgressStyle::Json) {
             if let Ok(line) = serde_json::to_string(event) {
-                // Whoever read the events may have gone: the run and its folder matter more.
+                // A closed standard output must not stop the run.
                 let _ = output::json_lines(&line);
             }
             return;
@@ -145,7 +145,7 @@ impl Progress {
                 self.time_left.end_trial(record.spec.cell, now);
                 self.trials.retain(|(id, _)| *id != record.spec.id);
                 self.say(&format!("{}: {}", record.spec.id, ending(record)));
-                self.stand(record);
+                self.print_standings(record);
             }
             Event::Warning { message } => self.say(&format!("warning: {message}")),
             Event::RunEnded { interrupted, .. } => self.end(*interrupted),
@@ -156,7 +156,7 @@ impl Progress {
         for failure in failures {
             self.say(&format!("{subject}: conformance FAILED: {failure}"));
         }
-        if failures.is_empty() && matches!(self.manner, ProgressStyle::Lines) {
+        if failures.is_empty() && matches!(self.style, ProgressStyle::Lines) {
             self.say(&format!("{subject}: {passed} conformance checks passed"));
         }
     }
@@ -170,15 +170,15 @@ impl Progress {
             true => "; --check-again runs the checks again",
             false => "",
         };
-        if is_first || matches!(self.manner, ProgressStyle::Lines) {
+        if is_first || matches!(self.style, ProgressStyle::Lines) {
             self.say(&format!(
                 "{subject}: conformance passed on {day} with this program and library{how}"
             ));
         }
     }
 
-    /// Tells how the rankings stand. That takes a moment, which no trial under way shall lose.
-    fn stand(&mut self, record: &TrialRecord) {
+    /// Prints the preliminary rankings, unless a trial is running, which must not lose the time.
+    fn print_standings(&mut self, record: &TrialRecord) {
         let Some(standings) = &mut self.standings else {
             return;
         };
@@ -189,7 +189,7 @@ impl Progress {
         }
         let completed = self.completed.take();
         let mut lines = Vec::new();
-        match (&mut self.manner, completed) {
+        match (&mut self.style, completed) {
             (ProgressStyle::Bar(live), Some(_)) => live.show(standings.answer()),
             // The first round's table grows by each contender.
             (ProgressStyle::Bar(live), None) if !self.has_round => live.show(standings.answer()),
@@ -211,7 +211,7 @@ impl Progress {
         if let Some(left) = left.filter(|&left| is_first_again && left >= WORTH_SAYING) {
             self.say(&format!("first repeat done: about {} left", duration(left)));
         }
-        match &self.manner {
+        match &self.style {
             ProgressStyle::Bar(live) => {
                 live.bar().set_position(0);
                 live.set_message(name);
@@ -221,7 +221,7 @@ impl Progress {
     }
 
     fn end(&self, interrupted: bool) {
-        if let ProgressStyle::Bar(live) = &self.manner {
+        if let ProgressStyle::Bar(live) = &self.style {
             live.clear();
         }
         if interrupted {
@@ -243,9 +243,9 @@ impl Progress {
         if let Some(left) = self.time_left.run_left(now) {
             text.push_str(&format!(", {} for the run", duration(left)));
         }
-        match &mut self.manner {
+        match &mut self.style {
             ProgressStyle::Bar(live) => {
-                live.follow_size();
+                live.redraw_if_resized();
                 live.bar()
                     .set_position((fraction.clamp(0.0, 1.0) * STEPS as f64) as u64);
                 live.set_message(&text);
@@ -259,7 +259,7 @@ impl Progress {
     }
 
     fn say(&self, text: &str) {
-        match &self.manner {
+        match &self.style {
             ProgressStyle::Bar(live) => live.suspend(|| output::note(text)),
             ProgressStyle::Lines => output::note(text),
             ProgressStyle::Json => {}
@@ -268,7 +268,7 @@ impl Progress {
 
     /// Runs `write` while the bar is hidden, so that lines on standard output do not run into it.
     pub fn with_hidden_bar<T>(&self, write: impl FnOnce() -> T) -> T {
-        match &self.manner {
+        match &self.style {
             ProgressStyle::Bar(live) => live.suspend(write),
             ProgressStyle::Lines | ProgressStyle::Json => write(),
         }
@@ -283,7 +283,7 @@ fn doing(phase: Phase) -> &'static str {
     }
 }
 
-/// How a trial ended, in one line.
+/// The outcome of a trial in one line.
 fn ending(record: &TrialRecord) -> String {
     let figures = match &record.measurement {
         Some(measured) => {

@@ -13,7 +13,7 @@ use trueput_record::{Value, WorkerKind};
 use trueput_runner::matrix::BuildAccess;
 use trueput_runner::{Registry, matrix};
 
-/// What is before the id of a table where a plan is named.
+/// Prefix of a published table's id in the name of a plan.
 const PREFIX: &str = "published/";
 
 /// The smallest size that a size is scaled to, bytes: a cache or a map below it is of no use.
@@ -21,23 +21,23 @@ const LEAST_SIZE_BYTES: u64 = 16 << 20;
 
 /// The nearest experiment.
 struct NearestExperiment {
-    /// What to run.
+    /// The plan to run.
     plan: PlanFile,
-    /// What of the document's is not run, one sentence each.
+    /// Parts of the document that are not run, one sentence each.
     left_out: Vec<String>,
-    /// At what scale.
+    /// The scale, in words.
     note: String,
     /// Why no file system of the document's can be had; `None` if one can.
     no_file_system: Option<String>,
 }
 
-/// A plan that was named, and how it differs from what it is named after.
+/// A resolved plan, with its differences from the plan of that name.
 pub struct NamedPlan {
     /// The plan.
     pub plan: PlanFile,
-    /// What of a published experiment is left out, one sentence each.
+    /// Parts of a published experiment that are left out, one sentence each.
     pub left_out: Vec<String>,
-    /// Why none of its file systems can be had; `None` if one can or none is named.
+    /// The reason why none of its file systems is available; `None` if one is, or if it names none.
     no_file_system: Option<String>,
 }
 
@@ -74,12 +74,12 @@ pub fn parse_scale(text: &str) -> Result<f64, String> {
     }
 }
 
-/// The plan that is named: a file, a workload, or `published/ID` at a scale, of which it is noted
-/// at which scale it is.
+/// Resolves a plan by name: a file, a workload, or `published/ID` at a scale, which its note
+/// states.
 ///
 /// # Errors
-/// A usage error if there is no such plan, where it needs what is not here, and for a scale of
-/// anything else.
+/// A usage error if there is no such plan, if it needs something that is missing here, or if a
+/// scale is given for another kind of plan.
 pub fn plan(
     what: &str,
     scale: Option<f64>,
@@ -98,7 +98,7 @@ pub fn plan(
             ))),
         };
     };
-    let nearest = nearest(id, scale, registry, builds)?;
+    let nearest = adapt_experiment(id, scale, registry, builds)?;
     output::note(&nearest.note);
     Ok(NamedPlan {
         plan: nearest.plan,
@@ -107,8 +107,7 @@ pub fn plan(
     })
 }
 
-/// What the experiment of a table needs and this machine does not have; `None` if nothing is
-/// missing.
+/// The requirements of a table's experiment that this machine lacks; `None` if nothing is missing.
 pub fn missing(
     published: &PublishedTable,
     registry: &Registry,
@@ -124,7 +123,7 @@ pub fn missing(
     let engines: Vec<_> = engines(published).collect();
     let mut absent = engines
         .iter()
-        .filter_map(|name| absent(name, registry, builds));
+        .filter_map(|name| missing_engines(name, registry, builds));
     match absent.by_ref().count() == engines.len() && !engines.is_empty() {
         true => Some(format!(
             "needs {}, which is not installed",
@@ -136,12 +135,12 @@ pub fn missing(
 
 /// The plan for a table's experiment, at a scale or at its own.
 ///
-/// Engines that are not here are left out, and so are file systems; where none can be made here, it
-/// runs on the work folder as it is.
+/// Adapts the experiment to this machine: missing engines and file systems are left out; without
+/// any file system it runs on that of the work folder.
 ///
 /// # Errors
-/// A usage error where no table has that id, or its experiment needs what is not here.
-fn nearest(
+/// A usage error if no table has that id, or its experiment needs something that is missing here.
+fn adapt_experiment(
     id: &str,
     scale: Option<f64>,
     registry: &Registry,
@@ -152,7 +151,7 @@ fn nearest(
     let scale = scale.unwrap_or(experiment.scale);
     if let Some(missing) = missing(&published, registry, builds) {
         let why: Vec<_> = engines(&published)
-            .filter_map(|name| absent(&name, registry, builds))
+            .filter_map(|name| missing_engines(&name, registry, builds))
             .collect();
         let why = match why.is_empty() {
             true => String::new(),
@@ -168,10 +167,10 @@ fn nearest(
     }
     let wanted = plan.engines.iter();
     let left_out: Vec<_> = wanted
-        .filter_map(|one| absent(&one.engine, registry, builds))
+        .filter_map(|one| missing_engines(&one.engine, registry, builds))
         .collect();
     plan.engines
-        .retain(|one| absent(&one.engine, registry, builds).is_none());
+        .retain(|one| missing_engines(&one.engine, registry, builds).is_none());
     // The plan's knobs of engines that are not here are left over, and no mistake.
     plan.origin.forget("engines");
     for key in &experiment.scales {
@@ -202,7 +201,7 @@ fn engines(published: &PublishedTable) -> impl Iterator<Item = String> + '_ {
 }
 
 /// Why an engine cannot compete; `None` if it can.
-fn absent(name: &str, registry: &Registry, builds: BuildAccess) -> Option<String> {
+fn missing_engines(name: &str, registry: &Registry, builds: BuildAccess) -> Option<String> {
     let engine = match registry.engine(name) {
         Ok(engine) => engine,
         Err(why) => return Some(why),
@@ -224,15 +223,15 @@ fn begun(published: &PublishedTable) -> Result<PlanFile, Failure> {
     Ok(plan)
 }
 
-/// Sets what the published experiment had.
+/// Applies a setting of the published experiment to the plan.
 fn apply(setting: &Setting, plan: &mut PlanFile) -> Result<(), String> {
     let texts: Vec<String> = setting.values.iter().map(ToString::to_string).collect();
     let first = || texts.first().cloned().unwrap_or_default();
     plan.origin.forget(&setting.name);
     match setting.name.split('.').collect::<Vec<_>>()[..] {
         ["engines"] => plan.engines = texts.iter().map(|name| Contender::parse(name)).collect(),
-        ["durability"] => plan.durability = each(&texts, |text| text.parse())?,
-        ["workers"] => plan.workers = each(&texts, crate::plan_overrides::parse_workers)?,
+        ["durability"] => plan.durability = for_each_value(&texts, |text| text.parse())?,
+        ["workers"] => plan.workers = for_each_value(&texts, crate::plan_overrides::parse_workers)?,
         ["worker_kind"] => {
             let kinds = [WorkerKind::Processes, WorkerKind::Threads];
             plan.worker_kind = kinds.into_iter().find(|kind| kind.name() == first());
@@ -255,11 +254,14 @@ fn apply(setting: &Setting, plan: &mut PlanFile) -> Result<(), String> {
     Ok(())
 }
 
-fn each<T>(texts: &[String], read: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>, String> {
+fn for_each_value<T>(
+    texts: &[String],
+    read: impl Fn(&str) -> Result<T, String>,
+) -> Result<Vec<T>, String> {
     texts.iter().map(|text| read(text)).collect()
 }
 
-/// Brings what a key of the plan has to a scale.
+/// Scales the values of a key of the plan.
 fn rescale(key: &str, scale: f64, plan: &mut PlanFile) {
     let values = match key.split('.').collect::<Vec<_>>()[..] {
         [name] => {
@@ -278,7 +280,7 @@ fn rescale(key: &str, scale: f64, plan: &mut PlanFile) {
     plan.origin.forget(key);
 }
 
-/// A count is 1 at least, a size with a unit 16 MiB; other words stay as they are.
+/// A count is at least 1, a size with a unit at least 16 MiB; other words are unchanged.
 fn scaled(value: &Value, scale: f64) -> Value {
     match value {
         Value::Integer(count) => Value::Integer(((*count as f64 * scale).round() as i64).max(1)),
@@ -294,7 +296,7 @@ fn scaled(value: &Value, scale: f64) -> Value {
     }
 }
 
-/// Where no file system of the plan can be had, takes the work folder's and says why.
+/// If no file system of the plan is available, uses that of the work folder and says why.
 fn without_file_systems(
     plan: &mut PlanFile,
     registry: &Registry,

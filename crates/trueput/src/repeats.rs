@@ -14,7 +14,7 @@ use trueput_record::{RunFolder, TrialRecord};
 use trueput_runner::matrix::{self, BuildAccess};
 use trueput_runner::{Registry, RepeatRule};
 
-/// Repeats of each cell at the most, where neither their number nor a budget is named.
+/// The most repeats of each cell if neither their number nor a budget is given.
 const MOST_REPEATS: u32 = 30;
 
 /// The narrowest half of an interval that may be asked for: clocks and page caches by
@@ -49,7 +49,7 @@ fn parse_half_width(text: &str) -> Result<f64, String> {
     })
 }
 
-/// Reads how long repeats may go on.
+/// Parses a time budget for repeats.
 fn parse_budget(text: &str) -> Result<f64, String> {
     let budget_s = parse_seconds(text)?;
     let fits = budget_s > 0.0;
@@ -78,7 +78,7 @@ impl Repeats {
         self.until.is_some() || self.budget.is_some()
     }
 
-    /// Gives a plan as many repeats as there may be, unless this many are named.
+    /// Sets the repeats of a plan: `named` if given, else as many as are allowed.
     pub fn apply(self, plan: &mut PlanFile, named: Option<u32>, registry: &Registry) {
         if self.are_automatic() && named.is_none() {
             plan.repeat = 1;
@@ -89,8 +89,8 @@ impl Repeats {
         }
     }
 
-    /// How many repeats of so many cells there may be. A budget ends them by itself, so that there
-    /// they are as many as a plan may have.
+    /// The most repeats of each of `cells`. With a budget this is the maximum of a plan, because
+    /// the time ends them.
     pub fn most(self, cells: usize) -> u32 {
         let most = match self.budget {
             Some(_) => MAX_REPEAT,
@@ -100,7 +100,7 @@ impl Repeats {
         most.min(fit).max(1)
     }
 
-    /// What the runner goes by.
+    /// The rule by which the runner ends repeats.
     pub fn rule(self) -> Option<RepeatRule> {
         let until = PrecisionTarget {
             half_width: self.until,

@@ -1,14 +1,14 @@
-//! How much of a report is written, and how wide.
+//! Length and width of reports.
 
 use crate::output::{self, ChartsWhen};
 use clap::Args;
 use trueput_report::Style;
 use trueput_report::answer::Layout;
 
-/// Columns where standard output is no terminal: what most terminals, mails and issues show.
+/// Columns if standard output is not a terminal: most terminals, mails and issues show them.
 const USUAL_WIDTH: u16 = 80;
 
-/// Columns of tables of other kinds than an answer where standard output is no terminal.
+/// Columns of tables other than an answer if standard output is not a terminal.
 const TABLE_WIDTH: u16 = 100;
 
 /// Lists have no more columns, on however wide a terminal: their sentences are to be read.
@@ -17,10 +17,10 @@ const WIDEST_LIST: u16 = 100;
 /// An answer has no more lines, on however tall a terminal.
 const MOST_LINES: usize = 40;
 
-/// An answer has so many lines, on however low a terminal.
+/// The least lines of an answer, on however small a terminal.
 const FEWEST_LINES: usize = 20;
 
-/// How much of a report is written, and how wide.
+/// The length and width of a report.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub struct Screen {
     /// Write everything: every section and column, not what fits one screen
@@ -38,7 +38,7 @@ pub fn list_width() -> usize {
     usize::from(terminal.unwrap_or(USUAL_WIDTH)).saturating_sub(ascii_spare())
 }
 
-/// What is left free for replacements that are wider than what they replace.
+/// Columns to keep free for replacements that are wider than the original.
 fn ascii_spare() -> usize {
     match output::is_ascii() {
         true => output::ASCII_SPARE,
@@ -47,7 +47,7 @@ fn ascii_spare() -> usize {
 }
 
 impl Screen {
-    /// The columns of lines: those that are named or the terminal's; elsewhere 80.
+    /// The width of lines: as requested, else the terminal's, else 80.
     pub fn columns(self) -> usize {
         let terminal = output::terminal_size().map(|(width, _)| width);
         let width = self.width.or(terminal).unwrap_or(USUAL_WIDTH);
@@ -61,12 +61,12 @@ impl Screen {
         Layout {
             width: self.columns(),
             lines: height.saturating_sub(1).clamp(FEWEST_LINES, MOST_LINES),
-            colour: output::style().colour,
+            color: output::style().color,
         }
     }
 
-    /// How tables look: with `--full` every column that the terminal has room for, and all of them
-    /// elsewhere.
+    /// The style of tables: with `--full` every column that fits the terminal, and all columns if
+    /// there is none.
     pub fn style(self, when: ChartsWhen) -> Style {
         let style = output::style_with(when);
         let usual = style.width.or((!self.full).then_some(TABLE_WIDTH));
@@ -76,7 +76,7 @@ impl Screen {
         }
     }
 
-    /// As [`Screen::style`], for what has a list's width where nothing else is named.
+    /// Like [`Screen::style`], but with the width of lists by default.
     pub fn list_style(self) -> Style {
         let style = self.style(ChartsWhen::Auto);
         let list = u16::try_from(list_width()).ok().filter(|_| !self.full);

@@ -6,10 +6,10 @@ use signal_hook::flag;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// A flag that is set by the first such signal.
+/// A flag that the first stop signal sets.
 ///
 /// # Errors
-/// Where the operating system refuses the handlers.
+/// If the operating system rejects the handlers.
 pub fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     let refused = |error| Failure::Other(format!("cannot handle signals: {error}"));

@@ -1,11 +1,11 @@
-//! How much is read of a folder or a bundle that may come from anybody.
+//! Limits on the bytes read from an untrusted folder or bundle.
 
 use crate::failure::Failure;
 use clap::Args;
 use trueput_record::Error as RecordError;
 use trueput_record::value::parse_bytes;
 
-/// How much is read of each run.
+/// The limit for each run.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct SizeLimit {
     /// Largest file of a run, or unpacked bundle, to read; a line may be at most a quarter of this
@@ -14,7 +14,7 @@ pub struct SizeLimit {
     pub most_bytes: u64,
 }
 
-/// An error, with what can be done where a limit was too low.
+/// An error, with a remedy if a limit was too low.
 pub fn explained(error: RecordError) -> Failure {
     match error {
         RecordError::TooLarge { .. } => Failure::usage(format!("{error}; {RAISE}")),
@@ -22,5 +22,5 @@ pub fn explained(error: RecordError) -> Failure {
     }
 }
 
-/// What is said where the limit was too low.
+/// The remedy for a limit that was too low.
 pub const RAISE: &str = "raise the limit with --max-size, as in --max-size 8GiB";

@@ -1,4 +1,4 @@
-//! What an option that is none may have meant: a setting of a workload.
+//! Suggests a workload's setting in place of an unknown option.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use trueput_engine::{Parameter, ValueKind};
@@ -6,8 +6,8 @@ use trueput_record::suggest::same_setting;
 use trueput_runner::Registry;
 use trueput_workloads::Workload;
 
-/// What clap says of an option that it does not know, where that is the name of a workload's
-/// setting: `pacing is a setting of tpcc: --set pacing=tpc`. `words` are those of the command line.
+/// The message for an unknown option that has the name of a workload's setting: `pacing is a
+/// setting of tpcc: --set pacing=tpc`. `words` are those of the command line.
 pub fn of_setting(error: &clap::Error, words: &[String], registry: &Registry) -> Option<String> {
     let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
         return None;
@@ -36,7 +36,7 @@ pub fn of_setting(error: &clap::Error, words: &[String], registry: &Registry) ->
     let known = known.or_else(|| named.iter().find_map(by_meaning));
     let (workload, setting, note) = known.or_else(|| others.iter().find_map(by_name))?;
     let name = setting.name;
-    // A setting with a note takes another value than what was given.
+    // A setting with a note takes another value than the user gave.
     let (value, note) = match (value(option, words), note) {
         (Some(text), "") => (fit(text, setting), String::new()),
         (None, "") => ("VALUE".to_owned(), String::new()),
@@ -48,7 +48,7 @@ pub fn of_setting(error: &clap::Error, words: &[String], registry: &Registry) ->
     ))
 }
 
-/// What was given to an option.
+/// The value given to an option.
 fn value<'w>(option: &str, words: &'w [String]) -> Option<&'w str> {
     let mut words = words.iter();
     while let Some(word) = words.next() {
@@ -64,7 +64,7 @@ fn value<'w>(option: &str, words: &'w [String]) -> Option<&'w str> {
     None
 }
 
-/// A value as the setting has it: what is one choice of several words is written with `+`.
+/// A value in the syntax of the setting: a choice of several words joins them with `+`.
 fn fit(text: &str, setting: &Parameter) -> String {
     let joined = text.replace(',', "+");
     match setting.kind {

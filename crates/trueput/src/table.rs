@@ -4,8 +4,8 @@ use trueput_record::text::escape_line;
 use trueput_report::text_width::{self, padded};
 use trueput_report::wrap;
 
-/// The widest that a column is made, characters: what is longer stands as it is. Formatting itself
-/// has a limit, which a name of somebody else's can exceed.
+/// The widest padding of a column, characters; longer text is not padded. Rust's formatting limits
+/// the width, which an untrusted name can exceed.
 const WIDEST: usize = 1_000;
 
 /// Aligns rows in columns, two spaces apart. The last column is not padded.
@@ -33,20 +33,19 @@ pub fn align<const N: usize>(header: [&str; N], rows: &[[String; N]]) -> String 
     text
 }
 
-/// What an entry of a list says of itself below its line is set in by so much.
+/// Indentation of the description below an entry's line.
 const INDENT: &str = "    ";
 
-/// One line of a list in columns, with what has no room in columns below it.
+/// One line of a list in columns, with text that continues below it.
 pub struct Entry<const N: usize> {
-    /// The cells, as many as there are titles.
+    /// The cells, one per title.
     pub cells: [String; N],
     /// Paragraphs below the line; empty ones are left out.
     pub below: Vec<String>,
 }
 
-/// Writes entries in at most so many columns of characters. A column that has no room goes below
-/// its entry's line, under its title; paragraphs are wrapped. Only a word that is longer than a
-/// line is cut.
+/// Writes entries in columns, `width` characters in all. A column that does not fit goes below its
+/// entry's line, under its title; paragraphs are wrapped. Only a word longer than a line is cut.
 pub fn entries<const N: usize>(header: [&str; N], entries: &[Entry<N>], width: usize) -> String {
     let shown = |entry: &Entry<N>| {
         entry
@@ -69,7 +68,7 @@ pub fn entries<const N: usize>(header: [&str; N], entries: &[Entry<N>], width: u
             .map(|width| width + 2)
             .sum::<usize>()
     };
-    // The gap behind the last column takes no room.
+    // The gap after the last column needs no room.
     let fits = |columns: &usize| taken(*columns) <= width + 2;
     let kept = (1..=N).rev().find(fits).unwrap_or(1);
     let line = |cells: &[&str]| {
@@ -96,7 +95,7 @@ pub fn entries<const N: usize>(header: [&str; N], entries: &[Entry<N>], width: u
     text
 }
 
-/// A line that stays one where it fits: its gaps are those of columns.
+/// Wraps a line, keeping the gaps between its columns if it fits.
 fn wrap_line(line: &str, width: usize) -> String {
     match text_width::width(line) <= width {
         true => format!("{line}\n"),
@@ -104,7 +103,7 @@ fn wrap_line(line: &str, width: usize) -> String {
     }
 }
 
-/// A paragraph over as many lines as it takes, each set in by so much.
+/// Wraps a paragraph, with each line indented by `indent`.
 pub fn paragraph_lines(text: &str, indent: &str, width: usize) -> String {
     let room = width.saturating_sub(indent.len()).max(1);
     let lines = wrap(text, room, "").into_iter();

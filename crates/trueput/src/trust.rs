@@ -1,5 +1,5 @@
-//! What a plan or a run folder names that runs somebody else's code or writes in places of the
-//! user's: shown, and done only where the user agrees. See SECURITY.md.
+//! Protection against plans and run folders of others that run code or write to the user's folders:
+//! these parts are shown, and used only with the user's consent. See SECURITY.md.
 
 use crate::failure::Failure;
 use crate::output;
@@ -15,7 +15,7 @@ use trueput_record::{RunFolder, RunManifest};
 use trueput_runner::Registry;
 use trueput_runner::matrix::{self, BuildAccess};
 
-/// How the user says that he trusts a plan or a run folder.
+/// The user's consent to use a plan or a run folder of others.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub struct Trust {
     /// Load and run what a plan or run folder names outside the known directories (see SECURITY.md)
@@ -24,12 +24,13 @@ pub struct Trust {
     trust_plan: bool,
 }
 
-/// What somebody else named, and what is done with it: `rocksdb@/tmp/x.so (a library to load)`.
+/// Code and folders that somebody else named, with their use: `rocksdb@/tmp/x.so (a library to
+/// load)`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ForeignCode(Vec<String>);
 
 impl ForeignCode {
-    /// What of a plan is neither in a known place nor the user's own word on the command line.
+    /// The parts of a plan that are neither in a known place nor on the user's own command line.
     pub fn of_plan(plan: &PlanFile, overrides: &PlanOverrides) -> Self {
         let mut foreign = Self::default();
         if overrides.engine.is_empty() {
@@ -52,8 +53,8 @@ impl ForeignCode {
         foreign
     }
 
-    /// What of a run folder is in no known place; `work` is the folder for databases that the user
-    /// named.
+    /// The parts of a run folder that are not in a known place; `work` is the folder for databases
+    /// that the user named.
     pub fn of_run(folder: &RunFolder, manifest: &RunManifest, work: Option<&Path>) -> Self {
         let mut foreign = Self::default();
         for spec in &manifest.trials {
@@ -116,8 +117,8 @@ impl ForeignCode {
 }
 
 impl Trust {
-    /// As [`Trust::check`], of a plan with what the command line overrides in it. A plan that is
-    /// wrong is refused before it is asked for.
+    /// Like [`Trust::check`], for a plan with the overrides of the command line. An invalid plan is
+    /// refused before the user is asked.
     ///
     /// # Errors
     /// A usage error, as [`matrix::expand`] and [`Trust::check`].
@@ -135,11 +136,11 @@ impl Trust {
         self.check(what, &foreign)
     }
 
-    /// Goes on where `what`, a plan or a run folder, names nothing foreign or the user trusts it;
-    /// what it names is shown.
+    /// Continues if `what`, a plan or a run folder, names nothing foreign or the user trusts it;
+    /// the foreign parts are shown.
     ///
     /// # Errors
-    /// A usage error in one line, where he does not, or cannot be asked.
+    /// A usage error in one line if the user refuses, or cannot be asked.
     pub fn check(self, what: &str, foreign: &ForeignCode) -> Result<(), Failure> {
         if foreign.is_empty() {
             return Ok(());
@@ -158,7 +159,7 @@ impl Trust {
         for one in &foreign.0 {
             output::note(&format!("  {one}"));
         }
-        match self.trust_plan || agrees() {
+        match self.trust_plan || ask_user() {
             true => Ok(()),
             false => Err(Failure::usage(format!(
                 "{what} is not trusted: nothing was run"
@@ -168,7 +169,7 @@ impl Trust {
 }
 
 /// Asks on the terminal; anything but a yes is a no.
-fn agrees() -> bool {
+fn ask_user() -> bool {
     let mut terminal = std::io::stderr().lock();
     let asked = write!(terminal, "Load and run it with your rights? [y/N] ");
     let mut answer = String::new();
@@ -177,8 +178,8 @@ fn agrees() -> bool {
         && ["y", "yes"].contains(&answer.trim().to_ascii_lowercase().as_str())
 }
 
-/// Every file of a password that an address names, as it was given; the address is shown without
-/// it. Which of several is read is the driver's affair.
+/// Every password file that an address names, as typed; the address is shown without them. The
+/// driver chooses which of several is read.
 fn password_files(address: &Address) -> Vec<String> {
     let options = address.secret_options();
     let files = options.filter_map(|option| option.strip_prefix("password_file="));
@@ -213,8 +214,8 @@ const PLAIN_MKFS: [SafeMkfsOptions; 3] = [
     },
 ];
 
-/// Whether options could name a file or a device: mkfs and mount take some that do, by path, label
-/// or number, and write to what they name.
+/// Whether options could name a file or a device: some options of mkfs and mount name one by path,
+/// label or number, and write to it.
 fn names_files_or_devices(file_system: &FileSystem) -> bool {
     let is_plain = |word: &str| {
         word.bytes()

@@ -79,7 +79,7 @@ fn isolation_rows(engine: &dyn Engine) -> Vec<[String; 3]> {
 
 #[test]
 fn the_table_of_isolation_has_every_engine_with_what_it_states() {
-    let observed = ISOLATION.split("\n## What the suite observed").nth(1);
+    let observed = ISOLATION.split("\n## Observations of the suite").nth(1);
     let rows = observed.unwrap_or_default().lines();
     let rows = rows.filter(|line| line.starts_with("| ")).skip(1);
     let found: Vec<[String; 3]> = rows

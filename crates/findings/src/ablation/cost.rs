@@ -1,4 +1,5 @@
-//! The cost of a step: promises, and what drivers and workloads say of their knobs.
+//! The cost of a step: changed promises, and statements of drivers and workloads about their
+//! parameters.
 
 use crate::Run;
 use crate::published::{PromiseChange, promise_changes};
@@ -14,37 +15,40 @@ pub enum StepCost {
     #[error(
         "durability {after} instead of {before}: {}{}",
         joined(changes, "; "),
-        window.as_ref().map(|window| format!("; can be lost: {}", lost(window))).unwrap_or_default()
+        window
+            .as_ref()
+            .map(|window| format!("; can be lost: {}", describe_window(window)))
+            .unwrap_or_default()
     )]
     Durability {
-        /// The level that the step stands on.
+        /// The level of the row that the step changes.
         before: Durability,
         /// Its own level.
         after: Durability,
-        /// In what their promises differ.
+        /// The events after which the two levels promise different things.
         changes: Vec<PromiseChange>,
-        /// How much its level can lose, where the driver states it.
+        /// The most that its level can lose, if the driver states it.
         window: Option<Window>,
     },
-    /// What a driver or a workload says of a parameter.
+    /// A driver's or workload's statement about a parameter.
     #[error("{name} {value}: {statement}")]
     Parameter {
         /// The parameter.
         name: String,
         /// Its value.
         value: Value,
-        /// What is said of it.
+        /// The statement.
         statement: String,
     },
-    /// A file system of its own for the log.
+    /// A separate file system for the log.
     #[error("the log's file system: one more device that can fail")]
     LogFileSystem,
 }
 
 serialize_as_text!(StepCost);
 
-/// The costs of the second trial over the first one. Nothing is made up: where neither
-/// the level nor a driver says anything, the list is empty.
+/// Returns the costs of the second trial over the first. Only documented costs are listed: without
+/// a statement by the level or a driver, the list is empty.
 pub(super) fn of(
     report: &Run,
     before: &TrialSpec,
@@ -87,8 +91,8 @@ pub(super) fn of(
     costs
 }
 
-/// How much a level can lose, in words.
-pub fn lost(window: &Window) -> String {
+/// Describes the most that a level can lose.
+pub fn describe_window(window: &Window) -> String {
     let mut bounds = Vec::new();
     bounds.extend(window.time_s.map(|time_s| format!("{} s", number(time_s))));
     bounds.extend(window.bytes.map(|size| bytes(size as f64)));

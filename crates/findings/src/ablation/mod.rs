@@ -1,11 +1,11 @@
-//! Ablation: what each step of a plan gains, and what it costs.
+//! Ablation: the gain and the cost of each step of a plan.
 //!
-//! It is no ranking. Its rows may promise different things; that a row is faster than another says
-//! what the difference in promise, memory or realism costs.
+//! An ablation is not a ranking. Its rows may promise different things; a faster row shows the
+//! price of a difference in promise, memory or realism.
 
 mod cost;
 
-pub use cost::{StepCost, lost};
+pub use cost::{StepCost, describe_window};
 
 use crate::Run;
 use crate::cells::cache_hit_ratio;
@@ -30,11 +30,11 @@ pub struct Ablation {
     pub contender: String,
     /// The workload.
     pub workload: String,
-    /// How many workers the base has.
+    /// Workers of the base.
     pub workers: u32,
-    /// What the steps stand on.
+    /// The row that each step changes: the base, or the step before.
     pub kind: AblationKind,
-    /// What the rates count: `transactions/min`, `updates/s`.
+    /// The unit of the rates: `transactions/min`, `updates/s`.
     pub unit: String,
     /// The base and the steps, in the plan's order.
     pub rows: Vec<StepRow>,
@@ -43,27 +43,27 @@ pub struct Ablation {
 /// A step, or the base.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StepRow {
-    /// Which step, from 1; 0 is the base.
+    /// Number of the step, from 1; 0 is the base.
     pub index: u32,
     /// Its name in the plan.
     pub name: String,
-    /// What became of it.
+    /// Whether it was measured, and if not, the reason.
     pub state: StepState,
     /// The level that commits promised.
     pub durability: Option<Durability>,
-    /// What it changed over the row that it stands on.
+    /// The parameters that it changes, compared with the row that it is based on.
     pub changes: Vec<ParameterChange>,
     /// The figures; `None` if no trial of it counts.
     pub figures: Option<StepFigures>,
-    /// Its gain over the step before it of which trials count; `None` for the base.
+    /// Its gain over the last step before it with a trial that counts; `None` for the base.
     pub over_before: Option<Gain>,
     /// Its gain over the base; `None` for the base.
     pub over_base: Option<Gain>,
-    /// Its cost over the row that it stands on.
+    /// Its costs, compared with the row that it is based on.
     pub costs: Vec<StepCost>,
 }
 
-/// What became of a step.
+/// Whether a step was measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum StepState {
@@ -122,17 +122,17 @@ pub struct StepFigures {
     pub recovery_s: Option<f64>,
     /// Until the first transaction had been committed after it, seconds.
     pub first_commit_s: Option<f64>,
-    /// The most acknowledged work that was missing after a crash; `None` if nobody counted.
+    /// The largest number of acknowledged commits missing after a crash; `None` if not counted.
     pub missing: Option<f64>,
     /// Peak memory, bytes.
     pub peak_memory_bytes: f64,
     /// The database on disk, bytes.
     pub database_bytes: f64,
-    /// Asks of the engine's own cache that found what they wanted, of all asks in the interval, 0
-    /// to 1; `None` if the engine does not report it.
+    /// Hit ratio of the engine's own cache in the interval, 0 to 1; `None` if the engine does not
+    /// report it.
     pub cache_hit_ratio: Option<f64>,
-    /// By kind, what the engine did by itself in the interval of the first trial; `None` if it
-    /// does not report events.
+    /// Engine events in the interval of the first trial, by kind; `None` if the engine does not
+    /// report events.
     pub events: Option<BTreeMap<String, u64>>,
 }
 
@@ -166,8 +166,8 @@ pub fn ablations(report: &Run) -> Vec<Ablation> {
         .collect()
 }
 
-/// How many gains a report has, which are all read together: each step's over the base, and in a
-/// cumulative ablation that over the step before it, too. For its first step these are one.
+/// Number of gains that are read together: one over the base per step, and in a cumulative ablation
+/// one over the previous step. For its first step these two are the same.
 fn comparisons(report: &Run) -> usize {
     let mut steps: BTreeMap<u32, (AblationKind, usize)> = BTreeMap::new();
     for (_, step) in cells(report).filter(|(_, step)| step.index > 0) {
@@ -202,18 +202,18 @@ struct Builder<'a> {
     steps: BTreeMap<u32, String>,
 }
 
-/// A row that was measured: what the next one is compared with.
+/// A measured row, with which later rows are compared.
 struct StepTrials<'a> {
     spec: &'a TrialSpec,
     trials: Vec<&'a TrialRecord>,
     rates: BTreeMap<u32, f64>,
 }
 
-/// What a row is compared with; nothing for the base.
+/// The rows that a row is compared with; both are `None` for the base.
 struct Baselines<'a> {
-    /// What the plan bases it on.
+    /// The row that the plan bases it on.
     based_on: Option<&'a StepTrials<'a>>,
-    /// The row before it of which trials count.
+    /// The last row before it with a trial that counts.
     before: Option<&'a StepTrials<'a>>,
     base: Option<&'a StepTrials<'a>>,
 }
@@ -232,8 +232,8 @@ impl<'a> Builder<'a> {
             };
             let taken = self.step_trials(spec, &headline);
             let base = earlier.first();
-            // What it changes is listed over what the plan bases it on, though nothing of that may
-            // count; its gain needs something that does.
+            // Changes are listed against the row that the plan names, even if none of its trials
+            // counts; a gain needs one that does.
             let (based_on, before) = match step.ablation {
                 AblationKind::Cumulative => {
                     let counted = |step: &&StepTrials<'_>| !step.rates.is_empty();
@@ -349,7 +349,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The gain of a row over another, by the repeats that both have; `None` if one has none.
+    /// The gain of a row over another, from the repeats that both have; `None` if they share none.
     fn gain(&self, before: &StepTrials<'_>, after: &StepTrials<'_>) -> Option<Gain> {
         let middle = |step: &StepTrials<'_>| median(step.rates.values().copied());
         let ratio = middle(after)? / middle(before)?;
@@ -373,8 +373,8 @@ fn rate(measured: &Measurement, spec: &TrialSpec, headline: &str) -> Option<f64>
     }
 }
 
-/// Why a trial does not count; `None` if it does. One that was crashed where nothing is promised
-/// has nothing to verify, and counts: an ablation ranks nobody.
+/// The reason why a trial does not count; `None` if it does. A crashed trial at a level without a
+/// promise has nothing to verify and counts, because an ablation has no ranking.
 fn ineligible_step(trial: &TrialRecord, headline: &str) -> Option<Ineligibility> {
     let reason = ineligibility(trial, headline)?;
     let crashed = trial
@@ -434,7 +434,7 @@ fn figures(step: &StepTrials<'_>, headline: &str) -> Option<StepFigures> {
     })
 }
 
-/// What a workload counted as acknowledged and missing after a crash.
+/// Records that a workload found missing after a crash although they were acknowledged.
 fn missing(measured: &Measurement) -> Option<f64> {
     measured.recovery.as_ref()?;
     let counts = measured.results.iter();

@@ -6,7 +6,7 @@ use crate::rankings::Ranking;
 use serde::Serialize;
 use trueput_record::Phenomenon;
 
-/// That the leader's transactions are less isolated than those of others.
+/// A leader whose transactions are less isolated than those of other contenders.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct WeakerIsolation {
     /// The leader's isolation level, in a word.
@@ -15,8 +15,8 @@ pub struct WeakerIsolation {
     pub stronger: Vec<String>,
 }
 
-/// The contenders behind the leader that proscribe what it permits.
-pub fn stronger(ranking: &Ranking) -> Vec<&RankedCell> {
+/// Returns the slower contenders that proscribe an anomaly which the leader permits.
+pub fn better_isolated(ranking: &Ranking) -> Vec<&RankedCell> {
     let Some((leader, others)) = ranking.cells.split_first() else {
         return Vec::new();
     };
@@ -24,15 +24,16 @@ pub fn stronger(ranking: &Ranking) -> Vec<&RankedCell> {
     others.iter().filter(is_stronger).collect()
 }
 
-/// What one permits and the other proscribes, as far as both state anything.
+/// Returns the anomalies that `one` permits and `other` proscribes, if both state an isolation
+/// level.
 pub fn lacking(one: &RankedCell, other: &RankedCell) -> impl Iterator<Item = Phenomenon> {
     let both = one.isolation.zip(other.isolation).into_iter();
     both.flat_map(|(one, other)| one.lacks(other))
 }
 
-/// Who is better isolated than the leader; `None` if nobody is.
-pub fn weaker(ranking: &Ranking) -> Option<WeakerIsolation> {
-    let stronger = stronger(ranking);
+/// Returns the contenders that are better isolated than the leader; `None` if there are none.
+pub fn weaker_isolation(ranking: &Ranking) -> Option<WeakerIsolation> {
+    let stronger = better_isolated(ranking);
     let leader = ranking.cells.first().filter(|_| !stronger.is_empty())?;
     Some(WeakerIsolation {
         level: word(leader.isolation).to_owned(),

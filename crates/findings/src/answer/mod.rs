@@ -1,8 +1,7 @@
-//! The answer of a run: what its first screen and its page's first table say.
+//! The answer of a run: the content of its first screen and of its page's first table.
 //!
-//! [`Answer::of`] computes it once, from the rankings and the same comparisons that they go by, so
-//! that terminal, page and progress cannot disagree. It holds figures and names; the words are made
-//! where it is shown.
+//! [`Answer::of`] computes it once, from the comparisons of the rankings, so that terminal, page
+//! and progress agree. It has figures and names; the formats add the words.
 
 mod isolation;
 mod next_step;
@@ -12,7 +11,7 @@ mod subject;
 mod verdict;
 
 use crate::{Run, disturbance};
-pub use isolation::{WeakerIsolation, lacking, stronger};
+pub use isolation::{WeakerIsolation, better_isolated, lacking};
 pub use next_step::NextStep;
 pub use rounds::{Round, Standings};
 pub use rows::{AnswerRow, LatencyFigure};
@@ -27,15 +26,15 @@ use std::collections::BTreeSet;
 use subject::subjects;
 use trueput_record::{Conditions, WorkerKind};
 
-/// What a run found, without prose.
+/// The findings of a run as data, without prose.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Answer {
     /// The run's name: that of its plan.
     pub name: String,
-    /// What became of the plan's trials.
+    /// Counts of the plan's trials by outcome.
     pub trials: TrialCounts,
-    /// What all trials have in common and is not the default: settings and run conditions, as name
-    /// and value.
+    /// Settings and run conditions that all trials share and that are not the default, as name and
+    /// value.
     pub common: Vec<(String, String)>,
     /// One for each ranking that has at least two contenders, in the plan's order.
     pub rankings: Vec<RankingAnswer>,
@@ -43,23 +42,23 @@ pub struct Answer {
     pub not_ranked: Vec<UnrankedContender>,
     /// Trials that failed, are invalid or may not be ranked, one for each reason.
     pub failures: Vec<FailureKind>,
-    /// What the plan names and this machine cannot run, one sentence each.
+    /// Parts of the plan that this machine cannot run, one sentence each.
     pub skipped: Vec<String>,
-    /// The engines whose workers were threads of one process, where the workers of others were
-    /// processes; empty where all were alike.
+    /// Engines whose workers were threads although those of other engines were processes; empty if
+    /// all were alike.
     pub threads: Vec<String>,
     /// The lines of `trials.jsonl` that could not be read, by number from 1.
     pub damaged_lines: Vec<usize>,
-    /// What disturbed the run; empty for a quiet machine.
+    /// Disturbances of the run; empty for a quiet machine.
     pub disturbances: Vec<Disturbance>,
-    /// What the user can do to learn more.
+    /// Ways to learn more with another run.
     pub next_steps: Vec<NextStep>,
 }
 
-/// What became of a plan's trials; the parts add up to `planned`.
+/// The number of a plan's trials by outcome; the parts add up to `planned`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct TrialCounts {
-    /// Trials of the plan. Where `--until` ended the run early, those that ran.
+    /// Trials of the plan; if `--until` ended the run early, the trials that ran.
     pub planned: usize,
     /// Trials that count.
     pub valid: usize,
@@ -74,25 +73,26 @@ pub struct TrialCounts {
 /// The order of the contenders of one workload at one promise, and how certain it is.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RankingAnswer {
-    /// What was run, at which promise.
+    /// Workload, level, settings and workers of the ranking.
     pub subject: RankingSubject,
     /// The ranked contenders, best first: at least two. The first one is the leader.
     pub rows: Vec<AnswerRow>,
     /// Contenders that have figures and no place, because of their marks.
     pub not_comparable: Vec<AnswerRow>,
-    /// How certain the leader's place is.
+    /// Whether the lead is significant.
     pub verdict: RankingVerdict,
     /// Names of the contenders that are not shown to differ from the leader.
-    pub tied: Vec<String>,
-    /// Where the leader's isolation is weaker than that of others.
+    #[serde(rename = "tied")]
+    pub inconclusive: Vec<String>,
+    /// Set if other contenders are better isolated than the leader.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weaker_isolation: Option<WeakerIsolation>,
-    /// How many times the second's rate the leader's rate is (of a ranking at one rate: how many
-    /// times the leader's response time the second's is), with the interval that the verdict used;
-    /// without one (low, high and level are `None`) for fewer than three repeats.
+    /// The leader's rate over the second's (in a ranking at one rate: the second's response time
+    /// over the leader's), with the interval behind the verdict. For fewer than three repeats low,
+    /// high and level are `None`.
     pub lead: Option<LeaderShare>,
-    /// The smallest difference that the repeats of all tied contenders would show four times in
-    /// five, as a ratio above 1; `None` if nothing is tied or it is not known.
+    /// The smallest difference that the repeats of all inconclusive contenders would show four
+    /// times in five, as a ratio above 1; `None` if nothing is inconclusive or it is not known.
     pub smallest_ratio: Option<f64>,
 }
 
@@ -104,7 +104,7 @@ impl RankingAnswer {
     }
 }
 
-/// A ratio, with the interval that a verdict used where there is one.
+/// A ratio, with the interval that its verdict is based on, if any.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct LeaderShare {
     /// The ratio of the medians that are shown with it.
@@ -115,9 +115,9 @@ pub struct LeaderShare {
 }
 
 impl LeaderShare {
-    /// The other way round: how many times the second the first is.
+    /// The inverse ratio, of the first to the second.
     #[must_use]
-    pub fn inverse(self) -> Self {
+    pub fn inverted(self) -> Self {
         let inverted = |interval: Interval| Interval {
             estimate: 1.0 / interval.estimate,
             low: 1.0 / interval.high,
@@ -146,7 +146,7 @@ pub enum UnrankedReason {
 /// A contender whose figures are in no ranking.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct UnrankedContender {
-    /// What was run, at which promise.
+    /// Workload, level, settings and workers of the ranking.
     pub subject: RankingSubject,
     /// Its figures.
     pub row: AnswerRow,
@@ -163,12 +163,12 @@ pub struct FailureKind {
     pub reason: Ineligibility,
     /// The contenders, each once, in the plan's order.
     pub contenders: Vec<String>,
-    /// How many trials.
+    /// Number of trials.
     pub trials: usize,
 }
 
 impl Answer {
-    /// The answer of a run, which need not have ended.
+    /// Computes the answer of a run, finished or not.
     #[must_use]
     pub fn of(report: &Run) -> Self {
         let rankings = rankings(&report.manifest, &report.trials);
@@ -176,7 +176,7 @@ impl Answer {
         Self::from_rankings(report, &rankings, noise.as_ref())
     }
 
-    /// As [`Answer::of`], from what a page has computed already.
+    /// Like [`Answer::of`], from rankings that were already computed.
     pub fn from_rankings(report: &Run, rankings: &[Ranking], noise: Option<&Noise>) -> Self {
         let subjects = subjects(rankings);
         let listed = || rankings.iter().zip(&subjects);
@@ -233,7 +233,7 @@ fn ranking_answer(
             row.rank = None;
         }
     }
-    let tied = rows.iter().filter(|row| row.verdict.is_inconclusive());
+    let inconclusive = rows.iter().filter(|row| row.verdict.is_inconclusive());
     let compared = ranking.cells.iter().zip(&verdicts);
     let smallest = compared
         .filter(|(_, verdict)| verdict.is_inconclusive())
@@ -245,13 +245,13 @@ fn ranking_answer(
         .and_then(|second| rows::share(ranking, second));
     Some(RankingAnswer {
         subject: subject.clone(),
-        tied: tied.map(|row| row.contender.clone()).collect(),
+        inconclusive: inconclusive.map(|row| row.contender.clone()).collect(),
         lead: ratio.map(|ratio| match subject.rate_per_s {
             Some(_) => ratio,
-            None => ratio.inverse(),
+            None => ratio.inverted(),
         }),
         smallest_ratio: smallest,
-        weaker_isolation: isolation::weaker(ranking),
+        weaker_isolation: isolation::weaker_isolation(ranking),
         not_comparable: rows::unplaced(ranking, &ranking.not_comparable),
         rows,
         verdict,
@@ -327,7 +327,7 @@ fn common(report: &Run) -> Vec<(String, String)> {
     settings.chain(conditions.filter_map(condition)).collect()
 }
 
-/// The engines that ran threads, where others ran processes.
+/// Returns the engines that ran threads, if others ran processes.
 fn threads(report: &Run) -> Vec<String> {
     let of = |kind: WorkerKind| -> BTreeSet<&str> {
         let specs = report.trials.iter().map(|trial| &trial.spec);
@@ -345,14 +345,14 @@ fn threads(report: &Run) -> Vec<String> {
 }
 
 fn trial_counts(report: &Run) -> TrialCounts {
-    let tally = report.tally();
-    let ended = tally.valid + tally.invalid + tally.failed;
+    let totals = report.count_trials();
+    let ended = totals.valid + totals.invalid + totals.failed;
     let missing = report.missing().len();
     TrialCounts {
         planned: ended + missing,
-        valid: tally.valid,
-        invalid: tally.invalid,
-        failed: tally.failed,
+        valid: totals.valid,
+        invalid: totals.invalid,
+        failed: totals.failed,
         missing,
     }
 }

@@ -1,4 +1,4 @@
-//! What a user can do to learn more than a run showed.
+//! Suggestions of further runs that would show more.
 
 use super::{RankingAnswer, RankingVerdict};
 use crate::Run;
@@ -19,7 +19,8 @@ pub enum NextStep {
     },
     /// Run again with more repeats, to distinguish contenders.
     MoreRepeats {
-        /// The option to add: `--repeat 15`, or `--until 2%` where no number would surely do.
+        /// The option to add: `--repeat 15`, or `--until 2%` if no number of repeats is certain to
+        /// suffice.
         option: String,
         /// The words of the run's command with that option, quoted for a shell.
         command: Vec<String>,
@@ -65,8 +66,8 @@ fn resume(report: &Run) -> Vec<String> {
     words.into_iter().chain([folder]).collect()
 }
 
-/// About how many repeats would show the differences that are seen: what shows shrinks with the
-/// root of their number.
+/// Estimates the repeats that would show the observed differences: the smallest difference that can
+/// be shown falls with the square root of the number of repeats.
 fn repeats_needed(ranking: &RankingAnswer) -> f64 {
     let ties = ranking
         .rows
@@ -75,7 +76,7 @@ fn repeats_needed(ranking: &RankingAnswer) -> f64 {
     let needed = ties.map(|row| {
         let seen = row.of_leader.map_or(0.0, |share| share.estimate.ln().abs());
         match ranking.smallest_ratio {
-            // The same number again would say the same.
+            // Repeating as often as before would not change the result.
             Some(smallest) => {
                 let shows = row.repeats as f64 * (smallest.ln() / seen).powi(2);
                 shows.max(row.repeats as f64 + 1.0)

@@ -1,4 +1,4 @@
-//! How rankings stand while a run goes on: after each round of repeats.
+//! Preliminary rankings after each round of repeats, while a run continues.
 
 use super::Answer;
 use crate::Run;
@@ -12,7 +12,7 @@ pub struct Standings {
     report: Run,
     /// By repeat, the trials of the plan that have not ended.
     left: BTreeMap<u32, BTreeSet<String>>,
-    /// The repeats of the plan; `None` if the run ends as soon as it knows enough.
+    /// The repeats of the plan; `None` if the run ends when the intervals are narrow enough.
     rounds: Option<usize>,
 }
 
@@ -21,7 +21,7 @@ pub struct Standings {
 pub struct Round {
     /// Its number, from 1.
     pub number: usize,
-    /// How many there will be; `None` if the run ends as soon as it knows enough.
+    /// Rounds of the plan; `None` if the run ends when the intervals are narrow enough.
     pub of: Option<usize>,
 }
 
@@ -68,7 +68,7 @@ impl Standings {
         })
     }
 
-    /// The answer as it stands.
+    /// Computes the answer from the trials so far.
     #[must_use]
     pub fn answer(&self) -> Answer {
         Answer::of(&self.report)

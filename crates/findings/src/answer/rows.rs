@@ -9,7 +9,7 @@ use crate::statistics::Interval;
 use serde::Serialize;
 use trueput_record::VerifyLevel;
 
-/// The kind of operation whose latency is shown where a workload times it.
+/// The kind of operation whose latency is shown if the workload times it.
 const COMMIT: &str = "commit";
 
 /// A contender of a ranking.
@@ -26,29 +26,29 @@ pub struct AnswerRow {
     pub engine: String,
     /// The cell's number in the plan.
     pub cell: u32,
-    /// What a reader must know of it wherever it is named.
+    /// Marks of the contender, shown wherever it is named.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<Mark>,
     /// Rate of the headline operation per second, the median of the repeats.
     pub rate_per_s: f64,
-    /// This rate over the leader's (of a ranking at one rate: this response time over the
-    /// leader's), with the interval that the verdict used; `None` for the leader itself and where
-    /// nothing can be compared.
+    /// This rate over the leader's (in a ranking at one rate: this response time over the
+    /// leader's), with the interval of the verdict; `None` for the leader and for cells that cannot
+    /// be compared.
     pub of_leader: Option<LeaderShare>,
-    /// The interval of `of_leader` times the leader's rate: what a chart of rates draws so that it
-    /// shows the verdict. `None` for the leader, for fewer than three repeats and at one rate.
+    /// The interval of `of_leader` times the leader's rate, which a chart of rates draws to show
+    /// the verdict. `None` for the leader, for fewer than three repeats and at one rate.
     pub rate_interval: Option<Interval>,
-    /// Whether it is shown to differ from the leader.
+    /// The comparison with the leader.
     pub verdict: RowVerdict,
     /// The 99th percentile of response or commit latency.
     pub latency: Option<LatencyFigure>,
     /// CPU of the workers per operation of any kind, nanoseconds.
     pub cpu_ns_per_operation: Option<f64>,
-    /// How many trials count.
+    /// Trials that count.
     pub repeats: usize,
-    /// How much of each trial was verified; `None` if nothing was.
+    /// The least thorough verification of its trials; `None` if nothing was verified.
     pub verified: Option<VerifyLevel>,
-    /// At one rate: whether each repeat began what was due.
+    /// At one rate: whether each repeat started every unit that was due.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kept_rate: Option<bool>,
 }
@@ -60,7 +60,7 @@ pub struct LatencyFigure {
     pub kind: String,
     /// The 99th percentile, nanoseconds, the median of the repeats.
     pub p99_ns: f64,
-    /// Whether it is a response time (open loop), queueing included.
+    /// Whether it is a response time (open loop), which includes queueing.
     pub is_response: bool,
 }
 
@@ -121,7 +121,7 @@ fn rate(cell: &RankedCell) -> f64 {
     cell.figures.headline_per_s.median
 }
 
-/// What a cell reaches of the leader's rate, or takes of its response time.
+/// The rate of a cell as a share of the leader's, or its response time over the leader's.
 pub(super) fn share(ranking: &Ranking, cell: &RankedCell) -> Option<LeaderShare> {
     let estimate = match ranking.rate_per_s {
         None => cell.relative_to_best,

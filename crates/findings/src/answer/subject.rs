@@ -1,4 +1,5 @@
-//! What a ranking is about: the promise, the workload, and what distinguishes it from others.
+//! The subject of a ranking: durability level, workload, and the settings that distinguish it from
+//! other rankings.
 
 use crate::isolation;
 use crate::rankings::Ranking;
@@ -6,25 +7,26 @@ use crate::units::plural;
 use serde::Serialize;
 use trueput_record::Durability;
 
-/// What the contenders of one ranking ran, at which promise.
+/// The workload, level and settings that the contenders of a ranking have in common.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RankingSubject {
     /// The workload.
     pub workload: String,
-    /// What each commit promises.
+    /// Durability level of each commit.
     pub durability: Durability,
     /// Whether databases or logs were in memory, so that nothing survives lost power.
     pub in_memory: bool,
-    /// How many workers.
+    /// Number of workers.
     pub workers: u32,
-    /// The isolation that all state, in a word, where rankings are split by it.
+    /// The isolation level that all state, in a word; `None` if rankings are not split by
+    /// isolation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub isolation: Option<String>,
-    /// The rate that all were offered, per second, where the ranking is by response time.
+    /// The offered rate per second, if the ranking is by response time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_per_s: Option<f64>,
-    /// The settings by which the run's rankings of this workload differ, as name and value; empty
-    /// where the workload has one ranking.
+    /// Settings in which the run's rankings of this workload differ, as name and value; empty if
+    /// the workload has one ranking.
     pub settings: Vec<(String, String)>,
     /// The operation whose rate is shown, in the plural: `updates`.
     pub unit: String,

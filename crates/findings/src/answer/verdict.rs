@@ -1,25 +1,25 @@
-//! How certain an order is.
+//! The verdict of a ranking: whether its order is significant.
 
 use crate::cells::RankedCell;
 use crate::rankings::Ranking;
 use crate::statistics::{Comparison, InconclusiveReason, Noise, Verdict, inconclusive_reason};
 use serde::Serialize;
 
-/// How certain it is that the leader of a ranking leads.
+/// Whether the lead of a ranking is significant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RankingVerdict {
-    /// Every other contender is shown to be slower.
+    /// Every other contender is significantly slower.
     Leader,
-    /// Some contender is within 1 % of the leader, and shown to be.
+    /// A contender is within 1 % of the leader, with confidence.
     SameWithin,
-    /// Some contender differs from the leader by less than the repeats of one do.
+    /// A contender differs from the leader by less than the repeats scatter.
     TooNoisy,
-    /// Some contender differs by more, but the repeats are too few to show that it is no chance.
+    /// A contender differs by more, but the repeats are too few to rule out chance.
     TooFewRepeats,
     /// The run was so disturbed that the ranking has no order.
     NoOrder,
-    /// No contender kept the offered rate.
+    /// No contender reached the offered rate.
     RateNotKept,
 }
 
@@ -28,8 +28,8 @@ impl RankingVerdict {
     #[must_use]
     pub fn label(self) -> &'static str {
         match self {
-            Self::Leader => "sure",
-            Self::SameWithin | Self::TooNoisy => "tie",
+            Self::Leader => "significant",
+            Self::SameWithin | Self::TooNoisy => "inconclusive",
             Self::TooFewRepeats => "too few repeats",
             Self::NoOrder => "no order",
             Self::RateNotKept => "rate not kept",
@@ -37,7 +37,7 @@ impl RankingVerdict {
     }
 }
 
-/// How a contender compares with the leader.
+/// The comparison of a contender with the leader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RowVerdict {
@@ -45,24 +45,24 @@ pub enum RowVerdict {
     Leader,
     /// It is slower.
     Slower,
-    /// It is not shown to differ, for this reason.
+    /// The difference is inconclusive, for this reason.
     #[serde(rename = "tied")]
     Inconclusive(InconclusiveReason),
     /// It did not keep the offered rate.
     RateNotKept,
-    /// It has no place, so that it is compared with nothing.
+    /// It is not ranked, so it is not compared.
     NotCompared,
 }
 
 impl RowVerdict {
-    /// Whether it is not shown to differ from the leader.
+    /// Whether the difference from the leader is not significant.
     #[must_use]
     pub fn is_inconclusive(self) -> bool {
         matches!(self, Self::Inconclusive(_))
     }
 }
 
-/// The comparison with the leader that a cell's verdict goes by.
+/// The comparison with the leader that decides a cell's verdict.
 pub(super) fn comparison(ranking: &Ranking, cell: &RankedCell) -> Option<Comparison> {
     match ranking.rate_per_s {
         None => cell.against_best,
@@ -70,7 +70,7 @@ pub(super) fn comparison(ranking: &Ranking, cell: &RankedCell) -> Option<Compari
     }
 }
 
-/// What each ranked cell is shown to be, in the cells' order.
+/// Returns the verdict of each ranked cell, in the order of the cells.
 pub(super) fn row_verdicts(ranking: &Ranking, noise: Option<&Noise>) -> Vec<RowVerdict> {
     let Some((leader, others)) = ranking.cells.split_first() else {
         return Vec::new();
@@ -101,7 +101,7 @@ pub(super) fn row_verdicts(ranking: &Ranking, noise: Option<&Noise>) -> Vec<RowV
                     _ => why(leader, cell, noise),
                 };
                 RowVerdict::Inconclusive(match why.unwrap_or(InconclusiveReason::Noise) {
-                    // Repeats that a factor of two would not move show no tie.
+                    // Repeats that a factor of two would not move show no equality.
                     InconclusiveReason::Noise
                         if compared.smallest_ratio.is_some_and(|it| it > 2.0) =>
                     {
@@ -127,7 +127,7 @@ pub(super) fn ranking_verdict(
     rows: &[RowVerdict],
     noise: Option<&Noise>,
 ) -> RankingVerdict {
-    let any = |tie| rows.contains(&RowVerdict::Inconclusive(tie));
+    let any = |reason| rows.contains(&RowVerdict::Inconclusive(reason));
     if rows.first() == Some(&RowVerdict::RateNotKept) {
         return RankingVerdict::RateNotKept;
     }
@@ -146,8 +146,8 @@ pub(super) fn ranking_verdict(
     }
 }
 
-/// Why nothing is claimed of the best and this cell; `None` if something is, or where nothing
-/// was compared.
+/// The reason why no difference between the best and this cell is claimed; `None` if one is
+/// claimed, or if nothing was compared.
 pub fn why(
     best: &RankedCell,
     cell: &RankedCell,

@@ -1,5 +1,5 @@
 //! The bottleneck of a trial, second by second, with the evidence: rules over the samples, in the
-//! order in which they are in [`judge`]. `docs/METHOD.md` says why each threshold is where it is.
+//! order of [`judge`]. `docs/METHOD.md` explains each threshold.
 
 mod trial;
 
@@ -31,7 +31,7 @@ pub enum Bottleneck {
     SingleWriterLock,
     /// An open loop whose work was done: nothing limited it.
     OfferedLoad,
-    /// None of the rules fits.
+    /// No rule matches.
     Unclear,
 }
 
@@ -49,28 +49,28 @@ impl Bottleneck {
     }
 }
 
-/// What the rules must know in addition to the samples.
+/// Facts that the rules need in addition to the samples.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TrialContext {
     /// Processors that the trial may use.
     pub cores: f64,
-    /// Workers of the trial, those that the workload added included.
+    /// Workers of the trial, including those that the workload added.
     pub workers: f64,
-    /// What the harness itself costs per operation, CPU seconds; 0 where it was not measured.
+    /// CPU seconds per operation that the harness itself uses; 0 if not measured.
     pub harness_s_per_operation: f64,
     /// Whether the engine is the one that does nothing, so that all work is the harness's.
     pub is_all_harness: bool,
-    /// Whether the workers are clients of a server, for whose answers they wait: such waits are
-    /// no sign of locks.
+    /// Whether the workers are clients of a server: then their waits for answers do not indicate
+    /// locks.
     pub has_server: bool,
-    /// Whether an open loop set the pace, and kept it.
+    /// Whether this is an open loop that kept its rate, so that the rate limits it.
     pub keeps_rate: bool,
 }
 
 /// Shares and rates of one second that the rules look at.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Evidence {
-    /// The workers' CPU over what they could have had.
+    /// CPU time of the workers as a share of the time they could have had.
     pub cpu_share: f64,
     /// The part of their CPU that was inside the kernel.
     pub kernel_share: f64,
@@ -81,14 +81,14 @@ pub struct Evidence {
     pub others_share: f64,
     /// CPU of the kernel's own threads over the same.
     pub kernel_threads_share: f64,
-    /// What the hypervisor withheld over the same.
+    /// CPU time that the hypervisor withheld (steal), as a share of the same.
     pub steal_share: f64,
     /// Time that the workers waited for a processor over all their time; `None` in older records.
     pub run_delay_share: Option<f64>,
-    /// Whether the fields below are of the log's device: where the log has one of its own, they are
-    /// of the busier device.
+    /// Whether the device fields below describe the log's device: if the log has its own, they
+    /// describe the busier of the two.
     pub is_log_device: bool,
-    /// The part of the time in which the device had something to do; `None` if none is seen.
+    /// Share of the time in which the device was busy; `None` if no device is visible.
     pub device_busy_share: Option<f64>,
     /// The mean number of its requests that were issued and not yet done; `None` in older records.
     pub device_queue: Option<f64>,
@@ -101,7 +101,7 @@ pub struct Evidence {
     /// The part of the looks at the workers that found one waiting for I/O; `None` in older
     /// records.
     pub io_wait_share: Option<f64>,
-    /// The part of the time in which some task of the machine waited for I/O.
+    /// Share of the time in which some task of the machine waited for I/O.
     pub io_pressure_share: f64,
     /// Times per second that a worker gave up its processor, over all workers.
     pub voluntary_switches_per_s: f64,
@@ -110,18 +110,18 @@ pub struct Evidence {
 /// An interval of a trial with one bottleneck.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BottleneckInterval {
-    /// Where it began, seconds since the release.
+    /// Start, seconds since the release.
     pub from_s: f64,
-    /// Where it ended.
+    /// End, seconds since the release.
     pub to_s: f64,
     /// Its bottleneck.
     pub bottleneck: Bottleneck,
-    /// The means of what was seen.
+    /// Means of the samples in the interval.
     pub evidence: Evidence,
 }
 
 impl BottleneckInterval {
-    /// How long it lasted, seconds.
+    /// Length, seconds.
     #[must_use]
     pub fn span_s(&self) -> f64 {
         self.to_s - self.from_s
@@ -181,8 +181,8 @@ pub fn verdict(intervals: &[BottleneckInterval]) -> Option<(Bottleneck, f64)> {
     (total > 0.0).then(|| (longest.0, longest.1 / total))
 }
 
-/// The second from which the device is the bottleneck, where the processors are it before: at least
-/// a tenth of the trial each.
+/// Finds the second from which the device is the bottleneck after the processors were; each phase
+/// lasts at least a tenth of the trial.
 #[must_use]
 pub fn io_bound_from_s(intervals: &[BottleneckInterval]) -> Option<f64> {
     let span = |of: fn(Bottleneck) -> bool| -> f64 {
@@ -247,24 +247,24 @@ fn busier_device(second: &TimelineSecond) -> (Option<Device>, bool) {
     }
 }
 
-/// Whether others have the processors that the workers would use. Workers that wait for something
-/// else most of the time do not suffer from a neighbor's load: where it is known how long they
-/// waited for a processor, that counts.
+/// Whether other programs use the processors that the workers need. A neighbor's load does not
+/// matter to workers that mostly wait for something else, so the time that they waited for a
+/// processor decides, if known.
 fn is_disturbed_by_neighbors(seen: &Evidence, ours: f64) -> bool {
     let theirs = seen.others_share + seen.steal_share;
     let suffers = match seen.run_delay_share {
-        // Of time that the hypervisor withholds, a guest's tasks do not know that they waited.
+        // A guest's scheduler does not count time that the hypervisor withholds as waiting.
         Some(delay) => delay + seen.steal_share >= 0.2,
         None => ours + theirs >= 0.85,
     };
     suffers && theirs >= 0.2
 }
 
-/// Flushes per second from which a wait for one is so short that a look may come when it is over.
+/// Above this many flushes per second a wait is so short that sampling often misses it.
 const FAST_FLUSHES_PER_S: f64 = 1_000.0;
 
-/// Whether the workers wait for a device. Where the workers themselves were looked at that says it;
-/// else a device or a machine that is busy with I/O, which may be a neighbor's.
+/// Whether the workers wait for a device. Samples of the workers decide; without them a device or a
+/// machine that is busy with I/O, although that may be a neighbor's.
 fn waits_for_device(seen: &Evidence) -> bool {
     match seen.io_wait_share {
         Some(share) => share >= 0.3 || (share > 0.0 && waits_are_short(seen)),
@@ -272,8 +272,8 @@ fn waits_for_device(seen: &Evidence) -> bool {
     }
 }
 
-/// Whether the device flushes so fast that looks miss most waits, the workers gave up the processor
-/// as often as it flushed, and the machine as a whole waited for I/O.
+/// Whether the device flushes so fast that sampling misses most waits, the workers yielded the
+/// processor as often as it flushed, and the machine as a whole waited for I/O.
 fn waits_are_short(seen: &Evidence) -> bool {
     seen.flushes_per_s >= FAST_FLUSHES_PER_S
         && seen.voluntary_switches_per_s >= seen.flushes_per_s
@@ -322,7 +322,7 @@ pub fn judge(seen: &Evidence, context: &TrialContext) -> Bottleneck {
     }
 }
 
-/// Which use of the device was waited for: a flush that few bytes go with is a log's.
+/// Distinguishes log flushes from data I/O: a flush with few bytes belongs to a log.
 fn device_bound(seen: &Evidence) -> Bottleneck {
     const LOG_BYTES: f64 = 512.0 * 1024.0;
     let bytes_per_flush = seen.written_bytes_per_s / seen.flushes_per_s.max(1.0);
@@ -393,7 +393,7 @@ mod tests {
         intervals(&[second], &SETTING)[0].bottleneck
     }
 
-    /// What other programs used in a second.
+    /// CPU time of other programs in a second, if notable.
     fn others(cpu_s: f64) -> Option<OtherPrograms> {
         Some(OtherPrograms {
             cpu_s,
@@ -478,7 +478,7 @@ mod tests {
         assert_eq!(bottleneck_of(crowded.clone()), Bottleneck::LogFlush);
         crowded.run_delay_s = Some(1.2);
         assert_eq!(bottleneck_of(crowded.clone()), Bottleneck::NoisyNeighbors);
-        // More threads than processors wait for each other: that is nobody else's fault.
+        // More threads than processors wait for each other, without any neighbor.
         crowded.neighbors = Some(OtherPrograms::default());
         assert_eq!(bottleneck_of(crowded), Bottleneck::LogFlush);
     }

@@ -18,11 +18,11 @@ pub struct TrialBottleneck<'a> {
     pub trial: &'a str,
     /// The bottleneck of its longest part.
     pub verdict: Bottleneck,
-    /// That part's share of it.
+    /// Share of that part in the trial's time.
     pub share: f64,
-    /// When it turned from CPU-bound to I/O-bound, seconds.
+    /// When it changed from CPU-bound to I/O-bound, seconds.
     pub io_bound_from_s: Option<f64>,
-    /// Every interval, with what was seen.
+    /// All intervals, with their evidence.
     pub intervals: Vec<BottleneckInterval>,
 }
 
@@ -39,7 +39,7 @@ impl TrialBottleneck<'_> {
         shares
     }
 
-    /// So many of the longest intervals, of equal ones the first, in the order of time.
+    /// Returns the `most` longest intervals in the order of time; of equal ones the first.
     #[must_use]
     pub fn longest(&self, most: usize) -> Vec<&BottleneckInterval> {
         let mut longest: Vec<_> = self.intervals.iter().collect();
@@ -50,8 +50,8 @@ impl TrialBottleneck<'_> {
     }
 }
 
-/// Judges a trial on a machine of this many processors, of which it may have been given fewer;
-/// `None` where too little was seen.
+/// Finds the bottleneck of a trial on a machine of this many processors, of which it may have been
+/// allowed fewer; `None` if the samples are too few.
 pub fn trial_bottleneck<'a>(
     trial: &'a TrialRecord,
     measurement: &Measurement,
@@ -59,8 +59,8 @@ pub fn trial_bottleneck<'a>(
 ) -> Option<TrialBottleneck<'a>> {
     // With time slices, devices and pressure are not counted for one trial, and pauses
     // look like waits.
-    let in_turns = trial.spec.conditions.time_slice_s.is_some();
-    if in_turns || measurement.elapsed_s < SHORTEST_S || measurement.workers.is_empty() {
+    let has_time_slices = trial.spec.conditions.time_slice_s.is_some();
+    if has_time_slices || measurement.elapsed_s < SHORTEST_S || measurement.workers.is_empty() {
         return None;
     }
     let harness_per_s = trial
@@ -69,7 +69,8 @@ pub fn trial_bottleneck<'a>(
         .map_or(0.0, |one| one.harness_per_s);
     let workers = measurement.workers.len() as f64;
     let cores = allowed_processors(measurement).unwrap_or(cores);
-    // It runs elsewhere: what it uses is not seen, and waits for its answers are.
+    // Such a server runs elsewhere: its resource usage is not visible, only the waits for its
+    // answers.
     let is_users_server = trial.spec.build.as_deref().is_some_and(is_address);
     let context = TrialContext {
         cores,
@@ -93,15 +94,15 @@ pub fn trial_bottleneck<'a>(
     })
 }
 
-/// How many processors the workers could use, as they found; `None` in older records.
+/// Number of processors that the workers could use, as reported by them; `None` in older records.
 pub fn allowed_processors(measurement: &Measurement) -> Option<f64> {
     let cpus = &measurement.placement.as_ref()?.cpus;
     let count = parse_list(cpus).ok()?.len();
     (count > 0).then_some(count as f64)
 }
 
-/// Whether an open loop began what was due: work that ends by its count leaves no backlog, and is
-/// late all the same.
+/// Whether an open loop started every unit that was due. Work that ends by a count leaves no
+/// backlog even if it is late.
 pub fn keeps_rate(measurement: &Measurement) -> bool {
     measurement.open_loop.as_ref().is_some_and(|open| {
         let due = open.rate_per_s * measurement.elapsed_s;
@@ -116,7 +117,7 @@ mod tests {
     use super::*;
     use serde::Deserialize;
 
-    /// Records of runs into what `scripts/plant-bottlenecks` has planted.
+    /// Records of runs with bottlenecks that `scripts/plant-bottlenecks` caused.
     const PLANTED: &str = include_str!("../../fixtures/planted.jsonl");
 
     #[derive(Deserialize)]
@@ -141,7 +142,7 @@ mod tests {
             .to_owned()
     }
 
-    /// Takes away what decided the verdict.
+    /// Removes the evidence that decided the verdict.
     fn without(named: &str, record: &mut TrialRecord) {
         let measurement = record.measurement.as_mut().unwrap();
         for second in &mut measurement.timeline {
@@ -215,7 +216,7 @@ mod tests {
             .next()
             .unwrap();
         assert_eq!(verdict(&record), "cpu_in_engine");
-        // On this many processors as many workers would have left most of them idle.
+        // With this many processors, as many workers would have left most of them idle.
         let measurement = record.measurement.as_mut().unwrap();
         measurement.placement.as_mut().unwrap().cpus = "0-31".to_owned();
         let one = measurement.workers[0].clone();

@@ -1,4 +1,4 @@
-//! What the two sides of a comparison have alike: the library, and the limits of the hardware.
+//! The parts that both sides of a comparison have in common: the library, and the hardware limits.
 
 use super::side::{Side, SideCell};
 use crate::statistics::median;
@@ -52,20 +52,20 @@ pub struct LimitPair {
 const NOTABLE_MOVE: f64 = 0.20;
 
 impl LimitPair {
-    /// How much higher the second is, as a share of the first; negative where it is lower.
+    /// Relative difference of the second from the first; negative if it is lower.
     #[must_use]
     pub fn rise(&self) -> f64 {
         self.second_per_s / self.first_per_s - 1.0
     }
 
-    /// How much higher the second is, where that may explain a difference of rates.
+    /// The relative difference, if it may explain a difference of rates.
     #[must_use]
     pub fn notable_rise(&self) -> Option<f64> {
         Some(self.rise()).filter(|rise| rise.abs() > NOTABLE_MOVE)
     }
 }
 
-/// The hardware limits that both sides measured with as many committers of as many bytes.
+/// The hardware limits that both sides measured with equally many committers of equally many bytes.
 pub(super) fn limits(first: &[TrialRecord], second: &[TrialRecord]) -> Vec<LimitPair> {
     let circumstances = |trials: &[TrialRecord]| -> BTreeSet<(u32, u64)> {
         let hardware_limits = trials
@@ -95,7 +95,7 @@ pub(super) fn limits(first: &[TrialRecord], second: &[TrialRecord]) -> Vec<Limit
     probed.collect()
 }
 
-/// The hardware limits of two runs; those of one run are the same for all its contenders.
+/// Pairs the hardware limits of two runs; empty for one run, whose contenders all have the same.
 pub(super) fn of_sides(first: &Side, second: &Side, one_run: bool) -> Vec<LimitPair> {
     match one_run {
         true => Vec::new(),

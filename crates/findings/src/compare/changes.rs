@@ -1,4 +1,4 @@
-//! What changed apart from the result: machine, program, plan, version, knobs.
+//! Differences between two sides other than the result: machine, program, plan, version, knobs.
 
 use super::alike::{self, LimitProbe};
 use super::side::{Side, SideCell};
@@ -13,14 +13,14 @@ use trueput_record::{HostFacts, TrialRecord, Value};
 /// scatters.
 const LIMIT_SCATTER: f64 = 0.10;
 
-/// Stands for the value of a setting that a side does not name.
+/// Replaces the value of a setting that a side does not state.
 const NOT_STATED: &str = "not stated";
 
 /// Something that is not the same on both sides.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
 #[error("{subject} {first} → {second}")]
 pub struct Change {
-    /// What differs.
+    /// The subject of the change.
     #[serde(rename = "what")]
     pub subject: ChangeSubject,
     /// On the first side.
@@ -29,7 +29,7 @@ pub struct Change {
     pub second: String,
 }
 
-/// What can differ between two sides. Its `Display` is the name that JSON has.
+/// The possible subjects of a change. `Display` gives the name in JSON.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChangeSubject {
     /// The engine.
@@ -81,12 +81,12 @@ fn change(
     let (first, second) = (first.to_string(), second.to_string());
     (first != second).then(|| Change {
         subject: subject.into(),
-        first: or_unknown(first),
-        second: or_unknown(second),
+        first: unknown_if_empty(first),
+        second: unknown_if_empty(second),
     })
 }
 
-fn or_unknown(text: String) -> String {
+fn unknown_if_empty(text: String) -> String {
     if text.is_empty() {
         "unknown".to_owned()
     } else {
@@ -94,7 +94,7 @@ fn or_unknown(text: String) -> String {
     }
 }
 
-/// What changed between two runs: the machine and this program.
+/// Returns the differences of machine and program between two runs.
 pub fn between_runs(first: &Side, second: &Side) -> Vec<Change> {
     let (a, b) = (&first.report.manifest, &second.report.manifest);
     let (one, other) = (&a.host, &b.host);
@@ -150,7 +150,8 @@ fn of_hardware_limits(first: &[TrialRecord], second: &[TrialRecord]) -> Vec<Chan
     changes.collect()
 }
 
-/// What changed between two cells: engine, version, library, knobs, settings that were named.
+/// Returns the differences between two cells: engine, version, library, knobs, settings that were
+/// named.
 pub fn between_cells(first: &SideCell<'_>, second: &SideCell<'_>) -> Vec<Change> {
     let (a, b) = (first.spec, second.spec);
     let stated = [
@@ -190,8 +191,8 @@ pub fn between_cells(first: &SideCell<'_>, second: &SideCell<'_>) -> Vec<Change>
     changes
 }
 
-/// Adds what the engine reports to the knobs of the plan. Where it confirms a knob, only the knob
-/// is listed, with the engine's value where the plan gave none.
+/// Merges the knobs that the engine reports into those of the plan. A confirmed knob is listed
+/// once, with the engine's value if the plan gave none.
 fn merge_reported(changes: &mut Vec<Change>, reported: Vec<Change>) {
     let confirms = |asked: &str, had: &str| asked == NOT_STATED || asked == had;
     for report in reported {
@@ -222,7 +223,7 @@ fn build(spec: &trueput_record::TrialSpec) -> String {
 
 type EngineFact = fn(&trueput_record::measurement::EngineReport) -> String;
 
-/// What the engine said, over all trials.
+/// The distinct values that the engine reported over all trials.
 fn reported(cell: &SideCell<'_>, said: EngineFact) -> String {
     let engines = cell.trials.iter().filter_map(|trial| trial.engine.as_ref());
     let all: BTreeSet<String> = engines.map(said).collect();
@@ -239,7 +240,8 @@ fn assertions(cell: &SideCell<'_>) -> String {
 }
 
 fn hash(cell: &SideCell<'_>) -> String {
-    // Of a compiled-in engine it is the program's, whose commit is among the changes already.
+    // The library of a compiled-in engine is the program, whose commit is already listed as a
+    // change.
     let loaded = cell.trials.iter().any(|trial| {
         let engine = trial.engine.as_ref();
         engine.is_some_and(|engine| engine.origin.starts_with('/'))

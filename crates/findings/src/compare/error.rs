@@ -1,4 +1,4 @@
-//! Why there is no comparison.
+//! Reasons why two sides cannot be compared.
 
 use super::uncounted::UncountedRecord;
 use crate::marks::{MarkedName, explanations};
@@ -6,21 +6,21 @@ use crate::text::{joined, serialize_as_text};
 use std::path::PathBuf;
 use trueput_record::Durability;
 
-/// Why there is no comparison.
+/// A reason why two sides cannot be compared.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A run folder cannot be read.
     #[error(transparent)]
     Record(#[from] trueput_record::Error),
-    /// The words behind a run's colon are none.
+    /// The text after a run's colon is not a selector.
     #[error(
         "'{text}' selects no trials: {fault}; write ENGINE, LEVEL or NAME=VALUE, as in \
              lmdb,sync,workers=4"
     )]
     Selector {
-        /// What was given.
+        /// The text as the user typed it.
         text: String,
-        /// What is wrong with it.
+        /// The error in it.
         fault: SelectorFault,
     },
     /// A run has no trial that could be compared.
@@ -31,7 +31,7 @@ pub enum Error {
     Ambiguous {
         /// The run folder.
         run: PathBuf,
-        /// What was given.
+        /// The word as the user typed it.
         word: String,
         /// The contenders that it could mean.
         candidates: Vec<String>,
@@ -46,7 +46,7 @@ pub enum Error {
         first: String,
         /// The second side.
         second: String,
-        /// What stands on both.
+        /// The contender of both sides.
         contender: String,
     },
     /// Nothing on one side may be against anything on the other.
@@ -56,12 +56,12 @@ pub enum Error {
         first: String,
         /// The second side.
         second: String,
-        /// What differs.
+        /// The reasons.
         why: Box<IncomparabilityReason>,
     },
 }
 
-/// What is wrong with the words of a selector.
+/// An error in the text of a selector.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SelectorFault {
     /// A word has `=`, and nothing on one side of it.
@@ -86,7 +86,7 @@ pub enum SelectorFault {
 pub struct NoSuchTrial {
     /// The run folder.
     pub run: PathBuf,
-    /// Why it has none.
+    /// The reason.
     pub why: AbsenceReason,
 }
 
@@ -101,7 +101,7 @@ pub enum AbsenceReason {
     Contender {
         /// The contender that was named.
         word: String,
-        /// A name that is like it, as a clause; empty if there is none.
+        /// A similar name, as a clause; empty if there is none.
         hint: String,
         /// The contenders of the run.
         present: Vec<String>,
@@ -118,7 +118,7 @@ pub enum AbsenceReason {
     #[error(
         "no trial with {name}={wanted}; {name} is {}: write {}",
         known.join(", "),
-        forms(name, known)
+        selection_hint(name, known)
     )]
     Value {
         /// The parameter.
@@ -131,7 +131,7 @@ pub enum AbsenceReason {
     /// No trial fits every word of the selector.
     #[error("no trial fits all of '{0}'")]
     Combination(String),
-    /// Trials fit, and none of them counts.
+    /// Trials match, but none of them is valid.
     #[error(
         "none of its {} trials is valid, so there is nothing to compare; the first: {}",
         .0.len(),
@@ -140,8 +140,8 @@ pub enum AbsenceReason {
     NothingCounts(Vec<UncountedRecord>),
 }
 
-/// How to select two of these values.
-fn forms(name: &str, known: &[String]) -> String {
+/// The ways to select two of these values.
+fn selection_hint(name: &str, known: &[String]) -> String {
     let forms = known.iter().take(2);
     let forms: Vec<_> = forms.map(|value| format!("RUN:{name}={value}")).collect();
     forms.join(" or ")
@@ -153,10 +153,10 @@ pub enum IncomparabilityReason {
     /// Marks keep the only pair apart.
     #[error(transparent)]
     Marks(IncomparablePair),
-    /// The circumstances differ: those of the two cells that differ in the least.
+    /// The conditions differ; these are the differences of the most similar pair of cells.
     #[error("{}", joined(.0, "; "))]
     Circumstances(Vec<CircumstanceDifference>),
-    /// Several contenders could stand against each other.
+    /// Several contenders match.
     #[error(
         "several contenders could stand against each other ({} and {}); name one of each, as in \
          RUN:ENGINE or RUN:ENGINE,KNOB=VALUE",
@@ -164,9 +164,9 @@ pub enum IncomparabilityReason {
         second.join(", ")
     )]
     SeveralContenders {
-        /// Those of the first side.
+        /// Contenders of the first side.
         first: Vec<String>,
-        /// Those of the second side.
+        /// Contenders of the second side.
         second: Vec<String>,
     },
 }
@@ -177,9 +177,9 @@ pub enum CircumstanceDifference {
     /// The workload, whose settings do not matter then.
     #[error("the workload is {first} in the first and {second} in the second")]
     Workload {
-        /// That of the first side.
+        /// Value of the first side.
         first: String,
-        /// That of the second side.
+        /// Value of the second side.
         second: String,
     },
     /// A setting or a condition.
@@ -191,7 +191,7 @@ pub enum CircumstanceDifference {
     Parameter {
         /// Its name.
         name: String,
-        /// Its value on the first side; `None` if that side has none.
+        /// Its value on the first side; `None` if that side does not have it.
         first: Option<String>,
         /// Its value on the second side.
         second: Option<String>,
@@ -217,7 +217,7 @@ pub struct IncomparablePair {
     pub second: MarkedName,
     /// The workload.
     pub workload: String,
-    /// What each commit promises.
+    /// Durability level of each commit.
     pub durability: Durability,
     /// Whether nothing but assertions keeps them apart, so that the user may admit them.
     pub assertions_only: bool,

@@ -6,30 +6,29 @@ use crate::marks::Mark;
 use std::collections::{BTreeMap, BTreeSet};
 use trueput_record::TrialSpec;
 
-/// What must be the same for a ratio to mean anything, by name.
+/// Properties that must be the same for a ratio to mean anything, by name.
 pub type Key = BTreeMap<String, String>;
 
 /// Cells of two sides, sorted out.
 pub(super) struct CellPairs<'a> {
-    /// What is compared.
+    /// Cells of both sides that are compared.
     pub pairs: Vec<(SideCell<'a>, SideCell<'a>)>,
-    /// What only the first side has.
+    /// Cells that only the first side has.
     pub only_first: Vec<SideCell<'a>>,
-    /// What only the second side has.
+    /// Cells that only the second side has.
     pub only_second: Vec<SideCell<'a>>,
-    /// What is against each other and may not be compared.
+    /// Matching cells that must not be compared, with the reason.
     pub incomparable: Vec<IncomparablePair>,
 }
 
-/// Finds for each cell of the first side the one of the second that it is compared with: of the
-/// same workload, level, settings, workers and conditions, but for what a side's selector names
-/// (except the workload and the level, which are never crossed); and of these the one of the same
-/// build and knobs, else of the same build, else of the same engine, else the only one that there
-/// is.
+/// Finds for each cell of the first side its counterpart on the second: of the same workload,
+/// level, settings, workers and conditions, except those that a selector names (workload and level
+/// must always match); among these the one of the same build and knobs, else of the same build,
+/// else of the same engine, else the only one.
 ///
 /// # Errors
-/// [`Error::NotComparable`] where that leaves nothing, with what differs.
-pub(super) fn matched<'a>(first: &'a Side, second: &'a Side) -> Result<CellPairs<'a>, Error> {
+/// [`Error::NotComparable`] if no pair is left, with the differences.
+pub(super) fn match_cells<'a>(first: &'a Side, second: &'a Side) -> Result<CellPairs<'a>, Error> {
     let mut freed = first.selector.names();
     freed.extend(second.selector.names());
     freed.retain(|name| !matches!(*name, "workload" | "level"));
@@ -57,11 +56,13 @@ pub(super) fn matched<'a>(first: &'a Side, second: &'a Side) -> Result<CellPairs
     };
     for (key, ours) in firsts {
         let theirs = seconds.remove(&key).unwrap_or_default();
-        within(ours, theirs, &mut matched);
+        match_within(ours, theirs, &mut matched);
     }
     matched.only_second.extend(seconds.into_values().flatten());
-    let (refused, pairs): (Vec<_>, Vec<_>) =
-        matched.pairs.into_iter().partition(|(a, b)| unlike(a, b));
+    let (refused, pairs): (Vec<_>, Vec<_>) = matched
+        .pairs
+        .into_iter()
+        .partition(|(a, b)| marks_forbid(a, b));
     matched.pairs = pairs;
     matched.incomparable = refused.iter().map(incomparable_pair).collect();
     if !matched.pairs.is_empty() {
@@ -75,16 +76,16 @@ pub(super) fn matched<'a>(first: &'a Side, second: &'a Side) -> Result<CellPairs
     })
 }
 
-/// The marks of a cell that keep it out of comparisons with what lacks them.
+/// The marks of a cell that forbid a comparison with cells without them.
 fn blocking_marks(cell: &SideCell<'_>, include_assertions: bool) -> Vec<Mark> {
     let marks = cell.marks().into_iter();
     let is_grave = |mark: &Mark| !mark.permits_ranking(include_assertions);
     marks.filter(is_grave).collect()
 }
 
-/// Whether marks keep two cells from being compared. What they cost is another part of each engine,
-/// so that only builds of one engine may share them.
-fn unlike(one: &SideCell<'_>, other: &SideCell<'_>) -> bool {
+/// Whether marks forbid a comparison of two cells. The cost of a mark differs between engines, so
+/// only builds of one engine may share one.
+fn marks_forbid(one: &SideCell<'_>, other: &SideCell<'_>) -> bool {
     let included = one.include_assertions || other.include_assertions;
     let (marks, others) = (
         blocking_marks(one, included),
@@ -107,7 +108,7 @@ fn incomparable_pair((one, other): &(SideCell<'_>, SideCell<'_>)) -> Incomparabl
 }
 
 /// Pairs cells that agree in all that must be the same.
-fn within<'a>(
+fn match_within<'a>(
     mut ours: Vec<SideCell<'a>>,
     mut theirs: Vec<SideCell<'a>>,
     into: &mut CellPairs<'a>,
@@ -145,7 +146,7 @@ fn within<'a>(
     into.only_second.extend(theirs);
 }
 
-/// What must be the same, but for what is named.
+/// Returns the properties that must be the same, except those in `freed`.
 pub fn circumstances(spec: &TrialSpec, freed: &BTreeSet<&str>) -> Key {
     let mut key = Key::from([
         ("workload".to_owned(), spec.workload.clone()),
@@ -160,7 +161,7 @@ pub fn circumstances(spec: &TrialSpec, freed: &BTreeSet<&str>) -> Key {
     key
 }
 
-/// What keeps the two apart, by the two cells that differ in the least.
+/// The reason against a comparison, from the two cells that differ least.
 fn refusal(
     firsts: &BTreeMap<Key, Vec<SideCell<'_>>>,
     seconds: &BTreeMap<Key, Vec<SideCell<'_>>>,
@@ -183,7 +184,7 @@ fn refusal(
 }
 
 fn differences(one: &Key, other: &Key) -> Vec<CircumstanceDifference> {
-    // The workload's own settings do not matter where the workload differs.
+    // Settings of different workloads are not comparable, so they are not listed.
     if one.get("workload") != other.get("workload") {
         let workload = |key: &Key| key.get("workload").cloned().unwrap_or_default();
         return vec![CircumstanceDifference::Workload {

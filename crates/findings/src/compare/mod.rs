@@ -1,6 +1,6 @@
-//! Two runs, or two contenders of one: what changed, and what came of it.
+//! Comparison of two runs, or of two contenders of one run: changes and results.
 //!
-//! [`Side::new`] says what stands on one side, [`compare_sides`] sets the sides against each other.
+//! [`Side::new`] describes one side; [`compare_sides`] compares the sides.
 
 mod alike;
 mod changes;
@@ -28,7 +28,7 @@ use crate::statistics::{
     Comparison, InconclusiveReason, Noise, Summary, claim_level, compare_among, compare_together,
     inconclusive_reason, looks_slower, median, repeats_needed, suspicion_level,
 };
-use matching::{CellPairs, matched};
+use matching::{CellPairs, match_cells};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use trueput_record::trial::Settings;
@@ -37,7 +37,7 @@ use trueput_record::{Durability, Measurement, TrialRecord};
 /// Two sides, compared.
 #[derive(Debug, Clone, Serialize)]
 pub struct SideComparison {
-    /// The first side, which ratios are to.
+    /// The first side, the denominator of all ratios.
     pub first: SideFacts,
     /// The second side.
     pub second: SideFacts,
@@ -45,14 +45,14 @@ pub struct SideComparison {
     pub one_run: bool,
     /// The level of the widest interval: the more results, the higher.
     pub level: f64,
-    /// What differs of machine, program and plan.
+    /// Differences of machine, program and plan.
     pub changes: Vec<Change>,
-    /// The hardware limits that both runs measured; empty where both sides are of one run.
+    /// Hardware limits that both runs measured; empty if both sides are of one run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<LimitPair>,
-    /// What came of it, cell by cell.
+    /// Results by cell.
     pub results: Vec<CellResult>,
-    /// What is against each other and may not be compared.
+    /// Matching cells that must not be compared, with the reason.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub incomparable: Vec<IncomparablePair>,
     /// Contenders that only the first side has.
@@ -63,18 +63,18 @@ pub struct SideComparison {
     pub uncounted: Vec<UncountedRecord>,
 }
 
-/// What stands on one side.
+/// A description of one side.
 #[derive(Debug, Clone, Serialize)]
 pub struct SideFacts {
-    /// What the user called it.
+    /// Its label, as the user typed it.
     pub label: String,
-    /// The run folder or the bundle, as it was named.
+    /// The run folder or bundle, as the user typed it.
     pub folder: String,
     /// The plan's name.
     pub name: String,
     /// When the run began, RFC 3339.
     pub started_at: String,
-    /// How noisy it was; `None` if nothing was repeated often enough.
+    /// Noise of the run; `None` if it has too few repeats.
     pub noise: Option<Noise>,
 }
 
@@ -87,49 +87,51 @@ pub struct CellResult {
     pub settings: Settings,
     /// Workers on the first side.
     pub workers: u32,
-    /// What each commit promises.
+    /// Durability level of each commit.
     pub durability: Durability,
     /// The contender on the first side.
     pub first: String,
     /// The contender on the second side.
     pub second: String,
-    /// What a reader must know of the first side's contender.
+    /// Marks of the first side's contender.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub first_marks: Vec<Mark>,
-    /// What a reader must know of the second side's contender.
+    /// Marks of the second side's contender.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub second_marks: Vec<Mark>,
     /// The kind of operation whose rate is compared.
     pub headline: String,
-    /// Where both sides are open loops that kept one rate: the response times that are compared,
-    /// and not the rates, which distinguish nothing then.
+    /// The response times, if both sides are open loops that kept the same rate: they are compared
+    /// instead of the rates, which are equal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub responses: Option<Responses>,
     /// The first side's rates, per second.
     pub first_per_s: Vec<f64>,
     /// The second side's rates, per second.
     pub second_per_s: Vec<f64>,
-    /// The second over the first, with the evidence; slower is who has users wait longer, where
-    /// response times are compared.
+    /// The second over the first, with the evidence. If response times are compared, slower means a
+    /// longer wait.
     pub comparison: Comparison,
-    /// Why no difference is claimed; `None` if one is, or where fewer than three repeats count.
-    pub tie: Option<InconclusiveReason>,
-    /// The repeats of each that would probably show the difference that is seen, where these are
-    /// too few and a thousand would be enough.
+    /// The reason why no difference is claimed; `None` if one is, or if fewer than three repeats
+    /// count.
+    #[serde(rename = "tie")]
+    pub inconclusive: Option<InconclusiveReason>,
+    /// Repeats of each side that would probably show the observed difference, if there are too few
+    /// and at most a thousand are needed.
     pub repeats_needed: Option<usize>,
-    /// What went wrong on the second side: a gate must not pass what crashed.
+    /// Failures on the second side: a gate must not pass a crash.
     pub second_broken: Vec<BrokenResult>,
     /// Whether both sides ran the same library with the same knobs and settings, so that only the
     /// machine or chance can make a difference.
     pub same_library: bool,
-    /// What differs of engine, version, knobs and circumstances.
+    /// Differences of engine, version, knobs and conditions.
     pub changes: Vec<Change>,
     /// Medians of other figures, without a verdict.
     pub other_figures: Vec<SideFigure>,
 }
 
 impl SideComparison {
-    /// How far apart repeats typically are, of the side that scatters more, as a share.
+    /// Typical spread of the repeats of the side that scatters more, as a share.
     fn floor(&self) -> f64 {
         let floor = |facts: &SideFacts| facts.noise.as_ref().map_or(0.0, |noise| noise.floor);
         floor(&self.first).max(floor(&self.second))
@@ -148,16 +150,16 @@ impl CellResult {
         marked(&self.second, &self.second_marks)
     }
 
-    /// Takes the comparison of its repeats, and the reason where it claims nothing.
+    /// Stores the comparison of the repeats, and the reason if it is inconclusive.
     fn judge(&mut self, comparison: Comparison, floor: f64) {
         let summary = |values: &[f64]| Summary::of(values.iter().copied());
         let (first, second) = self.compared();
         let summaries = summary(first).zip(summary(second));
-        self.tie = summaries
+        self.inconclusive = summaries
             .and_then(|(one, other)| inconclusive_reason(&comparison, &one, &other, floor));
         self.comparison = comparison;
         self.repeats_needed = comparison.ratio.and_then(|ratio| {
-            let few = self.tie == Some(InconclusiveReason::TooFewRepeats);
+            let few = self.inconclusive == Some(InconclusiveReason::TooFewRepeats);
             let (first, second) = self.compared();
             let needed = || repeats_needed(first, second, comparison.paired, ratio.level);
             few.then(needed).flatten()
@@ -174,8 +176,8 @@ impl CellResult {
         })
     }
 
-    /// How much slower the second seems, as a part: of the first's rate, or of its response time;
-    /// negative where it seems faster. `None` if there is no ratio.
+    /// Estimated loss of the second side as a share of the first's rate or response time; negative
+    /// if it seems faster. `None` if there is no ratio.
     #[must_use]
     pub fn seems_slower_by(&self) -> Option<f64> {
         let estimate = self.comparison.ratio?.estimate;
@@ -185,7 +187,8 @@ impl CellResult {
         })
     }
 
-    /// What is compared: the response times of each repeat where there are some, else the rates.
+    /// Returns the compared figures: the response times of the repeats if there are any, else the
+    /// rates.
     pub fn compared(&self) -> (&[f64], &[f64]) {
         match &self.responses {
             None => (&self.first_per_s, &self.second_per_s),
@@ -193,7 +196,7 @@ impl CellResult {
         }
     }
 
-    /// Compares what is compared, as one of `comparisons` results that are read together.
+    /// Compares the figures as one of `comparisons` that are read together.
     fn comparison_among(&self, comparisons: usize) -> Comparison {
         let (first, second) = self.compared();
         let paired = self.comparison.paired;
@@ -203,8 +206,8 @@ impl CellResult {
         }
     }
 
-    /// Whether the second looks slower by more than that part, as one of so many results that are
-    /// read together: see [`looks_slower`].
+    /// Whether the second looks slower by more than `part`, as one of `results` that are read
+    /// together: see [`looks_slower`].
     #[must_use]
     pub fn looks_slower_by(&self, part: f64, results: usize) -> bool {
         let level = suspicion_level(results);
@@ -217,10 +220,9 @@ impl CellResult {
         }
     }
 
-    /// How much slower the second may be, as a part of the first's rate or response time, where the
-    /// interval holds more than `part` and is not wholly beyond it: the repeats are
-    /// inconclusive.
-    /// `None` if they can, or if there is no interval.
+    /// The largest loss, as a share of the first's rate or response time, that the repeats cannot
+    /// rule out, if the interval contains `part` without lying wholly beyond it. `None` if they can
+    /// rule it out, or if there is no interval.
     #[must_use]
     pub fn undetected_loss(&self, part: f64) -> Option<f64> {
         let ratio = self.comparison.ratio?;
@@ -236,7 +238,7 @@ impl CellResult {
 /// longest for.
 #[derive(Debug, Clone, Serialize)]
 pub struct Responses {
-    /// The rate that both were asked for, per second.
+    /// The offered rate of both sides, per second.
     pub rate_per_s: f64,
     /// The first side's kind.
     pub first_kind: String,
@@ -251,9 +253,9 @@ pub struct Responses {
 /// A figure that is shown with the rates.
 #[derive(Debug, Clone, Serialize)]
 pub struct SideFigure {
-    /// What it is.
+    /// Name of the limit.
     pub what: &'static str,
-    /// What it is counted in: `ns` or `bytes`.
+    /// Its unit: `ns` or `bytes`.
     pub unit: &'static str,
     /// The first side's median.
     pub first: f64,
@@ -264,14 +266,14 @@ pub struct SideFigure {
 /// Sets the first side against each of the others. All results are read together.
 ///
 /// # Errors
-/// [`Error::NotComparable`] where no cell of one may be against one of the other,
-/// [`Error::NoSuchTrial`] where no trial of a side counts, [`Error::Ambiguous`] where a word could
-/// mean several contenders of one run, [`Error::Itself`] where two sides are the same.
+/// [`Error::NotComparable`] if no cell of one side may be compared with one of the other,
+/// [`Error::NoSuchTrial`] if no trial of a side counts, [`Error::Ambiguous`] if a word matches
+/// several contenders of one run, [`Error::Itself`] if two sides are the same.
 pub fn compare_sides(first: &Side, others: &[Side]) -> Result<Vec<SideComparison>, Error> {
     require_different(first, others)?;
     let mut count = 0;
     for other in others {
-        count += matched(first, other)?.pairs.len();
+        count += match_cells(first, other)?.pairs.len();
     }
     let compared = others.iter().map(|other| two_sides(first, other, count));
     let mut compared: Vec<SideComparison> = compared.collect::<Result<_, _>>()?;
@@ -324,9 +326,9 @@ fn two_sides(first: &Side, second: &Side, comparisons: usize) -> Result<SideComp
         only_first,
         only_second,
         incomparable,
-    } = matched(first, second)?;
+    } = match_cells(first, second)?;
     let one_run = same_folder(first, second);
-    if let Some((cell, _)) = pairs.iter().find(|pair| one_run && is_one(pair)) {
+    if let Some((cell, _)) = pairs.iter().find(|pair| one_run && are_same_trials(pair)) {
         return Err(same_contender_error(first, second, cell.name.clone()));
     }
     let mut uncounted = first.uncounted();
@@ -365,7 +367,7 @@ fn unmatched(cells: &[SideCell<'_>]) -> Vec<UnmatchedCell> {
     unmatched.collect()
 }
 
-/// That the second did not keep a rate that the first kept.
+/// A failure of the second side to keep a rate that the first kept.
 fn lost_rate(first: &SideCell<'_>, second: &SideCell<'_>) -> Option<BrokenResult> {
     let rate_per_s = fixed_rate::common(first.trials.iter().chain(&second.trials).copied())?;
     (first.kept_rate() && !second.kept_rate()).then(|| BrokenResult::LostRate {
@@ -375,7 +377,7 @@ fn lost_rate(first: &SideCell<'_>, second: &SideCell<'_>) -> Option<BrokenResult
 }
 
 /// Whether two cells of one run are the same trials.
-fn is_one((one, other): &(SideCell<'_>, SideCell<'_>)) -> bool {
+fn are_same_trials((one, other): &(SideCell<'_>, SideCell<'_>)) -> bool {
     let ids = |cell: &SideCell<'_>| -> Vec<String> {
         let trials = cell.trials.iter();
         trials.map(|trial| trial.spec.id.clone()).collect()
@@ -385,7 +387,8 @@ fn is_one((one, other): &(SideCell<'_>, SideCell<'_>)) -> bool {
 
 fn same_folder(first: &Side, second: &Side) -> bool {
     let real = |side: &Side| {
-        // What two openings of one bundle were unpacked to is not the same folder.
+        // A bundle that is opened twice is unpacked to different folders, so folders cannot be
+        // compared.
         let folder = &side.report.shown_as;
         folder.canonicalize().unwrap_or_else(|_| folder.clone())
     };
@@ -433,7 +436,7 @@ fn result(
         headline: first.headline.clone(),
         responses,
         comparison: compare_among(&first_per_s, &second_per_s, paired, comparisons),
-        tie: None,
+        inconclusive: None,
         repeats_needed: None,
         first_per_s,
         second_per_s,
@@ -450,8 +453,8 @@ fn result(
 /// A figure of each repeat.
 type ByRepeat = BTreeMap<u32, f64>;
 
-/// The response times of two open loops that kept one rate, and whether they are in pairs; `None`
-/// of any others.
+/// The response times of two open loops that kept the same rate, and whether they are paired;
+/// `None` for others.
 fn responses(
     first: &SideCell<'_>,
     second: &SideCell<'_>,
@@ -507,8 +510,12 @@ fn other_figures(first: &SideCell<'_>, second: &SideCell<'_>) -> Vec<SideFigure>
         fn(&Measurement, &str) -> Option<f64>,
     );
     let figures: [FigureSource; 6] = [
-        ("service p50", "ns", |m, kind| timed(m, kind, |l| l.p50_ns)),
-        ("service p99", "ns", |m, kind| timed(m, kind, |l| l.p99_ns)),
+        ("service p50", "ns", |m, kind| {
+            time_limits(m, kind, |l| l.p50_ns)
+        }),
+        ("service p99", "ns", |m, kind| {
+            time_limits(m, kind, |l| l.p99_ns)
+        }),
         ("worst response p99", "ns", |m, _| {
             let open = m.open_loop.as_ref()?;
             let times = open.responses.iter().filter(|response| response.count > 0);
@@ -542,7 +549,7 @@ fn other_figures(first: &SideCell<'_>, second: &SideCell<'_>) -> Vec<SideFigure>
     both.collect()
 }
 
-fn timed(
+fn time_limits(
     measurement: &Measurement,
     kind: &str,
     figure: fn(&trueput_record::measurement::LatencySummary) -> u64,

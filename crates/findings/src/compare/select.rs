@@ -1,4 +1,4 @@
-//! Which trials of a run a comparison is about: `lmdb`, `lmdb,sync,workers=4,map_size=1GiB`.
+//! Selectors of the trials to compare: `lmdb`, `lmdb,sync,workers=4,map_size=1GiB`.
 
 use super::error::{AbsenceReason, Error, SelectorFault};
 use crate::Run;
@@ -18,17 +18,17 @@ pub struct Selector {
     /// Whether the word is a contender's whole name in the run: then it means no other build of the
     /// engine.
     exact: bool,
-    /// The contender's name as a report prints it, with what is in parentheses.
+    /// The contender's name as a report prints it, including the parentheses.
     whole: Option<String>,
-    /// The trials that the contender's name means, where neither it nor an engine is called so.
+    /// Ids of the trials that the name matches, if it is neither an engine nor a known contender.
     meant: Option<BTreeSet<String>>,
     named: Vec<(String, String)>,
-    /// What it names in the parentheses of a contender's name.
+    /// Parameters in the parentheses of a contender's name.
     inside: Vec<(String, String)>,
 }
 
-/// What commas outside parentheses and brackets separate: `sqlite (page_size=4096, threads)` is
-/// one word.
+/// Splits at commas outside parentheses and brackets: `sqlite (page_size=4096, threads)` is one
+/// word.
 pub fn words(text: &str) -> Vec<&str> {
     let (mut depth, mut from, mut found) = (0_i32, 0, Vec::new());
     for (place, character) in text.char_indices() {
@@ -54,7 +54,7 @@ fn without_marks(word: &str) -> &str {
     }
 }
 
-/// What is before the parentheses at a word's end, and in them.
+/// Splits a word that ends in parentheses into the text before them and the text inside.
 fn parenthesized(word: &str) -> Option<(&str, &str)> {
     let (head, inside) = word.strip_suffix(')')?.rsplit_once(" (")?;
     Some((head.trim_end(), inside))
@@ -69,7 +69,7 @@ fn values(inside: &str) -> Vec<(String, String)> {
     pairs.map(owned).collect()
 }
 
-/// The last parts of a path as it was typed, in whatever folder that was.
+/// The last components of a path, whatever folder it was in.
 fn typed_path(word: &str) -> Option<(&str, PathBuf)> {
     let (engine, path) = word.split_once('@')?;
     let parts = Path::new(path).components();
@@ -145,21 +145,21 @@ impl Selector {
         self.named.push((name.to_owned(), value.to_owned()));
     }
 
-    /// The text that it was read from; empty where every trial fits.
+    /// The selector as typed; empty if every trial matches.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// What it names by name, so that two sides may differ in it.
+    /// The names that it sets, in which two sides may differ.
     pub(super) fn names(&self) -> BTreeSet<&str> {
         let named = self.named.iter().chain(&self.inside);
         named.map(|(name, _)| name.as_str()).collect()
     }
 
-    /// As it is to be read for a run: `sqlite` is the contender of that name where there is one,
-    /// and else any build of the engine; else what a report calls so, or a build by the end of its
-    /// path.
+    /// Resolves the selector for a run. `sqlite` is the contender of that name if there is one,
+    /// else any build of the engine, else a contender's name in a report, or a build by the end of
+    /// its path.
     pub(super) fn within(mut self, report: &Run) -> Self {
         let (Some(word), Some(whole)) = (self.contender.clone(), self.whole.clone()) else {
             return self;
@@ -179,7 +179,7 @@ impl Selector {
         self
     }
 
-    /// The contenders among these trials that its word could mean, where these are several.
+    /// The contenders among these trials that its word matches, if there are several.
     pub(super) fn candidates<'a>(
         &self,
         specs: impl IntoIterator<Item = &'a TrialSpec>,
@@ -206,7 +206,7 @@ impl Selector {
                 .all(|(name, wanted)| fits(spec, name, wanted))
     }
 
-    /// Why none of these trials fits.
+    /// Explains why none of these trials matches.
     pub(super) fn explain(&self, report: &Run) -> AbsenceReason {
         let trials = &report.trials;
         let all = |of: &dyn Fn(&TrialSpec) -> Option<String>| -> BTreeSet<String> {
@@ -243,7 +243,8 @@ impl Selector {
     }
 }
 
-/// The trials whose contender a report calls so, else those of a build whose path ends so.
+/// The trials of the contender with that name in a report, else those of a build whose path ends
+/// so.
 fn trials_of_contender(
     report: &Run,
     specs: &[&TrialSpec],
@@ -265,7 +266,8 @@ fn trials_of_contender(
     (!built.is_empty()).then_some(built)
 }
 
-/// The contenders of a run by names that select them: with knobs and conditions where these differ.
+/// The contenders of a run by names that select them, with the knobs and conditions in which they
+/// differ.
 fn selectable_names(report: &Run) -> Vec<String> {
     let trials: Vec<&TrialRecord> = report.trials.iter().collect();
     let names = ContenderNames::of(&trials);
@@ -298,7 +300,7 @@ fn fits(spec: &TrialSpec, name: &str, wanted: &str) -> bool {
         || parse_bytes(wanted).is_ok_and(|bytes| found == bytes.to_string())
 }
 
-/// What a trial's line says under a name.
+/// The value of a named property of a trial.
 pub(super) fn property(spec: &TrialSpec, name: &str) -> Option<String> {
     let own = match name {
         "workload" => Some(spec.workload.clone()),

@@ -15,31 +15,31 @@ use trueput_record::{TrialRecord, TrialSpec};
 /// One side of a comparison: a run, or some of its trials.
 #[derive(Debug, Clone)]
 pub struct Side {
-    /// What the user called it.
+    /// Its label, as the user typed it.
     pub label: String,
     /// The run.
     pub report: Run,
-    /// Which of its trials.
+    /// The selector of its trials.
     pub selector: Selector,
 }
 
 /// The trials of one contender under one set of circumstances.
 #[derive(Debug, Clone)]
 pub struct SideCell<'a> {
-    /// What they have in common: the first one's.
+    /// The specification of its first trial, which the others share.
     pub spec: &'a TrialSpec,
     /// The contender's name on this side.
     pub name: String,
     /// The kind of operation whose rate is compared.
     pub headline: String,
-    /// Those that count, by their repeats' order.
+    /// The valid trials, in the order of their repeats.
     pub trials: Vec<&'a TrialRecord>,
-    /// Whether builds with assertions may be compared with others, as the run's user asked.
+    /// Whether builds with assertions may be compared with others, as the run's user requested.
     pub include_assertions: bool,
 }
 
 impl SideCell<'_> {
-    /// What a reader must know of it wherever it is named.
+    /// Marks of the contender, shown wherever it is named.
     pub fn marks(&self) -> Vec<Mark> {
         marks_of(self.trials.iter().copied())
     }
@@ -52,7 +52,7 @@ impl SideCell<'_> {
         }
     }
 
-    /// Whether each of its repeats is an open loop that began what was due.
+    /// Whether each of its repeats is an open loop that started every unit that was due.
     pub fn kept_rate(&self) -> bool {
         fixed_rate::all_kept(&self.trials)
     }
@@ -67,8 +67,8 @@ impl SideCell<'_> {
 }
 
 impl Side {
-    /// The run and the selector in `RUN` or `RUN:WORDS`. A path that has a colon of its own is
-    /// taken as it stands.
+    /// Splits `RUN` or `RUN:WORDS` into the run and the selector. An existing path with a colon is
+    /// taken whole.
     ///
     /// # Errors
     /// As [`Selector::parse`].
@@ -88,7 +88,7 @@ impl Side {
     /// A run that was read already, or some of its trials.
     ///
     /// # Errors
-    /// [`NoSuchTrial`] where no trial fits, or there is none at all.
+    /// [`NoSuchTrial`] if no trial matches.
     pub fn new(label: &str, report: Run, selector: Selector) -> Result<Self, NoSuchTrial> {
         let selector = selector.within(&report);
         let side = Self {
@@ -124,35 +124,37 @@ impl Side {
         }
     }
 
-    /// The numbers of its trials, which show whether two sides of one run are the same.
+    /// The ids of its trials, which show whether two sides of one run are the same.
     pub(super) fn ids(&self) -> Vec<&str> {
-        let chosen = self.chosen().into_iter();
-        chosen.map(|trial| trial.spec.id.as_str()).collect()
+        let selected = self.selected_trials().into_iter();
+        selected.map(|trial| trial.spec.id.as_str()).collect()
     }
 
     /// The contenders of its trials, whether these count or not, with commas between them.
     pub(super) fn contenders(&self) -> String {
-        let chosen = self.chosen().into_iter();
-        let names: BTreeSet<_> = chosen.map(|trial| trial.spec.contender()).collect();
+        let selected = self.selected_trials().into_iter();
+        let names: BTreeSet<_> = selected.map(|trial| trial.spec.contender()).collect();
         names.into_iter().collect::<Vec<_>>().join(", ")
     }
 
-    fn chosen(&self) -> Vec<&TrialRecord> {
+    fn selected_trials(&self) -> Vec<&TrialRecord> {
         let trials = &self.report.trials;
-        let chosen = trials
+        let selected = trials
             .iter()
             .filter(|trial| self.selector.admits(&trial.spec));
         let attempts = LastAttempts::of(trials);
-        chosen.filter(|trial| !attempts.supersede(trial)).collect()
+        selected
+            .filter(|trial| !attempts.supersede(trial))
+            .collect()
     }
 
-    /// The cells in which at least one trial counts. Trials that differ in nothing but their number
-    /// are repeats of each other, whatever cell the plan had them in.
+    /// Returns the cells with at least one valid trial. Trials that differ only in their number are
+    /// repeats of each other, whatever cells the plan gave them.
     pub fn cells(&self) -> Vec<SideCell<'_>> {
-        let chosen = self.chosen();
-        let names = ContenderNames::of(&chosen);
+        let selected = self.selected_trials();
+        let names = ContenderNames::of(&selected);
         let mut cells: Vec<SideCell<'_>> = Vec::new();
-        for trial in &chosen {
+        for trial in &selected {
             let headline = self.headline(trial);
             if ineligibility(trial, &headline).is_some() {
                 continue;
@@ -179,8 +181,8 @@ impl Side {
 
     /// The lines that cannot be read, and the trials that do not count.
     pub(super) fn uncounted(&self) -> Vec<UncountedRecord> {
-        let chosen = self.chosen();
-        let trials = chosen.iter().filter_map(|trial| {
+        let selected = self.selected_trials();
+        let trials = selected.iter().filter_map(|trial| {
             Some(UncountedRecord::Trial {
                 run: self.label.clone(),
                 id: trial.spec.id.clone(),
@@ -191,11 +193,11 @@ impl Side {
         lines.map(UncountedRecord::Line).chain(trials).collect()
     }
 
-    /// The trials of a cell that went wrong: a gate must not pass what crashed.
+    /// The failed trials of a cell: a gate must not pass a crash.
     pub(super) fn broken(&self, of: &TrialSpec) -> Vec<BrokenResult> {
-        let mut chosen = self.chosen();
-        chosen.retain(|trial| repeats(of, &trial.spec));
-        let broken = chosen.iter().filter_map(|trial| {
+        let mut selected = self.selected_trials();
+        selected.retain(|trial| repeats(of, &trial.spec));
+        let broken = selected.iter().filter_map(|trial| {
             let why = ineligibility(trial, &self.headline(trial))?;
             let id = trial.spec.id.clone();
             why.status()
@@ -205,9 +207,9 @@ impl Side {
         broken.collect()
     }
 
-    /// The kind of operation by which a trial's workload is ranked on this side.
+    /// The headline operation of a trial's workload on this side.
     fn headline(&self, trial: &TrialRecord) -> String {
-        let mut of_workload = self.chosen();
+        let mut of_workload = self.selected_trials();
         of_workload.retain(|other| other.spec.workload == trial.spec.workload);
         headline(&self.report.manifest, &of_workload)
     }

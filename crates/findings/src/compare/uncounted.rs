@@ -1,4 +1,4 @@
-//! What of a run does not count in a comparison, or in a history.
+//! Records of a run that do not count in a comparison or a history.
 
 use crate::eligibility::Ineligibility;
 use crate::marks::MarkedName;
@@ -11,14 +11,14 @@ use trueput_record::folder::DamagedLine;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{run}: line {} of trials.jsonl unreadable, skipped: {}", damage.line, damage.message)]
 pub struct UnreadableLine {
-    /// What the user called the run.
+    /// Label of the run, as the user typed it.
     pub run: String,
-    /// The line, and what the parser said.
+    /// The line, with the parser's message.
     pub damage: DamagedLine,
 }
 
 impl UnreadableLine {
-    /// Those of a run of this name.
+    /// Returns the unreadable lines of the run with this label.
     pub(crate) fn all<'a>(
         run: &'a str,
         damaged: &'a [DamagedLine],
@@ -39,7 +39,7 @@ pub enum UncountedRecord {
     /// A trial.
     #[error("{run}: {} {id}: {why}", why.status())]
     Trial {
-        /// What the user called its run.
+        /// Label of the run, as the user typed it.
         run: String,
         /// The trial.
         id: String,
@@ -57,16 +57,16 @@ pub enum BrokenResult {
     Trial {
         /// The trial.
         id: String,
-        /// What went wrong.
+        /// The reason.
         why: Ineligibility,
     },
-    /// The contender did not keep a rate that the first side kept: its response times are only
-    /// known to be longer than what is on record.
+    /// The contender did not keep a rate that the first side kept: its response times are longer
+    /// than recorded.
     #[error("{contender} did not keep the rate of {}/s", number(*.rate_per_s))]
     LostRate {
         /// The contender.
         contender: MarkedName,
-        /// The rate that was asked for, per second.
+        /// The offered rate, per second.
         rate_per_s: f64,
     },
 }
@@ -79,9 +79,9 @@ pub struct UnmatchedCell {
     pub contender: MarkedName,
     /// The workload.
     pub workload: String,
-    /// What each commit promises.
+    /// Durability level of each commit.
     pub durability: Durability,
-    /// How many workers it has.
+    /// Number of workers.
     pub workers: u32,
 }
 

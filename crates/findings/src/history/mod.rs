@@ -1,4 +1,4 @@
-//! Many runs of one plan: per contender the series of its rates, and where it changed.
+//! The history of a plan: the rates of each contender over many runs, and changes of level.
 
 mod track;
 
@@ -12,16 +12,16 @@ use crate::text::{serialize_as_text, serialize_texts};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use track::changed;
+use track::changes_between_runs;
 use trueput_record::Durability;
 
-/// The fewest runs in which a change can be found: three on each side of it.
+/// The fewest runs in which a change can be found: three on each side.
 pub const FEWEST_RUNS: usize = 6;
 
 /// A step of less than this part is not reported.
 const LEAST_STEP: f64 = 0.01;
 
-/// How far, in scaled median absolute deviations, a run is off to be named.
+/// Distance from the median, in scaled median absolute deviations, from which a run is an outlier.
 const FAR: f64 = 5.0;
 
 /// The series of many runs.
@@ -29,14 +29,14 @@ const FAR: f64 = 5.0;
 pub struct RunHistory {
     /// One per contender, workload, settings, level, workers and conditions, in a fixed order.
     pub series: Vec<RateSeries>,
-    /// What of the runs is left out, and why.
+    /// Records that were left out, with the reason.
     pub skipped: Vec<SkippedRecord>,
 }
 
 /// A run, or a part of one, that a history leaves out. Its `Display` is the sentence that JSON has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SkippedRecord {
-    /// A run that cannot be read, with what its reader says.
+    /// A run that cannot be read, with the reader's message.
     #[error("{0}")]
     UnreadableRun(String),
     /// A line that cannot be read.
@@ -45,23 +45,23 @@ pub enum SkippedRecord {
     /// A trial whose record disagrees with itself.
     #[error("{run}: {id} is skipped: {}", contradictions.join("; "))]
     Trial {
-        /// What the run is called.
+        /// Label of the run.
         run: String,
         /// The trial.
         id: String,
-        /// Which parts of its record disagree, one sentence each.
+        /// The parts of its record that disagree, one sentence each.
         contradictions: Vec<String>,
     },
-    /// A run none of whose trials fits.
+    /// A run without a matching trial.
     #[error(transparent)]
     NoSuchTrial(NoSuchTrial),
-    /// A run none of whose trials counts.
+    /// A run without a valid trial.
     #[error("{0}: it has no valid trial")]
     NoValidTrial(String),
     /// A second copy of a run.
     #[error("{copy}: the same run as {kept}")]
     Copy {
-        /// What it is called.
+        /// Label of the copy that is left out.
         copy: String,
         /// The copy that is shown.
         kept: String,
@@ -75,22 +75,22 @@ serialize_as_text!(SkippedRecord);
 pub struct RateSeries {
     /// The contender.
     pub contender: String,
-    /// What a reader must know of it wherever it is named, in any of the runs.
+    /// Marks of the contender in any of the runs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<Mark>,
     /// The workload.
     pub workload: String,
-    /// What each commit promises.
+    /// Durability level of each commit.
     pub durability: Durability,
-    /// How many workers.
+    /// Number of workers.
     pub workers: u32,
-    /// What else must be the same in all runs, by name: settings and conditions.
+    /// Settings and conditions that must be the same in all runs, by name.
     pub circumstances: BTreeMap<String, String>,
     /// The kind of operation whose rate it is.
     pub headline: String,
     /// One per run, in the order of time.
     pub points: Vec<HistoryPoint>,
-    /// Where the level changed.
+    /// Changes of level.
     pub steps: Vec<LevelStep>,
     /// Runs that are far from the others of their segment.
     pub outliers: Vec<RunOutlier>,
@@ -99,7 +99,7 @@ pub struct RateSeries {
 /// A contender in one run.
 #[derive(Debug, Clone, Serialize)]
 pub struct HistoryPoint {
-    /// The run folder or bundle, as it was named.
+    /// The run folder or bundle, as the user typed it.
     pub run: String,
     /// When the run began, RFC 3339.
     pub started_at: String,
@@ -115,7 +115,7 @@ pub struct HistoryPoint {
     pub interval: Option<Interval>,
     /// Repeats that count.
     pub repeats: usize,
-    /// What a reader must know of it in this run.
+    /// Marks of the contender in this run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<Mark>,
 }
@@ -137,7 +137,7 @@ pub struct LevelStep {
     pub at: usize,
     /// The mean rate after it over that before it, up to the next step on either side.
     pub ratio: f64,
-    /// What the records say changed from the run before: machine, program, plan, engine, knobs.
+    /// Recorded differences from the run before: machine, program, plan, engine, knobs.
     #[serde(serialize_with = "serialize_texts")]
     pub with: Vec<Change>,
 }
@@ -151,11 +151,11 @@ pub struct RunOutlier {
     pub median_per_s: f64,
 }
 
-/// The runs that paths stand for: each itself, a run folder or a bundle, or those in it; oldest
-/// name first.
+/// Expands paths to runs: a run folder or bundle is itself, another folder is the runs in it,
+/// sorted by name.
 ///
 /// # Errors
-/// [`trueput_record::Error`] where a folder is no run and holds none, or cannot be read.
+/// [`trueput_record::Error`] if a folder is not a run and contains none, or cannot be read.
 pub fn runs_in(paths: &[PathBuf]) -> Result<Vec<PathBuf>, trueput_record::Error> {
     let mut runs = Vec::new();
     for path in paths {
@@ -193,8 +193,8 @@ fn is_bundle(path: &Path) -> bool {
     name.ends_with(".tar.gz") && path.is_file()
 }
 
-/// Sorts runs into series. In the place of a run that cannot be read stands why not: it is named,
-/// as is a run without a trial that counts, and the others are shown.
+/// Sorts runs into series. A run that could not be read is an error text, which is listed, like a
+/// run without a valid trial; the others are shown.
 #[must_use]
 pub fn history(runs: Vec<Result<Run, String>>, selector: &Selector) -> RunHistory {
     let (sides, mut skipped) = sides(runs, selector);
@@ -214,8 +214,8 @@ pub fn history(runs: Vec<Result<Run, String>>, selector: &Selector) -> RunHistor
     let long = series.values().filter(|(_, of)| of.len() >= FEWEST_RUNS);
     let together = long.count();
     let judged = series.into_iter().map(|(key, (mut series, of))| {
-        judge(&mut series, together, |before, after| {
-            changed(of[before], of[after], &key)
+        find_changes(&mut series, together, |before, after| {
+            changes_between_runs(of[before], of[after], &key)
         });
         series
     });
@@ -237,7 +237,8 @@ fn skipped_of(side: &Side) -> impl Iterator<Item = SkippedRecord> + '_ {
     lines.map(SkippedRecord::Line).chain(trials)
 }
 
-/// The runs of which some trial fits, in the order of time, and why the others are left out.
+/// Returns the runs with a matching trial in the order of time, and the reasons why others are left
+/// out.
 fn sides(runs: Vec<Result<Run, String>>, selector: &Selector) -> (Vec<Side>, Vec<SkippedRecord>) {
     let (mut reports, mut skipped) = (Vec::<Run>::new(), Vec::new());
     for run in runs {
@@ -278,9 +279,13 @@ fn sides(runs: Vec<Result<Run, String>>, selector: &Selector) -> (Vec<Side>, Vec
     (sides, skipped)
 }
 
-/// Finds steps and outliers of a series, of so many that are read together. `changes` are those
-/// from one of its points to another.
-fn judge(series: &mut RateSeries, together: usize, changes: impl Fn(usize, usize) -> Vec<Change>) {
+/// Finds the steps and outliers of a series, one of `together` that are read together. `changes`
+/// returns the differences between two of its points.
+fn find_changes(
+    series: &mut RateSeries,
+    together: usize,
+    changes: impl Fn(usize, usize) -> Vec<Change>,
+) {
     let rates: Vec<f64> = series.points.iter().map(|point| point.per_s).collect();
     let mut bounds = vec![0];
     bounds.extend(level_changes(&rates, together));

@@ -14,21 +14,21 @@ pub struct HistoryCell {
     pub point: HistoryPoint,
 }
 
-/// Every cell of a side in which a trial counts.
+/// Returns every cell of a side with a valid trial.
 pub fn history_cells(side: &Side) -> Vec<HistoryCell> {
     let cells = side.cells();
     let named = cells.iter().zip(contenders(&cells));
     named
-        .map(|(cell, contender)| of(side, cell, contender))
+        .map(|(cell, contender)| history_cell(side, cell, contender))
         .collect()
 }
 
-/// What the records say changed from one run to another: of machine, program and plan, and of the
-/// cells that belong to that series.
-pub fn changed(before: &Side, after: &Side, key: &str) -> Vec<Change> {
+/// Returns the recorded differences between two runs: machine, program, plan, and the cells that
+/// belong to the series `key`.
+pub fn changes_between_runs(before: &Side, after: &Side, key: &str) -> Vec<Change> {
     let mut changes = between_runs(before, after);
     let (befores, afters) = (before.cells(), after.cells());
-    let one = within(&befores, key).zip(within(&afters, key));
+    let one = find_cell(&befores, key).zip(find_cell(&afters, key));
     changes.extend(
         one.into_iter()
             .flat_map(|(one, other)| between_cells(one, other)),
@@ -37,7 +37,7 @@ pub fn changed(before: &Side, after: &Side, key: &str) -> Vec<Change> {
 }
 
 /// The cell that belongs to a series.
-fn within<'a, 'b>(cells: &'b [SideCell<'a>], key: &str) -> Option<&'b SideCell<'a>> {
+fn find_cell<'a, 'b>(cells: &'b [SideCell<'a>], key: &str) -> Option<&'b SideCell<'a>> {
     let mut named = cells.iter().zip(contenders(cells));
     named
         .find(|(cell, contender)| key_of(cell, contender) == key)
@@ -49,8 +49,8 @@ fn key_of(cell: &SideCell<'_>, contender: &str) -> String {
     format!("{circumstances:?} {contender}")
 }
 
-/// What each cell's contender is called over many runs: its engine where that stands once under the
-/// same circumstances, so that a new build or knob continues its series; else its name.
+/// Names each cell's contender over many runs: by its engine if that is unique under the same
+/// conditions, so that a new build or knob continues its series; else by its full name.
 fn contenders(cells: &[SideCell<'_>]) -> Vec<String> {
     let all = cells.iter().map(|cell| {
         let mut same = cells.iter().filter(|other| {
@@ -66,7 +66,7 @@ fn contenders(cells: &[SideCell<'_>]) -> Vec<String> {
     all.collect()
 }
 
-fn of(side: &Side, cell: &SideCell<'_>, contender: String) -> HistoryCell {
+fn history_cell(side: &Side, cell: &SideCell<'_>, contender: String) -> HistoryCell {
     let rates = cell.rates();
     let (per_s, interval) = rate_of(&rates);
     let engine = cell.trials.iter().find_map(|trial| trial.engine.as_ref());

@@ -3,9 +3,9 @@
 use super::rows::{ComparedColumn, ComparedRow, Role};
 use trueput_record::published::{Cell, PublishedTable, Ratio, SideBySide};
 
-/// Fills them in our rows: the gain of a step over the one before, or over the first where each
-/// changes the base only, and the speed in per cent of the row that the table's first ratio is
-/// taken over.
+/// Fills the derived columns of our rows: the gain of a step over the one before, or over the first
+/// if each changes only the base, and the speed in per cent of the row to which the table's first
+/// ratio refers.
 pub(super) fn fill(
     published: &PublishedTable,
     layout: &SideBySide,
@@ -68,7 +68,7 @@ fn speeds(columns: &[ComparedColumn], ratio: &Ratio, ours: &[ComparedRow]) -> Ve
     ours.iter().map(speed).collect()
 }
 
-/// Whether the keys of two rows of a set differ in nothing but what a ratio is taken along.
+/// Whether the keys of two rows of a set differ only in the dimension of the ratio.
 pub(super) fn alike(
     columns: &[ComparedColumn],
     ratio: &Ratio,

@@ -1,4 +1,4 @@
-//! What is not the same here and there.
+//! Differences between our trials and a published experiment.
 
 use super::scale::ScaleMatch;
 use super::trial::Trials;
@@ -9,8 +9,7 @@ use std::collections::BTreeMap;
 use trueput_record::TrialRecord;
 use trueput_record::published::{Column, PublishedTable, Setting};
 
-/// What is not the same here and in a published experiment. Its `Display` is the sentence that JSON
-/// has.
+/// A difference between our trials and a published experiment. `Display` is the sentence in JSON.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Difference {
     /// The machine.
@@ -21,7 +20,7 @@ pub enum Difference {
     Machine {
         /// Our processor.
         cpu_model: String,
-        /// How many cores it has.
+        /// Number of its cores.
         cores: u32,
         /// Our memory.
         memory_bytes: u64,
@@ -36,7 +35,7 @@ pub enum Difference {
         if here.is_empty() { "unknown".to_owned() } else { here.join(", ") }
     )]
     Version {
-        /// Ours; empty if no engine said its own.
+        /// Our versions; empty if no engine reported one.
         here: Vec<String>,
         /// The document's.
         there: String,
@@ -57,15 +56,15 @@ pub enum Difference {
     /// File systems of ours that were made for their trials.
     #[error("file systems: here each in an image file on a loop device, made for its trial")]
     ImageFiles,
-    /// What the published table itself states.
+    /// A difference that the published table itself states.
     #[error("{0}")]
     Stated(String),
 }
 
 serialize_as_text!(Difference);
 
-/// The machine, the versions, and everything that the published experiment set and ours set
-/// otherwise. Of the dimensions in `scaled` it is at what scale theirs are compared with ours.
+/// Returns the differences: the machine, the versions, and the settings of the published experiment
+/// that ours do not match. For the dimensions in `scaled` it gives the scale of the comparison.
 pub(super) fn differs(
     published: &PublishedTable,
     report: &Run,
@@ -86,7 +85,7 @@ pub(super) fn differs(
             there: published.version.clone(),
         },
     ];
-    // Knobs that the table has columns for stand in each of its rows.
+    // Knobs that have a column in the table are listed in each row.
     let in_rows = |setting: &&Setting| {
         let of_it = |column: &Column| column.ours.as_ref() == Some(&setting.name);
         setting.name.starts_with("knobs.") && published.columns.iter().any(of_it)
@@ -97,7 +96,7 @@ pub(super) fn differs(
         let scale = scaled.get(&setting.name).cloned();
         scale
             .map(Difference::Scale)
-            .or_else(|| otherwise(setting, trials))
+            .or_else(|| missing_in_publication(setting, trials))
     }));
     let made = |trial: &&TrialRecord| {
         let on = trial.file_system.as_ref();
@@ -127,8 +126,8 @@ fn versions(trials: &Trials<'_>) -> Vec<String> {
     versions
 }
 
-/// A dimension in which ours has a value that the published experiment had not.
-fn otherwise(setting: &Setting, trials: &Trials<'_>) -> Option<Difference> {
+/// A dimension in which our value does not occur in the published experiment.
+fn missing_in_publication(setting: &Setting, trials: &Trials<'_>) -> Option<Difference> {
     let here = trials.values(&setting.name);
     let there: Vec<_> = setting.values.iter().map(ToString::to_string).collect();
     if setting.name == "filesystem" || here.iter().all(|value| there.contains(value)) {

@@ -1,4 +1,14 @@
-//! Tables that others published, and what comes nearest to them in a run.
+//! Comparison of a run with published tables.
+//!
+//! - `derived`: columns computed from others: gains and speeds
+//! - `differences`: differences between our trials and the published experiment
+//! - `names`: names of our rows
+//! - `ratios`: ratios within each set
+//! - `rows`: columns and rows of a comparison
+//! - `scale`: the scale of our sizes relative to the published ones
+//! - `side_by_side`: the comparison itself
+//! - `steps`: the changes of an ablation's steps
+//! - `trial`: inputs and results of our trials, by the names of published tables
 
 mod derived;
 mod differences;
@@ -21,25 +31,25 @@ pub use trial::{is_transaction, transactions_per_minute};
 use crate::units::separate;
 use trueput_record::published::Cell;
 
-/// A cell of a published table for people.
+/// Formats a cell of a published table for people.
 #[must_use]
-pub fn shown(cell: &Cell) -> String {
+pub fn format_cell(cell: &Cell) -> String {
     match cell {
         Cell::Missing => "-".to_owned(),
         Cell::Text(text) => text.clone(),
-        Cell::Integer(_) | Cell::Number(_) => separated(&cell.to_string()),
+        Cell::Integer(_) | Cell::Number(_) => separate_thousands(&cell.to_string()),
         Cell::Repeats(figures) => {
             let figures: Vec<_> = figures
                 .iter()
-                .map(|figure| separated(&figure.to_string()))
+                .map(|figure| separate_thousands(&figure.to_string()))
                 .collect();
             figures.join("; ")
         }
     }
 }
 
-/// A number with its thousands separated, and its fraction as it is.
-fn separated(number: &str) -> String {
+/// Separates the thousands of a number; its fraction is left unchanged.
+fn separate_thousands(number: &str) -> String {
     match number.split_once('.') {
         None => separate(number),
         Some((whole, fraction)) => format!("{}.{fraction}", separate(whole)),

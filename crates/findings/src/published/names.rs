@@ -1,13 +1,13 @@
-//! What our rows are called in a comparison with a published table.
+//! Names of our rows in a comparison with a published table.
 
 use super::trial::Trials;
 use crate::marks::{marked, marks};
 use std::collections::{BTreeMap, BTreeSet};
 use trueput_record::{Durability, TrialRecord};
 
-/// Names each trial's contender by engine and level, and by whatever else distinguishes it from
-/// others of that engine and level but is not in the table. Where the rows are steps, which show
-/// all of that themselves, by engine only; where a column names the engine, by the rest only.
+/// Names each trial's contender by engine and level, and by any other parameter that distinguishes
+/// it from others of that engine and level but is not in the table. If the rows are steps, which
+/// show their changes, by engine only; if a column names the engine, by the rest only.
 pub(super) struct RowNames {
     varying: BTreeMap<(String, Durability), Vec<String>>,
     steps: bool,
@@ -18,7 +18,7 @@ pub(super) struct RowNames {
 }
 
 impl RowNames {
-    /// Finds in what the trials differ, apart from the dimensions that the table has.
+    /// Finds the parameters in which the trials differ, except the dimensions of the table.
     pub(super) fn of(trials: &Trials<'_>, in_table: &[&str]) -> Self {
         let mut values: BTreeMap<(String, Durability), BTreeMap<String, BTreeSet<String>>> =
             BTreeMap::new();

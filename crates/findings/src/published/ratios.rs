@@ -9,18 +9,18 @@ use trueput_record::published::{Cell, ColumnsByDimension, Ratio, Share, SideBySi
 /// Ratios of one kind.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RatioTable {
-    /// What is set against what.
+    /// The two things whose ratio is shown.
     pub title: String,
     /// The names of the keys of each ratio.
     pub keys: Vec<String>,
-    /// Where its figures come from; empty where the columns show it.
+    /// Source of the figures; empty if the columns show it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub note: String,
     /// The ratios.
     pub rows: Vec<RatioRow>,
 }
 
-/// A ratio of ours and, where the document has it, theirs.
+/// A ratio of ours, with the document's if it has one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RatioRow {
     /// Our contender; empty for a ratio that only they have.
@@ -28,7 +28,7 @@ pub struct RatioRow {
     /// The column whose figures are divided, in a table with ratios of several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub figure: Option<String>,
-    /// Which ratio it is, a word or so for each key.
+    /// Values of the keys that identify the ratio.
     pub keys: Vec<String>,
     /// Ours, from our figures only.
     pub here: Option<f64>,
@@ -36,7 +36,7 @@ pub struct RatioRow {
     pub there: Option<f64>,
 }
 
-/// Every ratio that a published table asks for, of which ours has any.
+/// Computes every ratio that a published table asks for and of which ours has a figure.
 pub(super) fn tables(
     layout: &SideBySide,
     columns: &[ComparedColumn],
@@ -109,8 +109,8 @@ fn across_columns(
     })
 }
 
-/// A ratio of each row of ours with that of the row of theirs that has the same keys, and after
-/// them those of theirs that match none of ours.
+/// Pairs the ratio of each of our rows with that of the published row with the same keys, followed
+/// by the published ratios without a counterpart.
 fn paired(
     columns: &[ComparedColumn],
     ours: &[ComparedRow],
@@ -163,7 +163,7 @@ fn in_rows(
     }
 }
 
-/// The keys of a row, with those of its counterpart where they differ.
+/// The keys of a row, with those of its counterpart if they differ.
 fn keys_of(
     columns: &[ComparedColumn],
     row: &ComparedRow,
@@ -248,7 +248,8 @@ fn along_rows(
     }
 }
 
-/// A row's figure over that of the row of its set that has `base` where it has something else.
+/// The ratio of a row's figure to that of the row of its set that has `base` in place of another
+/// value.
 fn ratio_in(
     set: &[ComparedRow],
     row: &ComparedRow,
@@ -271,17 +272,17 @@ fn ratio_in(
     over(&row.cells[figure], &below.cells[figure])
 }
 
-/// What a row has in the columns that a ratio is taken along.
+/// The value of a row in the columns along which a ratio is taken.
 fn along(ratio: &Ratio, columns: &[ComparedColumn], row: &ComparedRow) -> Vec<String> {
     let cell = |name: &String| {
         let place = columns.iter().position(|column| column.name == *name)?;
-        row.cells.get(place).map(super::shown)
+        row.cells.get(place).map(super::format_cell)
     };
     ratio.along.iter().filter_map(cell).collect()
 }
 
-/// What is set against what: everything over the one that is named, or each step of the document
-/// over the step before it.
+/// The pairs of a ratio: everything over the named one, or each step of the document over the
+/// previous step.
 fn pairs(
     ratio: &Ratio,
     columns: &[ComparedColumn],
@@ -298,7 +299,7 @@ fn pairs(
     }
     if named {
         let written = |value: &trueput_record::Value| {
-            super::shown(&super::trial::written(&value.to_string()))
+            super::format_cell(&super::trial::written(&value.to_string()))
         };
         let base: Vec<_> = ratio.over.iter().map(written).collect();
         let others = steps.into_iter().filter(|step| *step != base);

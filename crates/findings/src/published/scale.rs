@@ -1,5 +1,5 @@
-//! At what part of a document's size ours ran, so that what is at the same place of its scale
-//! is side by side.
+//! The scale of our run relative to a document's sizes, so that rows at the same point of their
+//! scale are side by side.
 
 use super::rows::{ComparedColumn, ComparedRow, Role, distinct};
 use super::trial::Trials;
@@ -10,11 +10,11 @@ use trueput_record::published::{Cell, PublishedTable};
 /// Fewest sizes that must agree on a scale that nothing else shows.
 const FEWEST: usize = 2;
 
-/// Our sizes over theirs in a dimension that grows with the scale; `None` if ours has a size of
-/// theirs, so that equal ones are together, or where the scale is unknown.
+/// Finds our sizes over theirs in a dimension that grows with the scale; `None` if one of our sizes
+/// is one of theirs, so that equal ones match, or if the scale is unknown.
 ///
-/// A scale is one that takes sizes of theirs to two of ours, or to one where another setting that
-/// grows with the scale agrees. Of several, that which takes most of them, then the largest.
+/// A scale must map two of their sizes to ours, or one if another setting that grows with the scale
+/// agrees. Of several, the one that maps the most sizes is taken, then the largest.
 pub(super) fn found(
     published: &PublishedTable,
     dimension: &str,
@@ -26,9 +26,13 @@ pub(super) fn found(
         return None;
     }
     let rank = |scale: f64| {
-        let reached = |one: &&f64| theirs.iter().any(|other| reaches(*other, scale, **one));
+        let reached = |one: &&f64| theirs.iter().any(|other| scales_to(*other, scale, **one));
         let matches = ours.iter().filter(reached).count();
-        (matches, agrees(published, dimension, scale, trials), scale)
+        (
+            matches,
+            other_setting_agrees(published, dimension, scale, trials),
+            scale,
+        )
     };
     let scales = theirs.iter().filter(|size| **size > 0.0);
     let scales = scales.flat_map(|size| ours.iter().map(move |one| one / size));
@@ -40,7 +44,7 @@ pub(super) fn found(
     (matches >= FEWEST || agrees).then_some(scale)
 }
 
-/// How large the problem was here and there.
+/// Problem sizes of ours and of the publication.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Sizes {
     /// Ours.
@@ -59,8 +63,8 @@ pub struct SizeList(pub Vec<SizeRange>);
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error(
     "{name} {}{}",
-    super::shown(first),
-    last.as_ref().map(|last| format!(" to {}", super::shown(last))).unwrap_or_default()
+    super::format_cell(first),
+    last.as_ref().map(|last| format!(" to {}", super::format_cell(last))).unwrap_or_default()
 )]
 pub struct SizeRange {
     /// The dimension.
@@ -71,8 +75,7 @@ pub struct SizeRange {
     pub last: Option<Cell>,
 }
 
-/// Which of our sizes is compared with which of the document's, all at one scale. Its `Display` is
-/// a sentence.
+/// The pairs of our sizes and the document's, all at one scale. `Display` is a sentence.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error(
     "{column}: ours at {} of the document's sizes: {}",
@@ -92,13 +95,18 @@ serialize_as_text!(SizeList);
 
 fn pairs_text(pairs: &[(Cell, Cell)]) -> String {
     let texts = pairs.iter();
-    let texts =
-        texts.map(|(ours, theirs)| format!("{} for {}", super::shown(ours), super::shown(theirs)));
+    let texts = texts.map(|(ours, theirs)| {
+        format!(
+            "{} for {}",
+            super::format_cell(ours),
+            super::format_cell(theirs)
+        )
+    });
     texts.collect::<Vec<_>>().join("; ")
 }
 
-/// The sizes of ours and theirs; `None` if both are the same, or each of
-/// ours is one of theirs, by which the rows are together.
+/// Our sizes and theirs; `None` if they are the same, or if each of ours is one of theirs and thus
+/// matches.
 pub(super) fn sizes(
     published: &PublishedTable,
     columns: &[ComparedColumn],
@@ -146,7 +154,7 @@ pub(super) fn sizes(
 }
 
 impl SizeRange {
-    /// Of the sizes that are known; `None` if there is none.
+    /// Range of the known sizes; `None` if there are none.
     fn of(name: &str, sizes: &[Cell]) -> Option<Self> {
         let known = sizes.iter().filter(|size| !matches!(size, Cell::Missing));
         let known: Vec<_> = known.cloned().collect();
@@ -160,12 +168,17 @@ impl SizeRange {
 }
 
 /// Whether a size of theirs is ours at a scale, rounded to whole numbers as plans are.
-fn reaches(theirs: f64, scale: f64, ours: f64) -> bool {
+fn scales_to(theirs: f64, scale: f64, ours: f64) -> bool {
     (theirs * scale).round().max(1.0) == ours
 }
 
 /// Whether another setting that grows with the scale has the value that this scale gives it.
-fn agrees(published: &PublishedTable, dimension: &str, scale: f64, trials: &Trials<'_>) -> bool {
+fn other_setting_agrees(
+    published: &PublishedTable,
+    dimension: &str,
+    scale: f64,
+    trials: &Trials<'_>,
+) -> bool {
     let experiment = &published.experiment;
     let others = experiment.scales.iter().filter(|name| *name != dimension);
     let mut settings = others.filter_map(|name| {
@@ -178,28 +191,31 @@ fn agrees(published: &PublishedTable, dimension: &str, scale: f64, trials: &Tria
         };
         Some((theirs.to_string().parse().ok()?, ours.parse().ok()?))
     });
-    settings.any(|(theirs, ours): (f64, f64)| reaches(theirs, scale, ours))
+    settings.any(|(theirs, ours): (f64, f64)| scales_to(theirs, scale, ours))
 }
 
 /// Whether a key of ours and one of theirs are the same, or are at the same place of the scale.
 pub(super) fn same_place(column: &ComparedColumn, ours: &Cell, theirs: &Cell) -> bool {
     let sizes = (column.scale, ours.figure(), theirs.figure());
     match sizes {
-        (Some(scale), Some(ours), Some(theirs)) => reaches(theirs, scale, ours),
+        (Some(scale), Some(ours), Some(theirs)) => scales_to(theirs, scale, ours),
         _ => ours.to_string() == theirs.to_string(),
     }
 }
 
-/// A key of ours, with theirs where it is another: `10,000 here, 1,000,000 there`.
+/// A key of ours, with theirs if it differs: `10,000 here, 1,000,000 there`.
 pub(super) fn both(ours: &Cell, theirs: Option<&Cell>) -> String {
-    let here = super::shown(ours);
-    match theirs.map(super::shown).filter(|there| *there != here) {
+    let here = super::format_cell(ours);
+    match theirs
+        .map(super::format_cell)
+        .filter(|there| *there != here)
+    {
         Some(there) => format!("{here} here, {there} there"),
         None => here,
     }
 }
 
-/// Which of our sizes is compared with which of theirs; `None` if no scale is known.
+/// Pairs our sizes with theirs; `None` if the scale is unknown.
 pub(super) fn matches(
     column: &ComparedColumn,
     ours: &[Cell],
@@ -216,7 +232,7 @@ pub(super) fn matches(
     })
 }
 
-/// Whether a row of ours and one of theirs were given the same, whatever their size.
+/// Whether a row of ours and one of theirs have the same keys, ignoring size.
 pub(super) fn same_keys(
     columns: &[ComparedColumn],
     ours: &ComparedRow,

@@ -1,7 +1,7 @@
 //! Trials of ours compared with a published table, in the table's own layout.
 //!
-//! A figure of another machine cannot be ranked against ours. What can be compared are the ratios
-//! inside each set: ours over ours, theirs over theirs.
+//! Figures of different machines cannot be ranked against each other. The ratios within each set
+//! can be compared: ours over ours, theirs over theirs.
 
 use super::derived;
 use super::differences::{Difference, differs};
@@ -33,21 +33,21 @@ pub struct PublishedComparison {
     pub year: String,
     /// The table's columns, and after them one for each value of ours that it has no column for.
     pub columns: Vec<ComparedColumn>,
-    /// The rows: each of ours above the published one with its keys, where there is one.
+    /// The rows: each of ours above the published row with the same keys, if there is one.
     pub rows: Vec<ComparedRow>,
-    /// How large each set's problem was, where that is not the same.
+    /// Problem sizes of both sets, if they differ.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sizes: Option<Sizes>,
     /// The ratios inside each set.
     pub ratios: Vec<RatioTable>,
-    /// What is not the same here and there.
+    /// Differences between our trials and the published experiment.
     pub differs: Vec<Difference>,
 }
 
 /// Our trials compared with every published table that they match.
 ///
 /// # Errors
-/// Where a published table is at fault; none is in a program that passed its tests.
+/// If a published table is invalid, which tests of this program rule out for built-in tables.
 pub fn comparisons(report: &Run) -> Result<Vec<PublishedComparison>, Error> {
     let tables = all()?;
     Ok(tables
@@ -56,7 +56,7 @@ pub fn comparisons(report: &Run) -> Result<Vec<PublishedComparison>, Error> {
         .collect())
 }
 
-/// Our trials compared with one published table; `None` if none of them matches it.
+/// Compares our trials with one published table; `None` if no trial matches it.
 #[must_use]
 pub fn comparison(published: &PublishedTable, report: &Run) -> Option<PublishedComparison> {
     let layout = published.beside.as_ref()?;
@@ -126,7 +126,7 @@ fn matches(layout: &SideBySide, trials: &Trials<'_>) -> bool {
     !contenders.all.is_empty() && (layout.varies.is_empty() || layout.varies.iter().any(varies))
 }
 
-/// The published columns, and one for each of our values that has none there.
+/// The published columns, and a column for each of our values without one.
 fn columns(
     published: &PublishedTable,
     layout: &SideBySide,
@@ -169,8 +169,8 @@ fn columns(
     columns
 }
 
-/// Finds at what scale ours ran, for each key that grows with it. Returns by dimension which of our
-/// sizes is compared with which of theirs.
+/// Finds the scale of our run for each key that grows with it. Returns the pairs of sizes by
+/// dimension.
 fn set_scales(
     published: &PublishedTable,
     columns: &mut [ComparedColumn],

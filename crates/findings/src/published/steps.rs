@@ -1,15 +1,14 @@
-//! A contender's cells as steps, each on top of the one before it: what a step changed, and what
-//! that costs.
+//! A contender's cells as steps, each on top of the one before it, with their changes and costs.
 
 use crate::text::{joined, serialize_as_text};
 use std::collections::{BTreeMap, BTreeSet};
 use trueput_record::ablation::AblationKind;
 use trueput_record::{Durability, Survival, TrialRecord, TrialSpec};
 
-/// What the first cell of a contender is called.
+/// The name of a contender's first cell.
 const FIRST: &str = "before any step";
 
-/// By cell, what it changed.
+/// The changes of each step, by cell.
 pub(super) struct Steps(BTreeMap<u32, Step>);
 
 struct Step {
@@ -37,7 +36,7 @@ impl Steps {
                     promises: Vec::new(),
                 },
                 Some(before) => Step {
-                    changed: named(spec, &joined(&changes(before, spec), ", ")),
+                    changed: describe_step(spec, &joined(&changes(before, spec), ", ")),
                     promises: promise_changes(before.durability, spec.durability),
                 },
             };
@@ -46,7 +45,7 @@ impl Steps {
         Self(steps)
     }
 
-    /// What a cell changed.
+    /// Describes the changes of a cell.
     pub(super) fn of_cell(&self, cell: u32) -> Option<String> {
         self.0.get(&cell).map(|step| step.changed.clone())
     }
@@ -64,8 +63,8 @@ pub(super) fn is_one_at_a_time(spec: &TrialSpec) -> bool {
     step.is_some_and(|step| step.ablation == AblationKind::OneAtATime)
 }
 
-/// What a step changed, after its name in the plan where it has one.
-fn named(spec: &TrialSpec, changes: &str) -> String {
+/// Describes the changes of a step, after its name in the plan if it has one.
+fn describe_step(spec: &TrialSpec, changes: &str) -> String {
     match &spec.step {
         Some(step) => format!("{} ({changes})", step.name),
         None => changes.to_owned(),
@@ -87,7 +86,7 @@ pub struct ParameterChange {
 
 serialize_as_text!(ParameterChange);
 
-/// What the second trial was given otherwise than the first.
+/// Returns the parameters in which the second trial differs from the first.
 pub fn changes(before: &TrialSpec, after: &TrialSpec) -> Vec<ParameterChange> {
     let of = |name: &str, before: String, after: String| ParameterChange {
         name: name.to_owned(),
@@ -114,19 +113,19 @@ pub fn changes(before: &TrialSpec, after: &TrialSpec) -> Vec<ParameterChange> {
     all.filter(|change| change.before != change.after).collect()
 }
 
-/// What survives an event at one level of durability, and at another. Its `Display` is a clause.
+/// The durability of commits after an event, at two levels. `Display` is a clause.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("after {event}: {after}, not {before}")]
 pub struct PromiseChange {
     /// The event.
     pub event: &'static str,
-    /// What survives it before the change of level.
+    /// The commits that survive at the first level.
     pub before: Survival,
-    /// What survives it after the change.
+    /// The commits that survive at the second level.
     pub after: Survival,
 }
 
-/// In what the promises of the second level differ from those of the first.
+/// Returns the events after which the two levels promise different things.
 pub fn promise_changes(before: Durability, after: Durability) -> Vec<PromiseChange> {
     type Event = (&'static str, fn(Durability) -> Survival);
     let events: [Event; 2] = [

@@ -1,4 +1,4 @@
-//! What a trial was given and what it yielded, by the names that published tables use.
+//! Inputs and results of a trial, by the names that published tables use.
 
 use crate::published::steps::Steps;
 use crate::statistics::median;
@@ -8,17 +8,17 @@ use trueput_record::measurement::{DatabaseSize, Measurement, Resources};
 use trueput_record::published::{Cell, Setting};
 use trueput_record::{Durability, TrialRecord, Value};
 
-/// The trials of a run among which a published table finds its own, and what is known of them.
+/// The trials of a run that may match a published table.
 pub(super) struct Trials<'a> {
-    /// Those of the table's workload that count, in the run's order.
+    /// Valid trials of the table's workload, in the run's order.
     pub(super) all: Vec<&'a TrialRecord>,
     /// The file system of the work folder.
     pub(super) here: &'a str,
-    /// What each cell changed.
+    /// The changes of each cell.
     pub(super) steps: Steps,
 }
 
-/// The kinds of transaction of the workload `tpcc`, all of which its rate per minute counts.
+/// The kinds of transaction of the workload `tpcc`; its rate per minute counts all of them.
 const TRANSACTIONS: [&str; 6] = [
     "new-order",
     "rolled-back new-order",
@@ -56,7 +56,7 @@ impl<'a> Trials<'a> {
         found
     }
 
-    /// What a trial was given in a dimension; `None` if it has nothing of that name.
+    /// The value of a trial in a dimension; `None` if it has no such dimension.
     pub(super) fn given(&self, trial: &TrialRecord, dimension: &str) -> Option<String> {
         let spec = &trial.spec;
         let text = |value: Option<&Value>| value.map(ToString::to_string);
@@ -121,7 +121,7 @@ impl<'a> Trials<'a> {
     }
 }
 
-/// What repeats of a trial yielded: the median of numbers, or the words in which all agree.
+/// The result of the repeats of a trial: the median of numbers, or the text if all agree.
 pub(super) fn yielded(trials: &[&TrialRecord], figure: &str) -> Cell {
     if let Some(name) = figure.strip_prefix("results.") {
         let mut found = trials.iter().filter_map(|trial| {
@@ -170,10 +170,10 @@ fn number(trial: &TrialRecord, figure: &str) -> Option<f64> {
     }
 }
 
-/// What stands before the name of a figure of the load.
+/// The prefix of figures of the load.
 pub(super) const OF_LOAD: &str = "load.";
 
-/// What the load or the run of a trial used.
+/// Resources that the load or the execution of a trial used.
 struct Phase<'a> {
     engine: &'a str,
     elapsed_s: f64,
@@ -225,7 +225,7 @@ pub fn transactions_per_minute(measured: &Measurement) -> Option<f64> {
     (per_s > 0.0).then_some(per_s * 60.0)
 }
 
-/// A value as a cell: a whole number where it is one.
+/// A value as a cell, as an integer if it is whole.
 pub(super) fn written(value: &str) -> Cell {
     value
         .parse()

@@ -5,20 +5,19 @@ use crate::cells::RankedCell;
 use crate::rankings::Ranking;
 use std::collections::BTreeMap;
 
-/// How many points the law is drawn with.
+/// Number of points of the plotted curve.
 const CURVE_POINTS: usize = 50;
 
 /// One contender's median rates over its workers, and the law that was fitted to them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScalingSeries {
-    /// The contender, its level, the kind of operation, and the settings in which its rankings
-    /// differ.
+    /// The contender, level, kind of operation, and the settings in which its rankings differ.
     pub name: String,
-    /// What was measured.
+    /// The measured rates.
     pub points: Vec<ScalingPoint>,
     /// The law, or why it was not fitted.
     pub fit: Result<Fit, FitError>,
-    /// The law, ready to plot; empty if there is none, or none that describes the points.
+    /// The law, ready to plot; empty if there is none that describes the points.
     pub curve: Vec<ScalingPoint>,
 }
 
@@ -50,7 +49,7 @@ pub fn most_workers(fits: &[(String, Vec<ScalingPoint>, Result<Fit, FitError>)])
     points.map(|point| point.workers).fold(0.0, f64::max)
 }
 
-/// As [`fits`], with the law ready to plot.
+/// Like [`fits`], with the law ready to plot.
 #[must_use]
 pub fn series(rankings: &[Ranking]) -> Vec<ScalingSeries> {
     let all = fits(rankings).into_iter().map(|(name, points, fit)| {

@@ -86,8 +86,8 @@ fn linearised(points: &[ScalingPoint]) -> Option<Coefficients> {
     Some([lambda, (b * lambda + kappa).max(0.0), kappa.max(0.0)])
 }
 
-/// Levenberg and Marquardt's descent, with σ and κ kept from falling below 0: one that is at 0
-/// and would fall is left out of the step.
+/// Levenberg-Marquardt descent with σ and κ bounded below by 0: a coefficient that is at 0 and
+/// would fall is left out of the step.
 fn descend(points: &[ScalingPoint], start: Coefficients) -> Solution {
     let mut now = Solution {
         coefficients: start,
@@ -132,7 +132,7 @@ fn descend(points: &[ScalingPoint], start: Coefficients) -> Solution {
     now
 }
 
-/// Makes a coefficient's equation say that it stays as it is.
+/// Replaces a coefficient's equation so that the coefficient stays unchanged.
 fn leave_out(index: usize, normal: &mut [[f64; 3]; 3], right: &mut [f64; 3]) {
     for row in normal.iter_mut() {
         row[index] = 0.0;

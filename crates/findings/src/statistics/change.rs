@@ -1,11 +1,11 @@
-//! Where a series changes: warm-up and cliffs within a trial, steps in a history.
+//! Change points of a series: warm-up and cliffs within a trial, steps in a history.
 
 use serde::Serialize;
 
 /// The least length of a segment between two changes.
 pub(super) const SHORTEST: usize = 3;
 
-/// What the rates of a trial's seconds look like.
+/// The course of the rate over the seconds of a trial.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "shape", rename_all = "snake_case")]
 pub enum Shape {
@@ -27,15 +27,15 @@ pub enum Shape {
     },
     /// It has no level.
     Unsteady {
-        /// How many changes there are.
+        /// Number of changes.
         changes: usize,
     },
 }
 
-/// Where the mean of a series changes: the indexes at which a new segment begins, by binary
-/// segmentation (Scott and Knott, 1974) of the sum of squares, with a penalty of Bayes' criterion
-/// for each change. Among the hundreds of seconds of a trial, what scatters without a pattern has
-/// no change; for the few runs of a history, [`super::level_changes`] asks for more.
+/// Finds the indexes at which the mean of a series changes and a new segment begins, by binary
+/// segmentation (Scott and Knott, 1974) of the sum of squares, with a Bayesian penalty for each
+/// change. Random scatter over the hundreds of seconds of a trial gives no change; for the few runs
+/// of a history, [`super::level_changes`] is stricter.
 #[must_use]
 pub fn change_points(values: &[f64]) -> Vec<usize> {
     let Some(noise) = noise_variance(values) else {
@@ -48,7 +48,7 @@ pub fn change_points(values: &[f64]) -> Vec<usize> {
     found
 }
 
-/// The variance of the scatter from one value to the next, which a change of level hardly touches.
+/// The variance of the differences between neighbors, which a change of level hardly affects.
 fn noise_variance(values: &[f64]) -> Option<f64> {
     if values.len() < 2 * SHORTEST || values.iter().any(|value| !value.is_finite()) {
         return None;
@@ -58,7 +58,7 @@ fn noise_variance(values: &[f64]) -> Option<f64> {
     // The median of |x - y| of normal x and y is 0.9539 times their deviation.
     let deviation = median / 0.953_9;
     let mean = values.iter().sum::<f64>() / values.len() as f64;
-    // A series without scatter still has changes: those beyond a thousandth of its level.
+    // Without scatter, changes above a thousandth of the level count.
     Some(deviation.max(mean.abs() * 1e-3).powi(2))
 }
 
@@ -88,8 +88,7 @@ fn split(values: &[f64], offset: usize, penalty: f64, found: &mut Vec<usize>) {
     }
 }
 
-/// What the rates of a trial's whole seconds look like. A change of less than a twentieth counts as
-/// none.
+/// Classifies the rates of a trial's whole seconds. A change of less than a twentieth is ignored.
 #[must_use]
 pub fn shape(rates: &[f64]) -> Shape {
     if rates.len() < 2 * SHORTEST {
@@ -121,9 +120,8 @@ pub fn shape(rates: &[f64]) -> Shape {
     }
 }
 
-/// How much a series rises from its first to its last value by its straight line of least squares,
-/// over its mean: the machine's drift, where equal trials were run one after another. `None` for
-/// fewer than four values.
+/// Rise of a series from its first to its last value along its least-squares line, over its mean:
+/// the machine's drift, if equal trials ran one after another. `None` for fewer than four values.
 #[must_use]
 pub fn drift(values: &[f64]) -> Option<f64> {
     if values.len() < 4 {

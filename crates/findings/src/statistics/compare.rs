@@ -8,7 +8,7 @@ use super::{ALPHA, CLAIM, LEAST_CLAIM};
 use serde::Serialize;
 use statrs::distribution::{ChiSquared, ContinuousCDF, StudentsT};
 
-/// More repeats than these are named to nobody.
+/// A larger number of repeats is not suggested to the user.
 pub const MOST_REPEATS: usize = 1_000;
 
 /// The verdict on two samples of a rate.
@@ -46,17 +46,17 @@ pub struct Comparison {
     /// The second rate over the first, with the interval that the verdict looked at; `None` for
     /// fewer than three repeats on a side.
     pub ratio: Option<Interval>,
-    /// What the ranks say.
+    /// The rank test.
     pub ranks: Option<RankTest>,
     /// Whether repeats were taken as pairs, because they were run by turns.
     pub paired: bool,
-    /// Of the pairs, those in which the second was ahead; `None` if there are no pairs.
+    /// Pairs in which the second was ahead; `None` if there are no pairs.
     pub pairs_won: Option<usize>,
-    /// The smallest ratio above 1 that as many repeats, scattering so, would have shown four times
-    /// in five.
+    /// The smallest ratio above 1 that equally many repeats with the same scatter would have shown
+    /// with a probability of 80 %.
     pub smallest_ratio: Option<f64>,
-    /// What Holm's order goes by: the chance of such a ratio if there were no difference, and 1
-    /// where ranks and signs do not agree or it is too near to 1 to be claimed at any level.
+    /// The p-value by which Holm's procedure orders comparisons; 1 if ranks and signs do not agree,
+    /// or if the ratio is too near to 1 to be claimed at any level.
     #[serde(skip)]
     pub chance: f64,
 }
@@ -67,11 +67,12 @@ impl Comparison {
     }
 }
 
-/// Makes so many comparisons that are read together, by the step-down of Holm (1979): the clearest
-/// must pass as one of all, the next as one of those that are left, and so on until one is not
-/// claimed. All of them together then claim a difference between equals no more often than if each
-/// had to pass as one of all, and more of the true ones are found. `compare` makes one of them, by
-/// its place, as one of this many; `None` if there is nothing to compare.
+/// Makes several comparisons that are read together, by the step-down procedure of Holm (1979): the
+/// clearest must pass as one of all, the next as one of the rest, and so on until one is not
+/// claimed. The chance that any of them claims a difference between equals is no larger than if
+/// each had to pass as one of all, and more true differences are found. `compare` makes one
+/// comparison, given its index and the number that it is read among; `None` if there is nothing to
+/// compare.
 pub fn compare_together(
     count: usize,
     compare: impl Fn(usize, usize) -> Option<Comparison>,
@@ -94,20 +95,20 @@ pub fn compare_together(
     all
 }
 
-/// Compares the rates of `first` and `second`, repeat by repeat where they are as many (`paired`:
-/// the repeats were interleaved, so that both halves of a pair met the same machine).
+/// Compares the rates of `first` and `second`. If `paired` and equally many, repeats are compared
+/// in pairs: they were interleaved, so both of a pair met the same state of the machine.
 #[must_use]
 pub fn compare(first: &[f64], second: &[f64], paired: bool) -> Comparison {
     compare_among(first, second, paired, 1)
 }
 
-/// As [`compare`], for one of several comparisons that are read together: the more there are, the
-/// wider the interval that must leave out 1, so that all of them together claim a difference
-/// between equals no more than once in twenty.
+/// Like [`compare`], for one of several comparisons that are read together: the more there are, the
+/// wider the interval that must exclude 1, so that together they claim a difference between equals
+/// at most once in twenty cases.
 ///
-/// A difference is claimed where three things agree: the interval of the ratio does not hold 1; the
-/// ranks, or the signs of the pairs, speak for it as strongly, or as strongly as so few repeats
-/// can; and the ratio is away from 1 by more than what equals differ by on account of their turns.
+/// A difference is claimed if three things agree: the interval of the ratio does not contain 1; the
+/// ranks, or the signs of the pairs, support it at the same level, or as strongly as so few repeats
+/// allow; and the ratio is further from 1 than equals differ because of their order.
 #[must_use]
 pub fn compare_among(
     first: &[f64],
@@ -146,20 +147,19 @@ pub fn compare_among(
     }
 }
 
-/// The level of the intervals where this many comparisons are read together.
+/// The level of the intervals if this many comparisons are read together.
 #[must_use]
 pub fn claim_level(comparisons: usize) -> f64 {
     1.0 - CLAIM.min(ALPHA / comparisons.max(1) as f64)
 }
 
-/// Whether a chance is as small as a claim needs, or as small as so few values can make it.
+/// Whether a p-value is as small as a claim needs, or as small as so few values allow.
 fn is_significant(p_value: f64, least_p_value: f64) -> bool {
     p_value <= CLAIM.max(least_p_value * (1.0 + 1e-9))
 }
 
-/// The level at which a fall looks like one, where this many results are read together: 95 %, and
-/// higher from three results on, so that not all of them together look so once in twenty where
-/// nothing is slower.
+/// The confidence level at which a result looks slower, if this many are read together: 95 %, and
+/// higher from three results on, so that a false alarm among all of them stays below one in twenty.
 #[must_use]
 pub fn suspicion_level(comparisons: usize) -> f64 {
     // Only one of an interval's two sides is a fall.
@@ -187,8 +187,8 @@ pub fn looks_slower(first: &[f64], second: &[f64], paired: bool, part: f64, leve
     agreed && ratio.is_some_and(beyond)
 }
 
-/// How the logarithms of repeats scatter: what a difference of two of them does, corrected for that
-/// a deviation of few values is below the true one more often than above it.
+/// The scatter of the logarithms of repeats: the deviation of a difference of two, corrected
+/// because the deviation of a few values is more often below the true one than above.
 struct Scatter {
     variance: f64,
     paired: bool,
@@ -223,24 +223,24 @@ impl Scatter {
             ),
         };
         let student = StudentsT::new(0.0, 1.0, freedom).ok()?;
-        // Where there is a difference the statistic's distribution is wider than Student's own, and
-        // the ranks must agree: nine in ten here come to about four in five, by simulation.
+        // If there is a difference, the statistic's distribution is wider than Student's, and the
+        // ranks must agree: by simulation a power of nine in ten here becomes about four in five.
         let reach = student.inverse_cdf(1.0 - (1.0 - level) / 2.0) + student.inverse_cdf(0.9);
         Some((reach * error).exp().max(1.0 + LEAST_CLAIM))
     }
 }
 
-/// The smallest ratio above 1 that as many repeats would have shown with a chance of 80 %, if the
-/// second scattered as both do: from the power of Student's test of logarithms at that level.
-/// `None` for fewer than three repeats on a side, or where a rate is not above 0.
+/// The smallest ratio above 1 that equally many repeats would have shown with a probability of 80
+/// %, if the second scattered like both: from the power of Student's test of logarithms at that
+/// level. `None` for fewer than three repeats on a side, or if a rate is not above 0.
 #[must_use]
 pub fn smallest_ratio(first: &[f64], second: &[f64], paired: bool, level: f64) -> Option<f64> {
     let scatter = Scatter::of(first, second, paired)?;
     scatter.shown_by(first.len() as f64, second.len() as f64, level)
 }
 
-/// The fewest repeats of each that would show the ratio that is seen with a chance of 80 %, if all
-/// scattered as these do. `None` if as many as these would, or where [`MOST_REPEATS`] would not.
+/// The fewest repeats of each side that would show the observed ratio with a probability of 80 %,
+/// at the observed scatter. `None` if the present number would, or if [`MOST_REPEATS`] would not.
 #[must_use]
 pub fn repeats_needed(first: &[f64], second: &[f64], paired: bool, level: f64) -> Option<usize> {
     let ratio = match paired {

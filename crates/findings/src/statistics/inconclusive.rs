@@ -8,9 +8,9 @@ use serde::Serialize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InconclusiveReason {
-    /// They differ by less than what their repeats scatter by.
+    /// They differ by less than their repeats scatter.
     Noise,
-    /// They differ by more, but so few repeats cannot show that it is no chance.
+    /// They differ by more, but the repeats are too few to rule out chance.
     TooFewRepeats,
     /// They do differ, by less than equals that take turns may.
     Same,
@@ -28,9 +28,8 @@ impl InconclusiveReason {
     }
 }
 
-/// Why nothing is claimed of two whose repeats are summed up so; `None` if something is, or
-/// where nothing was compared. `floor` is how far apart repeats of their runs typically are, as a
-/// share.
+/// Returns the reason why no difference between two summaries is claimed; `None` if one is, or if
+/// nothing was compared. `floor` is the typical spread of repeats in their runs, as a share.
 #[must_use]
 pub fn inconclusive_reason(
     comparison: &Comparison,

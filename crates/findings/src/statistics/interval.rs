@@ -4,7 +4,7 @@ use crate::statistics::{median, quantile};
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// A figure and where the truth may be.
+/// An estimate with its confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Interval {
     /// The best guess.
@@ -13,13 +13,13 @@ pub struct Interval {
     pub low: f64,
     /// The high end.
     pub high: f64,
-    /// The share of such intervals that hold the truth: 0.95, say.
+    /// Confidence level, for example 0.95.
     pub level: f64,
 }
 
 impl Interval {
-    /// Half of its width over the estimate: 0.02 is plus or minus 2 %. Infinite where the estimate
-    /// is 0.
+    /// Half of its width over the estimate: 0.02 is plus or minus 2 %. Infinite if the estimate is
+    /// 0.
     #[must_use]
     pub fn relative_half_width(&self) -> f64 {
         if self.estimate == 0.0 {
@@ -61,7 +61,7 @@ pub fn bootstrap_median(values: &[f64], level: f64, resamples: usize) -> Option<
     })
 }
 
-/// A number below `limit`, by `SplitMix64` (Steele, Lea and Flood, 2014) and the upper bits.
+/// A random number below `limit`, by `SplitMix64` (Steele, Lea and Flood, 2014) and the upper bits.
 pub(super) fn below(state: &mut u64, limit: usize) -> usize {
     *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let mut mixed = *state;
@@ -88,7 +88,7 @@ pub(super) fn log_ratio_chance(before: &[f64], after: &[f64], paired: bool) -> O
 }
 
 /// The geometric mean of `values` with Student's interval of their logarithms. `None` for fewer
-/// than three values, or where one is not above 0.
+/// than three values, or if one is not above 0.
 #[must_use]
 pub fn geometric_mean(values: &[f64], level: f64) -> Option<Interval> {
     let (mean, variance) = moments(&logarithms(values)?)?;
@@ -97,7 +97,7 @@ pub fn geometric_mean(values: &[f64], level: f64) -> Option<Interval> {
 }
 
 /// The geometric mean of `after / before`, pair by pair, with Student's interval. `None` for fewer
-/// than three pairs, or where a value is not above 0.
+/// than three pairs, or if a value is not above 0.
 #[must_use]
 pub fn log_ratio_paired(before: &[f64], after: &[f64], level: f64) -> Option<Interval> {
     let (mean, error, freedom) = paired_moments(before, after)?;
@@ -117,8 +117,8 @@ fn paired_moments(before: &[f64], after: &[f64]) -> Option<(f64, f64, f64)> {
 }
 
 /// The ratio of the geometric means of `after` and `before`, with Welch's interval (1947), which
-/// does not suppose that both scatter alike. `None` for fewer than three values on a side, or where
-/// one is not above 0.
+/// does not assume equal variances. `None` for fewer than three values on a side, or if one is not
+/// above 0.
 #[must_use]
 pub fn log_ratio_unpaired(before: &[f64], after: &[f64], level: f64) -> Option<Interval> {
     let (mean, error, freedom) = unpaired_moments(before, after)?;

@@ -1,5 +1,5 @@
-//! Whether a change of level is one: the few values of a history, where mere scatter often looks
-//! like a step.
+//! Tests whether a change of level is significant in the few values of a history, in which scatter
+//! often looks like a step.
 
 use super::ALPHA;
 use super::change::{SHORTEST, change_points};
@@ -13,16 +13,16 @@ const ONE_SERIES: f64 = 0.02;
 /// Fewest and most orders that are tried.
 const ORDERS: std::ops::RangeInclusive<f64> = 2_000.0..=100_000.0;
 
-/// Where the level of a series changed for certain, of `series` series that are read together: the
-/// indexes at which a new segment begins. All of them together show a change if there is none no
-/// more than once in twenty, one alone about once in fifty, if the values of a flat series could as
-/// well have come in any other order.
+/// Finds significant changes of level in one of `series` series that are read together: the indexes
+/// at which a new segment begins. If there is no change and the values could have come in any
+/// order, the chance of a false change is at most one in twenty over all series, and about one in
+/// fifty for a single one.
 ///
-/// Candidates are those of [`change_points`]. One is kept where the two segments on either side of
-/// it, taken together, show a step by both of these: Student's test, with its level divided by the
-/// places where the step could have been; and a test by permutation (Fisher, 1935): of all orders
-/// of these values no larger part than that level shows a step so clear anywhere or, of few values,
-/// none shows a clearer one. The least sure is dropped first, and the others are looked at again.
+/// Candidates are those of [`change_points`]. One remains if the two segments on either side of it
+/// show a step by two tests: Student's test, with its level divided by the number of places for the
+/// step; and a permutation test (Fisher, 1935): among all orders of these values at most that share
+/// shows so clear a step anywhere or, for few values, none shows a clearer one. The least certain
+/// candidate is dropped first, and the others are tested again.
 #[must_use]
 pub fn level_changes(values: &[f64], series: usize) -> Vec<usize> {
     let level = ONE_SERIES.min(ALPHA / series.max(1) as f64);
@@ -43,8 +43,8 @@ pub fn level_changes(values: &[f64], series: usize) -> Vec<usize> {
     found
 }
 
-/// The chance of so clear a step in `values` if they came in any order: at most `level` where the
-/// step is to be believed.
+/// The probability of so clear a step in `values` if their order were random; at most `level` for a
+/// significant step.
 fn step_p_value(values: &[f64], level: f64) -> f64 {
     let clearest = clearest_step(values);
     let by_student = student(clearest, values.len());

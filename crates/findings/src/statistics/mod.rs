@@ -1,11 +1,12 @@
 //! Whether a difference is one: pure functions over repeats.
 //!
-//! Each statistic is tested against values of `SciPy`, R or a publication, which `docs/METHOD.md`
-//! names; the rule for claims, which is our own, by simulation (`tests/it/calibration.rs`).
+//! Each statistic is tested against values of `SciPy`, R or a publication, listed in
+//! `docs/METHOD.md`; the rule for claims, which is our own, is tested by simulation
+//! (`tests/it/calibration.rs`).
 //!
-//! Rates are compared as ratios, so their logarithms are what is tested: a rate that is a tenth
-//! higher and one that is a tenth lower then weigh the same. `docs/METHOD.md` gives the rules and
-//! their error rates as seen.
+//! Rates are compared as ratios, so tests use their logarithms: a rate that is a tenth higher and
+//! one that is a tenth lower weigh the same. `docs/METHOD.md` gives the rules and their observed
+//! error rates.
 
 mod change;
 mod compare;
@@ -30,14 +31,14 @@ pub use noise::{Disturbance, Noise, Shares, noise};
 pub use rank::{RankTest, outliers, rank_test};
 pub use summary::{FEWEST_REPEATS, Summary, apart, maximum, median, quantile};
 
-/// The chance that any of the comparisons that are read together claims a difference where there is
-/// none.
+/// The chance that any of the comparisons that are read together claims a difference although there
+/// is none.
 pub const ALPHA: f64 = 0.05;
 
 /// The chance that one comparison does, however few there are: of twenty between equals, more than
 /// one claim is then rare (1.7 %).
 pub const CLAIM: f64 = 0.01;
 
-/// The least part by which a rate must differ for a claim. Equals that take turns are not wholly
-/// equal: one always runs after the other, and its files are elsewhere.
+/// The smallest difference of rates that is claimed, as a share. Equal contenders that take turns
+/// differ a little: one always runs after the other, and its files are elsewhere.
 pub const LEAST_CLAIM: f64 = 0.01;

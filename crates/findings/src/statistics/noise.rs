@@ -4,11 +4,11 @@ use crate::statistics::Summary;
 use crate::text::serialize_as_text;
 use serde::Serialize;
 
-/// What is known of a run's noise.
+/// The noise of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Noise {
-    /// How far the medians of cells must be apart to be distinguished: the typical spread of
-    /// repeats, as a share; 0 where no cell was repeated often enough to have one.
+    /// The smallest difference between medians of cells that is above the noise: the typical spread
+    /// of repeats, as a share; 0 if no cell has enough repeats.
     pub floor: f64,
     /// The disturbances.
     pub reasons: Vec<Disturbance>,
@@ -49,7 +49,7 @@ fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
-/// What went elsewhere of the processors that the trials could use, each part 0 to 1.
+/// Shares of the trial's processors that others used, each 0 to 1.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Shares {
     /// To programs that are not ours.

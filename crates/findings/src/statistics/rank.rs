@@ -5,13 +5,13 @@ use serde::Serialize;
 use statrs::stats_tests::Alternative;
 use statrs::stats_tests::mannwhitneyu::{MannWhitneyUMethod, mannwhitneyu};
 
-/// What the ranks of two samples say.
+/// The result of a rank test of two samples.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct RankTest {
     /// The chance of ranks so different if there were no difference: two-sided.
     pub p_value: f64,
-    /// The least that it could have been with this many values: where this is above 0.05, a
-    /// test of ranks cannot show any difference.
+    /// The least possible p-value with this many values: above 0.05, a rank test cannot show any
+    /// difference.
     pub least_p_value: f64,
     /// The chance that a value of the second sample is above one of the first, ties counted half
     /// (Vargha and Delaney, 2000): 0.5 is no effect.
@@ -19,11 +19,10 @@ pub struct RankTest {
 }
 
 /// The rank test of Mann and Whitney (1947): exact for small samples without ties, otherwise
-/// approximated with a correction for continuity. `None` if a sample is empty or has what is no
-/// number.
+/// approximated with a continuity correction. `None` if a sample is empty or contains a NaN.
 ///
-/// The exact distribution is counted here: that of `statrs` 0.19.1 does not agree with `SciPy`
-/// where the samples do not overlap.
+/// The exact distribution is computed here: `statrs` 0.19.1 disagrees with `SciPy` for samples that
+/// do not overlap.
 #[must_use]
 pub fn rank_test(first: &[f64], second: &[f64]) -> Option<RankTest> {
     if first.iter().chain(second).any(|value| !value.is_finite()) {
@@ -58,8 +57,8 @@ pub fn rank_test(first: &[f64], second: &[f64]) -> Option<RankTest> {
     })
 }
 
-/// The two-sided chance of this many wins, or of more extreme ones, among all arrangements of the
-/// ranks: `ways[w]` counts those with `w` wins, by the recurrence of Mann and Whitney.
+/// The two-sided probability of this many wins or a more extreme number, among all arrangements of
+/// the ranks: `ways[w]` counts those with `w` wins, by the recurrence of Mann and Whitney.
 fn exact_p_value(first: usize, second: usize, wins: usize) -> f64 {
     let most = first * second;
     // Arrangements of i of the first and j of the second: the last is of the first, and beats no
@@ -93,14 +92,14 @@ fn has_ties(first: &[f64], second: &[f64]) -> bool {
     all.windows(2).any(|two| two[0] == two[1])
 }
 
-/// In how many ways `first` values can be among `first + second`.
+/// Number of ways to choose `first` of `first + second` values.
 fn arrangements(first: usize, second: usize) -> f64 {
     (1..=first).fold(1.0, |ways, index| {
         ways * (second + index) as f64 / index as f64
     })
 }
 
-/// What the signs of pairs say.
+/// The result of a sign test of pairs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct SignTest {
     /// Pairs in which the second is ahead.
@@ -132,9 +131,9 @@ pub(super) fn sign_test(first: &[f64], second: &[f64]) -> SignTest {
     }
 }
 
-/// Which values are further from the median than `limit` times the median absolute deviation,
-/// scaled to the deviation of a normal distribution (Leys et al., 2013, take 3). Empty for fewer
-/// than four values, or where more than half are equal.
+/// Returns the indexes of values further from the median than `limit` times the median absolute
+/// deviation, scaled to the deviation of a normal distribution (Leys et al., 2013, with a limit of
+/// 3). Empty for fewer than four values, or if more than half are equal.
 #[must_use]
 pub fn outliers(values: &[f64], limit: f64) -> Vec<usize> {
     const NORMAL: f64 = 1.482_602_218_505_602;

@@ -3,13 +3,13 @@
 
 use serde::Serialize;
 
-/// The least repeats of a cell from which its spread means anything.
+/// The fewest repeats of a cell for which a spread is given.
 pub const FEWEST_REPEATS: usize = 3;
 
 /// A sample in five figures.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Summary {
-    /// How many values there are.
+    /// Number of values.
     pub count: usize,
     /// The least.
     pub min: f64,
@@ -17,7 +17,7 @@ pub struct Summary {
     pub median: f64,
     /// The greatest.
     pub max: f64,
-    /// How far they are apart ([`apart`]), over the median; 0 where the median is 0.
+    /// Distance between them ([`apart`]) over the median; 0 if the median is 0.
     pub spread: f64,
 }
 
@@ -42,12 +42,12 @@ impl Summary {
     }
 }
 
-/// How far apart the finite ones of `values` are, however many they are: the mean of greatest less
-/// least over all threes of them; of two their difference, of one 0. Greatest less least of all of
-/// them would grow with their number.
+/// Distance between the finite values, independent of their number: the mean range over all subsets
+/// of three; for two values their difference, for one 0. The plain range would grow with the number
+/// of values.
 ///
-/// That of three values is half the sum of their three differences, so the mean over all threes is
-/// 3/2 of the mean difference of two (Gini, 1912).
+/// The range of three values is half the sum of their three differences, so the mean over all
+/// subsets of three is 3/2 of the mean difference of two (Gini, 1912).
 pub fn apart(values: impl IntoIterator<Item = f64>) -> f64 {
     apart_sorted(&sorted(values))
 }
@@ -57,7 +57,8 @@ fn apart_sorted(sorted: &[f64]) -> f64 {
     if count < 2 {
         return 0.0;
     }
-    // Each value is above those before it and below those after it.
+    // A value in a sorted list is the greatest of the subsets below it and the least of those above
+    // it.
     let ranked = (0..).zip(sorted);
     let sum: f64 = ranked
         .map(|(rank, value): (usize, _)| (2.0 * rank as f64 - (count - 1) as f64) * value)
@@ -202,7 +203,7 @@ mod tests {
             (summary.max - summary.min) / summary.median
         };
         let whole = cut(40, spread);
-        // Of three normal values it is 1.693 deviations on average.
+        // For three normal values it is 1.693 deviations on average.
         assert!((whole / (1.693 * 0.034_5) - 1.0).abs() < 0.05, "{whole}");
         for size in [3, 10] {
             let part = cut(size, spread);

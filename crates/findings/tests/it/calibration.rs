@@ -1,12 +1,12 @@
-//! How often a difference is claimed if there is none, and found where there is one: by
-//! simulation with fixed seeds. Run with `--nocapture` to see the rates.
+//! Simulates, with fixed seeds, how often a difference is claimed between equals, and how often a
+//! true one is found. Run with `--nocapture` to see the rates.
 
 use trueput_findings::statistics::{
     Verdict, change_points, claim_level, compare, compare_among, compare_together, level_changes,
     log_ratio_paired, log_ratio_unpaired, looks_slower, suspicion_level,
 };
 
-/// How rates scatter around what an engine can do.
+/// The distribution of rates around an engine's true rate.
 #[derive(Debug, Clone, Copy)]
 enum Noise {
     /// Normal, of that standard deviation.
@@ -154,8 +154,8 @@ fn a_slowdown_of_a_twentieth_is_found_nine_times_in_ten_where_repeats_scatter_by
     }
 }
 
-/// How often a gate of so many results fails where that many contenders run at `factor` of the
-/// first's rate.
+/// The share of runs in which a gate of this many results fails if the contenders run at `factor`
+/// of the first's rate.
 fn gate_fails(noise: Noise, count: usize, repeats: usize, part: f64, factor: f64) -> [f64; 2] {
     const ROUNDS: usize = 4_000;
     let level = suspicion_level(count);

@@ -94,7 +94,7 @@ fn the_cisco_fit_of_the_book_is_found_again() {
     else {
         panic!("{:?}", fit.peak);
     };
-    // The book rounds the peak down to 35 workers, where the law has 12,341.
+    // The book rounds the peak down to 35 workers; the law has 12,341.
     assert_eq!(workers.floor(), 35.0);
     near(fit.at(35.0), 12_341.745, 1e-6);
     assert!(per_s >= fit.at(35.0) && beyond_measured);

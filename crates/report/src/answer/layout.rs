@@ -1,7 +1,7 @@
 //! The room that an answer has on a terminal, and text that fits it.
 
 pub(super) use crate::text_width::width;
-use crate::text_width::{beginning, end, padded, set_right};
+use crate::text_width::{beginning, end, pad_left, padded};
 use trueput_record::text::escape_line;
 
 /// Narrower terminals than this are written to as if they were this wide.
@@ -15,16 +15,16 @@ pub struct Layout {
     /// Lines; there are never more.
     pub lines: usize,
     /// Whether to write color codes.
-    pub colour: bool,
+    pub color: bool,
 }
 
 impl Default for Layout {
-    /// What a terminal shows at once: 80 columns, 40 lines.
+    /// A common terminal: 80 columns, 40 lines.
     fn default() -> Self {
         Self {
             width: 80,
             lines: 40,
-            colour: false,
+            color: false,
         }
     }
 }
@@ -45,7 +45,7 @@ impl Layout {
         cut_end(&shown(text), self.columns())
     }
 
-    /// Texts of others as lines, at most this many: what does not fit is counted in the last.
+    /// Untrusted texts as lines, at most this many; the last line counts the rest.
     pub(crate) fn listed(self, texts: &[String], most: usize) -> Vec<String> {
         let found = match texts.len() <= most {
             true => texts.len(),
@@ -60,8 +60,8 @@ impl Layout {
         lines
     }
 
-    /// Rows in columns, the first of which is as wide as the others let it be; this many from the
-    /// left are set to the left, the others to the right.
+    /// Aligns rows in columns. The first `left` columns are aligned left, the others right; the
+    /// first column gets the width that the others leave.
     pub(crate) fn aligned<const N: usize>(self, rows: &[[String; N]], left: usize) -> Vec<String> {
         let rows: Vec<_> = rows
             .iter()
@@ -80,7 +80,7 @@ impl Layout {
                 let cell = cut_middle(cell, most);
                 match column < left {
                     true => padded(&cell, most),
-                    false => set_right(&cell, most),
+                    false => pad_left(&cell, most),
                 }
             });
             let line = cells.collect::<Vec<_>>().join("  ");
@@ -97,7 +97,7 @@ pub(super) fn shown(text: &str) -> String {
     escape_line(&on_one_line).into_owned()
 }
 
-/// The text, its end cut off where it is too wide.
+/// Cuts off the end of a text that is too wide.
 pub(super) fn cut_end(text: &str, most: usize) -> String {
     if width(text) <= most {
         return text.to_owned();
@@ -106,8 +106,8 @@ pub(super) fn cut_end(text: &str, most: usize) -> String {
     format!("{}…", kept.trim_end())
 }
 
-/// The text, its middle cut out where it is too wide: beginnings name the engine, ends
-/// distinguish its variants.
+/// Cuts out the middle of a text that is too wide: the beginning of a name gives the engine, its
+/// end the variant.
 pub(super) fn cut_middle(text: &str, most: usize) -> String {
     if width(text) <= most {
         return text.to_owned();
@@ -118,7 +118,7 @@ pub(super) fn cut_middle(text: &str, most: usize) -> String {
     format!("{first}…{last}")
 }
 
-/// The text over at most `most` lines, the last one cut where it would go on.
+/// Wraps a text to at most `most` lines; the last one is cut off if the text goes on.
 pub(super) fn wrapped(text: &str, columns: usize, indent: &str, most: usize) -> Vec<String> {
     let mut lines = crate::formats::terminal::wrap(text, columns, indent);
     if lines.len() > most {

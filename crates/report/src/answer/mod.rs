@@ -1,4 +1,4 @@
-//! The answer of a run for a terminal: what its first screen says.
+//! The answer of a run for a terminal: its first screen.
 
 mod layout;
 mod shared_marks;

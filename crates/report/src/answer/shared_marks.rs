@@ -1,4 +1,4 @@
-//! Marks that every contender of a ranking has, said once in its heading instead of in each name.
+//! Marks that all contenders of a ranking have, in its heading instead of in each name.
 
 use trueput_findings::answer::{AnswerRow, RankingAnswer};
 use trueput_findings::marks::{Mark, labels, marked};
@@ -7,7 +7,7 @@ use trueput_findings::marks::{Mark, labels, marked};
 pub(super) struct PlainRanking {
     /// The ranking, whose contenders have the names without the shared marks.
     pub ranking: RankingAnswer,
-    /// What follows the heading: ` [flushes not verified]`, or nothing.
+    /// Labels after the heading: ` [flushes not verified]`; empty if no mark is shared.
     pub labels: String,
 }
 
@@ -23,8 +23,12 @@ impl PlainRanking {
             let mut left = row.marks.clone();
             left.retain(|mark| !is_shared(mark.kind));
             let name = marked(&row.plain_name, &left);
-            for tied in plain.tied.iter_mut().filter(|tied| **tied == row.contender) {
-                tied.clone_from(&name);
+            for other in plain
+                .inconclusive
+                .iter_mut()
+                .filter(|other| **other == row.contender)
+            {
+                other.clone_from(&name);
             }
             row.contender = name;
         }

@@ -1,4 +1,4 @@
-//! How rankings stand while a run goes on, in lines.
+//! Preliminary rankings during a run, one line each.
 
 use super::layout::{cut_end, shown};
 use super::subject::short;
@@ -20,8 +20,8 @@ fn figure(row: &AnswerRow) -> String {
     }
 }
 
-/// How each ranking is after this round, a line each:
-/// `round 2 of 5: sync: rocksdb 8,469/s, tokudb 7,173/s`. No line is wider than `columns`.
+/// Writes the rankings after this round, one line each: `round 2 of 5: sync: rocksdb 8,469/s,
+/// tokudb 7,173/s`. No line is wider than `columns`.
 #[must_use]
 pub fn round_lines(round: Round, answer: &Answer, columns: usize) -> Vec<String> {
     let of = round.of.map_or_else(String::new, |of| format!(" of {of}"));
@@ -31,9 +31,9 @@ pub fn round_lines(round: Round, answer: &Answer, columns: usize) -> Vec<String>
     lines.map(|line| format!("{prefix}{line}")).collect()
 }
 
-/// How each ranking stands, a line each: `sync: rocksdb 8,469/s, tokudb 7,173/s`; at one rate by
-/// the response times that order it, `sync: p99 response at 5,000/s: lmdb 105 µs`. A ranking is
-/// called by its level where no other has that. No line is wider than `columns`.
+/// Writes a line for each ranking: `sync: rocksdb 8,469/s, tokudb 7,173/s`; at one rate the
+/// response times: `sync: p99 response at 5,000/s: lmdb 105 µs`. A ranking is named by its level if
+/// no other has the same level. No line is wider than `columns`.
 #[must_use]
 pub fn standings(answer: &Answer, columns: usize) -> Vec<String> {
     let level = |ranking: &RankingAnswer| ranking.subject.durability.to_string();

@@ -1,10 +1,10 @@
-//! What a ranking is about, in words.
+//! Text that describes the subject of a ranking.
 
 use trueput_findings::answer::RankingSubject;
 use trueput_findings::units::{counted, number};
 use trueput_record::Durability;
 
-/// What the level promises, in a few words: `every acknowledged commit survives lost power`.
+/// The promise of the level in a few words: `every acknowledged commit survives lost power`.
 #[must_use]
 pub fn promise(subject: &RankingSubject) -> &'static str {
     if subject.in_memory {
@@ -19,7 +19,8 @@ pub fn promise(subject: &RankingSubject) -> &'static str {
     }
 }
 
-/// The workload with what distinguishes this ranking: `threen1, 4 workers, finish=1000`.
+/// The workload and the parameters that distinguish this ranking: `threen1, 4 workers,
+/// finish=1000`.
 #[must_use]
 pub fn conditions(subject: &RankingSubject) -> String {
     let mut parts = vec![
@@ -37,8 +38,7 @@ pub fn conditions(subject: &RankingSubject) -> String {
     parts.join(", ")
 }
 
-/// The level and the conditions, without what the level promises:
-/// `sync, threen1, 4 workers, finish=1000`.
+/// The level and the conditions, without the promise: `sync, threen1, 4 workers, finish=1000`.
 #[must_use]
 pub fn short(subject: &RankingSubject) -> String {
     let memory = if subject.in_memory { " in memory" } else { "" };

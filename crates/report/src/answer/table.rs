@@ -2,7 +2,7 @@
 //! down.
 
 use crate::answer::layout::{cut_middle, shown, width};
-use crate::text_width::{padded, set_right};
+use crate::text_width::{pad_left, padded};
 use trueput_findings::answer::{AnswerRow, LeaderShare, RankingAnswer, RankingVerdict, RowVerdict};
 use trueput_findings::units::{nanoseconds, number};
 
@@ -12,10 +12,10 @@ const SHORTEST_NAME: usize = 16;
 /// Between columns.
 const GAP: usize = 2;
 
-/// The columns, from the left; of those that can be left out the last goes first.
+/// Number of columns.
 const COLUMNS: usize = 7;
 const CONTENDER: usize = 1;
-/// Left out if there is no room, in this order: CPU, interval, latency.
+/// Indexes of columns that are left out if there is no room, in this order: CPU, interval, latency.
 const DISPENSABLE: [usize; 3] = [6, 4, 5];
 /// Set to the left; figures are set to the right.
 const LEFT: [usize; 2] = [CONTENDER, 4];
@@ -60,7 +60,7 @@ impl Grid {
         grid
     }
 
-    /// What the other columns leave to the contenders' names.
+    /// Width that the other columns leave for the contenders' names.
     fn name_room(&self, columns: usize) -> usize {
         let others = (0..COLUMNS).filter(|index| *index != CONTENDER && self.shown[*index]);
         let taken: usize = others.map(|index| self.widths[index] + GAP).sum();
@@ -88,7 +88,7 @@ impl Grid {
             let cell = cut_middle(cell, most);
             parts.push(match LEFT.contains(&index) {
                 true => padded(&cell, most),
-                false => set_right(&cell, most),
+                false => pad_left(&cell, most),
             });
         }
         parts.join("  ").trim_end().to_owned()
@@ -144,7 +144,7 @@ fn cells(ranking: &RankingAnswer, row: &AnswerRow) -> Cells {
     ]
 }
 
-/// A share as per cent, or as so many times where times are compared: `85 %`, `1.42x`.
+/// A share in per cent, or a factor if response times are compared: `85 %`, `1.42x`.
 pub(super) fn share_text(share: LeaderShare, at_rate: bool) -> String {
     match at_rate {
         true => format!("{}x", number(share.estimate)),
@@ -167,8 +167,8 @@ pub(super) fn interval_ends(share: LeaderShare, at_rate: bool) -> Option<String>
     Some(format!("{low}–{high}"))
 }
 
-/// Per cent with so many decimals that the ends of the interval differ. What is beyond these limits
-/// says nothing by its digits.
+/// Per cent with enough decimals to distinguish the ends of the interval; more digits would be
+/// noise.
 fn percentage(part: f64, share: LeaderShare) -> String {
     match part * 100.0 {
         ..0.1 => return "<0.1".to_owned(),

@@ -1,5 +1,4 @@
-//! The answer on one screen: a number of lines is shared out among the rankings, and what there is
-//! no room for is counted.
+//! The answer on one screen: the rankings share its lines, and omitted rows are counted.
 
 use super::subject;
 use crate::answer::layout::{Layout, cut_end, cut_middle, shown, width, wrapped};
@@ -7,7 +6,7 @@ use crate::answer::shared_marks::PlainRanking;
 use crate::answer::table::{Grid, interval_text, share_text};
 use crate::answer::words;
 use crate::formats::terminal::wrap;
-use crate::text_width::{padded, set_right};
+use crate::text_width::{pad_left, padded};
 use trueput_findings::answer::{
     Answer, RankingAnswer, RankingVerdict, UnrankedContender, UnrankedReason,
 };
@@ -20,13 +19,13 @@ const PLAIN: &str = "\x1b[0m";
 /// Failures take no more than these, so that rankings have room.
 const MOST_FAILURES: usize = 4;
 
-/// A table shows at least this many contenders; if there is no room, a ranking has one line.
+/// A table shows at least this many contenders; if they do not fit, a ranking has one line.
 const FEWEST_ROWS: usize = 2;
 
-/// A sentence takes no more lines.
+/// The most lines of a sentence.
 const MOST_WRAPPED: usize = 3;
 
-/// How a line is painted.
+/// The color of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Paint {
     Plain,
@@ -36,16 +35,15 @@ enum Paint {
 
 type PaintedLine = (Paint, String);
 
-/// What writes an answer for a terminal.
+/// Writes an answer for a terminal.
 pub trait AnswerText {
-    /// The answer as text that fits the layout: never more lines, none wider. `closing` comes last,
-    /// where the eye is when a command ends: commands and paths. It is never cut: everything else
-    /// makes room for it, and the text has too many lines only if `closing` has. It ends with a
-    /// newline.
+    /// The answer as text that fits the layout. `closing`, with commands and paths, comes last,
+    /// next to the prompt. It is never cut: everything else makes room for it, and the text exceeds
+    /// the layout only if `closing` does. It ends with a newline.
     #[must_use]
     fn render(&self, layout: Layout, closing: &[String]) -> String;
 
-    /// Only the rankings, in this many lines: how they stand while a run goes on.
+    /// Only the rankings, in this many lines, for a run in progress.
     #[must_use]
     fn render_rankings(&self, layout: Layout) -> String;
 }
@@ -81,7 +79,7 @@ impl AnswerScreen<'_> {
         lines.extend(tail);
         lines.truncate(most);
         lines.extend(closing);
-        let paint = |(paint, text): &PaintedLine| match (layout.colour, paint) {
+        let paint = |(paint, text): &PaintedLine| match (layout.color, paint) {
             (true, Paint::Bold) => format!("{BOLD}{text}{PLAIN}\n"),
             (true, Paint::Red) => format!("{RED}{text}{PLAIN}\n"),
             _ => format!("{text}\n"),
@@ -96,7 +94,7 @@ impl AnswerScreen<'_> {
         text.join("\n")
     }
 
-    /// What ran, and what disturbed it.
+    /// The summary of the run and its disturbances.
     fn head(&self, columns: usize) -> Vec<PaintedLine> {
         let mut lines = vec![(
             Paint::Plain,
@@ -112,7 +110,7 @@ impl AnswerScreen<'_> {
         lines
     }
 
-    /// Failures, what was skipped, what to do next; a blank line before that and what follows.
+    /// Failures, skipped parts and the next step, preceded by a blank line.
     fn tail(&self, columns: usize, is_followed: bool) -> Vec<PaintedLine> {
         let mut lines = self.failure_lines(columns);
         let notes = [words::worker_kinds(self.0), words::skipped(&self.0.skipped)];
@@ -151,7 +149,7 @@ impl AnswerScreen<'_> {
         lines
     }
 
-    /// The rankings, then what is in none.
+    /// The rankings, followed by the contenders that are not ranked.
     fn body(&self, columns: usize, room: usize) -> Vec<PaintedLine> {
         let others = self.0.not_ranked.len();
         let reserved = match (self.0.rankings.is_empty(), others) {
@@ -211,7 +209,7 @@ impl AnswerScreen<'_> {
     }
 }
 
-/// The lines of a ranking, of which rows can be left out.
+/// The lines of a ranking, some of whose rows can be left out.
 struct RankingBlock<'a> {
     ranking: &'a RankingAnswer,
     before: Vec<PaintedLine>,
@@ -250,7 +248,7 @@ impl<'a> RankingBlock<'a> {
         if previous.is_none_or(|previous| grid.header(previous) != header) {
             before.push((Paint::Plain, header));
         }
-        let sentence = shown(&words::certainty(ranking));
+        let sentence = shown(&words::verdict_sentence(ranking));
         let mut sentence = wrapped(&sentence, columns, "", MOST_WRAPPED);
         let weaker = words::weaker_isolation(ranking).map(|text| shown(&text));
         sentence.extend(
@@ -269,7 +267,7 @@ impl<'a> RankingBlock<'a> {
         }
     }
 
-    /// How many lines it takes with at most this many rows.
+    /// Number of lines if at most this many rows are shown.
     fn cost(&self, rows: usize) -> usize {
         let rows = match rows < self.rows.len() {
             // The others are counted in a line of their own.
@@ -293,9 +291,9 @@ impl<'a> RankingBlock<'a> {
         lines
     }
 
-    /// Where those behind the first rows are: ` (12 to 40 % of tokudb)`.
+    /// Range of the rows that are left out: ` (12 to 40 % of tokudb)`.
     fn range(&self, rows: usize) -> String {
-        // Without an order the first row is no leader.
+        // Without an order the first row is not a leader.
         if self.ranking.verdict == RankingVerdict::NoOrder {
             return String::new();
         }
@@ -313,7 +311,8 @@ impl<'a> RankingBlock<'a> {
     }
 }
 
-/// How many rows each ranking shows so that all fit; `None` if not even the fewest do.
+/// Distributes the available lines over the rankings, as rows of each; `None` if not even the
+/// fewest rows fit.
 fn shared_out(blocks: &[RankingBlock<'_>], room: usize) -> Option<Vec<usize>> {
     let cost = |rows: usize| blocks.iter().map(|block| block.cost(rows)).sum::<usize>();
     let most = blocks
@@ -325,7 +324,7 @@ fn shared_out(blocks: &[RankingBlock<'_>], room: usize) -> Option<Vec<usize>> {
     let alike = all_fit.into_iter().find(|rows| cost(*rows) <= room)?;
     let mut rows = vec![alike; blocks.len()];
     let mut left = room - cost(alike);
-    // What is left goes to the first ones.
+    // The first rankings get the remaining lines.
     for (block, rows) in blocks.iter().zip(&mut rows) {
         let grown = (*rows..=block.rows.len()).rev();
         let spent = |more: usize| block.cost(more).saturating_sub(block.cost(*rows));
@@ -337,7 +336,7 @@ fn shared_out(blocks: &[RankingBlock<'_>], room: usize) -> Option<Vec<usize>> {
     Some(rows)
 }
 
-/// A line for each ranking; where there are too many, the first ones and a count.
+/// One line for each ranking; if there are too many, the first ones and a count of the rest.
 fn one_line_each(rankings: &[RankingAnswer], columns: usize, room: usize) -> Vec<PaintedLine> {
     let room = room.saturating_sub(1);
     let found = match rankings.len() <= room {
@@ -424,10 +423,10 @@ fn not_ranked_block(
     lines
 }
 
-/// A line for each, in columns; if there is no room for what distinguishes them, CPU and then
+/// One line for each cell, in columns. If the distinguishing parameters do not fit, CPU and then
 /// latency are left out.
 fn not_ranked_rows(cells: &[[String; 5]], columns: usize) -> Vec<String> {
-    /// What distinguishes them is cut to no less.
+    /// The column of distinguishing parameters is at least this wide.
     const SHORTEST_SUBJECT: usize = 24;
     let widest = |column: usize| {
         let all = cells.iter().map(|row: &[String; 5]| width(&row[column]));
@@ -461,7 +460,7 @@ fn not_ranked_rows(cells: &[[String; 5]], columns: usize) -> Vec<String> {
             let cell = cut_middle(cell, most);
             line += &match column < 2 {
                 true => padded(&cell, most + 2),
-                false => set_right(&cell, most) + "  ",
+                false => pad_left(&cell, most) + "  ",
             };
         }
         cut_end(line.trim_end(), columns)

@@ -1,4 +1,4 @@
-//! The sentences of an answer: how certain an order is, what failed, what to do next.
+//! The sentences of an answer: verdicts, failures, the next step.
 
 use crate::answer::table::{interval_ends, share_text};
 use trueput_findings::answer::{
@@ -14,7 +14,7 @@ use trueput_record::skipped::is_unsupported_level;
 /// More names than these are counted instead.
 const MOST_NAMES: usize = 3;
 
-/// What all trials have in common.
+/// The parameters that all trials share.
 pub(super) fn common(answer: &Answer) -> Option<String> {
     let pairs = answer
         .common
@@ -24,7 +24,7 @@ pub(super) fn common(answer: &Answer) -> Option<String> {
     (!pairs.is_empty()).then(|| format!("With {}.", pairs.join(", ")))
 }
 
-/// That the leader permits anomalies that others prevent.
+/// A warning that the leader permits anomalies that others prevent.
 pub(super) fn weaker_isolation(ranking: &RankingAnswer) -> Option<String> {
     let weaker = ranking.weaker_isolation.as_ref()?;
     let stronger: Vec<_> = weaker.stronger.iter().map(String::as_str).collect();
@@ -36,14 +36,14 @@ pub(super) fn weaker_isolation(ranking: &RankingAnswer) -> Option<String> {
     ))
 }
 
-/// Which workers were threads, where others were processes.
+/// The engines whose workers were threads, if others ran processes.
 pub(super) fn worker_kinds(answer: &Answer) -> Option<String> {
     let threads = answer.threads.join(", ");
     (!threads.is_empty())
         .then(|| format!("Workers are processes; threads for {threads}, which allow one process."))
 }
 
-/// Which lines of the record are left out because they cannot be read.
+/// The lines of the record that are left out because they cannot be read.
 pub(super) fn damaged(answer: &Answer) -> Option<String> {
     match answer.damaged_lines.as_slice() {
         [] => None,
@@ -57,19 +57,22 @@ pub(super) fn damaged(answer: &Answer) -> Option<String> {
     }
 }
 
-/// What disturbed the run: `Disturbed: repeats of a cell typically differ by 28 %.`
+/// The disturbances of the run: `Disturbed: repeats of a cell typically differ by 28 %.`
 pub(crate) fn disturbed(answer: &Answer) -> Option<String> {
     let clauses = answer.disturbances.iter();
     let clauses: Vec<_> = clauses.map(Disturbance::to_string).collect();
     (!clauses.is_empty()).then(|| format!("Disturbed: {}.", clauses.join("; ")))
 }
 
-/// What is certain of a ranking and what is not, in one sentence.
-pub(super) fn certainty(ranking: &RankingAnswer) -> String {
-    let tied: Vec<_> = ranking.tied.iter().map(String::as_str).collect();
+/// The significant and the inconclusive differences of a ranking, in one sentence.
+pub(super) fn verdict_sentence(ranking: &RankingAnswer) -> String {
+    let others: Vec<_> = ranking.inconclusive.iter().map(String::as_str).collect();
     let in_short = |reason| {
         let slower = others_slower(ranking);
-        format!("{}{slower}.", inconclusive(ranking, reason, &tied, listed))
+        format!(
+            "{}{slower}.",
+            inconclusive(ranking, reason, &others, listed)
+        )
     };
     match ranking.verdict {
         RankingVerdict::Leader => leads(ranking),
@@ -84,21 +87,22 @@ pub(super) fn certainty(ranking: &RankingAnswer) -> String {
     }
 }
 
-/// The same as [`certainty`] with every name, a sentence for each reason why contenders are not
+/// Like [`verdict_sentence`] with every name, one sentence for each reason why contenders are not
 /// distinguished.
 pub(crate) fn findings(ranking: &RankingAnswer) -> Vec<String> {
     if matches!(
         ranking.verdict,
         RankingVerdict::Leader | RankingVerdict::NoOrder | RankingVerdict::RateNotKept
     ) {
-        return vec![certainty(ranking)];
+        return vec![verdict_sentence(ranking)];
     }
     let leader = ranking.leader().contender.as_str();
     let of_reason = |reason: InconclusiveReason| {
-        let tied = ranking.rows.iter();
-        let tied = tied.filter(|row| row.verdict == RowVerdict::Inconclusive(reason));
-        let tied: Vec<_> = tied.map(|row| row.contender.as_str()).collect();
-        (!tied.is_empty()).then(|| format!("{}.", inconclusive(ranking, reason, &tied, all_listed)))
+        let others = ranking.rows.iter();
+        let others = others.filter(|row| row.verdict == RowVerdict::Inconclusive(reason));
+        let others: Vec<_> = others.map(|row| row.contender.as_str()).collect();
+        (!others.is_empty())
+            .then(|| format!("{}.", inconclusive(ranking, reason, &others, all_listed)))
     };
     let reasons = [
         InconclusiveReason::Noise,
@@ -126,23 +130,23 @@ pub(crate) fn findings(ranking: &RankingAnswer) -> Vec<String> {
 fn inconclusive(
     ranking: &RankingAnswer,
     reason: InconclusiveReason,
-    tied: &[&str],
+    others: &[&str],
     listed: fn(&[&str]) -> String,
 ) -> String {
     let leader = ranking.leader().contender.as_str();
     let all: Vec<_> = std::iter::once(leader)
-        .chain(tied.iter().copied())
+        .chain(others.iter().copied())
         .collect();
     let (repeats, would_show) = (repeats(ranking), would_show(ranking));
     match reason {
         InconclusiveReason::Same => format!("{} are the same within 1 %", listed(&all)),
         InconclusiveReason::Noise => format!(
-            "Tie: {repeats} show no difference between {}{would_show}",
+            "Inconclusive: {repeats} show no difference between {}{would_show}",
             listed(&all)
         ),
         InconclusiveReason::TooFewRepeats => format!(
-            "Not certain: {repeats} cannot tell {leader} from {}{would_show}",
-            listed(tied)
+            "Inconclusive: {repeats} cannot distinguish {leader} from {}{would_show}",
+            listed(others)
         ),
     }
 }
@@ -185,18 +189,18 @@ fn confidence(share: LeaderShare, at_rate: bool) -> String {
     })
 }
 
-/// How often the tied contenders ran: `5 repeats`.
+/// Number of repeats of the inconclusive contenders: `5 repeats`.
 fn repeats(ranking: &RankingAnswer) -> String {
-    let tied = ranking
+    let others = ranking
         .rows
         .iter()
         .filter(|row| row.verdict.is_inconclusive());
-    let fewest = tied.map(|row| row.repeats).min();
+    let fewest = others.map(|row| row.repeats).min();
     let fewest = fewest.unwrap_or_default().min(ranking.leader().repeats);
     counted(fewest as u64, "repeat")
 }
 
-/// What difference the repeats would have shown, as a clause.
+/// The smallest difference that the repeats would have shown, as a clause.
 fn would_show(ranking: &RankingAnswer) -> String {
     let Some(smallest) = ranking.smallest_ratio else {
         return String::new();
@@ -214,7 +218,7 @@ fn difference(ratio: f64) -> String {
     }
 }
 
-/// The contenders that are shown to be slower than the leader, where others are not, as a clause.
+/// The contenders that are significantly slower than the leader, if others are not, as a clause.
 fn others_slower(ranking: &RankingAnswer) -> String {
     let slower = |row: &&trueput_findings::answer::AnswerRow| row.verdict == RowVerdict::Slower;
     let slower: Vec<_> = ranking.rows.iter().filter(slower).collect();
@@ -225,7 +229,7 @@ fn others_slower(ranking: &RankingAnswer) -> String {
     }
 }
 
-/// Names, the first ones where there are many: `a, b and 4 more`.
+/// Lists names; if there are many, the first ones and a count: `a, b and 4 more`.
 pub(super) fn listed(names: &[&str]) -> String {
     if names.len() <= MOST_NAMES {
         return all_listed(names);
@@ -244,7 +248,7 @@ fn all_listed(names: &[&str]) -> String {
     }
 }
 
-/// What is between names, which may have commas of their own.
+/// The separator between names, which may contain commas.
 fn separator(names: &[&str]) -> &'static str {
     match names.iter().any(|name| name.contains(',')) {
         true => "; ",
@@ -252,7 +256,7 @@ fn separator(names: &[&str]) -> &'static str {
     }
 }
 
-/// What became of the trials: `first-look: 145 trials: 140 valid, 5 FAILED; all verified`.
+/// Counts of trials by outcome: `first-look: 145 trials: 140 valid, 5 FAILED; all verified`.
 pub(super) fn counts(answer: &Answer) -> String {
     let counts = answer.trials;
     let parts = [
@@ -280,7 +284,7 @@ pub(super) fn counts(answer: &Answer) -> String {
     )
 }
 
-/// How much was verified of what has figures.
+/// Extent of the verification of the trials with figures.
 fn verified(answer: &Answer) -> String {
     let ranked = answer.rankings.iter().flat_map(|ranking| &ranking.rows);
     let others = answer.not_ranked.iter();
@@ -329,7 +333,7 @@ pub(super) fn skipped(skipped: &[String]) -> Option<String> {
         [] => None,
         [one] => Some(format!("Skipped: {one}")),
         several => {
-            // What somebody can change comes first.
+            // Problems that the user can fix come first.
             let (fixed, open): (Vec<_>, Vec<_>) = several
                 .iter()
                 .map(String::as_str)
@@ -340,15 +344,15 @@ pub(super) fn skipped(skipped: &[String]) -> Option<String> {
     }
 }
 
-/// What to do next, in one line: the command where it fits.
+/// The next step in one line, with its command if that fits.
 pub(super) fn next_step(step: &NextStep, columns: usize) -> String {
     match step {
         NextStep::Resume { command } => format!("To go on: {}", command.join(" ")),
         NextStep::MoreRepeats { option, command } => {
-            let whole = format!("To tell them apart: {}", command.join(" "));
+            let whole = format!("To distinguish them: {}", command.join(" "));
             match super::layout::width(&whole) <= columns {
                 true => whole,
-                false => format!("To tell them apart: the same command with {option}"),
+                false => format!("To distinguish them: the same command with {option}"),
             }
         }
     }

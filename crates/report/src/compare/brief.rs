@@ -1,4 +1,4 @@
-//! A comparison on one screen: verdicts, what changed, the table of results.
+//! A comparison on one screen: verdicts, changes, the table of results.
 
 use crate::answer::Layout;
 use crate::compare::caveats::same_library;
@@ -14,7 +14,7 @@ use trueput_findings::statistics::Verdict;
 use trueput_findings::text::joined;
 use trueput_record::text::escape_line;
 
-/// What changed has no more lines.
+/// The most lines that the list of changes has.
 const MOST: usize = 10;
 
 /// Columns of the table of results on one screen: up to the verdict.
@@ -27,7 +27,7 @@ fn wrap(text: &str, width: usize, indent: &str) -> Vec<String> {
     terminal::wrap(&escape_line(text), width, indent)
 }
 
-/// As much of the comparisons as the layout has lines for.
+/// The comparisons, cut to the lines of the layout.
 pub(super) fn screen(compared: &[SideComparison], layout: Layout) -> String {
     let mut text = String::new();
     for shown in (1..=compared.len()).rev() {
@@ -67,7 +67,7 @@ fn lines_of(compared: &SideComparison, layout: Layout, most: usize) -> Vec<Strin
     lines.extend(same_library(compared).iter().flat_map(|it| wrapped(it)));
     let mut found: Vec<_> = compared.results.iter().collect();
     if found.len() > most {
-        // What differs is worth more than what does not.
+        // Significant differences come first.
         found.sort_by_key(|result| match result.comparison.verdict {
             Verdict::Slower => 0,
             Verdict::Faster => 1,
@@ -75,14 +75,14 @@ fn lines_of(compared: &SideComparison, layout: Layout, most: usize) -> Vec<Strin
         });
     }
     let verdicts = found.into_iter().map(|it| format!("- {}", sentence(it)));
-    some(&mut lines, verdicts.collect(), most, layout.width);
+    add_first(&mut lines, verdicts.collect(), most, layout.width);
     let disturbed = disturbed(compared).into_iter().map(|it| (it, "  "));
     for (sentence, indent) in disturbed {
         lines.extend(wrap(&sentence, layout.width, indent));
     }
-    some(&mut lines, warnings(compared), most, layout.width);
+    add_first(&mut lines, warnings(compared), most, layout.width);
     lines.push(String::new());
-    lines.extend(changed(compared, layout.width, most));
+    lines.extend(change_lines(compared, layout.width, most));
     lines.push(String::new());
     lines.extend(table(compared, layout, most));
     let only = [("A", &compared.only_first), ("B", &compared.only_second)];
@@ -99,8 +99,8 @@ fn lines_of(compared: &SideComparison, layout: Layout, most: usize) -> Vec<Strin
     lines
 }
 
-/// Adds the first of some sentences, and how many more there are.
-fn some(lines: &mut Vec<String>, sentences: Vec<String>, most: usize, width: usize) {
+/// Adds the first `most` sentences, and a count of the rest.
+fn add_first(lines: &mut Vec<String>, sentences: Vec<String>, most: usize, width: usize) {
     let more = sentences.len().saturating_sub(most);
     let shown = sentences.into_iter().take(most);
     lines.extend(shown.flat_map(|sentence| wrap(&sentence, width, "  ")));
@@ -109,8 +109,8 @@ fn some(lines: &mut Vec<String>, sentences: Vec<String>, most: usize, width: usi
     }
 }
 
-/// What changed, in at most this many lines without the heading and the count of what is left out.
-fn changed(compared: &SideComparison, width: usize, most: usize) -> Vec<String> {
+/// The changes, in at most this many lines plus the heading and the count of omitted ones.
+fn change_lines(compared: &SideComparison, width: usize, most: usize) -> Vec<String> {
     let (listed, notes) = listed_changes(compared, false);
     if listed.is_empty() && notes.is_empty() {
         return vec![super::narrate::NOTHING_CHANGED.to_owned()];
@@ -121,7 +121,7 @@ fn changed(compared: &SideComparison, width: usize, most: usize) -> Vec<String> 
     let mut left = listed.len();
     let mut used = 0;
     for one in &listed {
-        let sentence = changed_line(one, compared);
+        let sentence = change_line(one, compared);
         let these = wrap(&sentence, width, "  ");
         if used + these.len() > room && used > 0 {
             break;
@@ -137,8 +137,8 @@ fn changed(compared: &SideComparison, width: usize, most: usize) -> Vec<String> 
     lines
 }
 
-/// One change, with whose it is where it is not everyone's.
-fn changed_line(listed: &ChangeSubjects<'_>, compared: &SideComparison) -> String {
+/// One change, with the contender that it applies to unless it applies to all.
+fn change_line(listed: &ChangeSubjects<'_>, compared: &SideComparison) -> String {
     let of_all = |it: &trueput_findings::compare::CellResult| {
         listed.subjects.contains(&super::narrate::both(it))
     };
@@ -168,7 +168,7 @@ fn table(compared: &SideComparison, layout: Layout, most: usize) -> Vec<String> 
     }
     let style = Style {
         width: u16::try_from(layout.width).ok(),
-        colour: layout.colour,
+        color: layout.color,
         ..Style::default()
     };
     let drawn = render_with(&[Block::Table(Table::new(columns, rows))], style, "--full");

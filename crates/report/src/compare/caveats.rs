@@ -1,10 +1,10 @@
-//! What to know before the verdicts of a comparison: the same library, or disturbed runs.
+//! Caveats before the verdicts of a comparison: the same library, or disturbed runs.
 
 use std::collections::BTreeSet;
 use trueput_findings::compare::{LimitPair, LimitProbe, SideComparison, SideFacts};
 use trueput_findings::statistics::Disturbance;
 
-/// A sentence where both sides ran the same library.
+/// A sentence if both sides ran the same library.
 #[must_use]
 pub fn same_library(compared: &SideComparison) -> Option<String> {
     let same = compared.results.iter().filter(|it| it.same_library);
@@ -25,7 +25,7 @@ pub fn same_library(compared: &SideComparison) -> Option<String> {
     Some(format!("{names}: both sides {fact}, {cause}."))
 }
 
-/// What disturbed the runs, a clause each: "run B was disturbed: …".
+/// The disturbances of the runs, one clause each: "run B was disturbed: …".
 #[must_use]
 pub fn disturbances(compared: &SideComparison) -> Vec<String> {
     let reasons = |facts: &SideFacts| -> Vec<String> {
@@ -39,7 +39,7 @@ pub fn disturbances(compared: &SideComparison) -> Vec<String> {
     if compared.one_run {
         return clause("the run", first).into_iter().collect();
     }
-    let mut moved: Vec<_> = compared.limits.iter().filter_map(moved).collect();
+    let mut moved: Vec<_> = compared.limits.iter().filter_map(describe_change).collect();
     if let Some(last) = moved.last_mut() {
         *last += " than in run A";
     }
@@ -52,8 +52,8 @@ pub fn disturbances(compared: &SideComparison) -> Vec<String> {
     clauses.into_iter().flatten().collect()
 }
 
-/// How far a hardware limit moved, as a clause about the second run; `None` if hardly.
-fn moved(limit: &LimitPair) -> Option<String> {
+/// The change of a hardware limit, as a clause about the second run; `None` if it is negligible.
+fn describe_change(limit: &LimitPair) -> Option<String> {
     let does = match limit.probe {
         LimitProbe::Flush => "its storage flushed",
         LimitProbe::MemoryRead => "its memory was read",

@@ -29,7 +29,7 @@ pub fn render(compared: &[SideComparison], format: Format, style: Style) -> Stri
     }
 }
 
-/// As [`render`], without what few need: one screen for a terminal, and in Markdown no knobs of
+/// Like [`render`], without details: one screen on a terminal, and in Markdown no knobs of
 /// different engines.
 #[must_use]
 pub fn render_usual(compared: &[SideComparison], format: Format, layout: Layout) -> String {

@@ -1,4 +1,4 @@
-//! What a comparison says, in blocks.
+//! The blocks of a comparison.
 
 use super::caveats::{disturbances, same_library};
 use crate::document::{Block, Table};
@@ -76,7 +76,7 @@ pub(super) fn document_with(compared: &SideComparison, with_knobs: bool) -> Vec<
     blocks
 }
 
-/// What disturbed the runs, a sentence each.
+/// The disturbances of the runs, one sentence each.
 pub(super) fn disturbed(compared: &SideComparison) -> Vec<String> {
     let clauses = disturbances(compared).into_iter();
     clauses
@@ -84,18 +84,18 @@ pub(super) fn disturbed(compared: &SideComparison) -> Vec<String> {
         .collect()
 }
 
-/// What marks mean, what is not compared, and which trials do not count.
+/// Explanations of marks, pairs that are not compared, and trials that do not count.
 pub(super) fn warnings(compared: &SideComparison) -> Vec<String> {
-    let mut warnings = explained(compared);
+    let mut warnings = explain_marks(compared);
     let refused = compared.incomparable.iter();
     warnings.extend(refused.map(|pair| format!("Not compared: {pair}.")));
     warnings.extend(compared.uncounted.iter().map(ToString::to_string));
     warnings
 }
 
-/// What the marks of the contenders mean. Two builds that both have assertions are compared with
-/// each other, and with no build without.
-fn explained(compared: &SideComparison) -> Vec<String> {
+/// Explains the marks of the contenders. Two builds with assertions are compared with each other,
+/// but not with a build without.
+fn explain_marks(compared: &SideComparison) -> Vec<String> {
     let has_them = |marks: &[Mark]| marks.iter().any(|mark| mark.kind == MarkKind::Assertions);
     let mut marked: Vec<(&str, Vec<Mark>)> = Vec::new();
     let mut alike = BTreeSet::new();
@@ -129,7 +129,7 @@ fn side(letter: &str, facts: &SideFacts) -> String {
     )
 }
 
-/// What stands on a side, without the moment at which it began.
+/// The description of a side, without its start time.
 pub(super) fn side_named(letter: &str, facts: &SideFacts) -> String {
     format!("{letter}: {}", facts.label)
 }
@@ -155,7 +155,9 @@ pub(super) fn sentence(result: &CellResult) -> String {
             result.compared().0.len(),
             result.compared().1.len()
         ),
-        (Verdict::NoDifference, Some(ratio)) => format!("{subject}: {}", unclaimed(result, ratio)),
+        (Verdict::NoDifference, Some(ratio)) => {
+            format!("{subject}: {}", describe_inconclusive(result, ratio))
+        }
         (verdict, Some(ratio)) => format!(
             "{subject}: B is {} by {} ({} to {})",
             verdict.words(),
@@ -166,11 +168,14 @@ pub(super) fn sentence(result: &CellResult) -> String {
     }
 }
 
-/// Why no difference is claimed, and what may be there all the same.
-fn unclaimed(result: &CellResult, ratio: Interval) -> String {
+/// The reason why no difference is claimed, and the difference that is still possible.
+fn describe_inconclusive(result: &CellResult, ratio: Interval) -> String {
     let comparison = &result.comparison;
-    let words = result.tie.unwrap_or(InconclusiveReason::Noise).words();
-    match result.tie {
+    let words = result
+        .inconclusive
+        .unwrap_or(InconclusiveReason::Noise)
+        .words();
+    match result.inconclusive {
         Some(InconclusiveReason::TooFewRepeats) => format!(
             "{words}: B looks {} by {}{}; use {}",
             match result.seems_slower_by() {
@@ -178,7 +183,7 @@ fn unclaimed(result: &CellResult, ratio: Interval) -> String {
                 _ => "faster",
             },
             per_cent((ratio.estimate - 1.0).abs()),
-            agreement(result),
+            count_agreeing_repeats(result),
             match result.repeats_needed {
                 Some(repeats) => format!("{repeats} repeats or more"),
                 None => "more repeats".to_owned(),
@@ -192,8 +197,8 @@ fn unclaimed(result: &CellResult, ratio: Interval) -> String {
     }
 }
 
-/// How many repeats say what the ratio does.
-fn agreement(result: &CellResult) -> String {
+/// The number of repeats that agree with the ratio.
+fn count_agreeing_repeats(result: &CellResult) -> String {
     let comparison = &result.comparison;
     let (of, below) = (
         result.compared().0.len(),
@@ -216,10 +221,10 @@ fn agreement(result: &CellResult) -> String {
 /// The verdict on a result, in a few words.
 fn verdict(result: &CellResult) -> &'static str {
     let words = result.comparison.verdict.words();
-    result.tie.map_or(words, InconclusiveReason::words)
+    result.inconclusive.map_or(words, InconclusiveReason::words)
 }
 
-/// The contenders of a result: one name where they are called the same.
+/// The contenders of a result: one name if they are equal.
 pub(super) fn both(result: &CellResult) -> String {
     let (first, second) = (result.first_name(), result.second_name());
     match first == second {
@@ -228,14 +233,14 @@ pub(super) fn both(result: &CellResult) -> String {
     }
 }
 
-/// A change with the contenders that it is of: none where it is of the runs.
+/// A change with the contenders that it applies to; empty if it applies to the runs.
 pub(super) struct ChangeSubjects<'a> {
     pub change: &'a Change,
     pub subjects: Vec<String>,
 }
 
-/// What changed, each line once, and notes on what is left out: knobs of different engines have
-/// nothing to do with each other.
+/// The changes, each line once, and notes on omitted ones: the knobs of different engines are
+/// unrelated.
 pub(super) fn listed_changes(
     compared: &SideComparison,
     with_knobs: bool,
@@ -313,7 +318,7 @@ pub(super) fn results(compared: &SideComparison) -> Table {
         all if all == compared.results.len() => "response p99",
         _ => "mean",
     };
-    // What differs from row to row distinguishes them, and stays.
+    // A property that differs between rows distinguishes them and is not omitted.
     let tells_apart = |value: &dyn Fn(&CellResult) -> String| {
         let values: BTreeSet<_> = compared.results.iter().map(value).collect();
         if values.len() > 1 { 0 } else { 4 }
@@ -364,7 +369,7 @@ pub(super) fn results(compared: &SideComparison) -> Table {
         .build()
 }
 
-/// The workload, and what its rates or response times are of.
+/// The workload, with the operation of its rates or response times.
 fn workload_with_headline(result: &CellResult) -> String {
     let of = match &result.responses {
         None => plural(&result.headline),
@@ -373,7 +378,7 @@ fn workload_with_headline(result: &CellResult) -> String {
     format!("{} ({of})", result.workload)
 }
 
-/// How many repeats were compared, and how many pairs of them B won.
+/// The number of compared repeats, and of the pairs that B won.
 fn compared_repeats(result: &CellResult) -> String {
     let (first, second) = result.compared();
     let (a, b) = (first.len(), second.len());
@@ -435,7 +440,7 @@ fn noise(compared: &SideComparison) -> Vec<String> {
     lines
 }
 
-/// What is compared, in words.
+/// The compared response times in words.
 fn responses_words(responses: &Responses) -> String {
     let (first, second) = (&responses.first_kind, &responses.second_kind);
     match first == second {

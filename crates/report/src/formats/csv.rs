@@ -10,10 +10,10 @@ use trueput_record::text::escape_lines;
 use trueput_record::trial::Settings;
 use trueput_record::{Isolation, Outcome, TrialRecord};
 
-/// A column: its title, and what it has of a trial.
+/// A column: its title, and a function that returns its value for a trial.
 type CsvColumn = (String, Box<dyn Fn(&TrialRecord) -> String>);
 
-/// A value of a column. The cell of what a trial does not have is empty.
+/// A value of a column. A missing value has an empty cell.
 trait CellValue {
     fn cell(&self) -> String;
 }
@@ -36,7 +36,8 @@ impl<T: CellValue> CellValue for Option<T> {
     }
 }
 
-/// Columns of fields of a measurement's part, called as they are, behind a prefix.
+/// Declares columns for fields of a part of a measurement, each named after its field with a
+/// prefix.
 macro_rules! fields {
     ($prefix:literal, |$measured:ident| $part:expr, [$($field:ident),+ $(,)?]) => {
         [$(measured(concat!($prefix, stringify!($field)), |$measured| Some($part?.$field))),+]
@@ -74,7 +75,7 @@ pub fn render(reports: &[Run]) -> String {
     text
 }
 
-/// What is in [`OF_RUN`].
+/// The values of the columns [`OF_RUN`].
 fn facts(report: &Run) -> [&str; 4] {
     let (manifest, host) = (&report.manifest, &report.manifest.host);
     let commit = &host.program.commit;
@@ -90,7 +91,7 @@ fn column<T: CellValue>(title: &str, value: impl Fn(&TrialRecord) -> T + 'static
     (title.to_owned(), Box::new(move |trial| value(trial).cell()))
 }
 
-/// A column of what the engine reported.
+/// A column of a value that the engine reported.
 fn reported<T: CellValue>(title: &str, value: impl Fn(&EngineReport) -> T + 'static) -> CsvColumn {
     column(title, move |trial| trial.engine.as_ref().map(&value))
 }
@@ -100,7 +101,7 @@ fn of_step<T: CellValue>(title: &str, value: impl Fn(&AblationStep) -> T + 'stat
     column(title, move |trial| trial.spec.step.as_ref().map(&value))
 }
 
-/// A column of what was measured.
+/// A column of a measured value.
 fn measured<T: CellValue>(title: &str, value: impl Fn(&Measurement) -> T + 'static) -> CsvColumn {
     column(title, move |trial| trial.measurement.as_ref().map(&value))
 }
@@ -192,7 +193,7 @@ fn totals() -> Vec<CsvColumn> {
     columns
 }
 
-/// What the workers asked for, and what else that cost.
+/// Bytes that the workers requested, and the resulting I/O.
 fn amplification() -> Vec<CsvColumn> {
     let mut columns = vec![measured("cpu_percent", Measurement::cpu_percent)];
     columns.extend(fields!("", |m| Some(&m.resources), [max_rss_bytes]));
@@ -220,7 +221,7 @@ fn amplification() -> Vec<CsvColumn> {
     columns
 }
 
-/// What the machine did meanwhile, and the limits that the trial ran in.
+/// Activity of the machine, and the limits that the trial ran in.
 fn machine() -> Vec<CsvColumn> {
     let mut columns = Vec::new();
     columns.extend(fields!(
@@ -272,8 +273,8 @@ fn machine() -> Vec<CsvColumn> {
     columns
 }
 
-/// Columns `KIND_count`, `KIND_per_s`, `KIND_p50_ns` … for every kind that any trial has. Those of
-/// latency are empty where no operation was timed.
+/// Columns `KIND_count`, `KIND_per_s`, `KIND_p50_ns` … for every kind of operation of any trial.
+/// Latencies are empty if no operation was timed.
 fn of_operations(trials: &[&TrialRecord]) -> Vec<CsvColumn> {
     let mut kinds: Vec<&str> = Vec::new();
     let measurements = trials.iter().filter_map(|trial| trial.measurement.as_ref());

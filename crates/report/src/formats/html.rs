@@ -5,8 +5,8 @@
 //! search and charts be selected from, pointed at and exported; without it nothing is missing but
 //! that.
 //!
-//! All of it is written with [`maud::html`], which escapes every text. What is put in as it stands
-//! is in `template`: the page's own style and script, and the data.
+//! Everything is written with [`maud::html`], which escapes every text, except the parts in
+//! `template`: the page's own style and script, and the data.
 
 mod appendix;
 mod blocks;
@@ -38,21 +38,21 @@ const EACH_BY_ITSELF: &str = "One contender alone, with all its repeats";
 
 const MORE: &str = "More charts: rates over time, latency, resources, bottlenecks";
 
-/// With more rankings than this, only the rates of each are drawn until more is asked for.
+/// With more rankings than this, only the rate chart of each is initially shown.
 const MANY_RANKINGS: usize = 8;
 
-/// Writes what is under a section's heading, once the page has all of its charts.
+/// Writes the content of a section, once all charts of the page are known.
 type Content = Box<dyn Fn(&Figures<'_>) -> Markup>;
 
 /// A part of the page under a heading of the second level.
 struct PageSection {
     title: String,
     content: Content,
-    /// What links lead to; empty where only the contents do.
+    /// Target of links; empty if only the contents link to it.
     anchor: String,
-    /// What is in its one line where it is folded.
+    /// Its summary line if it is folded.
     folded: Option<String>,
-    /// Whether it is open all the same.
+    /// Whether the fold is initially open.
     is_open: bool,
 }
 
@@ -85,7 +85,7 @@ impl PageSection {
         }
     }
 
-    /// What leads to the section.
+    /// The target of links to the section.
     fn link(&self, number: usize) -> String {
         match self.anchor.as_str() {
             "" => format!("s{number}"),
@@ -94,7 +94,7 @@ impl PageSection {
     }
 }
 
-/// The charts of a page, and what each contender looks like in all of them.
+/// The charts of a page, and the look of each contender in all of them.
 struct Figures<'a> {
     charts: &'a [Chart],
     looks: Appearance,
@@ -138,8 +138,8 @@ struct Page {
     sections: Vec<PageSection>,
     charts: Vec<Chart>,
     names: PageNames,
-    /// The run whose sections are being added, where there are several.
-    of: Option<RunLabel>,
+    /// The run whose sections are being added, on a page of several.
+    current_run: Option<RunLabel>,
 }
 
 /// Writes the page.
@@ -147,10 +147,11 @@ pub(crate) fn render(report: &Run) -> String {
     let rankings = rankings(&report.manifest, &report.trials);
     let mut page = Page::default();
     page.add_run(report, &rankings, rankings.len() > MANY_RANKINGS);
-    page.assembled(&report.manifest.name)
+    page.finish(&report.manifest.name)
 }
 
-/// The parts under headings, each with what belongs to it, and what is before the first.
+/// Groups parts under headings with their remarks; the first element is everything before the first
+/// heading.
 fn with_remarks(all: impl Iterator<Item = Part>) -> (Vec<Block>, Vec<Part>) {
     let (mut remarks, mut parts) = (Vec::new(), Vec::<Part>::new());
     for part in all {
@@ -176,7 +177,7 @@ impl Page {
         let first = first_screen::first_ranking(&answer).and_then(|subject| {
             let is_first = |part: &&mut Part| part.ranking == Some(subject.index);
             let chart = parts.iter_mut().find(is_first)?.charts.pop()?;
-            // It is in no ranking's section, so that it says of which one it is.
+            // The title names the ranking, because the chart is outside the ranking's section.
             let title = format!("{}: {}", chart.title, short(subject));
             Some(Chart { title, ..chart })
         });
@@ -188,8 +189,8 @@ impl Page {
             self.add_part(part, is_alone, many);
         }
         let mut trials = appendix::trials(report);
-        if let Some(of) = &self.of {
-            of.add_run_to(&mut trials);
+        if let Some(run) = &self.current_run {
+            run.add_columns(&mut trials);
         }
         self.add("Every trial", &trials);
         self.add("The machine", &appendix::machine(report));
@@ -207,8 +208,8 @@ impl Page {
             .push(PageSection::new(title, move |_| content.clone()));
     }
 
-    /// The answer as a small table and the first chart; then what the run is about, what must not
-    /// be overlooked, and the machine.
+    /// Adds the answer as a small table and the first chart, followed by the subject of the run,
+    /// the warnings and the machine.
     fn add_first_screen(
         &mut self,
         report: &Run,
@@ -227,7 +228,7 @@ impl Page {
                 div class="first" {
                     (table)
                     (figures.drawn(&chart))
-                    div class="told" { (about) (found) }
+                    div class="summary" { (about) (found) }
                 }
                 (facts)
             }
@@ -235,16 +236,19 @@ impl Page {
         self.sections.push(PageSection::new(title, content));
     }
 
-    /// What links to a ranking lead to.
+    /// The target of links to a ranking.
     fn anchor(&self, index: usize) -> String {
-        let run = self.of.as_ref().map_or_else(String::new, RunLabel::anchor);
+        let run = self
+            .current_run
+            .as_ref()
+            .map_or_else(String::new, RunLabel::anchor);
         format!("{run}ranking-{}", index + 1)
     }
 
     /// A section's title as the page has it.
     fn titled(&self, title: &str) -> String {
-        match &self.of {
-            Some(of) => of.titled(title),
+        match &self.current_run {
+            Some(run) => run.titled(title),
             None => title.to_owned(),
         }
     }
@@ -256,7 +260,7 @@ impl Page {
             .push(PageSection::new(title, move |_| content.clone()));
     }
 
-    /// Blocks of a section as HTML, each table with a name of its own.
+    /// Blocks of a section as HTML, each table with a unique name.
     fn written(&mut self, content: &[Block], title: &str) -> Markup {
         html! { @for one in content { (self.block(one, title)) } }
     }
@@ -274,8 +278,8 @@ impl Page {
         }
     }
 
-    /// A part of the report: its charts first, those of a ranking around its table. A ranking that
-    /// has a single contender, or only the harness, is folded.
+    /// Adds a part of the report: its charts first, those of a ranking around its table. A ranking
+    /// with a single contender, or only the harness, is folded.
     fn add_part(&mut self, mut part: Part, is_alone: bool, many: bool) {
         let title = self.titled(&part.title);
         let is_table = |one: &Block| matches!(one, Block::Table(_));
@@ -334,7 +338,7 @@ impl Page {
     }
 
     /// The whole page.
-    fn assembled(&self, title: &str) -> String {
+    fn finish(&self, title: &str) -> String {
         let figures = Figures::new(&self.charts);
         let sections = self.sections.iter().enumerate();
         let written = |(number, section): (usize, &PageSection)| section.written(number, &figures);
@@ -354,8 +358,8 @@ impl Page {
     }
 }
 
-/// Has the columns that answer a reader's first questions stay in sight: place, name, what the
-/// order goes by, how far behind the leader, the longest waits, and the cost in processor time.
+/// Keeps the columns visible that answer a reader's first questions: place, name, the figure that
+/// orders the rows, the distance to the leader, the longest latencies, and processor time.
 fn put_details_last(block: &mut Block) {
     if let Block::Table(table) = block {
         for column in &mut table.columns {

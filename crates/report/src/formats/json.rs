@@ -125,6 +125,6 @@ pub fn render(report: &Run) -> String {
             })
             .collect(),
     };
-    // Only a map with keys other than strings could fail here, and there is none.
+    // Only a map with keys other than strings could fail here; there is no such map.
     serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"
 }

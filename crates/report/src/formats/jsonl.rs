@@ -28,7 +28,7 @@ pub fn render(reports: &[Run]) -> String {
                 program: &report.manifest.host.program,
                 trial,
             };
-            // Only a map with keys other than strings could fail here, and there is none.
+            // Only a map with keys other than strings could fail here; there is no such map.
             text += &serde_json::to_string(&line).unwrap_or_default();
             text.push('\n');
         }

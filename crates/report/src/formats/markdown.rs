@@ -1,4 +1,4 @@
-//! A report as GitHub-flavoured Markdown.
+//! A report as GitHub-flavored Markdown.
 
 use crate::document::{Block, Table};
 
@@ -55,7 +55,7 @@ fn table(table: &Table) -> String {
     lines.join("\n")
 }
 
-/// Text that Markdown shows as it stands, on one line.
+/// Escapes text so that Markdown shows it literally, on one line.
 fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {

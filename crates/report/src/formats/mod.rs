@@ -23,19 +23,19 @@ pub enum Error {
         Format::ALL.map(Format::name).join(", ")
     )]
     UnknownFormat {
-        /// What was given.
+        /// The text as the user typed it.
         given: String,
         /// The nearest name, in words, or nothing.
         hint: String,
     },
 }
 
-/// What a report is written as.
+/// The format of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// Tables for a terminal.
     Terminal,
-    /// GitHub-flavoured Markdown.
+    /// GitHub-flavored Markdown.
     Markdown,
     /// A line per trial, plain numbers, every column.
     Csv,
@@ -82,13 +82,13 @@ impl FromStr for Format {
     }
 }
 
-/// How a report for the terminal looks. The other formats take no notice of it.
+/// The look of a report on a terminal. Other formats ignore it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Style {
     /// Columns of the terminal; `None`: as wide as the tables want to be.
     pub width: Option<u16>,
     /// Whether to write color codes.
-    pub colour: bool,
+    pub color: bool,
     /// Whether to draw charts.
     pub charts: Charts,
 }

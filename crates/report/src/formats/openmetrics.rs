@@ -8,18 +8,19 @@ use trueput_findings::eligibility::{LastAttempts, headline, ineligibility};
 use trueput_record::text::escape_lines;
 use trueput_record::{TrialRecord, TrialSpec};
 
-/// A trial of which samples are written.
+/// A trial whose samples are written.
 struct TrialSample<'a> {
     trial: &'a TrialRecord,
     labels: String,
-    /// Whether it counts by the rule of the rankings.
+    /// Whether it is eligible for rankings.
     counts: bool,
 }
 
 /// A figure of a trial by its labels.
 type Samples = Vec<(String, f64)>;
 
-/// A family of metrics: its name, what its names end in, what it is, and how it is had.
+/// A family of metrics: its name, the suffix of its samples, its description, and a function for
+/// its values.
 type Family = (
     &'static str,
     &'static str,
@@ -27,7 +28,7 @@ type Family = (
     fn(&TrialSample<'_>) -> Samples,
 );
 
-/// Every family. Units are those of OpenMetrics: seconds and bytes.
+/// Every family, in the units of OpenMetrics: seconds and bytes.
 const FAMILIES: [Family; 7] = [
     (
         "trueput_trial_valid",
@@ -77,7 +78,7 @@ const FAMILIES: [Family; 7] = [
 #[must_use]
 pub fn render(reports: &[Run]) -> String {
     let mut text = String::new();
-    let sampled = sampled(reports);
+    let sampled = select_samples(reports);
     let trials = reports.iter().flat_map(|report| &report.trials);
     // OpenMetrics has no comments but descriptions.
     let notice = tpcc::notice(trials.map(|trial| trial.spec.workload.as_str()));
@@ -95,9 +96,9 @@ pub fn render(reports: &[Run]) -> String {
     text + "# EOF\n"
 }
 
-/// The trials of which samples are written: a set of labels may stand but once in a family, so an
+/// The trials whose samples are written. A set of labels must occur only once in a family, so an
 /// interrupted trial that ran again is left out, and a run that is named twice counts once.
-fn sampled(reports: &[Run]) -> Vec<TrialSample<'_>> {
+fn select_samples(reports: &[Run]) -> Vec<TrialSample<'_>> {
     let mut seen = BTreeSet::new();
     let mut sampled = Vec::new();
     for report in reports {

@@ -12,24 +12,24 @@ const PLAIN: &str = "\x1b[0m";
 /// Narrower terminals than this are written to as if they were this wide.
 const NARROWEST: usize = 40;
 
-/// How wide prose is where the width is not known.
+/// Width of prose if the terminal's width is unknown.
 const PROSE: usize = 100;
 
-/// Where a table is too wide, its cells with paths are tried at these widths.
+/// Widths to which the paths of a table that is too wide are broken, tried in this order.
 const PATHS: [usize; 4] = [40, 32, 26, 20];
 
-/// Writes the blocks, one empty line between two. Columns that there is no room for are said to be
-/// found by `--format csv`.
+/// Writes the blocks, one empty line between two. A note refers to `--format csv` for omitted
+/// columns.
 pub fn render(blocks: &[Block], style: Style) -> String {
     render_with(blocks, style, "--format csv")
 }
 
-/// As [`render`], for a command that shows every column by another option.
+/// Like [`render`], for a command that shows every column by another option.
 pub fn render_with(blocks: &[Block], style: Style, every_column: &str) -> String {
     let width = style.width.map_or(usize::MAX, usize::from).max(NARROWEST);
-    // Tables and commands may be as wide as they like in a file; prose stays readable.
+    // In a file, tables and commands may have any width; prose is wrapped to stay readable.
     let prose = style.width.map_or(PROSE, |_| width);
-    let paint = |code: &str, line: &str| match style.colour {
+    let paint = |code: &str, line: &str| match style.color {
         true => format!("{code}{line}{PLAIN}"),
         false => line.to_owned(),
     };
@@ -95,7 +95,7 @@ fn pieces(word: &str, longest: usize) -> Vec<&str> {
         // A character of two columns has no room in one.
         let first = rest.chars().next().map_or(0, char::len_utf8);
         let fitting = text_width::beginning(rest, longest).len().max(first);
-        // A path is cut behind a slash.
+        // A path is cut after a slash.
         let slash = rest[..fitting].rfind('/').filter(|_| fitting < rest.len());
         let (piece, after) = rest.split_at(slash.map_or(fitting, |place| place + 1));
         pieces.push(piece);
@@ -104,8 +104,8 @@ fn pieces(word: &str, longest: usize) -> Vec<&str> {
     pieces
 }
 
-/// The words of a command over as many lines as needed, each but the last ended as a shell
-/// wants it.
+/// The words of a command over as many lines as needed, each but the last ended as a shell needs
+/// it.
 fn command(words: &[String], width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::from(" ");
@@ -121,8 +121,8 @@ fn command(words: &[String], width: usize) -> Vec<String> {
     lines
 }
 
-/// The table with as many columns as there is room for, and a line that names those left out. Where
-/// even those that must stay are too wide, their cells are broken over lines.
+/// The table with as many columns as fit, and a line that names the omitted ones. If even the
+/// essential columns are too wide, their cells are wrapped.
 fn fitted(table: &Table, width: usize, every_column: &str) -> Vec<String> {
     let mut left_out = Vec::new();
     let mut kept = table.clone();
@@ -137,7 +137,7 @@ fn fitted(table: &Table, width: usize, every_column: &str) -> Vec<String> {
         lines = draw(&kept, None);
     }
     if !left_out.is_empty() {
-        // In the order in which they would be in the table.
+        // Omitted columns are named in the order of the table.
         let titles = table.columns.iter().map(|column| column.title.as_str());
         let titles: Vec<_> = titles
             .filter(|title| left_out.iter().any(|t| t == title))
@@ -151,7 +151,7 @@ fn fitted(table: &Table, width: usize, every_column: &str) -> Vec<String> {
     lines
 }
 
-/// The table with its long paths broken behind slashes, where that makes it fit.
+/// The table with its long paths broken after slashes, if it fits then.
 fn with_paths_broken(table: &Table, width: usize) -> Option<Vec<String>> {
     let has_paths = table.rows.iter().flatten().any(|cell| cell.contains('/'));
     let mut longest = PATHS.iter().filter(|_| has_paths).map(|longest| {

@@ -11,7 +11,7 @@ use trueput_findings::text::joined;
 use trueput_findings::units::{bytes, hit_ratio, number, seconds, thousands};
 use trueput_record::ablation::AblationKind;
 
-/// What each step of an ablation gains and costs.
+/// Gain and cost of each step of an ablation.
 pub(crate) struct AblationSteps;
 
 impl Section for AblationSteps {
@@ -136,7 +136,7 @@ fn gain_in_words(gain: &Gain) -> String {
     }
 }
 
-/// What the table has no room for: what a step changed and costs, or why it has no figures.
+/// Details that do not fit in the table: the changes and costs of a step, or why it has no figures.
 fn notes(row: &StepRow) -> Option<String> {
     let name = &row.name;
     match &row.state {

@@ -1,4 +1,4 @@
-//! The section on bottlenecks: what each trial waited for, and the shares of their time.
+//! The section on bottlenecks of each trial, with their shares of the time.
 
 use super::{Findings, Part, Section};
 use crate::bottleneck_words::{cause, interval};
@@ -11,7 +11,7 @@ use trueput_findings::units::{counted, per_cent};
 use trueput_record::TrialRecord;
 use trueput_record::measurement::Measurement;
 
-/// What the trials waited for.
+/// The bottlenecks of the trials.
 pub(crate) struct Bottlenecks;
 
 impl Section for Bottlenecks {
@@ -28,7 +28,7 @@ impl Section for Bottlenecks {
     }
 }
 
-/// A bar for the first trial of each cell of which enough was seen; none if there is none.
+/// A bar for the first trial of each cell with enough samples; empty if there is none.
 fn shares(findings: &Findings<'_>) -> Vec<Chart> {
     let cores = f64::from(findings.run.manifest.host.cores);
     let judged = findings.first_of_each_cell().into_iter();
@@ -76,7 +76,7 @@ fn shares(findings: &Findings<'_>) -> Vec<Chart> {
 const BOTTLENECKS: &str = "Judged for each second from CPU, device, waits and other programs, by \
     the rules in docs/METHOD.md.";
 
-/// What each trial waited for, a line each.
+/// One line for each trial.
 fn lines(measured: &[(&TrialRecord, &Measurement)], names: &TrialNames, cores: f64) -> Vec<String> {
     let mut lines = Vec::new();
     for (trial, measurement) in measured {

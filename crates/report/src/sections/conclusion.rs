@@ -1,4 +1,4 @@
-//! How a report ends: what was skipped or is missing, and what to do next.
+//! The end of a report: skipped and missing trials, and the next step.
 
 use super::{Findings, Part, Section};
 use crate::document::Block;
@@ -6,7 +6,7 @@ use trueput_findings::Run;
 use trueput_findings::answer::Answer;
 use trueput_findings::shell::quoted;
 
-/// What the plan names and this machine cannot run.
+/// Parts of the plan that this machine cannot run.
 pub(crate) struct SkippedTrials;
 
 impl Section for SkippedTrials {
@@ -25,7 +25,7 @@ impl Section for RepeatLimit {
     }
 }
 
-/// More repeats, where they would distinguish contenders.
+/// Suggests more repeats if they would distinguish contenders.
 pub(crate) struct RepeatSuggestion;
 
 impl Section for RepeatSuggestion {
@@ -34,7 +34,7 @@ impl Section for RepeatSuggestion {
     }
 }
 
-/// What is missing of a run that has not ended.
+/// The missing trials of an unfinished run.
 pub(crate) struct MissingTrials;
 
 impl Section for MissingTrials {
@@ -52,12 +52,13 @@ pub(crate) fn command(run: &Run) -> [Block; 2] {
     ]
 }
 
-/// What would distinguish contenders that look alike.
+/// Suggests more repeats for contenders whose differences are inconclusive.
 fn more_repeats(answer: &Answer) -> Vec<Block> {
     let Some((option, command)) = answer.more_repeats() else {
         return Vec::new();
     };
-    let text = format!("Some contenders are not told apart. To tell them apart: {option}.");
+    let text =
+        format!("Some differences are inconclusive. To distinguish the contenders: {option}.");
     vec![Block::Text(text), Block::Command(command.to_vec())]
 }
 
@@ -82,7 +83,7 @@ fn unfinished(report: &Run) -> Vec<Block> {
         None => "The run has not finished (it is running or was interrupted)".to_owned(),
         Some(end) => format!("The run was stopped at {}", end.ended_at),
     };
-    let interrupted = report.tally().interrupted;
+    let interrupted = report.count_trials().interrupted;
     let mut text = format!(
         "{state}: {} of its {of} trials are missing",
         missing.saturating_sub(interrupted)

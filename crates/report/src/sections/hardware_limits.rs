@@ -1,4 +1,5 @@
-//! Rates and what the machine could do without an engine, and why a rate exceeds that.
+//! Rates compared with the rates of the hardware without an engine, and explanations of rates above
+//! them.
 
 use super::{Findings, Part, Section};
 use crate::document::{Block, Table};
@@ -9,7 +10,7 @@ use trueput_record::TrialRecord;
 use trueput_record::hardware_limits::{FlushLimit, HardwareLimits};
 use trueput_record::measurement::Measurement;
 
-/// Rates as shares of what the hardware allows.
+/// Rates as shares of the hardware limits.
 pub(crate) struct HardwareLimitShares;
 
 impl Section for HardwareLimitShares {
@@ -38,7 +39,7 @@ pub(crate) fn blocks(measured: &[(&TrialRecord, &Measurement)], names: &TrialNam
         .flat_map(|(trial, measurement, limits, shares)| {
             let name = names.trial(trial);
             let excesses = shares.excesses(measurement, limits).into_iter();
-            excesses.map(move |excess| format!("{name}: {}.", explained(excess)))
+            excesses.map(move |excess| format!("{name}: {}.", explain(excess)))
         });
     let exceeded = Block::List(exceeded.collect()).filled();
     let above = |exceeded| [Block::Text("Above 100 %:".to_owned()), exceeded];
@@ -46,7 +47,7 @@ pub(crate) fn blocks(measured: &[(&TrialRecord, &Measurement)], names: &TrialNam
     table.chain(exceeded.into_iter().flat_map(above)).collect()
 }
 
-/// A trial with what was measured, the limits, and its shares of them.
+/// A trial with its measurement, the limits, and its shares of them.
 type LimitedTrial<'a> = (
     &'a TrialRecord,
     &'a Measurement,
@@ -80,8 +81,8 @@ fn table(limited: &[LimitedTrial<'_>], names: &TrialNames) -> Table {
         .build()
 }
 
-/// What is exceeded and why, a clause.
-fn explained(excess: Excess) -> String {
+/// The exceeded limit with the reason, as a clause.
+fn explain(excess: Excess) -> String {
     let limit = match excess.limit {
         Limit::SingleFlushes => "single flushes",
         Limit::GroupedFlushes => "grouped flushes",
@@ -143,8 +144,8 @@ mod tests {
     use trueput_record::hardware_limits::MemoryBandwidth;
     use trueput_record::measurement::{DatabaseSize, OperationSummary, Outcome};
 
-    /// A trial of a second at sync, with as many commits and reads, on a device that completed so
-    /// many flushes.
+    /// A trial of one second at `sync`, with equally many commits and reads, on a device that
+    /// completed `flushes`.
     fn trial(engine: &str, commits: u64, reads: u64, flushes: Option<u64>) -> TrialRecord {
         let planted = include_str!("../../../findings/fixtures/planted.jsonl")
             .lines()
@@ -189,7 +190,7 @@ mod tests {
         trial
     }
 
-    /// The row of a trial, and what is said below the table.
+    /// The row of a trial, and the notes below the table.
     fn said(trial: &TrialRecord) -> (Vec<String>, Vec<String>) {
         let trials = std::slice::from_ref(trial);
         let names = TrialNames::of_groups(&[vec![trial]], trials);

@@ -1,4 +1,4 @@
-//! How a report begins: the run, the machine, and what must not be overlooked.
+//! The beginning of a report: the run, the machine, and warnings.
 
 use crate::answer::words;
 use crate::document::Block;
@@ -10,13 +10,13 @@ use trueput_record::HostFacts;
 use trueput_record::folder::DamagedLine;
 use trueput_record::host::FileSystemFacts;
 
-/// What is before the first section.
+/// The content before the first section.
 pub(crate) struct ReportHeader {
     title: Block,
     about: Option<Block>,
     host: Block,
     damage: Option<Block>,
-    /// How to read the figures.
+    /// Notes for reading the figures.
     pub how_to_read: Block,
     in_memory: Option<Block>,
     disturbances: Option<Block>,
@@ -37,7 +37,7 @@ impl ReportHeader {
         }
     }
 
-    /// What must not be overlooked.
+    /// The warnings.
     pub(crate) fn warnings(&self) -> impl Iterator<Item = Block> {
         let warnings = [&self.damage, &self.in_memory, &self.disturbances];
         warnings.into_iter().flatten().cloned()
@@ -85,7 +85,7 @@ const BOTH_LOOPS: &str = "Some trials had a fixed request rate (open loop), othe
     lists response times, which include the time in the queue. If all contenders of a ranking \
     had the same rate, response time decides the order.";
 
-/// How contenders are ranked, and what their latencies are.
+/// Explains the order of the contenders, and the latencies.
 fn how_to_read(report: &Run) -> String {
     if report.trials.is_empty() {
         return NOTHING_ENDED.to_owned();
@@ -108,7 +108,7 @@ pub(crate) fn host_lines(report: &Run) -> Vec<String> {
     let host = &report.manifest.host;
     let mut processor = format!(
         "{}, {} cores, {} of memory; {}",
-        known(&host.cpu_model),
+        or_unknown(&host.cpu_model),
         host.cores,
         bytes(host.memory_bytes as f64),
         virtualization(host)
@@ -125,19 +125,23 @@ pub(crate) fn host_lines(report: &Run) -> Vec<String> {
     vec![
         processor,
         file_system(&host.file_system),
-        format!("{}; {}", known(&host.operating_system), known(&host.kernel)),
-        format!("{loads}; latencies from {}", known(&host.clock)),
+        format!(
+            "{}; {}",
+            or_unknown(&host.operating_system),
+            or_unknown(&host.kernel)
+        ),
+        format!("{loads}; latencies from {}", or_unknown(&host.clock)),
         format!(
             "trueput {} (commit {}, {} build), started {}",
-            known(&program.version),
-            known(&program.commit),
-            known(&program.profile),
+            or_unknown(&program.version),
+            or_unknown(&program.commit),
+            or_unknown(&program.profile),
             report.manifest.started_at
         ),
     ]
 }
 
-fn known(fact: &str) -> &str {
+fn or_unknown(fact: &str) -> &str {
     if fact.is_empty() { "unknown" } else { fact }
 }
 
@@ -152,10 +156,10 @@ fn virtualization(host: &HostFacts) -> String {
 fn file_system(facts: &FileSystemFacts) -> String {
     format!(
         "databases on {} ({}, {}; {}), {} free of {}",
-        known(&facts.kind),
-        known(&facts.source),
-        known(&facts.mount_point),
-        known(&facts.options),
+        or_unknown(&facts.kind),
+        or_unknown(&facts.source),
+        or_unknown(&facts.mount_point),
+        or_unknown(&facts.options),
         bytes(facts.free_bytes as f64),
         bytes(facts.size_bytes as f64)
     )

@@ -1,4 +1,4 @@
-//! The effect of each knob where trials differ by it.
+//! The effect of each knob.
 
 use super::{Findings, Part, Section};
 use crate::chart::{Chart, ChartColumn, ChartGroup, ChartKind, Unit};
@@ -37,7 +37,7 @@ fn distinction(effect: &KnobEffect) -> String {
     words.join(", ")
 }
 
-/// The effects as a table; `None` where no trials differ by one knob only.
+/// The effects as a table; `None` if no trials differ by only one knob.
 fn table(effects: &[KnobEffect], rankings: &[Ranking]) -> Option<Block> {
     let several = effects.iter().any(|effect| !effect.distinction.is_empty());
     let times = |ratio: f64| match ratio.is_finite() {
@@ -51,9 +51,11 @@ fn table(effects: &[KnobEffect], rankings: &[Ranking]) -> Option<Block> {
         .text("where", 2, |effect| heading(effect, rankings))
         .figures("changed to", 0, |effect| &effect.value)
         .figures("from", 0, |effect| &effect.base)
-        .when(several, |table| table.text("beside", 0, distinction))
+        .when(several, |table| {
+            table.text("other parameters", 0, distinction)
+        })
         .figures("rate", 0, |effect| times(effect.rate_ratio))
-        .text("told apart", 0, |effect| effect.rate.verdict.words())
+        .text("verdict", 0, |effect| effect.rate.verdict.words())
         .figures("memory", 4, |effect| times(effect.memory_ratio))
         .figures("database", 4, |effect| times(effect.database_ratio))
         .text("cost", 1, |effect| match effect.cost.as_str() {
@@ -66,7 +68,7 @@ fn table(effects: &[KnobEffect], rankings: &[Ranking]) -> Option<Block> {
 const KNOBS_TEXT: &str = "Cells that differ in one knob only: rate, peak memory and database size \
     relative to the first value in the plan, and the cost that the driver states.";
 
-/// What the knobs did to the rates; `None` if nothing is known.
+/// The effect of knobs on rates; `None` if unknown.
 fn chart(effects: &[KnobEffect], rankings: &[Ranking]) -> Option<Chart> {
     let group = |effect: &KnobEffect| {
         let interval = effect.rate.ratio;
@@ -100,7 +102,7 @@ fn chart(effects: &[KnobEffect], rankings: &[Ranking]) -> Option<Chart> {
         format!(" Lines: intervals of {level}.")
     });
     (!groups.is_empty()).then(|| Chart {
-        title: "Rate after a knob was turned, over the rate before".to_owned(),
+        title: "Rate after a knob change, over the rate before".to_owned(),
         says: format!(
             "The ratio of rates for each of {} turns of a knob.",
             groups.len()

@@ -19,7 +19,7 @@ impl Section for LogFlushes {
 
 const UNSEEN: &str = "cannot be seen";
 
-/// A heading, the table and what it warns of; nothing where no such trial counts.
+/// A heading, the table and warnings; empty if no such trial counts.
 pub(crate) fn blocks(trials: &[TrialRecord]) -> Vec<Block> {
     let rows = log_flush_cells(trials);
     let warnings = rows.iter().filter_map(warning).collect();
@@ -49,13 +49,13 @@ pub fn berkeley(trial: &TrialRecord) -> Option<[String; 3]> {
     ])
 }
 
-/// A setting in words; empty where the record has none of that name.
+/// A setting as text; empty if the record has no setting of that name.
 fn setting(trial: &TrialRecord, name: &str) -> String {
     let value = trial.spec.settings.get(name);
     value.map(ToString::to_string).unwrap_or_default()
 }
 
-/// What was acknowledged without a flush at the device.
+/// Warns of flushes that were acknowledged but did not reach the device.
 fn warning(row: &LogFlushCell<'_>) -> Option<String> {
     let seen = row.missing_flushes?;
     let [flush, bytes] = ["flush", "bytes"].map(|name| setting(row.first, name));

@@ -27,7 +27,7 @@ use trueput_findings::trial_names::TrialNames;
 use trueput_record::measurement::Measurement;
 use trueput_record::{Outcome, TrialRecord};
 
-/// The sections, in the order in which a reader wants them. To add one, write its file and its row.
+/// The sections in reading order. To add one, write its file and its row.
 const SECTIONS: [&dyn Section; 16] = [
     &rankings::Rankings,
     &steadiness::Steadiness,
@@ -47,7 +47,7 @@ const SECTIONS: [&dyn Section; 16] = [
     &conclusion::MissingTrials,
 ];
 
-/// Those of an ablation, without rankings.
+/// The sections of an ablation, which has no rankings.
 const SECTIONS_OF_ABLATION: [&dyn Section; 5] = [
     &tpcc::OrdersPerMinute,
     &ablation::AblationSteps,
@@ -58,37 +58,37 @@ const SECTIONS_OF_ABLATION: [&dyn Section; 5] = [
 
 /// A section of a report.
 pub(crate) trait Section: Sync {
-    /// Its only part; none where it has nothing to say, or several parts.
+    /// Its only part; `None` if it is empty or has several parts.
     fn part(&self, _findings: &Findings<'_>) -> Option<Part> {
         None
     }
 
-    /// Its parts, each under a heading of its own.
+    /// Its parts, each with a heading.
     fn parts(&self, findings: &Findings<'_>) -> Vec<Part> {
         self.part(findings).into_iter().collect()
     }
 }
 
-/// What is under one heading.
+/// A heading and its content.
 #[derive(Default)]
 pub(crate) struct Part {
-    /// The heading; empty where the part ends what is before it.
+    /// The heading; empty if the part continues the previous one.
     pub title: String,
     /// Text and tables.
     pub blocks: Vec<Block>,
-    /// What the page folds, and the other formats show after the blocks.
+    /// Content that the page folds, and other formats show after the blocks.
     pub evidence: Option<Block>,
-    /// What the page draws before the blocks; of a ranking before its table.
+    /// Charts above the blocks; in a ranking above its table.
     pub charts: Vec<Chart>,
-    /// What the page draws after the table of a ranking.
+    /// Charts below the table of a ranking.
     pub more_charts: Vec<Chart>,
     /// The ranking that it is of, by its place among the run's.
     pub ranking: Option<usize>,
-    /// The line to which the page folds it; `None` if it does not.
+    /// The summary line if the page folds it; `None` if it is not folded.
     pub folded: Option<String>,
 }
 
-/// What sections are made from, computed once.
+/// Findings that sections are made from, computed once.
 pub(crate) struct Findings<'a> {
     /// The run.
     pub run: &'a Run,
@@ -96,13 +96,13 @@ pub(crate) struct Findings<'a> {
     pub rankings: &'a [Ranking],
     /// Their answer.
     pub answer: &'a Answer,
-    /// What its trials are called.
+    /// The names of its trials.
     pub names: TrialNames,
     /// The trials that were measured and not interrupted.
     pub measured: Vec<(&'a TrialRecord, &'a Measurement)>,
     /// Charts of characters.
     pub charts: Charts,
-    /// Whether it is for the page, which draws charts and folds by itself.
+    /// Whether they are for the page, which draws charts and folds content itself.
     pub is_page: bool,
 }
 
@@ -113,7 +113,7 @@ impl<'a> Findings<'a> {
         answer: &'a Answer,
         charts: Charts,
     ) -> Self {
-        // What was interrupted was measured up to then, and says nothing of the rest.
+        // An interrupted trial was measured only in part, so it is left out.
         let ended = run.trials.iter();
         let ended = ended.filter(|trial| trial.outcome != Outcome::Interrupted);
         Self {
@@ -129,7 +129,7 @@ impl<'a> Findings<'a> {
         }
     }
 
-    /// What the page draws; nothing for the other formats.
+    /// The charts for the page; empty for other formats.
     fn page_charts(&self, charts: impl FnOnce() -> Vec<Chart>) -> Vec<Chart> {
         match self.is_page {
             true => charts(),
@@ -147,7 +147,7 @@ impl<'a> Findings<'a> {
 }
 
 impl Part {
-    /// A part with a heading; none where there is nothing under it.
+    /// A part with a heading; `None` if it has no content.
     pub(crate) fn unless_empty(
         title: &str,
         blocks: impl IntoIterator<Item = Block>,
@@ -160,7 +160,7 @@ impl Part {
         })
     }
 
-    /// A part that begins with a text; none where nothing follows it.
+    /// A part that begins with a text; `None` if nothing follows the text.
     pub(crate) fn with_text(
         title: &str,
         text: &str,
@@ -171,7 +171,7 @@ impl Part {
         Some(part)
     }
 
-    /// What belongs to the part before it.
+    /// A continuation of the part before it.
     pub(crate) fn without_title(blocks: impl IntoIterator<Item = Block>) -> Option<Self> {
         Self::unless_empty("", blocks)
     }
@@ -202,7 +202,7 @@ pub(crate) fn document(run: &Run, charts: Charts) -> Vec<Block> {
     blocks
 }
 
-/// The ablation of a run, and what belongs to it, as blocks.
+/// The ablation of a run with its further sections, as blocks.
 pub(crate) fn ablation_document(run: &Run) -> Vec<Block> {
     let answer = Answer::from_rankings(run, &[], None);
     let findings = Findings::new(run, &[], &answer, Charts::Off);

@@ -22,7 +22,7 @@ const TEXT: &str = "The first trial of each cell, second by second. A cliff is a
     level, or one or two seconds below half of the median. Engine events come from the engine's \
     log or counters.";
 
-/// The section; nothing where no engine reports events and no trial is of an ablation.
+/// The section; empty if no engine reports events and no trial belongs to an ablation.
 fn blocks(report: &Run) -> Vec<Block> {
     let names = TrialNames::of(report);
     let reported = reported_trials(report).into_iter().filter_map(|trial| {

@@ -3,13 +3,13 @@
 use super::{Findings, Part, Section};
 use crate::document::{Block, Column, Table};
 use trueput_findings::published::{
-    ComparedRow, PublishedComparison, RatioRow, RatioTable, Role, comparisons, shown,
+    ComparedRow, PublishedComparison, RatioRow, RatioTable, Role, comparisons, format_cell,
 };
 use trueput_findings::text::capitalized;
 use trueput_findings::units::{number, whole};
 use trueput_record::published::Cell;
 
-/// What others published, with the trials that match it: a part for each document.
+/// Published tables with the matching trials, a part for each document.
 pub(crate) struct PublishedTables;
 
 impl Section for PublishedTables {
@@ -27,7 +27,7 @@ impl Section for PublishedTables {
     }
 }
 
-/// What marks a row or a ratio of ours.
+/// Marks a row or ratio of our own.
 const HERE: &str = "here";
 
 fn document(comparisons: &[PublishedComparison]) -> Option<Part> {
@@ -73,8 +73,8 @@ fn document(comparisons: &[PublishedComparison]) -> Option<Part> {
     Part::unless_empty(&heading, blocks)
 }
 
-/// The figures: in one table where both sets are of one size. Else each set has a table of its own,
-/// whose columns say at what size it was measured.
+/// The figures: in one table if both sets have one size; else in a table per set, whose columns
+/// state the size.
 fn figures(comparison: &PublishedComparison) -> Vec<Block> {
     let Some(sizes) = &comparison.sizes else {
         let rows: Vec<_> = comparison.rows.iter().collect();
@@ -96,7 +96,7 @@ fn figures(comparison: &PublishedComparison) -> Vec<Block> {
     here.into_iter().chain(there).collect()
 }
 
-/// A heading with the size that its figures were measured at, where that is to be named.
+/// A heading with the size at which its figures were measured, if it is stated.
 fn at_size(title: &str, size: &str) -> String {
     match size.is_empty() {
         true => title.to_owned(),
@@ -122,7 +122,7 @@ fn table(comparison: &PublishedComparison, rows: &[&ComparedRow], size: &str) ->
         table = table.column(heading, |row| match &row.cells[place] {
             Cell::Number(figure) if row.ours && column.is_whole => whole(*figure),
             Cell::Number(figure) if row.ours => number(*figure),
-            other => shown(other),
+            other => format_cell(other),
         });
     }
     table.build()
@@ -195,8 +195,8 @@ fn figures_table(ratios: &RatioTable, comparison: &PublishedComparison) -> Table
     table.build()
 }
 
-/// The first of a set of ratios that names it, whose ratios these are, the set, and which ratio of
-/// each is shown.
+/// The first set of ratios with this title, the contender, the set, and the index of the ratio that
+/// is format_cell.
 type FigureRow<'a> = (
     &'a RatioRow,
     &'a str,

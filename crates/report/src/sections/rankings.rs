@@ -1,4 +1,4 @@
-//! The section of a ranking: its order, its table, its charts, and what must be known of it.
+//! The section of a ranking: its verdict, table, charts and notes.
 
 mod columns;
 mod latencies;
@@ -13,7 +13,7 @@ use crate::document::Block;
 use crate::ranking_title::{labels, only_harness, ranking_heading};
 use crate::{fixed_rate, isolation, significance};
 use trueput_findings::Run;
-use trueput_findings::ablation::lost;
+use trueput_findings::ablation::describe_window;
 use trueput_findings::answer::{RankingAnswer, RankingVerdict};
 use trueput_findings::builds::EngineBuild;
 use trueput_findings::cells::{RankedCell, common_results};
@@ -53,13 +53,13 @@ impl Section for Rankings {
     }
 }
 
-/// Which trial stands for a contender in every chart but that of the rates.
+/// Describes the trial that represents a contender in every chart except that of the rates.
 const MEDIAN_REPEAT: &str = "Each contender's repeat with the median rate.";
 
 const NOT_COMPARABLE: &str = "Measured but not ranked, for the reason in brackets. To rank builds \
     with assertions, use trueput report --include-assertions.";
 
-/// Of the kinds of operation in a ranking, how many have a chart of latencies.
+/// The most kinds of operation of a ranking that get a latency chart.
 const MOST_KINDS: usize = 2;
 
 /// A workload's result that is a sentence about it, and no answer.
@@ -103,22 +103,22 @@ fn blocks(
         blocks.push(Block::Table(table));
     }
     blocks.extend(not_comparable(ranking));
-    blocks.extend(explained(ranking));
+    blocks.extend(explain_marks(ranking));
     blocks.extend(unranked(ranking));
     blocks
 }
 
-/// The charts of the trials that stand for a ranking's contenders: rates over time, latencies of
-/// the headline and of the kinds of operation that are not rare, resources, bottlenecks.
+/// The charts of a ranking's representative trials: rates over time, latencies of the headline and
+/// of the frequent kinds of operation, resources, bottlenecks.
 fn trial_charts(run: &Run, ranking: &Ranking) -> Vec<Chart> {
-    let chosen = representatives(run, ranking);
+    let trials = representatives(run, ranking);
     let cores = f64::from(run.manifest.host.cores);
-    let mut charts: Vec<_> = timeline::over_time(ranking, &chosen).into_iter().collect();
+    let mut charts: Vec<_> = timeline::over_time(ranking, &trials).into_iter().collect();
     let kinds = ranking.frequent_kinds().into_iter().take(MOST_KINDS);
-    charts.extend(kinds.filter_map(|kind| latencies::service(kind, &chosen)));
-    charts.extend(latencies::responses(&chosen, MOST_KINDS));
-    charts.extend(resources::resources(&chosen));
-    charts.extend(resources::bottlenecks(&chosen, cores));
+    charts.extend(kinds.filter_map(|kind| latencies::service(kind, &trials)));
+    charts.extend(latencies::responses(&trials, MOST_KINDS));
+    charts.extend(resources::resources(&trials));
+    charts.extend(resources::bottlenecks(&trials, cores));
     charts
 }
 
@@ -161,8 +161,8 @@ fn not_comparable(ranking: &Ranking) -> Vec<Block> {
     blocks
 }
 
-/// What the labels in brackets after contenders' names mean.
-fn explained(ranking: &Ranking) -> Option<Block> {
+/// Explains the labels in brackets after contenders' names.
+fn explain_marks(ranking: &Ranking) -> Option<Block> {
     let cells = ranking.contenders();
     let cells = cells.map(|cell| (cell.contender.as_str(), cell.marks.as_slice()));
     let unranked = ranking.unranked.iter();
@@ -189,7 +189,8 @@ fn libraries(builds: &[EngineBuild]) -> impl Iterator<Item = String> {
 }
 
 fn settings(settings: &Settings) -> String {
-    // Plain digits, for they are typed back behind --set, where a comma separates values.
+    // Digits have no separators, because the user copies them to `--set`, where a comma separates
+    // values.
     let one = |(name, value): (&String, &Value)| format!("{name}={value}");
     let all: Vec<_> = settings.iter().map(one).collect();
     if all.is_empty() {
@@ -199,7 +200,7 @@ fn settings(settings: &Settings) -> String {
     }
 }
 
-/// What the commits of a ranking survive, in a sentence.
+/// Describes the events that the commits of a ranking survive, in a sentence.
 fn survival(ranking: &Ranking) -> String {
     let durability = ranking.durability;
     match ranking.in_memory {
@@ -212,7 +213,7 @@ fn survival(ranking: &Ranking) -> String {
     }
 }
 
-/// What a level survives, in a sentence.
+/// Describes the events that commits of a level survive, in a sentence.
 fn survival_of(durability: Durability) -> String {
     let (killed, power) = (
         durability.after_killed_processes(),
@@ -227,11 +228,11 @@ fn survival_of(durability: Durability) -> String {
     format!("{durability}: after killed processes, {killed}; after lost power, {power}.")
 }
 
-/// How sure the order is: what is read before the table, and never folded away.
+/// The verdict on the order, above the table and never folded.
 fn verdicts(ranking: &Ranking, answer: Option<&RankingAnswer>) -> Vec<String> {
     let mut said = fixed_rate::sentences(ranking);
     said.extend(answer.into_iter().flat_map(words::findings));
-    said.extend(isolation::caution(ranking));
+    said.extend(isolation::isolation_warning(ranking));
     said
 }
 
@@ -252,7 +253,7 @@ fn footnotes(ranking: &Ranking, in_order: bool) -> Vec<String> {
     }));
     notes.extend(promises(&ranking.cells));
     notes.extend(isolation::common(&ranking.cells));
-    notes.extend(isolation::of_sql(ranking));
+    notes.extend(isolation::sql_note(ranking));
     notes.extend(libraries(&ranking.builds));
     notes.extend(answers(&ranking.cells));
     notes.extend(verification(&ranking.cells));
@@ -260,7 +261,7 @@ fn footnotes(ranking: &Ranking, in_order: bool) -> Vec<String> {
     notes
 }
 
-/// How each contender keeps the level; those that keep it alike share a sentence.
+/// Describes how each contender keeps the level; contenders with the same promise share a sentence.
 fn promises(cells: &[RankedCell]) -> Vec<String> {
     let mut found = Vec::<(String, Vec<String>)>::new();
     for cell in cells {
@@ -283,7 +284,7 @@ fn promise(cell: &RankedCell) -> Option<String> {
     } = cell.promise.as_ref()?;
     let mut text = mapped_to.clone();
     if let Some(window) = window {
-        text += &format!("; can be lost: {}", lost(window));
+        text += &format!("; can be lost: {}", describe_window(window));
     }
     Some(text)
 }
@@ -336,15 +337,15 @@ fn repeats(cells: &[RankedCell]) -> Vec<String> {
     notes
 }
 
-fn names(cells: &[RankedCell], chosen: impl Fn(&RankedCell) -> bool) -> Vec<String> {
+fn names(cells: &[RankedCell], condition: impl Fn(&RankedCell) -> bool) -> Vec<String> {
     cells
         .iter()
-        .filter(|cell| chosen(cell))
+        .filter(|cell| condition(cell))
         .map(RankedCell::name)
         .collect()
 }
 
-/// The trials that do not count. Those with one reason in common share a line.
+/// The trials that do not count, one line for each reason.
 fn unranked(ranking: &Ranking) -> Vec<Block> {
     let mut reasons: Vec<(&UnrankedTrial, Vec<String>)> = Vec::new();
     for trial in &ranking.unranked {

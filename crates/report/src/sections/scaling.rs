@@ -24,9 +24,9 @@ impl Section for ScalingLaws {
     }
 }
 
-/// A row per series (an engine's reads over its readers, say): the coefficients with their
-/// intervals, how well the law fits, and where it peaks. A series without a fit has none, and one
-/// that the law does not describe has no coefficients.
+/// A row per series (an engine's reads, for example): the coefficients with their intervals, the
+/// quality of the fit, and the peak. A series without a fit has no row, and one that the law does
+/// not describe has no coefficients.
 #[must_use]
 pub fn table(series: &[(String, Result<Fit, FitError>)]) -> Table {
     let fitted = series.iter();
@@ -67,7 +67,7 @@ pub fn unfitted(series: &[(String, Result<Fit, FitError>)]) -> Vec<String> {
     names.into_iter().map(said).collect()
 }
 
-/// That workers outnumbered the processors, where they did: `most` of them on this many cores.
+/// A note if workers outnumbered the processors: `most` of them on this many cores.
 #[must_use]
 pub fn beyond_cores(most: f64, cores: u32) -> Option<String> {
     (cores > 0 && most > f64::from(cores)).then(|| {
@@ -81,8 +81,8 @@ pub fn beyond_cores(most: f64, cores: u32) -> Option<String> {
     })
 }
 
-/// What the law says about a series, a sentence each; nothing where it was not fitted, and of one
-/// that it does not describe no more than that.
+/// The results of the fit for a series, one sentence each: empty without a fit, and only a warning
+/// if the law does not describe the series.
 #[must_use]
 pub fn sentences(name: &str, fit: &Result<Fit, FitError>) -> Vec<String> {
     let Ok(fit) = fit else {
@@ -125,7 +125,7 @@ pub fn sentences(name: &str, fit: &Result<Fit, FitError>) -> Vec<String> {
     said
 }
 
-/// Why the law does not describe its points; `None` where it does.
+/// The reason why the law does not describe its points; `None` if it does.
 #[must_use]
 pub fn misfit(fit: &Fit) -> Option<String> {
     let clause = |misfit| match misfit {
@@ -200,7 +200,7 @@ fn blocks(rankings: &[Ranking], cores: u32) -> Vec<Block> {
     let fits = fits(rankings);
     let most = most_workers(&fits);
     let fits: Vec<_> = fits.into_iter().map(|(name, _, fit)| (name, fit)).collect();
-    // Where nothing was fitted the law says nothing that cores could bend.
+    // Without a fit, the number of cores has no effect on it.
     let fitted = fits.iter().any(|(_, fit)| fit.is_ok());
     let mut said: Vec<_> = beyond_cores(most, cores)
         .filter(|_| fitted)
@@ -214,7 +214,7 @@ fn blocks(rankings: &[Ranking], cores: u32) -> Vec<Block> {
     blocks.into_iter().filter_map(Block::filled).collect()
 }
 
-/// The scaling curves with the fitted law, a chart per level; none where nothing ran with several
+/// The scaling curves with the fitted law, one chart per level; empty if nothing ran with different
 /// numbers of workers.
 fn charts(rankings: &[Ranking]) -> Vec<Chart> {
     let levels: BTreeSet<_> = rankings.iter().map(|ranking| ranking.durability).collect();

@@ -1,4 +1,4 @@
-//! What happened within a trial and from repeat to repeat: warm-up, cliffs, drift, outliers.
+//! Changes within a trial and between repeats: warm-up, cliffs, drift, outliers.
 
 use super::{Findings, Part, Section};
 use crate::charts::{Charts, sparkline};
@@ -8,7 +8,7 @@ use trueput_findings::statistics::Shape;
 use trueput_findings::steadiness::{CellSteadiness, RepeatSeconds, RepeatShape, steadiness};
 use trueput_findings::units::{number, per_cent};
 
-/// How steady rates were, within a trial and from repeat to repeat.
+/// Steadiness of rates, within a trial and between repeats.
 pub(crate) struct Steadiness;
 
 impl Section for Steadiness {
@@ -24,11 +24,11 @@ const MOST: usize = 20;
 /// Columns of a line of rates.
 const LINE: usize = 40;
 
-/// The section, where there is something to say or to draw.
+/// The section; empty if everything is steady.
 fn blocks(report: &Run, charts: Charts) -> Vec<Block> {
     let cells = steadiness(report);
-    let mut lines: Vec<String> = cells.iter().filter_map(within).collect();
-    lines.extend(cells.iter().flat_map(between));
+    let mut lines: Vec<String> = cells.iter().filter_map(describe_trials).collect();
+    lines.extend(cells.iter().flat_map(describe_repeats));
     if lines.len() > MOST {
         let more = lines.len() - MOST;
         lines.truncate(MOST);
@@ -43,8 +43,8 @@ fn blocks(report: &Run, charts: Charts) -> Vec<Block> {
         .collect()
 }
 
-/// Which trials of a cell warm up, and for how long; which fall, and which have no level.
-fn within(cell: &CellSteadiness) -> Option<String> {
+/// The trials of a cell that warm up, with the time; those with cliffs, and those without a level.
+fn describe_trials(cell: &CellSteadiness) -> Option<String> {
     let clause = |RepeatShape { repeat, shape }: &RepeatShape| match shape {
         Shape::WarmUp { until } => Some(format!("r{repeat} warms up until {until} s")),
         Shape::Cliff { at, ratio } => Some(format!(
@@ -58,8 +58,8 @@ fn within(cell: &CellSteadiness) -> Option<String> {
     (!found.is_empty()).then(|| format!("{}: {}.", cell.name, found.join("; ")))
 }
 
-/// What happened from repeat to repeat.
-fn between(cell: &CellSteadiness) -> Vec<String> {
+/// The changes between repeats.
+fn describe_repeats(cell: &CellSteadiness) -> Vec<String> {
     let name = &cell.name;
     let drift = cell.drift.map(|moved| {
         let verb = if moved > 0.0 { "rise" } else { "fall" };

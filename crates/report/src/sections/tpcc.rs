@@ -16,14 +16,14 @@ impl Section for OrdersPerMinute {
     }
 }
 
-/// What is in every output (the TPC's fair-use policy).
+/// The notice in every output (the TPC's fair-use policy).
 const NOTICE: &str = "tpcc workload, not an audited TPC-C result.";
 
-/// What the table's rates count.
+/// Explains the rates of the table.
 const COUNTED: &str = "Transactions per minute include all kinds and rolled-back new-orders. \
     New-orders per minute include committed ones only.";
 
-/// The names that the workload gives to the rate of new-orders, of which a trial has one.
+/// The possible names of the workload's new-order rate, of which a trial has one.
 const RATES: [&str; 4] = [
     "tpmC (not audited)",
     "new-orders per minute",
@@ -31,7 +31,7 @@ const RATES: [&str; 4] = [
     "new-orders per minute (reduced cardinality)",
 ];
 
-/// The notice, where any of these workloads is `tpcc`, whatever became of its trials.
+/// The notice, if any of these workloads is `tpcc`, whatever the outcome of its trials.
 pub(crate) fn notice<'a>(workloads: impl IntoIterator<Item = &'a str>) -> Option<&'static str> {
     let mut workloads = workloads.into_iter();
     workloads
@@ -44,8 +44,8 @@ pub(crate) fn notice_block<'a>(workloads: impl IntoIterator<Item = &'a str>) -> 
     notice(workloads).map(|text| Block::Text(text.to_owned()))
 }
 
-/// A heading, the notice and the table; only the notice where no such trial counts; nothing where
-/// there is none.
+/// A heading, the notice and the table; only the notice if no trial counts; `None` without trials
+/// of `tpcc`.
 fn part(trials: &[TrialRecord]) -> Option<Part> {
     let table = Block::Table(table(&workload_cells(trials, "tpcc")));
     let text = format!("{NOTICE} {COUNTED}");

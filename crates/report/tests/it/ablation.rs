@@ -107,7 +107,7 @@ fn seven_steps(kind: AblationKind) -> Run {
 
 #[test]
 fn both_gains_of_a_step_are_among_those_that_are_read_together() {
-    // Of seven steps, the first has one gain and six have two.
+    // With seven steps, the first has one gain and six have two.
     for (kind, together) in [
         (AblationKind::Cumulative, 13),
         (AblationKind::OneAtATime, 7),
@@ -140,7 +140,7 @@ fn a_step_after_one_that_does_not_count_is_held_against_the_last_that_does() {
     let after = &ablation.rows[2];
     assert_eq!(after.over_before, after.over_base);
     assert!(after.over_before.is_some());
-    // What it changes is told over the step that the plan stands it on.
+    // Changes are listed against the step that the plan names as the base.
     assert_eq!(texts(&after.costs), ["map_size 2147483648: address space"]);
 }
 

@@ -1,4 +1,4 @@
-//! How much of what held a trial is told, and where the rest is.
+//! The bottlenecks that a report shows, and those that only its JSON has.
 
 use crate::support::{flat, report, spec, terminal, valid};
 use trueput_findings::Run;
@@ -97,7 +97,7 @@ fn a_contender_has_the_name_of_its_ranking_in_every_section() {
         with_map_size(2, Durability::Async, 1),
     ];
     let text = terminal(&report(trials), 200);
-    // Two at sync are told apart by their knob; at async there is one, which needs no more.
+    // Two at sync are distinguished by their knob; the only one at async needs none.
     assert_has!(text, "1  lmdb (map_size=");
     assert_has!(text, "settings: lmdb: version");
     assert_has!(text, "- lmdb (map_size=2), sync, 4 workers, r1");
@@ -113,14 +113,14 @@ fn counts_are_whole_numbers() {
     assert!(markdown.contains(counts), "{markdown}");
 }
 
-/// What is between two texts.
+/// The text between two others.
 fn between<'a>(text: &'a str, before: &str, after: &str) -> &'a str {
     let (_, rest) = text.split_once(before).unwrap();
     rest.split_once(after).unwrap().0
 }
 
-/// The rows of the chart of shares: the name, what is written out, and of each bar where it begins,
-/// how wide it is and what it says.
+/// The rows of the chart of shares: the name, the figure, and for each bar its start, its width and
+/// its label.
 fn shares(page: &str) -> Vec<(&str, &str, Vec<[&str; 3]>)> {
     let figure = between(page, "<figure class=\"chart Shares\"", "</figure>");
     let rows = figure.split("<svg class=\"row\"").skip(1);
@@ -131,7 +131,7 @@ fn shares(page: &str) -> Vec<(&str, &str, Vec<[&str; 3]>)> {
             [("x=\"", "\""), ("width=\"", "\""), ("<title>", "</title>")]
                 .map(|(before, after)| between(bar, before, after))
         };
-        let told = between(text, "class=\"told wide\">", "</text>");
+        let told = between(text, "class=\"value wide\">", "</text>");
         (
             between(text, "<title>", "</title>"),
             told,
@@ -147,7 +147,7 @@ fn a_bar_for_each_cell_is_divided_by_the_shares_of_its_bottlenecks() {
     let page = report(vec![
         trial(0, "lmdb", 1, &mixed),
         trial(1, "redb", 1, &[false; 8]),
-        // A cell's first repeat stands for it.
+        // A cell is represented by its first repeat.
         trial(0, "lmdb", 2, &[false; 8]),
     ])
     .page();

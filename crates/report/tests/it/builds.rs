@@ -12,7 +12,7 @@ use trueput_report::{Format, RunReport, Style, compare};
 const NEW: &str = "/opt/engines/rocksdb-11.8.1/librocksdb.so";
 const OLD: &str = "/usr/lib/librocksdb.so.7.8.3";
 
-/// A trial of RocksDB in the library at `path`, which the plan names where `named`.
+/// A trial of RocksDB with the library at `path`, which the plan names if `named`.
 fn rocksdb(cell: u32, version: &str, path: &str, named: bool, assertions: bool) -> TrialRecord {
     let build = named.then(|| path.into());
     let spec = TrialSpec {
@@ -350,7 +350,7 @@ fn what_is_known_to_lose_records_bears_a_mark_and_is_not_ranked() {
     assert!(text.contains(said), "{text}");
     let csv = report.render(Format::Csv, Style::default());
     assert_has!(csv, ",known defect,");
-    // One build is apart from itself, too, where only some of its knobs have the defect.
+    // A build is also separate from itself if only some of its knobs have the defect.
     for trial in &mut report.trials {
         trial.engine.as_mut().unwrap().sha256 = NEW.to_owned();
     }
@@ -359,7 +359,7 @@ fn what_is_known_to_lose_records_bears_a_mark_and_is_not_ranked() {
         (found[0].cells.len(), found[0].not_comparable.len()),
         (1, 1)
     );
-    // Builds with assertions are admitted where the user asks for them; what is wrong never is.
+    // Builds with assertions are admitted if the user asks for them; incorrect ones never are.
     report.manifest.include_assertions = true;
     assert_eq!(rankings(&report.manifest, &report.trials)[0].cells.len(), 1);
 }

@@ -1,4 +1,4 @@
-//! That a report claims no more than the rule for differences allows, however much is read
+//! A report claims no more than the rule for differences allows, however many results are read
 //! together.
 
 use crate::support::{contest, repeats, report, spec, terminal, terminal_line, valid};
@@ -17,11 +17,11 @@ const SMALL: f64 = 1.05;
 const LARGE: f64 = 1.25;
 
 /// Tiles of the page's first table.
-const FASTEST: &str = "tile sure\">sure<";
-const NO_DIFFERENCE: &str = "tile tie\">tie<";
+const FASTEST: &str = "tile significant\">significant<";
+const NO_DIFFERENCE: &str = "tile inconclusive\">inconclusive<";
 const FOR_CERTAIN: &str = " leads: ";
-const TOO_NOISY: &str = "Tie: ";
-const TOO_FEW: &str = "Not certain: ";
+const TOO_NOISY: &str = " show no difference between ";
+const TOO_FEW: &str = " cannot distinguish ";
 const SAME: &str = "are the same within 1 %";
 
 /// Said of a difference that is larger than the repeats' scatter and not shown by so few.
@@ -59,7 +59,7 @@ fn a_lead_that_one_comparison_shows_is_not_claimed_of_thirty() {
     assert!(many.contains(TOO_FEW) && !many.contains(FOR_CERTAIN));
 }
 
-/// What the terminal says of one ranking, on one line.
+/// The sentences of the terminal about one ranking, on one line.
 fn told(contenders: &[(&str, &[f64])]) -> String {
     terminal_line(&contest(contenders))
 }
@@ -73,7 +73,7 @@ fn a_difference_of_every_pair_that_three_repeats_cannot_show_is_not_called_noise
         said.contains(TOO_FEW) && !said.contains(TOO_NOISY),
         "{said}"
     );
-    assert_has!(said, "3 repeats cannot tell xfs from btrfs (");
+    assert_has!(said, "3 repeats cannot distinguish xfs from btrfs (");
 }
 
 #[test]
@@ -225,7 +225,7 @@ fn turns_of_a_knob_are_read_together_too() {
     assert!(turned(30, LARGE).contains("faster"));
 }
 
-/// The rows of the table of knobs, and the column that tells them apart where there is one.
+/// The rows of the table of knobs, with the column that distinguishes them if there is one.
 fn turns(trials: Vec<TrialRecord>) -> Vec<String> {
     let text = report(trials).render(trueput_report::Format::Markdown, Default::default());
     let start = text.find("Effect of each knob").unwrap();
@@ -271,11 +271,11 @@ fn turns_of_a_knob_that_look_the_same_say_at_what_else_they_stood() {
         page.contains("4 workers; journal_buffers=2000"),
         "the chart tells them apart too"
     );
-    // The control: where no other turn looks the same nothing is added.
+    // Control: without another equal change nothing is added.
     let two = turns(vec![four[0].clone(), four[2].clone()]);
     assert!(
         !two.iter()
-            .any(|row| row.contains("beside") || row.contains("journal")),
+            .any(|row| row.contains("other parameters") || row.contains("journal")),
         "{two:#?}"
     );
 }

@@ -1,4 +1,4 @@
-//! What a comparison says of results, and what a narrow terminal keeps of them.
+//! The text of a comparison, and its short form on a narrow terminal.
 
 use crate::support::{repeats, report};
 use trueput_findings::compare::{Selector, Side, SideComparison, compare_sides};
@@ -11,7 +11,7 @@ use trueput_report::{Format, Style};
 const LAYOUT: Layout = Layout {
     width: 80,
     lines: 40,
-    colour: false,
+    color: false,
 };
 
 /// Repeats of a cell, the last of which is far off: their median is not their mean.
@@ -63,7 +63,7 @@ fn what_tells_rows_apart_outlives_the_rates_on_a_narrow_terminal() {
     assert_has!(table, " sync ", " process ");
     assert_has!(table, "A wider terminal or --json shows them.");
     assert!(!text.contains("--format csv"), "{text}");
-    // The control: where all rows are of one level it makes room for the others.
+    // Control: if all rows have one level, that column makes room for the others.
     let one = at(&compared(&[Durability::Sync], 4, 0.9), 60);
     let left_out = results(&one).split("Left out").nth(1).unwrap();
     assert!(left_out.contains("level"), "{one}");

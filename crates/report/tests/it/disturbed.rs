@@ -1,4 +1,4 @@
-//! That a report tells what disturbed its run, over the processors that the trials could use.
+//! A report names the disturbances of its run, on the processors that the trials could use.
 
 use crate::support::{flat, report, spec, terminal_line, valid};
 use trueput_findings::answer::Answer;
@@ -7,7 +7,7 @@ use trueput_record::placement::Placement;
 use trueput_record::{Durability, TrialRecord};
 use trueput_report::answer::{AnswerText, Layout};
 
-/// One trial on a machine of two processors, whose neighbors used those parts of one.
+/// One trial on a machine of two processors, of which neighbors used these shares of one.
 fn beside(others: f64, steal: f64, kernel: Option<f64>, cpus: &str) -> TrialRecord {
     let mut trial = valid(spec(0, "lmdb", Durability::Sync, 1), 2_000.0);
     let measured = trial.measurement.as_mut().unwrap();

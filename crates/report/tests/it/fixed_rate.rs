@@ -19,7 +19,7 @@ const ASKED_PER_S: f64 = 5_000.0;
 
 /// A repeat that was asked for a rate and had response times of that 99th percentile.
 fn trial(cell: u32, engine: &str, repeat: u32, p99_us: u64, backlog: u64) -> TrialRecord {
-    // Who waits longest is given the highest rate, by a hair: rates must not order them.
+    // The slowest to respond gets the highest rate, by a hair: rates must not order them.
     let per_s = ASKED_PER_S + p99_us as f64 / 1e6;
     let mut record = valid(spec(cell, engine, Durability::Process, repeat), per_s);
     let measured = record.measurement.as_mut().unwrap();
@@ -84,7 +84,7 @@ fn who_kept_the_rate_is_ordered_by_response_time_and_who_did_not_comes_last() {
         "lmdb responds first: ",
         "redb did not keep the rate: backlog of up to 40,000 requests at the end."
     );
-    for claim in [" leads: ", "of best", "Tie: ", "min–max"] {
+    for claim in [" leads: ", "of best", "Inconclusive: ", "min–max"] {
         assert!(!text.contains(claim), "{claim}: {text}");
     }
     let said = summary(&report);
@@ -138,7 +138,7 @@ fn too_few_response_times_are_no_order() {
         });
         let (verdict, text) = answered(&report(trials.collect()));
         assert_eq!(verdict, RankingVerdict::TooFewRepeats, "{text}");
-        assert_has!(text, " cannot tell lmdb from sqlite.");
+        assert_has!(text, " cannot distinguish lmdb from sqlite.");
     }
 }
 
@@ -162,7 +162,10 @@ fn equal_response_times_and_few_repeats_are_said_to_tell_nothing() {
     let few = report(few.to_vec());
     assert_eq!(order(&few), ["lmdb", "sqlite"]);
     let text = terminal(&few, 300);
-    assert_has!(text, "Not certain: 1 repeat cannot tell lmdb from sqlite.");
+    assert_has!(
+        text,
+        "Inconclusive: 1 repeat cannot distinguish lmdb from sqlite."
+    );
     assert!(
         summary(&few).contains(">too few repeats<"),
         "{}",
@@ -218,7 +221,7 @@ fn with_commits(mut repeats: Vec<TrialRecord>, p99_us: u64) -> Vec<TrialRecord> 
     repeats
 }
 
-/// Who reads fastest commits slowest.
+/// The fastest reader is the slowest to commit.
 fn slow_commits() -> Run {
     let sqlite = with_commits(repeats(0, "sqlite", 90, 0), 50_000);
     let lmdb = with_commits(repeats(1, "lmdb", 105, 0), 700);
@@ -294,7 +297,7 @@ fn a_repeat_with_a_few_units_less_does_not_excuse_one_contender_from_slow_commit
     assert_eq!(last.worst_kind, "commit");
 }
 
-/// That contender of a report beside another of another one.
+/// A comparison of a contender of one report with one of another.
 fn beside(first: (&Run, &str), second: (&Run, &str)) -> Vec<SideComparison> {
     let side = |label: &str, (report, words): (&Run, &str)| {
         let mut report = report.clone();

@@ -9,7 +9,7 @@ use trueput_report::{Format, RunReport, Style, threen1_header, threen1_line};
 
 const PLAIN: Style = Style {
     width: None,
-    colour: false,
+    color: false,
     charts: trueput_report::charts::Charts::Off,
 };
 
@@ -85,7 +85,7 @@ fn at_eighty_columns_bars_and_extremes_outlive_what_else_there_is() {
         Format::Terminal,
         Style {
             width: Some(80),
-            colour: false,
+            color: false,
             charts: trueput_report::charts::Charts::Blocks,
         },
     );
@@ -105,26 +105,26 @@ fn at_eighty_columns_bars_and_extremes_outlive_what_else_there_is() {
 }
 
 #[test]
-fn colour_codes_are_written_only_where_they_are_wanted() {
+fn color_codes_are_written_only_where_they_are_wanted() {
     let report = report(everything());
     assert!(!terminal(&report, 80).contains('\x1b'));
-    let coloured = report.render(
+    let colored = report.render(
         Format::Terminal,
         Style {
             width: Some(80),
-            colour: true,
+            color: true,
             charts: trueput_report::charts::Charts::Off,
         },
     );
-    assert_has!(coloured, "\x1b[31mINVALID");
-    let stripped = coloured
+    assert_has!(colored, "\x1b[31mINVALID");
+    let stripped = colored
         .replace("\x1b[1m", "")
         .replace("\x1b[31m", "")
         .replace("\x1b[0m", "");
     assert_eq!(
         stripped,
         terminal(&report, 80),
-        "colour changes nothing else"
+        "color changes nothing else"
     );
 }
 

@@ -1,4 +1,4 @@
-//! What is said of many runs, on runs that are made up.
+//! The text of a history, on made-up runs.
 
 use crate::support::{contest, invalid, repeats, texts};
 use std::path::PathBuf;
@@ -27,7 +27,7 @@ fn told(runs: &[Run]) -> (RunHistory, String) {
     let history = history(runs, &Selector::default());
     let style = Style {
         width: None,
-        colour: false,
+        color: false,
         charts: Charts::Off,
     };
     let text = render(&history, Format::Markdown, style);

@@ -1,4 +1,4 @@
-//! What a report says of `log-flush` trials.
+//! The section on `log-flush` trials.
 
 use crate::support::{self, report, spec, valid};
 use trueput_record::accounting::Device;

@@ -12,7 +12,7 @@ macro_rules! assert_has {
     };
 }
 
-/// The browser that there may be; ends the test where there is none.
+/// Starts the browser; ends the test if there is none.
 macro_rules! started {
     () => {
         started!(crate::support::browser::Browser::start())
@@ -39,10 +39,10 @@ mod log_flush;
 mod over_time;
 mod page;
 mod page_charts;
-mod page_colours;
+mod page_colors;
+mod page_multi_run;
 mod page_pictures;
 mod page_responses;
-mod page_several;
 mod page_tables;
 mod page_whole;
 mod page_widths;

@@ -1,4 +1,4 @@
-//! What a report tells of trials second by second.
+//! The section on trials second by second.
 
 use crate::support::{report, spec, terminal, valid};
 use trueput_findings::over_time::over_time;

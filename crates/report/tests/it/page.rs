@@ -126,7 +126,7 @@ fn the_page_says_in_words_what_was_found_and_what_went_wrong() {
     assert_has!(
         page,
         "<strong>redb</strong> <small>3,000 updates/s</small>",
-        "<span class=\"tile sure\">sure</span>",
+        "<span class=\"tile significant\">significant</span>",
         "<strong>Updates per second: sync, threen1, 4 workers</strong>",
         "<span>cost of the harness: null, 5,000,000 updates/s</span></summary>",
         "A contender is slower if its interval ends before the dashed line, a rank test agrees and \
@@ -169,7 +169,7 @@ fn a_page_of_hundreds_of_trials_stays_small_enough_to_send() {
     assert!(bytes < 555_000 / 5, "{bytes} bytes");
 }
 
-/// Those trials, of which these repeats kept a rate.
+/// These trials, of which the given repeats kept a rate.
 fn at_a_rate(repeats: &[u32]) -> Run {
     let mut report = report(everything());
     for trial in &mut report.trials {
@@ -302,7 +302,7 @@ fn charts_leave_the_page_as_pictures_and_their_data_as_csv() {
     assert_eq!(
         exported["variables"],
         json!(false),
-        "a colour was left to the page"
+        "a color was left to the page"
     );
     assert_eq!(exported["titled"], json!(true));
     assert_eq!(

@@ -1,4 +1,4 @@
-//! The page's charts as a reader sees them: who is who, what is where, what their pictures say.
+//! The page's charts as a reader sees them: labels, positions, exported pictures.
 
 use crate::support::{
     browser::Browser,
@@ -12,7 +12,7 @@ use trueput_record::recovery::EventRecord;
 use trueput_report::RunReport;
 
 /// As many contenders as a run of every engine has, at two levels. At async the quickest have no
-/// samples, so that they are in no timeline, and their order is another.
+/// samples, so that they are in no timeline, and their order differs.
 fn thirteen() -> Run {
     let mut trials = Vec::new();
     for place in 0..13 {
@@ -44,8 +44,8 @@ fn shown(report: &Run, width: u32) -> Option<Browser> {
     Some(browser)
 }
 
-/// Every chart exported, put where it can be measured: texts that stand out of their picture, and
-/// charts whose whole name is not what their picture says first.
+/// Every chart exported and measured: texts that reach beyond their picture, and charts whose
+/// picture does not begin with their full name.
 const EXPORTED: &str = "(() => {
   const faults = [];
   document.querySelectorAll('.chart').forEach((figure) => {
@@ -76,7 +76,7 @@ fn a_picture_of_a_chart_says_all_of_its_name_and_cuts_nothing_off() {
     for width in [1280, 360] {
         let mut browser = started!(shown(&with_failures(), width));
         assert_eq!(browser.evaluate(EXPORTED), json!([]), "at {width}");
-        // The control: titles whose middles stand where they should begin.
+        // Control: titles with their middle where they should begin.
         browser.evaluate(
             "const original = standalone; globalThis.standalone = (...parts) =>
                original(...parts).replaceAll('text-anchor=\"start\"', 'text-anchor=\"middle\"')",
@@ -152,7 +152,7 @@ fn bars_have_the_colors_of_the_lines() {
     assert!(pairs.iter().all(|pair| pair[0] == pair[1]), "{pairs:?}");
 }
 
-/// Has the pointer go to the end of each line of a timeline, and says which names its tip told.
+/// Moves the pointer to the end of each line of a timeline, and returns the names in its tips.
 const TIPS: &str = "(() => {
   const figure = document.querySelector('.chart.Timeline');
   const told = new Set();
@@ -260,7 +260,7 @@ fn with_events() -> Run {
     report(vec![trial])
 }
 
-/// How many dots of events there are, and how far the farthest is from its line, pixels.
+/// The number of dots for events, and the largest distance of one from its line, pixels.
 const DOTS: &str = "(() => {
   const area = document.querySelector('.chart.Timeline .area');
   const path = area.querySelector('path.line');
@@ -294,7 +294,7 @@ fn what_an_engine_did_lies_on_its_line() {
 #[test]
 fn figures_in_charts_are_written_as_those_in_tables() {
     let mut browser = started!(shown(&with_failures(), 1280));
-    // Between two neighbors, close to them, at powers of ten, and where a unit ends.
+    // Between two neighbors, close to them, at powers of ten, and at the end of a unit.
     let figures = [
         0.0,
         0.0123,

@@ -21,7 +21,7 @@ const TOPS: [(u32, u32); 2] = [(1280, 2000), (360, 1800)];
 /// The most of a ranking's section that a picture shows, pixels.
 const SECTION_HEIGHT: f64 = 3600.0;
 
-/// Where the section with the most charts is; null where none has one.
+/// The position of the section with the most charts; null if none has one.
 const CHARTS: &str = "(() => {
   const charts = (section) => section.querySelectorAll('figure svg').length;
   const all = [...document.querySelectorAll('main > section')].filter(charts);
@@ -44,7 +44,7 @@ fn picture(browser: &mut Browser, y: f64, width: u32, height: u32) -> Vec<u8> {
     png
 }
 
-/// The run to take pictures of, and where they go.
+/// The run for the pictures, and their folder.
 fn subject(folder: &Path) -> (Run, PathBuf) {
     match std::env::var_os(RUN) {
         Some(run) => {

@@ -14,7 +14,7 @@ fn shown() -> Option<Browser> {
     Some(browser)
 }
 
-/// The names of buttons that sort, and those that more than one of them has.
+/// The names of the buttons that sort, and the names that several of them share.
 fn sorting(browser: &mut Browser) -> (Vec<String>, Vec<String>) {
     let mut names = browser.names("button");
     names.retain(|name| name.to_lowercase().starts_with("sort"));
@@ -60,7 +60,7 @@ fn a_heading_is_read_out_with_its_cells_by_its_title_alone() {
     assert!(long.is_empty(), "{long:?}");
 }
 
-/// What the table of every trial says of its order, where the focus is, and what other tables say.
+/// The stated order of the table of every trial, the focus, and the stated order of other tables.
 const ORDER: &str = "(() => {
   const all = [...document.querySelectorAll('table')];
   const table = all.find((one) => one.caption.textContent === 'Every trial');
@@ -113,7 +113,7 @@ fn a_keyboard_sorts_both_ways_and_the_heading_says_which() {
 #[test]
 fn times_sort_by_hours_minutes_and_seconds() {
     let mut browser = started!(shown());
-    // As the tables of 2014 have them, and a time with a unit among them.
+    // Like the tables of 2014, with a time that has a unit.
     let sorted = browser.evaluate(
         "['1:29:25.67', '00:04.71', '2:49:11', '5 s', '19:33.07', '00:00.00', '1:08:51.55']
            .sort((one, other) => sortKey(one) - sortKey(other))",
@@ -130,7 +130,7 @@ fn times_sort_by_hours_minutes_and_seconds() {
     assert_eq!(sorted, json!(expected));
     let seconds = browser.evaluate("['19:33.07', '2:49:11'].map((text) => sortKey(text) / 1e9)");
     assert_eq!(seconds, json!([1_173.07, 10_151]));
-    // A moment of a day or a name is no such time.
+    // A time of day or a name is not a duration.
     let others = browser.evaluate("['2026-11-21T20:45:00Z', 'a:05', '12:5'].map(sortKey)");
     assert_eq!(others, json!([2_026, "a:05", 12]));
 }

@@ -1,5 +1,5 @@
-//! That a page of 500 trials is whole when it is loaded, and how long it takes until all is shown:
-//! `cargo test -p trueput-report --test it page_whole -- --nocapture` prints it.
+//! A page of 500 trials is complete when it is loaded; measures the time until all is shown: `cargo
+//! test -p trueput-report --test it page_whole -- --nocapture` prints it.
 
 use crate::support::{browser::Browser, pages::hundreds};
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ const WATCH: &str = "addEventListener('load', () => {
   })();
 });";
 
-/// What is there: trials, commands, charts, and how many of those there are to be.
+/// The page's contents: trials, commands, charts, and the expected number of charts.
 const HELD: &str = "(() => {
   const named = (name) => [...document.querySelectorAll('table')]
     .find((table) => table.caption.textContent.startsWith(name));

@@ -1,4 +1,4 @@
-//! That nothing of a page is cut off: on screens of three widths and on paper.
+//! Nothing on a page is cut off, on screens of three widths and on paper.
 
 use crate::support::{
     browser::Browser,
@@ -72,7 +72,7 @@ fn many_columns() -> Run {
     report
 }
 
-/// What stands out to the right of the page and in no frame that scrolls, and by how much.
+/// Elements that reach beyond the right of the page outside a scrolling frame, with the distance.
 const OUTSIDE: &str = "(() => {
   const scrolls = (e) => !['visible', 'clip'].includes(getComputedStyle(e).overflowX);
   const framed = (e) => e !== null && e !== document.body
@@ -85,7 +85,7 @@ const OUTSIDE: &str = "(() => {
   return page > 0 ? [`the page by ${page}`, ...told.slice(0, 5)] : told.slice(0, 5);
 })()";
 
-/// What stands out at each width, and on A4 and Letter, drawn before at the width of a screen.
+/// Elements beyond the page at each width, and on A4 and Letter after drawing for a screen.
 fn outside(browser: &mut Browser, page: &str) -> Vec<(&'static str, Value)> {
     let mut seen = Vec::new();
     for (what, width) in [("1280", 1280), ("760", 760), ("360", 360)] {
@@ -179,7 +179,7 @@ const SIDEWAYS: &str = "(() => [...document.querySelectorAll('.table .scroll')]
   .filter((frame) => frame.scrollWidth > frame.clientWidth + 1)
   .map((frame) => `${frame.ariaLabel}: ${frame.scrollWidth - frame.clientWidth}`))()";
 
-/// What is shown below the names of the first ranking, in order.
+/// The notes below the names of the first ranking, in order.
 const BELOW_NAMES: &str = "[...document.querySelector('.table table').tBodies[0].rows]
   .map((row) => getComputedStyle(row.querySelector('th'), '::after').content)";
 
@@ -240,8 +240,8 @@ fn long_names() -> Run {
     report
 }
 
-/// Of tables scrolled sideways: headings of rows that have another column's heading above them, and
-/// contenders and trials of more than three lines.
+/// In tables scrolled sideways: row headings under another column's heading, and names of more than
+/// three lines.
 const HEADLESS: &str = "(() => [...document.querySelectorAll('.scroll')].flatMap((frame) => {
   const table = frame.querySelector('table');
   if (!table || !table.tBodies[0].rows.length) return [];
@@ -272,7 +272,7 @@ fn a_table_scrolled_sideways_keeps_names_under_their_heading_and_rows_low() {
     browser.evaluate("document.querySelectorAll('.columns input').forEach((one) => one.click())");
     assert!(browser.evaluate(wide).as_u64() > Some(0), "none scrolls");
     assert_eq!(browser.evaluate(HEADLESS), json!([]));
-    // The control: headings that stay where their columns are, and names as narrow as they may be.
+    // Control: headings that do not stick, and names as narrow as possible.
     browser.evaluate(
         "['thead th { left: auto !important; }',
           'tbody th[scope=row] { min-width: 7rem !important; max-width: 7rem !important; }']
@@ -282,9 +282,9 @@ fn a_table_scrolled_sideways_keeps_names_under_their_heading_and_rows_low() {
     assert_has!(found, "headless", "px high");
 }
 
-/// How far down the first table, the first chart and its second bar begin, which verdicts reach
-/// beyond their table, and how many stops of the tab key are before the first table, and before
-/// that of the first ranking.
+/// The vertical positions of the first table, the first chart and its second bar, verdicts that
+/// reach beyond their table, and the number of tab stops before the first table, and before that of
+/// the first ranking.
 const FIRST: &str = "(() => {
   const top = (what) => Math.round(document.querySelector(what).getBoundingClientRect().top);
   const stops = (what) => [...document.querySelectorAll('a, button, input, summary, [tabindex]')]
@@ -336,7 +336,7 @@ fn the_first_screen_has_the_answer_and_a_chart_and_few_stops_of_the_tab_key() {
     assert!(seen["chart"].as_i64() > seen["contents"].as_i64(), "{seen}");
 }
 
-/// How many charts there are, and how many of them show bars or lines that have a size.
+/// The number of charts, and of those with bars or lines of a visible size.
 const DRAWN: &str = "(() => {
   const figures = [...document.querySelectorAll('.chart')];
   const sized = (one) => { const { width, height } = one.getBoundingClientRect();
@@ -388,7 +388,7 @@ fn a_ranking_fits_the_page_and_leads_with_what_a_reader_asks_first() {
     assert_eq!(seen, json!([true, titles]));
 }
 
-/// Where things end on paper, pixels from the top of the first sheet.
+/// The ends of elements on paper, pixels from the top of the first sheet.
 const ON_PAPER: &str = "(() => {
   const end = (what) => document.querySelector(what).getBoundingClientRect().bottom;
   return { table: end('table.answer'), chart: end('.chart .drawing'),

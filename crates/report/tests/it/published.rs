@@ -1,5 +1,5 @@
-//! Trials of ours beside published tables: which runs match, what is in which column, and the
-//! ratios inside each set.
+//! Our trials compared with published tables: matching runs, columns, and the ratios within each
+//! set.
 
 use crate::support::{self, report, spec, terminal, texts, valid};
 use trueput_findings::published::{PublishedComparison, RatioTable, comparison, comparisons};
@@ -109,7 +109,7 @@ fn each_file_system_is_set_over_ext2_inside_its_own_set() {
         .collect();
     assert_eq!(ext4[0].keys[1], "10,000");
     assert_eq!((ext4[0].here, ext4[0].there), (Some(1.5), None));
-    // The paper's 15 s over 13 s beside our 30 s over 20 s.
+    // The paper's 15 s over 13 s next to our 30 s over 20 s.
     assert_eq!(ext4[1].keys[1], "1,000,000");
     assert_eq!(
         (ext4[1].here, ext4[1].there),
@@ -177,7 +177,7 @@ fn sizes_at_the_same_place_of_the_scale_stand_side_by_side_and_it_is_said_which(
         comparison.differs
     );
     assert_eq!(comparison.columns[0].scale, Some(0.01));
-    // What a range answers is another answer at another size.
+    // The results of a range differ at another size.
     assert!(beside("fis-2010-threen1-answers", hundredth).is_none());
 }
 
@@ -427,7 +427,7 @@ fn the_log_flush_example_stands_beside_flushes_in_place_alone() {
     assert!(beside("berkeleydb-log-flush", vec![flushes("end")]).is_none());
 }
 
-/// What this machine flushes without an engine: each flush alone.
+/// Adds this machine's flushes without an engine, each one separate.
 fn with_limit(mut record: TrialRecord, separate_per_s: f64) -> TrialRecord {
     let flush = FlushLimit {
         separate_per_s,
@@ -578,7 +578,7 @@ fn the_report_has_a_section_for_each_document_and_says_what_differs() {
     );
 }
 
-/// The tables of a report's first section beside a document: the heading of each, and its rows.
+/// The tables of a report's first section on a document: the heading of each, and its rows.
 fn drawn(trials: Vec<TrialRecord>) -> Vec<(String, Vec<String>)> {
     let text = report(trials).render(Format::Markdown, Style::default());
     let section = &text[text.find("## Compared with \"").unwrap()..];

@@ -1,5 +1,5 @@
-//! Published tables whose rows stand in pairs with ours: those of Symas of 2014, whose columns are
-//! what the load and the run of a trial used.
+//! Published tables whose rows are paired with ours: those of Symas of 2014, with columns for the
+//! resources of load and run.
 
 use crate::support::{flat, report, spec, terminal, valid};
 use trueput_findings::published::{PublishedComparison, RatioTable, comparison, comparisons};
@@ -11,8 +11,8 @@ use trueput_record::{Durability, TrialRecord, Value};
 const LOAD: &str = "symas-2014-load";
 const RUN: &str = "symas-2014-read-while-writing";
 
-/// A trial of an engine with so many readers beside one writer: its load and its run take this
-/// many times as long as those of the fastest.
+/// A trial of an engine with this many readers and one writer: its load and its run take `slower`
+/// times as long as the fastest.
 fn trial(cell: u32, engine: &str, readers: u32, slower: f64) -> TrialRecord {
     let mut spec = spec(cell, engine, Durability::Process, 1);
     spec.workload = "micro".to_owned();
@@ -67,7 +67,7 @@ fn beside(id: &str, trials: Vec<TrialRecord>) -> PublishedComparison {
     comparison(&named(id).unwrap(), &report(trials)).unwrap()
 }
 
-/// Of each row, whether it is ours, and its first two cells.
+/// For each row, whether it is ours, and its first two cells.
 fn keys(comparison: &PublishedComparison) -> Vec<(bool, String, String)> {
     let key = |row: &trueput_findings::published::ComparedRow| {
         (row.ours, row.cells[0].to_string(), row.cells[1].to_string())

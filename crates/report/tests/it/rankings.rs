@@ -1,4 +1,4 @@
-//! What may be in a ranking, in which order, and what becomes of the rest.
+//! The contents and the order of a ranking, and the trials that it leaves out.
 
 use crate::support::{
     append_with_histograms, contest, everything, failed, folder, invalid, manifest, null, report,
@@ -6,11 +6,13 @@ use crate::support::{
 };
 use trueput_findings::Run;
 use trueput_findings::eligibility::UnrankedStatus;
+use trueput_findings::in_memory::violates_durability;
 use trueput_findings::rankings::{Ranking, rankings};
 use trueput_findings::scaling::series;
 use trueput_record::conditions::{Allocator, Arrival, NumaPolicy, Rate, Start};
 use trueput_record::filesystem::{FileSystem, FileSystemKind, MountedFileSystem};
 use trueput_record::folder::RankingSplit;
+use trueput_record::host::FileSystemFacts;
 use trueput_record::measurement::{Check, LatencySummary, Verification};
 use trueput_record::{
     Conditions, Durability, Isolation, Outcome, RunFolder, TrialRecord, Value, VerifyLevel,
@@ -208,7 +210,7 @@ fn a_trial_whose_histograms_are_gone_has_a_mark_and_no_place() {
     let folder = RunFolder::create(results.path(), &manifest(&trials)).unwrap();
     append_with_histograms(&folder, &trials[0]);
     append_with_histograms(&folder, &trials[1]);
-    // It timed nothing, so that nothing is amiss where it has no histograms.
+    // It timed nothing, so it needs no histograms.
     folder.append(&whole(&trials[2])).unwrap();
     let ranked = || {
         let report = Run::load(folder.path()).unwrap();
@@ -356,6 +358,37 @@ fn what_lay_in_memory_never_stands_among_what_survives_lost_power() {
     let promised = both(Durability::Process);
     assert_eq!((promised.len(), promised[0].in_memory), (1, false));
     assert_eq!(promised[0].cells.len(), 3);
+}
+
+#[test]
+fn a_log_in_memory_or_a_failed_request_for_memory_violates_a_level_that_survives_power_loss() {
+    let disk = FileSystemFacts {
+        kind: "ext4".to_owned(),
+        ..FileSystemFacts::default()
+    };
+    let violates = |change: fn(&mut TrialRecord)| {
+        let mut trial = on(0, "ext4", Durability::Sync, 1_000.0);
+        change(&mut trial);
+        violates_durability(&trial, &disk)
+    };
+    assert!(!violates(|_| {}));
+    assert!(violates(|trial| {
+        let mut log = MountedFileSystem::default();
+        log.mounted.kind = "ramfs".to_owned();
+        trial.log_file_system = Some(log);
+    }));
+    let fail_before_mounting = |trial: &mut TrialRecord| {
+        trial.spec.conditions.log_file_system = Some(FileSystem {
+            kind: FileSystemKind::Tmpfs,
+            ..FileSystem::default()
+        });
+        trial.log_file_system = None;
+    };
+    assert!(violates(fail_before_mounting));
+    let mut weaker = on(0, "tmpfs", Durability::Process, 1_000.0);
+    assert!(!violates_durability(&weaker, &disk));
+    weaker.spec.durability = Durability::Async;
+    assert!(violates_durability(&weaker, &disk));
 }
 
 #[test]
@@ -593,7 +626,7 @@ fn rankings_can_be_split_by_isolation_the_strongest_first() {
     let text = terminal_line(&split);
     assert_has!(text, "4 workers, isolation serializable");
     assert!(!text.contains("weaker isolation"), "{text}");
-    // Where no trial counts, the heading still says of which they would be.
+    // Without a valid trial, the heading still has the ranking's parameters.
     for trial in &mut split.trials {
         trial.outcome = Outcome::Invalid {
             reasons: vec!["disturbed".to_owned()],
@@ -627,7 +660,7 @@ fn what_fails_only_with_several_writers_is_said_to_be_a_conflict_that_a_driver_m
         "{said}"
     );
     assert_has!(said, "must return Error::Conflict");
-    // It is not said where one writer fails too, nor of what is no error of the engine.
+    // The hint is left out if one writer fails too, and for failures that are not the engine's.
     assert_eq!(told(failed(trial(0, 1, 1), reason), reason), reason);
     let killed = "worker 2 was killed by SIGKILL";
     assert_eq!(told(passed(), killed), killed);

@@ -1,4 +1,4 @@
-//! What the page says first: how the trials ended, what went wrong, and who leads how surely.
+//! The first screen of the page: outcomes of the trials, failures, leaders and verdicts.
 
 mod screen;
 
@@ -30,7 +30,7 @@ fn damaged(line: usize) -> DamagedLine {
     }
 }
 
-/// A report of a plan of six trials, of which those are there.
+/// A report of a plan of six trials, of which only these exist.
 fn of_six(there: &[TrialRecord]) -> Run {
     let mut report = contest(&[("redb", &[1_000.0; 6])]);
     report.trials = there.to_vec();
@@ -99,7 +99,7 @@ fn what_failed_is_named_with_its_first_reason() {
         "lmdb: 3 trials failed; the first: MDB_MAP_FULL: the map is full",
         "redb: 1 trial is invalid: 3 records are lost<",
         "<strong>sqlite</strong> <small>62,400 updates/s</small>",
-        "<span class=\"tile alone\">only contender</span>"
+        "<span class=\"tile only\">only contender</span>"
     );
     let sound = summary(&contest(&[("sqlite", &[62_400.0; 3])]));
     assert!(

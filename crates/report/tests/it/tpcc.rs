@@ -1,4 +1,4 @@
-//! What a report says of `tpcc` trials.
+//! The section on `tpcc` trials.
 
 use crate::support::{report, spec, valid, whole_folder};
 use trueput_findings::Run;

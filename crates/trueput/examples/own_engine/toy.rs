@@ -221,7 +221,7 @@ impl Session for ToySession<'_> {
         visitor: &mut RecordVisitor<'_>,
     ) -> Result<u64> {
         let transaction = self.transaction()?;
-        // The standard library panics where the bounds are reversed; so do several engines.
+        // The standard library panics on reversed bounds; so do several engines.
         if range.is_empty() {
             return Ok(0);
         }

@@ -1,22 +1,22 @@
-//! Which files a run folder has, and which a bundle of one may hold.
+//! The files of a run folder, and those that a bundle may contain.
 
 use std::path::{Component, Path, PathBuf};
 
 /// The file of a bundle that has the SHA-256 of the others, as `sha256sum` writes it.
 pub const SUMS: &str = "SHA256SUMS";
 
-/// What a path within a run folder stands for.
+/// The role of a path within a run folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryRole {
     /// A file of the record.
     Record,
     /// The sums of a bundle's files.
     Sums,
-    /// What is made from the record and is no part of it.
+    /// A page made from the record, not part of it.
     Page,
 }
 
-/// What a path within a run folder stands for; `None` for what is none of its own.
+/// The role of a path within a run folder; `None` for other files.
 pub fn part(path: &Path) -> Option<EntryRole> {
     let mut parts = path.components().map(Component::as_os_str);
     let first = parts.next()?.to_str()?;
@@ -46,8 +46,8 @@ pub fn plain(path: &Path) -> Option<PathBuf> {
     Some(plain)
 }
 
-/// Splits a plain path of an archive's file into its run folder's path, which may be under others,
-/// and its own in that; `None` for what no run folder has.
+/// Splits the path of a file in an archive into the path of its run folder, which may be nested,
+/// and the path within that folder; `None` for files that a run folder does not have.
 pub fn split(path: &Path) -> Option<(PathBuf, PathBuf, EntryRole)> {
     let mut ancestors = path.ancestors().skip(1);
     let parent = ancestors.next()?;

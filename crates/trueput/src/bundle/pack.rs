@@ -16,8 +16,8 @@ type Archive = tar::Builder<GzEncoder<File>>;
 /// Writes a run's record to `output`, or to a file here that is named after the folder.
 ///
 /// # Errors
-/// A usage error where the folder is no run folder, no trial of it has ended, a file of its record
-/// is no regular one, or the bundle is there already or cannot be made.
+/// A usage error if the folder is not a run folder, no trial has ended, a file of its record is not
+/// a regular file, or the bundle exists already or cannot be created.
 pub fn pack(run: &Path, output: Option<&Path>, most_bytes: u64) -> Result<PathBuf, Failure> {
     let real = run.canonicalize().unwrap_or_else(|_| run.to_owned());
     let (folder, _) = RunFolder::open_limited(run, most_bytes).map_err(explained)?;
@@ -65,7 +65,7 @@ fn write_archive(file: File, run: &Path, name: &Path, files: &[PathBuf]) -> IoRe
 fn append(archive: &mut Archive, run: &Path, name: &Path, path: &Path) -> IoResult<String> {
     let file = regular_file::open(run, path, OpenMode::Read)?;
     let metadata = file.metadata()?;
-    // Of a run that is under way, what was there when its file was opened.
+    // The file of a running job may grow: its length when it was opened counts.
     let mut hashing = HashingReader::new(file.take(metadata.len()));
     let mut header = tar::Header::new_gnu();
     header.set_metadata_in_mode(&metadata, tar::HeaderMode::Deterministic);
@@ -88,11 +88,11 @@ fn record_files(run: &Path) -> IoResult<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// A reader that computes the SHA-256 of what passes.
+/// A reader that computes the SHA-256 of the bytes it reads.
 pub(super) struct HashingReader<R> {
     inner: R,
     hash: Sha256,
-    /// How much has passed.
+    /// Number of bytes read.
     pub(super) bytes: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Unpacks a bundle, which may come from anybody, where it is removed again.
+//! Unpacks an untrusted bundle to a temporary folder.
 
 use super::layout::{EntryRole, SUMS, plain, shown, split};
 use super::pack::HashingReader;
@@ -14,11 +14,11 @@ use tar::EntryType;
 use trueput_record::folder::MAX_TRIALS;
 use trueput_record::value::format_bytes;
 
-/// The most entries of a bundle: a log of histograms for each trial, and what else a run folder
-/// has.
+/// The most entries of a bundle: a histogram log for each trial, and the other files of a run
+/// folder.
 const MOST_ENTRIES: usize = MAX_TRIALS + 100;
 
-/// Reads no more than a limit of an archive, which may hold endless zeros in a few bytes.
+/// Limits the bytes read from an archive, which may expand a few bytes to endless zeros.
 struct LimitedReader<R> {
     inner: R,
     left: u64,
@@ -42,7 +42,7 @@ impl<R: Read> Read for LimitedReader<R> {
 
 type Archive = tar::Archive<LimitedReader<GzDecoder<BufReader<File>>>>;
 
-/// What a bundle has been found to hold.
+/// The contents of a bundle.
 #[derive(Default)]
 struct BundleContents {
     /// The run folders' paths in the archive.
@@ -51,7 +51,7 @@ struct BundleContents {
     first_root: Option<PathBuf>,
     /// SHA-256 of each file of the record, by its path in the archive.
     sums: BTreeMap<PathBuf, String>,
-    /// What the bundle says those sums are.
+    /// The checksums that the bundle states.
     stated: Option<String>,
     /// Folders.
     folders: BTreeSet<PathBuf>,
@@ -61,8 +61,8 @@ struct BundleContents {
 /// against the sums that it states.
 ///
 /// # Errors
-/// A sentence that says what is wrong with it: it is damaged, holds what no run folder has, more
-/// than one run or none, or more than `most_bytes`.
+/// A sentence with the reason: the bundle is damaged, contains files that a run folder does not
+/// have, more than one run or none, or more than `most_bytes`.
 pub fn unpack(bundle: &Path, place: &Path, most_bytes: u64) -> Result<bool, String> {
     let is_over = Rc::new(Cell::new(false));
     let unpacked = unpack_limited(bundle, place, most_bytes, &is_over);
@@ -96,7 +96,7 @@ fn unpack_limited(
                 "it holds more than {MOST_ENTRIES} files; a run has at most {MAX_TRIALS} trials"
             ));
         }
-        take(&mut entry.map_err(said)?, place, &mut found)?;
+        unpack_entry(&mut entry.map_err(said)?, place, &mut found)?;
     }
     read_to_the_end(archive)?;
     check(&found)?;
@@ -104,7 +104,7 @@ fn unpack_limited(
 }
 
 /// Takes an entry of the archive, or refuses it by its name.
-fn take<R: Read>(
+fn unpack_entry<R: Read>(
     entry: &mut tar::Entry<'_, R>,
     place: &Path,
     found: &mut BundleContents,
@@ -114,7 +114,7 @@ fn take<R: Read>(
     let refuse = |why: &str| Err(format!("it holds {}, {why}", shown(&given)));
     let what = match entry.header().entry_type() {
         EntryType::Regular | EntryType::Directory => None,
-        // What `git archive` begins with: a comment.
+        // A comment, with which an archive of `git archive` begins.
         EntryType::XGlobalHeader => return Ok(()),
         EntryType::Symlink => Some("a symbolic link"),
         EntryType::Link => Some("a hard link"),
@@ -165,7 +165,7 @@ fn take<R: Read>(
     Ok(())
 }
 
-/// Reads what follows the last entry: gzip's check sum is at its very end.
+/// Reads to the end of the file, because gzip's checksum comes last.
 fn read_to_the_end(archive: Archive) -> Result<(), String> {
     let mut rest = archive.into_inner();
     let mut buffer = vec![0; 64 << 10];
@@ -186,14 +186,14 @@ fn read_to_the_end(archive: Archive) -> Result<(), String> {
     }
 }
 
-/// Whether it holds one run and nothing else, as it was packed.
+/// Checks that it contains exactly one run, as it was packed.
 fn check(found: &BundleContents) -> Result<(), String> {
     let is_run = |root: &&PathBuf| found.sums.contains_key(&root.join("run.json"));
     let runs: Vec<&PathBuf> = found.roots.iter().filter(is_run).collect();
     let root = match runs[..] {
         [] => return Err("it has no run.json".to_owned()),
         [root] => root,
-        _ => return Err(several(&runs)),
+        _ => return Err(several_runs_error(&runs)),
     };
     let foreign = found.sums.keys().find(|path| !path.starts_with(root));
     if let Some(path) = foreign {
@@ -210,13 +210,13 @@ fn check(found: &BundleContents) -> Result<(), String> {
     }
     match &found.stated {
         Some(stated) => check_sums(root, &found.sums, stated),
-        // Bundles of former versions, and those made by hand, have none.
+        // Bundles of earlier versions, and those packed by hand, have none.
         None => Ok(()),
     }
 }
 
-/// What is said of an archive of several runs.
-fn several(runs: &[&PathBuf]) -> String {
+/// The error for an archive of several runs.
+fn several_runs_error(runs: &[&PathBuf]) -> String {
     let name = |root: &&PathBuf| match root.as_os_str().is_empty() {
         true => ".".to_owned(),
         false => shown(root),

@@ -32,11 +32,11 @@ pub struct Arguments {
     size: SizeLimit,
 }
 
-/// Makes the file and says where it is.
+/// Creates the bundle and prints its path.
 ///
 /// # Errors
-/// A usage error where the folder is no run folder or has no results, or the file is there or
-/// cannot be made.
+/// A usage error if the folder is not a run folder or has no results, or the file exists or cannot
+/// be created.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let file = bundle::pack(
         &arguments.run,

@@ -46,7 +46,7 @@ pub struct Arguments {
     isolation: bool,
 }
 
-/// Runs the suites and says what failed.
+/// Runs the suites and prints the failures.
 ///
 /// # Errors
 /// A usage error for an engine or a level that is not there, or an unusable work folder.
@@ -60,7 +60,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     let mut before = None;
     for subject in subjects {
         let name = subject.name;
-        // Transactions are kept apart in the same way at every level.
+        // Isolation is the same at every durability level, so it is checked once.
         let isolates = before.replace(name) != Some(name);
         let checked = panics::caught(|| check_subject(arguments, &parent, subject, isolates));
         failed += match checked {
@@ -78,7 +78,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     })
 }
 
-/// Runs the suites on one subject and says how many checks failed.
+/// Runs the suites on one subject and returns the number of failed checks.
 fn check_subject(
     arguments: &Arguments,
     parent: &Path,
@@ -87,19 +87,19 @@ fn check_subject(
 ) -> Result<usize, Failure> {
     let mut failed = 0;
     if !arguments.isolation {
-        let conformed = conform(arguments, parent, subject)?;
+        let conformed = check_conformance(arguments, parent, subject)?;
         failed += conformed.unwrap_or(1);
         isolates &= conformed.is_some();
     }
     if isolates {
-        failed += isolate(arguments, parent, subject)?;
+        failed += check_isolation(arguments, parent, subject)?;
     }
     Ok(failed)
 }
 
-/// Runs the conformance suite and says how many checks failed; `None` if the engine's server
-/// does not start.
-fn conform(
+/// Runs the conformance suite and returns the number of failed checks; `None` if the engine's
+/// server does not start.
+fn check_conformance(
     arguments: &Arguments,
     parent: &Path,
     subject: Subject,
@@ -118,9 +118,13 @@ fn conform(
     Ok(Some(all - passed))
 }
 
-/// Runs the anomaly suite with everything that the knobs for isolation can be set to, and says how
-/// many schedules failed.
-fn isolate(arguments: &Arguments, parent: &Path, subject: Subject) -> Result<usize, Failure> {
+/// Runs the anomaly suite with every value of the isolation knobs, and returns the number of failed
+/// schedules.
+fn check_isolation(
+    arguments: &Arguments,
+    parent: &Path,
+    subject: Subject,
+) -> Result<usize, Failure> {
     let Subject {
         name,
         engine,
@@ -168,7 +172,7 @@ fn print_checks(checks: &[Check], verbose: bool) -> Result<(), Failure> {
         let gap = if check.detail.is_empty() { "" } else { ": " };
         output::line(&format!("  passed {}{gap}{}", check.name, check.detail))?;
     }
-    for kind in kinds(checks) {
+    for kind in group_by_message(checks) {
         let Some((first, others)) = kind.split_first() else {
             continue;
         };
@@ -182,8 +186,8 @@ fn print_checks(checks: &[Check], verbose: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The failed checks by what they say, numbers aside.
-fn kinds(checks: &[Check]) -> Vec<Vec<&Check>> {
+/// Groups failed checks by message, ignoring numbers.
+fn group_by_message(checks: &[Check]) -> Vec<Vec<&Check>> {
     let without_numbers = |check: &Check| check.detail.replace(|c: char| c.is_ascii_digit(), "");
     let mut kinds: Vec<Vec<&Check>> = Vec::new();
     for check in checks.iter().filter(|check| !check.passed) {
@@ -197,10 +201,13 @@ fn kinds(checks: &[Check]) -> Vec<Vec<&Check>> {
     kinds
 }
 
-/// Every engine asked for with every level asked for. A level that is named is refused where an
-/// engine that is named has it not.
+/// Every selected engine with every selected level. A named level that a named engine does not
+/// support is an error.
 fn subjects(arguments: &Arguments, registry: &Registry) -> Result<Vec<Subject>, Failure> {
-    let named = arguments.engines.iter().map(|name| named(name, registry));
+    let named = arguments
+        .engines
+        .iter()
+        .map(|name| find_engine(name, registry));
     let engines: Vec<_> = if arguments.engines.is_empty() {
         let here = registry.engines.iter().copied();
         let here = here.filter(|engine| engine.build().is_ok());
@@ -233,8 +240,11 @@ fn subjects(arguments: &Arguments, registry: &Registry) -> Result<Vec<Subject>, 
     Ok(subjects)
 }
 
-/// The engine of that name, or the build of it that `ENGINE@BUILD` names, with what it is called.
-fn named(text: &str, registry: &Registry) -> Result<(&'static str, &'static dyn Engine), String> {
+/// Finds the engine of that name, or the build in `ENGINE@BUILD`, and returns it with its name.
+fn find_engine(
+    text: &str,
+    registry: &Registry,
+) -> Result<(&'static str, &'static dyn Engine), String> {
     let contender = Contender::parse(text);
     let engine = registry.engine(&contender.engine)?;
     let name = engine.info().name;
@@ -264,7 +274,7 @@ mod tests {
             check("c", false, "open: cannot make check-02: denied"),
             check("d", false, "found nothing"),
         ];
-        let names: Vec<Vec<_>> = kinds(&checks)
+        let names: Vec<Vec<_>> = group_by_message(&checks)
             .into_iter()
             .map(|kind| kind.iter().map(|check| check.name.clone()).collect())
             .collect();

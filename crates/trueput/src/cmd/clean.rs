@@ -1,4 +1,4 @@
-//! `trueput clean`: removes what killed runs left behind, after showing it.
+//! `trueput clean`: lists the leftovers of killed runs, and removes them on request.
 
 use crate::failure::{FAILED, Failure};
 use crate::{output, table};
@@ -45,10 +45,10 @@ pub struct Arguments {
     work: Vec<PathBuf>,
 }
 
-/// Lists what is left behind, and removes it where that was asked for.
+/// Lists leftovers of killed runs, and removes them if requested.
 ///
 /// # Errors
-/// Where nobody reads the list.
+/// If standard output is closed.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let is_everywhere = arguments.results.is_empty() && arguments.work.is_empty();
     let found = match is_everywhere {
@@ -61,7 +61,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let mut outcomes = Vec::new();
     for left in found.iter().filter(|_| arguments.yes) {
         let failures = clean(left).err().unwrap_or_default();
-        failures.iter().for_each(|why| output::complain(why));
+        failures.iter().for_each(|why| output::print_error(why));
         outcomes.push(failures);
     }
     if arguments.json {
@@ -82,8 +82,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     })
 }
 
-/// Forgets which engines have passed the conformance suite where that was asked for, and says how
-/// many those are. Returns whether nothing is in the way.
+/// Forgets which engines passed the conformance suite if requested, and prints their number.
+/// Returns `false` if that failed.
 fn forget_conformance(arguments: &Arguments) -> Result<bool, Failure> {
     let Some(cache) = ConformanceCache::of_user(true) else {
         return Ok(true);
@@ -94,7 +94,7 @@ fn forget_conformance(arguments: &Arguments) -> Result<bool, Failure> {
     }
     let said = match arguments.yes.then(|| cache.clear()) {
         Some(Err(error)) => {
-            output::complain(&format!("{folder} cannot be removed: {error}"));
+            output::print_error(&format!("{folder} cannot be removed: {error}"));
             return Ok(false);
         }
         Some(Ok(())) => format!("removed {count} cached conformance results from {folder}"),

@@ -1,4 +1,4 @@
-//! `trueput compare`: what changed between runs or contenders, and what came of it.
+//! `trueput compare`: compares runs or contenders, and lists their changes.
 
 use crate::bundle;
 use crate::cmd::compare_gate::Gate;
@@ -61,7 +61,7 @@ pub struct Arguments {
     /// With --fail-if-slower: pass if the repeats are too few or too noisy to tell [default: fail]
     #[arg(long, requires = "fail_if_slower")]
     allow_unsure: bool,
-    /// The default since what cannot be told fails; kept for scripts that name it
+    /// No effect: now the default. Kept for scripts that name it
     #[arg(
         long,
         hide = true,
@@ -87,7 +87,7 @@ pub struct Arguments {
 /// Compares, and says whether something is slower.
 ///
 /// # Errors
-/// A usage error where a folder is none, nothing is comparable, or too few repeats count for
+/// A usage error if a folder is not a run, nothing is comparable, or too few repeats count for
 /// `--fail-if-slower`.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let sides = sides(arguments)?;

@@ -7,7 +7,7 @@ use trueput_findings::compare::{CellResult, SideComparison};
 use trueput_findings::units::per_cent;
 use trueput_report::compare::disturbances;
 
-/// What `--fail-if-slower` came to.
+/// The result of `--fail-if-slower`.
 pub struct Gate {
     /// The largest fall that passes, as a part.
     limit: f64,
@@ -34,7 +34,7 @@ impl Gate {
         gate
     }
 
-    /// As JSON has it.
+    /// The gate's result in the JSON output.
     pub fn json(&self) -> serde_json::Value {
         serde_json::json!({
             "limit": self.limit,
@@ -46,7 +46,7 @@ impl Gate {
     /// The exit code, with a line on standard error for each reason.
     pub fn exit(self) -> Result<ExitCode, Failure> {
         for reason in &self.reasons {
-            output::complain(reason);
+            output::print_error(reason);
         }
         match (self.usage, self.failed) {
             (Some(message), _) => Err(Failure::usage(message)),
@@ -55,7 +55,7 @@ impl Gate {
         }
     }
 
-    /// Adds to each reason what disturbed the runs: a fall may be the machine's.
+    /// Adds the disturbances of the runs to each reason: the machine may have caused a loss.
     fn add_disturbances(&mut self, compared: &[SideComparison]) {
         let mut all: Vec<String> = Vec::new();
         for one in compared {
@@ -80,9 +80,9 @@ impl Gate {
     }
 
     fn judge(&mut self, compared: &[SideComparison], part: f64, allow_unsure: bool) {
-        // As it was given: 3 %, not 3.00 %.
+        // The limit as typed: 3 %, not 3.00 %.
         let limit = format!("{} %", (part * 1e5).round() / 1e3);
-        let crashed = crashed(compared);
+        let crashed = missing_results(compared);
         if !crashed.is_empty() {
             let what = crashed.join("; ");
             self.fail(format!("--fail-if-slower found no complete result: {what}"));
@@ -97,7 +97,7 @@ impl Gate {
                 "slower by more than {limit}, significantly: {names}"
             ));
         }
-        let suspected = suspected(compared, part, &limit);
+        let suspected = describe_suspicion(compared, part, &limit);
         if let Some(reason) = suspected {
             self.fail(reason);
         }
@@ -110,11 +110,11 @@ impl Gate {
             ));
             return;
         }
-        self.judge_unsure(compared, part, &limit, allow_unsure);
+        self.add_inconclusive(compared, part, &limit, allow_unsure);
     }
 
-    /// Judges the results whose repeats cannot exclude the fall.
-    fn judge_unsure(
+    /// Adds the inconclusive results: their repeats cannot exclude the loss.
+    fn add_inconclusive(
         &mut self,
         compared: &[SideComparison],
         part: f64,
@@ -146,8 +146,8 @@ impl Gate {
     }
 }
 
-/// What looks slower though it is not certain, in a sentence.
-fn suspected(compared: &[SideComparison], part: f64, limit: &str) -> Option<String> {
+/// Names results that look slower without being significant, in a sentence.
+fn describe_suspicion(compared: &[SideComparison], part: f64, limit: &str) -> Option<String> {
     let count = results(compared).count();
     let suspected: Vec<_> = results(compared)
         .filter(|(_, result)| result.slower_by(part) != Some(true))
@@ -185,9 +185,9 @@ fn named((compared, result): (&SideComparison, &CellResult)) -> String {
     format!("{name} ({label}, {})", result.durability)
 }
 
-/// What the first side has and another has not, or not whole: a contender that crashed has no rate
-/// that could be slower.
-fn crashed(compared: &[SideComparison]) -> Vec<String> {
+/// Results of the first side that are missing or incomplete in another: a contender that crashed
+/// has no rate to compare.
+fn missing_results(compared: &[SideComparison]) -> Vec<String> {
     let missing = compared.iter().flat_map(|compared| {
         let names = compared.only_first.iter();
         names.map(move |name| format!("{} has no valid trial of {name}", compared.second.label))

@@ -25,10 +25,10 @@ pub struct Arguments {
 /// Writes the script to standard output.
 ///
 /// # Errors
-/// Where nobody reads it.
+/// If standard output is closed.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut Cli::command(), "trueput", &mut script);
-    output::as_it_is(&String::from_utf8_lossy(&script))?;
+    output::write_raw(&String::from_utf8_lossy(&script))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,4 +1,4 @@
-//! `trueput engines`: who can compete, in which builds.
+//! `trueput engines`: lists engines and their builds.
 
 mod overview;
 
@@ -36,7 +36,7 @@ pub struct Arguments {
 /// Lists the engines.
 ///
 /// # Errors
-/// Where nobody reads it.
+/// If standard output is closed.
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
     let listed: Vec<EngineListing> = registry
         .engines
@@ -83,11 +83,11 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
 struct EngineListing {
     engine: &'static dyn Engine,
     builds: Vec<LibraryListing>,
-    /// What the engine says if there is none.
+    /// The engine's message if no library was found.
     missing: Option<String>,
 }
 
-/// A library that was found, and what it says or what is wrong with it.
+/// A library that was found, with its version or its error.
 struct LibraryListing {
     library: Option<PathBuf>,
     build: Result<Build, String>,
@@ -127,8 +127,8 @@ impl EngineListing {
 }
 
 impl EngineListing {
-    /// The builds that are not here, and what installs each: of an engine that comes in one,
-    /// itself.
+    /// The builds that are not installed, with the command to install each; an engine with a single
+    /// build stands for itself.
     fn to_install(&self) -> Vec<(&'static str, &'static str)> {
         let info = self.engine.info();
         let known = self.engine.installable_builds();
@@ -203,7 +203,7 @@ fn workers(engine: &dyn Engine) -> &'static str {
     }
 }
 
-/// What it states with its default knobs.
+/// The isolation level that the driver states with default knobs.
 fn isolation(engine: &dyn Engine) -> Option<Isolation> {
     let knobs = resolve(engine.info().name, engine.knobs(), &Settings::new()).ok()?;
     engine.isolation(&knobs)

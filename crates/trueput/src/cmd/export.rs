@@ -20,7 +20,7 @@ Parquet, by DuckDB:
   trueput export RUN --format jsonl > trials.jsonl
   duckdb -c \"COPY (SELECT * FROM 'trials.jsonl') TO 'trials.parquet' (FORMAT parquet)\"";
 
-/// What trials are written as.
+/// Formats of exported trials.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum ExportFormat {
     /// One row per trial, all columns
@@ -48,7 +48,7 @@ pub struct Arguments {
 /// Writes the trials to standard output.
 ///
 /// # Errors
-/// A usage error where a folder is no run folder or of a newer format.
+/// A usage error if a folder is not a run folder or has a newer format.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let mut reports = Vec::new();
     for run in &arguments.runs {
@@ -57,7 +57,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         for damaged in &report.damaged {
             let (line, why) = (damaged.line, &damaged.message);
             let run = run.display();
-            output::complain(&format!(
+            output::print_error(&format!(
                 "{run}: line {line} of trials.jsonl is skipped: {why}"
             ));
         }
@@ -70,7 +70,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         }
         ExportFormat::Jsonl => output::document(&jsonl::render(&reports), Format::Json)?,
         ExportFormat::Openmetrics => {
-            output::as_it_is(&escape_lines(&openmetrics::render(&reports)))?;
+            output::write_raw(&escape_lines(&openmetrics::render(&reports)))?;
         }
     }
     Ok(ExitCode::SUCCESS)

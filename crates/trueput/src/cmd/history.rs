@@ -1,4 +1,4 @@
-//! `trueput history`: many runs of one plan, and where their rates changed.
+//! `trueput history`: shows the rates of one plan over many runs, and their changes.
 
 use crate::bundle;
 use crate::failure::Failure;
@@ -51,7 +51,7 @@ pub struct Arguments {
 /// Writes the history to standard output.
 ///
 /// # Errors
-/// A usage error where a folder is no run and holds none, or no trial fits.
+/// A usage error if a folder is not a run and contains none, or no trial matches.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let selector = match &arguments.only {
         Some(words) => Selector::parse(words)?,

@@ -1,4 +1,4 @@
-//! `trueput knobs`: what can be changed, and at what cost.
+//! `trueput knobs`: lists the knobs of an engine or the settings of a workload, with their cost.
 
 use crate::failure::Failure;
 use crate::screen::list_width;
@@ -32,7 +32,7 @@ pub struct Arguments {
 /// Lists the knobs of an engine or the settings of a workload.
 ///
 /// # Errors
-/// A usage error where no engine or workload has that name.
+/// A usage error if no engine or workload has that name.
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
     let knobs = knobs_of(&arguments.owner, registry)?;
     if arguments.json {
@@ -86,7 +86,7 @@ fn entry(knob: &Parameter) -> Entry<4> {
     }
 }
 
-/// The same as JSON.
+/// Describes parameters as JSON.
 pub fn described(knobs: &[Parameter]) -> serde_json::Value {
     let describe = |knob: &Parameter| {
         json!({

@@ -1,4 +1,4 @@
-//! `trueput ledger`: runs a plan step by step, and says what each step gained and gave up.
+//! `trueput ledger`: runs a plan step by step, and reports the gain and cost of each step.
 
 mod step;
 
@@ -22,8 +22,7 @@ use trueput_record::{RunFolder, RunManifest};
 use trueput_report::{Format, RunReport};
 use trueput_runner::{Options, Registry, matrix};
 
-/// How often each step is run where neither the plan nor the command line says so: an interval
-/// needs as many repeats.
+/// Default repeats of each step: an interval needs this many.
 const USUAL_REPEAT: u32 = 3;
 
 const EXAMPLES: &str = "\
@@ -62,7 +61,7 @@ pub struct Arguments {
     trust: Trust,
 }
 
-/// Says in the help what a step may change.
+/// Describes the possible changes of a step, for the help.
 fn describe_steps() -> String {
     let conditions = CONDITIONS.iter();
     let changed = conditions.filter(|condition| condition.is_changed_by_steps());
@@ -79,7 +78,7 @@ fn describe_steps() -> String {
 /// Runs the steps and prints the ablation.
 ///
 /// # Errors
-/// A usage error for whatever is wrong with the plan, a step or the folders, before anything runs.
+/// A usage error for an invalid plan, step or folder, before anything runs.
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
     let mut options = execute::options(&arguments.places)?;
     options.include_assertions = arguments.overrides.include_assertions;
@@ -89,7 +88,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
         .trust
         .check_plan(&arguments.what, &plan, &arguments.overrides, registry)?;
     let (folder, manifest) = create(&plan, arguments, &mut options, registry)?;
-    execute::caution(&manifest, registry);
+    execute::print_build_warnings(&manifest, registry);
     let mut progress = match arguments.json {
         true => Progress::json(),
         false => Progress::for_people(),
@@ -111,7 +110,7 @@ fn write_ablation(folder: &RunFolder, arguments: &Arguments) -> Result<(), Failu
     output::line(&describe_page(&write_own_page(&report)?))
 }
 
-/// The plan with the steps of the command line, where there are any.
+/// The plan, with the steps of the command line if there are any.
 fn plan(arguments: &Arguments, registry: &Registry) -> Result<PlanFile, Failure> {
     let mut plan = plan_or_workload(&arguments.what, registry)?;
     if plan.origin.of("workload").is_none() {

@@ -16,28 +16,28 @@ pub struct Arguments {
     subcommand: Vec<String>,
 }
 
-/// Writes a page to standard output: the subcommand's, or the program's and then those of its
-/// subcommands.
+/// Writes a page to standard output: that of the subcommand, or that of the program followed by
+/// those of all subcommands.
 ///
 /// # Errors
-/// A usage error if there is no such subcommand, and where nobody reads the page.
+/// A usage error if there is no such subcommand, and if standard output is closed.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let mut program = Cli::command();
     program.build();
     let mut page = Vec::new();
-    let chosen = chosen(&program, &arguments.subcommand)?;
+    let subcommand = find_subcommand(&program, &arguments.subcommand)?;
     let failed = |error| Failure::Other(format!("cannot render the manual page: {error}"));
-    page_of(chosen).render(&mut page).map_err(failed)?;
+    page_of(subcommand).render(&mut page).map_err(failed)?;
     if arguments.subcommand.is_empty() {
         for subcommand in subcommands(&program) {
             page_of(subcommand).render(&mut page).map_err(failed)?;
         }
     }
-    output::as_it_is(&String::from_utf8_lossy(&page))?;
+    output::write_raw(&String::from_utf8_lossy(&page))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The page of a command. Its source is the program: a subcommand has no version of its own.
+/// The page of a command. Its version is the program's, because subcommands have none.
 fn page_of(command: &Command) -> Man {
     Man::new(command.clone()).source(concat!("trueput ", env!("CARGO_PKG_VERSION")))
 }
@@ -48,7 +48,7 @@ fn subcommands(command: &Command) -> impl Iterator<Item = &Command> {
 }
 
 /// The command at the end of a path of names.
-fn chosen<'c>(program: &'c Command, path: &[String]) -> Result<&'c Command, Failure> {
+fn find_subcommand<'c>(program: &'c Command, path: &[String]) -> Result<&'c Command, Failure> {
     path.iter().try_fold(program, |command, name| {
         let found = subcommands(command).find(|one| one.get_name() == name);
         found.ok_or_else(|| {

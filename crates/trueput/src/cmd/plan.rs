@@ -30,7 +30,7 @@ Examples:
   trueput plan check first-look --workers 1,2,4,8
   trueput plan check published/informix-2010-oltp-cheats --scale 0.02";
 
-/// Where the times of earlier trials come from.
+/// The folder of earlier runs, whose times give an estimate.
 const EARLIER_RUNS: &str = "results";
 
 /// The arguments of `trueput plan`.
@@ -89,7 +89,7 @@ struct CheckArguments {
 /// Lists the built-in plans, shows one, or shows the trials of a plan.
 ///
 /// # Errors
-/// A usage error for whatever is wrong with the plan.
+/// A usage error for an invalid plan.
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
     match &arguments.action {
         Action::List(arguments) => list(arguments.json, registry)?,
@@ -135,7 +135,7 @@ fn listed(built_in: &BuiltInPlan, registry: &Registry) -> Result<Entry<2>, Failu
 
 fn show(name: &str) -> Result<(), Failure> {
     match built_in_plans::named(name) {
-        Some(built_in) => output::as_it_is(built_in.text),
+        Some(built_in) => output::write_raw(built_in.text),
         None => {
             let hint = did_you_mean(name, built_in_plans::ALL.iter().map(|plan| plan.name));
             Err(Failure::usage(format!(
@@ -215,8 +215,8 @@ fn described(matrix: &Matrix, factor: f64, registry: &Registry) -> String {
     text
 }
 
-/// The settings that all trials share, then the trials in the plan's order, each with what it does
-/// not share.
+/// The settings that all trials share, then the trials in the plan's order, each with its other
+/// settings.
 fn trials(matrix: &Matrix, factor: f64, registry: &Registry, width: usize) -> String {
     let mut shared = matrix
         .trials

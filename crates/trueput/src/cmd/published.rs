@@ -1,4 +1,4 @@
-//! `trueput published`: what others measured, with its source and its caveats.
+//! `trueput published`: lists published results, with their source and caveats.
 
 use crate::failure::Failure;
 use crate::output;
@@ -42,7 +42,7 @@ pub struct Arguments {
 /// Lists the published tables, or shows one.
 ///
 /// # Errors
-/// A usage error where no table has that id.
+/// A usage error if no table has that id.
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
     match &arguments.id {
         None => list(arguments.json, registry)?,

@@ -64,8 +64,8 @@ pub struct Arguments {
 /// Writes the report to standard output, or its page to a file.
 ///
 /// # Errors
-/// A usage error where the folder is no run folder or of a newer format, or the page's file cannot
-/// be written.
+/// A usage error if the folder is not a run folder or has a newer format, or the page cannot be
+/// written.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let (mut opened, mut reports) = (Vec::new(), Vec::new());
     for run in &arguments.runs {
@@ -101,7 +101,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
                 several => write_page(&merge::page(several), file)?,
             }
         }
-        ([report], None) if is_answer => execute::write_answer(report, screen, &closing(report))?,
+        ([report], None) if is_answer => {
+            execute::write_answer(report, screen, &closing_lines(report))?;
+        }
         ([report], None) => {
             output::document(&report.render(arguments.format, style), arguments.format)?;
         }
@@ -116,8 +118,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where the rest of a run is, which is named below its answer.
-fn closing(report: &Run) -> Vec<String> {
+/// Links to the rest of the results, printed below the answer.
+fn closing_lines(report: &Run) -> Vec<String> {
     let mut closing = vec![
         execute::everything(report),
         format!("run folder: {}", report.shown_as.display()),

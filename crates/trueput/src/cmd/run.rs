@@ -26,8 +26,8 @@ Examples:
   trueput run published/fis-2011-threen1-gtm-tuning --scale 0.1
   trueput run --resume results/20261121T204500Z-first-look";
 
-/// What a run that goes on has from its first part. The group `PlanOverrides` has no members for
-/// clap, since it holds another group.
+/// Options that conflict with `--resume`, because a resumed run keeps those of its first part. The
+/// group `PlanOverrides` has no members for clap, since it contains another group.
 const OF_A_NEW_RUN: [&str; 13] = [
     "what",
     "engine",
@@ -84,14 +84,14 @@ pub struct Arguments {
 /// Runs the plan and says how it went.
 ///
 /// # Errors
-/// A usage error for whatever is wrong with the plan or the folders, before anything runs.
+/// A usage error for an invalid plan or folder, before anything runs.
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
     let mut options = execute::options(&arguments.places)?;
     options.until = arguments.repeats.rule();
     options.include_assertions = arguments.overrides.include_assertions;
     options.split_by = arguments.overrides.split_by;
     let (folder, manifest) = match &arguments.resume {
-        Some(path) => resumed(path, arguments)?,
+        Some(path) => open_resumed(path, arguments)?,
         None => create(arguments, &mut options, registry)?,
     };
     options.until = options.until.or_else(|| repeats::stated(&manifest));
@@ -105,8 +105,8 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     )
 }
 
-/// A run that is to go on, once what it names is trusted.
-fn resumed(path: &Path, arguments: &Arguments) -> Result<(RunFolder, RunManifest), Failure> {
+/// Opens a run to resume, after a check that its libraries and folders are trusted.
+fn open_resumed(path: &Path, arguments: &Arguments) -> Result<(RunFolder, RunManifest), Failure> {
     // It may come from anybody: it is not trusted before it is read.
     let opened = RunFolder::open_limited(path, arguments.size.most_bytes);
     let (folder, manifest) = opened.map_err(explained)?;

@@ -1,4 +1,5 @@
-//! `trueput threen1`: the original's problems from standard input, the original's line for each.
+//! `trueput threen1`: solves the problems of the original 3n+1 benchmark from standard input, and
+//! prints the original's line for each.
 
 mod resume;
 
@@ -68,7 +69,7 @@ pub struct Arguments {
     #[command(flatten)]
     repeats: Repeats,
     #[command(flatten)]
-    places: RunDirectories,
+    directories: RunDirectories,
 }
 
 /// Solves the problems.
@@ -78,15 +79,15 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
     let name = Contender::parse(&arguments.engine).engine;
     let engine = registry.engine(&name).map_err(Failure::Usage)?;
-    let mut options = execute::options(&arguments.places)?;
+    let mut options = execute::options(&arguments.directories)?;
     let problems = problems(&standard_input()?)?;
     let trials = trials(arguments, engine, &problems, &mut options, registry)?;
     options.until = arguments.repeats.rule();
     options.keep_unfinished = true;
     options.resume_databases = arguments.resume;
-    let results = &arguments.places.results;
+    let results = &arguments.directories.results;
     let (folder, manifest) = if arguments.resume {
-        resume::unfinished(results, &trials, arguments.places.work.as_deref())?
+        resume::unfinished(results, &trials, arguments.directories.work.as_deref())?
     } else {
         let about = "3n+1 problems from standard input";
         let command = execute::command_line();
@@ -95,27 +96,27 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
             WORKLOAD, about, trials, nothing, results, &options, registry, command,
         )?
     };
-    let how = match arguments.json {
+    let format = match arguments.json {
         true => LineFormat::Json,
         false => LineFormat::Words(arguments.screen.columns()),
     };
-    if let LineFormat::Words(columns) = how {
+    if let LineFormat::Words(columns) = format {
         threen1_header(columns).map_or(Ok(()), |header| output::line(&header))?;
     }
     for record in solved_before(&folder)? {
-        print_line(&record, how)?;
+        print_line(&record, format)?;
     }
-    execute::caution(&manifest, registry);
+    execute::print_build_warnings(&manifest, registry);
     let mut progress = Progress::for_people();
     let observer = &mut |event: &Event| {
         progress.observe(event);
         if let Event::TrialEnded { record } = event {
             // Whoever read the lines may have gone: the run and its folder matter more.
-            let _ = progress.with_hidden_bar(|| print_line(record, how));
+            let _ = progress.with_hidden_bar(|| print_line(record, format));
         }
     };
     let summary = trueput_runner::run(&folder, &manifest, registry, &options, observer)?;
-    let written = repeats::print_stop_reason(&folder).and_then(|()| match how {
+    let written = repeats::print_stop_reason(&folder).and_then(|()| match format {
         LineFormat::Json => {
             output::note(&format!("run folder: {}", folder.path().display()));
             Ok(())
@@ -130,7 +131,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     execute::finish(&summary, written)
 }
 
-/// Problems that a resumed run need not solve again.
+/// The problems that an earlier part of a resumed run has solved.
 fn solved_before(folder: &RunFolder) -> Result<Vec<TrialRecord>, Failure> {
     let stored = folder.trials()?.trials;
     let solved =
@@ -138,7 +139,7 @@ fn solved_before(folder: &RunFolder) -> Result<Vec<TrialRecord>, Failure> {
     Ok(stored.into_iter().filter(solved).collect())
 }
 
-/// How a problem's line is written.
+/// The format of a problem's line.
 #[derive(Clone, Copy)]
 enum LineFormat {
     /// A line of JSON.
@@ -205,7 +206,7 @@ fn trials(
             ..spec
         }));
     }
-    // All problems once, then all again, as every plan is run.
+    // All problems once, then all again, in the order of the trials of every plan.
     trials.sort_by_key(|spec| spec.repeat);
     matrix::name_trials(&mut trials);
     Ok(trials)
@@ -217,7 +218,7 @@ fn plan(arguments: &Arguments, engine: &dyn Engine, line: &InputLine) -> PlanFil
     plan.durability = vec![
         arguments
             .durability
-            .unwrap_or_else(|| cheapest_safe(engine)),
+            .unwrap_or_else(|| default_durability(engine)),
     ];
     plan.worker_kind = arguments.worker_kind.map(Into::into);
     plan.verify = arguments.verify;
@@ -237,13 +238,15 @@ fn plan(arguments: &Arguments, engine: &dyn Engine, line: &InputLine) -> PlanFil
     plan
 }
 
-/// The benchmark's own promise is that killed processes lose nothing: the cheapest level that keeps
-/// it, where the engine has one.
-fn cheapest_safe(engine: &dyn Engine) -> Durability {
-    use Durability::{Async, None, Process, Sync};
+/// The cheapest level at which killed processes lose no commits, as the original benchmark
+/// requires; `none` for an engine without such a level.
+fn default_durability(engine: &dyn Engine) -> Durability {
     let offered = |level: &Durability| engine.promise(*level).is_some();
-    [Process, Async, Sync, None]
-        .into_iter()
-        .find(offered)
-        .unwrap_or(Sync)
+    let levels = [
+        Durability::Process,
+        Durability::Async,
+        Durability::Sync,
+        Durability::None,
+    ];
+    levels.into_iter().find(offered).unwrap_or(Durability::Sync)
 }

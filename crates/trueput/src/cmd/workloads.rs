@@ -1,4 +1,4 @@
-//! `trueput workloads`: what can be done to an engine.
+//! `trueput workloads`: lists the workloads.
 
 use crate::cmd::knobs;
 use crate::failure::Failure;
@@ -27,7 +27,7 @@ pub struct Arguments {
 /// Lists the workloads, each with its settings.
 ///
 /// # Errors
-/// Where nobody reads it.
+/// If standard output is closed.
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
     if arguments.json {
         let described = registry.workloads.iter().map(|workload| {

@@ -51,10 +51,10 @@ pub struct Arguments {
     places: RunDirectories,
 }
 
-/// Runs what the properties ask for and says how it went.
+/// Runs the workload that the properties describe and prints the result.
 ///
 /// # Errors
-/// A usage error for whatever is wrong with a file or a property, before anything runs.
+/// A usage error for an invalid file or property, before anything runs.
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
     let mut options = execute::options(&arguments.places)?;
     options.until = arguments.repeats.rule();
@@ -78,7 +78,7 @@ fn create(
 ) -> Result<(RunFolder, RunManifest), Failure> {
     let asked = PlanProperties::read(&arguments.files, &arguments.properties)?;
     for warning in &asked.warnings {
-        output::complain(warning);
+        output::print_error(warning);
     }
     let mut plan = PlanFile::for_workload(WORKLOAD);
     asked.apply(&mut plan);

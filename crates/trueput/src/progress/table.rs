@@ -1,4 +1,4 @@
-//! The rankings as they stand, on a terminal: a table above the bar, drawn again in its place.
+//! Preliminary rankings on a terminal: a table above the bar, redrawn in place.
 
 use crate::output;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
@@ -10,13 +10,13 @@ use trueput_report::answer::Layout;
 /// The bar, the line above it and the cursor's.
 const OTHER_LINES: usize = 3;
 
-/// More lines would hide what was said before.
+/// More lines would hide earlier output.
 const MOST_LINES: usize = 24;
 
-/// Where the size of the terminal is not known.
+/// Terminal size if unknown.
 const USUAL_SIZE: (u16, u16) = (80, 24);
 
-/// A bar and, above it, how the rankings stand.
+/// A progress bar with the preliminary rankings above it.
 pub struct LiveTable {
     lines: MultiProgress,
     bar: ProgressBar,
@@ -52,14 +52,14 @@ impl LiveTable {
         self.bar.set_message(text);
     }
 
-    /// Draws how the rankings stand.
+    /// Draws the preliminary rankings.
     pub fn show(&mut self, answer: Answer) {
         self.answer = Some(answer);
         self.draw();
     }
 
-    /// Draws the table again where the terminal has another size by now.
-    pub fn follow_size(&mut self) {
+    /// Redraws the table if the terminal's size has changed.
+    pub fn redraw_if_resized(&mut self) {
         if size() != self.drawn_at {
             style(&self.bar, size().0);
             self.draw();
@@ -74,7 +74,7 @@ impl LiveTable {
             lines: usize::from(height)
                 .saturating_sub(OTHER_LINES)
                 .min(MOST_LINES),
-            colour: false,
+            color: false,
         };
         let text = self
             .answer
@@ -91,7 +91,7 @@ impl LiveTable {
             }
             self.lines.insert_before(&self.bar, table)
         });
-        // Empty lines set it off from what was said and from the bar.
+        // Empty lines separate it from earlier output and from the bar.
         table.set_message(format!("\n{}\n", output::for_standard_error(&text)));
         table.tick();
     }

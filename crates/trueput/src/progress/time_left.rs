@@ -1,5 +1,4 @@
-//! The time left, of a trial and of the whole run: an estimate from what has been seen so far, and
-//! none before that.
+//! Estimates the remaining time of a trial and of the whole run from the progress so far.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -16,10 +15,10 @@ pub struct TimeLeftEstimator {
     phase: Option<Phase>,
     fraction: f64,
     trials: usize,
-    /// Of them; several are under way where contenders take turns.
+    /// Trials that began; several run at once if contenders take turns.
     begun: usize,
     ended: usize,
-    /// How long the last trial of each cell took, without its conformance suite.
+    /// Duration of the last trial of each cell, without its conformance suite.
     cells: BTreeMap<u32, Duration>,
     /// Whether every cell has been run once: a trial of a second repeat has begun.
     knows_all_cells: bool,
@@ -59,7 +58,7 @@ impl TimeLeftEstimator {
         is_again && !std::mem::replace(&mut self.knows_all_cells, true)
     }
 
-    /// The conformance suite has ended: what follows is the trial's own time.
+    /// Ends the conformance suite: from now on the trial's own time counts.
     pub fn end_conformance(&mut self, now: Instant) {
         self.wait_for_trial(now);
     }
@@ -88,7 +87,7 @@ impl TimeLeftEstimator {
         self.wait_for_trial(now);
     }
 
-    /// What is left of this trial's phase; `None` before a hundredth of it is done.
+    /// Remaining time of this trial's phase; `None` before a hundredth of it is done.
     pub fn trial_left(&self, now: Instant) -> Option<Duration> {
         if self.fraction < 0.01 {
             return None;
@@ -97,9 +96,9 @@ impl TimeLeftEstimator {
         Some(passed.mul_f64((1.0 - self.fraction) / self.fraction))
     }
 
-    /// What is left of the run: each cell as long as when it was last run, once all were; before,
-    /// if the trials to come take as long as those that ended, conformance included. `None` before
-    /// the first has ended.
+    /// Remaining time of the run. After a full round each cell is assumed to take as long as its
+    /// last trial; before that, trials are assumed to take as long as the average, including
+    /// conformance. `None` before the first trial has ended.
     pub fn run_left(&self, now: Instant) -> Option<Duration> {
         let to_come = self.trials.saturating_sub(self.begun);
         let ended = u32::try_from(self.ended).ok().filter(|&ended| ended > 0)?;
@@ -115,7 +114,7 @@ impl TimeLeftEstimator {
         Some(self.trial_left(now).unwrap_or(of_this) + later)
     }
 
-    /// How long this many trials take at the end of a run, in which all cells take turns.
+    /// Duration of this many trials at the end of a run, in which the cells take turns.
     fn time_of_last(&self, trials: usize) -> Option<Duration> {
         let cells = self.cells.len();
         let rounds = u32::try_from(trials / cells).ok()?;

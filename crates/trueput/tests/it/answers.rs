@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use trueput_engine::Durability;
 use trueput_record::WorkerKind;
 
-/// Runs an engine at every level that it has, where this machine has it, and compares its answers.
+/// Runs an engine at each of its levels, if it is installed, and compares its results.
 fn finds_the_answers(engine: &str) {
     if !is_installed(engine) {
         return;

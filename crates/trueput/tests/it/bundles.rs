@@ -106,7 +106,7 @@ fn deflated(plain: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// What `report` says of a file with these bytes: one line, code 2.
+/// The one-line message of `report` about a file with these bytes; exit code 2.
 fn refused(bench: &Bench, bytes: &[u8]) -> String {
     bench.write("other.tar.gz", "");
     std::fs::write(bench.path().join("other.tar.gz"), bytes).unwrap();
@@ -147,7 +147,7 @@ fn a_file_that_is_not_the_one_that_was_packed_is_named() {
     let mut tool = Command::new("tar");
     tool.args(["-xzf"]).arg(&bundle).arg("-C").arg(&unpacked);
     assert!(tool.status().unwrap().success());
-    // What other programs make of the sums.
+    // Another program computes the same checksums.
     let mut sums = Command::new("sha256sum");
     sums.args(["--check", "--strict", "--quiet", "SHA256SUMS"]);
     let checked = sums.current_dir(unpacked.join(name)).status();
@@ -329,7 +329,7 @@ fn what_is_larger_than_the_limit_is_refused_and_the_limit_can_be_raised() {
     bench.run_expecting(0, &format!("report {run} --max-size 8GiB"));
 }
 
-/// What every command that reads a run says of it, standard error included.
+/// The output of every command that reads a run, including standard error.
 fn read_by_all(bench: &Bench, other: &str, run: &str) -> Vec<(String, String)> {
     let commands = [
         format!("report {run}"),
@@ -377,7 +377,7 @@ fn a_rate_that_its_counts_do_not_make_is_never_ranked() {
     let cells = document["rankings"][0]["cells"].as_array().unwrap();
     assert_eq!(cells.len(), 1, "only lmdb is ranked: {ranked}");
     assert!(!cells[0].to_string().contains("sqlite"), "{ranked}");
-    // What is shown of it is what count and elapsed time make it.
+    // The shown rate is computed from count and elapsed time.
     let trial = &document["trials"][1]["measurement"];
     let number = |value: &serde_json::Value| value.as_f64().unwrap();
     let first = &trial["operations"][0];

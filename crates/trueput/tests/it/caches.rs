@@ -36,7 +36,7 @@ fn cache(trial: &TrialRecord) -> CacheUse {
     trial.measurement.as_ref().unwrap().cache.unwrap()
 }
 
-/// That the cache was empty at first, and that priming had it answer more.
+/// Asserts that the cache was empty at first, and that priming raised its hits.
 fn primed_is_warmer(engine: &str, more: &str) {
     if !is_installed(engine) {
         return;
@@ -221,7 +221,7 @@ fn one_option_gives_every_engine_the_same_cache_by_its_own_knob() {
     let both = format!("{engines} --cache preset,48MiB");
     let expected = [own, (48 << 20).to_string()];
     assert_eq!(knobs_of(&bench, &both, "redb", "cache_size"), expected);
-    // A plan says the same, and leaves out who has no cache where it leaves out what is not there.
+    // A plan does the same, and leaves out engines without a cache if it leaves out missing ones.
     let plan = "name = \"x\"\nworkload = \"micro\"\nengines = [\"null\", \"lmdb\", \"redb\"]\n\
         durability = [\"sync\"]\nunsupported = \"leave-out\"\ncache = \"48MiB\"\n";
     bench.write("plan.toml", plan);

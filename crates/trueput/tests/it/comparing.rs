@@ -105,7 +105,7 @@ fn a_name_means_one_contender_and_two_names_two() {
     let bench = Bench::new();
     let run = made(&bench);
     let build = |path: &str| Some(path.into());
-    // lmdb's repeats stand for those of another build of sqlite.
+    // lmdb's repeats replace those of another build of sqlite.
     let both = copied(&bench, &run, "both", |trial| {
         set_rate(trial, 1.0);
         if trial.spec.engine == "lmdb" {
@@ -194,7 +194,7 @@ fn names_that_reports_print_and_builds_as_typed_are_contenders() {
         ),
     ] {
         let output = bench.run_expecting(0, &["compare", run, "--contenders", contenders]);
-        // What was lmdb's is faster.
+        // The side with lmdb's repeats is faster.
         assert_contains(&stdout(&output), &["B is slower by"]);
     }
     let wrong = |run: &str, contenders: &str| {

@@ -156,7 +156,7 @@ fn goes_on_after_all_workers_are_killed(engine: &str, level: &str, commit: &str,
     let bench = Bench::new();
     let command = format!("threen1 --engine {engine} --durability {level} --commit {commit}");
     let mut child = bench.spawn_with(&command, LINE);
-    // The workers before this line, where there are any, are those of the conformance suite.
+    // Workers before this line belong to the conformance suite.
     let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
     assert!(said.any(|line| line.unwrap().contains("conformance")));
     wait_for_work(&mut child, &bench.path().join("results"), 1 << 18, workers);

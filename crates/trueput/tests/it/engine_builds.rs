@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use trueput_record::TrialRecord;
 use trueput_record::flush_evidence::FlushVerdict;
 
-/// What `trueput engines --json` says of an engine.
+/// The entry of an engine in `trueput engines --json`.
 fn listed(engine: &str) -> Value {
     static ENGINES: OnceLock<Value> = OnceLock::new();
     let engines = ENGINES.get_or_init(|| Bench::new().json_of("engines --json"));
@@ -40,7 +40,7 @@ const IN_LIBRARIES: [&str; 7] = [
     "gtm",
 ];
 
-/// What the line of a missing engine names, to install it.
+/// The command in the line of a missing engine that installs it.
 fn installed_by(engine: &str) -> &'static str {
     match engine {
         "tokudb" | "mdbx" => "`make engines-all`",
@@ -53,7 +53,7 @@ pub fn short_run(engines: &str) -> String {
     format!("run {}", short(engines))
 }
 
-/// What such a run is of.
+/// A plan of a short run of these engines.
 fn short(engines: &str) -> String {
     let small = "--set finish=300 --set block=50 --workers 2";
     format!("threen1 --engine {engines} --durability sync {small}")
@@ -199,7 +199,7 @@ fn an_engine_that_is_missing_is_left_out_of_present_and_named_once() {
         eprintln!("skipped: the system itself has every engine");
         return;
     }
-    // What is skipped is wrapped.
+    // The list of skipped parts is wrapped.
     let text = unwrapped(&stdout(&run(&format!("plan check {}", short("present")))));
     for engine in missing {
         let line = format!("skipped: {engine} is not installed: ");
@@ -292,7 +292,7 @@ fn a_build_that_skips_every_flush_is_invalid_at_sync_and_an_honest_one_is_not() 
     }
 }
 
-/// Who has only a shared library of his own engine checks it as those that are installed.
+/// A user's own engine in a shared library is checked like the installed ones.
 #[test]
 fn a_build_that_is_named_is_checked() {
     let bench = Bench::new();

@@ -1,5 +1,5 @@
-//! File systems made for trials, and what a killed run leaves: with the built program. What takes
-//! root is passed over, with a word, where the test does not run as root.
+//! File systems made for trials, and the leftovers of a killed run, with the built program. Tests
+//! that need root are skipped with a message without it.
 
 use crate::support::{
     Bench, CommandLine, LoopMount, assert_answers, assert_contains, ended_well, refusal, stderr,
@@ -12,7 +12,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 use trueput_record::{Outcome, RunFolder, TrialRecord};
 
-/// What others left on this machine is none of a test's business.
+/// Leftovers of others on this machine are not a concern of a test.
 const CLEAN: &str = "clean --results results";
 
 fn may_mount() -> bool {
@@ -45,7 +45,7 @@ fn run(bench: &Bench, systems: &[&str]) -> Vec<TrialRecord> {
     bench.trials()
 }
 
-/// Those of the usual kinds that this machine has; the others are named as left out.
+/// The common kinds that this machine has; others are reported as left out.
 const KINDS: &str = "ext2,ext3,ext4,xfs,btrfs,tmpfs";
 
 #[test]
@@ -114,7 +114,7 @@ fn what_cannot_be_is_refused_before_anything_runs() {
         ("ext4:mont=x", "did you mean 'mount'"),
     ] {
         let message = bench.refusal_of(&format!("{run} {given}"));
-        // Where there is no btrfs it is left out, and then nothing is left to run.
+        // Without btrfs it is left out, and then there is nothing to run.
         let missing = message.contains("nothing to run");
         assert!(message.contains(says) || missing, "{given}: {message}");
     }
@@ -214,7 +214,7 @@ fn what_a_killed_run_leaves_is_listed_then_removed_and_a_user_s_own_mount_stays(
     let json = bench.json_of(&format!("{CLEAN} --json"));
     assert_eq!(json[0]["items"][0]["what"], "mount");
 
-    // What a user mounted in the very folder keeps all of it from being removed.
+    // A mount of the user inside the folder prevents its removal.
     let inside = mounted.parent().unwrap().join("inside");
     let second = own_mount(&bench.path().join("second.img"), &inside);
     let clean = format!("{CLEAN} --yes");

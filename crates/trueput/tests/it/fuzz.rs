@@ -17,7 +17,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use trueput_record::{Outcome, RunFolder};
 
-/// Cases where no time is given.
+/// Number of cases if no time is given.
 const CASES: u64 = 60;
 
 /// The program's address space, KiB.
@@ -53,11 +53,11 @@ impl Random {
     }
 }
 
-/// What numbers are replaced by.
+/// Replacements for numbers.
 const NUMBERS: &str = "0 -1 1 -0.0 1e308 -1e308 1e-308 1e999 0.1 255 4294967295 4294967296 \
     9223372036854775807 9223372036854775808 18446744073709551615 18446744073709551616 null \"NaN\"";
 
-/// What is put anywhere.
+/// Words that are inserted anywhere.
 const WORDS: [&str; 14] = [
     "\u{1b}[31m",
     "\u{202e}",
@@ -223,7 +223,7 @@ fn mutate_bundle(bytes: &mut Vec<u8>, random: &mut Random) {
     *bytes = deflated.finish().unwrap();
 }
 
-/// What the cases are made from.
+/// The inputs from which cases are made.
 struct Corpus {
     plans: Vec<Vec<u8>>,
     runs: Vec<PathBuf>,
@@ -449,7 +449,7 @@ fn a_list_of_a_million_short_elements_is_refused_before_it_fills_the_memory() {
     assert!(made.len() > text.len());
     std::fs::write(&manifest, made).unwrap();
     refused(place.path(), "run.json");
-    // What is just within the limit is read in that memory.
+    // A file just within the limit is read in that memory.
     let place = tempfile::tempdir().unwrap();
     with_seconds(place.path(), &run, 185_000);
     assert_eq!(outcome(place.path(), report), Ok(0));

@@ -1,7 +1,7 @@
 //! The tables of documents that list declarations are made from the declarations.
 //!
-//! Each stands between `<!-- begin: NAME -->` and `<!-- end: NAME -->`. A stale one fails the test;
-//! with `TRUEPUT_DOCS=write` in the environment the test writes it anew.
+//! Each is between `<!-- begin: NAME -->` and `<!-- end: NAME -->`. A stale one fails the test;
+//! with `TRUEPUT_DOCS=write` in the environment the test rewrites it.
 
 use std::path::Path;
 use trueput_engine::{Durability, Parameter, Window};

@@ -85,7 +85,7 @@ fn texts(document: &Value, path: String) -> Vec<String> {
     below.collect()
 }
 
-/// Makes a run's folder hostile, and returns where it is.
+/// Makes a run's folder hostile, and returns its path.
 fn spoiled(bench: &Bench, name: &str) -> String {
     let run = made(bench);
     let folder = at_factor(bench, &run, name, 1.0);

@@ -44,7 +44,7 @@ fn built_in_plans_are_listed_shown_and_run_by_name_from_any_folder() {
     };
     assert_eq!(trials("threen1-words"), trials("mine.toml"));
     assert_eq!(trials("plans/threen1-words.toml"), trials("mine.toml"));
-    // What is in the folder comes first.
+    // A file in the folder takes precedence.
     bench.write("ycsb", "workload = \"micro\"\nengines = [\"lmdb\"]\n");
     assert_eq!(trials("ycsb")[0]["workload"], "micro");
     assert_eq!(trials("plans/ycsb")[0]["workload"], "ycsb");
@@ -193,7 +193,7 @@ fn files_below(folder: &Path, ending: &str, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The private phrases of a text, whose comments are passed over where it is code.
+/// The private phrases of a text; in code, comments are ignored.
 fn private_phrases(text: &str, is_code: bool) -> Vec<&'static str> {
     let is_read = |line: &&str| !is_code || !line.trim_start().starts_with("//");
     let lines: Vec<_> = text.lines().filter(is_read).map(str::trim).collect();
@@ -285,7 +285,7 @@ fn where_the_locale_is_not_utf_8_people_read_ascii_and_programs_read_what_is_the
     let list = "ledger --help";
     let in_utf8 = listed(Some("en_US.UTF-8"), list);
     assert!(!in_utf8.is_ascii(), "{in_utf8}");
-    // What is no terminal and has no locale is as it was.
+    // Output that is not a terminal is unchanged without a locale.
     assert_eq!(listed(None, list), in_utf8);
     for locale in ["C", "POSIX", "en_US.ISO-8859-1"] {
         let text = listed(Some(locale), list);

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 const RUN: &str = "run threen1 --engine lmdb --durability process --set finish=1000 \
                    --knob lmdb.map_size=256MiB,512MiB --workers 1,2 --name=paged";
 
-/// A bench with such a run, and where that is.
+/// A bench with a run, and the run's path.
 fn with_a_run() -> (Bench, PathBuf) {
     let bench = Bench::new();
     bench.run_once(RUN);
@@ -69,7 +69,7 @@ fn a_run_and_its_report_end_with_an_answer_that_fits_one_screen() {
 fn the_cost_of_a_knob_is_recorded_where_trials_differ_by_it() {
     let (_bench, folder) = with_a_run();
     let (_, manifest) = trueput_record::RunFolder::open(&folder).unwrap();
-    // Of all of lmdb's knobs, only this one differs.
+    // Only this one of lmdb's knobs differs.
     let known: Vec<_> = manifest.costs.keys().collect();
     assert_eq!(known, ["lmdb.map_size"]);
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use trueput_record::TrialRecord;
 
-/// What `trueput published …` prints.
+/// The output of `trueput published …`.
 fn shown(arguments: &str) -> String {
     listing(&format!("published {arguments}"))
 }
@@ -246,7 +246,7 @@ fn what_an_experiment_needs_and_what_a_scale_is_are_said_in_one_line() {
     assert_eq!(bench.snapshot().len(), 0, "nothing was run");
 }
 
-/// Whether the program finds no GT.M, as it says itself.
+/// Whether the program finds no GT.M, by its own message.
 fn gtm_is_missing() -> bool {
     let json = json_of("--json");
     let mut tables = json.as_array().unwrap().iter();

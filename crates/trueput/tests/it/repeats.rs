@@ -14,15 +14,15 @@ use trueput_record::folder::{PrecisionTarget, RunEnd};
 use trueput_record::measurement::Outcome;
 use trueput_record::{RunFolder, TrialRecord};
 
-/// Repeats that are planned, and those that had ended when a run was cut short.
+/// Planned repeats, and those that had ended when the run was cut short.
 const PLANNED: u32 = 6;
 const ENDED: u32 = 3;
 
 const NARROW: &str = "every contender's interval is as narrow as was asked";
 const SPENT: &str = "the budget of time is spent";
 
-/// A run of lmdb that was to go on until its rate was known to 2 %, cut short after three repeats
-/// with rates of those factors. Its trials count, as they would not of a debug build.
+/// A run of lmdb until its rate is known to 2 %, cut short after three repeats with rates of these
+/// factors. Its trials count, although those of a debug build would not.
 fn cut_short(bench: &Bench, factors: [f64; ENDED as usize]) -> String {
     let short = "run threen1 --engine lmdb --durability process --set finish=20";
     bench.run_once(&format!("{short} --repeat {PLANNED}"));

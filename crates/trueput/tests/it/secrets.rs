@@ -5,10 +5,10 @@ use crate::support::{Bench, CommandLine, ended_well, stderr};
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-/// What is not to be seen.
+/// The text that must not appear.
 const PASSWORD: &str = "hush-4711";
 
-/// A file of a process's in /proc; empty where it has gone.
+/// A file of a process in /proc; empty if the process has ended.
 fn file_of(pid: u32, name: &str) -> Vec<u8> {
     std::fs::read(format!("/proc/{pid}/{name}")).unwrap_or_default()
 }
@@ -29,8 +29,8 @@ fn children(parent: u32) -> Vec<u32> {
     pids.map(|pid| pid.parse().unwrap()).collect()
 }
 
-/// Watches a run's workers to its end: how many there were, and whether one of them had the
-/// password where others can read it.
+/// Watches a run's workers to its end: their number, and whether one of them had the password where
+/// others can read it.
 fn watch(child: &mut Child) -> (usize, bool) {
     let (mut seen, mut shown) = (std::collections::BTreeSet::new(), false);
     let limit = Instant::now() + Duration::from_secs(120);

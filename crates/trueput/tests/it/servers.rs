@@ -36,7 +36,7 @@ const MARIADB: Kind = Kind {
     file: "ibdata1",
 };
 
-/// The arguments of a trial on such a server that takes this many seconds.
+/// The arguments of a trial on a server of this kind that takes this many seconds.
 fn trial(kind: &Kind, seconds: u32) -> String {
     // The suite first, so that a server that is there is not one that was just started.
     format!(
@@ -75,14 +75,14 @@ fn assert_gone(pid: i32) {
     }
 }
 
-/// That a run has cleared its work folder away.
+/// Asserts that a run has removed its work folder.
 fn assert_nothing_is_left(bench: &Bench) {
     let work = bench.run_folder().path().join("work");
     assert!(!work.exists(), "something is left");
 }
 
-/// A long trial on a private server that is at work, the process of `trueput` and the server's;
-/// `None`, and said, where no server is here.
+/// A long trial on a private server, running, with the processes of `trueput` and the server;
+/// `None`, with a message, if there is no such server.
 fn trial_at_work(kind: &Kind) -> Option<(Bench, Child, i32)> {
     if !is_installed(kind.engine) {
         return None;
@@ -182,8 +182,8 @@ fn gone_with_its_run(kind: &Kind) {
     );
 }
 
-/// A bench with a folder `home` that only root may pass, where root's PostgreSQL, which runs as
-/// somebody else, cannot reach its own; `None`, and said, if that cannot be had.
+/// A bench with a folder `home` that only root may enter, so that root's PostgreSQL, which runs as
+/// another user, cannot reach its data; `None`, with a message, if that is not possible.
 fn bench_with_a_closed_home() -> Option<Bench> {
     use std::os::unix::fs::PermissionsExt;
     if !is_installed(POSTGRESQL.engine) {

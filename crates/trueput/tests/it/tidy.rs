@@ -15,7 +15,7 @@ const FILE_LINES_MAX: usize = 700;
 const FUNCTION_LINES_MAX: usize = 70;
 const LINE_COLUMNS_MAX: usize = 100;
 
-/// The workspace's crates: each uses only those before it, tests included.
+/// The workspace's crates: each uses only those before it, also in its tests.
 const CRATES: [&str; 11] = [
     "record",
     "engine",
@@ -50,7 +50,7 @@ const WORDS: [(&str, &str); 16] = [
     ("what surrounds", "conditions"),
 ];
 
-/// What a noun seldom ends in.
+/// Endings that are rare in nouns.
 const ENDINGS: [&str; 8] = ["ed", "ing", "ly", "ful", "less", "able", "ible", "ous"];
 
 /// Nouns that end so.
@@ -94,7 +94,7 @@ fn add(findings: &mut Findings, finding: String, times: usize) {
     }
 }
 
-/// What is too long in a file.
+/// Reports lines, functions and files that are too long.
 fn lengths(file: &str, text: &str, findings: &mut Findings) {
     let lines: Vec<&str> = text.lines().collect();
     let is_long = usize::from(lines.len() > FILE_LINES_MAX);
@@ -114,8 +114,8 @@ fn lengths(file: &str, text: &str, findings: &mut Findings) {
     }
 }
 
-/// The functions that are too long, comments and all. A function ends at the brace that stands
-/// where it begins, and a mere declaration where its parameters do: `rustfmt` sees to that.
+/// The functions that are too long, including comments. A function ends at the brace in the column
+/// where it begins, and a declaration where its parameters end: `rustfmt` ensures that.
 fn long_functions<'t>(lines: &[&'t str]) -> Vec<&'t str> {
     let mut long = Vec::new();
     for (first, line) in lines.iter().enumerate() {
@@ -158,7 +158,7 @@ fn words(text: &str, findings: &mut Findings) {
     }
 }
 
-/// Names of types as those of functions: `TwoWords` is `two_words`.
+/// A type's name in the style of functions: `TwoWords` is `two_words`.
 fn snake(text: &str) -> String {
     let mut snake = String::with_capacity(text.len() + text.len() / 8);
     let mut is_lower = false;

@@ -1,4 +1,4 @@
-//! What a plan or a run folder names is not loaded, run or written to before it is trusted.
+//! Libraries and folders that a plan or a run folder names are not used before they are trusted.
 
 use crate::engine_builds::short_run;
 use crate::support::{ALL_WELL, Bench, assert_contains, stderr, stdout};
@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::Stdio;
 
-/// What servers say of their versions.
+/// Version texts of servers.
 const POSTGRESQL: &str = "postgres (PostgreSQL) 15.1";
 const MARIADB: &str = "mariadbd  Ver 10.11.6-MariaDB for Linux";
 
@@ -27,7 +27,7 @@ impl Trap {
         self.bench.path().join("was-run")
     }
 
-    /// Whether the code was run since this was last asked.
+    /// Whether the code ran since the last call.
     pub fn has_sprung(&self) -> bool {
         std::fs::remove_file(self.marker()).is_ok()
     }
@@ -186,7 +186,7 @@ fn a_plan_is_checked_without_loading_what_is_installed() {
     run("plan check published/symas-2014-load");
     run("published");
     assert!(!trap.has_sprung());
-    // The control: those that look into builds load it.
+    // Control: commands that inspect builds load it.
     run("engines");
     assert!(trap.has_sprung());
 }
@@ -243,7 +243,7 @@ fn a_run_folder_does_not_say_where_else_to_write() {
         std::fs::remove_file(path.join(link)).unwrap();
     }
     assert_eq!(std::fs::read_to_string(&target).unwrap(), "kept");
-    // The control: where the user says so, it goes on.
+    // Control: with the user's consent it continues.
     bench.run_expecting(ALL_WELL, &resume);
 }
 

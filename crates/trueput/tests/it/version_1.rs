@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::path::Path;
 use trueput_record::folder::SufficiencyReason;
 
-/// What version 1 called keys of JSON and columns of CSV, and what they are called now.
+/// JSON keys and CSV columns of version 1, with their present names.
 const RENAMES: [(&str, &str); 6] = [
     ("left_out", "skipped"),
     ("neighbours_cpu_s", "neighbors_cpu_s"),

@@ -1,4 +1,4 @@
-//! What stands around the results: the page's head, every trial, the machine, the commands.
+//! The frame around the results: the page's head, every trial, the machine, the commands.
 
 use crate::bottleneck_words::cause;
 use crate::document::{Block, Table};
@@ -13,7 +13,7 @@ use trueput_findings::{Run, bottleneck};
 use trueput_record::measurement::{LatencySummary, Measurement, OperationSummary};
 use trueput_record::{Outcome, TrialRecord, TrialSpec};
 
-/// What the run is about.
+/// A description of the run.
 pub(crate) fn about(report: &Run) -> Markup {
     let about = &report.manifest.about;
     html! { @if !about.is_empty() { p class="about" { (about) } } }
@@ -70,8 +70,8 @@ pub(crate) fn trials(report: &Run) -> Vec<Block> {
     vec![Block::Text(text.to_owned()), Block::Table(table)]
 }
 
-/// A trial, and of its kinds of operation the one whose figures are shown: its workload's headline
-/// or else the first. A cell of what was not measured is empty.
+/// A trial, with the kind of operation whose figures are shown: the workload's headline, or else
+/// the first. Missing values have empty cells.
 struct EndedTrial<'a> {
     trial: &'a TrialRecord,
     operation: Option<&'a OperationSummary>,
@@ -208,7 +208,7 @@ pub(crate) fn again(report: &Run) -> (Vec<Block>, Block) {
     blocks.push(Block::Text(
         "This page, and every figure of every trial:".to_owned(),
     ));
-    // A bundle has no folder in which its page could be kept.
+    // A bundle has no folder for its page.
     let page = match report.shown_as == report.folder {
         true => "--html",
         false => "--html page.html",

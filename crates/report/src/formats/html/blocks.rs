@@ -7,7 +7,7 @@ use maud::{Markup, html};
 /// A list with more points than this is folded.
 const MANY: usize = 16;
 
-/// A block; `caption` names a table for those who do not see what is above it.
+/// Writes a block. `caption` names a table for screen readers.
 pub(crate) fn block(block: &Block, caption: &str) -> Markup {
     match block {
         Block::Heading(level, text) => heading(*level, text),
@@ -36,7 +36,7 @@ fn heading(level: u8, text: &str) -> Markup {
     }
 }
 
-/// A list of evidence, folded whatever its length.
+/// Writes a list of evidence, always folded.
 pub(crate) fn evidence(block: &Block, title: &str) -> Markup {
     match block {
         Block::List(points) => folded("notes", "Evidence", &list(points), title),
@@ -44,7 +44,7 @@ pub(crate) fn evidence(block: &Block, title: &str) -> Markup {
     }
 }
 
-/// What only few readers want, behind a line that says what it is. On paper it is unfolded.
+/// Folds content that few readers need under a line that describes it. In print it is unfolded.
 pub(crate) fn folded(class: &str, line: &str, content: &Markup, title: &str) -> Markup {
     html! {
         details class=(class) {
@@ -54,7 +54,7 @@ pub(crate) fn folded(class: &str, line: &str, content: &Markup, title: &str) -> 
     }
 }
 
-/// What something is of, for those who do not see where it stands.
+/// The subject of an element, for screen readers.
 pub(crate) fn unseen_of(title: &str) -> Markup {
     html! { span class="unseen" { " of " (title) } }
 }
@@ -68,8 +68,8 @@ fn command(words: &[String]) -> Markup {
     html! { pre class="command" tabindex="0" { code { (words.join(" ")) } } }
 }
 
-/// A table: its first column that has a title holds the rows' headings. What has no room is out of
-/// sight until a switch next to the table is set, which needs no script.
+/// A table: its first column with a title has the row headings. Columns that do not fit are hidden
+/// until the reader sets a switch next to the table, which works without a script.
 fn table(table: &Table, caption: &str) -> Markup {
     let spare = room::classes(table);
     html! {
@@ -111,7 +111,7 @@ fn class(column: &Column, spare: Option<&str>, is_long: bool) -> String {
 
 fn row(table: &Table, spare: &[Option<&'static str>], cells: &[String]) -> Markup {
     let titled = table.columns.iter().position(|one| !one.title.is_empty());
-    // What the style sheet shows below the name is no part of it.
+    // A column that the style sheet shows below the name is not part of the name.
     let noted = table.columns.iter().position(room::is_noted);
     let note = noted.and_then(|at| cells.get(at));
     html! {
@@ -130,7 +130,7 @@ fn row(table: &Table, spare: &[Option<&'static str>], cells: &[String]) -> Marku
     }
 }
 
-/// The switch that brings all columns of a table into sight; nothing where they are.
+/// A button that shows all columns of a table; empty if none is hidden.
 fn column_switch(spare: &[Option<&'static str>], caption: &str) -> Markup {
     if spare.iter().all(Option::is_none) {
         return html! {};

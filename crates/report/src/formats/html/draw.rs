@@ -15,16 +15,16 @@ use crate::chart::{Chart, ChartKind};
 use looks::Appearance;
 use maud::{Markup, html};
 
-/// How many groups of a chart are drawn; its data has all.
+/// The most groups of a chart that are drawn; its data has all.
 pub(crate) const MOST_DRAWN: usize = 40;
 
-/// A chart's legend, where it needs one, and its drawing.
+/// A chart's legend, if it needs one, and its drawing.
 pub(crate) fn chart(chart: &Chart, looks: &Appearance) -> Markup {
     let drawing = match chart.kind {
         ChartKind::Bars => bars::rates(chart, looks),
         ChartKind::Stack => bars::stack(chart),
         ChartKind::Shares => bars::shares(chart),
-        ChartKind::Stretches => bars::stretches(chart),
+        ChartKind::Intervals => bars::intervals(chart),
         ChartKind::Ratios => bars::ratios(chart),
         ChartKind::Timeline => lines::timeline(chart, looks),
         ChartKind::Percentiles => lines::percentiles(chart, looks),

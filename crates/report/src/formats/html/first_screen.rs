@@ -1,5 +1,4 @@
-//! The first table of the page: who leads at each promise, by how much, and whether that is
-//! certain.
+//! The first table of the page: the leader at each durability level, its lead, and the verdict.
 
 use super::blocks::folded;
 use crate::answer::subject;
@@ -30,14 +29,14 @@ struct LeaderRow<'a> {
     leader: String,
     rate: String,
     factor: String,
-    /// Who is not distinguished from the leader.
-    tied: String,
-    /// The tile's words, and its kind, of which the style sheet makes a color.
-    tile: (&'static str, &'static str),
+    /// The contenders that are not distinguished from the leader.
+    others: String,
+    /// The verdict; `None` for an only contender.
+    verdict: Option<RankingVerdict>,
 }
 
-/// The table, with a link from each row to its ranking; what has only one contender is folded below
-/// it, if anything else is there. Nothing where nothing has figures.
+/// The table, with a link from each row to its ranking. Rankings with only one contender are folded
+/// below it, if there are others. Empty if nothing has figures.
 pub(crate) fn table(answer: &Answer, anchor: impl Fn(usize) -> String, caption: &str) -> Markup {
     let ranked = answer.rankings.iter().map(ranked);
     let single = answer.not_ranked.iter();
@@ -47,8 +46,8 @@ pub(crate) fn table(answer: &Answer, anchor: impl Fn(usize) -> String, caption: 
         leader: one.row.contender.clone(),
         rate: rate(one.row.rate_per_s, &one.subject),
         factor: String::new(),
-        tied: String::new(),
-        tile: ("only contender", "alone"),
+        others: String::new(),
+        verdict: None,
     });
     let (mut first, mut more): (Vec<_>, Vec<_>) = (ranked.collect(), single.collect());
     if first.is_empty() {
@@ -71,9 +70,9 @@ pub(crate) fn table(answer: &Answer, anchor: impl Fn(usize) -> String, caption: 
     }
 }
 
-/// The line to which further rows are folded.
+/// The summary line of folded rows.
 fn counted(more: &[LeaderRow<'_>]) -> String {
-    match more.iter().all(|row| row.tile.1 == "alone") {
+    match more.iter().all(|row| row.verdict.is_none()) {
         true => format!("{} more with only one contender", more.len()),
         false => format!("{} more", more.len()),
     }
@@ -97,7 +96,10 @@ fn rows(caption: &str, rows: &[LeaderRow<'_>], anchor: impl Fn(usize) -> String)
 
 impl LeaderRow<'_> {
     fn written(&self, anchor: &str) -> Markup {
-        let (words, kind) = self.tile;
+        let (words, class) = match self.verdict {
+            Some(verdict) => (verdict.label(), tile_class(verdict)),
+            None => ("only contender", "only"),
+        };
         html! {
             tr {
                 th scope="row" {
@@ -108,8 +110,8 @@ impl LeaderRow<'_> {
                 td { strong { (self.leader) } " " small { (self.rate) } }
                 td { (self.factor) }
                 td {
-                    span class={ "tile " (kind) } { (words) }
-                    @if !self.tied.is_empty() { " " small { (self.tied) } }
+                    span class={ "tile " (class) } { (words) }
+                    @if !self.others.is_empty() { " " small { (self.others) } }
                 }
             }
         }
@@ -120,7 +122,7 @@ fn rate(per_s: f64, subject: &RankingSubject) -> String {
     format!("{} {}/s", number(per_s), subject.unit)
 }
 
-/// What the order goes by: the leader's rate, or where all had one rate how long users waited.
+/// The figure that orders the ranking: the leader's rate, or at one rate its response time.
 fn leading_figure(ranking: &RankingAnswer) -> String {
     let leader = ranking.leader();
     let response = leader.latency.as_ref().filter(|one| one.is_response);
@@ -146,19 +148,20 @@ fn ranked(ranking: &RankingAnswer) -> LeaderRow<'_> {
             false => leading_figure(ranking),
         },
         factor: factor.filter(|_| !no_order).unwrap_or_default(),
-        tied: match no_order {
+        others: match no_order {
             true => String::new(),
-            false => tied(ranking.verdict, &ranking.tied),
+            false => describe_others(ranking.verdict, &ranking.inconclusive),
         },
-        tile: (ranking.verdict.label(), kind(ranking.verdict)),
+        verdict: Some(ranking.verdict),
     }
 }
 
-/// Whom the leader is not distinguished from: `with gtm`, `to tell it from gtm and 3 more`.
-fn tied(verdict: RankingVerdict, names: &[String]) -> String {
+/// The contenders that are not distinguished from the leader: `against gtm`, `to distinguish it
+/// from gtm and 3 more`.
+fn describe_others(verdict: RankingVerdict, names: &[String]) -> String {
     let words = match verdict {
-        RankingVerdict::TooFewRepeats => "to tell it from",
-        _ => "with",
+        RankingVerdict::TooFewRepeats => "to distinguish it from",
+        _ => "against",
     };
     match names {
         [] => String::new(),
@@ -167,16 +170,17 @@ fn tied(verdict: RankingVerdict, names: &[String]) -> String {
     }
 }
 
-fn kind(verdict: RankingVerdict) -> &'static str {
+/// The class of a verdict's tile in the style sheet, which sets the color.
+fn tile_class(verdict: RankingVerdict) -> &'static str {
     match verdict {
-        RankingVerdict::Leader => "sure",
-        RankingVerdict::SameWithin | RankingVerdict::TooNoisy => "tie",
+        RankingVerdict::Leader => "significant",
+        RankingVerdict::SameWithin | RankingVerdict::TooNoisy => "inconclusive",
         RankingVerdict::TooFewRepeats => "few",
         RankingVerdict::NoOrder | RankingVerdict::RateNotKept => "none",
     }
 }
 
-/// How many times the second's rate the leader's is: `2.67 × sqlite (2.4–2.9)`.
+/// The leader's rate over the second's: `2.67 × sqlite (2.4–2.9)`.
 fn factor(lead: LeaderShare, second: &str) -> String {
     let interval = lead.interval.map_or_else(String::new, |interval| {
         format!(" ({}–{})", number(interval.low), number(interval.high))

@@ -1,20 +1,20 @@
-//! Several runs on one page: side by side first, then each by itself, as in a page of its own.
+//! Several runs on one page: a comparison first, then each run as on a page of its own.
 
 use super::{MANY_RANKINGS, Page};
 use crate::document::{Block, Column};
 use trueput_findings::Run;
 use trueput_findings::rankings::rankings;
 
-/// Which of several runs something is of.
+/// Identifies a run on a page of several.
 pub(crate) struct RunLabel {
-    /// Its place among the runs, from 1.
+    /// Number of the run, from 1.
     number: usize,
-    /// The machine that it ran on.
+    /// Host name.
     host: String,
 }
 
 impl RunLabel {
-    /// A section's title with the run before it, so that nothing of two runs has one name.
+    /// A section's title with the run before it, so titles are unique.
     pub(crate) fn titled(&self, title: &str) -> String {
         let Self { number, host } = self;
         match host.is_empty() {
@@ -23,17 +23,18 @@ impl RunLabel {
         }
     }
 
-    /// The beginning of its anchors.
+    /// Prefix of its anchors.
     pub(crate) fn anchor(&self) -> String {
         format!("run-{}-", self.number)
     }
 
     /// Adds the run and its host to each row of the trials' table, so that its CSV has them too.
-    pub(crate) fn add_run_to(&self, trials: &mut [Block]) {
+    pub(crate) fn add_columns(&self, trials: &mut [Block]) {
         for block in trials {
             let Block::Table(table) = block else {
                 continue;
             };
+            // After the trial's number. Both may be left out on a narrow page (priority 2).
             table
                 .columns
                 .splice(1..1, [Column::figures("run", 2), Column::text("host", 2)]);
@@ -44,22 +45,22 @@ impl RunLabel {
     }
 }
 
-/// Writes the page of several runs; `overview` sets them side by side. Each run has its own
-/// rankings: none is made of two.
-pub(crate) fn render(reports: &[Run], title: &str, overview: &[Block]) -> String {
+/// Writes the page of several runs; `comparison` has them side by side. Each run has its own
+/// rankings; no ranking mixes runs.
+pub(crate) fn render(reports: &[Run], title: &str, comparison: &[Block]) -> String {
     let mut page = Page::default();
-    page.add("Side by side", overview);
+    page.add("Side by side", comparison);
     let all: Vec<_> = reports
         .iter()
         .map(|report| rankings(&report.manifest, &report.trials))
         .collect();
     let many = all.iter().map(Vec::len).sum::<usize>() > MANY_RANKINGS;
     for (index, (report, rankings)) in reports.iter().zip(&all).enumerate() {
-        page.of = Some(RunLabel {
+        page.current_run = Some(RunLabel {
             number: index + 1,
             host: report.manifest.host.host_name.clone(),
         });
         page.add_run(report, rankings, many);
     }
-    page.assembled(title)
+    page.finish(title)
 }

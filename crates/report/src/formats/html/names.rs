@@ -1,5 +1,4 @@
-//! Names of tables and charts that nothing else on the page has: labels, captions and file names
-//! are made of them.
+//! Unique names of tables and charts on the page, for labels, captions and file names.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +9,7 @@ pub(crate) struct PageNames {
 }
 
 impl PageNames {
-    /// The name itself, or with a number where something else has it.
+    /// Returns the name, with a number appended if it is already taken.
     pub(crate) fn unique(&mut self, name: &str) -> String {
         let count = self.wanted.entry(name.to_owned()).or_default();
         *count += 1;

@@ -1,27 +1,28 @@
-//! Which columns of a table have room: on a wide page, and on a narrow one.
+//! The columns of a table that fit on a wide page, and on a narrow one.
 //!
-//! A browser that lays the page out cannot leave columns out, so their widths are estimated from
-//! what is in them, with the widest of the usual fonts (DejaVu Sans).
+//! A browser cannot leave out columns while it lays out a page, so widths are estimated from the
+//! cells, with the metrics of a wide common font (DejaVu Sans).
 
 use crate::document::{Column, ColumnRole, Table};
 
-/// How many columns a table shows until all are asked for.
+/// The most columns that a table shows before the reader asks for all.
 const MOST_COLUMNS: usize = 8;
 
-/// The columns that are shown whatever their width: the rows' headings and what they go by.
+/// The number of columns that are always shown: the row headings and the figure that orders the
+/// rows.
 const FEWEST_COLUMNS: usize = 2;
 
 /// A character of a table, pixels.
 const CHARACTER: usize = 9;
 
-/// The mark for sorting next to a heading, which a narrow page has no room for, characters.
+/// Width of the sort mark next to a heading, in characters; a narrow page has none.
 const SORT_MARK: usize = 2;
 
 /// A page that is so wide, or so narrow.
 struct PageWidth {
     /// The room for a table, pixels.
     table: usize,
-    /// What a cell adds to the width of its text, pixels.
+    /// Width that a cell adds to its text, pixels.
     padding: usize,
     /// Whether headings, names and words are broken into lines.
     breaks: bool,
@@ -48,8 +49,8 @@ const LONG_NAME: usize = 352;
 /// A name or words with no more characters than this stay on one line on a wide page.
 pub(super) const SHORT: usize = 32;
 
-/// The class of each column that is out of sight until it is asked for: `spare` everywhere,
-/// `narrow` on a narrow page only.
+/// The class of each column that is initially hidden: `spare` everywhere, `narrow` only on a narrow
+/// page.
 pub(super) fn classes(table: &Table) -> Vec<Option<&'static str>> {
     let mut order: Vec<usize> = (0..table.columns.len()).collect();
     order.sort_by_key(|index| table.columns[*index].dispensable);
@@ -66,13 +67,13 @@ pub(super) fn classes(table: &Table) -> Vec<Option<&'static str>> {
     (0..table.columns.len()).map(class).collect()
 }
 
-/// Whether a narrow page shows what is in a column below the rows' headings.
+/// Whether a narrow page shows this column below the row headings.
 pub(super) fn is_noted(column: &Column) -> bool {
     column.role == ColumnRole::Isolation
 }
 
 impl PageWidth {
-    /// The columns that fit, of those in order.
+    /// The columns that fit, chosen in this order.
     fn fitting(&self, table: &Table, order: &[usize]) -> Vec<usize> {
         let name = table.columns.iter().position(|one| !one.title.is_empty());
         let mut shown: Vec<usize> = Vec::new();
@@ -115,7 +116,7 @@ impl PageWidth {
     }
 }
 
-/// How wide a text is, in characters: points and commas are half as wide as digits.
+/// Width of a text in characters; points and commas are half as wide as digits.
 fn characters(text: &str) -> usize {
     let (thin, others): (Vec<_>, Vec<_>) = text
         .chars()

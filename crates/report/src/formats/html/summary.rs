@@ -1,4 +1,4 @@
-//! What became of a run's trials.
+//! Counts of a run's trials by outcome, and its warnings.
 
 use crate::document::Block;
 use crate::sections::header::ReportHeader;
@@ -7,11 +7,11 @@ use trueput_findings::eligibility::{Ineligibility, UnrankedStatus};
 use trueput_findings::rankings::{Ranking, UnrankedTrial};
 use trueput_findings::units::{counted, thousands};
 
-/// How many lines are shown: a list that is longer would be folded.
+/// The most lines of a list that is not folded.
 const MOST_LINES: usize = 12;
 
-/// What is after the first chart: what became of the trials, what must not be overlooked, how
-/// to read the figures, and what else is before the first section.
+/// The blocks after the first chart: outcomes of the trials, warnings, how to read the figures, and
+/// everything else before the first section.
 pub(crate) fn blocks(
     report: &Run,
     rankings: &[Ranking],
@@ -30,21 +30,21 @@ pub(crate) fn blocks(
     blocks
 }
 
-/// How many trials ended how: parts that add up to all of the plan.
+/// Counts of the plan's trials by outcome.
 fn counts(report: &Run) -> String {
-    let tally = report.tally();
+    let totals = report.count_trials();
     let damaged = report.damaged.len();
     let enough = report.end.as_ref().and_then(|end| end.stop_reason);
-    let lost = damaged.min(tally.absent);
+    let lost = damaged.min(totals.absent);
     let (missing, spared) = match enough {
-        Some(_) => (lost, tally.absent - lost),
-        None => (tally.absent, 0),
+        Some(_) => (lost, totals.absent - lost),
+        None => (totals.absent, 0),
     };
     let endings = [
-        (tally.valid, "valid"),
-        (tally.invalid, "invalid"),
-        (tally.failed, "failed"),
-        (tally.interrupted, "interrupted"),
+        (totals.valid, "valid"),
+        (totals.invalid, "invalid"),
+        (totals.failed, "failed"),
+        (totals.interrupted, "interrupted"),
         (missing, "missing"),
         (spared, "spared"),
     ];
@@ -75,13 +75,13 @@ fn counts(report: &Run) -> String {
     let planned = report.manifest.trials.len();
     let trials = counted(planned as u64, "trial");
     match planned {
-        1 if tally.valid == 1 && damaged == 0 => format!("{trials}, valid."),
-        2.. if tally.valid == planned && damaged == 0 => format!("{trials}, all valid."),
+        1 if totals.valid == 1 && damaged == 0 => format!("{trials}, valid."),
+        2.. if totals.valid == planned && damaged == 0 => format!("{trials}, all valid."),
         _ => format!("{trials}: {said}."),
     }
 }
 
-/// What went wrong, a line for each contender with its first reason.
+/// The failures, one line for each contender with its first reason.
 fn failures(rankings: &[Ranking]) -> Option<Block> {
     let mut contenders: Vec<(String, Vec<&UnrankedTrial>)> = Vec::new();
     let bad = rankings.iter().flat_map(|ranking| &ranking.unranked);

@@ -1,4 +1,4 @@
-//! The frame of the page, and what is in it without being escaped.
+//! The frame of the page, and the content that is not escaped.
 
 use super::draw;
 use crate::chart::Chart;
@@ -17,7 +17,7 @@ const SCRIPT: [&str; 6] = [
     include_str!("../../../assets/page.js"),
 ];
 
-/// What is in the frame.
+/// The parts of the page that fill the frame.
 pub(super) struct PageParts<'a> {
     pub title: &'a str,
     /// The section before the table of contents.
@@ -28,8 +28,7 @@ pub(super) struct PageParts<'a> {
     pub charts: &'a [Chart],
 }
 
-/// The page, with every hidden character of its texts shown by its number: what a record holds is
-/// written by others.
+/// The page, with hidden characters escaped, because records are untrusted.
 pub(super) fn page(parts: &PageParts<'_>) -> String {
     let script = SCRIPT.concat();
     let page = html! {
@@ -88,8 +87,8 @@ fn data(charts: &[Chart]) -> String {
     escape_json(&data).replace('<', "\\u003c")
 }
 
-/// The hash by which the page's content security policy admits its script and its style, which what
-/// was smuggled into the page has not.
+/// The hash by which the page's content security policy admits its script and style, and nothing
+/// that was injected.
 fn integrity(script: &str) -> String {
     let hash = base64::engine::general_purpose::STANDARD.encode(Sha256::digest(script));
     format!("'sha256-{hash}'")

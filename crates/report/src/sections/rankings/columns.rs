@@ -1,4 +1,4 @@
-//! The columns of a ranking: what is in them, and which go first if there is no room.
+//! The columns of a ranking, and the order in which they are dropped if there is no room.
 
 use crate::charts::{Charts, bar};
 use crate::document::{Column, ColumnRole, Table, TableBuilder};
@@ -20,8 +20,8 @@ const BAR: usize = 16;
 /// A table of contenders in the making.
 type ContenderTable<'a> = TableBuilder<'a, RankedCell>;
 
-/// The table of the ranked cells, best first; where their order means nothing by name, without
-/// places and shares of the best.
+/// The table of the ranked cells, best first. If the order means nothing, the cells are sorted by
+/// name, without places and shares of the best.
 pub fn ranked(ranking: &Ranking, in_order: bool, charts: Charts) -> Table {
     let cells = match in_order {
         true => ranking.cells.clone(),
@@ -59,8 +59,8 @@ pub fn ranked(ranking: &Ranking, in_order: bool, charts: Charts) -> Table {
     filled(storage(processor(latencies(table, ranking), 7)))
 }
 
-/// The figures of the only contender of a ranking in one line, for which a table is too much;
-/// `None` for any other ranking.
+/// The figures of a ranking's only contender in one line instead of a table; `None` for other
+/// rankings.
 pub fn only_contender(ranking: &Ranking) -> Option<String> {
     let [cell] = ranking.cells.as_slice() else {
         return None;
@@ -92,14 +92,14 @@ pub fn by_name(cells: &[RankedCell]) -> Vec<RankedCell> {
     cells
 }
 
-/// The table of the null engine's cells: rates and what an operation costs, and nothing about a
-/// database that is not there.
+/// The table of the null engine's cells: rates and cost per operation, without columns of a
+/// database.
 pub fn harness(ranking: &Ranking) -> Table {
     let table = processor(identity(Table::of(&ranking.harness)), 1);
     filled(latencies(rates(table, ranking), ranking))
 }
 
-/// The table without the columns in which no cell has anything.
+/// The table without empty columns.
 fn filled(table: ContenderTable<'_>) -> Table {
     table.build().without_columns_of("")
 }
@@ -116,7 +116,7 @@ fn identity(table: ContenderTable<'_>) -> ContenderTable<'_> {
         .text("workers", 2, |cell| &cell.worker_kind)
 }
 
-/// What each states, where they differ: nowhere is it left out for want of room.
+/// Adds the stated isolation levels if they differ; the column is never left out.
 fn isolation<'a>(table: ContenderTable<'a>, cells: &[RankedCell]) -> ContenderTable<'a> {
     let column = Column::text("isolation", 0).in_role(ColumnRole::Isolation);
     table.when(isolation::differs(cells), |table| {
@@ -126,7 +126,7 @@ fn isolation<'a>(table: ContenderTable<'a>, cells: &[RankedCell]) -> ContenderTa
     })
 }
 
-/// What orders a ranking at one rate: nothing in any other.
+/// Adds the response times that order a ranking at one rate; no column for other rankings.
 fn responses<'a>(table: ContenderTable<'a>, ranking: &Ranking) -> ContenderTable<'a> {
     let of_rate = |value: fn(&FixedRateResult) -> String| {
         move |cell: &RankedCell| cell.at_rate.as_ref().map_or_else(String::new, value)
@@ -153,8 +153,7 @@ fn responses<'a>(table: ContenderTable<'a>, ranking: &Ranking) -> ContenderTable
     })
 }
 
-/// The number of a version, or all of them where there are two. The whole text is below the
-/// table.
+/// The number of a version, or all numbers if there are two. The full text is below the table.
 fn short_version(version: &str) -> &str {
     match version.contains(SEVERAL_VERSIONS) {
         true => version,
@@ -164,7 +163,7 @@ fn short_version(version: &str) -> &str {
 
 fn rates<'a>(table: ContenderTable<'a>, ranking: &Ranking) -> ContenderTable<'a> {
     let headline = plural(&ranking.headline);
-    // Where all had the same rate, how far it scatters says nothing.
+    // If all had the same rate, its spread says nothing.
     let scatters = ranking.rate_per_s.is_none();
     let range = |low: f64, high: f64| format!("{}–{}", number(low), number(high));
     let mut table = table
@@ -190,8 +189,7 @@ fn rates<'a>(table: ContenderTable<'a>, ranking: &Ranking) -> ContenderTable<'a>
     table
 }
 
-/// Whether a ranking has so many kinds of operation that only the headline's latencies have
-/// columns.
+/// Whether a ranking has so many kinds of operation that only the headline's latencies get columns.
 pub fn times_headline_only(ranking: &Ranking) -> bool {
     ranking.frequent_kinds().len() > MOST_TIMED
 }
@@ -227,7 +225,7 @@ fn latencies<'a>(mut table: ContenderTable<'a>, ranking: &Ranking) -> ContenderT
     table
 }
 
-/// A latency, or a dash where no operation was timed.
+/// A latency, or a dash if no operation was timed.
 fn latency(latency_ns: Option<f64>) -> String {
     latency_ns.map_or_else(|| "–".to_owned(), nanoseconds)
 }
@@ -278,7 +276,7 @@ fn storage(table: ContenderTable<'_>) -> ContenderTable<'_> {
         )
 }
 
-/// The cells of a kind of operation; empty where a contender has none of it.
+/// The cells of the column for a kind of operation; empty for a contender without that kind.
 fn of_operation<'a>(
     kind: &'a str,
     value: fn(&OperationFigures) -> String,

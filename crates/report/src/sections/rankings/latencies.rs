@@ -6,22 +6,22 @@ use crate::chart::{Chart, ChartColumn, ChartGroup, ChartKind, Unit};
 use trueput_findings::representative::{Percentile, Representative};
 use trueput_findings::units::number;
 
-/// How long operations of a kind took; `None` if none was timed.
-pub(crate) fn service(kind: &str, chosen: &[Representative<'_>]) -> Option<Chart> {
+/// The chart of latencies of a kind of operation; `None` if none was timed.
+pub(crate) fn service(kind: &str, trials: &[Representative<'_>]) -> Option<Chart> {
     let note = format!("Service time, log scale. {MEDIAN_REPEAT}");
     by_percentile(
         format!("Latency of {kind} by percentile"),
         note,
-        chosen,
+        trials,
         |one| one.percentiles(kind),
     )
 }
 
-/// How long users waited for units of work of an open loop, a chart for each of the first kinds of
-/// unit; none where no trial was one.
-pub(crate) fn responses(chosen: &[Representative<'_>], most_kinds: usize) -> Vec<Chart> {
+/// The charts of response times in an open loop, one for each of the first kinds of unit; empty if
+/// no trial was an open loop.
+pub(crate) fn responses(trials: &[Representative<'_>], most_kinds: usize) -> Vec<Chart> {
     let loops = || {
-        chosen
+        trials
             .iter()
             .filter_map(|one| one.measurement.open_loop.as_ref())
     };
@@ -48,7 +48,7 @@ pub(crate) fn responses(chosen: &[Representative<'_>], most_kinds: usize) -> Vec
         by_percentile(
             format!("Response time of {kind} by percentile"),
             note.clone(),
-            chosen,
+            trials,
             |one| one.response_percentiles(kind),
         )
     };
@@ -59,7 +59,7 @@ pub(crate) fn responses(chosen: &[Representative<'_>], most_kinds: usize) -> Vec
 fn by_percentile(
     title: String,
     note: String,
-    chosen: &[Representative<'_>],
+    trials: &[Representative<'_>],
     points: impl Fn(&Representative<'_>) -> Vec<Percentile>,
 ) -> Option<Chart> {
     let group = |one: &Representative<'_>| {
@@ -69,7 +69,7 @@ fn by_percentile(
             .collect();
         (!rows.is_empty()).then(|| ChartGroup::new(one.cell.name(), rows))
     };
-    let groups: Vec<_> = chosen.iter().filter_map(group).collect();
+    let groups: Vec<_> = trials.iter().filter_map(group).collect();
     (!groups.is_empty()).then(|| Chart {
         says: format!(
             "{title} on a log scale, a line for each of {} contenders.",

@@ -1,5 +1,5 @@
-//! The chart that a ranking goes by: a bar for each contender, with its repeats and the interval
-//! that its verdict used.
+//! The main chart of a ranking: a bar for each contender, with its repeats and the interval of its
+//! verdict.
 
 use super::columns::by_name;
 use crate::chart::{Chart, ChartColumn, ChartGroup, ChartKind, Unit};
@@ -14,7 +14,8 @@ use trueput_findings::{Run, eligibility};
 
 const BY_NAME: &str = " Sorted by name: these contenders have no order.";
 
-/// What a ranking goes by; by name where the order means nothing. `None` if nothing is ranked.
+/// The chart of the figure that orders a ranking, sorted by name if the order means nothing. `None`
+/// if nothing is ranked.
 pub(crate) fn ranked_by(report: &Run, ranking: &Ranking, in_order: bool) -> Option<Chart> {
     let waits = ranking
         .rate_per_s
@@ -25,7 +26,7 @@ pub(crate) fn ranked_by(report: &Run, ranking: &Ranking, in_order: bool) -> Opti
 /// The median rates.
 fn rates(report: &Run, ranking: &Ranking, in_order: bool) -> Option<Chart> {
     let rate = |cell: &&RankedCell| cell.figures.headline_per_s.median;
-    // Of equals the first, and not the last.
+    // Of equal rates the first is kept.
     let rates = ranking.cells.iter().rev();
     let best = rates.max_by(|one, other| rate(one).total_cmp(&rate(other)))?;
     let leader = ranking.cells.first().map(|cell| rate(&cell))?;
@@ -71,7 +72,7 @@ fn rates(report: &Run, ranking: &Ranking, in_order: bool) -> Option<Chart> {
     })
 }
 
-/// How long users waited where all had one rate; `None` if nobody waited for anything.
+/// The chart of response times if all had one rate; `None` if there are none.
 fn responses(report: &Run, ranking: &Ranking, rate_per_s: f64) -> Option<Chart> {
     let found = |cell: &RankedCell| Some((cell.clone(), cell.at_rate.clone()?));
     let found: Vec<_> = ranking.cells.iter().filter_map(found).collect();
@@ -120,8 +121,8 @@ fn responses(report: &Run, ranking: &Ranking, rate_per_s: f64) -> Option<Chart> 
 }
 
 /// The median of a cell, the ends of its interval, and its repeats. The interval is that of the
-/// ratio to the leader, times the leader's figure: where it holds the leader's figure, no
-/// difference is claimed.
+/// ratio to the leader times the leader's figure: if it contains the leader's figure, no difference
+/// is claimed.
 fn row(
     median: f64,
     compared: Option<Comparison>,
@@ -147,7 +148,7 @@ fn columns(groups: &[ChartGroup], unit: Unit) -> Vec<ChartColumn> {
     titles.map(|title| ChartColumn::new(title, unit)).collect()
 }
 
-/// What the marks mean, and when a contender counts as slower than the leader, where one is marked.
+/// Explains the marks and, if a contender is marked as slower, the condition for that.
 fn note(level: Option<String>, is_marked: bool, clear_of: &str) -> String {
     let marks = "Bars: medians. Points: repeats.";
     match (level, is_marked) {

@@ -1,4 +1,4 @@
-//! The charts of what a ranking's trials used, and of their bottlenecks.
+//! The charts of resources that a ranking's trials used, and of their bottlenecks.
 
 use super::MEDIAN_REPEAT;
 use crate::bottleneck_words::cause;
@@ -8,7 +8,7 @@ use trueput_findings::representative::Representative;
 use trueput_record::Measurement;
 
 /// CPU, memory, disk and context switches, a chart each; one that would be all zeros is left out.
-pub(crate) fn resources(chosen: &[Representative<'_>]) -> Vec<Chart> {
+pub(crate) fn resources(trials: &[Representative<'_>]) -> Vec<Chart> {
     let cpu = ResourceChart {
         title: "CPU time",
         unit: Unit::Seconds,
@@ -46,21 +46,21 @@ pub(crate) fn resources(chosen: &[Representative<'_>]) -> Vec<Chart> {
     };
     let charts = [cpu, memory, disk, switches].into_iter();
     let seen = |chart: &Chart| chart.groups.iter().any(ChartGroup::has_something);
-    charts.map(|one| one.drawn(chosen)).filter(seen).collect()
+    charts.map(|one| one.drawn(trials)).filter(seen).collect()
 }
 
 /// A chart of a resource.
 struct ResourceChart {
     title: &'static str,
     unit: Unit,
-    /// What it is made up of.
+    /// The components of the amount.
     parts: &'static [&'static str],
     /// A figure for each part.
     figures: fn(&Measurement) -> Vec<f64>,
 }
 
 impl ResourceChart {
-    fn drawn(&self, chosen: &[Representative<'_>]) -> Chart {
+    fn drawn(&self, trials: &[Representative<'_>]) -> Chart {
         let (title, unit) = (self.title, self.unit);
         let columns: Vec<_> = self
             .parts
@@ -68,7 +68,7 @@ impl ResourceChart {
             .map(|part| ChartColumn::part(part, unit))
             .collect();
         let titles: Vec<_> = columns.iter().map(|column| column.title.as_str()).collect();
-        let groups = chosen
+        let groups = trials
             .iter()
             .map(|one| ChartGroup::new(one.cell.name(), [(self.figures)(one.measurement)]));
         Chart {
@@ -86,10 +86,10 @@ impl ResourceChart {
 }
 
 /// The bottleneck of each trial, interval by interval; `None` if too little was seen of all.
-pub(crate) fn bottlenecks(chosen: &[Representative<'_>], cores: f64) -> Option<Chart> {
+pub(crate) fn bottlenecks(trials: &[Representative<'_>], cores: f64) -> Option<Chart> {
     let mut words: Vec<Word> = Vec::new();
     let mut groups = Vec::new();
-    for one in chosen {
+    for one in trials {
         let Some(judged) = bottleneck::trial_bottleneck(one.trial, one.measurement, cores) else {
             continue;
         };
@@ -120,6 +120,6 @@ pub(crate) fn bottlenecks(chosen: &[Representative<'_>], cores: f64) -> Option<C
         ],
         groups,
         words,
-        ..Chart::new(ChartKind::Stretches, "contender")
+        ..Chart::new(ChartKind::Intervals, "contender")
     })
 }

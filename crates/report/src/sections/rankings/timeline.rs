@@ -10,7 +10,7 @@ use trueput_findings::units::plural;
 use trueput_record::Measurement;
 use trueput_record::recovery::EventRecord;
 
-/// How many points all timelines of a chart have together, and the least that each keeps.
+/// The most points of all timelines of a chart together, and the least of each.
 const MOST_POINTS: usize = 12_000;
 const FEWEST_POINTS: usize = 30;
 const ENOUGH_POINTS: usize = 240;
@@ -19,8 +19,8 @@ const ENOUGH_POINTS: usize = 240;
 const MOST_MARKS: usize = 200;
 
 /// Rates over time; `None` if no trial was long enough for two points.
-pub(crate) fn over_time(ranking: &Ranking, chosen: &[Representative<'_>]) -> Option<Chart> {
-    let budget = (MOST_POINTS / chosen.len().max(1)).clamp(FEWEST_POINTS, ENOUGH_POINTS);
+pub(crate) fn over_time(ranking: &Ranking, trials: &[Representative<'_>]) -> Option<Chart> {
+    let budget = (MOST_POINTS / trials.len().max(1)).clamp(FEWEST_POINTS, ENOUGH_POINTS);
     let group = |one: &Representative<'_>| {
         let points = rate_points(one.measurement, &ranking.headline, budget)?;
         let rows = points
@@ -32,13 +32,13 @@ pub(crate) fn over_time(ranking: &Ranking, chosen: &[Representative<'_>]) -> Opt
             ..ChartGroup::rounded(one.cell.name(), rows)
         })
     };
-    let groups: Vec<_> = chosen.iter().filter_map(group).collect();
+    let groups: Vec<_> = trials.iter().filter_map(group).collect();
     let (first, _) = groups.split_first()?;
     let mut note = MEDIAN_REPEAT.to_owned();
     if groups.iter().any(|group| !group.marks.is_empty()) {
         note += " Dots: what the engines did by themselves.";
     }
-    let names = chosen.iter().map(|one| one.cell.name());
+    let names = trials.iter().map(|one| one.cell.name());
     let without = names.filter(|name| groups.iter().all(|group| group.name != *name));
     let without: Vec<_> = without.collect();
     if !without.is_empty() {
@@ -65,7 +65,7 @@ pub(crate) fn over_time(ranking: &Ranking, chosen: &[Representative<'_>]) -> Opt
     })
 }
 
-/// What the engine of a trial began by itself, as far as there is room for it.
+/// The engine events of a trial that fit in the chart.
 fn marks(measurement: &Measurement) -> Vec<ChartMark> {
     let events = measurement.events.iter().flatten();
     let within = |event: &&EventRecord| event.at_s <= measurement.elapsed_s;

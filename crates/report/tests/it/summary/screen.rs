@@ -28,7 +28,7 @@ fn noisy(cell: u32, engine: &str, level: Durability, rate: f64) -> Vec<TrialReco
     )
 }
 
-/// What the answer to a run says on one screen, on one line.
+/// The answer of a run on one screen, joined to one line.
 fn answered(run: &Run) -> String {
     flat(&Answer::of(run).render(Layout::default(), &[]))
 }
@@ -156,7 +156,7 @@ fn check_sizes(rankings: u32, contenders: u32, path: &str) {
             let layout = Layout {
                 width,
                 lines: 40,
-                colour: false,
+                color: false,
             };
             let closing = [path.to_owned(), path.to_owned()];
             let text = answer.render(layout, &closing);
@@ -188,7 +188,7 @@ fn a_path_is_whole_however_long_it_is_and_however_much_failed() {
         let layout = Layout {
             width,
             lines,
-            colour: false,
+            color: false,
         };
         let closing = ["run folder: results/1".to_owned(), format!("page: {path}")];
         let text = Answer::of(&run).render(layout, &closing);
@@ -218,7 +218,7 @@ fn what_is_left_out_of_a_ranking_without_order_has_no_range() {
         "{text}"
     );
     assert!(answer.rankings[0].rows.iter().all(|row| row.rank.is_none()));
-    // The control: where there is an order it has.
+    // Control: with an order it has a leader.
     let led = run(50.0).render(Layout::default(), &[]);
     assert_has!(led, " % of engine0); --full");
 }
@@ -344,7 +344,7 @@ fn the_interval_of_a_row_is_the_one_that_the_verdict_used() {
     assert_eq!(of_rate.high, used.high * ranking.leader().rate_per_s);
 }
 
-/// What two contenders of these rates reach, as one text.
+/// The answer for two contenders with these rates, as one text.
 fn of_two(first: &[f64], second: &[f64]) -> String {
     answered(&contest(&[("lmdb", first), ("redb", second)]))
 }
@@ -490,7 +490,9 @@ fn every_report_of_a_run_finds_the_same_in_the_same_words_and_proposes_the_same(
     let [NextStep::MoreRepeats { option, .. }] = answer.next_steps.as_slice() else {
         panic!("{:?}", answer.next_steps);
     };
-    let from = screen.find("Not certain: 4 repeats cannot tell").unwrap();
+    let from = screen
+        .find("Inconclusive: 4 repeats cannot distinguish")
+        .unwrap();
     let finding = &screen[from..=from + screen[from..].find("would show).").unwrap() + 11];
     let disturbed = "Disturbed: repeats of a cell typically differ by";
     assert!(
@@ -590,5 +592,5 @@ fn a_round_is_complete_once_every_contender_has_one_more_repeat() {
         table.starts_with("sync: every acknowledged commit"),
         "{table}"
     );
-    assert_has!(table, "cannot tell rocksdb from tokudb");
+    assert_has!(table, "cannot distinguish rocksdb from tokudb");
 }

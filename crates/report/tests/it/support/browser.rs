@@ -23,7 +23,7 @@ pub struct Browser {
     from: BufReader<ChildStdout>,
     session: Option<String>,
     calls: u64,
-    /// What its console and its scripts complained about.
+    /// Errors of its console and scripts.
     pub complaints: Vec<String>,
     loaded: bool,
     /// Its profile, and the page that is open.
@@ -83,7 +83,7 @@ impl Browser {
     #[allow(dead_code, reason = "each test program uses its own part")]
     pub fn open(&mut self, page: &str, width: u32, dark: bool) {
         self.load(page, width, dark);
-        // As before printing: what is folded opens.
+        // Folded parts open as before printing.
         self.evaluate(&format!(
             "dispatchEvent(new Event('beforeprint')); {FRAMES}"
         ));
@@ -123,8 +123,7 @@ impl Browser {
         self.call("Emulation.setScriptExecutionDisabled", off);
     }
 
-    /// Presses a key and lets it go, where the focus is: its name, its number, the text that it
-    /// makes.
+    /// Presses and releases a key at the focus: its name, its number, and the text it types.
     #[allow(dead_code, reason = "each test program uses its own part")]
     pub fn press(&mut self, key: &str, number: u32, text: &str) {
         for kind in ["keyDown", "keyUp"] {
@@ -137,7 +136,7 @@ impl Browser {
         }
     }
 
-    /// The names that assistive programs are told of what has a role, in the page's order.
+    /// The accessible names of elements with a role, in the page's order.
     #[allow(dead_code, reason = "each test program uses its own part")]
     pub fn names(&mut self, role: &str) -> Vec<String> {
         let tree = self.call("Accessibility.getFullAXTree", json!({}));
@@ -165,7 +164,7 @@ impl Browser {
         self.call("Page.captureScreenshot", parameters)["data"].clone()
     }
 
-    /// The value of an expression in the page, awaited where it is a promise.
+    /// The value of an expression in the page, awaited if it is a promise.
     pub fn evaluate(&mut self, expression: &str) -> Value {
         let arguments =
             json!({"expression": expression, "awaitPromise": true, "returnByValue": true});

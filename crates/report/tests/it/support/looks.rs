@@ -1,8 +1,8 @@
-//! What a browser is asked about a page, and what is wrong with it.
+//! Checks of a page in a browser, and their findings.
 
 use serde_json::{Value, json};
 
-/// What is looked at in each page: sizes, drawings, headings, tables, names of charts.
+/// The checks of each page: sizes, drawings, headings, tables, names of charts.
 pub const LOOK: &str = "(() => {
   const all = (what) => [...document.querySelectorAll(what)];
   const hidden = (e) => e.closest('details:not([open])') && !e.matches('summary');

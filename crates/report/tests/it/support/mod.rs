@@ -271,7 +271,7 @@ pub fn host() -> HostFacts {
     }
 }
 
-/// A plan of those trials.
+/// A plan of these trials.
 pub fn manifest(trials: &[TrialRecord]) -> RunManifest {
     RunManifest {
         format: FORMAT_VERSION,
@@ -291,7 +291,7 @@ pub fn manifest(trials: &[TrialRecord]) -> RunManifest {
     }
 }
 
-/// A report of those trials, ended, without a detour over files.
+/// A finished report of these trials, without files.
 pub fn report(trials: Vec<TrialRecord>) -> Run {
     Run {
         folder: PathBuf::from("results/20261121T204459Z-first-look"),
@@ -304,7 +304,7 @@ pub fn report(trials: Vec<TrialRecord>) -> Run {
     }
 }
 
-/// How a complete run ended.
+/// The end of a complete run.
 pub fn end() -> RunEnd {
     let ended_at = "2026-11-21T20:47:00Z".to_owned();
     RunEnd {
@@ -316,8 +316,8 @@ pub fn end() -> RunEnd {
     }
 }
 
-/// The trial with what its other parts must say where it is read from a folder: rates to the last
-/// bit, a second and a worker that did it all.
+/// The trial with consistent parts, as a run folder needs them: exact rates, a second and a worker
+/// with all operations.
 pub fn whole(trial: &TrialRecord) -> TrialRecord {
     let mut trial = trial.clone();
     let rate = trial.spec.conditions.rate;
@@ -345,7 +345,7 @@ pub fn whole(trial: &TrialRecord) -> TrialRecord {
     trial
 }
 
-/// A run folder on disk with those trials, each whole, not ended.
+/// An unfinished run folder on disk with these trials, each consistent.
 #[allow(
     clippy::unwrap_used,
     reason = "a helper of tests, which clippy does not see as one"
@@ -359,7 +359,7 @@ pub fn folder(trials: &[TrialRecord]) -> (tempfile::TempDir, RunFolder) {
     (results, folder)
 }
 
-/// Appends a trial whose latencies are those of its histograms, which are in the folder.
+/// Appends a trial whose latencies are those of its histograms in the folder.
 #[allow(
     clippy::unwrap_used,
     reason = "a helper of tests, which clippy does not see as one"
@@ -402,7 +402,7 @@ pub fn terminal(report: &Run, width: u16) -> String {
         Format::Terminal,
         Style {
             width: Some(width),
-            colour: false,
+            color: false,
             charts: trueput_report::charts::Charts::Off,
         },
     )
@@ -413,7 +413,7 @@ pub fn flat(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// What the report says on a terminal, on one line.
+/// The report for a terminal, joined to one line.
 pub fn terminal_line(report: &Run) -> String {
     flat(&terminal(report, 200))
 }

@@ -1,10 +1,10 @@
-//! What the anomaly suite showed, for people.
+//! Prints the results of the anomaly suite.
 
 use trueput_engine::isolation::{Report, ScheduleResult};
 use trueput_record::trial::Settings;
 use trueput_record::{Isolation, Phenomenon};
 
-/// One line: the level that is stated, and whether it stands.
+/// One line: the stated level, and whether the suite confirms it.
 pub fn summary(engine: &str, settings: &Settings, report: &Report) -> String {
     let subject = format!("{engine} isolation{}", in_words(settings, ", ", " with "));
     let failed = report.checks().iter().filter(|check| !check.passed).count();
@@ -26,7 +26,7 @@ pub fn summary(engine: &str, settings: &Settings, report: &Report) -> String {
     line
 }
 
-/// The phenomena that the stated level permits and no schedule showed; `None` if there is none.
+/// The phenomena that the stated level permits and that did not occur; `None` if there are none.
 fn stronger(report: &Report) -> Option<String> {
     let stated = report.stated?;
     let names = names(report, |phenomenon| {
@@ -43,7 +43,7 @@ fn names(report: &Report, wanted: impl Fn(Phenomenon) -> bool) -> String {
     names.join(", ")
 }
 
-/// Settings as `name=value`, after `before` where there are any.
+/// Writes settings as `name=value`, with `before` in front if there are any.
 fn in_words(settings: &Settings, between: &str, before: &str) -> String {
     let words: Vec<_> = settings
         .iter()
@@ -83,8 +83,8 @@ pub fn table_row(engine: &str, version: &str, settings: &Settings, report: &Repo
     )
 }
 
-/// What came of the schedules of one phenomenon: `w` for waited, `r` for refused, `s` for separate;
-/// where the anomaly occurred, in how many of them.
+/// The results of the schedules of one phenomenon: `w` for waited, `r` for refused, `s` for
+/// separate; if the anomaly occurred, the number of schedules with it.
 fn cell(report: &Report, phenomenon: Phenomenon) -> String {
     let results: Vec<_> = report.of(phenomenon).map(|one| &one.result).collect();
     let count =

@@ -1,4 +1,4 @@
-//! An engine at a level with its knobs, in a folder of its own, on the server that it needs.
+//! An engine at a level with its knobs, in a separate folder, with the server that it needs.
 
 use crate::failure::Failure;
 use std::path::Path;
@@ -12,16 +12,16 @@ use trueput_record::trial::Settings;
 /// Sessions that a server is made for: more than any check has at once.
 const SESSIONS: u32 = 16;
 
-/// An engine, as it is checked.
+/// An engine to be checked.
 #[derive(Clone, Copy)]
 pub struct Subject {
-    /// The engine, with its build where one was named.
+    /// The engine, with its build if one was named.
     pub name: &'static str,
     pub engine: &'static dyn Engine,
     pub level: Durability,
 }
 
-/// Where a subject is checked.
+/// The folder and server in which a subject is checked.
 pub struct Installation {
     // It is stopped before its folder is removed.
     _server: Option<Server>,
@@ -40,7 +40,7 @@ impl Subject {
     /// Its knobs: these settings, and defaults for the rest.
     ///
     /// # Errors
-    /// [`Failure::Other`] where the driver has no such knob.
+    /// [`Failure::Other`] if the driver has no such knob.
     pub fn knobs(self, settings: &Settings) -> Result<ParameterValues, Failure> {
         resolve(self.engine.info().name, self.engine.knobs(), settings).map_err(Failure::Other)
     }
@@ -49,7 +49,7 @@ impl Subject {
     /// error is why that does not start.
     ///
     /// # Errors
-    /// [`Failure::Usage`] where there can be no such folder.
+    /// [`Failure::Usage`] if the folder cannot be created.
     pub fn install(
         self,
         parent: &Path,
@@ -70,7 +70,7 @@ impl Subject {
         }))
     }
 
-    /// Starts the server that the engine needs for databases in a folder, where it needs one.
+    /// Starts the server for databases in a folder, if the engine needs one.
     fn start(self, directory: &Path, knobs: &ParameterValues) -> Result<Option<Server>, String> {
         let Some(service) = self.engine.service() else {
             return Ok(None);

@@ -4,11 +4,11 @@ use super::{EngineListing, LibraryListing, isolation, promises, short, workers};
 use trueput_engine::Isolation;
 use trueput_report::document::{Block, Column, Table};
 
-/// A version that is longer ends at its first hyphen: what follows is the distribution's.
+/// A longer version is cut at its first hyphen, where a distribution's suffix begins.
 const LONGEST_VERSION: usize = 12;
 
-/// The builds that are here in a table, those that cannot be used, and the names of those that
-/// could be installed.
+/// The installed builds in a table, the unusable ones, and the names of those that could be
+/// installed.
 pub(super) fn overview(listed: &[EngineListing]) -> Vec<Block> {
     let columns = vec![
         Column::text("engine", 0),
@@ -70,7 +70,7 @@ fn row(listed: &EngineListing, found: &LibraryListing) -> Option<Vec<String>> {
     ])
 }
 
-/// A version without what a distribution added.
+/// A version without the suffix of a distribution.
 fn number(version: &str) -> &str {
     let version = short(version);
     match version.split_once('-') {

@@ -17,7 +17,7 @@ pub struct StepText {
 /// Reads `NAME: KEY=VALUE, KEY=VALUE` or only the changes, which are the name then.
 ///
 /// # Errors
-/// One sentence: what was given and what would be right.
+/// One sentence with the invalid text and a valid example.
 pub fn parse(text: &str) -> Result<StepText, String> {
     let wrong = || "write 'NAME: KEY=VALUE, KEY=VALUE', as in 'buffered: durability=buffered'";
     let equals = text.find('=').ok_or_else(wrong)?;
@@ -47,7 +47,7 @@ impl StepText {
     /// else a setting of the workload.
     ///
     /// # Errors
-    /// One sentence for what nobody has.
+    /// One sentence for a name that no engine, workload or condition has.
     pub fn resolve(&self, plan: &PlanFile, registry: &Registry) -> Result<PlanStep, String> {
         let mut step = PlanStep {
             name: self.name.clone(),
@@ -65,7 +65,7 @@ impl StepText {
     }
 }
 
-/// Sets a condition; `false` where no step can change one of that name.
+/// Sets a condition; `false` if it is unknown or a step cannot change it.
 fn condition(lists: &mut ConditionLists, key: &str, value: &str) -> Result<bool, String> {
     let known = Condition::named(key).filter(|condition| condition.is_changed_by_steps());
     known.map_or(Ok(false), |condition| {

@@ -1,4 +1,4 @@
-//! Finds the run that a killed command left behind.
+//! Finds the unfinished run of a killed command.
 
 use crate::failure::Failure;
 use std::collections::BTreeMap;
@@ -9,8 +9,8 @@ use trueput_runner::{check_folder, has_worked_in};
 /// The newest unfinished run in `results` that has exactly these trials.
 ///
 /// # Errors
-/// A usage error if there is none, or it would write where `work`, the folder for databases that
-/// the user named, does not say.
+/// A usage error if there is none, or if it would write outside `work`, the folder for databases
+/// that the user named.
 pub fn unfinished(
     results: &Path,
     trials: &[TrialSpec],

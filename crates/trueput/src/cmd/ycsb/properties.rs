@@ -1,4 +1,4 @@
-//! What YCSB's properties mean for a plan.
+//! Translates YCSB's properties to a plan.
 
 use crate::failure::Failure;
 use std::fmt;
@@ -11,9 +11,9 @@ use trueput_record::trial::Settings;
 use trueput_workloads::Workload;
 use trueput_workloads::ycsb::{Ycsb, parse_properties};
 
-/// Properties of YCSB's client and core workload that mean nothing here: how YCSB itself measures
-/// and reports, what only other bindings look at, and what is always so with us (every read is
-/// checked). All of them are named in one line.
+/// Properties of YCSB's client and core workload without an effect here: YCSB's own measurement and
+/// reports, options of other bindings, and behavior that is always on in trueput (every read is
+/// checked). One line names all of them.
 const WITHOUT_MEANING: [&str; 33] = [
     "core_workload_insertion_retry_interval",
     "core_workload_insertion_retry_limit",
@@ -53,7 +53,7 @@ const WITHOUT_MEANING: [&str; 33] = [
 /// The workload class of YCSB that this is.
 const CORE_WORKLOAD: &str = "CoreWorkload";
 
-/// Where a property was set.
+/// The source of a property: a file and line, or the command line.
 #[derive(Debug, Clone)]
 enum PropertySource {
     Line(PathBuf, usize),
@@ -75,7 +75,7 @@ struct Property {
     place: PropertySource,
 }
 
-/// What the properties ask for.
+/// The plan and options that the properties describe.
 #[derive(Debug, Default)]
 pub struct PlanProperties {
     settings: Settings,
@@ -83,7 +83,7 @@ pub struct PlanProperties {
     conditions: ConditionLists,
     from_files: bool,
     name: Option<String>,
-    /// What was passed over, a line each.
+    /// Ignored properties, one line each.
     pub warnings: Vec<String>,
 }
 
@@ -98,10 +98,10 @@ pub fn parse_one(text: &str) -> Result<(String, String), String> {
 }
 
 impl PlanProperties {
-    /// Reads the files, then what stood on the command line.
+    /// Reads the files, then the properties of the command line.
     ///
     /// # Errors
-    /// A usage error that names the file and line of what is wrong.
+    /// A usage error that names the file and line of the error.
     pub fn read(files: &[PathBuf], properties: &[(String, String)]) -> Result<Self, Failure> {
         let mut all: Vec<Property> = Vec::new();
         let mut set = |given: Property| {
@@ -147,7 +147,7 @@ impl PlanProperties {
         Ok(asked)
     }
 
-    /// Takes a property over; `false` where it is unknown.
+    /// Applies a property; `false` if it is unknown.
     fn take(&mut self, name: &str, value: &str) -> Result<bool, String> {
         match name {
             "workload" if value.rsplit('.').next() == Some(CORE_WORKLOAD) => {}
@@ -189,7 +189,7 @@ impl PlanProperties {
         set.map_err(|why| format!("{name}: {why}"))
     }
 
-    /// A load in parts is not offered, one that is whole may be said.
+    /// A partial load is not supported; a full one may be stated.
     fn take_count(&mut self, name: &str, value: &str) -> Result<(), String> {
         let given: i64 = number(name, value)?;
         let records = self.settings.get("recordcount");
@@ -212,8 +212,8 @@ impl PlanProperties {
         Ok(true)
     }
 
-    /// Puts it into a plan. What no file says stands as in YCSB: one thread, `CoreWorkload`'s own
-    /// defaults.
+    /// Applies the properties to a plan. Defaults are YCSB's: one thread, and those of
+    /// `CoreWorkload`.
     pub fn apply(&self, plan: &mut PlanFile) {
         plan.about = "YCSB's core workload".to_owned();
         plan.workers = vec![self.workers.unwrap_or(1)];
@@ -256,7 +256,7 @@ fn read_file(path: &Path) -> Result<Vec<Property>, Failure> {
     Ok(given.collect())
 }
 
-/// The run is named after the file, where that can name a folder.
+/// The run is named after the file, if that is a valid folder name.
 fn plan_name(path: &Path) -> Option<String> {
     let name = format!("ycsb-{}", path.file_stem()?.to_str()?);
     trueput_record::plan::check_name(&name)

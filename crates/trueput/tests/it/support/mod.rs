@@ -1,4 +1,4 @@
-//! What the end-to-end tests share: the built program in a folder of its own, and its records.
+//! Shared parts of the end-to-end tests: the built program in a separate folder, and its records.
 
 pub mod copies;
 
@@ -12,11 +12,11 @@ use trueput_record::{Outcome, RunFolder, TrialRecord, Value};
 /// The exit code of a run in which all went well. A debug build marks every trial as invalid.
 pub const ALL_WELL: i32 = if cfg!(debug_assertions) { 1 } else { 0 };
 
-/// Where the conformance that this build of the program has passed is remembered for all tests.
-/// That it is checked without a cache is for `caches.rs` to show.
+/// The cache in which all tests remember the conformance that this build has passed. `caches.rs`
+/// tests the checks without a cache.
 pub const SHARED_CACHE: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/cache");
 
-/// A command line: a text that is split at white space, or a list where words contain some.
+/// A command line: a text that is split at white space, or a list if words contain some.
 pub trait CommandLine {
     fn words(&self) -> Vec<&str>;
 }
@@ -75,10 +75,10 @@ impl Bench {
         let arguments = line.words();
         let mut command = Command::new(assert_cmd::cargo::cargo_bin!("trueput"));
         command.args(&arguments).current_dir(self.path());
-        // What people read is in UTF-8, wherever the tests run.
+        // Text for people is in UTF-8, wherever the tests run.
         command.env("LC_ALL", "C.UTF-8");
-        // What one test has checked, of this very program, no other test checks again; nor does one
-        // remove what others remember.
+        // Conformance that one test has checked with this program is not checked again by others,
+        // and no test removes what others remember.
         let is_clean = arguments.first() == Some(&"clean");
         let caches = if is_clean { "/dev/null" } else { SHARED_CACHE };
         command.env("XDG_CACHE_HOME", caches);
@@ -116,7 +116,7 @@ impl Bench {
         self.command(line).env(name, value).output().unwrap()
     }
 
-    /// What the program writes to its standard output.
+    /// The program's standard output.
     pub fn stdout_of(&self, line: &(impl CommandLine + ?Sized)) -> String {
         stdout(&self.run(line))
     }
@@ -195,7 +195,7 @@ impl Bench {
         }
     }
 
-    /// Where the one run folder is.
+    /// The path of the only run folder.
     pub fn run_path(&self) -> String {
         self.run_folder().path().to_str().unwrap().to_owned()
     }
@@ -248,7 +248,7 @@ pub fn unwrapped(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Whether an engine can be used on this machine; says so where not.
+/// Whether an engine can be used on this machine; prints a message if not.
 pub fn is_installed(engine: &str) -> bool {
     let mut registry = trueput_drivers::registry().iter();
     let driver = registry.find(|driver| driver.info().name == engine);
@@ -269,7 +269,7 @@ pub fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
-/// Whether the trial ended well. In a debug build that it is one is the only thing against it.
+/// Whether the trial ended well. A debug build may be the only reason against it.
 pub fn ended_well(record: &TrialRecord) -> bool {
     match &record.outcome {
         Outcome::Valid => true,
@@ -449,7 +449,7 @@ pub fn make_fifo(path: &Path) {
     nix::unistd::mkfifo(path, nix::sys::stat::Mode::S_IRWXU).unwrap();
 }
 
-/// Whether there is a process of this number.
+/// Whether a process with this id exists.
 pub fn is_alive(pid: i32) -> bool {
     Path::new(&format!("/proc/{pid}")).exists()
 }

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The modules of a crate with those that each uses.
+/// The modules of a crate with the modules that each uses.
 type Uses = BTreeMap<String, BTreeSet<String>>;
 
 /// Returns the circles of a crate, from the text of each file by its path below `src`.
@@ -60,7 +60,7 @@ fn used(module: &str, text: &str, modules: &BTreeMap<String, &str>) -> BTreeSet<
     used
 }
 
-/// The paths of what begins with a tree such as `crate::a::{b, c::D}`.
+/// The paths of a use tree such as `crate::a::{b, c::D}`.
 fn expand(tree: &str) -> Vec<String> {
     let end = tree.find(|c: char| !c.is_alphanumeric() && c != '_' && c != ':');
     let (path, rest) = tree.split_at(end.unwrap_or(tree.len()));

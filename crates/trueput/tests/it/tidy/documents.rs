@@ -13,7 +13,7 @@ const FOLDERS: [&str; 6] = [
     "published/",
 ];
 
-/// Words that stand for any name: `crates/NAME/tests/it`.
+/// Placeholders for names: `crates/NAME/tests/it`.
 const PLACEHOLDERS: [&str; 4] = ["NAME", "ENGINE", "ID", "FILE"];
 
 /// A path in the repository of redb.

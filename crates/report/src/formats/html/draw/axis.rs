@@ -1,4 +1,4 @@
-//! Axes: round figures, where they stand, and how they are written.
+//! Axes: their ticks and labels.
 
 use super::percent;
 use crate::chart::Unit;
@@ -14,8 +14,8 @@ const SIZES: [(f64, &str); 5] = [
 ];
 const TIMES: [(f64, &str); 4] = [(1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s")];
 
-/// How far apart round figures stand so that about `count` of them span `span`: 1, 2 or 5 times a
-/// power of ten.
+/// The distance of round numbers of which about `count` span `span`: 1, 2 or 5 times a power of
+/// ten.
 fn step(span: f64, count: usize) -> f64 {
     let rough = span / count.max(1) as f64;
     let power = 10_f64.powf(rough.log10().floor());
@@ -28,7 +28,7 @@ fn step(span: f64, count: usize) -> f64 {
     factor * power
 }
 
-/// Round figures within a span, its ends included where they are round.
+/// Round numbers within a range, including its ends if they are round.
 pub(super) fn ticks(from: f64, to: f64, count: usize) -> Vec<f64> {
     if to <= from || !(to - from).is_finite() {
         return vec![from];
@@ -87,7 +87,7 @@ fn with_unit(value: f64, units: &[(f64, &str)]) -> String {
     format!("{} {unit}", trimmed(value / size))
 }
 
-/// A figure where room is scarce: `20k`, `1.5M`, `100 µs`.
+/// A short form of a figure: `20k`, `1.5M`, `100 µs`.
 pub(super) fn written(unit: Unit, value: f64) -> String {
     let thousands = [(1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G"), (1e12, "T")];
     let brief = |value: f64| match value.abs() < 1.0 {
@@ -105,7 +105,7 @@ pub(super) fn written(unit: Unit, value: f64) -> String {
     }
 }
 
-/// A place along an axis, as a part of it, with what is written there.
+/// A position along an axis, as a share of its length, with its label.
 pub(super) struct Tick {
     pub at: f64,
     pub text: String,
@@ -121,8 +121,7 @@ pub(super) fn even(unit: Unit, figures: &[f64], from: f64, to: f64) -> Vec<Tick>
     figures.iter().map(tick).collect()
 }
 
-/// The texts of an axis along the bottom, and its label. Every second text is left out where the
-/// chart is narrow.
+/// The labels of the bottom axis. A narrow chart shows every second tick.
 pub(super) fn bottom(ticks: &[Tick], label: &str) -> Markup {
     let anchor = |tick: &Tick| match tick.at {
         at if at < 0.02 => Some("start"),
@@ -168,7 +167,7 @@ mod tests {
             Some(&3_670_016.0)
         );
         assert_eq!(ticks(1.0, 11.0, 5), [2.0, 4.0, 6.0, 8.0, 10.0]);
-        // What a record may claim makes no endless axis.
+        // A damaged record must not make an endless axis.
         for most in [5e-324, 1e-300, f64::MAX, f64::INFINITY, f64::NAN, -1.0] {
             assert!(from_zero(Unit::PerSecond, most, 5).len() < 20, "{most}");
         }

@@ -1,4 +1,5 @@
-//! Charts of a row a group: bars with their repeats and intervals, stacks, stretches, ratios.
+//! Charts with a row for each group: bars with repeats and intervals, stacks, intervals of time,
+//! ratios.
 
 use super::axis::{self, Tick};
 use super::legend::paint;
@@ -8,13 +9,13 @@ use crate::chart::{Chart, ChartGroup, Unit};
 use maud::{Markup, html};
 use trueput_findings::units::{bytes, nanoseconds, number, per_cent, seconds, whole};
 
-/// The height of a row, pixels: its name and figure, and what is drawn below them.
+/// The height of a row, pixels: its name and figure, and the drawing below them.
 const ROW: usize = 40;
 
 /// Room for the axis below the rows.
 const AXIS: usize = 36;
 
-/// Ticks of an axis along the bottom; every second one is left out where the chart is narrow.
+/// Ticks of the bottom axis; a narrow chart shows every second one.
 const TICKS: usize = 4;
 
 /// Names longer than these are shortened, in wide charts and in narrow ones.
@@ -26,12 +27,12 @@ struct ChartRow {
     /// Its group's number.
     group: usize,
     name: String,
-    /// What is before the name.
+    /// The key before the name.
     key: Markup,
-    /// The figure on the right, and a shorter one for narrow charts where it is long.
+    /// The figure on the right, and a shorter one for narrow charts if it is long.
     figure: String,
     short_figure: Option<String>,
-    /// What is drawn below.
+    /// The drawing below the text.
     body: Markup,
 }
 
@@ -47,7 +48,7 @@ fn shortened(name: &str, most: usize) -> String {
     format!("{first}…{last}")
 }
 
-/// A text in a wide chart, and in a narrow one where that is another.
+/// A text with a wide form, and a narrow one if different.
 fn by_width(x: &str, class: Option<&str>, wide: &str, narrow: &str) -> Markup {
     let classes = |width: &str| match class {
         Some(class) => format!("{class} {width}"),
@@ -73,7 +74,7 @@ impl ChartRow {
                 title { (self.name) }
                 (self.key)
                 (by_width(x, None, &name(LONG), &name(SHORT)))
-                (by_width("100%", Some("told"), &self.figure, short))
+                (by_width("100%", Some("value"), &self.figure, short))
                 (self.body)
             }
         }
@@ -125,8 +126,8 @@ fn figure(row: &[Option<f64>], column: usize) -> Option<f64> {
     row.get(column).copied().flatten()
 }
 
-/// How a figure is written in full.
-fn in_full(unit: Unit, value: f64) -> String {
+/// A figure in full.
+fn full_figure(unit: Unit, value: f64) -> String {
     match unit {
         Unit::PerSecond => format!("{}/s", number(value)),
         Unit::Seconds => seconds(value),
@@ -178,7 +179,7 @@ pub(super) fn rates(chart: &Chart, looks: &Appearance) -> Markup {
             group,
             name: one.name.clone(),
             key: look.mark("5", "9", true),
-            figure: in_full(unit, median),
+            figure: full_figure(unit, median),
             short_figure: None,
             body,
         }
@@ -210,18 +211,18 @@ pub(super) fn stack(chart: &Chart) -> Markup {
             ));
             from = to;
         }
-        plain(group, one, in_full(unit, from), together(&bars))
+        bar_row(group, one, full_figure(unit, from), join(&bars))
     };
     let rows: Vec<_> = drawn(chart).map(row).collect();
     frame(&rows, &axis::even(unit, &ticks, 0.0, end), "", None)
 }
 
 /// The bars of a row.
-fn together(bars: &[Markup]) -> Markup {
+fn join(bars: &[Markup]) -> Markup {
     html! { @for bar in bars { (bar) } }
 }
 
-fn plain(group: usize, one: &ChartGroup, found: String, body: Markup) -> ChartRow {
+fn bar_row(group: usize, one: &ChartGroup, found: String, body: Markup) -> ChartRow {
     ChartRow {
         group,
         name: one.name.clone(),
@@ -259,12 +260,7 @@ pub(super) fn shares(chart: &Chart) -> Markup {
         let share = per_cent(largest.1);
         ChartRow {
             short_figure: Some(share.clone()),
-            ..plain(
-                group,
-                one,
-                format!("{} {share}", largest.0),
-                together(&bars),
-            )
+            ..bar_row(group, one, format!("{} {share}", largest.0), join(&bars))
         }
     };
     let rows: Vec<_> = drawn(chart).map(row).collect();
@@ -273,8 +269,8 @@ pub(super) fn shares(chart: &Chart) -> Markup {
     frame(&rows, &ticks, "share of the time", None)
 }
 
-/// A bar a group over its time, cut into stretches that each have a word.
-pub(super) fn stretches(chart: &Chart) -> Markup {
+/// A bar for each group over its time, divided into labeled intervals.
+pub(super) fn intervals(chart: &Chart) -> Markup {
     let ends = chart.groups.iter().flat_map(|group| &group.rows);
     let longest = ends.filter_map(|row| figure(row, 1)).fold(0.0, f64::max);
     let figures = axis::from_zero(Unit::Seconds, longest, TICKS);
@@ -293,14 +289,14 @@ pub(super) fn stretches(chart: &Chart) -> Markup {
             bars.push(bar(from / end, to / end, 14, &paint, Some(&title)));
             last = last.max(to);
         }
-        plain(group, one, seconds(last), together(&bars))
+        bar_row(group, one, seconds(last), join(&bars))
     };
     let rows: Vec<_> = drawn(chart).map(row).collect();
     let ticks = axis::even(Unit::Seconds, &figures, 0.0, end);
     frame(&rows, &ticks, "time since the start", None)
 }
 
-/// A point a group with its interval, on a log scale on which 1 is marked.
+/// A point with its interval for each group, on a log scale on which 1 is marked.
 pub(super) fn ratios(chart: &Chart) -> Markup {
     let figures = chart.groups.iter().flat_map(|group| &group.rows);
     let figures: Vec<f64> = figures.flatten().flatten().copied().collect();
@@ -322,7 +318,7 @@ pub(super) fn ratios(chart: &Chart) -> Markup {
             @if let Some((low, high)) = range { (interval(place(low), place(high), 27)) }
             circle class="ratio" cx=(percent(place(ratio))) cy="27" r="5" {}
         };
-        plain(group, one, in_full(Unit::Times, ratio), body)
+        bar_row(group, one, full_figure(Unit::Times, ratio), body)
     };
     let rows: Vec<_> = drawn(chart).map(row).collect();
     let round = match high / low > 10.0 {

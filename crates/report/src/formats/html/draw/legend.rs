@@ -5,7 +5,7 @@ use super::looks::{Appearance, COLORS};
 use crate::chart::{Chart, ChartColumn, ChartGroup, ChartKind, Word};
 use maud::{Markup, html};
 
-/// A legend; empty where the drawing names everything itself.
+/// A legend; empty if the drawing labels everything itself.
 pub(super) fn of(chart: &Chart, looks: &Appearance) -> Markup {
     let entries: Vec<Markup> = match chart.kind {
         ChartKind::Bars | ChartKind::Ratios => Vec::new(),
@@ -16,7 +16,7 @@ pub(super) fn of(chart: &Chart, looks: &Appearance) -> Markup {
             };
             chart.columns.iter().enumerate().map(part).collect()
         }
-        ChartKind::Shares | ChartKind::Stretches => {
+        ChartKind::Shares | ChartKind::Intervals => {
             let word = |word: &Word| patch(word.text, &paint(word.color));
             chart.words.iter().map(word).collect()
         }

@@ -20,7 +20,7 @@ const STEPS: f64 = 2_000.0;
 /// The percentiles that may be named on an axis.
 const PERCENTILES: [f64; 6] = [50.0, 90.0, 99.0, 99.9, 99.99, 99.999];
 
-/// Where the axis of percentiles begins, just before half.
+/// Start of the axis of percentiles, just before the median.
 const FIRST: f64 = 0.25;
 
 /// A point, as parts of the area's width and height from its top left corner.
@@ -30,7 +30,7 @@ type Point = (f64, f64);
 struct ChartLine {
     line: Vec<Point>,
     marked: Vec<Point>,
-    /// What else is drawn with it.
+    /// Further elements of the drawing.
     more: Markup,
 }
 
@@ -78,7 +78,7 @@ fn frame(
     }
 }
 
-/// The lines at the ticks of the axis on the left, and what is written at them.
+/// The lines at the ticks of the left axis, with their labels.
 fn left(side: &LeftAxis) -> Markup {
     let place = |tick: &Tick| ABOVE as f64 + (1.0 - tick.at) * HEIGHT as f64;
     html! {
@@ -124,7 +124,7 @@ fn bottom_label(chart: &Chart) -> &'static str {
     }
 }
 
-/// The rows of a group of which these two columns are there.
+/// The rows of a group that have values in both columns.
 fn pairs(group: &ChartGroup, x: usize, y: usize) -> Vec<Point> {
     let figure = |row: &[Option<f64>], column: usize| row.get(column).copied().flatten();
     let rows = group.rows.iter();
@@ -147,7 +147,7 @@ fn rates_side(figures: &[f64]) -> LeftAxis {
 
 /// A timeline's line: its first rate from the start on, its last until the last thing that
 /// happened.
-fn whole(rows: &[Point], group: &ChartGroup) -> Vec<Point> {
+fn extend_to_events(rows: &[Point], group: &ChartGroup) -> Vec<Point> {
     let (Some(first), Some(last)) = (rows.first(), rows.last()) else {
         return Vec::new();
     };
@@ -177,12 +177,12 @@ fn height_at(line: &[Point], at: f64) -> f64 {
     }
 }
 
-/// Rates over time, with what the engines did by themselves as dots on their lines.
+/// Rates over time, with engine events as dots on the lines.
 pub(super) fn timeline(chart: &Chart, looks: &Appearance) -> Markup {
     let groups: Vec<_> = chart.groups.iter().take(MOST_DRAWN).collect();
     let all: Vec<_> = groups
         .iter()
-        .map(|group| whole(&pairs(group, 0, 1), group))
+        .map(|group| extend_to_events(&pairs(group, 0, 1), group))
         .collect();
     let longest = most(&all, |point| point.0).max(f64::MIN_POSITIVE);
     let rates = axis::from_zero(Unit::PerSecond, most(&all, |point| point.1), 5);
@@ -208,8 +208,7 @@ pub(super) fn timeline(chart: &Chart, looks: &Appearance) -> Markup {
     frame(chart, looks, &lines, &bottom, &rates_side(&rates))
 }
 
-/// Times by percentile: percentiles are at the logarithm of what is above them, the longest at
-/// the end.
+/// Times by percentile, on a logarithmic axis of the share above them; the maximum is at the end.
 pub(super) fn percentiles(chart: &Chart, looks: &Appearance) -> Markup {
     let groups = chart.groups.iter().take(MOST_DRAWN);
     let all: Vec<_> = groups.map(|group| pairs(group, 0, 1)).collect();
@@ -263,7 +262,7 @@ pub(super) fn percentiles(chart: &Chart, looks: &Appearance) -> Markup {
     frame(chart, looks, &lines, &bottom, &side)
 }
 
-/// Rates by number of workers: what was measured as points, the law as a curve.
+/// Rates by number of workers: measured rates as points, the law as a curve.
 pub(super) fn scaling(chart: &Chart, looks: &Appearance) -> Markup {
     let groups = || chart.groups.iter().take(MOST_DRAWN);
     let measured: Vec<_> = groups().map(|group| pairs(group, 0, 1)).collect();

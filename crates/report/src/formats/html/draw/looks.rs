@@ -1,15 +1,15 @@
-//! How contenders are distinguished: by one color, shape and dashing in all charts of the page.
+//! Looks of contenders: one color, shape and dashing in all charts of the page.
 
 use super::MOST_DRAWN;
 use crate::chart::{Chart, ChartKind};
 use maud::{Markup, html};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The page's style has as many colors.
+/// Number of colors in the page's style.
 pub(crate) const COLORS: usize = 8;
 
-/// No circle: dots are repeats and what engines did. Two neighbors differ in all but the dashing,
-/// and no two of the first 48 are alike.
+/// Circles are left out: they mark repeats and engine events. Two neighbors differ in everything
+/// but the dashing, and the first 48 looks are all different.
 pub(super) const SHAPES: [&str; 6] = [
     "M-3.6-3.6h7.2v7.2h-7.2z",
     "M0-5.2L4.8 3.2H-4.8z",
@@ -20,7 +20,7 @@ pub(super) const SHAPES: [&str; 6] = [
 ];
 const DASHES: [Option<&str>; 4] = [None, Some("6 3"), Some("2 3"), Some("9 3 2 3")];
 
-/// What a contender or series looks like.
+/// Color and shape of a contender or series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Look {
     /// The number of its color.
@@ -45,7 +45,7 @@ impl Look {
         format!("var(--c{})", self.color)
     }
 
-    /// Its shape at a place; in its color where nothing around it has that.
+    /// Its shape at a position; painted itself if no surrounding element has its color.
     pub(super) fn mark(self, x: &str, y: &str, is_painted: bool) -> Markup {
         let paint = is_painted.then(|| self.paint());
         html! { use href={ "#k" (self.shape) } x=(x) y=(y) fill=[paint] {} }
@@ -59,8 +59,8 @@ pub(crate) struct Appearance {
 }
 
 impl Appearance {
-    /// Gives each name the first place that no other name of its charts has, and of those one whose
-    /// color is the rarest in charts that have colors for all.
+    /// Gives each name the first look that no other name in its charts has; among those, in charts
+    /// with enough colors, the one with the rarest color.
     pub(crate) fn of(charts: &[Chart]) -> Self {
         let has_looks = |kind| {
             matches!(
@@ -103,7 +103,7 @@ impl Appearance {
         free.min_by_key(alike).unwrap_or_default()
     }
 
-    /// What a name looks like.
+    /// Returns the look of a name.
     pub(crate) fn look(&self, name: &str) -> Look {
         Look::at(self.places.get(name).copied().unwrap_or_default())
     }

@@ -1,29 +1,29 @@
-//! The page's colors can be told from their ground, by WCAG 2's contrast ratio.
+//! The page's colors have enough contrast with their ground, by WCAG 2's contrast ratio.
 
 use std::collections::BTreeMap;
 
 const STYLE: &str = include_str!("../../assets/page.css");
 
-/// What text, and what is written upon in charts, must reach (WCAG 2.2, 1.4.3).
+/// The least contrast of text, and of the ground under text in charts (WCAG 2.2, 1.4.3).
 const ENOUGH: f64 = 4.5;
 
 /// The colors of each scheme by name: light, dark, paper.
 fn schemes() -> Vec<BTreeMap<&'static str, &'static str>> {
     let blocks = STYLE.split(":root {").skip(1);
     let blocks = blocks.filter_map(|rest| rest.split_once('}'));
-    let colours = |block: &'static str| {
+    let colors = |block: &'static str| {
         let properties = block.split(';').filter_map(|one| one.split_once(':'));
         let properties = properties.map(|(name, value)| (name.trim(), value.trim()));
-        let colours = properties.filter(|(_, value)| value.starts_with('#'));
-        colours.collect()
+        let colors = properties.filter(|(_, value)| value.starts_with('#'));
+        colors.collect()
     };
-    blocks.map(|(block, _)| colours(block)).collect()
+    blocks.map(|(block, _)| colors(block)).collect()
 }
 
 /// The relative luminance of `#rrggbb`.
-fn luminance(colour: &str) -> f64 {
+fn luminance(color: &str) -> f64 {
     let channel = |from: usize| {
-        let part = f64::from(u8::from_str_radix(&colour[from..from + 2], 16).unwrap()) / 255.0;
+        let part = f64::from(u8::from_str_radix(&color[from..from + 2], 16).unwrap()) / 255.0;
         match part <= 0.039_28 {
             true => part / 12.92,
             false => ((part + 0.055) / 1.055).powf(2.4),
@@ -45,7 +45,7 @@ fn the_contrast_of_black_and_white_is_21_and_that_of_greys_is_known() {
 }
 
 #[test]
-fn every_colour_can_be_told_from_its_ground_in_light_dark_and_print() {
+fn every_color_can_be_told_from_its_ground_in_light_dark_and_print() {
     let schemes = schemes();
     assert_eq!(schemes.len(), 3);
     for scheme in schemes {
@@ -54,14 +54,14 @@ fn every_colour_can_be_told_from_its_ground_in_light_dark_and_print() {
             .iter()
             .filter(|(name, _)| !grounds.iter().any(|it| it == *name));
         let mut pairs: Vec<_> = drawn
-            .map(|(name, colour)| (*name, *colour, "--ground"))
+            .map(|(name, color)| (*name, *color, "--ground"))
             .collect();
         pairs.extend(["--surface", "--warn-ground"].map(|on| ("--ink", scheme["--ink"], on)));
         pairs.push(("--quiet", scheme["--quiet"], "--surface"));
         assert!(pairs.len() > 12, "{pairs:?}");
-        for (name, colour, ground) in pairs {
-            let found = contrast(colour, scheme[ground]);
-            assert!(found >= ENOUGH, "{name} {colour} on {ground}: {found:.2}");
+        for (name, color, ground) in pairs {
+            let found = contrast(color, scheme[ground]);
+            assert!(found >= ENOUGH, "{name} {color} on {ground}: {found:.2}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The page of several runs: each run and host is told apart, and no ranking is made of two.
+//! The page of several runs: runs and hosts are distinguished, and no ranking mixes them.
 
 use crate::support::{
     looks::{LOOK, complaints_about},
@@ -125,7 +125,7 @@ fn no_ranking_and_no_chart_is_made_of_two_hosts() {
         .map(|(title, _)| title)
         .collect();
     assert_eq!(of_both, ["Side by side"]);
-    // Of the first host alone redb is the fastest, though all of the other's are faster.
+    // On the first host redb is the fastest, although everything on the other host is faster.
     let short = section(&page, "Run 1 (slow-host): In short");
     assert_has!(
         short,
@@ -149,7 +149,7 @@ fn it_says_what_the_terminal_says_of_the_same_runs() {
     assert!(seen > 50, "{seen}");
 }
 
-/// A run of GT.M on three file systems, whose times are beside those of 2010.
+/// A run of GT.M on three file systems, compared with the times of 2010.
 fn beside_2010(host: &str) -> Run {
     let times = [("ext2", 2.0), ("ext4:size=1GiB", 3.0), ("tmpfs", 1.0)];
     let trials = (0..).zip(times).map(|(cell, (file_system, elapsed_s))| {

@@ -15,6 +15,7 @@
 //! - `contender`: the names of contenders
 //! - `disturbance`: use of the machine by other programs
 //! - `eligibility`: trials that are ranked, compared and charted
+//! - `findings`: all that a report of one run is made from
 //! - `fixed_rate`: rankings of open loops at one rate
 //! - `history`: many runs of one plan, and changes of their rates
 //! - `in_memory`: databases in memory at levels that promise to survive power loss
@@ -51,6 +52,7 @@ pub mod compare;
 pub mod contender;
 pub mod disturbance;
 pub mod eligibility;
+mod findings;
 pub mod fixed_rate;
 pub mod hardware_limits;
 pub mod history;
@@ -81,4 +83,5 @@ pub mod units;
 pub mod workload_cells;
 mod writers;
 
+pub use findings::Findings;
 pub use run::{Run, TrialTotals};

@@ -177,7 +177,7 @@ impl Answer {
     }
 
     /// Like [`Answer::of`], from rankings that were already computed.
-    pub fn from_rankings(report: &Run, rankings: &[Ranking], noise: Option<&Noise>) -> Self {
+    pub(crate) fn from_rankings(report: &Run, rankings: &[Ranking], noise: Option<&Noise>) -> Self {
         let subjects = subjects(rankings);
         let listed = || rankings.iter().zip(&subjects);
         let ranked: Vec<_> = listed()

@@ -23,7 +23,7 @@ use crate::chart::Chart;
 use crate::charts::Charts;
 use crate::document::{Block, ColumnRole};
 use crate::sections::header::ReportHeader;
-use crate::sections::{Findings, Part, parts};
+use crate::sections::{Part, SectionInput, parts};
 use blocks::{block, folded};
 use draw::looks::Appearance;
 use maud::{Markup, html};
@@ -31,8 +31,7 @@ use multi_run::RunLabel;
 use names::PageNames;
 use std::ops::Range;
 use trueput_findings::answer::Answer;
-use trueput_findings::rankings::{Ranking, rankings};
-use trueput_findings::{Run, disturbance};
+use trueput_findings::{Findings, Run};
 
 const EACH_BY_ITSELF: &str = "One contender alone, with all its repeats";
 
@@ -144,9 +143,9 @@ struct Page {
 
 /// Writes the page.
 pub(crate) fn render(report: &Run) -> String {
-    let rankings = rankings(&report.manifest, &report.trials);
+    let findings = Findings::of(report);
     let mut page = Page::default();
-    page.add_run(report, &rankings, rankings.len() > MANY_RANKINGS);
+    page.add_run(&findings, findings.rankings.len() > MANY_RANKINGS);
     page.finish(&report.manifest.name)
 }
 
@@ -166,24 +165,24 @@ fn with_remarks(all: impl Iterator<Item = Part>) -> (Vec<Block>, Vec<Part>) {
 
 impl Page {
     /// Everything of a run; with `many` rankings on the page, most of their charts are folded.
-    fn add_run(&mut self, report: &Run, rankings: &[Ranking], many: bool) {
-        let noise = disturbance::of_run(report);
-        let answer = Answer::from_rankings(report, rankings, noise.as_ref());
-        let findings = Findings {
+    fn add_run(&mut self, findings: &Findings<'_>, many: bool) {
+        let (report, rankings, answer) = (findings.run, &findings.rankings, &findings.answer);
+        let input = SectionInput {
+            findings,
+            charts: Charts::Off,
             is_page: true,
-            ..Findings::new(report, rankings, &answer, Charts::Off)
         };
-        let (remarks, mut parts) = with_remarks(parts(&findings));
-        let first = first_screen::first_ranking(&answer).and_then(|subject| {
+        let (remarks, mut parts) = with_remarks(parts(&input));
+        let first = first_screen::first_ranking(answer).and_then(|subject| {
             let is_first = |part: &&mut Part| part.ranking == Some(subject.index);
             let chart = parts.iter_mut().find(is_first)?.charts.pop()?;
             // The title names the ranking, because the chart is outside the ranking's section.
             let title = format!("{}: {}", chart.title, short(subject));
             Some(Chart { title, ..chart })
         });
-        let header = ReportHeader::of(report, &answer);
+        let header = ReportHeader::of(report, answer);
         let found = summary::blocks(report, rankings, &header, remarks);
-        self.add_first_screen(report, &answer, first, &found);
+        self.add_first_screen(report, answer, first, &found);
         let is_alone = rankings.len() == 1;
         for part in parts {
             self.add_part(part, is_alone, many);

@@ -3,14 +3,14 @@
 use crate::sections::scaling::misfit;
 use serde::Serialize;
 use trueput_findings::ablation::{Ablation, ablations};
-use trueput_findings::answer::{Answer, NextStep};
+use trueput_findings::answer::NextStep;
 use trueput_findings::bottleneck::{TrialBottleneck, trial_bottleneck};
 use trueput_findings::over_time::OverTime;
 use trueput_findings::published::{PublishedComparison, comparisons};
-use trueput_findings::rankings::{Ranking, rankings};
+use trueput_findings::rankings::Ranking;
 use trueput_findings::scaling::{Fit, ScalingPoint, ScalingSeries, series};
 use trueput_findings::threen1::Threen1Line;
-use trueput_findings::{Run, disturbance};
+use trueput_findings::{Findings, Run};
 use trueput_record::folder::RunEnd;
 use trueput_record::{FORMAT_VERSION, HostFacts, TrialRecord};
 
@@ -89,8 +89,8 @@ pub fn render(report: &Run) -> String {
     let cores = f64::from(manifest.host.cores);
     let measured = report.trials.iter();
     let measured = measured.filter_map(|trial| Some((trial, trial.measurement.as_ref()?)));
-    let rankings = rankings(manifest, &report.trials);
-    let noise = disturbance::of_run(report);
+    let findings = Findings::of(report);
+    let rankings = findings.rankings;
     let document = Document {
         format: FORMAT_VERSION,
         folder: report.shown_as.to_string_lossy().into_owned(),
@@ -101,7 +101,7 @@ pub fn render(report: &Run) -> String {
         end: report.end.as_ref(),
         skipped: &manifest.skipped,
         scaling: series(&rankings).into_iter().map(scaling).collect(),
-        next_steps: Answer::from_rankings(report, &rankings, noise.as_ref()).next_steps,
+        next_steps: findings.answer.next_steps,
         rankings,
         bottlenecks: measured
             .filter_map(|(trial, measurement)| trial_bottleneck(trial, measurement, cores))

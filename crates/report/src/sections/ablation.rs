@@ -1,6 +1,6 @@
 //! Ablations as blocks of a report.
 
-use super::{Findings, Part, Section};
+use super::{Part, Section, SectionInput};
 use crate::document::{Block, Table};
 use crate::sections::over_time::events_in_words;
 use trueput_findings::ablation::{
@@ -15,7 +15,7 @@ use trueput_record::ablation::AblationKind;
 pub(crate) struct AblationSteps;
 
 impl Section for AblationSteps {
-    fn part(&self, findings: &Findings<'_>) -> Option<Part> {
+    fn part(&self, findings: &SectionInput<'_>) -> Option<Part> {
         Part::with_text("Ablation", TEXT, blocks(&ablations(findings.run)))
     }
 }

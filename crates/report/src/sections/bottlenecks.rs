@@ -1,6 +1,6 @@
 //! The section on bottlenecks of each trial, with their shares of the time.
 
-use super::{Findings, Part, Section};
+use super::{Part, Section, SectionInput};
 use crate::bottleneck_words::{cause, interval};
 use crate::chart::{Chart, ChartColumn, ChartGroup, ChartKind, Unit, Word};
 use crate::document::Block;
@@ -15,7 +15,7 @@ use trueput_record::measurement::Measurement;
 pub(crate) struct Bottlenecks;
 
 impl Section for Bottlenecks {
-    fn part(&self, findings: &Findings<'_>) -> Option<Part> {
+    fn part(&self, findings: &SectionInput<'_>) -> Option<Part> {
         let cores = f64::from(findings.run.manifest.host.cores);
         let lines = lines(&findings.first_of_each_cell(), &findings.names, cores);
         (!lines.is_empty()).then(|| Part {
@@ -29,7 +29,7 @@ impl Section for Bottlenecks {
 }
 
 /// A bar for the first trial of each cell with enough samples; empty if there is none.
-fn shares(findings: &Findings<'_>) -> Vec<Chart> {
+fn shares(findings: &SectionInput<'_>) -> Vec<Chart> {
     let cores = f64::from(findings.run.manifest.host.cores);
     let judged = findings.first_of_each_cell().into_iter();
     let judged = judged.filter_map(|(trial, measurement)| {

@@ -1,6 +1,6 @@
 //! The end of a report: skipped and missing trials, and the next step.
 
-use super::{Findings, Part, Section};
+use super::{Part, Section, SectionInput};
 use crate::document::Block;
 use trueput_findings::Run;
 use trueput_findings::answer::Answer;
@@ -10,7 +10,7 @@ use trueput_findings::shell::quoted;
 pub(crate) struct SkippedTrials;
 
 impl Section for SkippedTrials {
-    fn part(&self, findings: &Findings<'_>) -> Option<Part> {
+    fn part(&self, findings: &SectionInput<'_>) -> Option<Part> {
         let skipped = Block::List(findings.run.manifest.skipped.clone());
         Part::unless_empty("Skipped", skipped.filled())
     }
@@ -20,7 +20,7 @@ impl Section for SkippedTrials {
 pub(crate) struct RepeatLimit;
 
 impl Section for RepeatLimit {
-    fn part(&self, findings: &Findings<'_>) -> Option<Part> {
+    fn part(&self, findings: &SectionInput<'_>) -> Option<Part> {
         Part::without_title(enough(findings.run))
     }
 }
@@ -29,8 +29,8 @@ impl Section for RepeatLimit {
 pub(crate) struct RepeatSuggestion;
 
 impl Section for RepeatSuggestion {
-    fn part(&self, findings: &Findings<'_>) -> Option<Part> {
-        Part::unless_empty("More repeats", more_repeats(findings.answer))
+    fn part(&self, findings: &SectionInput<'_>) -> Option<Part> {
+        Part::unless_empty("More repeats", more_repeats(&findings.answer))
     }
 }
 
@@ -38,7 +38,7 @@ impl Section for RepeatSuggestion {
 pub(crate) struct MissingTrials;
 
 impl Section for MissingTrials {
-    fn part(&self, findings: &Findings<'_>) -> Option<Part> {
+    fn part(&self, findings: &SectionInput<'_>) -> Option<Part> {
         Part::without_title(unfinished(findings.run))
     }
 }

@@ -1,7 +1,7 @@
 //! Rates compared with the rates of the hardware without an engine, and explanations of rates above
 //! them.
 
-use super::{Findings, Part, Section};
+use super::{Part, Section, SectionInput};
 use crate::document::{Block, Table};
 use trueput_findings::hardware_limits::{Excess, ExcessCause, Limit, LimitShares};
 use trueput_findings::trial_names::TrialNames;
@@ -14,7 +14,7 @@ use trueput_record::measurement::Measurement;
 pub(crate) struct HardwareLimitShares;
 
 impl Section for HardwareLimitShares {
-    fn part(&self, findings: &Findings<'_>) -> Option<Part> {
+    fn part(&self, findings: &SectionInput<'_>) -> Option<Part> {
         let blocks = blocks(&findings.first_of_each_cell(), &findings.names);
         let title = "Compared with raw storage and memory";
         Part::with_text(title, TEXT, blocks)

@@ -1,6 +1,6 @@
 //! The effect of each knob.
 
-use super::{Findings, Part, Section};
+use super::{Part, Section, SectionInput};
 use crate::chart::{Chart, ChartColumn, ChartGroup, ChartKind, Unit};
 use crate::document::{Block, Table};
 use crate::ranking_title::ranking_heading;
@@ -13,8 +13,8 @@ use trueput_findings::units::number;
 pub(crate) struct KnobEffects;
 
 impl Section for KnobEffects {
-    fn part(&self, findings: &Findings<'_>) -> Option<Part> {
-        let rankings = findings.rankings;
+    fn part(&self, findings: &SectionInput<'_>) -> Option<Part> {
+        let rankings = &findings.rankings;
         let effects = knob_effects(findings.run, rankings);
         let table = table(&effects, rankings);
         let part = Part::with_text("Effect of each knob", KNOBS_TEXT, table);

@@ -1,7 +1,7 @@
 //! The results of the `log-flush` trials of a run, side by side, and whether the block device saw
 //! the flushes that were acknowledged.
 
-use super::{Findings, Part, Section};
+use super::{Part, Section, SectionInput};
 use crate::document::{Block, Table};
 use trueput_findings::log_flush::{LogFlushCell, commits, log_flush_cells};
 use trueput_findings::units::{counted, nanoseconds, number};
@@ -11,7 +11,7 @@ use trueput_record::TrialRecord;
 pub(crate) struct LogFlushes;
 
 impl Section for LogFlushes {
-    fn part(&self, findings: &Findings<'_>) -> Option<Part> {
+    fn part(&self, findings: &SectionInput<'_>) -> Option<Part> {
         let blocks = blocks(&findings.run.trials);
         Part::unless_empty("Log flushes, side by side", blocks)
     }

@@ -19,13 +19,8 @@ pub(crate) mod tpcc;
 use crate::chart::Chart;
 use crate::charts::Charts;
 use crate::document::Block;
-use trueput_findings::Run;
-use trueput_findings::answer::Answer;
-use trueput_findings::disturbance;
-use trueput_findings::rankings::Ranking;
-use trueput_findings::trial_names::TrialNames;
-use trueput_record::measurement::Measurement;
-use trueput_record::{Outcome, TrialRecord};
+use std::ops::Deref;
+use trueput_findings::{Findings, Run};
 
 /// The sections in reading order. To add one, write its file and its row.
 const SECTIONS: [&dyn Section; 16] = [
@@ -59,12 +54,12 @@ const SECTIONS_OF_ABLATION: [&dyn Section; 5] = [
 /// A section of a report.
 pub(crate) trait Section: Sync {
     /// Its only part; `None` if it is empty or has several parts.
-    fn part(&self, _findings: &Findings<'_>) -> Option<Part> {
+    fn part(&self, _findings: &SectionInput<'_>) -> Option<Part> {
         None
     }
 
     /// Its parts, each with a heading.
-    fn parts(&self, findings: &Findings<'_>) -> Vec<Part> {
+    fn parts(&self, findings: &SectionInput<'_>) -> Vec<Part> {
         self.part(findings).into_iter().collect()
     }
 }
@@ -88,61 +83,31 @@ pub(crate) struct Part {
     pub folded: Option<String>,
 }
 
-/// Findings that sections are made from, computed once.
-pub(crate) struct Findings<'a> {
-    /// The run.
-    pub run: &'a Run,
-    /// Its rankings.
-    pub rankings: &'a [Ranking],
-    /// Their answer.
-    pub answer: &'a Answer,
-    /// The names of its trials.
-    pub names: TrialNames,
-    /// The trials that were measured and not interrupted.
-    pub measured: Vec<(&'a TrialRecord, &'a Measurement)>,
+/// The findings of a run, and how sections present them.
+pub(crate) struct SectionInput<'a> {
+    /// The findings.
+    pub findings: &'a Findings<'a>,
     /// Charts of characters.
     pub charts: Charts,
-    /// Whether they are for the page, which draws charts and folds content itself.
+    /// Whether it is for the page, which draws charts and folds by itself.
     pub is_page: bool,
 }
 
-impl<'a> Findings<'a> {
-    pub(crate) fn new(
-        run: &'a Run,
-        rankings: &'a [Ranking],
-        answer: &'a Answer,
-        charts: Charts,
-    ) -> Self {
-        // An interrupted trial was measured only in part, so it is left out.
-        let ended = run.trials.iter();
-        let ended = ended.filter(|trial| trial.outcome != Outcome::Interrupted);
-        Self {
-            run,
-            rankings,
-            answer,
-            names: TrialNames::of(run),
-            measured: ended
-                .filter_map(|trial| Some((trial, trial.measurement.as_ref()?)))
-                .collect(),
-            charts,
-            is_page: false,
-        }
-    }
+impl<'a> Deref for SectionInput<'a> {
+    type Target = Findings<'a>;
 
-    /// The charts for the page; empty for other formats.
+    fn deref(&self) -> &Findings<'a> {
+        self.findings
+    }
+}
+
+impl SectionInput<'_> {
+    /// The charts of the page; none for the other formats.
     fn page_charts(&self, charts: impl FnOnce() -> Vec<Chart>) -> Vec<Chart> {
         match self.is_page {
             true => charts(),
             false => Vec::new(),
         }
-    }
-
-    /// The first trial of each cell: its repeats would say the same again. JSON has all.
-    fn first_of_each_cell(&self) -> Vec<(&'a TrialRecord, &'a Measurement)> {
-        let mut seen = std::collections::BTreeSet::new();
-        let measured = self.measured.iter();
-        let first = measured.filter(|(trial, _)| seen.insert(trial.spec.cell));
-        first.copied().collect()
     }
 }
 
@@ -185,30 +150,36 @@ impl Part {
 }
 
 /// The parts of all sections, in their order.
-pub(crate) fn parts(findings: &Findings<'_>) -> impl Iterator<Item = Part> {
+pub(crate) fn parts(findings: &SectionInput<'_>) -> impl Iterator<Item = Part> {
     let sections = SECTIONS.iter();
     sections.flat_map(|section| section.parts(findings))
 }
 
 /// A run's report as blocks.
 pub(crate) fn document(run: &Run, charts: Charts) -> Vec<Block> {
-    let rankings = trueput_findings::rankings::rankings(&run.manifest, &run.trials);
-    let noise = disturbance::of_run(run);
-    let answer = Answer::from_rankings(run, &rankings, noise.as_ref());
-    let findings = Findings::new(run, &rankings, &answer, charts);
-    let mut blocks = header::ReportHeader::of(run, &answer).into_blocks();
-    blocks.extend(parts(&findings).flat_map(Part::into_blocks));
+    let findings = Findings::of(run);
+    let input = SectionInput {
+        findings: &findings,
+        charts,
+        is_page: false,
+    };
+    let mut blocks = header::ReportHeader::of(run, &findings.answer).into_blocks();
+    blocks.extend(parts(&input).flat_map(Part::into_blocks));
     blocks.extend(conclusion::command(run));
     blocks
 }
 
 /// The ablation of a run with its further sections, as blocks.
 pub(crate) fn ablation_document(run: &Run) -> Vec<Block> {
-    let answer = Answer::from_rankings(run, &[], None);
-    let findings = Findings::new(run, &[], &answer, Charts::Off);
+    let findings = Findings::without_rankings(run);
+    let input = SectionInput {
+        findings: &findings,
+        charts: Charts::Off,
+        is_page: false,
+    };
     let mut blocks = vec![header::title(run), header::host_list(run)];
     let parts = SECTIONS_OF_ABLATION.iter();
-    let parts = parts.flat_map(|section| section.parts(&findings));
+    let parts = parts.flat_map(|section| section.parts(&input));
     blocks.extend(parts.flat_map(Part::into_blocks));
     blocks
 }

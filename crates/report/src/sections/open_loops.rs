@@ -1,6 +1,6 @@
 //! The section on trials at a fixed rate.
 
-use super::{Findings, Part, Section};
+use super::{Part, Section, SectionInput};
 use crate::document::{Block, Table};
 use trueput_findings::trial_names::TrialNames;
 use trueput_findings::units::{nanoseconds, number, seconds};
@@ -12,7 +12,7 @@ use trueput_record::measurement::{LatencySummary, Measurement, OpenLoop, Respons
 pub(crate) struct OpenLoops;
 
 impl Section for OpenLoops {
-    fn part(&self, findings: &Findings<'_>) -> Option<Part> {
+    fn part(&self, findings: &SectionInput<'_>) -> Option<Part> {
         let blocks = open_loops(&findings.measured, &findings.names);
         Part::with_text("At a fixed rate", AT_A_RATE, blocks)
     }

@@ -1,6 +1,6 @@
 //! The section on rates over time.
 
-use super::{Findings, Part, Section};
+use super::{Part, Section, SectionInput};
 use crate::document::{Block, Table};
 use std::collections::BTreeMap;
 use trueput_findings::Run;
@@ -13,7 +13,7 @@ use trueput_findings::units::{number, per_cent};
 pub(crate) struct RatesOverTime;
 
 impl Section for RatesOverTime {
-    fn part(&self, findings: &Findings<'_>) -> Option<Part> {
+    fn part(&self, findings: &SectionInput<'_>) -> Option<Part> {
         Part::with_text("Over time", TEXT, blocks(findings.run))
     }
 }

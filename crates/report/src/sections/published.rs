@@ -1,6 +1,6 @@
 //! The sections of a report that compare published tables with ours.
 
-use super::{Findings, Part, Section};
+use super::{Part, Section, SectionInput};
 use crate::document::{Block, Column, Table};
 use trueput_findings::published::{
     ComparedRow, PublishedComparison, RatioRow, RatioTable, Role, comparisons, format_cell,
@@ -13,7 +13,7 @@ use trueput_record::published::Cell;
 pub(crate) struct PublishedTables;
 
 impl Section for PublishedTables {
-    fn parts(&self, findings: &Findings<'_>) -> Vec<Part> {
+    fn parts(&self, findings: &SectionInput<'_>) -> Vec<Part> {
         match comparisons(findings.run) {
             Ok(found) => {
                 let documents = found.chunk_by(|one, other| one.document == other.document);

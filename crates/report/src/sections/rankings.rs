@@ -6,7 +6,7 @@ mod rates;
 mod resources;
 mod timeline;
 
-use super::{Findings, Part, Section};
+use super::{Part, Section, SectionInput};
 use crate::answer::words;
 use crate::chart::Chart;
 use crate::document::Block;
@@ -29,9 +29,9 @@ use trueput_record::{Durability, Promise, Value, VerifyLevel};
 pub(crate) struct Rankings;
 
 impl Section for Rankings {
-    fn parts(&self, findings: &Findings<'_>) -> Vec<Part> {
+    fn parts(&self, findings: &SectionInput<'_>) -> Vec<Part> {
         let labels = match findings.is_page {
-            true => labels(findings.rankings),
+            true => labels(&findings.rankings),
             false => findings.rankings.iter().map(ranking_heading).collect(),
         };
         let rankings = findings.rankings.iter().zip(labels).enumerate();
@@ -66,7 +66,7 @@ const MOST_KINDS: usize = 2;
 const NOTICE: &str = "notice";
 
 fn blocks(
-    findings: &Findings<'_>,
+    findings: &SectionInput<'_>,
     ranking: &Ranking,
     answer: Option<&RankingAnswer>,
 ) -> Vec<Block> {

@@ -1,6 +1,6 @@
 //! The law in words and figures for a report.
 
-use super::{Findings, Part, Section};
+use super::{Part, Section, SectionInput};
 use crate::chart::{Chart, ChartColumn, ChartGroup, ChartKind, Unit, short as short_figure};
 use crate::document::{Block, Table};
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,10 +16,10 @@ use trueput_record::Durability;
 pub(crate) struct ScalingLaws;
 
 impl Section for ScalingLaws {
-    fn part(&self, findings: &Findings<'_>) -> Option<Part> {
-        let blocks = blocks(findings.rankings, findings.run.manifest.host.cores);
+    fn part(&self, findings: &SectionInput<'_>) -> Option<Part> {
+        let blocks = blocks(&findings.rankings, findings.run.manifest.host.cores);
         let part = Part::with_text("Scaling", SCALING_TEXT, blocks);
-        let charts = findings.page_charts(|| charts(findings.rankings));
+        let charts = findings.page_charts(|| charts(&findings.rankings));
         part.map(|part| Part { charts, ..part })
     }
 }

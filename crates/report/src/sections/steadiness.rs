@@ -1,6 +1,6 @@
 //! Changes within a trial and between repeats: warm-up, cliffs, drift, outliers.
 
-use super::{Findings, Part, Section};
+use super::{Part, Section, SectionInput};
 use crate::charts::{Charts, sparkline};
 use crate::document::{Block, Table};
 use trueput_findings::Run;
@@ -12,7 +12,7 @@ use trueput_findings::units::{number, per_cent};
 pub(crate) struct Steadiness;
 
 impl Section for Steadiness {
-    fn part(&self, findings: &Findings<'_>) -> Option<Part> {
+    fn part(&self, findings: &SectionInput<'_>) -> Option<Part> {
         let blocks = blocks(findings.run, findings.charts);
         Part::unless_empty("Stability of the repeats", blocks)
     }

@@ -1,6 +1,6 @@
 //! The results of the `tpcc` trials of a run, under the names that their rates may have.
 
-use super::{Findings, Part, Section};
+use super::{Part, Section, SectionInput};
 use crate::document::{Block, Table};
 use trueput_findings::marks::{marked, marks};
 use trueput_findings::units::number;
@@ -11,7 +11,7 @@ use trueput_record::TrialRecord;
 pub(crate) struct OrdersPerMinute;
 
 impl Section for OrdersPerMinute {
-    fn part(&self, findings: &Findings<'_>) -> Option<Part> {
+    fn part(&self, findings: &SectionInput<'_>) -> Option<Part> {
         part(&findings.run.trials)
     }
 }

@@ -2,8 +2,8 @@
 
 use super::{MANY_RANKINGS, Page};
 use crate::document::{Block, Column};
+use trueput_findings::Findings;
 use trueput_findings::Run;
-use trueput_findings::rankings::rankings;
 
 /// Identifies a run on a page of several.
 pub(crate) struct RunLabel {
@@ -50,17 +50,14 @@ impl RunLabel {
 pub(crate) fn render(reports: &[Run], title: &str, comparison: &[Block]) -> String {
     let mut page = Page::default();
     page.add("Side by side", comparison);
-    let all: Vec<_> = reports
-        .iter()
-        .map(|report| rankings(&report.manifest, &report.trials))
-        .collect();
-    let many = all.iter().map(Vec::len).sum::<usize>() > MANY_RANKINGS;
-    for (index, (report, rankings)) in reports.iter().zip(&all).enumerate() {
+    let all: Vec<_> = reports.iter().map(Findings::of).collect();
+    let many = all.iter().map(|run| run.rankings.len()).sum::<usize>() > MANY_RANKINGS;
+    for (index, findings) in all.iter().enumerate() {
         page.current_run = Some(RunLabel {
             number: index + 1,
-            host: report.manifest.host.host_name.clone(),
+            host: findings.run.manifest.host.host_name.clone(),
         });
-        page.add_run(report, rankings, many);
+        page.add_run(findings, many);
     }
     page.finish(title)
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use trueput_engine::Credentials;
 use trueput_host::cgroup::MemoryGroup;
@@ -26,6 +27,9 @@ pub(crate) const GRACE: Duration = Duration::from_secs(5);
 /// The time that a worker that has closed its pipe may take to exit: an engine that closes its
 /// shared memory on a busy machine takes seconds.
 const EXIT_LIMIT: Duration = Duration::from_secs(60);
+/// The wait for the end of a process's standard error after its exit: a child of its own may keep it
+/// open.
+const TAIL_LIMIT: Duration = Duration::from_secs(2);
 
 /// An event of a worker process.
 #[derive(Debug)]
@@ -43,6 +47,8 @@ struct WorkerProcess {
     instructions: Option<ChildStdin>,
     /// The last lines of its standard error.
     tail: Arc<Mutex<VecDeque<String>>>,
+    /// Reads standard error until its end.
+    tail_reader: Option<JoinHandle<()>>,
     /// Whether it has closed its end of the pipe.
     closed: bool,
 }
@@ -104,10 +110,10 @@ impl WorkerPool {
         }
         let index = self.processes.len();
         let tail = Arc::new(Mutex::new(VecDeque::new()));
-        if let Some(errors) = child.stderr.take() {
+        let tail_reader = child.stderr.take().map(|errors| {
             let tail = Arc::clone(&tail);
-            std::thread::spawn(move || keep_tail(errors, &tail));
-        }
+            std::thread::spawn(move || keep_tail(errors, &tail))
+        });
         if let Some(reports) = child.stdout.take() {
             let sender = self.sender.clone();
             std::thread::spawn(move || receive(reports, index, &sender));
@@ -117,6 +123,7 @@ impl WorkerPool {
             child,
             instructions,
             tail,
+            tail_reader,
             closed: false,
         });
         let exported = credentials.export();
@@ -195,6 +202,12 @@ impl WorkerPool {
             Ok(None) => "closed its pipe but did not exit".to_owned(),
             Err(error) => format!("cannot be waited for: {error}"),
         };
+        // The last lines may still be in the pipe.
+        let until = Instant::now() + TAIL_LIMIT;
+        let is_reading = |reader: &JoinHandle<()>| !reader.is_finished();
+        while process.tail_reader.as_ref().is_some_and(is_reading) && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(2));
+        }
         let tail = process.tail.lock().unwrap_or_else(PoisonError::into_inner);
         let said: Vec<&str> = tail.iter().map(String::as_str).collect();
         Err(match said.is_empty() {

@@ -317,7 +317,7 @@ fn a_user_with_rights_on_one_database_alone_is_served_and_nobody_elses_tables_ar
 fn what_is_no_server_is_refused() {
     for (path, why) in [
         ("/nowhere/mariadbd", "/nowhere/mariadbd"),
-        ("/bin/true", "no MariaDB server"),
+        ("/bin/true", "not a MariaDB server"),
     ] {
         let error = MARIADB.with_library(Path::new(path)).err().unwrap();
         assert!(error.to_string().contains(why), "{error}");

@@ -238,7 +238,7 @@ fn values_that_do_not_fit_are_refused_with_what_would_be_right() {
         ),
         ("--durability asinc", &["did you mean 'async'"]),
         ("--verify ful", &["did you mean 'full'"]),
-        ("--name a/b", &["no name for a plan"]),
+        ("--name a/b", &["not a valid plan name"]),
         ("--set finish=9000000000000", &["free"]),
     ];
     let bench = with_a_run();

@@ -1,6 +1,6 @@
 //! Keeps a read transaction from seeing part of a commit.
 
-use ::fjall::{Database, Snapshot};
+use ::fjall::{Database, PersistMode, Snapshot};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -15,7 +15,7 @@ const IDLE: u64 = u64::MAX;
 /// begins then has the records that are in the memtable so far, and later all of them. fjall 3.1.13
 /// takes the snapshot of a write transaction between commits, and so does not have this there.
 pub(super) struct CommitTurn {
-    /// Held by the one commit that is being applied. fjall makes commits take turns as well.
+    /// Held by one commit from its beginning to its return. fjall makes commits take turns as well.
     turn: Mutex<()>,
     /// The sequence number that was visible before the commit that is being applied.
     visible_before: AtomicU64,
@@ -39,13 +39,18 @@ impl CommitTurn {
         result
     }
 
-    /// Takes a snapshot that has no part of a commit: if a number became visible while one is being
-    /// applied, the snapshot can have its records, and is used when all of them are there.
-    pub(super) fn snapshot(&self, engine: &Database) -> Snapshot {
+    /// Takes a snapshot that has no part of a commit. If a number became visible since a commit
+    /// began, the snapshot can have some of its records; it is used when all of them are there.
+    /// fjall holds the journal's lock until then, but not while it delays a writer afterwards, so
+    /// the snapshot waits for that lock, by a call that writes the journal's buffer to the kernel.
+    ///
+    /// # Errors
+    /// What fjall says of the journal.
+    pub(super) fn snapshot(&self, engine: &Database) -> ::fjall::Result<Snapshot> {
         let snapshot = engine.snapshot();
         if engine.visible_seqno() > self.visible_before.load(Ordering::SeqCst) {
-            drop(self.turn.lock().unwrap_or_else(PoisonError::into_inner));
+            engine.persist(PersistMode::Buffer)?;
         }
-        snapshot
+        Ok(snapshot)
     }
 }

@@ -93,7 +93,8 @@ impl Session for FjallSession<'_> {
         self.transaction = Some(match mode {
             Mode::Read => {
                 let database = self.database;
-                Transaction::Read(database.commit_turn.snapshot(database.engine()))
+                let snapshot = database.commit_turn.snapshot(database.engine());
+                Transaction::Read(snapshot.map_err(convert)?)
             }
             Mode::Write => Transaction::Write(WriteTransaction::begin(self.database)?),
         });

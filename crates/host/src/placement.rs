@@ -103,7 +103,7 @@ fn run_in_thread<T: Send + 'static>(
 /// Places the process that `command` starts, and its descendants, as the conditions say.
 ///
 /// # Errors
-/// Where it cannot be; [`check`] says so earlier and better.
+/// If it cannot be placed; [`check`] says so earlier and better.
 pub fn apply(command: &mut Command, conditions: &Conditions) -> Result<(), Error> {
     if let Some(value) = allocator::preload(conditions.allocator).map_err(Error::other)? {
         command.env("LD_PRELOAD", value);

@@ -143,7 +143,7 @@ pub(crate) fn is_alive(pid: u32) -> bool {
 pub(crate) fn is_ending(pid: u32) -> bool {
     /// `PF_EXITING` among the kernel's flags of a process.
     const EXITING: u32 = 4;
-    read_stat(pid).is_none_or(|stat| stat.flags & EXITING > 0)
+    read_stat(pid).is_some_and(|stat| stat.flags & EXITING > 0)
 }
 
 /// Reads the I/O of `pid`; `None` once it is gone, or if the kernel does not account for it.
@@ -210,7 +210,7 @@ fn own_cpu_and_faults(stat: &Stat) -> ResourceUsage {
     }
 }
 
-/// Those of the children that the process has waited for.
+/// CPU time and page faults of the children that the process has waited for.
 fn cpu_and_faults_of_ended(stat: &Stat) -> ResourceUsage {
     ResourceUsage {
         user_cpu_s: stat.cutime as f64 / clock_ticks_per_s(),

@@ -172,7 +172,7 @@ impl Server {
     /// # Errors
     /// One sentence, if it had ended, takes longer and is killed, or reports an unclean end.
     pub fn stop(mut self, wait: &mut dyn FnMut() -> bool) -> Result<(), ServerError> {
-        let was_over = self.is_over();
+        let mut was_over = self.is_over();
         if !was_over {
             self.signal();
         }
@@ -186,6 +186,11 @@ impl Server {
                     break format!("the server, asked to stop, {end}");
                 }
                 None => {}
+            }
+            // Only its first thread was ending.
+            if was_over && began.elapsed() >= STOP_LIMIT {
+                was_over = false;
+                self.signal();
             }
             let is_wanted = wait();
             let limit = if is_wanted {

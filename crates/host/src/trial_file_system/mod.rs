@@ -91,8 +91,8 @@ pub struct TrialFileSystems {
 /// Creates and mounts the file systems that the conditions request in a trial's empty folder.
 ///
 /// # Errors
-/// One sentence; the kernel's own for an unknown option. Everything created until then is removed
-/// with [`remove`].
+/// One sentence; the kernel's own for an unknown option. What was created until then stays; the
+/// caller removes it with [`remove`].
 pub fn create(
     folder: &Path,
     conditions: &Conditions,

@@ -27,8 +27,8 @@ pub(crate) const GRACE: Duration = Duration::from_secs(5);
 /// The time that a worker that has closed its pipe may take to exit: an engine that closes its
 /// shared memory on a busy machine takes seconds.
 const EXIT_LIMIT: Duration = Duration::from_secs(60);
-/// The wait for the end of a process's standard error after its exit: a child of its own may keep it
-/// open.
+/// The wait for the end of a process's standard error after its exit: a child of its own may keep
+/// it open.
 const TAIL_LIMIT: Duration = Duration::from_secs(2);
 
 /// An event of a worker process.
@@ -51,6 +51,18 @@ struct WorkerProcess {
     tail_reader: Option<JoinHandle<()>>,
     /// Whether it has closed its end of the pipe.
     closed: bool,
+}
+
+impl WorkerProcess {
+    /// Waits until the last lines of its standard error are read, which may still be in the pipe
+    /// when the process has ended.
+    fn await_tail(&self) {
+        let until = Instant::now() + TAIL_LIMIT;
+        let is_reading = |reader: &JoinHandle<()>| !reader.is_finished();
+        while self.tail_reader.as_ref().is_some_and(is_reading) && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
 }
 
 /// The worker processes of one phase of a trial. Those still running when it is dropped are killed.
@@ -198,16 +210,13 @@ impl WorkerPool {
         let status = wait_at_most(&mut process.child, EXIT_LIMIT);
         let status = match status {
             Ok(Some(status)) if status.success() => return Ok(()),
-            Ok(Some(status)) => describe_exit_status(status),
+            Ok(Some(status)) => {
+                process.await_tail();
+                describe_exit_status(status)
+            }
             Ok(None) => "closed its pipe but did not exit".to_owned(),
             Err(error) => format!("cannot be waited for: {error}"),
         };
-        // The last lines may still be in the pipe.
-        let until = Instant::now() + TAIL_LIMIT;
-        let is_reading = |reader: &JoinHandle<()>| !reader.is_finished();
-        while process.tail_reader.as_ref().is_some_and(is_reading) && Instant::now() < until {
-            std::thread::sleep(Duration::from_millis(2));
-        }
         let tail = process.tail.lock().unwrap_or_else(PoisonError::into_inner);
         let said: Vec<&str> = tail.iter().map(String::as_str).collect();
         Err(match said.is_empty() {

@@ -108,11 +108,14 @@ impl<'s> FaultySession<'s> {
             return Ok(());
         }
         self.inner.begin(Mode::Write)?;
-        for (key, value) in std::mem::take(&mut self.writes) {
-            match value {
-                Some(value) => self.inner.put(&key, &value)?,
-                None => self.inner.delete(&key)?,
-            }
+        let mut writes = std::mem::take(&mut self.writes).into_iter();
+        let written = writes.try_for_each(|(key, value)| match value {
+            Some(value) => self.inner.put(&key, &value),
+            None => self.inner.delete(&key),
+        });
+        if let Err(error) = written {
+            self.inner.abort()?;
+            return Err(error);
         }
         self.inner.commit()
     }
@@ -162,11 +165,16 @@ fn show(records: &[(Vec<u8>, Vec<u8>)], visitor: &mut RecordVisitor<'_>) -> u64 
 impl Session for FaultySession<'_> {
     fn begin(&mut self, mode: Mode) -> Result<()> {
         self.state.check_conflict()?;
-        self.mode = Some(mode);
-        match self.is_deferring() {
-            true => Ok(()),
-            false => self.inner.begin(mode),
+        if self.mode.is_some() {
+            return Err(Error::Unsupported(
+                "a transaction is open already".to_owned(),
+            ));
         }
+        self.mode = Some(mode);
+        if self.is_deferring() {
+            return Ok(());
+        }
+        self.inner.begin(mode).inspect_err(|_| self.mode = None)
     }
 
     fn get(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
@@ -249,6 +257,10 @@ impl Session for FaultySession<'_> {
         match self.state.fault {
             Fault::LosesDelete(number) if self.state.is_at(number) => Ok(()),
             _ if self.is_deferring() => self.defer(key, None),
+            Fault::ReadsUncommitted => {
+                locked(&self.state.uncommitted).remove(key);
+                self.inner.delete(key)
+            }
             _ => self.inner.delete(key),
         }
     }

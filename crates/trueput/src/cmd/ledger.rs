@@ -104,10 +104,11 @@ fn write_ablation(folder: &RunFolder, arguments: &Arguments) -> Result<(), Failu
         let document = serde_json::json!({ "ablations": ablations(&report) });
         return output::json_lines(&document.to_string());
     }
+    let page = write_own_page(&report)?;
     let document = report.render_ablation(arguments.screen.style(ChartsWhen::Auto));
     output::document(&document, Format::Terminal)?;
     output::line(&format!("run folder: {}", folder.path().display()))?;
-    output::line(&describe_page(&write_own_page(&report)?))
+    output::line(&describe_page(&page))
 }
 
 /// The plan, with the steps of the command line if there are any.

@@ -138,10 +138,10 @@ impl Reader<'_> {
                 let message = format!("knob '{name}' names no engine; write \"ENGINE.{name}\"");
                 return Err(self.error_at(key.span(), message));
             };
-            let engine_knobs = knobs.entry(engine).or_default();
+            let engine_knobs = knobs.entry(engine.clone()).or_default();
             for (knob, value) in values {
                 if engine_knobs.contains_key(&knob) {
-                    let message = format!("knob '{knob}' is set twice in this step");
+                    let message = format!("knob '{engine}.{knob}' is set twice in this step");
                     return Err(self.error_at(key.span(), message));
                 }
                 engine_knobs.insert(knob, value);
@@ -186,7 +186,7 @@ mod tests {
                     \"lmdb.map_size\" = \"2GiB\"\n[step.knobs.lmdb]\nmap_size = \"1GiB\"\n";
         let why = read(text).unwrap_err();
         assert!(
-            why.ends_with("knob 'map_size' is set twice in this step"),
+            why.ends_with("knob 'lmdb.map_size' is set twice in this step"),
             "{why}"
         );
         // The control: another knob of the same engine.

@@ -59,8 +59,8 @@ impl Error {
         ))
     }
 
-    /// What a driver's author should know of an engine's error whose words say that it is a
-    /// conflict between transactions, in words that follow it; empty for any other.
+    /// Returns a hint for the driver's author if an engine's error text says that it is a conflict
+    /// between transactions, to follow that text; empty for any other error.
     #[must_use]
     pub fn conflict_hint(&self) -> &'static str {
         const SIGNS: [&str; 6] = [

@@ -45,7 +45,7 @@ impl KeyBuffer {
     /// Appends bytes as they are: for prefixes of fixed length.
     ///
     /// # Panics
-    /// Where the key would grow beyond [`MAX_KEY_BYTES`].
+    /// If the key would grow beyond [`MAX_KEY_BYTES`].
     pub fn raw(&mut self, bytes: &[u8]) -> &mut Self {
         let end = self.length + bytes.len();
         self.bytes[self.length..end].copy_from_slice(bytes);

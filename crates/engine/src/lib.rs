@@ -85,15 +85,15 @@ pub trait Engine: Send + Sync {
     /// whatever the engine itself says.
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>>;
 
-    /// How it keeps a level of durability with its default knobs; `None` if it does not have the
-    /// level.
+    /// Returns the promise of a level of durability with the default knobs: the settings that keep
+    /// it. `None` if the engine does not have the level.
     fn promise(&self, durability: Durability) -> Option<Promise> {
         let knobs = parameter::resolve(self.info().name, self.knobs(), &BTreeMap::new()).ok()?;
         self.promise_with(durability, &knobs).ok()
     }
 
-    /// How it keeps a level with these knobs, which may change the settings that the promise rests
-    /// on, or take it away.
+    /// Returns the promise of a level with these knobs, which may change the settings that keep it,
+    /// or exclude the level.
     ///
     /// # Errors
     /// [`Error::Unsupported`] if it does not have the level, or not with these knobs.

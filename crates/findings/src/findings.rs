@@ -1,4 +1,4 @@
-//! Everything that a report of one run is made from, computed once.
+//! Rankings, answer, names and measured trials of a run, computed once for every format.
 
 use crate::answer::Answer;
 use crate::rankings::{Ranking, rankings};

@@ -15,7 +15,7 @@
 //! - `contender`: the names of contenders
 //! - `disturbance`: use of the machine by other programs
 //! - `eligibility`: trials that are ranked, compared and charted
-//! - `findings`: all that a report of one run is made from
+//! - `findings`: rankings, answer, names and measured trials of a run, for every format
 //! - `fixed_rate`: rankings of open loops at one rate
 //! - `history`: many runs of one plan, and changes of their rates
 //! - `in_memory`: databases in memory at levels that promise to survive power loss

@@ -12,7 +12,7 @@ use trueput_record::{Error, Outcome, TrialRecord, TrialSpec};
 pub struct Run {
     /// The folder that it is read from.
     pub folder: PathBuf,
-    /// The path that the user named, for text and commands: for a bundle its file, although
+    /// The path of the run for text and commands: for a bundle that of its file, although
     /// `folder` is where it was unpacked.
     pub shown_as: PathBuf,
     /// The plan, the machine and the program.

@@ -16,7 +16,8 @@ pub struct Threen1Line {
     pub block: u64,
     /// Steps of the longest sequence that starts in the range.
     pub longest_sequence: u64,
-    /// The largest computed number. Text if it exceeds the numbers of a record.
+    /// The largest number reached, of computed successors only. Text if it exceeds a record's
+    /// integers.
     pub largest_number: Value,
     /// From the first worker's start to the last worker's end, seconds.
     pub elapsed_s: f64,

@@ -215,7 +215,7 @@ pub fn tag(kind: &str) -> String {
 ///
 /// # Errors
 /// [`Error::Io`] if the file cannot be read, [`Error::TooLarge`] if it is longer than any log of
-/// ours, [`Error::Invalid`] if it is not a log.
+/// ours, [`Error::Invalid`] if it is not a histogram log.
 pub fn read_log(folder: &Path, within: &Path) -> Result<Vec<LoggedHistogram>, Error> {
     let bytes = regular_file::read(folder, within, MAX_LOG_BYTES)?;
     let path = || folder.join(within);

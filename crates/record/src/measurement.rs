@@ -325,8 +325,8 @@ pub struct LatencySummary {
 }
 
 impl LatencySummary {
-    /// Summarizes a histogram of nanoseconds. A percentile is the smallest latency that is not
-    /// exceeded by at least that share of all.
+    /// Summarizes a histogram of nanoseconds. A percentile is the smallest latency that at
+    /// least that share of all latencies do not exceed.
     #[must_use]
     pub fn of(latencies: &Histogram<u64>) -> Self {
         if latencies.is_empty() {

@@ -37,8 +37,8 @@ pub(crate) fn sql_note(ranking: &Ranking) -> Option<String> {
     })
 }
 
-/// A warning if the leader of a ranking permits anomalies that slower contenders proscribe: their
-/// work is not the same.
+/// Returns a warning if the leader of a ranking permits anomalies that contenders behind it
+/// proscribe, since their work is not the same; `None` if it does not.
 pub(crate) fn isolation_warning(ranking: &Ranking) -> Option<String> {
     let stronger = better_isolated(ranking);
     let leader = ranking.cells.first().filter(|_| !stronger.is_empty())?;

@@ -80,9 +80,9 @@ mod tests {
     parameters! {
         /// Settings of threen1.
         struct MumpsSettings {
-            /// What one transaction covers.
+            /// The work of one transaction.
             commit: Choice = "per-store" of ["per-store", "per-block"],
-            /// What one read transaction covers.
+            /// The work of one read transaction.
             snapshot: Choice = "get" of ["get", "start"],
         }
     }

@@ -54,7 +54,7 @@ symbols! {
     }
 }
 
-/// A build of LMDB: its functions and its version.
+/// A build of LMDB: its functions, version, key limit and assertions.
 pub(super) struct LmdbBuild {
     pub(super) api: Api,
     pub(super) version: String,

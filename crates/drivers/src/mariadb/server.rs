@@ -56,7 +56,7 @@ pub(super) fn version(program: &Path) -> Result<String> {
 /// The oldest version that has all that the driver asks for.
 const OLDEST: (u32, u32) = (10, 6);
 
-/// Refuses a server that is too old for the driver.
+/// Refuses a server that is not MariaDB, or is too old for the driver.
 ///
 /// # Errors
 /// One line with the version and the oldest supported one.

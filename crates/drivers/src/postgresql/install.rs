@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use trueput_engine::{Error, Result};
 
-/// The oldest version that is driven: the ones before have no support of their makers' any more.
+/// The oldest supported version: its makers no longer maintain the ones before.
 pub(super) const OLDEST: u32 = 12;
 
 /// The servers on this machine, the newest first.
@@ -101,7 +101,7 @@ pub(super) fn check_version(version: &str, of: &str) -> Result<String> {
     match major >= OLDEST {
         true => Ok(version.to_owned()),
         false => Err(Error::Unsupported(format!(
-            "{of} is PostgreSQL {version}, which is too old; {OLDEST} and later are driven"
+            "{of} is PostgreSQL {version}, which is too old; PostgreSQL {OLDEST} or newer is needed"
         ))),
     }
 }

@@ -330,7 +330,7 @@ impl Statement {
         usize::try_from(count).unwrap_or(0)
     }
 
-    /// Whether it only reads.
+    /// Whether it changes no data.
     pub(super) fn is_read_only(&self) -> bool {
         // SAFETY: the statement is alive.
         unsafe { (self.api.sqlite3_stmt_readonly)(self.handle) != 0 }

@@ -150,7 +150,7 @@ impl BorrowedSlice {
     };
 
     /// # Safety
-    /// What it points to stays as it is during `'s`.
+    /// The memory that it points to does not change during `'s`.
     #[inline]
     unsafe fn bytes<'s>(self) -> &'s [u8] {
         if self.length == 0 {

@@ -15,7 +15,7 @@ pub struct WeakerIsolation {
     pub stronger: Vec<String>,
 }
 
-/// Returns the slower contenders that proscribe an anomaly which the leader permits.
+/// Returns the contenders behind the leader that proscribe an anomaly which it permits.
 pub fn better_isolated(ranking: &Ranking) -> Vec<&RankedCell> {
     let Some((leader, others)) = ranking.cells.split_first() else {
         return Vec::new();
@@ -31,7 +31,8 @@ pub fn lacking(one: &RankedCell, other: &RankedCell) -> impl Iterator<Item = Phe
     both.flat_map(|(one, other)| one.lacks(other))
 }
 
-/// Returns the contenders that are better isolated than the leader; `None` if there are none.
+/// Returns the leader's isolation level and the contenders that are better isolated; `None` if
+/// there are none.
 pub fn weaker_isolation(ranking: &Ranking) -> Option<WeakerIsolation> {
     let stronger = better_isolated(ranking);
     let leader = ranking.cells.first().filter(|_| !stronger.is_empty())?;

@@ -99,7 +99,7 @@ pub struct RateSeries {
 /// A contender in one run.
 #[derive(Debug, Clone, Serialize)]
 pub struct HistoryPoint {
-    /// The run folder or bundle, as the user typed it.
+    /// The path of the run folder or bundle, for text and commands.
     pub run: String,
     /// When the run began, RFC 3339.
     pub started_at: String,

@@ -10,8 +10,8 @@ use trueput_record::published::{Cell, PublishedTable};
 /// Fewest sizes that must agree on a scale that nothing else shows.
 const FEWEST: usize = 2;
 
-/// Finds our sizes over theirs in a dimension that grows with the scale; `None` if one of our sizes
-/// is one of theirs, so that equal ones match, or if the scale is unknown.
+/// Returns the ratio of our sizes to theirs in a dimension that grows with the scale; `None` if one
+/// of our sizes is one of theirs, so that equal ones match, or if the scale is unknown.
 ///
 /// A scale must map two of their sizes to ours, or one if another setting that grows with the scale
 /// agrees. Of several, the one that maps the most sizes is taken, then the largest.

@@ -19,7 +19,8 @@ pub struct RankTest {
 }
 
 /// The rank test of Mann and Whitney (1947): exact for small samples without ties, otherwise
-/// approximated with a continuity correction. `None` if a sample is empty or contains a NaN.
+/// approximated with a continuity correction. `None` if a sample is empty or
+/// has a value that is not finite.
 ///
 /// The exact distribution is computed here: `statrs` 0.19.1 disagrees with `SciPy` for samples that
 /// do not overlap.

@@ -437,8 +437,8 @@ conditions! {
     /// Memory limit of all workers together, page cache included, as in 1GiB
     "memory" "SIZE" List(list::split): memory_bytes {Option<Bytes> or "none" in 16 MiB..},
         /// The limit on the memory of all workers together, page cache included, bytes; `None`: no
-        /// limit. With a limit the start is cold, because pages from the load are charged to other
-        /// processes.
+        /// limit. With a limit the start is cold, because pages that the load left in the cache are
+        /// charged to another control group.
         #[serde(skip_serializing_if = "Option::is_none")]
         trial memory_bytes: Option<u64>, as size_text;
     /// Size of every engine's own cache, by its own knob, as in 256MiB; preset: each knob's own

@@ -15,8 +15,8 @@ use trueput_record::ablation::AblationKind;
 pub(crate) struct AblationSteps;
 
 impl Section for AblationSteps {
-    fn part(&self, findings: &SectionInput<'_>) -> Option<Part> {
-        Part::with_text("Ablation", TEXT, blocks(&ablations(findings.run)))
+    fn part(&self, input: &SectionInput<'_>) -> Option<Part> {
+        Part::with_text("Ablation", TEXT, blocks(&ablations(input.run)))
     }
 }
 

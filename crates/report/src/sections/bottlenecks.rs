@@ -15,26 +15,26 @@ use trueput_record::measurement::Measurement;
 pub(crate) struct Bottlenecks;
 
 impl Section for Bottlenecks {
-    fn part(&self, findings: &SectionInput<'_>) -> Option<Part> {
-        let cores = f64::from(findings.run.manifest.host.cores);
-        let lines = lines(&findings.first_of_each_cell(), &findings.names, cores);
+    fn part(&self, input: &SectionInput<'_>) -> Option<Part> {
+        let cores = f64::from(input.run.manifest.host.cores);
+        let lines = lines(&input.first_of_each_cell(), &input.names, cores);
         (!lines.is_empty()).then(|| Part {
             title: "Bottleneck of each trial".to_owned(),
             blocks: vec![Block::Text(BOTTLENECKS.to_owned())],
             evidence: Some(Block::List(lines)),
-            charts: findings.page_charts(|| shares(findings)),
+            charts: input.page_charts(|| shares(input)),
             ..Part::default()
         })
     }
 }
 
 /// A bar for the first trial of each cell with enough samples; empty if there is none.
-fn shares(findings: &SectionInput<'_>) -> Vec<Chart> {
-    let cores = f64::from(findings.run.manifest.host.cores);
-    let judged = findings.first_of_each_cell().into_iter();
+fn shares(input: &SectionInput<'_>) -> Vec<Chart> {
+    let cores = f64::from(input.run.manifest.host.cores);
+    let judged = input.first_of_each_cell().into_iter();
     let judged = judged.filter_map(|(trial, measurement)| {
         let shares = trial_bottleneck(trial, measurement, cores)?.shares();
-        Some((findings.names.trial(trial), shares))
+        Some((input.names.trial(trial), shares))
     });
     let trials: Vec<_> = judged.collect();
     let seen: BTreeSet<_> = trials

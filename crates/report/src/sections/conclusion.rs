@@ -10,8 +10,8 @@ use trueput_findings::shell::quoted;
 pub(crate) struct SkippedTrials;
 
 impl Section for SkippedTrials {
-    fn part(&self, findings: &SectionInput<'_>) -> Option<Part> {
-        let skipped = Block::List(findings.run.manifest.skipped.clone());
+    fn part(&self, input: &SectionInput<'_>) -> Option<Part> {
+        let skipped = Block::List(input.run.manifest.skipped.clone());
         Part::unless_empty("Skipped", skipped.filled())
     }
 }
@@ -20,8 +20,8 @@ impl Section for SkippedTrials {
 pub(crate) struct RepeatLimit;
 
 impl Section for RepeatLimit {
-    fn part(&self, findings: &SectionInput<'_>) -> Option<Part> {
-        Part::without_title(enough(findings.run))
+    fn part(&self, input: &SectionInput<'_>) -> Option<Part> {
+        Part::without_title(enough(input.run))
     }
 }
 
@@ -29,8 +29,8 @@ impl Section for RepeatLimit {
 pub(crate) struct RepeatSuggestion;
 
 impl Section for RepeatSuggestion {
-    fn part(&self, findings: &SectionInput<'_>) -> Option<Part> {
-        Part::unless_empty("More repeats", more_repeats(&findings.answer))
+    fn part(&self, input: &SectionInput<'_>) -> Option<Part> {
+        Part::unless_empty("More repeats", more_repeats(&input.answer))
     }
 }
 
@@ -38,8 +38,8 @@ impl Section for RepeatSuggestion {
 pub(crate) struct MissingTrials;
 
 impl Section for MissingTrials {
-    fn part(&self, findings: &SectionInput<'_>) -> Option<Part> {
-        Part::without_title(unfinished(findings.run))
+    fn part(&self, input: &SectionInput<'_>) -> Option<Part> {
+        Part::without_title(unfinished(input.run))
     }
 }
 

@@ -14,8 +14,8 @@ use trueput_record::measurement::Measurement;
 pub(crate) struct HardwareLimitShares;
 
 impl Section for HardwareLimitShares {
-    fn part(&self, findings: &SectionInput<'_>) -> Option<Part> {
-        let blocks = blocks(&findings.first_of_each_cell(), &findings.names);
+    fn part(&self, input: &SectionInput<'_>) -> Option<Part> {
+        let blocks = blocks(&input.first_of_each_cell(), &input.names);
         let title = "Compared with raw storage and memory";
         Part::with_text(title, TEXT, blocks)
     }

@@ -13,12 +13,12 @@ use trueput_findings::units::number;
 pub(crate) struct KnobEffects;
 
 impl Section for KnobEffects {
-    fn part(&self, findings: &SectionInput<'_>) -> Option<Part> {
-        let rankings = &findings.rankings;
-        let effects = knob_effects(findings.run, rankings);
+    fn part(&self, input: &SectionInput<'_>) -> Option<Part> {
+        let rankings = &input.rankings;
+        let effects = knob_effects(input.run, rankings);
         let table = table(&effects, rankings);
         let part = Part::with_text("Effect of each knob", KNOBS_TEXT, table);
-        let charts = findings.page_charts(|| chart(&effects, rankings).into_iter().collect());
+        let charts = input.page_charts(|| chart(&effects, rankings).into_iter().collect());
         part.map(|part| Part { charts, ..part })
     }
 }

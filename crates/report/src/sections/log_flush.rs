@@ -11,8 +11,8 @@ use trueput_record::TrialRecord;
 pub(crate) struct LogFlushes;
 
 impl Section for LogFlushes {
-    fn part(&self, findings: &SectionInput<'_>) -> Option<Part> {
-        let blocks = blocks(&findings.run.trials);
+    fn part(&self, input: &SectionInput<'_>) -> Option<Part> {
+        let blocks = blocks(&input.run.trials);
         Part::unless_empty("Log flushes, side by side", blocks)
     }
 }

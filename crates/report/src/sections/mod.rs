@@ -54,13 +54,13 @@ const SECTIONS_OF_ABLATION: [&dyn Section; 5] = [
 /// A section of a report.
 pub(crate) trait Section: Sync {
     /// Its only part; `None` if it is empty or has several parts.
-    fn part(&self, _findings: &SectionInput<'_>) -> Option<Part> {
+    fn part(&self, _input: &SectionInput<'_>) -> Option<Part> {
         None
     }
 
     /// Its parts, each with a heading.
-    fn parts(&self, findings: &SectionInput<'_>) -> Vec<Part> {
-        self.part(findings).into_iter().collect()
+    fn parts(&self, input: &SectionInput<'_>) -> Vec<Part> {
+        self.part(input).into_iter().collect()
     }
 }
 
@@ -87,7 +87,7 @@ pub(crate) struct Part {
 pub(crate) struct SectionInput<'a> {
     /// The findings.
     pub findings: &'a Findings<'a>,
-    /// Charts of characters.
+    /// Whether and how text charts are drawn.
     pub charts: Charts,
     /// Whether it is for the page, which draws charts and folds by itself.
     pub is_page: bool,
@@ -150,9 +150,9 @@ impl Part {
 }
 
 /// The parts of all sections, in their order.
-pub(crate) fn parts(findings: &SectionInput<'_>) -> impl Iterator<Item = Part> {
+pub(crate) fn parts(input: &SectionInput<'_>) -> impl Iterator<Item = Part> {
     let sections = SECTIONS.iter();
-    sections.flat_map(|section| section.parts(findings))
+    sections.flat_map(|section| section.parts(input))
 }
 
 /// A run's report as blocks.
@@ -163,7 +163,7 @@ pub(crate) fn document(run: &Run, charts: Charts) -> Vec<Block> {
         charts,
         is_page: false,
     };
-    let mut blocks = header::ReportHeader::of(run, &findings.answer).into_blocks();
+    let mut blocks = header::ReportHeader::of(run, &input.answer).into_blocks();
     blocks.extend(parts(&input).flat_map(Part::into_blocks));
     blocks.extend(conclusion::command(run));
     blocks

@@ -12,8 +12,8 @@ use trueput_record::measurement::{LatencySummary, Measurement, OpenLoop, Respons
 pub(crate) struct OpenLoops;
 
 impl Section for OpenLoops {
-    fn part(&self, findings: &SectionInput<'_>) -> Option<Part> {
-        let blocks = open_loops(&findings.measured, &findings.names);
+    fn part(&self, input: &SectionInput<'_>) -> Option<Part> {
+        let blocks = open_loops(&input.measured, &input.names);
         Part::with_text("At a fixed rate", AT_A_RATE, blocks)
     }
 }

@@ -13,8 +13,8 @@ use trueput_findings::units::{number, per_cent};
 pub(crate) struct RatesOverTime;
 
 impl Section for RatesOverTime {
-    fn part(&self, findings: &SectionInput<'_>) -> Option<Part> {
-        Part::with_text("Over time", TEXT, blocks(findings.run))
+    fn part(&self, input: &SectionInput<'_>) -> Option<Part> {
+        Part::with_text("Over time", TEXT, blocks(input.run))
     }
 }
 

@@ -13,8 +13,8 @@ use trueput_record::published::Cell;
 pub(crate) struct PublishedTables;
 
 impl Section for PublishedTables {
-    fn parts(&self, findings: &SectionInput<'_>) -> Vec<Part> {
-        match comparisons(findings.run) {
+    fn parts(&self, input: &SectionInput<'_>) -> Vec<Part> {
+        match comparisons(input.run) {
             Ok(found) => {
                 let documents = found.chunk_by(|one, other| one.document == other.document);
                 documents.filter_map(document).collect()

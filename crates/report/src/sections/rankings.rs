@@ -29,21 +29,21 @@ use trueput_record::{Durability, Promise, Value, VerifyLevel};
 pub(crate) struct Rankings;
 
 impl Section for Rankings {
-    fn parts(&self, findings: &SectionInput<'_>) -> Vec<Part> {
-        let labels = match findings.is_page {
-            true => labels(&findings.rankings),
-            false => findings.rankings.iter().map(ranking_heading).collect(),
+    fn parts(&self, input: &SectionInput<'_>) -> Vec<Part> {
+        let labels = match input.is_page {
+            true => labels(&input.rankings),
+            false => input.rankings.iter().map(ranking_heading).collect(),
         };
-        let rankings = findings.rankings.iter().zip(labels).enumerate();
+        let rankings = input.rankings.iter().zip(labels).enumerate();
         let part = |(index, (ranking, title))| {
-            let answer = findings.answer.ranking(index);
+            let answer = input.answer.ranking(index);
             let in_order = answer.is_none_or(|it| it.verdict != RankingVerdict::NoOrder);
-            let rates = || rates::ranked_by(findings.run, ranking, in_order);
+            let rates = || rates::ranked_by(input.run, ranking, in_order);
             Part {
                 title,
-                blocks: blocks(findings, ranking, answer),
-                charts: findings.page_charts(|| rates().into_iter().collect()),
-                more_charts: findings.page_charts(|| trial_charts(findings.run, ranking)),
+                blocks: blocks(input, ranking, answer),
+                charts: input.page_charts(|| rates().into_iter().collect()),
+                more_charts: input.page_charts(|| trial_charts(input.run, ranking)),
                 ranking: Some(index),
                 folded: single_result(ranking),
                 ..Part::default()
@@ -66,7 +66,7 @@ const MOST_KINDS: usize = 2;
 const NOTICE: &str = "notice";
 
 fn blocks(
-    findings: &SectionInput<'_>,
+    input: &SectionInput<'_>,
     ranking: &Ranking,
     answer: Option<&RankingAnswer>,
 ) -> Vec<Block> {
@@ -85,10 +85,10 @@ fn blocks(
     if !ranking.cells.is_empty() {
         let in_order = answer.is_none_or(|answer| answer.verdict != RankingVerdict::NoOrder);
         blocks.extend(verdicts(ranking, answer).into_iter().map(Block::Text));
-        let folded = columns::only_contender(ranking).filter(|_| !findings.is_page);
+        let folded = columns::only_contender(ranking).filter(|_| !input.is_page);
         blocks.push(match folded {
             Some(line) => Block::Text(line),
-            None => Block::Table(columns::ranked(ranking, in_order, findings.charts)),
+            None => Block::Table(columns::ranked(ranking, in_order, input.charts)),
         });
         blocks.push(Block::List(footnotes(ranking, in_order)));
     } else if !only_harness && ranking.not_comparable.is_empty() {

@@ -16,10 +16,10 @@ use trueput_record::Durability;
 pub(crate) struct ScalingLaws;
 
 impl Section for ScalingLaws {
-    fn part(&self, findings: &SectionInput<'_>) -> Option<Part> {
-        let blocks = blocks(&findings.rankings, findings.run.manifest.host.cores);
+    fn part(&self, input: &SectionInput<'_>) -> Option<Part> {
+        let blocks = blocks(&input.rankings, input.run.manifest.host.cores);
         let part = Part::with_text("Scaling", SCALING_TEXT, blocks);
-        let charts = findings.page_charts(|| charts(&findings.rankings));
+        let charts = input.page_charts(|| charts(&input.rankings));
         part.map(|part| Part { charts, ..part })
     }
 }

@@ -12,8 +12,8 @@ use trueput_findings::units::{number, per_cent};
 pub(crate) struct Steadiness;
 
 impl Section for Steadiness {
-    fn part(&self, findings: &SectionInput<'_>) -> Option<Part> {
-        let blocks = blocks(findings.run, findings.charts);
+    fn part(&self, input: &SectionInput<'_>) -> Option<Part> {
+        let blocks = blocks(input.run, input.charts);
         Part::unless_empty("Stability of the repeats", blocks)
     }
 }

@@ -11,8 +11,8 @@ use trueput_record::TrialRecord;
 pub(crate) struct OrdersPerMinute;
 
 impl Section for OrdersPerMinute {
-    fn part(&self, findings: &SectionInput<'_>) -> Option<Part> {
-        part(&findings.run.trials)
+    fn part(&self, input: &SectionInput<'_>) -> Option<Part> {
+        part(&input.run.trials)
     }
 }
 

@@ -45,7 +45,7 @@ fn run(bench: &Bench, systems: &[&str]) -> Vec<TrialRecord> {
     bench.trials()
 }
 
-/// The common kinds that this machine has; others are reported as left out.
+/// The common kinds. Those that the machine lacks are reported as skipped.
 const KINDS: &str = "ext2,ext3,ext4,xfs,btrfs,tmpfs";
 
 #[test]

@@ -17,7 +17,7 @@ const MOST_TIMED: usize = 4;
 /// Characters of the longest bar.
 const BAR: usize = 16;
 
-/// A table of contenders in the making.
+/// A builder of the table of contenders.
 type ContenderTable<'a> = TableBuilder<'a, RankedCell>;
 
 /// The table of the ranked cells, best first. If the order means nothing, the cells are sorted by

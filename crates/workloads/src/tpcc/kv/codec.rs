@@ -20,7 +20,7 @@ pub(super) mod customer_at {
     pub(in super::super) const YTD_PAYMENT: usize = 8;
     pub(in super::super) const PAYMENT_COUNT: usize = 16;
     pub(in super::super) const DELIVERY_COUNT: usize = 20;
-    /// The offset of C_DISCOUNT and the columns after it.
+    /// The offset of C_DISCOUNT, which the other columns follow.
     pub(super) const DISCOUNT: usize = 24;
 }
 

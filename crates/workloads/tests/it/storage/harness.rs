@@ -32,7 +32,7 @@ impl Trial {
     }
 }
 
-/// A job bound to the settings.
+/// A job bound to the settings, given as `name=value`.
 pub fn job(workload: &dyn Workload, settings: &str, trial: Trial) -> Result<Box<dyn Job>, String> {
     assert_eq!(workload.subject(), WorkloadSubject::Storage);
     let conditions = Conditions {

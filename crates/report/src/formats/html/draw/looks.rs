@@ -45,7 +45,7 @@ impl Look {
         format!("var(--c{})", self.color)
     }
 
-    /// Its shape at a position; painted itself if no surrounding element has its color.
+    /// Draws its shape at a position; `is_painted` gives it its own color.
     pub(super) fn mark(self, x: &str, y: &str, is_painted: bool) -> Markup {
         let paint = is_painted.then(|| self.paint());
         html! { use href={ "#k" (self.shape) } x=(x) y=(y) fill=[paint] {} }

@@ -120,7 +120,7 @@ mod tests {
         let why = check_version("9.6.24", "/old/postgres")
             .unwrap_err()
             .to_string();
-        assert!(why.contains("/old/postgres is PostgreSQL 9.6.24") && why.contains("12 and later"));
+        assert!(why.contains("/old/postgres is PostgreSQL 9.6.24") && why.contains("12 or newer"));
     }
 
     #[test]

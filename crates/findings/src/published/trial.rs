@@ -66,28 +66,37 @@ impl<'a> Trials<'a> {
             ["durability"] => Some(spec.durability.to_string()),
             ["workers"] => Some(spec.workers.to_string()),
             ["worker_kind"] => Some(spec.worker_kind.to_string()),
-            ["duration"] => spec
-                .conditions
-                .duration_s
-                .map(|time_s| format!("{time_s}s")),
-            ["numa"] => {
-                // Tables name the policy, and none names nodes.
-                let policy = match spec.conditions.numa {
+            ["step"] => self.steps.of_cell(spec.cell),
+            ["settings", name] => text(spec.settings.get(name)),
+            ["knobs", engine, name] if engine == spec.engine => text(spec.knobs.get(name)),
+            [name] => self.condition(trial, name),
+            _ => None,
+        }
+    }
+
+    /// The value of a run condition: as it is declared, except where tables write it otherwise.
+    fn condition(&self, trial: &TrialRecord, name: &str) -> Option<String> {
+        let conditions = &trial.spec.conditions;
+        match name {
+            // Documents state a duration or none at all: no duration is no value.
+            "duration" if conditions.duration_s.is_none() => None,
+            // Tables name the policy without nodes, and the kernel's default is "local".
+            "numa" => {
+                let policy = match conditions.numa {
                     Some(NumaPolicy::Interleave(_)) => "interleave",
                     _ => "local",
                 };
                 Some(policy.to_owned())
             }
-            ["filesystem"] => Some(self.file_system(trial)),
-            ["step"] => self.steps.of_cell(spec.cell),
-            ["settings", name] => text(spec.settings.get(name)),
-            ["knobs", engine, name] if engine == spec.engine => text(spec.knobs.get(name)),
-            [condition] => {
-                let mut conditions = spec.conditions.named().into_iter();
-                let found = conditions.find(|(name, _)| *name == condition);
-                found.map(|(_, value)| value)
+            // Tables name the kind of the work folder's too, and sizes of images depend on the
+            // scale.
+            "filesystem" => Some(self.file_system(trial)),
+            _ => {
+                let mut declared = conditions.named().into_iter();
+                declared
+                    .find(|(one, _)| *one == name)
+                    .map(|(_, value)| value)
             }
-            _ => None,
         }
     }
 

@@ -189,7 +189,7 @@ impl UnsupportedPolicy {
 }
 
 /// An exception: other settings for some cells.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct PlanException {
     /// The levels that it is for; empty: all.
     pub durability: Vec<Durability>,

@@ -9,40 +9,82 @@ use super::{
 use crate::conditions::Form;
 use crate::suggest::did_you_mean;
 use crate::trial::Settings;
-use crate::{Error, Value, VerifyLevel, WorkerKind};
+use crate::{Error, Value, WorkerKind};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// The keys of a plan that precede the run conditions, and those that follow them.
-const FIRST_KEYS: [&str; 11] = [
-    "name",
-    "about",
-    "workload",
-    "engines",
-    "durability",
-    "levels",
-    "workers",
-    "worker_kind",
-    "repeat",
-    "verify",
-    "seed",
-];
-const LAST_KEYS: [&str; 6] = [
-    "unsupported",
-    "settings",
-    "knobs",
-    "when",
-    "ablation",
-    "step",
-];
+/// A key of a table of the plan, with the function that reads its value into `T`.
+type Key<T> = (&'static str, KeyReader<T>);
+type KeyReader<T> = fn(&Reader<'_>, &mut T, &Item<'_>) -> Result<(), Error>;
+
+/// Declares the keys of a table, each with the statement that reads its value.
+macro_rules! keys {
+    (
+        $(#[$about:meta])+
+        $KEYS:ident: |$reader:ident, $into:ident: $T:ty, $item:ident|
+        $($key:literal => $read:expr,)+
+    ) => {
+        $(#[$about])+
+        const $KEYS: &[Key<$T>] = &[$(($key, |$reader, $into, $item| {
+            $read;
+            Ok(())
+        })),+];
+    };
+}
+use keys;
+
+keys! {
+    /// The keys of a plan that precede the run conditions.
+    FIRST_KEYS: |reader, plan: PlanFile, item|
+    "name" => plan.name = reader.text(item)?,
+    "about" => plan.about = reader.text(item)?,
+    "workload" => plan.workload = reader.text(item)?,
+    "engines" => plan.engines = reader.engines(item)?,
+    "durability" => plan.durability = reader.parsed_list(item)?,
+    "levels" => plan.levels = reader.one_of(item, "levels", Levels::ALL, Levels::name)?,
+    "workers" => {
+        plan.workers = reader.one_or_many(item, |one| reader.count(one, "workers", MAX_WORKERS))?;
+    },
+    "worker_kind" => {
+        let kinds = [WorkerKind::Processes, WorkerKind::Threads];
+        plan.worker_kind = Some(reader.one_of(item, "worker_kind", kinds, WorkerKind::name)?);
+    },
+    "repeat" => plan.repeat = reader.count(item, "repeat", MAX_REPEAT)?,
+    "verify" => plan.verify = reader.parsed(item)?,
+    "seed" => plan.seed = reader.seed(item)?,
+}
+
+keys! {
+    /// The keys of a plan that follow the run conditions.
+    LAST_KEYS: |reader, plan: PlanFile, item|
+    "unsupported" => {
+        let name = UnsupportedPolicy::name;
+        plan.unsupported = reader.one_of(item, "unsupported", UnsupportedPolicy::ALL, name)?;
+    },
+    "settings" => plan.settings = reader.dimensions(item, "settings", &mut plan.origin)?,
+    "knobs" => plan.knobs = reader.knobs(item, &mut plan.origin)?,
+    "when" => plan.when = reader.exceptions(item, &mut plan.origin)?,
+    "ablation" => {
+        let name = AblationKind::name;
+        plan.ablation = reader.one_of(item, "ablation", AblationKind::ALL, name)?;
+    },
+    "step" => plan.steps = reader.steps(item, &mut plan.origin)?,
+}
+
+keys! {
+    /// The keys of an exception.
+    WHEN_KEYS: |reader, exception: PlanException, item|
+    "durability" => exception.durability = reader.parsed_list(item)?,
+    "engines" => exception.engines = reader.text_list(item)?,
+    "settings" => exception.settings = reader.settings(item)?,
+    "note" => exception.note = reader.text(item)?,
+}
 
 /// The former name of the key `ablation`, which plans may still use.
 const FORMER_ABLATION_KEY: &str = "ledger";
-
-const WHEN_KEYS: [&str; 4] = ["durability", "engines", "settings", "note"];
 
 /// A message quotes no more of a plan.
 const MOST_QUOTED: usize = 60;
@@ -68,6 +110,15 @@ fn current_name(key: &str) -> &str {
     }
 }
 
+fn names<T>(keys: &[Key<T>]) -> impl Iterator<Item = &'static str> {
+    keys.iter().map(|(name, _)| *name)
+}
+
+fn reader_of<T>(keys: &[Key<T>], key: &str) -> Option<KeyReader<T>> {
+    let found = keys.iter().find(|(name, _)| *name == key);
+    found.map(|(_, read)| *read)
+}
+
 struct Reader<'a> {
     path: &'a Path,
     text: &'a str,
@@ -76,7 +127,7 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn plan(&self, table: &DeTable<'_>) -> Result<PlanFile, Error> {
         let conditions = CONDITIONS.iter().map(|condition| condition.parameter.name);
-        let keys = FIRST_KEYS.into_iter().chain(conditions).chain(LAST_KEYS);
+        let keys = names(FIRST_KEYS).chain(conditions).chain(names(LAST_KEYS));
         let former = |key: &str| current_name(key) != key;
         self.check_keys(table, &keys.collect::<Vec<_>>(), former)?;
         let Some(workload) = table.get("workload") else {
@@ -98,7 +149,10 @@ impl Reader<'_> {
                     format!("'{name}' is given twice, once by its former name: leave out one");
                 return Err(self.error_at(key.span(), why));
             }
-            self.key(&mut plan, name, item)?;
+            match reader_of(FIRST_KEYS, name).or_else(|| reader_of(LAST_KEYS, name)) {
+                Some(read) => read(self, &mut plan, item)?,
+                None => self.condition(&mut plan.conditions, name, item)?,
+            }
         }
         self.check_ablation(&plan, table)?;
         check_name(&plan.name)
@@ -106,51 +160,18 @@ impl Reader<'_> {
         Ok(plan)
     }
 
-    fn key(&self, plan: &mut PlanFile, key: &str, item: &Item<'_>) -> Result<(), Error> {
-        match key {
-            "name" => plan.name = self.text(item)?,
-            "about" => plan.about = self.text(item)?,
-            "engines" => {
-                let names = self.one_or_many(item, |one| self.text(one))?;
-                if let Some(listed) = names.iter().find_map(|name| as_list(name)) {
-                    let message = format!("engines are a list in a plan: engines = [{listed}]");
-                    return Err(self.error_at(item.span(), message));
-                }
-                plan.engines = names.iter().map(|name| Contender::parse(name)).collect();
-            }
-            "durability" => plan.durability = self.one_or_many(item, |one| self.parsed(one))?,
-            "levels" => plan.levels = self.one_of(item, key, Levels::ALL, Levels::name)?,
-            "workers" => {
-                plan.workers =
-                    self.one_or_many(item, |one| self.count(one, "workers", MAX_WORKERS))?;
-            }
-            "worker_kind" => {
-                let kinds = [WorkerKind::Processes, WorkerKind::Threads];
-                plan.worker_kind = Some(self.one_of(item, key, kinds, WorkerKind::name)?);
-            }
-            "repeat" => plan.repeat = self.count(item, "repeat", MAX_REPEAT)?,
-            "verify" => plan.verify = self.parsed::<VerifyLevel>(item)?,
-            "seed" => {
-                let seed = self.integer(item)?;
-                plan.seed = u64::try_from(seed)
-                    .map_err(|_| self.error_at(item.span(), "seed must be 0 or more"))?;
-            }
-            "unsupported" => {
-                plan.unsupported =
-                    self.one_of(item, key, UnsupportedPolicy::ALL, UnsupportedPolicy::name)?;
-            }
-            "settings" => {
-                plan.settings = self.dimensions(item, "settings", &mut plan.origin)?;
-            }
-            "knobs" => plan.knobs = self.knobs(item, &mut plan.origin)?,
-            "when" => plan.when = self.exceptions(item, &mut plan.origin)?,
-            "ablation" => {
-                plan.ablation = self.one_of(item, key, AblationKind::ALL, AblationKind::name)?;
-            }
-            "step" => plan.steps = self.steps(item, &mut plan.origin)?,
-            _ => self.condition(&mut plan.conditions, key, item)?,
+    fn engines(&self, item: &Item<'_>) -> Result<Vec<Contender>, Error> {
+        let names = self.text_list(item)?;
+        if let Some(listed) = names.iter().find_map(|name| as_list(name)) {
+            let message = format!("engines are a list in a plan: engines = [{listed}]");
+            return Err(self.error_at(item.span(), message));
         }
-        Ok(())
+        Ok(names.iter().map(|name| Contender::parse(name)).collect())
+    }
+
+    fn seed(&self, item: &Item<'_>) -> Result<u64, Error> {
+        u64::try_from(self.integer(item)?)
+            .map_err(|_| self.error_at(item.span(), "seed must be 0 or more"))
     }
 
     fn condition(
@@ -276,28 +297,36 @@ impl Reader<'_> {
 
     fn exception(&self, block: &Item<'_>) -> Result<PlanException, Error> {
         let table = self.table(block)?;
-        self.check_keys(table, &WHEN_KEYS, |_| false)?;
-        let missing = |key: &str| self.error_at(block.span(), format!("[[when]] has no '{key}'"));
-        let mut settings = Settings::new();
-        let given = table.get("settings").ok_or_else(|| missing("settings"))?;
-        for (key, item) in self.table(given)? {
-            settings.insert(key.get_ref().to_string(), self.value(item)?);
+        self.check_keys(table, &names(WHEN_KEYS).collect::<Vec<_>>(), |_| false)?;
+        for key in ["settings", "note"] {
+            if !table.contains_key(key) {
+                return Err(self.error_at(block.span(), format!("[[when]] has no '{key}'")));
+            }
         }
-        let note = self.text(table.get("note").ok_or_else(|| missing("note"))?)?;
-        let durability = match table.get("durability") {
-            Some(item) => self.one_or_many(item, |one| self.parsed(one))?,
-            None => Vec::new(),
-        };
-        let engines = match table.get("engines") {
-            Some(item) => self.one_or_many(item, |one| self.text(one))?,
-            None => Vec::new(),
-        };
-        Ok(PlanException {
-            durability,
-            engines,
-            settings,
-            note,
-        })
+        let mut exception = PlanException::default();
+        for (key, item) in table {
+            if let Some(read) = reader_of(WHEN_KEYS, key.get_ref()) {
+                read(self, &mut exception, item)?;
+            }
+        }
+        Ok(exception)
+    }
+
+    fn settings(&self, item: &Item<'_>) -> Result<Settings, Error> {
+        let settings = self.table(item)?.iter();
+        let read = settings.map(|(key, item)| Ok((key.get_ref().to_string(), self.value(item)?)));
+        read.collect()
+    }
+
+    fn text_list(&self, item: &Item<'_>) -> Result<Vec<String>, Error> {
+        self.one_or_many(item, |one| self.text(one))
+    }
+
+    fn parsed_list<T>(&self, item: &Item<'_>) -> Result<Vec<T>, Error>
+    where
+        T: std::str::FromStr<Err = String> + PartialEq,
+    {
+        self.one_or_many(item, |one| self.parsed(one))
     }
 
     /// Reads one value or a list of values without repetition. Refuses an empty list.

@@ -1,6 +1,6 @@
 //! Reads the steps of an ablation.
 
-use super::{Item, Reader, current_name};
+use super::{Item, Key, Reader, current_name, keys, names, reader_of};
 use crate::Error;
 use crate::ablation::BASE;
 use crate::plan::{CONDITIONS, ConditionLists, Origin, PlanFile, PlanStep};
@@ -12,8 +12,15 @@ use toml::de::DeTable;
 /// The longest name of a step, because it must fit in a table cell.
 const MAX_NAME_CHARS: usize = 80;
 
-/// The keys of a step besides the run conditions.
-const KEYS: [&str; 5] = ["name", "engines", "durability", "settings", "knobs"];
+keys! {
+    /// The keys of a step besides the run conditions.
+    KEYS: |reader, step: PlanStep, item|
+    "name" => step.name = reader.step_name(item)?,
+    "engines" => step.engines = reader.text_list(item)?,
+    "durability" => step.durability = reader.parsed_list(item)?,
+    "settings" => step.settings = reader.single_values(item)?,
+    "knobs" => step.knobs = reader.single_knobs(item)?,
+}
 
 impl Reader<'_> {
     pub(super) fn steps(
@@ -61,25 +68,17 @@ impl Reader<'_> {
             .iter()
             .filter(|condition| condition.is_changed_by_steps());
         let conditions = conditions.map(|condition| condition.parameter.name);
-        let keys: Vec<_> = KEYS.into_iter().chain(conditions).collect();
+        let keys: Vec<_> = names(KEYS).chain(conditions).collect();
         let no_former_keys = |_: &str| false;
         self.check_keys(table, &keys, no_former_keys)?;
-        let Some(name) = table.get("name") else {
+        if !table.contains_key("name") {
             return Err(self.error_at(block.span(), "[[step]] has no 'name'"));
-        };
-        let mut step = PlanStep {
-            name: self.text(name)?,
-            ..PlanStep::default()
-        };
-        check_step_name(&step.name).map_err(|why| self.error_at(name.span(), why))?;
+        }
+        let mut step = PlanStep::default();
         for (key, item) in table {
-            match key.get_ref().as_ref() {
-                "engines" => step.engines = self.one_or_many(item, |one| self.text(one))?,
-                "durability" => step.durability = self.one_or_many(item, |one| self.parsed(one))?,
-                "settings" => step.settings = self.single_values(item)?,
-                "knobs" => step.knobs = self.single_knobs(item)?,
-                "name" => {}
-                key => self.single_condition(&mut step.conditions, key, item)?,
+            match reader_of(KEYS, key.get_ref()) {
+                Some(read) => read(self, &mut step, item)?,
+                None => self.single_condition(&mut step.conditions, key.get_ref(), item)?,
             }
         }
         if step.is_empty() {
@@ -90,6 +89,12 @@ impl Reader<'_> {
             return Err(self.error_at(block.span(), message));
         }
         Ok(step)
+    }
+
+    fn step_name(&self, item: &Item<'_>) -> Result<String, Error> {
+        let name = self.text(item)?;
+        check_step_name(&name).map_err(|why| self.error_at(item.span(), why))?;
+        Ok(name)
     }
 
     fn single_condition(

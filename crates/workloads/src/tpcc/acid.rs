@@ -138,12 +138,8 @@ impl<'a> AcidSuite<'a> {
             let mut seen = None;
             for _ in 0..READS {
                 let read = self.with("reading what was paid", |tables| {
-                    attempt(
-                        tables,
-                        Mode::Read,
-                        CompletionMode::Abort,
-                        PaymentBalances::read,
-                    )
+                    let (mode, stop) = (Mode::Read, CompletionMode::Abort);
+                    none_after_conflict(attempt(tables, mode, stop, PaymentBalances::read))
                 })?;
                 seen = seen.or(read.filter(|money| *money != before));
             }
@@ -345,21 +341,16 @@ fn pay(tables: &mut dyn Tables, writer: u32, amount: i64) -> Result<()> {
     })
 }
 
-/// Does `body` in a transaction once; `None` if it met a conflict.
+/// Does `body` in a transaction once.
 fn attempt<T>(
     tables: &mut dyn Tables,
     mode: Mode,
     stop: CompletionMode,
     body: impl FnOnce(&mut dyn Tables) -> Result<T>,
-) -> Result<Option<T>> {
-    let done = match tables.begin(mode) {
-        Ok(()) => {
-            let done = body(tables);
-            end_transaction(tables, stop, done)
-        }
-        Err(error) => Err(error),
-    };
-    none_after_conflict(done)
+) -> Result<T> {
+    tables.begin(mode)?;
+    let done = body(tables);
+    end_transaction(tables, stop, done)
 }
 
 /// Ends a transaction of which `done` came.
@@ -392,9 +383,18 @@ fn run_transaction<T>(
     stop: CompletionMode,
     mut body: impl FnMut(&mut dyn Tables) -> Result<T>,
 ) -> Result<T> {
+    retry_conflicts(|| attempt(tables, mode, stop, &mut body))
+}
+
+/// Retries until there is no conflict. Unlike [`keyed::transaction::retry`], it keeps the engine's
+/// error, which a test reports, and lets the other session of the test go on first.
+///
+/// [`keyed::transaction::retry`]: crate::keyed::transaction::retry
+fn retry_conflicts<T>(mut attempt: impl FnMut() -> Result<T>) -> Result<T> {
     loop {
-        if let Some(value) = attempt(tables, mode, stop, &mut body)? {
+        if let Some(value) = none_after_conflict(attempt())? {
             return Ok(value);
         }
+        std::thread::yield_now();
     }
 }

@@ -16,7 +16,7 @@
 
 use super::{
     AcidSuite, CUSTOMER, CompletionMode, DISTRICT, HOME, TestResult, WAREHOUSE, end_transaction,
-    is_raised_within, none_after_conflict, run_transaction,
+    is_raised_within, none_after_conflict, retry_conflicts, run_transaction,
 };
 use crate::threads::join;
 use crate::tpcc::input::{CustomerSelector, Delivery, Line, NewOrder, Payment};
@@ -352,16 +352,6 @@ const DELIVERY: Delivery = Delivery {
 
 fn unchanged<T>(_: &mut dyn Tables, value: T) -> Result<T> {
     Ok(value)
-}
-
-/// Retries until there is no conflict.
-fn retry_conflicts<T>(mut attempt: impl FnMut() -> Result<T>) -> Result<T> {
-    loop {
-        if let Some(value) = none_after_conflict(attempt())? {
-            return Ok(value);
-        }
-        std::thread::yield_now();
-    }
 }
 
 /// Begins a transaction and leaves it open.

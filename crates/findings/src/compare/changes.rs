@@ -1,6 +1,6 @@
 //! Differences between two sides other than the result: machine, program, plan, version, knobs.
 
-use super::alike::{self, LimitProbe};
+use super::common::{self, LimitProbe};
 use super::side::{Side, SideCell};
 use crate::text::serialize_as_text;
 use crate::units::{bytes, number};
@@ -141,7 +141,7 @@ pub fn between_runs(first: &Side, second: &Side) -> Vec<Change> {
 /// The hardware limits that differ by more than their measurements scatter: a slower disk or memory
 /// explains a slower engine.
 fn of_hardware_limits(first: &[TrialRecord], second: &[TrialRecord]) -> Vec<Change> {
-    let limits = alike::limits(first, second).into_iter();
+    let limits = common::limits(first, second).into_iter();
     let differing = limits.filter(|limit| limit.rise().abs() > LIMIT_SCATTER);
     let changes = differing.filter_map(|limit| {
         let (one, other) = (number(limit.first_per_s), number(limit.second_per_s));

@@ -2,8 +2,8 @@
 //!
 //! [`Side::new`] describes one side; [`compare_sides`] compares the sides.
 
-mod alike;
 mod changes;
+mod common;
 mod error;
 mod matching;
 mod select;
@@ -12,8 +12,8 @@ mod uncounted;
 
 use crate::eligibility::rate;
 use crate::{disturbance, fixed_rate};
-pub use alike::{LimitPair, LimitProbe};
 pub use changes::{Change, ChangeSubject, between_cells, between_runs};
+pub use common::{LimitPair, LimitProbe};
 pub use error::{
     AbsenceReason, CircumstanceDifference, Error, IncomparabilityReason, IncomparablePair,
     NoSuchTrial, SelectorFault,
@@ -341,7 +341,7 @@ fn two_sides(first: &Side, second: &Side, comparisons: usize) -> Result<SideComp
         one_run,
         level: claim_level(comparisons),
         changes: changes::between_runs(first, second),
-        limits: alike::of_sides(first, second, one_run),
+        limits: common::limits_of_sides(first, second, one_run),
         results: pairs
             .iter()
             .map(|(one, other)| {
@@ -441,7 +441,7 @@ fn result(
         first_per_s,
         second_per_s,
         second_broken,
-        same_library: alike::same_library(first, second),
+        same_library: common::same_library(first, second),
         changes: changes::between_cells(first, second),
         other_figures: other_figures(first, second),
     };

@@ -61,7 +61,8 @@ fn speeds(columns: &[ComparedColumn], ratio: &Ratio, ours: &[ComparedRow]) -> Ve
     };
     let speed = |row: &ComparedRow| {
         let mut set = ours.iter().filter(|other| is_base(other));
-        let base = set.find(|other| row.who == other.who && alike(columns, ratio, row, other))?;
+        let base = set
+            .find(|other| row.who == other.who && differ_only_along(columns, ratio, row, other))?;
         let (base_s, row_s) = (base.cells[figure?].figure()?, row.cells[figure?].figure()?);
         (row_s > 0.0).then(|| Cell::Integer((base_s / row_s * 100.0).round() as i64))
     };
@@ -69,7 +70,7 @@ fn speeds(columns: &[ComparedColumn], ratio: &Ratio, ours: &[ComparedRow]) -> Ve
 }
 
 /// Whether the keys of two rows of a set differ only in the dimension of the ratio.
-pub(super) fn alike(
+pub(super) fn differ_only_along(
     columns: &[ComparedColumn],
     ratio: &Ratio,
     one: &ComparedRow,

@@ -1,6 +1,6 @@
 //! The ratios inside each set, ours and theirs side by side: they survive a change of machine.
 
-use super::derived::alike;
+use super::derived::differ_only_along;
 use super::rows::{ComparedColumn, ComparedRow, Role};
 use super::scale::{self, same_keys};
 use serde::Serialize;
@@ -261,7 +261,7 @@ fn ratio_in(
     let mut candidates = set
         .iter()
         .filter(|other| along(ratio, columns, other) == base)
-        .filter(|other| alike(columns, ratio, row, other));
+        .filter(|other| differ_only_along(columns, ratio, row, other));
     let is_along = |column: &ComparedColumn| ratio.along.contains(&column.name);
     let mut contenders = columns.iter().filter(|column| column.names_contender);
     let first = candidates

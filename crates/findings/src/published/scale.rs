@@ -15,7 +15,7 @@ const FEWEST: usize = 2;
 ///
 /// A scale must map two of their sizes to ours, or one if another setting that grows with the scale
 /// agrees. Of several, the one that maps the most sizes is taken, then the largest.
-pub(super) fn found(
+pub(super) fn common_scale(
     published: &PublishedTable,
     dimension: &str,
     ours: &[f64],

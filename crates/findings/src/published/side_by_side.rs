@@ -192,7 +192,7 @@ fn set_scales(
         let (ours, theirs) = (distinct(ours, place), distinct(theirs, place));
         let sizes = |cells: &[Cell]| cells.iter().filter_map(Cell::figure).collect::<Vec<_>>();
         let (here, there) = (sizes(&ours), sizes(&theirs));
-        column.scale = scale::found(published, dimension, &here, &there, trials);
+        column.scale = scale::common_scale(published, dimension, &here, &there, trials);
         if let Some(found) = scale::matches(column, &ours, &theirs) {
             scaled.insert(dimension.clone(), found);
         }

@@ -29,7 +29,7 @@ pub use interval::{
 pub use level::level_changes;
 pub use noise::{Disturbance, Noise, Shares, noise};
 pub use rank::{RankTest, outliers, rank_test};
-pub use summary::{FEWEST_REPEATS, Summary, apart, maximum, median, quantile};
+pub use summary::{FEWEST_REPEATS, Summary, maximum, median, quantile};
 
 /// The chance that any of the comparisons that are read together claims a difference although there
 /// is none.

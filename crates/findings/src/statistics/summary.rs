@@ -17,7 +17,8 @@ pub struct Summary {
     pub median: f64,
     /// The greatest.
     pub max: f64,
-    /// Distance between them ([`apart`]) over the median; 0 if the median is 0.
+    /// The mean range over all subsets of three values (for two values their difference, for one 0)
+    /// over the median; 0 if the median is 0.
     pub spread: f64,
 }
 
@@ -30,7 +31,7 @@ impl Summary {
         let spread = if median == 0.0 {
             0.0
         } else {
-            apart_sorted(&sorted) / median
+            mean_range(&sorted) / median
         };
         Some(Self {
             count: sorted.len(),
@@ -42,17 +43,12 @@ impl Summary {
     }
 }
 
-/// Distance between the finite values, independent of their number: the mean range over all subsets
-/// of three; for two values their difference, for one 0. The plain range would grow with the number
-/// of values.
+/// The mean range over all subsets of three of sorted values; for two values their difference, for
+/// one 0. Unlike the plain range, it does not grow with the number of values.
 ///
 /// The range of three values is half the sum of their three differences, so the mean over all
 /// subsets of three is 3/2 of the mean difference of two (Gini, 1912).
-pub fn apart(values: impl IntoIterator<Item = f64>) -> f64 {
-    apart_sorted(&sorted(values))
-}
-
-fn apart_sorted(sorted: &[f64]) -> f64 {
+fn mean_range(sorted: &[f64]) -> f64 {
     let count = sorted.len();
     if count < 2 {
         return 0.0;
@@ -153,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn how_far_values_lie_apart_is_the_mean_over_all_threes_of_greatest_less_least() {
+    fn the_mean_range_is_the_mean_over_all_threes_of_greatest_less_least() {
         for values in [
             normal(40, 0.3),
             vec![5.0, 1.0, 2.0, 9.0],
@@ -168,15 +164,15 @@ mod tests {
                     }
                 }
             }
-            let found = apart(values.iter().copied());
+            let found = mean_range(&sorted(values.iter().copied()));
             assert!(
                 (found - sum / threes).abs() < 1e-12,
                 "{found}, not {}",
                 sum / threes
             );
         }
-        assert_eq!(apart([7.0, 4.0]), 3.0);
-        assert_eq!((apart([7.0]), apart([])), (0.0, 0.0));
+        assert_eq!(mean_range(&[4.0, 7.0]), 3.0);
+        assert_eq!((mean_range(&[7.0]), mean_range(&[])), (0.0, 0.0));
     }
 
     #[test]

@@ -60,7 +60,7 @@ impl TimeEstimate {
 
     /// Returns whether to show it before a run: the run takes more than a minute, or may.
     #[must_use]
-    pub fn is_worth_saying(&self) -> bool {
+    pub fn may_be_long(&self) -> bool {
         self.known_s > SHORTEST_S || (self.unknown > 0 && self.trials >= MANY_TRIALS)
     }
 
@@ -214,9 +214,9 @@ mod tests {
 
     #[test]
     fn a_short_run_needs_no_announcement() {
-        assert!(!estimate(5, 0, 0, 59.0).is_worth_saying());
-        assert!(estimate(5, 0, 0, 61.0).is_worth_saying());
-        assert!(!estimate(9, 9, 0, 0.0).is_worth_saying());
-        assert!(estimate(10, 10, 0, 0.0).is_worth_saying());
+        assert!(!estimate(5, 0, 0, 59.0).may_be_long());
+        assert!(estimate(5, 0, 0, 61.0).may_be_long());
+        assert!(!estimate(9, 9, 0, 0.0).may_be_long());
+        assert!(estimate(10, 10, 0, 0.0).may_be_long());
     }
 }

@@ -83,7 +83,7 @@ fn print_time_estimate(folder: &RunFolder, manifest: &RunManifest) -> Result<(),
     let left = left.filter(|spec| !ended.contains(spec.id.as_str()));
     let results = folder.path().parent().unwrap_or(folder.path());
     let estimate = TimeEstimate::of(left, results);
-    if estimate.is_worth_saying() {
+    if estimate.may_be_long() {
         let sooner = match manifest.until {
             Some(_) => "; enough repeats may end it sooner",
             None => "",

@@ -38,7 +38,7 @@ impl Section for Rankings {
         let part = |(index, (ranking, title))| {
             let answer = input.answer.ranking(index);
             let in_order = answer.is_none_or(|it| it.verdict != RankingVerdict::NoOrder);
-            let rates = || rates::ranked_by(input.run, ranking, in_order);
+            let rates = || rates::ranking_chart(input.run, ranking, in_order);
             Part {
                 title,
                 blocks: blocks(input, ranking, answer),

@@ -69,7 +69,7 @@ pub fn unfitted(series: &[(String, Result<Fit, FitError>)]) -> Vec<String> {
 
 /// A note if workers outnumbered the processors: `most` of them on this many cores.
 #[must_use]
-pub fn beyond_cores(most: f64, cores: u32) -> Option<String> {
+pub fn oversubscription_note(most: f64, cores: u32) -> Option<String> {
     (cores > 0 && most > f64::from(cores)).then(|| {
         let unit = if cores == 1 { "core" } else { "cores" };
         format!(
@@ -202,7 +202,7 @@ fn blocks(rankings: &[Ranking], cores: u32) -> Vec<Block> {
     let fits: Vec<_> = fits.into_iter().map(|(name, _, fit)| (name, fit)).collect();
     // Without a fit, the number of cores has no effect on it.
     let fitted = fits.iter().any(|(_, fit)| fit.is_ok());
-    let mut said: Vec<_> = beyond_cores(most, cores)
+    let mut said: Vec<_> = oversubscription_note(most, cores)
         .filter(|_| fitted)
         .into_iter()
         .collect();

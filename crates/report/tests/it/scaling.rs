@@ -2,7 +2,7 @@
 //! its points.
 
 use trueput_findings::scaling::{ScalingPoint, fit};
-use trueput_report::scaling::{beyond_cores, misfit, sentences, table, unfitted};
+use trueput_report::scaling::{misfit, oversubscription_note, sentences, table, unfitted};
 
 /// SPEC SDM91 on a Sun SPARCcenter 2000: data set `specsdm91` of the R package `usl`.
 const SDM91: [(f64, f64); 7] = [
@@ -91,12 +91,12 @@ fn a_rate_of_one_worker_that_nobody_came_near_is_no_rate() {
 
 #[test]
 fn workers_beyond_the_cores_are_said_to_be_so() {
-    let said = beyond_cores(64.0, 2).unwrap();
+    let said = oversubscription_note(64.0, 2).unwrap();
     assert!(
         said.starts_with("Up to 64 workers ran on 2 cores."),
         "{said}"
     );
-    assert_eq!(beyond_cores(2.0, 2), None);
+    assert_eq!(oversubscription_note(2.0, 2), None);
 }
 
 #[test]

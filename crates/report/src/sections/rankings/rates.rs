@@ -16,7 +16,7 @@ const BY_NAME: &str = " Sorted by name: these contenders have no order.";
 
 /// The chart of the figure that orders a ranking, sorted by name if the order means nothing. `None`
 /// if nothing is ranked.
-pub(crate) fn ranked_by(report: &Run, ranking: &Ranking, in_order: bool) -> Option<Chart> {
+pub(crate) fn ranking_chart(report: &Run, ranking: &Ranking, in_order: bool) -> Option<Chart> {
     let waits = ranking
         .rate_per_s
         .and_then(|rate_per_s| responses(report, ranking, rate_per_s));

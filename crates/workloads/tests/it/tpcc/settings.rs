@@ -56,7 +56,7 @@ fn an_engine_that_keeps_nothing_is_refused() {
 }
 
 /// The check of this store on an engine with or without snapshots, whose SQL has this dialect.
-fn judged(store: &str, has_snapshots: bool, dialect: Option<Dialect>) -> Result<(), String> {
+fn check_store(store: &str, has_snapshots: bool, dialect: Option<Dialect>) -> Result<(), String> {
     let job = job(&format!("store={store}")).unwrap();
     let capabilities = Capabilities {
         snapshot_reads: has_snapshots,
@@ -70,18 +70,18 @@ fn judged(store: &str, has_snapshots: bool, dialect: Option<Dialect>) -> Result<
 fn sql_is_taken_in_every_dialect_with_snapshots_or_without() {
     for dialect in Dialect::ALL {
         for has_snapshots in [true, false] {
-            assert_eq!(judged("sql", has_snapshots, Some(dialect)), Ok(()));
+            assert_eq!(check_store("sql", has_snapshots, Some(dialect)), Ok(()));
         }
-        assert_eq!(judged("auto", true, Some(dialect)), Ok(()));
+        assert_eq!(check_store("auto", true, Some(dialect)), Ok(()));
         for store in ["auto", "kv"] {
-            let message = judged(store, false, Some(dialect)).unwrap_err();
+            let message = check_store(store, false, Some(dialect)).unwrap_err();
             assert!(message.contains("give store sql"), "{message}");
         }
     }
     let gtm = engine("gtm");
     assert!(!gtm.capabilities().snapshot_reads);
     for store in ["auto", "kv", "sql"] {
-        assert!(judged(store, false, gtm.dialect()).is_err(), "{store}");
+        assert!(check_store(store, false, gtm.dialect()).is_err(), "{store}");
     }
 }
 

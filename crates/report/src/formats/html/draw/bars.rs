@@ -163,13 +163,13 @@ pub(super) fn rates(chart: &Chart, looks: &Appearance) -> Markup {
     let ticks = axis::from_zero(unit, most, TICKS);
     let end = ticks.last().copied().unwrap_or(1.0);
     let row = |(group, one): (usize, &ChartGroup)| {
-        let look = looks.look(&one.name);
+        let style = looks.style_of(&one.name);
         let figures = one.rows.first().map(Vec::as_slice).unwrap_or_default();
         let median = figure(figures, 0).unwrap_or_default();
         let range = figure(figures, 1).zip(figure(figures, 2));
         let repeats = figures.iter().skip(3).flatten();
         let body = html! {
-            (bar(0.0, median / end, 9, &look.paint(), None))
+            (bar(0.0, median / end, 9, &style.paint(), None))
             @if let Some((low, high)) = range { (interval(low / end, high / end, 34)) }
             @for repeat in repeats {
                 circle class="repeat" cx=(percent(repeat / end)) cy="34" r="2.5" {}
@@ -178,7 +178,7 @@ pub(super) fn rates(chart: &Chart, looks: &Appearance) -> Markup {
         ChartRow {
             group,
             name: one.name.clone(),
-            key: look.mark("5", "9", true),
+            key: style.mark("5", "9", true),
             figure: full_figure(unit, median),
             short_figure: None,
             body,

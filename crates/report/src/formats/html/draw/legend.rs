@@ -53,12 +53,13 @@ fn patch(name: &str, paint: &str) -> Markup {
 }
 
 fn line(index: usize, name: &str, looks: &Appearance) -> Markup {
-    let look = looks.look(name);
+    let style = looks.style_of(name);
     html! {
         li data-group=(index) {
             svg class="key" width="34" height="12" aria-hidden="true" {
-                path class="line" d="M1 6h30" stroke=(look.paint()) stroke-dasharray=[look.dash] {}
-                (look.mark("16", "6", true))
+                path class="line" d="M1 6h30" stroke=(style.paint())
+                    stroke-dasharray=[style.dash] {}
+                (style.mark("16", "6", true))
             }
             (name)
         }

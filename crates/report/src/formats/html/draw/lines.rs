@@ -1,7 +1,7 @@
 //! Charts of a line a group: rates over time, times by percentile, rates by workers.
 
 use super::axis::{self, Tick};
-use super::looks::{Appearance, Look};
+use super::looks::{Appearance, SeriesStyle};
 use super::{MOST_DRAWN, percent};
 use crate::chart::{Chart, ChartGroup, ChartKind, ChartMark, Unit};
 use maud::{Markup, html};
@@ -68,7 +68,7 @@ fn frame(
             (left(side))
             svg class="area" x="44" y=(ABOVE) width="87%" height=(HEIGHT) {
                 @for (index, (group, line)) in groups.iter().rev() {
-                    (drawn(*index, line, looks.look(&group.name)))
+                    (drawn(*index, line, looks.style_of(&group.name)))
                 }
             }
             svg class="axis area" x="44" y=(ABOVE + HEIGHT + 2) width="87%" height=(BELOW) {
@@ -98,17 +98,17 @@ fn left(side: &LeftAxis) -> Markup {
 }
 
 /// A group's line, with its marks.
-fn drawn(index: usize, line: &ChartLine, look: Look) -> Markup {
-    let paint = look.paint();
+fn drawn(index: usize, line: &ChartLine, style: SeriesStyle) -> Markup {
+    let paint = style.paint();
     html! {
         g data-group=(index) fill=(paint) stroke=(paint) {
             svg viewBox=(format_args!("0 0 {STEPS} {STEPS}")) preserveAspectRatio="none" {
                 path class="line" vector-effect="non-scaling-stroke" d=(path(&line.line))
-                    stroke-dasharray=[look.dash] {}
+                    stroke-dasharray=[style.dash] {}
             }
             g class="marks" {
                 @for (x, y) in &line.marked {
-                    (look.mark(&percent(*x), &percent(*y), false))
+                    (style.mark(&percent(*x), &percent(*y), false))
                 }
             }
             (line.more)

@@ -22,7 +22,7 @@ const DASHES: [Option<&str>; 4] = [None, Some("6 3"), Some("2 3"), Some("9 3 2 3
 
 /// Color and shape of a contender or series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Look {
+pub(crate) struct SeriesStyle {
     /// The number of its color.
     pub color: usize,
     /// The number of its shape.
@@ -31,7 +31,7 @@ pub(crate) struct Look {
     pub dash: Option<&'static str>,
 }
 
-impl Look {
+impl SeriesStyle {
     fn at(place: usize) -> Self {
         Self {
             color: place % COLORS,
@@ -59,7 +59,7 @@ pub(crate) struct Appearance {
 }
 
 impl Appearance {
-    /// Gives each name the first look that no other name in its charts has; among those, in charts
+    /// Gives each name the first style that no other name in its charts has; among those, in charts
     /// with enough colors, the one with the rarest color.
     pub(crate) fn of(charts: &[Chart]) -> Self {
         let has_looks = |kind| {
@@ -103,8 +103,8 @@ impl Appearance {
         free.min_by_key(alike).unwrap_or_default()
     }
 
-    /// Returns the look of a name.
-    pub(crate) fn look(&self, name: &str) -> Look {
-        Look::at(self.places.get(name).copied().unwrap_or_default())
+    /// Returns the style of a name.
+    pub(crate) fn style_of(&self, name: &str) -> SeriesStyle {
+        SeriesStyle::at(self.places.get(name).copied().unwrap_or_default())
     }
 }

@@ -30,7 +30,7 @@ fn commit() -> Option<String> {
     Some(if clean { hash } else { format!("{hash}-dirty") })
 }
 
-/// What git answers, run in this crate's folder; `None` if there is no git or no repository.
+/// The output of git, run in this crate's folder; `None` if there is no git or no repository.
 fn git(arguments: &[&str]) -> Option<String> {
     let output = Command::new("git").args(arguments).output().ok()?;
     let text = output

@@ -45,7 +45,7 @@ impl CommitTurn {
     /// the snapshot waits for that lock, by a call that writes the journal's buffer to the kernel.
     ///
     /// # Errors
-    /// What fjall says of the journal.
+    /// An error of fjall about the journal.
     pub(super) fn snapshot(&self, engine: &Database) -> ::fjall::Result<Snapshot> {
         let snapshot = engine.snapshot();
         if engine.visible_seqno() > self.visible_before.load(Ordering::SeqCst) {

@@ -1,8 +1,8 @@
 //! Trusted locations: folders to which only the administrator, the user or the owner of this
 //! program can have written.
 //!
-//! What a plan or a run folder names outside them is somebody else's word, and is not loaded or run
-//! before the user has agreed.
+//! A library or a program elsewhere that a plan or a run folder names may come from somebody else,
+//! and is not loaded or run before the user has agreed.
 
 use super::folders::engine_folders;
 use super::ownership::{is_trusted, others_write, untrusted_reason};

@@ -30,7 +30,7 @@ macro_rules! faults {
 }
 
 faults! {
-    /// What is wrong with an engine.
+    /// The fault of an engine.
     pub enum EngineFault {
         /// Every 17th put is acknowledged and lost.
         LosesPuts,
@@ -74,7 +74,7 @@ faults! {
         ConflictIsFailure,
         /// A transaction is committed after every thousand puts.
         SplitsTransactions,
-        /// What was there is forgotten when the database is opened again.
+        /// All records are forgotten when the database is opened again.
         ForgetsOnReopen,
         /// An empty value is taken for a deletion.
         DropsEmptyValues,
@@ -164,7 +164,7 @@ struct BrokenDatabase {
     commits: AtomicU64,
     /// Read transactions that are open.
     readers: AtomicU64,
-    /// What is put and not yet committed, for all to see.
+    /// Uncommitted puts, visible to all.
     uncommitted: Mutex<BTreeMap<Vec<u8>, Vec<u8>>>,
 }
 
@@ -205,7 +205,7 @@ struct BrokenSession<'a> {
     held_back: Vec<(Vec<u8>, Vec<u8>)>,
     /// The database's commits when the transaction began.
     commits_before: u64,
-    /// What each key looked like at first.
+    /// The value of each key at its first look-up.
     looked: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
 }
 

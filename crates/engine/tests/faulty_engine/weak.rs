@@ -11,7 +11,7 @@ use trueput_engine::{
     ValueVisitor,
 };
 
-/// What is missing between transactions.
+/// The isolation that is missing between transactions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Weakness {
     /// Puts go into the one map there is, for all to see; an abort puts back what was there.
@@ -118,11 +118,11 @@ struct Transaction {
     mode: Mode,
     /// The state of the beginning.
     began_with: Arc<Records>,
-    /// What was there before each put, or what is to be put.
+    /// The value before each put, or the value to be put.
     puts: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
-    /// What was read by key or in a scan.
+    /// The records that were read by key or in a scan; `None`: the key was missing.
     reads: Vec<(Vec<u8>, Option<Vec<u8>>)>,
-    /// What was scanned, with what was found.
+    /// The ranges that were scanned, with the records found.
     scans: Vec<([Bound<Vec<u8>>; 2], Records)>,
 }
 
@@ -155,7 +155,7 @@ impl WeakSession<'_> {
         )
     }
 
-    /// What a transaction reads, its own puts included.
+    /// The records that a transaction sees, its own puts included.
     fn view(&mut self) -> Records {
         let keeps_snapshot = matches!(
             self.shared.weakness,
@@ -175,7 +175,7 @@ impl WeakSession<'_> {
         records
     }
 
-    /// What makes the commit impossible.
+    /// Whether the commit is refused because of the commits of others.
     fn conflict(&self, open: &Transaction, current: &Records) -> bool {
         let changed = |key: &Vec<u8>, before: Option<&Vec<u8>>| current.get(key) != before;
         match self.shared.weakness {

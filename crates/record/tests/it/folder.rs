@@ -1,4 +1,4 @@
-//! What a run folder keeps, through crashes and carelessness.
+//! A run folder keeps its records through crashes and careless changes.
 
 use crate::support::{end, manifest, record};
 use std::fs::{OpenOptions, read, read_to_string, write};

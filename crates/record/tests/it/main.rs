@@ -1,4 +1,4 @@
-//! What files keep, as one program: a test's name begins with its file.
+//! Tests of the files of a run, as one program: a test's name begins with its file.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

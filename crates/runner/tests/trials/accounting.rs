@@ -1,4 +1,4 @@
-//! What a trial cost, as the kernel counts it, and the limits that it ran in.
+//! The resources that a trial used, as the kernel counts them, and the limits that it ran in.
 
 use crate::claims::claims;
 use crate::support::{Bench, doubts, failure, spec, with};

@@ -1,4 +1,4 @@
-//! What the runner must do.
+//! Requirements on the runner.
 
 use crate::support::{Bench, doubts, failure, is_empty_or_absent, lives, on, spec, threads, with};
 use crate::toy::{LOG, STORES};

@@ -1,4 +1,4 @@
-//! What the runner must do where a trial has a duration, a warm-up or a rate.
+//! Requirements on the runner for trials with a duration, a warm-up or a rate.
 
 use crate::claims::claims;
 use crate::support::{Bench, doubts, spec, threads, with};

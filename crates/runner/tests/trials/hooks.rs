@@ -5,7 +5,7 @@ use trueput_engine::{
     Database, Direction, KeyRange, Mode, RecordVisitor, Result, Session, Value, ValueVisitor,
 };
 
-/// What is done at calls, before or after the database's own part.
+/// Actions at calls, before or after the database's own part.
 pub trait Hooks: Send + Sync {
     fn before_session(&self) {}
     fn before_get(&self, _key: &[u8], _visitor: &mut ValueVisitor<'_>) {}

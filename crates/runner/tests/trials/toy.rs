@@ -37,13 +37,13 @@ impl Toy {
 
 pub const LOG: &str = "toy.log";
 
-/// What there is in the database's folder before the workers start.
+/// The size of the database before the workers start.
 pub const LOADED_BYTES: usize = 1 << 20;
 
-/// What the act `hoard` takes of memory.
+/// The memory that the act `hoard` allocates.
 pub const HOARD_BYTES: usize = 256 << 20;
 
-/// What the act `flush` writes, and in how many parts it flushes that.
+/// The bytes that the act `flush` writes, and the number of parts in which it flushes them.
 pub const FLUSHED_BYTES: usize = 64 << 20;
 pub const FLUSHES: usize = 16;
 
@@ -133,7 +133,7 @@ pub struct Play;
 parameters! {
     /// The settings of [`Play`].
     struct PlaySettings {
-        /// What the workers do.
+        /// The action of the workers.
         act: Choice = "store" of [
             "store", "abort", "exit", "fail", "panic", "callback", "wrong", "endless", "hoard",
             "flush",
@@ -183,7 +183,7 @@ struct Act {
 }
 
 impl Act {
-    /// What it does to the machine rather than to the engine.
+    /// Loads the machine rather than the engine.
     fn burden(&self, directory: &Path) -> std::io::Result<()> {
         match self.act {
             "hoard" => drop(std::hint::black_box(vec![1_u8; HOARD_BYTES])),
@@ -217,7 +217,7 @@ impl Act {
     }
 }
 
-/// What C calls cannot unwind.
+/// Panics in a function that C calls, which cannot unwind.
 extern "C" fn panic_in_callback() {
     panic!("the toy's callback fell over")
 }

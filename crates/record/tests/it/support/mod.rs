@@ -88,7 +88,7 @@ fn mounted() -> MountedFileSystem {
     }
 }
 
-/// What was to run.
+/// A manifest: the trials that were to run.
 pub fn manifest() -> RunManifest {
     RunManifest {
         format: FORMAT_VERSION,

@@ -170,7 +170,7 @@ impl Levels {
 pub enum UnsupportedPolicy {
     /// The plan is refused.
     Refuse,
-    /// The cell is left out, and the report says so.
+    /// The cell is skipped, and the report says so.
     LeaveOut,
 }
 

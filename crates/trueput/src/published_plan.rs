@@ -24,7 +24,7 @@ struct NearestExperiment {
     /// The plan to run.
     plan: PlanFile,
     /// Parts of the document that are not run, one sentence each.
-    left_out: Vec<String>,
+    skipped: Vec<String>,
     /// The scale, in words.
     note: String,
     /// Why no file system of the document's can be had; `None` if one can.
@@ -35,8 +35,8 @@ struct NearestExperiment {
 pub struct NamedPlan {
     /// The plan.
     pub plan: PlanFile,
-    /// Parts of a published experiment that are left out, one sentence each.
-    pub left_out: Vec<String>,
+    /// Parts of a published experiment that are skipped, one sentence each.
+    pub skipped: Vec<String>,
     /// The reason why none of its file systems is available; `None` if one is, or if it names none.
     no_file_system: Option<String>,
 }
@@ -90,7 +90,7 @@ pub fn plan(
         return match scale {
             None => Ok(NamedPlan {
                 plan: plan_or_workload(what, registry)?,
-                left_out: Vec::new(),
+                skipped: Vec::new(),
                 no_file_system: None,
             }),
             Some(_) => Err(Failure::usage(format!(
@@ -102,7 +102,7 @@ pub fn plan(
     output::note(&nearest.note);
     Ok(NamedPlan {
         plan: nearest.plan,
-        left_out: nearest.left_out,
+        skipped: nearest.skipped,
         no_file_system: nearest.no_file_system,
     })
 }
@@ -135,7 +135,7 @@ pub fn missing(
 
 /// The plan for a table's experiment, at a scale or at its own.
 ///
-/// Adapts the experiment to this machine: missing engines and file systems are left out; without
+/// Adapts the experiment to this machine: missing engines and file systems are skipped; without
 /// any file system it runs on that of the work folder.
 ///
 /// # Errors
@@ -166,7 +166,7 @@ fn adapt_experiment(
         })?;
     }
     let wanted = plan.engines.iter();
-    let left_out: Vec<_> = wanted
+    let skipped: Vec<_> = wanted
         .filter_map(|one| missing_engines(&one.engine, registry, builds))
         .collect();
     plan.engines
@@ -188,7 +188,7 @@ fn adapt_experiment(
     plan.name = published.id;
     Ok(NearestExperiment {
         plan,
-        left_out,
+        skipped,
         note,
         no_file_system,
     })

@@ -137,7 +137,7 @@ fn create(
     matrix.leave_out_unreachable(plan, arguments.places.databases(), registry)?;
     named.print_place(matrix.trials.len());
     let plan = named.plan;
-    matrix.skipped.extend(named.left_out);
+    matrix.skipped.extend(named.skipped);
     options.credentials = matrix.credentials;
     let created = trueput_runner::create_run(
         &plan.name,

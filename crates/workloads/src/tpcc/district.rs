@@ -18,7 +18,7 @@ pub(super) struct RowCounts {
     pub(super) lines: u64,
     /// Of CUSTOMER, likewise.
     pub(super) customers: u64,
-    /// Whether districts were left out.
+    /// Whether districts were skipped.
     pub(super) is_sample: bool,
 }
 

@@ -128,7 +128,7 @@ fn check_outcome(record: &TrialRecord) -> Vec<String> {
 
 /// Checks the verdict on flushes against the counts.
 fn check_flushes(evidence: &FlushEvidence) -> Option<String> {
-    let verdict = |uncounted| evidence.clone().judged(uncounted).verdict;
+    let verdict = |uncounted| evidence.clone().with_verdict(uncounted).verdict;
     let (least, most) = (verdict(0), verdict(MOST_UNCOUNTED));
     let FlushEvidence {
         commits, writes, ..

@@ -93,7 +93,7 @@ impl FlushEvidence {
     /// they alone would explain half of the commits, and the counted requests do not explain all,
     /// no conclusion is drawn.
     #[must_use]
-    pub fn judged(mut self, uncounted: u64) -> Self {
+    pub fn with_verdict(mut self, uncounted: u64) -> Self {
         self.verdict = match self.requests() {
             None => FlushVerdict::NotCounted,
             Some(requests) => {
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn one_request_makes_a_commit_of_each_session_durable_and_no_more() {
-        let of = |commits| evidence(commits, 25, None, FlushBasis::Writes).judged(0);
+        let of = |commits| evidence(commits, 25, None, FlushBasis::Writes).with_verdict(0);
         assert_eq!(of(100).verdict, FlushVerdict::Explained);
         assert_eq!(of(100).doubt(), None);
         assert_eq!(of(101).verdict, FlushVerdict::Impossible);
@@ -180,7 +180,7 @@ mod tests {
     fn a_request_that_is_not_counted_yet_speaks_for_the_engine() {
         let of = |uncounted| {
             evidence(104, 25, None, FlushBasis::Writes)
-                .judged(uncounted)
+                .with_verdict(uncounted)
                 .verdict
         };
         assert_eq!(
@@ -193,7 +193,7 @@ mod tests {
     fn requests_that_no_counter_shows_do_not_vouch_for_half_of_the_commits() {
         let of = |commits, writes| {
             evidence(commits, writes, None, FlushBasis::Writes)
-                .judged(256)
+                .with_verdict(256)
                 .verdict
         };
         // 4 sessions: 1,024 commits may be due to requests that are not counted yet.
@@ -206,14 +206,14 @@ mod tests {
 
     #[test]
     fn flushes_count_where_a_write_alone_does_not_last() {
-        let of = |basis| evidence(100, 1_000, Some(3), basis).judged(0).verdict;
+        let of = |basis| evidence(100, 1_000, Some(3), basis).with_verdict(0).verdict;
         assert_eq!(of(FlushBasis::Writes), FlushVerdict::Explained);
         assert_eq!(of(FlushBasis::WritesAndFlushes), FlushVerdict::Impossible);
     }
 
     #[test]
     fn where_nothing_was_counted_nothing_follows() {
-        let nothing = FlushEvidence::not_counted(1 << 40, 1, "on tmpfs".to_owned()).judged(0);
+        let nothing = FlushEvidence::not_counted(1 << 40, 1, "on tmpfs".to_owned()).with_verdict(0);
         assert_eq!(nothing.verdict, FlushVerdict::NotCounted);
         assert_eq!((nothing.doubt(), nothing.headroom()), (None, None));
     }

@@ -131,7 +131,7 @@ pub(crate) fn derive_evidence(
                 basis: Some(counts.basis()),
                 ..FlushEvidence::default()
             };
-            Some(evidence.judged(uncounted(completed.intervals)))
+            Some(evidence.with_verdict(uncounted(completed.intervals)))
         }
     }
 }

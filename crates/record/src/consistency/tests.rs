@@ -194,7 +194,7 @@ fn an_outcome_and_a_verdict_changed_by_hand_are_named() {
             basis: Some(FlushBasis::Writes),
             ..FlushEvidence::default()
         };
-        let drawn = drawn.judged(1);
+        let drawn = drawn.with_verdict(1);
         let verdict = verdict.unwrap_or(drawn.verdict);
         FlushEvidence { verdict, ..drawn }
     };

@@ -210,7 +210,7 @@ mod tests {
 
     /// Returns the records that a session with this fault finds of five, each put twice, and the
     /// number of its calls that are conflicts.
-    fn found(fault: Fault) -> (Vec<(u8, u8)>, u64) {
+    fn records_and_conflicts(fault: Fault) -> (Vec<(u8, u8)>, u64) {
         let folder = tempfile::tempdir().unwrap();
         let database = Reference
             .open(&OpenSpec {
@@ -248,7 +248,7 @@ mod tests {
     #[test]
     fn each_fault_shows_and_a_session_without_one_is_right() {
         let right: Vec<(u8, u8)> = (0..5).map(|key| (key, key + 5)).collect();
-        assert_eq!(found(Fault::None), (right.clone(), 0));
+        assert_eq!(records_and_conflicts(Fault::None), (right.clone(), 0));
         for fault in [
             Fault::LosesPut(7),
             Fault::LosesPuts(3),
@@ -258,13 +258,13 @@ mod tests {
             Fault::SkipsFirstRecord,
             Fault::SkipsRecords(2),
         ] {
-            let (records, conflicts) = found(fault);
+            let (records, conflicts) = records_and_conflicts(fault);
             assert_ne!(records, right, "{fault:?}");
             assert_eq!(conflicts, 0, "{fault:?}");
         }
-        assert_eq!(found(Fault::ConflictsAtCommit(1)).1, 1);
-        assert_eq!(found(Fault::ConflictsAtCall(4)).1, 4);
-        assert_eq!(found(Fault::ConflictsLaterEachTime(2)).1, 4);
-        assert_eq!(found(Fault::DiesAtPut(8)).1, 2);
+        assert_eq!(records_and_conflicts(Fault::ConflictsAtCommit(1)).1, 1);
+        assert_eq!(records_and_conflicts(Fault::ConflictsAtCall(4)).1, 4);
+        assert_eq!(records_and_conflicts(Fault::ConflictsLaterEachTime(2)).1, 4);
+        assert_eq!(records_and_conflicts(Fault::DiesAtPut(8)).1, 2);
     }
 }

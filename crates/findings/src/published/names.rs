@@ -28,7 +28,7 @@ impl RowNames {
             let of_contender = values.entry(contender(trial)).or_default();
             let table_has = |dimension: &String| in_table.contains(&dimension.as_str());
             for dimension in dimensions(trial).filter(|one| !table_has(one)) {
-                let value = trials.given(trial, &dimension).unwrap_or_default();
+                let value = trials.value_in(trial, &dimension).unwrap_or_default();
                 of_contender.entry(dimension).or_default().insert(value);
             }
         }
@@ -72,7 +72,7 @@ impl RowNames {
         let varying = self.varying.get(&(engine, durability));
         words.extend(varying.into_iter().flatten().map(|dimension| {
             let name = dimension.rsplit('.').next().unwrap_or(dimension);
-            let value = trials.given(trial, dimension).unwrap_or_default();
+            let value = trials.value_in(trial, dimension).unwrap_or_default();
             format!("{name}={value}")
         }));
         marked(&words.join(", "), &marks).trim().to_owned()

@@ -94,7 +94,7 @@ fn across_columns(
         if !has(ours, place) {
             continue;
         }
-        let ratio = |row: &ComparedRow| over(&row.cells[place], &row.cells[base]);
+        let ratio = |row: &ComparedRow| quotient(&row.cells[place], &row.cells[base]);
         for mut row in paired(columns, ours, theirs, &ratio) {
             row.keys.insert(0, value.clone());
             rows.push(row);
@@ -153,7 +153,7 @@ fn in_rows(
 ) -> RatioTable {
     let place = |name: &String| columns.iter().position(|column| column.name == *name);
     let (figure, of) = (place(&share.figure), place(&share.of));
-    let ratio = |row: &ComparedRow| over(&row.cells[figure?], &row.cells[of?]);
+    let ratio = |row: &ComparedRow| quotient(&row.cells[figure?], &row.cells[of?]);
     let keys = columns.iter().filter(|column| column.role == Role::Key);
     RatioTable {
         title: share.title.clone(),
@@ -178,7 +178,7 @@ fn keys_of(
     .collect()
 }
 
-fn over(above: &Cell, below: &Cell) -> Option<f64> {
+fn quotient(above: &Cell, below: &Cell) -> Option<f64> {
     let below = below.figure().filter(|below| *below > 0.0)?;
     Some(above.figure()? / below)
 }
@@ -209,10 +209,10 @@ fn along_rows(
     for ((figure, place), (base, this)) in cases {
         for row in ours
             .iter()
-            .filter(|row| along(ratio, columns, row) == *this)
+            .filter(|row| values_along(ratio, columns, row) == *this)
         {
             let same = |other: &&ComparedRow| {
-                along(ratio, columns, other) == *this
+                values_along(ratio, columns, other) == *this
                     && others.iter().all(|&place| {
                         let (here, there) = (&row.cells[place], &other.cells[place]);
                         scale::same_place(&columns[place], here, there)
@@ -260,7 +260,7 @@ fn ratio_in(
 ) -> Option<f64> {
     let mut candidates = set
         .iter()
-        .filter(|other| along(ratio, columns, other) == base)
+        .filter(|other| values_along(ratio, columns, other) == base)
         .filter(|other| differ_only_along(columns, ratio, row, other));
     let is_along = |column: &ComparedColumn| ratio.along.contains(&column.name);
     let mut contenders = columns.iter().filter(|column| column.names_contender);
@@ -269,11 +269,11 @@ fn ratio_in(
         .next()
         .filter(|_| contenders.any(is_along));
     let below = candidates.find(|other| row.who == other.who).or(first)?;
-    over(&row.cells[figure], &below.cells[figure])
+    quotient(&row.cells[figure], &below.cells[figure])
 }
 
 /// The value of a row in the columns along which a ratio is taken.
-fn along(ratio: &Ratio, columns: &[ComparedColumn], row: &ComparedRow) -> Vec<String> {
+fn values_along(ratio: &Ratio, columns: &[ComparedColumn], row: &ComparedRow) -> Vec<String> {
     let cell = |name: &String| {
         let place = columns.iter().position(|column| column.name == *name)?;
         row.cells.get(place).map(super::format_cell)
@@ -292,14 +292,14 @@ fn pairs(
     let mut steps: Vec<Vec<String>> = Vec::new();
     let named = !ratio.over.is_empty();
     let rows = theirs.iter().chain(ours.iter().filter(|_| named));
-    for step in rows.map(|row| along(ratio, columns, row)) {
+    for step in rows.map(|row| values_along(ratio, columns, row)) {
         if !steps.contains(&step) {
             steps.push(step);
         }
     }
     if named {
         let written = |value: &trueput_record::Value| {
-            super::format_cell(&super::trial::written(&value.to_string()))
+            super::format_cell(&super::trial::parse_cell(&value.to_string()))
         };
         let base: Vec<_> = ratio.over.iter().map(written).collect();
         let others = steps.into_iter().filter(|step| *step != base);

@@ -132,9 +132,9 @@ pub(super) fn sizes(
             None => {
                 let setting = experiment.settings.iter().find(|one| one.name == *name);
                 let values = setting.into_iter().flat_map(|one| &one.values);
-                let theirs = values.map(|value| super::trial::written(&value.to_string()));
+                let theirs = values.map(|value| super::trial::parse_cell(&value.to_string()));
                 let ours = trials.values(name);
-                let ours = ours.iter().map(|value| super::trial::written(value));
+                let ours = ours.iter().map(|value| super::trial::parse_cell(value));
                 (ours.collect(), theirs.collect())
             }
         };

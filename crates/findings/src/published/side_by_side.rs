@@ -9,7 +9,7 @@ use super::ratios::{self, RatioTable};
 use super::rows::{ComparedColumn, ComparedRow, Role, distinct};
 use super::scale::{self, ScaleMatch, Sizes, same_keys};
 use super::steps::{Steps, is_one_at_a_time};
-use super::trial::{OF_LOAD, Trials, written, yielded};
+use super::trial::{OF_LOAD, Trials, combined_result, parse_cell};
 use crate::Run;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -279,10 +279,10 @@ fn our_rows(
     for trial in &trials.all {
         let key = |column: &Column| {
             let dimension = column.ours.as_ref().filter(|ours| is_dimension(ours))?;
-            let value = trials.given(trial, dimension)?;
+            let value = trials.value_in(trial, dimension)?;
             let named = column.names.iter().find(|one| is_named(trial, one));
             let word = named.map(|one| &one.name).or(column.words.get(&value));
-            Some(written(word.unwrap_or(&value)))
+            Some(parse_cell(word.unwrap_or(&value)))
         };
         let keys: Vec<_> = published.columns.iter().map(key).collect();
         let who = names.name(trials, trial);
@@ -324,9 +324,9 @@ fn cell(
     }
     if let (Some(across), Some(at)) = (across, &column.at) {
         let there =
-            |trial: &&&TrialRecord| trials.given(trial, &across.dimension).as_ref() == Some(at);
+            |trial: &&&TrialRecord| trials.value_in(trial, &across.dimension).as_ref() == Some(at);
         let there: Vec<_> = group.trials.iter().filter(there).copied().collect();
-        return yielded(&there, &across.figure);
+        return combined_result(&there, &across.figure);
     }
     let ours = published
         .columns
@@ -338,7 +338,7 @@ fn cell(
             let listed = cell.and_then(|cell| trials.steps.cost(cell));
             listed.map_or(Cell::Missing, Cell::Text)
         }
-        Some(figure) => yielded(&group.trials, figure),
+        Some(figure) => combined_result(&group.trials, figure),
         None => Cell::Missing,
     }
 }

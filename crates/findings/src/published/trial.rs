@@ -47,7 +47,7 @@ impl<'a> Trials<'a> {
         let mut kept = found.all.clone();
         kept.retain(|trial| {
             only.iter().all(|setting| {
-                let given = found.given(trial, &setting.name);
+                let given = found.value_in(trial, &setting.name);
                 let wanted = |value: &Value| Some(value.to_string()) == given;
                 setting.values.iter().any(wanted)
             })
@@ -57,7 +57,7 @@ impl<'a> Trials<'a> {
     }
 
     /// The value of a trial in a dimension; `None` if it has no such dimension.
-    pub(super) fn given(&self, trial: &TrialRecord, dimension: &str) -> Option<String> {
+    pub(super) fn value_in(&self, trial: &TrialRecord, dimension: &str) -> Option<String> {
         let spec = &trial.spec;
         let text = |value: Option<&Value>| value.map(ToString::to_string);
         match dimension.split('.').collect::<Vec<_>>()[..] {
@@ -120,7 +120,7 @@ impl<'a> Trials<'a> {
         for value in self
             .all
             .iter()
-            .filter_map(|trial| self.given(trial, dimension))
+            .filter_map(|trial| self.value_in(trial, dimension))
         {
             if !values.contains(&value) {
                 values.push(value);
@@ -131,14 +131,14 @@ impl<'a> Trials<'a> {
 }
 
 /// The result of the repeats of a trial: the median of numbers, or the text if all agree.
-pub(super) fn yielded(trials: &[&TrialRecord], figure: &str) -> Cell {
+pub(super) fn combined_result(trials: &[&TrialRecord], figure: &str) -> Cell {
     if let Some(name) = figure.strip_prefix("results.") {
         let mut found = trials.iter().filter_map(|trial| {
             let results = &trial.measurement.as_ref()?.results;
             results.get(name)
         });
         return match found.next() {
-            Some(first) if found.all(|other| other == first) => written(&first.to_string()),
+            Some(first) if found.all(|other| other == first) => parse_cell(&first.to_string()),
             _ => Cell::Missing,
         };
     }
@@ -235,7 +235,7 @@ pub fn transactions_per_minute(measured: &Measurement) -> Option<f64> {
 }
 
 /// A value as a cell, as an integer if it is whole.
-pub(super) fn written(value: &str) -> Cell {
+pub(super) fn parse_cell(value: &str) -> Cell {
     value
         .parse()
         .map_or_else(|_| Cell::Text(value.to_owned()), Cell::Integer)

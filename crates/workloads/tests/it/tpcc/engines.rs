@@ -53,7 +53,7 @@ fn a_full_warehouse_has_every_row_and_the_conditions_hold_on_lmdb() {
 }
 
 /// Engines whose libraries this machine has, each with its default knobs.
-pub fn found() -> impl Iterator<Item = &'static dyn Engine> {
+pub fn installed_engines() -> impl Iterator<Item = &'static dyn Engine> {
     let engines = trueput_drivers::registry().iter().copied();
     engines.filter(|engine| {
         let knobs = parameter::resolve("engine", engine.knobs(), &Settings::new()).unwrap();
@@ -87,7 +87,7 @@ fn opens(engine: &dyn Engine) -> bool {
 
 #[test]
 fn the_conditions_hold_after_load_and_run_on_every_engine_that_is_found() {
-    for engine in found() {
+    for engine in installed_engines() {
         println!("{}", engine.info().name);
         passes_on(engine);
     }

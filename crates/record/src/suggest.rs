@@ -60,6 +60,35 @@ const ALIASES: [(&str, &str, &str); 9] = [
     ("operations", "operationcount", ""),
 ];
 
+/// Other names of engines, and those of their drivers.
+const ENGINE_ALIASES: [(&str, &str); 12] = [
+    ("basho-leveldb", "leveldb"),
+    ("bdb", "berkeleydb"),
+    ("hyperleveldb", "leveldb"),
+    ("innodb", "mariadb"),
+    ("libmdbx", "mdbx"),
+    ("myrocks", "mariadb"),
+    ("mysql", "mariadb"),
+    ("percona-ft", "tokudb"),
+    ("pg", "postgresql"),
+    ("postgres", "postgresql"),
+    ("tokuft", "tokudb"),
+    ("wt", "wiredtiger"),
+];
+
+/// As [`did_you_mean`], for the name of an engine.
+///
+/// ```
+/// use trueput_record::suggest::engine_hint;
+/// assert_eq!(engine_hint("libmdbx", ["lmdb", "mdbx"]), " (did you mean 'mdbx'?)");
+/// ```
+#[must_use]
+pub fn engine_hint<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let lower = given.to_lowercase();
+    let alias = ENGINE_ALIASES.iter().find(|(alias, _)| *alias == lower);
+    did_you_mean(alias.map_or(given, |(_, name)| name), known)
+}
+
 /// A known setting, suggested for an unknown name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Suggestion<'a> {

@@ -84,7 +84,7 @@ use std::sync::atomic::AtomicBool;
 use trueput_engine::credentials::redact_word;
 use trueput_engine::{Credentials, Engine};
 use trueput_record::folder::RankingSplit;
-use trueput_record::suggest::did_you_mean;
+use trueput_record::suggest::{did_you_mean, engine_hint};
 use trueput_workloads::Workload;
 
 /// The engines and workloads of a program.
@@ -120,7 +120,7 @@ impl Registry {
                 .collect();
             let hint = match name.contains("://") {
                 true => ": a server's address stands behind its engine and @".to_owned(),
-                false => did_you_mean(name, names.iter().copied()),
+                false => engine_hint(name, names.iter().copied()),
             };
             format!(
                 "unknown engine '{}'{hint}; engines: {}",

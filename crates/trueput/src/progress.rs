@@ -31,6 +31,8 @@ const STEPS: u64 = 1_000;
 pub struct Progress {
     style: ProgressStyle,
     time_left: TimeLeftEstimator,
+    /// Trials that earlier parts of a resumed run ended.
+    done_before: usize,
     /// Running trials and their names; several if contenders take turns.
     trials: Vec<(String, String)>,
     /// When a plain line last said how far a trial is.
@@ -71,6 +73,7 @@ impl Progress {
         Self {
             style,
             time_left: TimeLeftEstimator::new(now),
+            done_before: 0,
             trials: Vec::new(),
             last_line_at: now,
             has_noted_remembered: false,
@@ -104,6 +107,7 @@ impl Progress {
                 done_before,
             } => {
                 self.time_left.begin_run(*trials, now);
+                self.done_before = *done_before;
                 let before = match done_before {
                     0 => String::new(),
                     done => format!(" ({done} done earlier)"),
@@ -129,6 +133,7 @@ impl Progress {
                 }
             }
             Event::TrialStarted { number, of, spec } => {
+                let (number, of) = (number + self.done_before, of + self.done_before);
                 let name = format!("trial {number} of {of}, {}", spec.id);
                 self.begin_trial(&name, spec.cell, now);
                 self.trials.push((spec.id.clone(), name));

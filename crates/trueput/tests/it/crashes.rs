@@ -2,7 +2,7 @@
 
 use crate::support::{
     ALL_WELL, Bench, assert_answers, assert_contains, ended_well, expect_code, is_alive,
-    is_installed, refusal, signal, wait_for_work, workers_of,
+    is_installed, refusal, signal, stderr, wait_for_work, workers_of,
 };
 use nix::sys::signal::Signal::{SIGINT, SIGKILL};
 use std::io::{BufRead, BufReader};
@@ -135,7 +135,10 @@ fn ctrl_c_keeps_what_was_measured_and_the_run_can_be_continued() {
     for trial in &trials[1..] {
         assert_eq!(trial.outcome, Outcome::Interrupted);
     }
-    bench.run_expecting(ALL_WELL, &format!("run --resume {}", bench.run_path()));
+    let resume = format!("run --resume {}", bench.run_path());
+    let said = stderr(&bench.run_expecting(ALL_WELL, &resume));
+    // Trials are counted over the whole run.
+    assert_contains(&said, &["trial 2 of 2, "]);
     let all = bench.trials();
     let earlier = &all[..trials.len()];
     assert_eq!(earlier, &trials[..], "nothing measured earlier is touched");

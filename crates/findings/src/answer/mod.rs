@@ -324,7 +324,27 @@ fn common(report: &Run) -> Vec<(String, String)> {
         (this != usual && alike).then(|| (this.0.to_owned(), this.1))
     };
     let settings = changed.into_iter().flatten().filter_map(setting);
-    settings.chain(conditions.filter_map(condition)).collect()
+    let conditions = conditions.filter_map(condition);
+    settings.chain(conditions).chain(cache(report)).collect()
+}
+
+/// The size of every engine's cache, if the command line gave one. Records have it only as knobs,
+/// which are named differently by each engine.
+fn cache(report: &Run) -> Option<(String, String)> {
+    let typed = &report.manifest.host.program.command;
+    let sizes = typed.iter().enumerate().filter_map(|(index, word)| {
+        let size = match word.strip_prefix("--cache") {
+            Some("") => typed.get(index + 1)?,
+            rest => rest?.strip_prefix('=')?,
+        };
+        Some(size)
+    });
+    match sizes.collect::<Vec<&str>>()[..] {
+        [size] if !size.contains(',') && size != "preset" => {
+            Some(("cache".to_owned(), size.to_owned()))
+        }
+        _ => None,
+    }
 }
 
 /// Returns the engines that ran threads, if others ran processes.

@@ -29,11 +29,12 @@ pub fn parse_part(text: &str) -> Result<f64, String> {
         None => number(text),
     };
     part.filter(|part| (0.0..1.0).contains(part))
-        .ok_or_else(|| {
-            format!(
-                "'{text}' is not a part: write 3% or 0.03, from 0 to less than \
-            100%"
-            )
+        .ok_or_else(|| match number(text) {
+            Some(per_cent @ 1.0..100.0) => format!(
+                "'{text}' is not below 1: write {text}% or {}",
+                per_cent / 100.0
+            ),
+            _ => format!("'{text}' is not a fraction: write 3% or 0.03, from 0 to less than 100%"),
         })
 }
 

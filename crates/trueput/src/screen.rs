@@ -14,11 +14,23 @@ const TABLE_WIDTH: u16 = 100;
 /// Lists have no more columns, on however wide a terminal: their sentences are to be read.
 const WIDEST_LIST: u16 = 100;
 
+/// Narrower reports cannot be read.
+const FEWEST_COLUMNS: u16 = 40;
+
 /// An answer has no more lines, on however tall a terminal.
 const MOST_LINES: usize = 40;
 
 /// The least lines of an answer, on however small a terminal.
 const FEWEST_LINES: usize = 20;
+
+/// Reads a number of columns.
+fn parse_columns(text: &str) -> Result<u16, String> {
+    let columns = text
+        .parse()
+        .ok()
+        .filter(|columns| *columns >= FEWEST_COLUMNS);
+    columns.ok_or_else(|| format!("must be {FEWEST_COLUMNS} to {}", u16::MAX))
+}
 
 /// The length and width of a report.
 #[derive(Debug, Clone, Copy, Default, Args)]
@@ -28,7 +40,7 @@ pub struct Screen {
     pub full: bool,
     /// Write at most this many columns [default: the terminal's; elsewhere 80, and no limit with
     /// --full]
-    #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(40..))]
+    #[arg(long, value_name = "COLUMNS", value_parser = parse_columns)]
     pub width: Option<u16>,
 }
 

@@ -127,7 +127,8 @@ fn sides(arguments: &Arguments) -> Result<Vec<Side>, Failure> {
     let contenders = arguments.contenders.iter();
     let contenders: Vec<&str> = contenders.flat_map(|all| words(all)).collect();
     let runs: Vec<String> = match (arguments.runs.as_slice(), contenders.as_slice()) {
-        ([_], []) => {
+        ([run], []) => {
+            open(run, arguments.include_assertions, arguments.size)?;
             let message = "one run is given; name a second run, or two of its contenders as in \
                  --contenders lmdb,sqlite";
             return Err(Failure::usage(message));

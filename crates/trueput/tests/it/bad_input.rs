@@ -32,6 +32,11 @@ fn names_that_are_not_there_are_answered_with_the_nearest() {
             &["unknown engine 'lmbd'", "did you mean 'lmdb'"],
         ),
         (
+            "run threen1 --engine libmdbx",
+            &["unknown engine 'libmdbx'", "did you mean 'mdbx'"],
+        ),
+        ("run threen1 --engine mysql", &["did you mean 'mariadb'"]),
+        (
             "run threen1 --engine postgres://me:hush@host/db",
             &["unknown engine 'postgres://me'", "behind its engine and @"],
         ),
@@ -75,6 +80,11 @@ fn names_that_are_not_there_are_answered_with_the_nearest() {
         ("run", &["PLAN|WORKLOAD"]),
         ("", &["--help"]),
         ("report x --format pdf", &["no report format 'pdf'"]),
+        ("report x --width 10", &["must be 40 to 65535"]),
+        (
+            "compare nowhere",
+            &["nowhere: not a run folder: it does not exist"],
+        ),
     ];
     assert_refused(&with_a_run(), "", cases);
 }
@@ -307,8 +317,14 @@ fn what_would_change_nothing_is_refused_and_never_passed_over() {
         ),
         ("--until 0%", &["'0%'", "0.01% or more"]),
         ("--until 0.001%", &["as narrow as '0.001%'"]),
-        ("--until NaN", &["'NaN' is not a part"]),
-        ("--until 100%", &["'100%' is not a part"]),
+        (
+            "--until NaN",
+            &["'NaN' is not a fraction: write 3% or 0.03"],
+        ),
+        (
+            "--until 100%",
+            &["'100%' is not a fraction: write 3% or 0.03"],
+        ),
         ("--budget 0", &["the budget must be above 0, not 0"]),
         ("--disk-factor 0", &["'0' is not a factor"]),
     ];

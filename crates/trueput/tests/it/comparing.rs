@@ -95,7 +95,7 @@ fn what_may_not_be_compared_is_refused_with_the_reason() {
         ),
         (&lone, &["two engines"]),
         ("nowhere", &["nowhere", "not a run folder"]),
-        (&other, &["'3' is not a part"]),
+        (&other, &["'3' is not below 1: write 3% or 0.03"]),
     ];
     assert_refused(&bench, &format!("compare {a}"), cases);
 }

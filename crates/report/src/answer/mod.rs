@@ -4,7 +4,7 @@ mod layout;
 mod shared_marks;
 mod standings;
 pub(crate) mod subject;
-mod table;
+pub(crate) mod table;
 mod terminal;
 pub(crate) mod words;
 

@@ -127,11 +127,8 @@ fn cells(ranking: &RankingAnswer, row: &AnswerRow) -> Cells {
     let interval = row
         .of_leader
         .filter(|_| has_order && row.verdict != RowVerdict::RateNotKept);
-    let rank = row
-        .rank
-        .map_or_else(|| "–".to_owned(), |rank| rank.to_string());
     [
-        rank,
+        rank_text(row),
         shown(&row.contender),
         number(row.rate_per_s),
         share,
@@ -142,6 +139,16 @@ fn cells(ranking: &RankingAnswer, row: &AnswerRow) -> Cells {
         row.cpu_ns_per_operation
             .map_or_else(String::new, nanoseconds),
     ]
+}
+
+/// The rank as readers see it: contenders that are not significantly slower than the leader share
+/// its rank; a dash without one.
+pub(crate) fn rank_text(row: &AnswerRow) -> String {
+    match row.rank {
+        Some(_) if row.verdict.is_inconclusive() => "1".to_owned(),
+        Some(rank) => rank.to_string(),
+        None => "–".to_owned(),
+    }
 }
 
 /// A share in per cent, or a factor if response times are compared: `85 %`, `1.42x`.

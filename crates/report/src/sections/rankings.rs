@@ -7,6 +7,7 @@ mod resources;
 mod timeline;
 
 use super::{Part, Section, SectionInput};
+use crate::answer::table::rank_text;
 use crate::answer::words;
 use crate::chart::Chart;
 use crate::document::Block;
@@ -83,12 +84,13 @@ fn blocks(
         blocks.push(Block::Text(survival(ranking)));
     }
     if !ranking.cells.is_empty() {
-        let in_order = answer.is_none_or(|answer| answer.verdict != RankingVerdict::NoOrder);
+        let ranks = ranks(ranking, answer);
+        let in_order = ranks.is_some();
         blocks.extend(verdicts(ranking, answer).into_iter().map(Block::Text));
         let folded = columns::only_contender(ranking).filter(|_| !input.is_page);
         blocks.push(match folded {
             Some(line) => Block::Text(line),
-            None => Block::Table(columns::ranked(ranking, in_order, input.charts)),
+            None => Block::Table(columns::ranked(ranking, ranks, input.charts)),
         });
         blocks.push(Block::List(footnotes(ranking, in_order)));
     } else if !only_harness && ranking.not_comparable.is_empty() {
@@ -301,6 +303,19 @@ fn answers(cells: &[RankedCell]) -> Option<String> {
         _ => "All engines returned identical results",
     };
     (!results.is_empty()).then(|| format!("{said}: {}.", results.join(", ")))
+}
+
+/// The ranks of the cells; `None` if they have no order.
+fn ranks(ranking: &Ranking, answer: Option<&RankingAnswer>) -> Option<Vec<String>> {
+    match answer {
+        Some(answer) if answer.verdict == RankingVerdict::NoOrder => None,
+        Some(answer) => Some(answer.rows.iter().map(rank_text).collect()),
+        None => Some(
+            (1..=ranking.cells.len())
+                .map(|rank| rank.to_string())
+                .collect(),
+        ),
+    }
 }
 
 fn verification(cells: &[RankedCell]) -> Option<String> {

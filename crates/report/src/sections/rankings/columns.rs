@@ -20,16 +20,17 @@ const BAR: usize = 16;
 /// A builder of the table of contenders.
 type ContenderTable<'a> = TableBuilder<'a, RankedCell>;
 
-/// The table of the ranked cells, best first. If the order means nothing, the cells are sorted by
-/// name, without places and shares of the best.
-pub fn ranked(ranking: &Ranking, in_order: bool, charts: Charts) -> Table {
+/// The table of the ranked cells, best first, with these ranks. Without ranks the order means
+/// nothing: the cells are sorted by name, without shares of the best.
+pub fn ranked(ranking: &Ranking, ranks: Option<Vec<String>>, charts: Charts) -> Table {
+    let in_order = ranks.is_some();
     let cells = match in_order {
         true => ranking.cells.clone(),
         false => by_name(&ranking.cells),
     };
-    let mut place = 1..;
+    let mut ranks = ranks.into_iter().flatten();
     let mut table = Table::of(&cells).when(in_order, |table| {
-        table.text("", 0, |_| place.next().unwrap_or(0))
+        table.text("", 0, |_| ranks.next().unwrap_or_default())
     });
     table = identity(table);
     table = responses(table, ranking);
@@ -65,7 +66,7 @@ pub fn only_contender(ranking: &Ranking) -> Option<String> {
     let [cell] = ranking.cells.as_slice() else {
         return None;
     };
-    let table = ranked(ranking, false, Charts::Off);
+    let table = ranked(ranking, None, Charts::Off);
     let name = cell.name();
     let figures = table.columns.iter().zip(table.rows.first()?);
     let is_name = |column: &Column| column.role == ColumnRole::Name;

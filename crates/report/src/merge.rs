@@ -47,12 +47,9 @@ pub fn answer(reports: &[Run], layout: Layout) -> String {
     let paths = paths.map(|run| quoted(&run.to_string_lossy()));
     let paths = paths.collect::<Vec<_>>().join(" ");
     let whole = format!("Everything: trueput report {paths} --full");
-    let everything = match layout.fits(&whole) {
-        true => whole,
-        false => "Everything: the same command with --full".to_owned(),
-    };
-    // The first line and the last one, two blank ones.
-    let room = layout.lines.saturating_sub(4);
+    let (everything, closing) = layout.labeled(&whole);
+    // The first line and the last ones, two blank ones.
+    let room = layout.lines.saturating_sub(3 + closing);
     let table = side_by_side(reports).rows;
     let for_runs = runs
         .len()
@@ -70,7 +67,8 @@ pub fn answer(reports: &[Run], layout: Layout) -> String {
         let left = (room + 2).saturating_sub(lines.len());
         lines.extend(layout.listed(&layout.aligned(&rows, 2), left));
     }
-    lines.extend([String::new(), layout.cut(&everything)]);
+    lines.push(String::new());
+    lines.extend(everything);
     lines.join("\n") + "\n"
 }
 

@@ -35,9 +35,11 @@ impl Layout {
         self.width.max(NARROWEST)
     }
 
-    /// Whether a line has room for a text.
-    pub(crate) fn fits(self, text: &str) -> bool {
-        width(text) <= self.columns()
+    /// A label with a command or a path, and the number of lines that it takes: see [`labeled`].
+    pub(crate) fn labeled(self, text: &str) -> (Vec<String>, usize) {
+        let lines = labeled(&shown(text), self.columns());
+        let taken = lines.iter().map(|line| height(line, self.columns())).sum();
+        (lines, taken)
     }
 
     /// A text of others as a line.
@@ -95,6 +97,22 @@ impl Layout {
 pub(super) fn shown(text: &str) -> String {
     let on_one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     escape_line(&on_one_line).into_owned()
+}
+
+/// A label with a command or a path. If it is too wide, what follows the label has a line of its
+/// own, indented and unbroken however wide it is, so that it can be copied.
+pub(super) fn labeled(text: &str, columns: usize) -> Vec<String> {
+    match text.split_once(": ") {
+        Some((label, value)) if width(text) > columns => {
+            vec![format!("{label}:"), format!("  {value}")]
+        }
+        _ => vec![text.to_owned()],
+    }
+}
+
+/// Number of lines that a terminal of this width breaks a text into.
+pub(super) fn height(text: &str, columns: usize) -> usize {
+    width(text).div_ceil(columns).max(1)
 }
 
 /// Cuts off the end of a text that is too wide.

@@ -1,11 +1,10 @@
 //! The answer on one screen: the rankings share its lines, and omitted rows are counted.
 
 use super::subject;
-use crate::answer::layout::{Layout, cut_end, cut_middle, shown, width, wrapped};
+use crate::answer::layout::{Layout, cut_end, cut_middle, height, labeled, shown, width, wrapped};
 use crate::answer::shared_marks::PlainRanking;
 use crate::answer::table::{Grid, interval_text, share_text};
 use crate::answer::words;
-use crate::formats::terminal::wrap;
 use crate::text_width::{pad_left, padded};
 use trueput_findings::answer::{
     Answer, RankingAnswer, RankingVerdict, UnrankedContender, UnrankedReason,
@@ -38,8 +37,8 @@ type PaintedLine = (Paint, String);
 /// Writes an answer for a terminal.
 pub trait AnswerText {
     /// The answer as text that fits the layout. `closing`, with commands and paths, comes last,
-    /// next to the prompt. It is never cut: everything else makes room for it, and the text exceeds
-    /// the layout only if `closing` does. It ends with a newline.
+    /// next to the prompt. It is neither cut nor broken: everything else makes room for it, and the
+    /// text exceeds the layout only if `closing` does. It ends with a newline.
     #[must_use]
     fn render(&self, layout: Layout, closing: &[String]) -> String;
 
@@ -66,16 +65,17 @@ impl AnswerScreen<'_> {
         let columns = layout.columns();
         let closing: Vec<PaintedLine> = closing
             .iter()
-            .flat_map(|text| wrap(&shown(text), columns, ""))
+            .flat_map(|text| labeled(&shown(text), columns))
             .map(|line| (Paint::Plain, line))
             .collect();
-        let most = layout.lines.saturating_sub(closing.len());
+        let most = layout.lines.saturating_sub(heights(&closing, columns));
         let head = self.head(columns);
         let tail = self.tail(columns, !closing.is_empty());
-        let room = most.saturating_sub(head.len() + tail.len());
+        let tail_height = heights(&tail, columns);
+        let room = most.saturating_sub(head.len() + tail_height);
         let mut lines = head;
         lines.extend(self.body(columns, room));
-        lines.truncate(most.saturating_sub(tail.len()));
+        lines.truncate(most.saturating_sub(tail_height));
         lines.extend(tail);
         lines.truncate(most);
         lines.extend(closing);
@@ -110,16 +110,23 @@ impl AnswerScreen<'_> {
         lines
     }
 
-    /// Failures, skipped parts and the next step, preceded by a blank line.
+    /// Legends, failures, skipped parts and the next step, preceded by a blank line.
     fn tail(&self, columns: usize, is_followed: bool) -> Vec<PaintedLine> {
-        let mut lines = self.failure_lines(columns);
-        let notes = [words::worker_kinds(self.0), words::skipped(&self.0.skipped)];
-        let notes = notes.into_iter().flatten();
-        lines.extend(notes.map(|text| (Paint::Plain, cut_end(&shown(&text), columns))));
+        let plain = |text| (Paint::Plain, text);
+        let legends = [
+            level_legend(&self.0.rankings, columns),
+            words::workaround_legend(self.0),
+        ];
+        let legends = legends.into_iter().flatten();
+        let legends = legends.flat_map(|text| wrapped(&text, columns, "", MOST_WRAPPED));
+        let mut lines: Vec<_> = legends.map(plain).collect();
+        lines.extend(self.failure_lines(columns));
+        let workers = words::worker_kinds(self.0).map(|text| cut_end(&shown(&text), columns));
+        let skipped = words::skipped(&self.0.skipped).map(|text| skipped_line(&text, columns));
+        lines.extend(workers.into_iter().chain(skipped).map(plain));
         for step in &self.0.next_steps {
-            let text = shown(&words::next_step(step, columns));
-            let text = wrapped(&text, columns, "  ", MOST_WRAPPED).into_iter();
-            lines.extend(text.map(|line| (Paint::Plain, line)));
+            let text = labeled(&shown(&words::next_step(step)), columns);
+            lines.extend(text.into_iter().map(plain));
         }
         if is_followed || !lines.is_empty() {
             lines.insert(0, (Paint::Plain, String::new()));
@@ -209,6 +216,38 @@ impl AnswerScreen<'_> {
     }
 }
 
+/// The heading of a ranking with the promise of its level.
+fn whole_heading(plain: &PlainRanking) -> String {
+    let subject = &plain.ranking.subject;
+    shown(&format!(
+        "{}: {} · {}{}",
+        subject.durability,
+        subject::promise(subject),
+        subject::conditions(subject),
+        plain.labels
+    ))
+}
+
+/// The promises of the levels whose headings have no room for them.
+fn level_legend(rankings: &[RankingAnswer], columns: usize) -> Option<String> {
+    let mut clauses = Vec::new();
+    for ranking in rankings {
+        if width(&whole_heading(&PlainRanking::of(ranking))) > columns {
+            let subject = &ranking.subject;
+            let clause = format!("{}: {}", subject.durability, subject::promise(subject));
+            if !clauses.contains(&clause) {
+                clauses.push(clause);
+            }
+        }
+    }
+    (!clauses.is_empty()).then(|| format!("{}.", clauses.join("; ")))
+}
+
+/// Number of lines that these take on a terminal.
+fn heights(lines: &[PaintedLine], columns: usize) -> usize {
+    lines.iter().map(|(_, text)| height(text, columns)).sum()
+}
+
 /// The lines of a ranking, some of whose rows can be left out.
 struct RankingBlock<'a> {
     ranking: &'a RankingAnswer,
@@ -227,14 +266,7 @@ impl<'a> RankingBlock<'a> {
     ) -> Self {
         let ranking = &plain.ranking;
         let subject = &ranking.subject;
-        let whole = format!(
-            "{}: {} · {}{}",
-            subject.durability,
-            subject::promise(subject),
-            subject::conditions(subject),
-            plain.labels
-        );
-        let whole = shown(&whole);
+        let whole = whole_heading(plain);
         let heading = match width(&whole) <= columns {
             true => whole,
             false => {
@@ -334,6 +366,16 @@ fn shared_out(blocks: &[RankingBlock<'_>], room: usize) -> Option<Vec<usize>> {
         }
     }
     Some(rows)
+}
+
+/// What was skipped, on one line; if it is too wide, with the option that shows all of it.
+fn skipped_line(text: &str, columns: usize) -> String {
+    const WHOLE: &str = "; --full";
+    let text = shown(text);
+    match width(&text) <= columns {
+        true => text,
+        false => cut_end(&text, columns - WHOLE.len()) + WHOLE,
+    }
 }
 
 /// One line for each ranking; if there are too many, the first ones and a count of the rest.

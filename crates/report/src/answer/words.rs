@@ -2,10 +2,11 @@
 
 use crate::answer::table::{interval_ends, share_text};
 use trueput_findings::answer::{
-    Answer, FailureKind, LeaderShare, NextStep, RankingAnswer, RankingVerdict, RowVerdict,
-    UnrankedReason,
+    Answer, AnswerRow, FailureKind, LeaderShare, NextStep, RankingAnswer, RankingVerdict,
+    RowVerdict, UnrankedReason,
 };
 use trueput_findings::eligibility::UnrankedStatus;
+use trueput_findings::marks::MarkKind;
 use trueput_findings::statistics::{Disturbance, InconclusiveReason};
 use trueput_findings::units::{counted, number};
 use trueput_record::VerifyLevel;
@@ -13,6 +14,9 @@ use trueput_record::skipped::is_unsupported_level;
 
 /// More names than these are counted instead.
 const MOST_NAMES: usize = 3;
+
+const WORKAROUND: &str =
+    "[workaround]: extra work of the driver, which affects rates; --full explains it.";
 
 /// The parameters that all trials share.
 pub(super) fn common(answer: &Answer) -> Option<String> {
@@ -34,6 +38,18 @@ pub(super) fn weaker_isolation(ranking: &RankingAnswer) -> Option<String> {
         weaker.level,
         listed(&stronger)
     ))
+}
+
+/// The meaning of the mark `[workaround]`, if a contender has it.
+pub(super) fn workaround_legend(answer: &Answer) -> Option<String> {
+    let ranked = answer.rankings.iter();
+    let ranked = ranked.flat_map(|ranking| ranking.rows.iter().chain(&ranking.not_comparable));
+    let mut rows = ranked.chain(answer.not_ranked.iter().map(|other| &other.row));
+    let has_mark = |row: &AnswerRow| {
+        let mut marks = row.marks.iter();
+        marks.any(|mark| mark.kind == MarkKind::Workaround)
+    };
+    rows.any(has_mark).then(|| WORKAROUND.to_owned())
 }
 
 /// The engines whose workers were threads, if others ran processes.
@@ -80,7 +96,8 @@ pub(super) fn verdict_sentence(ranking: &RankingAnswer) -> String {
         RankingVerdict::TooNoisy => in_short(InconclusiveReason::Noise),
         RankingVerdict::TooFewRepeats => in_short(InconclusiveReason::TooFewRepeats),
         RankingVerdict::NoOrder => {
-            "No order: the contenders differ by less than this disturbed machine's noise."
+            "No order: the contenders differ by less than repeats of one typically do on this \
+             disturbed machine."
                 .to_owned()
         }
         RankingVerdict::RateNotKept => "No contender kept the offered rate.".to_owned(),
@@ -220,7 +237,7 @@ fn difference(ratio: f64) -> String {
 
 /// The contenders that are significantly slower than the leader, if others are not, as a clause.
 fn others_slower(ranking: &RankingAnswer) -> String {
-    let slower = |row: &&trueput_findings::answer::AnswerRow| row.verdict == RowVerdict::Slower;
+    let slower = |row: &&AnswerRow| row.verdict == RowVerdict::Slower;
     let slower: Vec<_> = ranking.rows.iter().filter(slower).collect();
     match slower.as_slice() {
         [] => String::new(),
@@ -344,16 +361,12 @@ pub(super) fn skipped(skipped: &[String]) -> Option<String> {
     }
 }
 
-/// The next step in one line, with its command if that fits.
-pub(super) fn next_step(step: &NextStep, columns: usize) -> String {
+/// The next step, with its command.
+pub(super) fn next_step(step: &NextStep) -> String {
     match step {
         NextStep::Resume { command } => format!("To go on: {}", command.join(" ")),
-        NextStep::MoreRepeats { option, command } => {
-            let whole = format!("To distinguish them: {}", command.join(" "));
-            match super::layout::width(&whole) <= columns {
-                true => whole,
-                false => format!("To distinguish them: the same command with {option}"),
-            }
+        NextStep::MoreRepeats { command, .. } => {
+            format!("To distinguish them: {}", command.join(" "))
         }
     }
 }

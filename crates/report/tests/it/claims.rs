@@ -120,6 +120,10 @@ fn a_run_whose_noise_drowns_every_difference_has_no_order() {
     );
     let no_order = "No order: ";
     assert_has!(terminal_line(&refused), no_order);
+    assert_has!(
+        terminal_line(&refused),
+        "differ by less than repeats of one"
+    );
     assert!(!terminal_line(&ordered).contains(no_order));
     // Best first it would be redb, with 100 % of the best.
     let names = |text: &str| text.find(" lmdb").unwrap() < text.find(" redb").unwrap();

@@ -27,11 +27,13 @@ fn a_run_ends_with_its_page_in_its_folder() {
     assert!(page.contains("<title>trueput: paged</title>"));
 }
 
-/// The lines of an answer, none wider and no more than there is room for.
+/// The lines of an answer, none wider and no more than there is room for. A command or a path has a
+/// line of its own and is not broken, so that it can be copied.
 fn screen(text: &str, width: usize) -> Vec<&str> {
     let lines: Vec<_> = text.lines().collect();
     assert!(lines.len() <= 40, "{text}");
-    let fits = |line: &&str| line.chars().count() <= width;
+    let is_whole = |line: &str| line.starts_with("  trueput ") || line.starts_with("  /");
+    let fits = |line: &&str| line.chars().count() <= width || is_whole(line);
     assert!(lines.iter().all(fits), "{text}");
     lines
 }

@@ -69,6 +69,12 @@ int trueput_bdb_env_remove(DB_ENV *env, const char *home) {
 	return env->remove(env, home, 0);
 }
 
+/* Checks a file that nobody has open, outside an environment; the handle is gone then. */
+int trueput_bdb_verify(DB *db, const char *file) {
+	db->set_errcall(db, keep_message);
+	return db->verify(db, file, NULL, NULL, 0);
+}
+
 int trueput_bdb_lsn_reset(DB_ENV *env, const char *file) {
 	return env->lsn_reset(env, file, 0);
 }

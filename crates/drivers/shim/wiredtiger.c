@@ -16,7 +16,7 @@
 #define EXPORT __attribute__((visibility("default")))
 
 /* Raised with every change of the functions below, so that the driver can refuse an older shim. */
-#define INTERFACE 1
+#define INTERFACE 2
 
 typedef int (*open_function)(const char *, WT_EVENT_HANDLER *, const char *, WT_CONNECTION **);
 
@@ -143,6 +143,21 @@ trueput_wt_checkpoint(database *database, int has_log)
 		code = session->log_flush(session, "sync=on");
 	if (code == 0)
 		code = session->checkpoint(session, NULL);
+	closed = session->close(session, NULL);
+	return (code != 0 ? code : closed);
+}
+
+/* Checks the structure of a table that no session uses. */
+EXPORT int
+trueput_wt_verify(database *database, const char *uri)
+{
+	WT_CONNECTION *connection = database->connection;
+	WT_SESSION *session;
+	int code, closed;
+
+	if ((code = connection->open_session(connection, NULL, NULL, &session)) != 0)
+		return (code);
+	code = session->verify(session, uri, NULL);
 	closed = session->close(session, NULL);
 	return (code != 0 ? code : closed);
 }

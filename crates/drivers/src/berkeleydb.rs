@@ -132,6 +132,20 @@ impl Engine for BerkeleyDb {
         has_files.then(marks)
     }
 
+    fn check_files(&self, spec: &OpenSpec<'_>) -> Result<()> {
+        let (_, engine) = self.library()?;
+        environment::check_file(engine, spec.directory)
+    }
+
+    fn audit_knobs(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            ("cache_size", "256KiB"),
+            ("log_buffer", "16KiB"),
+            ("log_file_size", "128KiB"),
+            ("checkpoint_log", "256KiB"),
+        ]
+    }
+
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
         let knobs = BerkeleyKnobs::from(spec.knobs);
         let level = knobs::level(spec.durability, &knobs)

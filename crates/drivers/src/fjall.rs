@@ -51,7 +51,7 @@ parameters! {
         cache_size: Bytes = 32 MiB in 1 MiB..=1 TiB, cost "host memory; smaller: more reads",
         /// Size at which the write buffer is sealed and written out as a table. Fixed when the
         /// database is created.
-        max_memtable_size: Bytes = 64 MiB in 1 MiB..=4 GiB,
+        max_memtable_size: Bytes = 64 MiB in 64 KiB..=4 GiB,
             cost "larger: memory, a longer journal to replay, a wider window at 'async' and \
                 'buffered'; smaller: more compaction",
         /// Size of all journals together above which memtables are written out early.
@@ -207,6 +207,14 @@ impl Engine for Fjall {
              (fjall 3.1.13)"
                 .to_owned(),
         )
+    }
+
+    fn audit_knobs(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            ("cache_size", "1MiB"),
+            ("max_memtable_size", "128KiB"),
+            ("max_journaling_size", "64MiB"),
+        ]
     }
 
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {

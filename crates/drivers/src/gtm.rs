@@ -153,6 +153,21 @@ impl Engine for Gtm {
         }
     }
 
+    /// By region, which works beside this process: GT.M leaves a database only when it ends.
+    fn check_files(&self, spec: &OpenSpec<'_>) -> Result<()> {
+        let folder = spec.directory.canonicalize().map_err(Error::engine)?;
+        let arguments = ["integ", "-noonline", "-region", "DEFAULT"];
+        let said = self.installation()?.run("mupip", &arguments, &folder, "")?;
+        match said.contains("No errors detected") {
+            true => Ok(()),
+            false => Err(Error::engine(said.trim().replace('\n', "; "))),
+        }
+    }
+
+    fn audit_knobs(&self) -> &'static [(&'static str, &'static str)] {
+        &[("epoch_interval", "1"), ("global_buffers", "64")]
+    }
+
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
         self.promise_with(spec.durability, spec.knobs)?;
         Ok(Box::new(GtmDatabase::open(self.installation()?, spec)?))

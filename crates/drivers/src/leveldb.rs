@@ -83,6 +83,8 @@ symbols! {
         close: fn(Handle),
         major_version: fn() -> c_int,
         minor_version: fn() -> c_int,
+        options_set_paranoid_checks: fn(Handle, u8),
+        readoptions_set_verify_checksums: fn(Handle, u8),
         options_set_write_buffer_size: fn(Handle, usize),
         options_set_block_size: fn(Handle, usize),
         options_set_max_open_files: fn(Handle, c_int),
@@ -167,6 +169,22 @@ impl Engine for LevelDb {
         ))
     }
 
+    /// Reads every record with `paranoid_checks` and `verify_checksums`: LevelDB has no other
+    /// check.
+    fn check_files(&self, spec: &OpenSpec<'_>) -> Result<()> {
+        let (_, symbols) = self.library()?;
+        lsm::read_all(&LevelDbDatabase::open(
+            symbols,
+            spec,
+            1,
+            ChecksumUse::Always,
+        )?)
+    }
+
+    fn audit_knobs(&self) -> &'static [(&'static str, &'static str)] {
+        &[("block_cache", "256KiB"), ("write_buffer_size", "64KiB")]
+    }
+
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
         let sync = match spec.durability {
             Durability::Sync => 1,
@@ -174,8 +192,18 @@ impl Engine for LevelDb {
             other => return Err(common_errors::no_durability("leveldb", other)),
         };
         let (_, symbols) = self.library()?;
-        Ok(Box::new(LevelDbDatabase::open(symbols, spec, sync)?))
+        let database = LevelDbDatabase::open(symbols, spec, sync, ChecksumUse::Default)?;
+        Ok(Box::new(database))
     }
+}
+
+/// When the checksums of logs and blocks are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ChecksumUse {
+    /// As LevelDB has it without options.
+    Default,
+    /// In recovery, compactions and each read, and any difference is an error.
+    Always,
 }
 
 struct LevelDbDatabase {
@@ -187,8 +215,16 @@ struct LevelDbDatabase {
 }
 
 impl LevelDbDatabase {
-    fn open(symbols: &'static LevelDbLibrary, spec: &OpenSpec<'_>, sync: u8) -> Result<Self> {
+    fn open(
+        symbols: &'static LevelDbLibrary,
+        spec: &OpenSpec<'_>,
+        sync: u8,
+        checksums: ChecksumUse,
+    ) -> Result<Self> {
         let settings = DatabaseOptions::new(symbols, &spec.knobs.into())?;
+        let always = checksums == ChecksumUse::Always;
+        // SAFETY: the options live, and no database uses them yet.
+        unsafe { (symbols.own.options_set_paranoid_checks)(settings.options, u8::from(always)) };
         let directory = CString::new(spec.directory.as_os_str().as_bytes())
             .map_err(|_| Error::engine("a path with a zero byte"))?;
         // SAFETY: the options and the path live; the database is ours to close.
@@ -207,7 +243,7 @@ impl LevelDbDatabase {
             get: ValueAccess::Copied,
             database,
             write_options,
-            set_read_options: None,
+            set_read_options: always.then_some(symbols.own.readoptions_set_verify_checksums),
             limits: LIMITS,
             write_lock: Default::default(),
         };

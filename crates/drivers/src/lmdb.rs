@@ -154,6 +154,10 @@ impl Engine for Lmdb {
         Err("maps its file, so that the kernel's page cache is its cache")
     }
 
+    fn audit_knobs(&self) -> &'static [(&'static str, &'static str)] {
+        &[("map_size", "16MiB")]
+    }
+
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
         let knobs = LmdbKnobs::from(spec.knobs);
         let flags = durability_flags(spec.durability)? | knob_flags(knobs);

@@ -62,6 +62,21 @@ impl MariaDb {
             Error::engine("no MariaDB on this machine (mariadbd); `make engines` installs it")
         })
     }
+
+    fn open_database(&self, spec: &OpenSpec<'_>) -> Result<MariaDbDatabase> {
+        settings::levels(spec.durability, spec.knobs)?;
+        let server_access = match &self.named {
+            Some(SelectedMariaDbServer::External(server)) => {
+                settings::check_for_users_server(spec.knobs)?;
+                ServerAccess::External(server.clone())
+            }
+            _ => ServerAccess::private(spec.directory).ok_or_else(|| {
+                let folder = spec.directory.display();
+                Error::engine(format!("no MariaDB server runs in {folder}"))
+            })?,
+        };
+        MariaDbDatabase::open(server_access, spec)
+    }
 }
 
 impl Engine for MariaDb {
@@ -173,19 +188,21 @@ impl Engine for MariaDb {
         Ok(CacheKnob::bytes("innodb_buffer_pool_size", size_bytes))
     }
 
+    fn check_files(&self, spec: &OpenSpec<'_>) -> Result<()> {
+        self.open_database(spec)?.check_table()
+    }
+
+    fn audit_knobs(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            ("innodb_buffer_pool_size", "6MiB"),
+            ("innodb_log_buffer_size", "2MiB"),
+            ("innodb_log_file_size", "16MiB"),
+            ("innodb_max_dirty_pages_pct", "0"),
+        ]
+    }
+
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
-        settings::levels(spec.durability, spec.knobs)?;
-        let server_access = match &self.named {
-            Some(SelectedMariaDbServer::External(server)) => {
-                settings::check_for_users_server(spec.knobs)?;
-                ServerAccess::External(server.clone())
-            }
-            _ => ServerAccess::private(spec.directory).ok_or_else(|| {
-                let folder = spec.directory.display();
-                Error::engine(format!("no MariaDB server runs in {folder}"))
-            })?,
-        };
-        Ok(Box::new(MariaDbDatabase::open(server_access, spec)?))
+        Ok(Box::new(self.open_database(spec)?))
     }
 
     fn service(&self) -> Option<Box<dyn Service>> {

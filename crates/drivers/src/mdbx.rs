@@ -93,6 +93,14 @@ impl Engine for Mdbx {
         Err("maps its file, so that the kernel's page cache is its cache")
     }
 
+    fn audit_knobs(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            ("growth_step", "64KiB"),
+            ("size_upper", "64MiB"),
+            ("sync_bytes", "256KiB"),
+        ]
+    }
+
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
         let setup = setup(spec)?;
         let (_, build) = self.library()?;

@@ -1,6 +1,7 @@
 //! PostgreSQL: a private server for each trial, or a user's by its address.
 
 mod address;
+mod amcheck;
 mod database;
 mod events;
 mod external_schema;
@@ -210,6 +211,23 @@ impl Engine for Postgresql {
                 Ok(CacheKnob::bytes("shared_buffers", size_bytes))
             }
         }
+    }
+
+    /// By the server's module `amcheck`; without it, and on a user's server, there is no check.
+    fn check_files(&self, spec: &OpenSpec<'_>) -> Result<()> {
+        match self.users() {
+            Some(_) => Ok(()),
+            None => amcheck::check(&PostgresqlDatabase::private(spec)?),
+        }
+    }
+
+    fn audit_knobs(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            ("checkpoint_timeout", "30"),
+            ("max_wal_size", "4MiB"),
+            ("shared_buffers", "1MiB"),
+            ("wal_segment_size", "1"),
+        ]
     }
 
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {

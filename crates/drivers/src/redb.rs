@@ -128,6 +128,22 @@ impl Engine for Redb {
         Ok(CacheKnob::bytes("cache_size", size_bytes))
     }
 
+    fn check_files(&self, spec: &OpenSpec<'_>) -> Result<()> {
+        let path = spec.directory.join(FILE_NAME);
+        let opened = Builder::new().open(&path);
+        let mut engine = opened.map_err(|error| open_error(&path, error))?;
+        match engine.check_integrity().map_err(convert)? {
+            true => Ok(()),
+            false => Err(Error::engine(
+                "redb: check_integrity found damage and repaired it",
+            )),
+        }
+    }
+
+    fn audit_knobs(&self) -> &'static [(&'static str, &'static str)] {
+        &[("cache_size", "1MiB"), ("commits_per_sync", "20")]
+    }
+
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
         let knobs = RedbKnobs::from(spec.knobs);
         let commits_per_sync = match spec.durability {

@@ -140,6 +140,15 @@ impl Engine for RocksDb {
         events::read_since(spec.directory, since)
     }
 
+    fn check_files(&self, spec: &OpenSpec<'_>) -> Result<()> {
+        let (path, symbols) = self.library()?;
+        RocksDbDatabase::open_as(&path, symbols, spec, Transactions::Batch)?.verify_checksums()
+    }
+
+    fn audit_knobs(&self) -> &'static [(&'static str, &'static str)] {
+        &[("block_cache", "256KiB"), ("write_buffer_size", "64KiB")]
+    }
+
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
         self.promise_with(spec.durability, spec.knobs)?;
         let (path, symbols) = self.library()?;

@@ -23,8 +23,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use trueput_engine::event_watcher::EventProgress;
 use trueput_engine::{
     Build, COMPILED_IN, CacheCount, CacheKnob, CacheScope, Capabilities, Database, Dialect,
-    Durability, Engine, EventWatcher, Info, InstallableBuild, Isolation, OpenSpec, Parameter,
-    ParameterValues, Promise, Result, Session, Value, Window, choices, parameters,
+    Durability, Engine, Error, EventWatcher, Info, InstallableBuild, Isolation, OpenSpec,
+    Parameter, ParameterValues, Promise, Result, Session, Value, Window, choices, parameters,
 };
 
 /// The system's own SQLite, which can be named; the one that is compiled in is the default.
@@ -220,6 +220,22 @@ impl Engine for Sqlite {
             per_session: true,
             ..CacheKnob::bytes("cache_size", SqliteKnobs::from(knobs).cache_size)
         })
+    }
+
+    fn check_files(&self, spec: &OpenSpec<'_>) -> Result<()> {
+        let file = spec.directory.join(setup::FILE);
+        let connection = SqliteConnection::open(&self.active_build().api, &file)?;
+        match connection.query("PRAGMA integrity_check")? {
+            Some(Value::Text(said)) if said == "ok" => Ok(()),
+            said => {
+                let said = said.map(|said| said.to_string().replace('\n', "; "));
+                Err(Error::engine(said.unwrap_or_default()))
+            }
+        }
+    }
+
+    fn audit_knobs(&self) -> &'static [(&'static str, &'static str)] {
+        &[("cache_size", "64KiB"), ("wal_autocheckpoint", "20")]
     }
 
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {

@@ -97,6 +97,16 @@ impl Engine for TokuDb {
         Ok(CacheKnob::bytes("cache_size", size_bytes))
     }
 
+    fn audit_knobs(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            ("basement_node_size", "4KiB"),
+            ("cache_size", "16MiB"),
+            ("checkpoint_period", "1"),
+            ("fanout", "4"),
+            ("node_size", "64KiB"),
+        ]
+    }
+
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
         self.promise_with(spec.durability, spec.knobs)?;
         let (_, engine) = self.library()?;

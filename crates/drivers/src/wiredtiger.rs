@@ -129,6 +129,25 @@ impl Engine for WiredTiger {
         ))))
     }
 
+    /// Opens the database first, as WiredTiger's verification asks for; no damage is repaired.
+    fn check_files(&self, spec: &OpenSpec<'_>) -> Result<()> {
+        let (path, api) = self.library()?;
+        let plan = OpenConfig::new(spec, &path)?;
+        WiredTigerDatabase::open(api, spec.directory, &plan)?.verify()
+    }
+
+    fn audit_knobs(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            ("cache_size", "8MiB"),
+            ("checkpoint_log_size", "256KiB"),
+            ("checkpoint_wait", "1"),
+            ("leaf_page_max", "4KiB"),
+            ("log_file_max", "100KiB"),
+            ("lsm_chunk_size", "512KiB"),
+            ("memory_page_max", "64KiB"),
+        ]
+    }
+
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
         let (path, api) = self.library()?;
         let plan = OpenConfig::new(spec, &path)?;

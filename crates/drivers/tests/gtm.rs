@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use trueput_drivers::Gtm;
-use trueput_engine::{Direction, Durability, Engine, Error, KeyRange, Mode, Value};
+use trueput_engine::{Direction, Durability, Engine, Error, KeyRange, Mode, OpenSpec, Value};
 
 static ENGINE: Gtm = Gtm::new();
 const LEVELS: [Durability; 3] = [Durability::Sync, Durability::Buffered, Durability::None];
@@ -283,6 +283,42 @@ fn a_killed_process_keeps_what_its_timer_wrote_at_buffered() {
             assert!(!is_there(&memory));
         }
     }
+}
+
+#[test]
+fn its_own_check_takes_a_good_database_and_refuses_a_damaged_one() {
+    let Some(engine) = engine() else { return };
+    let knobs = engine.audit_knobs().iter();
+    let knobs: Vec<_> = knobs
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    let knobs = knobs.join(" ");
+    let folder = tempfile::tempdir().unwrap();
+    let database = open(engine, folder.path(), Durability::Sync, &knobs).unwrap();
+    for number in 0..400_u32 {
+        let length = if number % 8 == 0 { 20 << 10 } else { 100 };
+        let value = support::random_bytes(length);
+        write(&*database, &number.to_be_bytes(), &value);
+    }
+    drop(database);
+    let check = |folder: &Path| {
+        engine.check_files(&OpenSpec {
+            directory: folder,
+            durability: Durability::Sync,
+            knobs: &support::resolve(engine, &knobs),
+            sessions: 1,
+        })
+    };
+    assert_eq!(check(folder.path()), Ok(()));
+    let file = folder.path().join("trueput.dat");
+    let mut content = std::fs::read(&file).unwrap();
+    // Beyond the header; the first bytes of a block say its size and level.
+    for block in content.chunks_mut(4096).skip(1100).take(60) {
+        block.iter_mut().take(8).for_each(|byte| *byte ^= 0xff);
+    }
+    std::fs::write(&file, content).unwrap();
+    let error = check(folder.path()).unwrap_err().to_string();
+    assert!(error.contains("%GTM-E-"), "{error}");
 }
 
 #[test]

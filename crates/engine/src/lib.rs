@@ -146,6 +146,34 @@ pub trait Engine: Send + Sync {
         None
     }
 
+    // For an audit, which simulates power cuts.
+
+    /// Returns knobs with values, as on the command line, that make everything happen within some
+    /// thousand commits that happens to a large database: full write buffers, new logs,
+    /// checkpoints, compactions, growing files.
+    fn audit_knobs(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
+
+    /// Does what the engine's documentation asks of its users before they open a database after
+    /// lost power, such as removing shared memory or a separate recovery; nothing by default. The
+    /// server of a service does not run yet.
+    ///
+    /// # Errors
+    /// Whatever the engine says.
+    fn prepare_after_power_loss(&self, _spec: &OpenSpec<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    /// Checks a closed database by the engine's own means, such as `PRAGMA integrity_check`; no
+    /// check by default. The server of a service runs.
+    ///
+    /// # Errors
+    /// [`Error::Engine`] with the damage that it reports.
+    fn check_files(&self, _spec: &OpenSpec<'_>) -> Result<()> {
+        Ok(())
+    }
+
     // For an engine in a shared library: its builds.
 
     /// Returns the library files of this engine on this machine, each suitable for

@@ -38,6 +38,7 @@
 pub mod ablation;
 pub mod accounting;
 pub mod address;
+pub mod audit;
 pub mod conditions;
 pub mod consistency;
 pub mod durability;

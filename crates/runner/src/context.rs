@@ -130,7 +130,11 @@ impl RunContext<'_> {
     }
 }
 
-fn sha256_of(file: &Path) -> std::io::Result<String> {
+/// Returns the SHA-256 of a file, in hexadecimal digits.
+///
+/// # Errors
+/// The file system's own.
+pub fn sha256_of(file: &Path) -> std::io::Result<String> {
     use sha2::Digest;
     use std::io::Read;
     let mut file = std::fs::File::open(file)?;

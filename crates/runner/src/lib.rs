@@ -71,6 +71,7 @@ mod worker_pool;
 mod worker_task;
 
 pub use conformance_cache::ConformanceCache;
+pub use context::sha256_of;
 pub use error::Error;
 pub use event::{Event, Phase};
 pub use repeats::RepeatRule;

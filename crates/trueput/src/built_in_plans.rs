@@ -29,7 +29,7 @@ macro_rules! embedded {
 }
 
 /// The built-in plans; the one to run first comes first.
-pub static ALL: [BuiltInPlan; 19] = embedded![
+pub static ALL: [BuiltInPlan; 20] = embedded![
     "first-look",
     "first-look-long",
     "threen1-engines",
@@ -49,6 +49,7 @@ pub static ALL: [BuiltInPlan; 19] = embedded![
     "filesystems-2010",
     "log-flush",
     "berkeleydb-log-flush",
+    "audit",
 ];
 
 impl BuiltInPlan {

@@ -54,6 +54,8 @@ pub enum Command {
     Knobs(cmd::knobs::Arguments),
     /// Inspect plans without running them
     Plan(cmd::plan::Arguments),
+    /// Simulate power cuts: do engines keep the durability that their drivers state?
+    Audit(cmd::audit::Arguments),
     /// Test engines with the conformance suite
     Check(cmd::check::Arguments),
     /// List or remove what killed runs left behind: mounts, loop devices, images, folders
@@ -77,6 +79,12 @@ pub enum Command {
     /// Do a worker's part; the runner starts it
     #[command(hide = true)]
     Worker,
+    /// Use an engine for an audit, which starts it
+    #[command(hide = true)]
+    AuditWorker,
+    /// Serve the recording file system of an audit, which starts it
+    #[command(hide = true)]
+    Faultfs(cmd::faultfs::Arguments),
 }
 
 impl Command {
@@ -104,6 +112,9 @@ impl Command {
             Self::Published(arguments) => cmd::published::run(&arguments, registry),
             Self::Completions(arguments) => cmd::completions::run(&arguments),
             Self::Man(arguments) => cmd::man::run(&arguments),
+            Self::Audit(arguments) => cmd::audit::run(&arguments, registry),
+            Self::AuditWorker => Ok(trueput_audit::worker::main(registry)),
+            Self::Faultfs(arguments) => cmd::faultfs::run(&arguments),
             Self::Worker => Ok(trueput_runner::worker::main(registry)),
         }
     }

@@ -1,5 +1,6 @@
 //! One file per subcommand.
 
+pub mod audit;
 pub mod bundle;
 pub mod check;
 pub mod clean;
@@ -8,6 +9,7 @@ pub mod compare_gate;
 pub mod completions;
 pub mod engines;
 pub mod export;
+pub mod faultfs;
 pub mod history;
 pub mod knobs;
 pub mod ledger;

@@ -214,6 +214,17 @@ impl Drop for CheckpointThread {
     }
 }
 
+/// Checks the structure of the file of a closed database.
+pub(super) fn check_file(engine: &BerkeleyLibrary, folder: &Path) -> Result<()> {
+    let BerkeleyLibrary { api, own } = engine;
+    let file = path_text(&folder.join(FILE.to_string_lossy().as_ref()))?;
+    let mut db = NONE;
+    // SAFETY: `db` can be written; without an environment a handle stands alone.
+    api.check(unsafe { (api.exported.create)(&raw mut db, NONE, 0) })?;
+    // SAFETY: the handle is new, and is gone whatever is returned; the path outlives the call.
+    api.check(unsafe { (own.verify)(db, file.as_ptr()) })
+}
+
 fn path_text(path: &Path) -> Result<CString> {
     CString::new(path.as_os_str().as_bytes()).map_err(Error::engine)
 }

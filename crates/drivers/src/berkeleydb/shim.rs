@@ -116,6 +116,7 @@ symbols! {
     BerkeleyFunctions {
         env_open: fn(Handle, *const c_char, *const BerkeleySettings) -> c_int,
         env_remove: fn(Handle, *const c_char) -> c_int,
+        verify: fn(Handle, *const c_char) -> c_int,
         lsn_reset: fn(Handle, *const c_char) -> c_int,
         open: fn(Handle, *const c_char, c_int, u32, c_int, c_int) -> c_int,
         take_turn: fn(Handle, Handle) -> c_int,

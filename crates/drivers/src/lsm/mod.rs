@@ -14,7 +14,9 @@ pub(crate) use cursor::Cursor;
 pub(crate) use overlay::Overlay;
 pub(crate) use reader::SessionReader;
 pub(crate) use session::BatchSession;
+use std::ops::ControlFlow;
 pub(crate) use store::{LsmDatabase, ValueAccess, check, take_text};
+use trueput_engine::{Database, Direction, KeyRange, Mode, Result};
 
 /// The window of a log whose writes are not flushed.
 pub(crate) const WRITTEN_BACK: &str =
@@ -24,3 +26,13 @@ pub(crate) const WRITTEN_BACK: &str =
 pub(crate) const READERS_LOCK: &str = "write batches replace transactions: a write \
     transaction that reads locks the database from its first read to its end; transactions \
     that only write run concurrently";
+
+/// Reads every record, so that the library meets every damaged block that a reader would meet.
+pub(crate) fn read_all(database: &dyn Database) -> Result<()> {
+    let mut session = database.session()?;
+    session.begin(Mode::Read)?;
+    session.scan(KeyRange::ALL, Direction::Forward, &mut |_, _| {
+        ControlFlow::Continue(())
+    })?;
+    session.commit()
+}

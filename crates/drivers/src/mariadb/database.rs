@@ -108,6 +108,23 @@ impl MariaDbDatabase {
         }
     }
 
+    /// Checks the table and its indexes.
+    ///
+    /// # Errors
+    /// [`Error::Engine`] with what the server says instead of `OK`.
+    pub(super) fn check_table(&self) -> Result<()> {
+        let said: Vec<(String, String, String, String)> = self
+            .control()
+            .query("CHECK TABLE record EXTENDED")
+            .map_err(client_error)?;
+        let is_good = |row: &(String, String, String, String)| row.2 == "status" && row.3 == "OK";
+        match said.iter().find(|row| !is_good(row)) {
+            None if !said.is_empty() => Ok(()),
+            None => Err(Error::engine("CHECK TABLE said nothing")),
+            Some((_, _, kind, text)) => Err(Error::engine(format!("{kind}: {text}"))),
+        }
+    }
+
     fn control(&self) -> MutexGuard<'_, Conn> {
         self.control.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -115,7 +115,10 @@ impl PostgresqlDatabase {
         })
     }
 
-    fn with_own<T>(&self, work: impl FnOnce(&mut PostgresqlConnection) -> Result<T>) -> Result<T> {
+    pub(super) fn with_own<T>(
+        &self,
+        work: impl FnOnce(&mut PostgresqlConnection) -> Result<T>,
+    ) -> Result<T> {
         work(&mut self.own.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

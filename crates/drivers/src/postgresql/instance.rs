@@ -58,8 +58,9 @@ impl Service for Instance {
             "-E",
             "UTF8",
         ]);
-        let log_directory = PostgresqlKnobs::from(spec.knobs).log_directory;
-        if let Some(name) = log_directory.subfolder() {
+        let knobs = PostgresqlKnobs::from(spec.knobs);
+        initdb.arg(format!("--wal-segsize={}", knobs.wal_segment_size));
+        if let Some(name) = knobs.log_directory.subfolder() {
             // A file system mounted there may contain a folder already.
             initdb.arg("-X").arg(spec.directory.join(name).join("wal"));
         }

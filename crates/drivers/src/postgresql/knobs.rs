@@ -17,9 +17,13 @@ parameters! {
         shared_buffers: Bytes = 128 MiB in 128 KiB..=1 TiB, cost "memory",
         /// Memory for the log before it is written; 0 is a 32nd of shared_buffers, 16 MiB at most.
         wal_buffers: Bytes = 0 B in 0 B..=1 GiB, cost "memory",
-        /// Approximate log size between two checkpoints.
-        max_wal_size: Bytes = 1 GiB in 32 MiB..=1 TiB,
+        /// Approximate log size between two checkpoints; at least two segments of the log.
+        max_wal_size: Bytes = 1 GiB in 2 MiB..=1 TiB,
             cost "disk space, and a longer restart after a crash",
+        /// Size of a file of the log. Fixed when the instance is created.
+        wal_segment_size: Choice = "16" of ["1", "2", "4", "8", "16", "32", "64", "128", "256"],
+            unit "MiB",
+            cost "larger: disk space. Smaller: more files to make and flush",
         /// Maximum time between two checkpoints.
         checkpoint_timeout: Integer = 300 in 30..=86_400, unit "s",
             cost "a longer restart after a crash",
@@ -171,7 +175,6 @@ pub(super) fn settings(
             (sessions + SPARE_CONNECTIONS).to_string(),
         ),
         ("shared_buffers", kilobytes(knobs.shared_buffers)),
-        ("max_wal_size", kilobytes(knobs.max_wal_size)),
         ("work_mem", kilobytes(knobs.work_mem)),
         (
             "checkpoint_timeout",
@@ -202,24 +205,36 @@ pub(super) fn settings(
         // There is nothing that could be sent.
         all.push(("max_wal_senders", "0".to_owned()));
     }
-    if knobs.max_wal_size < DEFAULT_MIN_WAL_SIZE {
-        all.push(("min_wal_size", kilobytes(knobs.max_wal_size)));
-    }
+    all.extend(log_sizes(knobs)?.map(|(name, bytes)| (name, kilobytes(bytes))));
     Ok(all)
+}
+
+/// The sizes between which the server keeps the log.
+///
+/// # Errors
+/// [`Error::Unsupported`] if the larger one does not hold the two segments that the server needs.
+fn log_sizes(knobs: &PostgresqlKnobs) -> Result<[(&'static str, u64); 2]> {
+    let segment_mib: u64 = knobs.wal_segment_size.parse().map_err(Error::engine)?;
+    let (segment_bytes, most_bytes) = (segment_mib << 20, knobs.max_wal_size);
+    if most_bytes < 2 * segment_bytes {
+        return Err(Error::Unsupported(format!(
+            "postgresql.max_wal_size: {most_bytes} bytes do not hold two segments of {segment_mib} \
+             MiB (wal_segment_size)"
+        )));
+    }
+    // The server's own default, which may not be more than the most.
+    let least_bytes = most_bytes.min(5 * segment_bytes);
+    Ok([("min_wal_size", least_bytes), ("max_wal_size", most_bytes)])
 }
 
 /// Connections in addition to the sessions': one per process, and the ones that the server reserves
 /// for its owner.
 const SPARE_CONNECTIONS: u32 = 16;
 
-/// The server's default of `min_wal_size`, which may not be more than `max_wal_size`.
-const DEFAULT_MIN_WAL_SIZE: u64 = 80 << 20;
-
 /// The settings of the server that are reported in addition to those that knobs set.
 pub(super) const REPORTED: &[&str] = &[
     "server_version",
     "block_size",
-    "wal_segment_size",
     "data_checksums",
     "debug_assertions",
     "transaction_isolation",
@@ -273,6 +288,22 @@ mod tests {
         assert_eq!(setting("max_wal_senders", level, &minimal), "0");
         let small = [("max_wal_size", Value::from("64MiB"))];
         assert_eq!(setting("min_wal_size", level, &small), "65536kB");
+        assert_eq!(setting("min_wal_size", level, &[]), "81920kB");
+    }
+
+    #[test]
+    fn a_log_without_room_for_two_segments_is_refused() {
+        let sizes = |most: &str, segment: &str| {
+            let given = [
+                ("max_wal_size", Value::from(most)),
+                ("wal_segment_size", Value::from(segment)),
+            ];
+            log_sizes(&resolved(&given)).map(|sizes| sizes.map(|(_, bytes)| bytes >> 20))
+        };
+        assert_eq!(sizes("4MiB", "1"), Ok([4, 4]));
+        assert_eq!(sizes("128MiB", "64"), Ok([128, 128]));
+        let why = sizes("4MiB", "16").unwrap_err().to_string();
+        assert!(why.contains("wal_segment_size"), "{why}");
     }
 
     #[test]

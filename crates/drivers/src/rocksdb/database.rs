@@ -4,7 +4,7 @@ use super::knobs::{self, BufferedWal, RocksDbKnobs, Transactions};
 use super::session::{TransactionFactory, TransactionSession};
 use super::symbols::{FlushFunctions, RocksDbLibrary};
 use super::{LIMITS, settings};
-use crate::lsm::{BatchSession, Handle, LsmDatabase, ReadFunctions, check, take_text};
+use crate::lsm::{self, BatchSession, Handle, LsmDatabase, ReadFunctions, check, take_text};
 use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
@@ -99,12 +99,23 @@ impl RocksDbDatabase {
         symbols: &'static RocksDbLibrary,
         spec: &OpenSpec<'_>,
     ) -> Result<Self> {
+        let transactions = RocksDbKnobs::from(spec.knobs).transactions;
+        Self::open_as(library, symbols, spec, transactions)
+    }
+
+    /// Opens the database with transactions of this kind, regardless of the knob.
+    pub(super) fn open_as(
+        library: &Path,
+        symbols: &'static RocksDbLibrary,
+        spec: &OpenSpec<'_>,
+        transactions: Transactions,
+    ) -> Result<Self> {
         refuse_second_build(library)?;
         let options = DatabaseOptions::new(symbols, spec)?;
         let path = CString::new(spec.directory.as_os_str().as_bytes())
             .map_err(|_| Error::engine("a path with a zero byte"))?;
         let knobs = RocksDbKnobs::from(spec.knobs);
-        let (database, mode) = match knobs.transactions {
+        let (database, mode) = match transactions {
             Transactions::Batch => open_plain(symbols, &options, &path)?,
             Transactions::Optimistic => open_optimistic(symbols, &options, &path)?,
             Transactions::Pessimistic => open_pessimistic(symbols, &options, &path)?,
@@ -241,6 +252,21 @@ impl Drop for RocksDbDatabase {
 }
 
 impl RocksDbDatabase {
+    /// Compares the checksums of all blocks of all tables. A library whose C API has no call for it
+    /// compares those that a read of every record meets.
+    ///
+    /// # Errors
+    /// [`Error::Engine`] with the damage.
+    pub(super) fn verify_checksums(&self) -> Result<()> {
+        match (self.symbols.verify_checksum, &self.mode) {
+            // SAFETY: the database is open, and plain.
+            (Some(verify), TransactionMode::Batch) => self
+                .store
+                .call(|error| unsafe { verify(self.store.database, error) }),
+            _ => lsm::read_all(self),
+        }
+    }
+
     /// The counters of RocksDB's statistics; empty if those are off.
     fn statistics(&self) -> BTreeMap<String, Value> {
         // SAFETY: the options live; the text is ours to free, null where statistics are off.

@@ -24,7 +24,7 @@ parameters! {
         block_size: Bytes = 4 KiB in 1 KiB..=4 MiB,
             cost "larger: reads more than needed; smaller: larger index in memory",
         /// Size at which the records in memory are sealed and written out as a table.
-        write_buffer_size: Bytes = 64 MiB in 1 MiB..=64 GiB,
+        write_buffer_size: Bytes = 64 MiB in 64 KiB..=64 GiB,
             cost "larger: memory, a longer log to replay, a wider window at 'buffered'; smaller: \
                 more compaction",
         /// Write buffers, the one being filled included; writers wait when all are full.
@@ -39,6 +39,10 @@ parameters! {
         /// decides.
         wal_bytes_per_sync: Bytes = 0 B in 0 B..=1 GiB,
             cost "small: writers wait for storage at 'async'; 0: bursts of writing",
+        /// Notes in each new log where the one before it ends, so that recovery notices that an
+        /// older log lost its end. A library without the option refuses to open.
+        track_and_verify_wals: Boolean = false,
+            cost "on: an option that RocksDB calls experimental",
         /// Directory of the log: the database's folder, or its subfolder 'log', where another
         /// device can be mounted.
         log_directory: Choice<LogDirectory> = Beside,
@@ -174,6 +178,10 @@ pub(super) fn options(knobs: &RocksDbKnobs, durability: Durability) -> Result<St
     push(&mut options, "manual_wal_flush", manual_flush);
     push(&mut options, "wal_bytes_per_sync", knobs.wal_bytes_per_sync);
     push(&mut options, "compaction_style", style);
+    if knobs.track_and_verify_wals {
+        // Not told when off: older libraries do not know the name.
+        push(&mut options, "track_and_verify_wals", true);
+    }
     if knobs.preset == Preset::Prefix {
         if knobs.direct_io {
             return Err(

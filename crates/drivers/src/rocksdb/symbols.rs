@@ -90,6 +90,8 @@ pub(super) struct RocksDbLibrary {
     pub(super) locking: FlushFunctions,
     pub(super) databases: DatabaseFunctions,
     pub(super) transactions: TransactionFunctions,
+    /// Newer libraries have it: 11.8.1 does, 7.8.3 does not.
+    pub(super) verify_checksum: Option<unsafe extern "C" fn(Handle, ErrorPointer)>,
     version: unsafe extern "C" fn(bool) -> StdString,
 }
 
@@ -109,6 +111,8 @@ impl RocksDbLibrary {
                 locking: FlushFunctions::load(library, "rocksdb_transactiondb_")?,
                 databases: DatabaseFunctions::load(library, "rocksdb_")?,
                 transactions: TransactionFunctions::load(library, "rocksdb_transaction_")?,
+                // SAFETY: the type is that of `rocksdb/c.h`.
+                verify_checksum: unsafe { library.symbol("rocksdb_verify_checksum") }.ok(),
                 // The C API does not tell the version. This is
                 // `rocksdb::GetRocksVersionAsString(bool)` of `rocksdb/version.h`.
                 // SAFETY: the mangled name says what it takes and that it returns a `std::string`

@@ -71,6 +71,12 @@ impl WiredTigerDatabase {
         self.check(unsafe { create(self.handle, object.as_ptr(), config.as_ptr()) })
     }
 
+    /// Checks the structure of the table, which no session uses yet.
+    pub(super) fn verify(&self) -> Result<()> {
+        // SAFETY: the database is open and the name lives.
+        self.check(unsafe { (self.api.shim.verify)(self.handle, TABLE.as_ptr()) })
+    }
+
     #[inline]
     fn check(&self, code: c_int) -> Result<()> {
         match code {

@@ -87,6 +87,25 @@ fn every_engine_of_the_registry_has_a_test_at_every_level_that_it_promises() {
     );
 }
 
+/// An audit with a knob that does not exist, or with a value out of its range, would not begin.
+#[test]
+fn every_audit_knob_is_a_declared_knob_with_a_value_that_it_takes() {
+    for engine in trueput_drivers::registry() {
+        let engine_name = engine.info().name;
+        let knobs = engine.audit_knobs();
+        let is_local_and_durable = !["null", "odbc"].contains(&engine_name);
+        assert_eq!(!knobs.is_empty(), is_local_and_durable, "{engine_name}");
+        for (name, value) in knobs {
+            let mut declared = engine.knobs().iter();
+            let knob = declared.find(|knob| knob.name == *name);
+            let knob = knob.unwrap_or_else(|| panic!("{engine_name} has no knob '{name}'"));
+            let read = knob.kind.read(value);
+            let read = read.unwrap_or_else(|why| panic!("{engine_name}.{name}: {why}"));
+            assert_ne!(read, knob.kind.default_value(), "{engine_name}.{name}");
+        }
+    }
+}
+
 /// The suites skip a knob that the engine does not declare, so a misspelled name would go
 /// unnoticed.
 #[test]

@@ -5,6 +5,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod audit;
 mod berkeleydb;
 mod claims;
 mod conformance;

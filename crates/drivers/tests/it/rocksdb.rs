@@ -152,3 +152,22 @@ fn a_deadlock_differs_from_a_lock_that_was_waited_for_too_long() {
     let error = deadlock::waited_too_long(engine, &folder.path().join("wait"), "");
     deadlock::another_conflict_is_none(&error);
 }
+
+/// 11.8.1 knows the option; 7.8.3 does not and says so by its name.
+#[test]
+fn logs_are_chained_or_the_library_says_that_it_cannot() {
+    let Some(engine) = engine() else { return };
+    let knobs = "track_and_verify_wals=true";
+    let folder = tempfile::tempdir().unwrap();
+    match support::open(engine, folder.path(), Durability::Async, knobs) {
+        Ok(database) => {
+            write(&*database, b"key", b"value");
+            let settings = database.settings().unwrap();
+            support::reports(&settings, "DBOptions.track_and_verify_wals=true");
+        }
+        Err(error) => assert!(
+            error.to_string().contains("track_and_verify_wals"),
+            "{error}"
+        ),
+    }
+}

@@ -7,6 +7,7 @@
 
 mod ablation;
 mod answers;
+mod audit;
 mod bad_files;
 mod bad_input;
 mod bundles;

@@ -1,0 +1,359 @@
+//! The audit of one subject: record, explore, judge, shrink.
+
+use crate::counterexample::{describe, describe_recovery, shrink};
+use crate::exploration::Exploration;
+use crate::image::Image;
+use crate::kill::kill_once;
+use crate::model_run::ModelRun;
+use crate::options::{AuditOptions, Failure};
+use crate::recorded::{RecordedWorkload, record};
+use crate::state_judge::{Images, StateJudge};
+use crate::subject::Subject;
+use crate::worker::Inspection;
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+use trueput_record::Survival;
+use trueput_record::audit::{
+    AuditResult, Counterexample, CrashState, Damage, RecordingForm, RecoveryCrash, StorageModel,
+};
+
+/// The states that have shown nothing new, after which a model's exploration ends.
+const STALE_STATES: u64 = 2_000;
+
+/// In one of this many states, recovery itself is crashed.
+const RECOVERY_EVERY: u64 = 8;
+
+/// A stage of an audit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// The workload is being recorded.
+    Recording,
+    /// States of a model are being tried.
+    Trying(StorageModel),
+    /// A counterexample is being reduced.
+    Shrinking(StorageModel),
+}
+
+/// The progress of an audit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// The stage.
+    pub stage: Stage,
+    /// The states tried in this stage.
+    pub states: u64,
+    /// The states that showed damage.
+    pub refuted: u64,
+}
+
+/// Audits a subject. Its recording is kept in `folder`, from which counterexamples are replayed.
+pub fn audit(
+    subject: &Subject,
+    id: &str,
+    folder: &Path,
+    options: &AuditOptions,
+    progress: &(dyn Fn(Progress) + Sync),
+) -> AuditResult {
+    let mut result = AuditResult {
+        id: id.to_owned(),
+        contender: subject.contender(),
+        version: String::new(),
+        build: String::new(),
+        durability: subject.durability,
+        claim: (subject.claim != subject.durability).then_some(subject.claim),
+        knobs: subject.knobs.clone(),
+        given_knobs: subject.given_knobs.clone(),
+        form: RecordingForm::Folder,
+        file_system: None,
+        seed: options.seed,
+        commits_per_phase: options.commits,
+        commits: 0,
+        operations: 0,
+        flushes: 0,
+        models: Vec::new(),
+        failure: None,
+        ended_at: String::new(),
+    };
+    let done = try_models(subject, folder, options, progress, &mut result);
+    result.failure = done.err().map(|failure| failure.to_string());
+    result.ended_at = jiff::Timestamp::now().to_string();
+    result
+}
+
+fn try_models(
+    subject: &Subject,
+    folder: &Path,
+    options: &AuditOptions,
+    progress: &(dyn Fn(Progress) + Sync),
+    result: &mut AuditResult,
+) -> Result<(), Failure> {
+    let deadline = options.budget.map(|budget| Instant::now() + budget);
+    let scratch = options.scratch.join(&result.id);
+    std::fs::create_dir_all(&scratch).map_err(|error| Failure::Other(error.to_string()))?;
+    let by_model = |model: &&StorageModel| survival(subject, **model) != Survival::Nothing;
+    let models: Vec<StorageModel> = options.models.iter().filter(by_model).copied().collect();
+    let mut recorded = None;
+    for (index, &model) in models.iter().enumerate() {
+        if model.loses_power() && recorded.is_none() {
+            progress(Progress {
+                stage: Stage::Recording,
+                states: 0,
+                refuted: 0,
+            });
+            result.version = record(subject, options, folder, &scratch)?;
+            let read = RecordedWorkload::read(folder, options)?;
+            result.commits = read.acknowledged();
+            result.operations = (read.recording.operations.len() - read.recording.base) as u64;
+            result.flushes = read.flushes();
+            recorded = Some(read);
+        }
+        // Each model that is left has an equal share of the time that is left.
+        let left = (models.len() - index) as u32;
+        let until = deadline.map(|deadline| {
+            let now = Instant::now();
+            now + deadline.saturating_duration_since(now) / left
+        });
+        let attempt = Attempt {
+            subject,
+            options,
+            scratch: &scratch,
+            model,
+            until,
+            progress,
+        };
+        let began = Instant::now();
+        let mut run = ModelRun::default();
+        let tried = match &recorded {
+            Some(recorded) if model.loses_power() => attempt.try_states(recorded, &mut run),
+            _ => attempt.try_kills(&mut run),
+        };
+        if let Some(counterexample) = &mut run.counterexample {
+            counterexample.id = format!("{}-{model}", result.id);
+        }
+        if run.states > 0 {
+            result.models.push(run.into_result(model, began.elapsed()));
+        }
+        tried?;
+    }
+    std::fs::remove_dir_all(&scratch).map_err(|error| Failure::Other(error.to_string()))
+}
+
+/// What a level promises under a model.
+fn survival(subject: &Subject, model: StorageModel) -> Survival {
+    match model.loses_power() {
+        true => subject.claim.after_lost_power(),
+        false => subject.claim.after_killed_processes(),
+    }
+}
+
+/// The attempt to refute a subject under one model.
+struct Attempt<'a> {
+    subject: &'a Subject,
+    options: &'a AuditOptions,
+    scratch: &'a Path,
+    model: StorageModel,
+    until: Option<Instant>,
+    progress: &'a (dyn Fn(Progress) + Sync),
+}
+
+/// The states of a model, shared by the threads that try them.
+struct Search<'a> {
+    exploration: Exploration<'a>,
+    /// By hash, what an inspection of equal files found.
+    known: HashMap<u64, Inspection>,
+    run: &'a mut ModelRun,
+    /// The first states that showed damage, with fewest losses first.
+    refuting: Option<(CrashState, Damage)>,
+    /// The first state whose recovery did not survive a crash.
+    recovery: Option<(CrashState, RecoveryCrash, Damage)>,
+    failure: Option<Failure>,
+    /// The states since the last one whose files were new.
+    stale: u64,
+}
+
+impl Attempt<'_> {
+    fn try_kills(&self, run: &mut ModelRun) -> Result<(), Failure> {
+        // A kill takes a fifth of a second, and differs from another one only by chance.
+        for number in 0..self.options.states.div_ceil(10) {
+            if self.is_over() {
+                break;
+            }
+            kill_once(self.subject, self.options, self.scratch, number, run)?;
+            self.report(Stage::Trying(self.model), run);
+        }
+        Ok(())
+    }
+
+    fn is_over(&self) -> bool {
+        self.options.is_stopped() || self.until.is_some_and(|until| Instant::now() >= until)
+    }
+
+    fn report(&self, stage: Stage, run: &ModelRun) {
+        (self.progress)(Progress {
+            stage,
+            states: run.states,
+            refuted: run.refuted,
+        });
+    }
+
+    fn try_states(&self, recorded: &RecordedWorkload, run: &mut ModelRun) -> Result<(), Failure> {
+        let images = Images::of(recorded);
+        let exploration = Exploration::new(
+            &recorded.recording,
+            &recorded.commits,
+            self.model,
+            self.options.seed,
+        );
+        let search = Mutex::new(Search {
+            exploration,
+            known: HashMap::new(),
+            run,
+            refuting: None,
+            recovery: None,
+            failure: None,
+            stale: 0,
+        });
+        let judge = StateJudge::new(self.subject, self.options, self.scratch, recorded, &images)?;
+        std::thread::scope(|scope| {
+            for _ in 0..self.options.threads {
+                scope.spawn(|| {
+                    while self.try_one(&judge, &search) {
+                        let search = lock(&search);
+                        self.report(Stage::Trying(self.model), search.run);
+                    }
+                });
+            }
+        });
+        let search = search.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if let Some((state, damage)) = search.refuting
+            && search.failure.is_none()
+        {
+            self.report(Stage::Shrinking(self.model), search.run);
+            let (state, damage) = shrink(&judge, self.survival(), state, damage);
+            search.run.counterexample = Some(Counterexample {
+                id: String::new(),
+                words: describe(recorded, &state),
+                state,
+                recovery: None,
+                damage,
+            });
+        } else if let Some((state, crash, damage)) = search.recovery {
+            let mut words = describe(recorded, &state);
+            words.push(describe_recovery(&crash));
+            search.run.counterexample = Some(Counterexample {
+                id: String::new(),
+                state,
+                recovery: Some(crash),
+                damage,
+                words,
+            });
+        }
+        search.failure.map_or(Ok(()), Err)
+    }
+
+    fn survival(&self) -> Survival {
+        survival(self.subject, self.model)
+    }
+
+    /// Tries the next state. Returns whether there may be more.
+    fn try_one(&self, judge: &StateJudge<'_>, search: &Mutex<Search<'_>>) -> bool {
+        let Some((state, image, hash)) = self.next_state(judge, search) else {
+            return false;
+        };
+        match judge.inspect(&image) {
+            Ok(Some(inspection)) => {
+                let is_sampled = {
+                    let mut search = lock(search);
+                    search.known.insert(hash, inspection.clone());
+                    self.note(judge, &mut search, state.clone(), &inspection, true);
+                    search.run.distinct % RECOVERY_EVERY == 1
+                };
+                match is_sampled && inspection.damage.is_none() {
+                    true => self.crash_recovery(judge, search, &state),
+                    false => true,
+                }
+            }
+            Ok(None) => false,
+            Err(error) => {
+                lock(search).failure = Some(Failure::Other(error));
+                false
+            }
+        }
+    }
+
+    /// Crashes the recovery of a state. Returns whether there may be more states.
+    fn crash_recovery(
+        &self,
+        judge: &StateJudge<'_>,
+        search: &Mutex<Search<'_>>,
+        state: &CrashState,
+    ) -> bool {
+        let attempts = judge.crash_recovery(self.model, state, self.survival());
+        let mut search = lock(search);
+        match attempts {
+            Ok(attempts) => {
+                search.run.recoveries += u64::from(!attempts.is_empty());
+                for attempt in attempts {
+                    search.run.count(true, attempt.damage.as_ref());
+                    if let (Some(damage), None) = (attempt.damage, &search.recovery) {
+                        search.recovery = Some((state.clone(), attempt.crash, damage));
+                    }
+                }
+                true
+            }
+            Err(error) => {
+                search.failure = Some(Failure::Other(error));
+                false
+            }
+        }
+    }
+
+    /// Returns the next state whose files are new. Those whose files are known are judged on the
+    /// way: another cut may demand more.
+    fn next_state(
+        &self,
+        judge: &StateJudge<'_>,
+        search: &Mutex<Search<'_>>,
+    ) -> Option<(CrashState, Image, u64)> {
+        loop {
+            let mut search = lock(search);
+            let enough = search.run.states >= self.options.states || search.stale > STALE_STATES;
+            if enough || self.is_over() || search.failure.is_some() {
+                return None;
+            }
+            let state = search.exploration.next()?;
+            let image = judge.image(&state);
+            let hash = image.hash();
+            match search.known.get(&hash).cloned() {
+                Some(inspection) => self.note(judge, &mut search, state, &inspection, false),
+                None => return Some((state, image, hash)),
+            }
+        }
+    }
+
+    fn note(
+        &self,
+        judge: &StateJudge<'_>,
+        search: &mut Search<'_>,
+        state: CrashState,
+        inspection: &Inspection,
+        is_distinct: bool,
+    ) {
+        search.stale = if is_distinct { 0 } else { search.stale + 1 };
+        let damage = judge.judge(&state, inspection, self.survival());
+        search.run.count(is_distinct, damage.as_ref());
+        let Some(damage) = damage else { return };
+        let is_smaller = search
+            .refuting
+            .as_ref()
+            .is_none_or(|(smallest, _)| state.losses() < smallest.losses());
+        if is_smaller {
+            search.refuting = Some((state, damage));
+        }
+    }
+}
+
+fn lock<'a, 'b>(search: &'a Mutex<Search<'b>>) -> MutexGuard<'a, Search<'b>> {
+    search.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,333 @@
+//! The order in which crash states are tried: every kind of moment first, targeted losses before
+//! random ones.
+
+use crate::history::Commit;
+use crate::pending::{Flushes, PendingChange, merge_lost_pages, subject};
+use crate::transaction::mix;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use trueput_faultfs::Recording;
+use trueput_faultfs::operation::{Inode, Operation};
+use trueput_record::audit::{CrashState, LostPage, StorageModel, Tear, TornRest};
+
+/// The variants of losses that are tried at one visit of a cut, in addition to losing everything.
+const VARIANTS_PER_VISIT: u64 = 3;
+
+/// A disk sector, the unit in which a torn write may persist, bytes.
+const SECTOR_BYTES: u64 = 512;
+
+/// Moments of one kind: cuts between two operations of the same kinds on the same kinds of files,
+/// in the same phase.
+struct Class {
+    cuts: VecDeque<usize>,
+}
+
+/// An endless sequence of crash states of one model, the same for the same seed and recording.
+pub(crate) struct Exploration<'a> {
+    recording: &'a Recording,
+    model: StorageModel,
+    seed: u64,
+    pub(crate) flushes: Flushes,
+    classes: VecDeque<Class>,
+    /// The number of visits so far.
+    visits: u64,
+    ready: VecDeque<CrashState>,
+}
+
+impl<'a> Exploration<'a> {
+    /// Creates the sequence. Cuts are all moments after the recording's base.
+    pub(crate) fn new(
+        recording: &'a Recording,
+        commits: &[Vec<Commit>],
+        model: StorageModel,
+        seed: u64,
+    ) -> Self {
+        let seed = mix(&[seed, model as u64]);
+        Self {
+            recording,
+            model,
+            seed,
+            flushes: Flushes::of(recording, model),
+            classes: classes(recording, commits, seed),
+            visits: 0,
+            ready: VecDeque::new(),
+        }
+    }
+
+    fn draw(&self, purpose: u64, below: usize) -> usize {
+        let below = below.max(1) as u64;
+        (mix(&[self.seed, self.visits, purpose]) % below) as usize
+    }
+
+    /// Takes the next cut: one of each class in turn.
+    fn next_cut(&mut self) -> Option<usize> {
+        let mut class = self.classes.pop_front()?;
+        let cut = class.cuts.pop_front()?;
+        // A cut that was visited comes again, after all others of its class, with other losses.
+        if self.model != StorageModel::Prefix {
+            class.cuts.push_back(cut);
+        }
+        if !class.cuts.is_empty() {
+            self.classes.push_back(class);
+        }
+        Some(cut)
+    }
+
+    fn visit(&mut self) -> Option<()> {
+        let cut = self.next_cut()?;
+        self.visits += 1;
+        let complete = CrashState {
+            cut,
+            ..CrashState::default()
+        };
+        if self.model == StorageModel::Prefix {
+            self.ready.push_back(complete);
+            return Some(());
+        }
+        let pending = self.flushes.pending(self.recording, cut);
+        if pending.is_empty() {
+            self.ready.push_back(complete);
+            return Some(());
+        }
+        if self.model == StorageModel::Torn {
+            for purpose in 0..VARIANTS_PER_VISIT {
+                self.push_torn(&pending, cut, purpose);
+            }
+            return Some(());
+        }
+        let all: Vec<&PendingChange> = pending.iter().collect();
+        self.push(cut, &all);
+        for purpose in 1..=VARIANTS_PER_VISIT {
+            let lost = self.lose(&pending, purpose);
+            self.push(cut, &lost);
+        }
+        Some(())
+    }
+
+    /// Chooses what is lost.
+    fn lose<'p>(&self, pending: &'p [PendingChange], purpose: u64) -> Vec<&'p PendingChange> {
+        let one = self.draw(purpose * 8 + 1, pending.len());
+        let inodes = inodes(pending);
+        let inode = inodes[self.draw(purpose * 8 + 2, inodes.len())];
+        let point = self.draw(purpose * 8 + 3, pending.len());
+        let from = pending[point].operation();
+        let keep = |keep: &dyn Fn(usize, &PendingChange) -> bool| {
+            let numbered = pending.iter().enumerate();
+            let kept = numbered.filter(|(index, change)| keep(*index, change));
+            kept.map(|(_, change)| change).collect()
+        };
+        let is_data = |change: &PendingChange| matches!(change, PendingChange::Write { .. });
+        match self.draw(purpose * 8 + 4, 9) {
+            0 => vec![&pending[pending.len() - 1]],
+            1 => vec![&pending[one]],
+            2 => keep(&|index, _| index != one),
+            3 => keep(&|_, change| change.inode() == inode),
+            4 => keep(&|_, change| change.inode() != inode),
+            5 => keep(&|_, change| change.inode() == inode && change.operation() >= from),
+            6 => keep(&|_, change| is_data(change) == point.is_multiple_of(2)),
+            7 => keep(&|_, change| change.operation() >= from),
+            _ => keep(&|index, _| {
+                mix(&[self.seed, self.visits, purpose, index as u64]).is_multiple_of(2)
+            }),
+        }
+    }
+
+    fn push(&mut self, cut: usize, lost: &[&PendingChange]) {
+        let mut lost_pages: Vec<LostPage> =
+            lost.iter().flat_map(|change| change.lost_pages()).collect();
+        // In one state of four, a write of several pages lost only some of them.
+        if self.draw(99, 4) == 0 && lost_pages.len() > 1 {
+            let kept = self.draw(98, lost_pages.len());
+            lost_pages.remove(kept);
+        }
+        let mut lost_operations: Vec<usize> = lost
+            .iter()
+            .filter(|change| matches!(change, PendingChange::Other { .. }))
+            .map(|change| change.operation())
+            .collect();
+        if self.model == StorageModel::Posix {
+            // The size that a lost write gave a file is lost with it.
+            lost_operations.extend(lost.iter().map(|change| change.operation()));
+            lost_operations.sort_unstable();
+            lost_operations.dedup();
+        }
+        self.ready.push_back(CrashState {
+            cut,
+            lost_pages: merge_lost_pages(lost_pages),
+            lost_operations,
+            tear: None,
+        });
+    }
+
+    /// Tears the last pending write of a file, and loses what came after it in that file.
+    fn push_torn(&mut self, pending: &[PendingChange], cut: usize, purpose: u64) {
+        let inodes = inodes(pending);
+        let inode = inodes[self.draw(purpose * 8 + 1, inodes.len())];
+        let writes: Vec<&PendingChange> = pending
+            .iter()
+            .filter(|change| change.inode() == inode && !change.lost_pages().is_empty())
+            .collect();
+        let Some(torn) = writes.get(self.draw(purpose * 8 + 2, writes.len())) else {
+            return;
+        };
+        let Operation::Write { offset, length, .. } =
+            self.recording.operations[torn.operation()].operation
+        else {
+            return;
+        };
+        let Some(persisted) = self.tear_at(offset, length, purpose) else {
+            return;
+        };
+        // Only new blocks can hold anything but what was there.
+        let rests = match self.is_new(inode, torn.operation(), offset + persisted) {
+            true => [TornRest::Old, TornRest::Zero, TornRest::Garbage].as_slice(),
+            false => &[TornRest::Old],
+        };
+        let tear = Tear {
+            operation: torn.operation(),
+            persisted,
+            rest: rests[self.draw(purpose * 8 + 4, rests.len())],
+        };
+        let later = writes
+            .iter()
+            .filter(|change| change.operation() > torn.operation());
+        let lost = later.flat_map(|change| change.lost_pages());
+        // A later write to the torn page would have replaced it: both cannot be there.
+        self.ready.push_back(CrashState {
+            cut,
+            lost_pages: merge_lost_pages(lost),
+            lost_operations: Vec::new(),
+            tear: Some(tear),
+        });
+    }
+
+    /// Chooses the bytes of a write that persist: whole sectors, not all of them and at least one.
+    /// `None` if the write is within one sector, which a disk writes as a whole.
+    fn tear_at(&self, offset: u64, length: u64, purpose: u64) -> Option<u64> {
+        let unit = match self.draw(purpose * 8 + 3, 2) {
+            0 => SECTOR_BYTES,
+            _ => crate::image::PAGE_BYTES,
+        };
+        // Sectors are aligned in the file, so the first part may be shorter.
+        let first = unit - offset % unit;
+        let more = length.checked_sub(first)?.div_ceil(unit);
+        let chosen = mix(&[self.seed, self.visits, purpose, 7]).checked_rem(more)?;
+        Some(first + unit * chosen)
+    }
+
+    /// Returns whether no earlier operation wrote a file from a position on.
+    fn is_new(&self, file: Inode, operation: usize, position: u64) -> bool {
+        let earlier = &self.recording.operations[..operation];
+        !earlier.iter().any(|logged| match logged.operation {
+            Operation::Write {
+                inode,
+                offset,
+                length,
+                ..
+            } => inode == file && offset + length > position,
+            _ => false,
+        })
+    }
+}
+
+impl Iterator for Exploration<'_> {
+    type Item = CrashState;
+
+    fn next(&mut self) -> Option<CrashState> {
+        loop {
+            if let Some(state) = self.ready.pop_front() {
+                return Some(state);
+            }
+            self.visit()?;
+        }
+    }
+}
+
+fn inodes(pending: &[PendingChange]) -> Vec<Inode> {
+    let mut inodes: Vec<Inode> = pending.iter().map(PendingChange::inode).collect();
+    inodes.sort_unstable();
+    inodes.dedup();
+    inodes
+}
+
+/// Groups all cuts by what happened before and after, rarest kinds not later than common ones.
+fn classes(recording: &Recording, commits: &[Vec<Commit>], seed: u64) -> VecDeque<Class> {
+    let kinds = FileKinds::of(recording);
+    let mut groups: BTreeMap<(usize, String), Vec<usize>> = BTreeMap::new();
+    let mut first_seen: HashMap<String, usize> = HashMap::new();
+    let acknowledged: std::collections::HashSet<u64> = commits
+        .iter()
+        .flatten()
+        .filter(|commit| commit.acknowledged.is_some())
+        .map(|commit| commit.operation)
+        .collect();
+    let last = recording.operations.len();
+    // Until the first commit nothing is promised: a database that is half made is made again.
+    let first = acknowledged.iter().min().copied().unwrap_or_default() as usize;
+    for cut in first.max(recording.base + 1)..=last {
+        let after = match cut == last {
+            true => "end".to_owned(),
+            false => kinds.describe(recording, cut),
+        };
+        let acknowledged = acknowledged.contains(&(cut as u64));
+        let before = kinds.describe(recording, cut - 1);
+        let phase = recording.operations[cut - 1].phase;
+        let kind = format!("{phase} {before} {after} {acknowledged}");
+        let first = *first_seen.entry(kind.clone()).or_insert(cut);
+        groups.entry((first, kind)).or_default().push(cut);
+    }
+    let shuffled = groups.into_values().map(|mut cuts| {
+        cuts.sort_by_key(|cut| mix(&[seed, *cut as u64]));
+        Class { cuts: cuts.into() }
+    });
+    shuffled.collect()
+}
+
+/// The kind of each file: its name without digits.
+struct FileKinds {
+    names: HashMap<Inode, String>,
+}
+
+impl FileKinds {
+    fn of(recording: &Recording) -> Self {
+        let mut names = HashMap::new();
+        for logged in &recording.operations {
+            match &logged.operation {
+                Operation::Create { inode, entry, .. } => {
+                    names.insert(*inode, without_digits(&entry.name));
+                }
+                Operation::Rename { inode, to, .. } => {
+                    let name = names.entry(*inode).or_insert_with(String::new);
+                    let renamed = without_digits(&to.name);
+                    if *name != renamed && !name.contains('>') {
+                        *name = format!("{name}>{renamed}");
+                    }
+                }
+                _ => {}
+            }
+        }
+        Self { names }
+    }
+
+    fn describe(&self, recording: &Recording, index: usize) -> String {
+        let operation = &recording.operations[index].operation;
+        let name = self.names.get(&subject(operation));
+        let verb = match operation {
+            Operation::Create { .. } => "create",
+            Operation::Write { offset: 0, .. } => "write-first",
+            Operation::Write { .. } => "write",
+            Operation::Truncate { .. } => "truncate",
+            Operation::Allocate { .. } => "allocate",
+            Operation::Link { .. } => "link",
+            Operation::Unlink { .. } | Operation::RemoveDirectory { .. } => "remove",
+            Operation::Rename { .. } => "rename",
+            Operation::SetAccess { .. } => "access",
+            Operation::Flush { .. } => "flush",
+            Operation::FlushDirectory { .. } => "flush-directory",
+        };
+        format!("{verb}:{}", name.map_or("", String::as_str))
+    }
+}
+
+fn without_digits(name: &str) -> String {
+    name.replace(|c: char| c.is_ascii_digit(), "#")
+}

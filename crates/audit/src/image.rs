@@ -1,0 +1,426 @@
+//! Files in memory, rebuilt from a recording: what a crash state contains.
+
+use std::collections::{BTreeMap, HashMap, HashSet, hash_map::DefaultHasher};
+use std::fs::{File, OpenOptions};
+use std::hash::{Hash, Hasher};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt, chown, symlink};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use trueput_faultfs::Recording;
+use trueput_faultfs::operation::{Access, Entry, Inode, InodeKind, Operation};
+use trueput_record::audit::{CrashState, Tear, TornRest};
+
+/// The unit in which data persist.
+pub(crate) const PAGE_BYTES: u64 = 4096;
+const PAGE: usize = PAGE_BYTES as usize;
+
+/// A page of a file, with the hash of its content.
+#[derive(Debug)]
+struct Page {
+    data: [u8; PAGE],
+    hash: u64,
+}
+
+impl Page {
+    fn new(data: [u8; PAGE]) -> Self {
+        let mut hasher = DefaultHasher::new();
+        data.hash(&mut hasher);
+        Self {
+            data,
+            hash: hasher.finish(),
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+enum Content {
+    File {
+        size: u64,
+        pages: BTreeMap<u64, Arc<Page>>,
+    },
+    Directory(BTreeMap<String, Inode>),
+    Symlink(String),
+    Special,
+}
+
+#[derive(Debug, Clone)]
+struct Node {
+    content: Content,
+    access: Access,
+}
+
+/// The files and directories after some operations.
+#[derive(Debug, Clone)]
+pub(crate) struct Image {
+    nodes: HashMap<Inode, Arc<Node>>,
+}
+
+/// What of the operations before a cut did not persist.
+struct Losses<'a> {
+    /// By page, the first write that did not persist.
+    pages: HashMap<(Inode, u64), usize>,
+    operations: HashSet<usize>,
+    tear: Option<&'a Tear>,
+}
+
+impl Image {
+    /// Creates an image with an empty root directory.
+    pub(crate) fn new() -> Self {
+        let root = Node {
+            content: Content::Directory(BTreeMap::new()),
+            access: Access {
+                mode: 0o755,
+                uid: 0,
+                gid: 0,
+            },
+        };
+        Self {
+            nodes: HashMap::from([(Inode::ROOT, Arc::new(root))]),
+        }
+    }
+
+    /// Applies the operations of a range, all of them.
+    pub(crate) fn apply(&mut self, recording: &Recording, range: std::ops::Range<usize>) {
+        let nothing = Losses {
+            pages: HashMap::new(),
+            operations: HashSet::new(),
+            tear: None,
+        };
+        self.apply_but(recording, range, &nothing);
+    }
+
+    /// Applies the operations from `start` up to the state's cut, without what it lacks.
+    pub(crate) fn apply_state(&mut self, recording: &Recording, start: usize, state: &CrashState) {
+        let losses = Losses {
+            pages: state
+                .lost_pages
+                .iter()
+                .map(|lost| ((Inode(lost.inode), lost.page), lost.from))
+                .collect(),
+            operations: state.lost_operations.iter().copied().collect(),
+            tear: state.tear.as_ref(),
+        };
+        self.apply_but(recording, start..state.cut, &losses);
+    }
+
+    fn apply_but(
+        &mut self,
+        recording: &Recording,
+        range: std::ops::Range<usize>,
+        losses: &Losses<'_>,
+    ) {
+        let start = range.start;
+        for (offset, logged) in recording.operations[range].iter().enumerate() {
+            let index = start + offset;
+            let operation = &logged.operation;
+            match operation {
+                Operation::Write { inode, offset, .. } => {
+                    let mut data = recording.data(operation).to_vec();
+                    let tear = losses.tear.filter(|tear| tear.operation == index);
+                    if let Some(tear) = tear {
+                        tear_data(&mut data, tear);
+                    }
+                    let grows = !losses.operations.contains(&index);
+                    self.write(*inode, *offset, &data, grows, |page| {
+                        let lost = losses.pages.get(&(*inode, page));
+                        lost.is_some_and(|from| index >= *from)
+                    });
+                }
+                _ if losses.operations.contains(&index) => self.note_inode(operation),
+                _ => self.change(operation),
+            }
+        }
+    }
+
+    fn node_mut(&mut self, inode: Inode) -> Option<&mut Node> {
+        self.nodes.get_mut(&inode).map(Arc::make_mut)
+    }
+
+    fn entries_mut(&mut self, directory: Inode) -> Option<&mut BTreeMap<String, Inode>> {
+        match &mut self.node_mut(directory)?.content {
+            Content::Directory(entries) => Some(entries),
+            _ => None,
+        }
+    }
+
+    fn add_name(&mut self, entry: &Entry, inode: Inode) {
+        if let Some(entries) = self.entries_mut(entry.directory) {
+            entries.insert(entry.name.clone(), inode);
+        }
+    }
+
+    /// Removes a name if it still names that inode.
+    fn remove_name(&mut self, entry: &Entry, inode: Inode) {
+        if let Some(entries) = self.entries_mut(entry.directory)
+            && entries.get(&entry.name) == Some(&inode)
+        {
+            entries.remove(&entry.name);
+        }
+    }
+
+    /// Creates the inode of an operation whose name did not persist: later ones may refer to it.
+    fn note_inode(&mut self, operation: &Operation) {
+        if let Operation::Create {
+            inode,
+            kind,
+            access,
+            ..
+        } = operation
+        {
+            let content = match kind {
+                InodeKind::File => Content::File {
+                    size: 0,
+                    pages: BTreeMap::new(),
+                },
+                InodeKind::Directory => Content::Directory(BTreeMap::new()),
+                InodeKind::Symlink(target) => Content::Symlink(target.clone()),
+                InodeKind::Special => Content::Special,
+            };
+            let access = *access;
+            self.nodes
+                .insert(*inode, Arc::new(Node { content, access }));
+        }
+    }
+
+    fn change(&mut self, operation: &Operation) {
+        match operation {
+            Operation::Create { inode, entry, .. } => {
+                self.note_inode(operation);
+                self.add_name(entry, *inode);
+            }
+            Operation::Truncate { inode, size } => self.truncate(*inode, *size),
+            Operation::Allocate {
+                inode,
+                offset,
+                length,
+                grows,
+            } => {
+                if *grows {
+                    self.grow(*inode, offset + length);
+                }
+            }
+            Operation::Link { inode, entry } => self.add_name(entry, *inode),
+            Operation::Unlink { inode, entry } | Operation::RemoveDirectory { inode, entry } => {
+                self.remove_name(entry, *inode);
+            }
+            Operation::Rename {
+                inode,
+                from,
+                to,
+                replaced,
+                exchanged,
+            } => {
+                self.remove_name(from, *inode);
+                if let (true, Some(replaced)) = (exchanged, replaced) {
+                    self.add_name(from, *replaced);
+                }
+                self.add_name(to, *inode);
+            }
+            Operation::SetAccess { inode, access } => {
+                if let Some(node) = self.node_mut(*inode) {
+                    node.access = *access;
+                }
+            }
+            Operation::Write { .. }
+            | Operation::Flush { .. }
+            | Operation::FlushDirectory { .. } => {}
+        }
+    }
+
+    fn grow(&mut self, inode: Inode, to: u64) {
+        if let Some(Node {
+            content: Content::File { size, .. },
+            ..
+        }) = self.node_mut(inode)
+        {
+            *size = to.max(*size);
+        }
+    }
+
+    fn truncate(&mut self, inode: Inode, to: u64) {
+        let Some(Node {
+            content: Content::File { size, pages },
+            ..
+        }) = self.node_mut(inode)
+        else {
+            return;
+        };
+        if to < *size {
+            pages.split_off(&to.div_ceil(PAGE_BYTES));
+            let within = (to % PAGE_BYTES) as usize;
+            if let Some(last) = pages.get_mut(&(to / PAGE_BYTES)).filter(|_| within > 0) {
+                let mut data = last.data;
+                data[within..].fill(0);
+                *last = Arc::new(Page::new(data));
+            }
+        }
+        *size = to;
+    }
+
+    /// Writes the pages that are not lost.
+    fn write(
+        &mut self,
+        inode: Inode,
+        offset: u64,
+        data: &[u8],
+        grows: bool,
+        is_lost: impl Fn(u64) -> bool,
+    ) {
+        let Some(Node {
+            content: Content::File { size, pages },
+            ..
+        }) = self.node_mut(inode)
+        else {
+            return;
+        };
+        let end = offset + data.len() as u64;
+        let mut at = offset;
+        while at < end {
+            let page = at / PAGE_BYTES;
+            let next = ((page + 1) * PAGE_BYTES).min(end);
+            if !is_lost(page) {
+                let part = &data[(at - offset) as usize..(next - offset) as usize];
+                let within = (at % PAGE_BYTES) as usize;
+                let mut content = pages.get(&page).map_or([0; PAGE], |page| page.data);
+                content[within..within + part.len()].copy_from_slice(part);
+                pages.insert(page, Arc::new(Page::new(content)));
+                if grows {
+                    *size = next.max(*size);
+                }
+            }
+            at = next;
+        }
+        if grows {
+            *size = end.max(*size);
+        }
+    }
+
+    /// Returns a hash of all names and contents, by which equal states are found.
+    pub(crate) fn hash(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.hash_directory(Inode::ROOT, &mut hasher);
+        hasher.finish()
+    }
+
+    fn hash_directory(&self, inode: Inode, hasher: &mut DefaultHasher) {
+        for (name, inode, node) in self.children(inode) {
+            name.hash(hasher);
+            match &node.content {
+                Content::Directory(_) => {
+                    "directory".hash(hasher);
+                    self.hash_directory(inode, hasher);
+                    "end".hash(hasher);
+                }
+                Content::File { size, pages } => {
+                    size.hash(hasher);
+                    for (page, content) in pages {
+                        if page * PAGE_BYTES < *size {
+                            (page, content.hash).hash(hasher);
+                        }
+                    }
+                }
+                Content::Symlink(target) => target.hash(hasher),
+                Content::Special => {}
+            }
+        }
+    }
+
+    fn children(&self, directory: Inode) -> impl Iterator<Item = (&String, Inode, &Node)> {
+        let entries = match self.nodes.get(&directory).map(|node| &node.content) {
+            Some(Content::Directory(entries)) => Some(entries),
+            _ => None,
+        };
+        let entries = entries.into_iter().flatten();
+        entries.filter_map(|(name, inode)| Some((name, *inode, &**self.nodes.get(inode)?)))
+    }
+
+    /// Writes all files below a folder that exists.
+    ///
+    /// # Errors
+    /// The file system's own.
+    pub(crate) fn materialize(&self, folder: &Path) -> io::Result<()> {
+        let mut written = HashMap::new();
+        if let Some(root) = self.nodes.get(&Inode::ROOT) {
+            set_access(folder, root.access)?;
+        }
+        self.materialize_directory(Inode::ROOT, folder, &mut written)
+    }
+
+    fn materialize_directory(
+        &self,
+        directory: Inode,
+        folder: &Path,
+        written: &mut HashMap<Inode, PathBuf>,
+    ) -> io::Result<()> {
+        for (name, inode, node) in self.children(directory) {
+            let path = folder.join(name);
+            match &node.content {
+                Content::Directory(_) => {
+                    std::fs::create_dir(&path)?;
+                    set_access(&path, node.access)?;
+                    self.materialize_directory(inode, &path, written)?;
+                }
+                Content::File { size, pages } => match written.get(&inode) {
+                    Some(first) => std::fs::hard_link(first, &path)?,
+                    None => {
+                        write_file(&path, *size, pages)?;
+                        set_access(&path, node.access)?;
+                        written.insert(inode, path);
+                    }
+                },
+                Content::Symlink(target) => symlink(target, &path)?,
+                Content::Special => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn tear_data(data: &mut Vec<u8>, tear: &Tear) {
+    let persisted = usize::try_from(tear.persisted).unwrap_or(usize::MAX);
+    let Some(rest) = data.get_mut(persisted..) else {
+        return;
+    };
+    match tear.rest {
+        TornRest::Old => data.truncate(persisted),
+        TornRest::Zero => rest.fill(0),
+        TornRest::Garbage => {
+            for (index, byte) in rest.iter_mut().enumerate() {
+                *byte =
+                    (crate::transaction::mix(&[tear.operation as u64, index as u64]) >> 56) as u8;
+            }
+        }
+    }
+}
+
+fn write_file(path: &Path, size: u64, pages: &BTreeMap<u64, Arc<Page>>) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    let file: File = options
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)?;
+    file.set_len(size)?;
+    let mut run: Vec<u8> = Vec::new();
+    let mut run_start = 0;
+    for (page, content) in pages.range(..size.div_ceil(PAGE_BYTES)) {
+        let at = page * PAGE_BYTES;
+        if run_start + run.len() as u64 != at {
+            file.write_all_at(&run, run_start)?;
+            run.clear();
+            run_start = at;
+        }
+        let end = (size - at).min(PAGE_BYTES) as usize;
+        run.extend_from_slice(&content.data[..end]);
+    }
+    file.write_all_at(&run, run_start)
+}
+
+fn set_access(path: &Path, access: Access) -> io::Result<()> {
+    // Without root all files are this user's own.
+    if rustix::process::geteuid().is_root() {
+        chown(path, Some(access.uid), Some(access.gid))?;
+    }
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(access.mode))
+}

@@ -1,0 +1,108 @@
+//! The model `kill`: the engine's processes are really killed, at a random moment.
+
+use crate::history::{Demand, History};
+use crate::judgment::judge;
+use crate::model_run::ModelRun;
+use crate::options::{AuditOptions, Failure};
+use crate::process::{Worker, inspect};
+use crate::subject::Subject;
+use crate::transaction::mix;
+use crate::worker::{Assignment, Task};
+use std::path::Path;
+use std::time::{Duration, Instant};
+use trueput_record::audit::{Counterexample, CrashState};
+
+/// The most commits of one worker before it is killed.
+const CAPACITY: u64 = 3_000;
+
+/// The longest time until a commit is acknowledged.
+const START_LIMIT: Duration = Duration::from_secs(120);
+
+/// The longest time from the first commit to the kill.
+const RUN_MILLISECONDS: u64 = 150;
+
+/// Kills the engine once, and judges what is left.
+pub(crate) fn kill_once(
+    subject: &Subject,
+    options: &AuditOptions,
+    scratch: &Path,
+    number: u64,
+    run: &mut ModelRun,
+) -> Result<(), Failure> {
+    let other = |error: std::io::Error| Failure::Other(error.to_string());
+    let folder = scratch.join(format!("kill-{number}"));
+    let directory = folder.join("database");
+    std::fs::create_dir_all(&directory).map_err(other)?;
+    let path = folder.join("history.bin");
+    let history = History::create(&path, options.workers, CAPACITY).map_err(other)?;
+    let mut assignment = Assignment {
+        subject: subject.clone(),
+        directory,
+        seed: options.seed,
+        workers: options.workers,
+        memory_bytes: options.memory_bytes,
+        report: folder.join("report.json"),
+        task: Task::Record {
+            history: path,
+            capacity: CAPACITY,
+            log: None,
+            commits: None,
+        },
+    };
+    let mut worker = Worker::start(&options.program, &assignment)?;
+    wait_for_commit(&mut worker, &history, options)?;
+    let pause = mix(&[options.seed, number]) % RUN_MILLISECONDS;
+    std::thread::sleep(Duration::from_millis(pause));
+    worker.kill();
+    let commits = history.commits();
+    let demand = Demand::at(&commits, u64::MAX);
+    assignment.task = Task::Inspect { machine: None };
+    let inspected = inspect(
+        &options.program,
+        &assignment,
+        options.state_limit,
+        &options.stop,
+    );
+    let inspection = inspected
+        .map_err(Failure::Other)?
+        .ok_or(Failure::Interrupted)?;
+    let survival = subject.claim.after_killed_processes();
+    let damage = judge(&inspection, &commits, &demand, survival);
+    run.count(true, damage.as_ref());
+    if let (Some(damage), None) = (damage, &run.counterexample) {
+        let total: u64 = demand.acknowledged.iter().sum();
+        run.counterexample = Some(Counterexample {
+            id: String::new(),
+            state: CrashState::default(),
+            recovery: None,
+            damage,
+            words: vec![format!(
+                "the process was killed after {total} acknowledged commits"
+            )],
+        });
+    }
+    std::fs::remove_dir_all(&folder).map_err(other)
+}
+
+fn wait_for_commit(
+    worker: &mut Worker,
+    history: &History,
+    options: &AuditOptions,
+) -> Result<(), Failure> {
+    let began = Instant::now();
+    loop {
+        let is_busy = history.commits().iter().any(|commits| !commits.is_empty());
+        if is_busy {
+            return Ok(());
+        }
+        if options.is_stopped() {
+            return Err(Failure::Interrupted);
+        }
+        if worker.has_ended() || began.elapsed() > START_LIMIT {
+            return Err(Failure::Other(
+                "the workload did not begin to commit".to_owned(),
+            ));
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}

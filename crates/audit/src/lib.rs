@@ -1,0 +1,38 @@
+//! The audit of durability: does this build of this engine, with these settings, keep the level
+//! that its driver states?
+//!
+//! A workload runs on a file system that records ([`trueput_faultfs`]). From the recording, states
+//! are rebuilt in which a power cut could have left the files, under several models of storage
+//! ([`trueput_record::audit::StorageModel`]). In each state a fresh process opens the database and
+//! checks what the level promises. A state that breaks the promise is reduced to a minimal
+//! counterexample, which can be replayed.
+//!
+//! The method follows ALICE (Pillai et al., OSDI 2014), CrashMonkey (Mohan et al., OSDI 2018),
+//! LazyFS (Ramos et al., VLDB 2024) and Pathfinder (OOPSLA 2025). An audit refutes, or does not
+//! refute; it never proves.
+
+mod audit;
+pub mod control;
+mod counterexample;
+mod exploration;
+mod history;
+mod image;
+mod judgment;
+mod kill;
+mod model_run;
+mod options;
+mod pending;
+mod process;
+mod recorded;
+mod recovery;
+mod replay;
+mod state_judge;
+mod subject;
+mod transaction;
+pub mod worker;
+
+pub use audit::{Progress, Stage, audit};
+pub use options::AuditOptions;
+pub use process::WORKER_COMMAND;
+pub use replay::{Replay, replay};
+pub use subject::Subject;

@@ -1,0 +1,40 @@
+//! The counts of one model of storage.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+use trueput_record::audit::{Counterexample, Damage, DamageKind, ModelResult, StorageModel};
+
+/// The counts of one model so far.
+#[derive(Debug, Default)]
+pub(crate) struct ModelRun {
+    pub(crate) states: u64,
+    pub(crate) distinct: u64,
+    pub(crate) recoveries: u64,
+    pub(crate) refuted: u64,
+    damage: BTreeMap<DamageKind, u64>,
+    pub(crate) counterexample: Option<Counterexample>,
+}
+
+impl ModelRun {
+    pub(crate) fn count(&mut self, is_distinct: bool, damage: Option<&Damage>) {
+        self.states += 1;
+        self.distinct += u64::from(is_distinct);
+        if let Some(damage) = damage {
+            self.refuted += 1;
+            *self.damage.entry(damage.kind).or_default() += 1;
+        }
+    }
+
+    pub(crate) fn into_result(self, model: StorageModel, elapsed: Duration) -> ModelResult {
+        ModelResult {
+            model,
+            states: self.states,
+            distinct: self.distinct,
+            recoveries: self.recoveries,
+            refuted: self.refuted,
+            damage: self.damage,
+            counterexample: self.counterexample,
+            elapsed_s: elapsed.as_secs_f64(),
+        }
+    }
+}

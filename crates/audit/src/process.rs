@@ -1,0 +1,175 @@
+//! Worker processes, as their parent sees them: started, awaited within limits, killed.
+
+use crate::worker::{Assignment, Inspection, Report};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use trueput_host::process::describe_exit_status;
+use trueput_host::process_tree::ProcessTree;
+use trueput_record::audit::{Damage, DamageKind};
+
+/// The hidden command that calls [`crate::worker::main`].
+pub const WORKER_COMMAND: &str = "audit-worker";
+
+/// The time that killed processes may take to end.
+const KILL_LIMIT: Duration = Duration::from_secs(10);
+
+/// Characters of an engine's last words that are quoted.
+const QUOTED_CHARACTERS: usize = 300;
+
+/// The reason why a worker gave no report.
+#[derive(Debug)]
+pub(crate) enum NoReport {
+    /// It ended without one.
+    Ended(String),
+    /// It did not end within its time limit.
+    TimedOut(Duration),
+    /// The user stopped the audit.
+    Canceled,
+}
+
+impl std::fmt::Display for NoReport {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Ended(why) => formatter.write_str(why),
+            Self::TimedOut(limit) => {
+                write!(formatter, "no answer within {} s", limit.as_secs())
+            }
+            Self::Canceled => formatter.write_str("interrupted"),
+        }
+    }
+}
+
+/// A worker process that runs. It is killed when dropped.
+pub(crate) struct Worker {
+    child: Child,
+    report: PathBuf,
+    errors: PathBuf,
+}
+
+impl Worker {
+    /// Starts a worker.
+    pub(crate) fn start(program: &Path, assignment: &Assignment) -> Result<Self, NoReport> {
+        let failed = |error: std::io::Error| NoReport::Ended(format!("cannot start: {error}"));
+        let errors = assignment.report.with_extension("errors");
+        let mut command = Command::new(program);
+        command
+            .arg(WORKER_COMMAND)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(File::create(&errors).map_err(failed)?);
+        let mut child = command.spawn().map_err(failed)?;
+        let text = serde_json::to_vec(assignment).map_err(|error| failed(error.into()))?;
+        if let Some(mut input) = child.stdin.take() {
+            // If it has ended already, its status says why.
+            let _ = input.write_all(&text);
+        }
+        Ok(Self {
+            child,
+            report: assignment.report.clone(),
+            errors,
+        })
+    }
+
+    /// Waits until it ends, and reads its report.
+    pub(crate) fn wait(mut self, limit: Duration, stop: &AtomicBool) -> Result<Report, NoReport> {
+        let began = Instant::now();
+        let mut pause = Duration::from_micros(500);
+        loop {
+            if let Ok(Some(status)) = self.child.try_wait() {
+                return self.read_report(status);
+            }
+            if stop.load(Ordering::SeqCst) {
+                return Err(NoReport::Canceled);
+            }
+            if began.elapsed() >= limit {
+                return Err(NoReport::TimedOut(limit));
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(10));
+        }
+    }
+
+    /// Kills it and its descendants, with SIGKILL, and waits until they are gone.
+    pub(crate) fn kill(mut self) {
+        let tree = ProcessTree::new(self.child.id());
+        let members: Vec<u32> = tree.pids().collect();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let began = Instant::now();
+        for pid in members {
+            let process = Path::new("/proc").join(pid.to_string());
+            let _ = kill(Pid::from_raw(pid.cast_signed()), Signal::SIGKILL);
+            while process.exists() && began.elapsed() < KILL_LIMIT {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+    }
+
+    /// Returns whether it has ended by itself.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        !matches!(self.child.try_wait(), Ok(None))
+    }
+
+    fn read_report(&self, status: ExitStatus) -> Result<Report, NoReport> {
+        let text = std::fs::read(&self.report).ok();
+        let report = text.and_then(|text| serde_json::from_slice(&text).ok());
+        report.ok_or_else(|| {
+            let words = std::fs::read(&self.errors).unwrap_or_default();
+            let words = String::from_utf8_lossy(&words).into_owned();
+            let end = describe_exit_status(status);
+            NoReport::Ended(match last_line(&words) {
+                Some(line) => format!("{end}: {line}"),
+                None => end,
+            })
+        })
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        if let Ok(None) = self.child.try_wait() {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+        let _ = std::fs::remove_file(&self.errors);
+        let _ = std::fs::remove_file(&self.report);
+    }
+}
+
+fn last_line(text: &str) -> Option<String> {
+    let line = text.lines().rev().find(|line| !line.trim().is_empty())?;
+    Some(line.trim().chars().take(QUOTED_CHARACTERS).collect())
+}
+
+/// Runs an inspection; a crash or a hang is damage. `None` if the user stopped the audit.
+pub(crate) fn inspect(
+    program: &Path,
+    assignment: &Assignment,
+    limit: Duration,
+    stop: &AtomicBool,
+) -> Result<Option<Inspection>, String> {
+    let damaged = |kind, detail| {
+        Ok(Some(Inspection {
+            found: Vec::new(),
+            damage: Some(Damage { kind, detail }),
+        }))
+    };
+    let worker = Worker::start(program, assignment);
+    match worker.and_then(|worker| worker.wait(limit, stop)) {
+        Ok(Report::Inspected(inspection)) => Ok(Some(inspection)),
+        Ok(Report::Failed { message }) => Err(message),
+        Ok(_) => Err("the worker did something else".to_owned()),
+        Err(NoReport::Canceled) => Ok(None),
+        Err(NoReport::TimedOut(limit)) => damaged(
+            DamageKind::Hang,
+            format!("no answer within {} s", limit.as_secs()),
+        ),
+        Err(NoReport::Ended(why)) => damaged(DamageKind::Crash, why),
+    }
+}

@@ -1,0 +1,156 @@
+//! A recording of a workload, with the history of its commits.
+
+use crate::history::{Commit, History};
+use crate::options::{AuditOptions, Failure};
+use crate::process::{NoReport, Worker};
+use crate::subject::Subject;
+use crate::worker::{Assignment, Report, Task};
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+use trueput_faultfs::Recording;
+use trueput_faultfs::mount::{Mount, MountError};
+use trueput_faultfs::operation::Operation;
+use trueput_faultfs::server::Folders;
+
+/// The hidden command that serves the recording file system.
+pub const SERVER_COMMAND: &str = "faultfs";
+
+/// The folder of the database in a recorded file system.
+pub(crate) const DATABASE: &str = "database";
+
+const LOG_FOLDER: &str = "log";
+const HISTORY_FILE: &str = "history.bin";
+
+/// The time that recording a workload may take.
+const RECORDING_LIMIT: Duration = Duration::from_secs(300);
+
+/// The phases of a workload.
+const PHASES: u64 = 3;
+
+/// A recording that is read back.
+pub(crate) struct RecordedWorkload {
+    pub(crate) recording: Recording,
+    /// The commits of each worker.
+    pub(crate) commits: Vec<Vec<Commit>>,
+}
+
+impl RecordedWorkload {
+    /// Reads the recording in a folder.
+    pub(crate) fn read(folder: &Path, options: &AuditOptions) -> Result<Self, Failure> {
+        let failed = |error: std::io::Error| Failure::Other(error.to_string());
+        let recording = Recording::read(&folder.join(LOG_FOLDER)).map_err(failed)?;
+        let history = folder.join(HISTORY_FILE);
+        let history = History::open(&history, options.workers, options.capacity());
+        Ok(Self {
+            recording,
+            commits: history.map_err(failed)?.commits(),
+        })
+    }
+
+    /// Returns the number of commits that were acknowledged.
+    pub(crate) fn acknowledged(&self) -> u64 {
+        let commits = self.commits.iter().flatten();
+        commits
+            .filter(|commit| commit.acknowledged.is_some())
+            .count() as u64
+    }
+
+    /// Returns the number of flushes.
+    pub(crate) fn flushes(&self) -> u64 {
+        let after = &self.recording.operations[self.recording.base..];
+        let flushes = after
+            .iter()
+            .filter(|logged| matches!(logged.operation, Operation::Flush { .. }));
+        flushes.count() as u64
+    }
+}
+
+impl AuditOptions {
+    /// Returns the most commits of one worker.
+    pub(crate) fn capacity(&self) -> u64 {
+        self.commits * PHASES
+    }
+}
+
+fn create(folder: &Path) -> Result<(), Failure> {
+    let created = std::fs::create_dir_all(folder);
+    created.map_err(|error| Failure::Other(format!("{}: {error}", folder.display())))
+}
+
+/// Mounts the recording file system over `scratch/backing`, with its log in `log`.
+pub(crate) fn mount(program: &Path, scratch: &Path, log: &Path) -> Result<Mount, Failure> {
+    let folders = Folders {
+        backing: scratch.join("backing"),
+        mount_point: scratch.join("mount"),
+        log: log.to_owned(),
+    };
+    for folder in [&folders.backing, &folders.mount_point, &folders.log] {
+        create(folder)?;
+    }
+    let mut command = Command::new(program);
+    command
+        .arg(SERVER_COMMAND)
+        .args([&folders.backing, &folders.mount_point, &folders.log]);
+    Ok(Mount::start(command, folders)?)
+}
+
+impl From<MountError> for Failure {
+    fn from(error: MountError) -> Self {
+        match error {
+            MountError::NoFuse(_) => Self::NoFuse(error.to_string()),
+            MountError::Failed(_) => Self::Other(error.to_string()),
+        }
+    }
+}
+
+impl From<NoReport> for Failure {
+    fn from(none: NoReport) -> Self {
+        match none {
+            NoReport::Canceled => Self::Interrupted,
+            other => Self::Other(other.to_string()),
+        }
+    }
+}
+
+/// Records the workload of a subject into `folder`, with its files below `scratch`. Returns the
+/// version that the engine reports.
+pub(crate) fn record(
+    subject: &Subject,
+    options: &AuditOptions,
+    folder: &Path,
+    scratch: &Path,
+) -> Result<String, Failure> {
+    let log = folder.join(LOG_FOLDER);
+    // A server must own its folder, and the root of a file system is not always its user's.
+    create(&scratch.join("backing").join(DATABASE))?;
+    let mount = mount(&options.program, scratch, &log)?;
+    let history = folder.join(HISTORY_FILE);
+    History::create(&history, options.workers, options.capacity())
+        .map_err(|error| Failure::Other(format!("{}: {error}", history.display())))?;
+    let assignment = Assignment {
+        subject: subject.clone(),
+        directory: mount.path().join(DATABASE),
+        seed: options.seed,
+        workers: options.workers,
+        memory_bytes: options.memory_bytes,
+        report: scratch.join("recording.json"),
+        task: Task::Record {
+            history,
+            capacity: options.capacity(),
+            log: Some(log),
+            commits: Some(options.commits),
+        },
+    };
+    let worker = Worker::start(&options.program, &assignment)?;
+    let report = worker.wait(RECORDING_LIMIT, &options.stop);
+    let stopped = mount.stop();
+    match report? {
+        Report::Recorded { version } => {
+            stopped?;
+            Ok(version)
+        }
+        Report::Failed { message } => Err(Failure::Other(format!("recording: {message}"))),
+        _ => Err(Failure::Other("recording: unexpected report".to_owned())),
+    }
+}

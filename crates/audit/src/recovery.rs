@@ -1,0 +1,96 @@
+//! Crashes of recovery itself: a state is opened on the recording file system, and the power fails
+//! again while the engine recovers.
+
+use crate::exploration::Exploration;
+use crate::image::Image;
+use crate::process::{NoReport, Worker};
+use crate::recorded::{DATABASE, mount};
+use crate::state_judge::StateJudge;
+use crate::worker::{Report, Task};
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use trueput_faultfs::Recording;
+use trueput_record::Survival;
+use trueput_record::audit::{CrashState, Damage, RecoveryCrash, StorageModel};
+
+/// The states that are made from one recovery.
+const STATES: usize = 4;
+
+/// One crash of a recovery, with the damage that it did.
+pub(crate) struct RecoveryAttempt {
+    pub(crate) crash: RecoveryCrash,
+    pub(crate) damage: Option<Damage>,
+}
+
+impl StateJudge<'_> {
+    /// Records the recovery of a state, and examines states in which a second crash can leave it.
+    /// Nothing if the user stopped the audit.
+    pub(crate) fn crash_recovery(
+        &self,
+        model: StorageModel,
+        state: &CrashState,
+        survival: Survival,
+    ) -> Result<Vec<RecoveryAttempt>, String> {
+        let number = self.number.fetch_add(1, Ordering::SeqCst);
+        let folder = self.scratch.join(format!("recovery-{number}"));
+        let recording = self.record_recovery(&self.image(state), &folder);
+        let removed = std::fs::remove_dir_all(&folder);
+        removed.map_err(|error| format!("{}: {error}", folder.display()))?;
+        let Some(recording) = recording? else {
+            return Ok(Vec::new());
+        };
+        let mut attempts = Vec::new();
+        let again = Exploration::new(&recording, &[], model, self.options.seed ^ number);
+        for crash in again.take(STATES) {
+            let image = rebuild(&recording, &crash);
+            let Some(inspection) = self.inspect(&image)? else {
+                break;
+            };
+            attempts.push(RecoveryAttempt {
+                damage: self.judge(state, &inspection, survival),
+                crash: RecoveryCrash {
+                    operations: (recording.operations.len() - recording.base) as u64,
+                    state: crash,
+                },
+            });
+        }
+        Ok(attempts)
+    }
+
+    /// Lets the engine recover a state on the recording file system; `None` if it did not get to an
+    /// end, or the user stopped the audit.
+    pub(crate) fn record_recovery(
+        &self,
+        image: &Image,
+        folder: &Path,
+    ) -> Result<Option<Recording>, String> {
+        let backing = folder.join("backing");
+        std::fs::create_dir_all(&backing)
+            .and_then(|()| image.materialize(&backing))
+            .map_err(|error| format!("{}: {error}", backing.display()))?;
+        let mounted = mount(&self.options.program, folder, &folder.join("log"));
+        let mounted = mounted.map_err(|failure| failure.to_string())?;
+        let state = mounted.path().join(DATABASE);
+        let machine = self.machine(state);
+        let mut assignment = self.assignment(folder, machine.clone());
+        assignment.task = Task::Recover { machine };
+        let worker = Worker::start(&self.options.program, &assignment);
+        let worker =
+            worker.and_then(|worker| worker.wait(self.options.state_limit, &self.options.stop));
+        let recording = mounted.stop().map_err(|error| error.to_string())?;
+        match worker {
+            Ok(Report::Recovered) => Ok(Some(recording)),
+            Ok(Report::Failed { message }) => Err(message),
+            Ok(_) => Err("the worker did something else".to_owned()),
+            Err(NoReport::Canceled | NoReport::TimedOut(_) | NoReport::Ended(_)) => Ok(None),
+        }
+    }
+}
+
+/// Rebuilds a state from the recording of a recovery.
+pub(crate) fn rebuild(recording: &Recording, state: &CrashState) -> Image {
+    let mut image = Image::new();
+    image.apply(recording, 0..recording.base);
+    image.apply_state(recording, recording.base, state);
+    image
+}

@@ -1,0 +1,165 @@
+//! States: rebuilt from a recording, and examined by fresh processes.
+
+use crate::history::Demand;
+use crate::image::Image;
+use crate::judgment::judge;
+use crate::options::{AuditOptions, Failure};
+use crate::process::inspect;
+use crate::recorded::{DATABASE, RecordedWorkload};
+use crate::subject::Subject;
+use crate::worker::{Assignment, Inspection, NewMachine, Task};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use trueput_record::Survival;
+use trueput_record::audit::{CrashState, Damage};
+
+/// Operations between two images that are kept: a state is rebuilt from the last one before it.
+const SNAPSHOT_INTERVAL: usize = 256;
+
+/// Images of a recording at intervals, from which states are rebuilt.
+pub(crate) struct Images {
+    kept: Vec<(usize, Image)>,
+}
+
+impl Images {
+    pub(crate) fn of(recorded: &RecordedWorkload) -> Self {
+        let recording = &recorded.recording;
+        let mut image = Image::new();
+        image.apply(recording, 0..recording.base);
+        let mut kept = vec![(recording.base, image.clone())];
+        let mut at = recording.base;
+        while at + SNAPSHOT_INTERVAL <= recording.operations.len() {
+            image.apply(recording, at..at + SNAPSHOT_INTERVAL);
+            at += SNAPSHOT_INTERVAL;
+            kept.push((at, image.clone()));
+        }
+        Self { kept }
+    }
+
+    /// Rebuilds a state.
+    pub(crate) fn rebuild(&self, recorded: &RecordedWorkload, state: &CrashState) -> Image {
+        let first_loss = state
+            .lost_pages
+            .iter()
+            .map(|page| page.from)
+            .chain(state.lost_operations.iter().copied())
+            .chain(state.tear.iter().map(|tear| tear.operation))
+            .fold(state.cut, usize::min);
+        let before = self.kept.iter().rfind(|(at, _)| *at <= first_loss);
+        let (start, mut image) = match before {
+            Some((at, image)) => (*at, image.clone()),
+            None => (0, Image::new()),
+        };
+        image.apply_state(&recorded.recording, start, state);
+        image
+    }
+}
+
+/// Rebuilds states and lets fresh processes examine them.
+pub(crate) struct StateJudge<'a> {
+    subject: &'a Subject,
+    pub(crate) options: &'a AuditOptions,
+    pub(crate) scratch: &'a Path,
+    recorded: &'a RecordedWorkload,
+    images: &'a Images,
+    boot_id: Option<PathBuf>,
+    pub(crate) number: AtomicU64,
+}
+
+impl<'a> StateJudge<'a> {
+    pub(crate) fn new(
+        subject: &'a Subject,
+        options: &'a AuditOptions,
+        scratch: &'a Path,
+        recorded: &'a RecordedWorkload,
+        images: &'a Images,
+    ) -> Result<Self, Failure> {
+        let boot_id = std::fs::create_dir_all(scratch.join("mount").join(DATABASE))
+            .and_then(|()| write_boot_id(scratch, options.seed))
+            .map_err(|error| Failure::Other(error.to_string()))?;
+        Ok(Self {
+            subject,
+            options,
+            scratch,
+            recorded,
+            images,
+            boot_id,
+            number: AtomicU64::new(0),
+        })
+    }
+
+    pub(crate) fn image(&self, state: &CrashState) -> Image {
+        self.images.rebuild(self.recorded, state)
+    }
+
+    /// Lets a fresh process examine the files of an image; `None` if the user stopped the audit.
+    pub(crate) fn inspect(&self, image: &Image) -> Result<Option<Inspection>, String> {
+        let number = self.number.fetch_add(1, Ordering::SeqCst);
+        let folder = self.scratch.join(format!("state-{number}"));
+        let written = std::fs::create_dir(&folder).and_then(|()| image.materialize(&folder));
+        let inspected = match written {
+            Ok(()) => self.inspect_folder(&folder),
+            Err(error) => Err(format!("{}: {error}", folder.display())),
+        };
+        let removed = std::fs::remove_dir_all(&folder);
+        removed.map_err(|error| format!("{}: {error}", folder.display()))?;
+        inspected
+    }
+
+    /// Lets a fresh process examine the files of a folder.
+    fn inspect_folder(&self, folder: &Path) -> Result<Option<Inspection>, String> {
+        let machine = self.machine(folder.join(DATABASE));
+        inspect(
+            &self.options.program,
+            &self.assignment(folder, machine),
+            self.options.state_limit,
+            &self.options.stop,
+        )
+    }
+
+    /// Returns the machine that has started again with a state; `None` without root.
+    pub(crate) fn machine(&self, state: PathBuf) -> Option<NewMachine> {
+        let boot_id = self.boot_id.clone()?;
+        Some(NewMachine { boot_id, state })
+    }
+
+    /// Returns the assignment to inspect the state in a folder.
+    pub(crate) fn assignment(&self, folder: &Path, machine: Option<NewMachine>) -> Assignment {
+        Assignment {
+            subject: self.subject.clone(),
+            directory: match &machine {
+                Some(_) => self.scratch.join("mount").join(DATABASE),
+                None => folder.join(DATABASE),
+            },
+            seed: self.options.seed,
+            workers: self.options.workers,
+            memory_bytes: self.options.memory_bytes,
+            report: folder.with_extension("json"),
+            task: Task::Inspect { machine },
+        }
+    }
+
+    pub(crate) fn judge(
+        &self,
+        state: &CrashState,
+        inspection: &Inspection,
+        survival: Survival,
+    ) -> Option<Damage> {
+        let demand = Demand::at(&self.recorded.commits, state.cut as u64);
+        judge(inspection, &self.recorded.commits, &demand, survival)
+    }
+}
+
+/// Writes a boot identifier that is not this machine's. Only root can show it to a process.
+fn write_boot_id(scratch: &Path, seed: u64) -> std::io::Result<Option<PathBuf>> {
+    if !rustix::process::geteuid().is_root() {
+        return Ok(None);
+    }
+    let path = scratch.join("boot_id");
+    let low = crate::transaction::mix(&[seed, 1]);
+    std::fs::write(
+        &path,
+        format!("00000000-0000-4000-8000-{:012x}\n", low & 0xFFFF_FFFF_FFFF),
+    )?;
+    Ok(Some(path))
+}

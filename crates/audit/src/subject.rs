@@ -1,0 +1,132 @@
+//! What is audited: a build of an engine, at a level, with knobs.
+
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use trueput_engine::{Durability, Engine, OpenSpec, ParameterValues, parameter};
+use trueput_record::plan::Contender;
+use trueput_record::trial::Settings;
+use trueput_runner::Registry;
+
+use crate::control;
+
+/// The sessions for which a database is opened: those of the workers and one more.
+pub(crate) const SESSIONS: u32 = 8;
+
+/// A build of an engine at a level with knobs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Subject {
+    /// The engine's name.
+    pub engine: String,
+    /// The library or program to use in place of the default build.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub library: Option<PathBuf>,
+    /// The level at which the database is opened.
+    pub durability: Durability,
+    /// The level whose promise is tested.
+    pub claim: Durability,
+    /// The knobs that differ from the engine's defaults: the small sizes that an audit needs, and
+    /// the user's.
+    pub knobs: Settings,
+    /// The knobs that the user set.
+    pub given_knobs: Settings,
+}
+
+/// An engine that was found for a subject.
+pub(crate) enum AuditedEngine {
+    BuiltIn(&'static dyn Engine),
+    Loaded(Box<dyn Engine>),
+}
+
+impl std::ops::Deref for AuditedEngine {
+    type Target = dyn Engine;
+
+    fn deref(&self) -> &Self::Target {
+        match self {
+            Self::BuiltIn(engine) => *engine,
+            Self::Loaded(engine) => &**engine,
+        }
+    }
+}
+
+impl Subject {
+    /// Creates a subject: checks the engine, its library, the level and the knobs, and adds the
+    /// engine's own small sizes for what the user did not set.
+    ///
+    /// # Errors
+    /// One sentence that says what is wrong and what would be right.
+    pub fn new(
+        registry: &Registry,
+        contender: &Contender,
+        durability: Durability,
+        claim: Option<Durability>,
+        given_knobs: Settings,
+    ) -> Result<Self, String> {
+        let mut subject = Self {
+            engine: contender.engine.clone(),
+            library: contender.build.clone(),
+            durability,
+            claim: claim.unwrap_or(durability),
+            knobs: Settings::new(),
+            given_knobs,
+        };
+        let engine = subject.find_engine(registry)?;
+        for (name, value) in engine.audit_knobs() {
+            let knob = engine.knobs().iter().find(|knob| knob.name == *name);
+            let knob = knob.ok_or_else(|| format!("{} has no knob {name}", subject.engine))?;
+            let value = knob.kind.read(value)?;
+            subject.knobs.insert((*name).to_owned(), value);
+        }
+        subject.knobs.extend(subject.given_knobs.clone());
+        let knobs = subject.resolve_knobs(&*engine)?;
+        let promised = engine.promise_with(durability, &knobs);
+        promised.map_err(|error| error.to_string())?;
+        if !engine.capabilities().retains_data || !engine.capabilities().atomic_transactions {
+            return Err(format!(
+                "{} has no transactions that could be audited",
+                subject.engine
+            ));
+        }
+        Ok(subject)
+    }
+
+    /// The engine, with its library if one is named.
+    #[must_use]
+    pub fn contender(&self) -> String {
+        match &self.library {
+            None => self.engine.clone(),
+            Some(library) => format!("{}@{}", self.engine, library.display()),
+        }
+    }
+
+    pub(crate) fn find_engine(&self, registry: &Registry) -> Result<AuditedEngine, String> {
+        if self.engine == control::NAME {
+            return Ok(AuditedEngine::BuiltIn(&control::LogEngine));
+        }
+        let engine = registry.engine(&self.engine)?;
+        match &self.library {
+            None => Ok(AuditedEngine::BuiltIn(engine)),
+            Some(library) => {
+                let loaded = engine.with_library(library);
+                let loaded = loaded.map_err(|error| error.to_string())?;
+                Ok(AuditedEngine::Loaded(loaded))
+            }
+        }
+    }
+
+    pub(crate) fn resolve_knobs(&self, engine: &dyn Engine) -> Result<ParameterValues, String> {
+        parameter::resolve(&self.engine, engine.knobs(), &self.knobs)
+    }
+
+    pub(crate) fn open_spec<'a>(
+        &self,
+        directory: &'a Path,
+        knobs: &'a ParameterValues,
+    ) -> OpenSpec<'a> {
+        OpenSpec {
+            directory,
+            durability: self.durability,
+            knobs,
+            sessions: SESSIONS,
+        }
+    }
+}

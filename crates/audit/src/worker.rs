@@ -1,0 +1,217 @@
+//! The process that uses the engine: it records a workload, or inspects a state. An engine that
+//! hangs or crashes takes nothing else with it.
+
+mod inspection;
+mod recording;
+
+use crate::subject::{AuditedEngine, Subject};
+use crate::transaction::Script;
+use nix::sys::signal::Signal;
+use rustix::process::{Resource, Rlimit, setrlimit};
+use serde::{Deserialize, Serialize};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use trueput_engine::{Engine, ParameterValues, panics};
+use trueput_host::mount_namespace::{bind, enter_private};
+use trueput_host::service::{Server, ServerSpec};
+use trueput_record::Conditions;
+use trueput_record::audit::Damage;
+use trueput_runner::Registry;
+
+/// The file that the kernel fills anew at each start of the machine.
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
+/// The assignment of a worker process, on its standard input.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Assignment {
+    pub(crate) subject: Subject,
+    /// The folder of the database.
+    pub(crate) directory: PathBuf,
+    pub(crate) seed: u64,
+    /// The sessions that commit at once.
+    pub(crate) workers: u32,
+    /// The most memory of its own, bytes.
+    pub(crate) memory_bytes: u64,
+    /// The file to which it writes its report.
+    pub(crate) report: PathBuf,
+    pub(crate) task: Task,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "task", rename_all = "snake_case")]
+pub(crate) enum Task {
+    /// Commit transactions and note when each began and was acknowledged.
+    Record {
+        history: PathBuf,
+        /// The most commits of one worker.
+        capacity: u64,
+        /// The folder of the recording file system's log, if there is one.
+        log: Option<PathBuf>,
+        /// The commits of each worker in each of the three phases; without it, it goes on until it
+        /// is killed.
+        commits: Option<u64>,
+    },
+    /// Open a database, as after a start of the machine, and examine it.
+    Inspect {
+        /// The machine that has started again; `None` if only processes were killed.
+        machine: Option<NewMachine>,
+    },
+    /// Open a database, so that it recovers, and no more.
+    Recover {
+        /// As for an inspection.
+        machine: Option<NewMachine>,
+    },
+}
+
+/// A machine that has started again, as an engine sees it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct NewMachine {
+    /// A file that stands for the kernel's boot identifier.
+    pub(crate) boot_id: PathBuf,
+    /// The folder of the state, which appears where the database was recorded: files of some
+    /// engines hold their own path.
+    pub(crate) state: PathBuf,
+}
+
+/// What an inspection found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Inspection {
+    /// By worker, the number of its last transaction that is there; empty if the database could not
+    /// be read.
+    pub(crate) found: Vec<u64>,
+    /// Damage that does not depend on what was acknowledged.
+    pub(crate) damage: Option<Damage>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "report", rename_all = "snake_case")]
+pub(crate) enum Report {
+    Recorded { version: String },
+    Inspected(Inspection),
+    Recovered,
+    Failed { message: String },
+}
+
+/// The engine of an assignment, ready to be opened.
+struct Site<'a> {
+    engine: AuditedEngine,
+    knobs: ParameterValues,
+    assignment: &'a Assignment,
+    script: Script,
+}
+
+/// Does what standard input assigns.
+pub fn main(registry: &Registry) -> ExitCode {
+    // A bench that is killed cannot stop its workers: the kernel does.
+    if nix::sys::prctl::set_pdeathsig(Signal::SIGKILL).is_err() {
+        return ExitCode::FAILURE;
+    }
+    let mut text = String::new();
+    let read = io::stdin().read_to_string(&mut text);
+    let assignment = match read
+        .map_err(|error| error.to_string())
+        .and_then(|_| serde_json::from_str(&text).map_err(|error| error.to_string()))
+    {
+        Ok(assignment) => assignment,
+        Err(error) => {
+            eprintln!("no assignment: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let report = panics::caught(|| serve(registry, &assignment))
+        .unwrap_or_else(|why| Err(format!("it {why}")))
+        .unwrap_or_else(|message| Report::Failed { message });
+    match write_report(&assignment.report, &report) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{}: {error}", assignment.report.display());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn write_report(path: &Path, report: &Report) -> io::Result<()> {
+    // Whoever sees the file sees all of it.
+    let partial = path.with_extension("partial");
+    std::fs::write(&partial, serde_json::to_vec(report)?)?;
+    std::fs::rename(partial, path)
+}
+
+fn serve(registry: &Registry, assignment: &Assignment) -> Result<Report, String> {
+    limit_memory(assignment.memory_bytes);
+    let engine = assignment.subject.find_engine(registry)?;
+    let knobs = assignment.subject.resolve_knobs(&*engine)?;
+    let script = Script {
+        seed: assignment.seed,
+        max_value_bytes: engine.capabilities().max_value_bytes,
+    };
+    let site = Site {
+        engine,
+        knobs,
+        assignment,
+        script,
+    };
+    match &assignment.task {
+        Task::Record { .. } => site.record(),
+        Task::Inspect { machine } => {
+            enter(machine.as_ref(), &assignment.directory)?;
+            Ok(Report::Inspected(site.inspect()))
+        }
+        Task::Recover { machine } => {
+            enter(machine.as_ref(), &assignment.directory)?;
+            site.recover()
+        }
+    }
+}
+
+impl Site<'_> {
+    /// Starts the server that the engine needs, if any.
+    fn start_server(&self) -> Result<Option<Server>, String> {
+        let Some(service) = self.engine.service() else {
+            return Ok(None);
+        };
+        let spec = ServerSpec {
+            service: &*service,
+            database: &self
+                .assignment
+                .subject
+                .open_spec(&self.assignment.directory, &self.knobs),
+            conditions: &Conditions::default(),
+            group_entry: None,
+        };
+        let started = Server::start(&spec, &mut || true);
+        started.map(Some).map_err(|error| error.to_string())
+    }
+
+    fn engine(&self) -> &dyn Engine {
+        &*self.engine
+    }
+}
+
+/// Limits the memory of this process, so that a damaged length cannot exhaust the machine's. Maps
+/// of files do not count.
+fn limit_memory(bytes: u64) {
+    let limit = Rlimit {
+        current: Some(bytes),
+        maximum: Some(bytes),
+    };
+    // Without the limit the inspection is as good.
+    let _ = setrlimit(Resource::Data, limit);
+}
+
+fn enter(machine: Option<&NewMachine>, directory: &Path) -> Result<(), String> {
+    let entered = machine.map_or(Ok(()), |machine| machine.enter(directory));
+    entered.map_err(|error| format!("starting the machine again: {error}"))
+}
+
+impl NewMachine {
+    /// Gives this process the view of a machine that has started again: another boot identifier, at
+    /// which libmdbx and Berkeley DB look, no shared memory of System V, which GT.M uses, and the
+    /// state in the place of the database.
+    fn enter(&self, directory: &Path) -> io::Result<()> {
+        enter_private()?;
+        bind(&self.boot_id, Path::new(BOOT_ID))?;
+        bind(&self.state, directory)
+    }
+}

@@ -1,0 +1,177 @@
+//! The examination of a state: what is there, and whether it is whole.
+
+use super::{Inspection, Report, Site, Task};
+use crate::transaction::RecordKey;
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use trueput_engine::{Database, Direction, Error, KeyRange, Mode, Session};
+use trueput_record::audit::{Damage, DamageKind};
+
+/// The key that an inspection writes. No worker writes it.
+const PROBE_KEY: &[u8] = b"probe";
+const PROBE_VALUE: &[u8] = b"written by an inspection";
+
+fn damage(kind: DamageKind, detail: impl std::fmt::Display) -> Damage {
+    Damage {
+        kind,
+        detail: detail.to_string(),
+    }
+}
+
+fn unreadable(error: Error) -> Damage {
+    damage(DamageKind::Unreadable, error)
+}
+
+impl Site<'_> {
+    /// Opens the database as after a start of the machine, and no more.
+    pub(super) fn recover(&self) -> Result<Report, String> {
+        self.prepare()?;
+        let server = self.start_server()?;
+        drop(self.open()?);
+        drop(server);
+        Ok(Report::Recovered)
+    }
+
+    /// Does what the engine's users do before they open a database after lost power.
+    fn prepare(&self) -> Result<(), String> {
+        if matches!(self.assignment.task, Task::Inspect { machine: None }) {
+            return Ok(());
+        }
+        let subject = &self.assignment.subject;
+        let spec = subject.open_spec(&self.assignment.directory, &self.knobs);
+        let prepared = self.engine().prepare_after_power_loss(&spec);
+        prepared.map_err(|error| error.to_string())
+    }
+
+    pub(super) fn inspect(&self) -> Inspection {
+        let mut found = Vec::new();
+        let damage = self.examine(&mut found).err();
+        Inspection { found, damage }
+    }
+
+    fn examine(&self, found: &mut Vec<u64>) -> Result<(), Damage> {
+        let unopenable = |error: String| damage(DamageKind::Unopenable, error);
+        self.prepare().map_err(unopenable)?;
+        let server = self.start_server().map_err(unopenable)?;
+        let database = self.open().map_err(unopenable)?;
+        *found = self.read_sequences(&*database)?;
+        self.write_probe(&*database)
+            .map_err(|error| damage(DamageKind::Unwritable, error))?;
+        drop(database);
+        self.examine_again(found)
+            .map_err(|later| damage(DamageKind::DamagedLater, later))?;
+        let subject = &self.assignment.subject;
+        let spec = subject.open_spec(&self.assignment.directory, &self.knobs);
+        let checked = self.engine().check_files(&spec);
+        checked.map_err(|error| damage(DamageKind::CheckFailed, error))?;
+        drop(server);
+        Ok(())
+    }
+
+    /// Checks that everything is still there after a commit and a close in good order.
+    fn examine_again(&self, found: &[u64]) -> Result<(), String> {
+        let database = self.open()?;
+        let again = self.read_sequences(&*database);
+        let again = again.map_err(|damage| damage.to_string())?;
+        if again != found {
+            return Err(format!("commits {found:?} were there, now {again:?}"));
+        }
+        let mut session = database.session().map_err(|error| error.to_string())?;
+        let mut is_there = false;
+        let read = session.point_read(PROBE_KEY, &mut |value| is_there = value == PROBE_VALUE);
+        read.map_err(|error| error.to_string())?;
+        match is_there {
+            true => Ok(()),
+            false => Err("the commit that followed is missing".to_owned()),
+        }
+    }
+
+    fn write_probe(&self, database: &dyn Database) -> Result<(), Error> {
+        let mut session = database.session()?;
+        session.begin(Mode::Write)?;
+        match session.put(PROBE_KEY, PROBE_VALUE) {
+            Ok(()) => session.commit(),
+            Err(error) => {
+                session.abort()?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Reads every record and returns, by worker, the number of its last transaction, if each
+    /// worker's records are exactly those after that transaction.
+    fn read_sequences(&self, database: &dyn Database) -> Result<Vec<u64>, Damage> {
+        let mut session = database.session().map_err(unreadable)?;
+        let stored = self.read_all(&mut *session)?;
+        let workers = 0..self.assignment.workers;
+        let sequences: Vec<u64> = workers
+            .map(|worker| {
+                let own = stored.get(&RecordKey::sequence(worker));
+                own.copied().unwrap_or_default()
+            })
+            .collect();
+        for (worker, last) in (0..).zip(&sequences) {
+            let expected = self.script.records(worker, *last);
+            let of_worker = stored.iter().filter(|(key, _)| key.worker() == worker);
+            let of_worker: BTreeMap<RecordKey, u64> =
+                of_worker.map(|(key, number)| (*key, *number)).collect();
+            if let Some(difference) = describe_difference(&expected, &of_worker) {
+                let detail = format!("after commit {last} of worker {worker}: {difference}");
+                return Err(damage(DamageKind::PartialTransaction, detail));
+            }
+        }
+        Ok(sequences)
+    }
+
+    /// Reads all records, each with the number of the transaction that put it.
+    fn read_all(&self, session: &mut dyn Session) -> Result<BTreeMap<RecordKey, u64>, Damage> {
+        let mut stored = BTreeMap::new();
+        let mut torn = None;
+        session.begin(Mode::Read).map_err(unreadable)?;
+        let scanned = session.scan(KeyRange::ALL, Direction::Forward, &mut |key, value| {
+            if key == PROBE_KEY {
+                return ControlFlow::Continue(());
+            }
+            let Some(record) = RecordKey::from_bytes(key) else {
+                torn = Some(format!("nobody wrote the key {key:?}"));
+                return ControlFlow::Break(());
+            };
+            match self.script.sequence_of(record, value) {
+                Some(number) => {
+                    stored.insert(record, number);
+                    ControlFlow::Continue(())
+                }
+                None => {
+                    let bytes = value.len();
+                    torn = Some(format!("{record}: nobody wrote its value of {bytes} bytes"));
+                    ControlFlow::Break(())
+                }
+            }
+        });
+        let ended = session.abort();
+        scanned.map_err(unreadable)?;
+        ended.map_err(unreadable)?;
+        match torn {
+            Some(torn) => Err(damage(DamageKind::TornValue, torn)),
+            None => Ok(stored),
+        }
+    }
+}
+
+/// Describes the first record that differs.
+fn describe_difference(
+    expected: &BTreeMap<RecordKey, u64>,
+    stored: &BTreeMap<RecordKey, u64>,
+) -> Option<String> {
+    for (key, number) in expected {
+        match stored.get(key) {
+            Some(found) if found == number => {}
+            Some(found) => {
+                return Some(format!("{key} is of commit {found}, not of {number}"));
+            }
+            None => return Some(format!("{key} of commit {number} is missing")),
+        }
+    }
+    let more = stored.iter().find(|(key, _)| !expected.contains_key(key));
+    more.map(|(key, number)| format!("{key} of commit {number} should be deleted"))
+}

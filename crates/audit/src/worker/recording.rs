@@ -1,0 +1,227 @@
+//! The workload that is recorded.
+
+use super::{Report, Site, Task};
+use crate::history::History;
+use crate::transaction::{Change, RecordKey};
+use std::fs::File;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+use trueput_engine::{Database, Error, Mode, Session};
+use trueput_faultfs::clock::OperationClock;
+use trueput_faultfs::open_clock;
+
+/// Attempts at a transaction that conflicts with others.
+const ATTEMPTS: u32 = 10_000;
+
+/// One transaction in this many is preceded by one that is aborted.
+const ABORT_EVERY: u64 = 10;
+
+/// The number of transactions that are aborted: none that commits has it.
+const ABORTED: u64 = u64::MAX;
+
+/// The interval at which pages of mapped files are written back, so that they are recorded.
+const WRITE_BACK_INTERVAL: Duration = Duration::from_millis(5);
+
+/// The phases of the workload.
+const PHASES: u32 = 3;
+
+struct Notes {
+    history: History,
+    clock: Option<OperationClock>,
+}
+
+impl Notes {
+    fn operations(&self) -> u64 {
+        self.clock.as_ref().map_or(0, OperationClock::operations)
+    }
+
+    fn set_phase(&self, phase: u32) {
+        if let Some(clock) = &self.clock {
+            clock.set_phase(phase);
+        }
+    }
+}
+
+impl Site<'_> {
+    /// Commits, checkpoints, commits, closes, opens, and commits again.
+    pub(super) fn record(&self) -> Result<Report, String> {
+        let Task::Record {
+            history,
+            capacity,
+            log,
+            commits,
+        } = &self.assignment.task
+        else {
+            return Err("not a recording".to_owned());
+        };
+        let opened = History::open(history, self.assignment.workers, *capacity);
+        let clock = log.as_deref().map(open_clock).transpose();
+        let notes = Notes {
+            history: opened.map_err(|error| format!("{}: {error}", history.display()))?,
+            clock: clock.map_err(|error| format!("the clock: {error}"))?,
+        };
+        let server = self.start_server()?;
+        let version = self.engine().build().map_err(|error| error.to_string())?;
+        let per_phase = commits.unwrap_or(capacity / u64::from(PHASES));
+        let done = AtomicBool::new(false);
+        let worked = thread::scope(|scope| {
+            scope.spawn(|| self.write_back(&done));
+            let worked = self.work(&notes, per_phase);
+            done.store(true, Ordering::SeqCst);
+            worked
+        });
+        worked?;
+        if let Some(server) = server {
+            server
+                .stop(&mut || true)
+                .map_err(|error| error.to_string())?;
+        }
+        Ok(Report::Recorded {
+            version: version.version,
+        })
+    }
+
+    fn work(&self, notes: &Notes, per_phase: u64) -> Result<(), String> {
+        let database = self.open()?;
+        if let Some(clock) = &notes.clock {
+            // The database was made, and written back, before there was anything to lose.
+            clock.mark_base();
+        }
+        self.run_phase(&*database, notes, 0, per_phase)?;
+        database
+            .checkpoint()
+            .map_err(|error| format!("checkpoint: {error}"))?;
+        self.run_phase(&*database, notes, 1, per_phase)?;
+        drop(database);
+        let database = self.open()?;
+        self.run_phase(&*database, notes, 2, per_phase)
+    }
+
+    pub(super) fn open(&self) -> Result<Box<dyn Database>, String> {
+        let subject = &self.assignment.subject;
+        let spec = subject.open_spec(&self.assignment.directory, &self.knobs);
+        self.engine().open(&spec).map_err(|error| error.to_string())
+    }
+
+    /// Lets every worker commit as often, all at once.
+    fn run_phase(
+        &self,
+        database: &dyn Database,
+        notes: &Notes,
+        phase: u32,
+        commits: u64,
+    ) -> Result<(), String> {
+        notes.set_phase(phase);
+        let failure = Mutex::new(None);
+        let first = u64::from(phase) * commits + 1;
+        thread::scope(|scope| {
+            for worker in 0..self.assignment.workers {
+                let failure = &failure;
+                scope.spawn(move || {
+                    let worked = self.commit_all(database, notes, worker, first..first + commits);
+                    if let (Err(error), Ok(mut failure)) = (worked, failure.lock()) {
+                        *failure = Some(error.to_string());
+                    }
+                });
+            }
+        });
+        match failure.into_inner() {
+            Ok(Some(error)) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    fn commit_all(
+        &self,
+        database: &dyn Database,
+        notes: &Notes,
+        worker: u32,
+        sequences: std::ops::Range<u64>,
+    ) -> Result<(), Error> {
+        let mut session = database.session()?;
+        for sequence in sequences {
+            if sequence.is_multiple_of(ABORT_EVERY) {
+                self.abort_one(&mut *session, worker)?;
+            }
+            self.commit_one(&mut *session, notes, worker, sequence)?;
+        }
+        Ok(())
+    }
+
+    fn abort_one(&self, session: &mut dyn Session, worker: u32) -> Result<(), Error> {
+        let key = RecordKey::sequence(worker);
+        session.begin(Mode::Write)?;
+        let put = session.put(&key.to_bytes(), &self.script.value(key, ABORTED));
+        session.abort()?;
+        match put {
+            Err(error) if !error.is_conflict() => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    fn commit_one(
+        &self,
+        session: &mut dyn Session,
+        notes: &Notes,
+        worker: u32,
+        sequence: u64,
+    ) -> Result<(), Error> {
+        let mut last = None;
+        for _ in 0..ATTEMPTS {
+            notes.history.begin(worker, sequence, notes.operations());
+            match self.attempt(session, worker, sequence) {
+                Ok(()) => {
+                    notes
+                        .history
+                        .acknowledge(worker, sequence, notes.operations());
+                    return Ok(());
+                }
+                Err(error) if error.is_conflict() => last = Some(error),
+                Err(error) => return Err(error),
+            }
+            thread::yield_now();
+        }
+        let last = last.map_or_else(String::new, |error| format!(": {error}"));
+        Err(Error::engine(format!(
+            "a transaction conflicted {ATTEMPTS} times{last}"
+        )))
+    }
+
+    fn attempt(&self, session: &mut dyn Session, worker: u32, sequence: u64) -> Result<(), Error> {
+        session.begin(Mode::Write)?;
+        let changed = self.apply(session, worker, sequence);
+        match changed {
+            Ok(()) => session.commit(),
+            Err(error) => {
+                session.abort()?;
+                Err(error)
+            }
+        }
+    }
+
+    fn apply(&self, session: &mut dyn Session, worker: u32, sequence: u64) -> Result<(), Error> {
+        for change in self.script.changes(worker, sequence) {
+            match change {
+                Change::Put(key) => {
+                    session.put(&key.to_bytes(), &self.script.value(key, sequence))?;
+                }
+                Change::Delete(key) => session.delete(&key.to_bytes())?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes pages of mapped files back again and again: only then does a file system see them.
+    fn write_back(&self, done: &AtomicBool) {
+        let Ok(folder) = File::open(&self.assignment.directory) else {
+            return;
+        };
+        while !done.load(Ordering::SeqCst) {
+            // The engine's own flushes are recorded whatever comes of this.
+            let _ = rustix::fs::syncfs(&folder);
+            thread::sleep(WRITE_BACK_INTERVAL);
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Audits the control engine with each planted fault: each must be refuted, by the model that can
+//! show it and with the damage that it does.
+//!
+//! The processes of an audit are this program: it serves the recording file system and the workers.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use tempfile::TempDir;
+use trueput_audit::{AuditOptions, Subject, WORKER_COMMAND, audit, control, replay, worker};
+use trueput_faultfs::server::{Folders, serve};
+use trueput_record::audit::{AuditResult, DamageKind, ModelResult, StorageModel};
+use trueput_record::plan::Contender;
+use trueput_record::trial::Settings;
+use trueput_record::{Durability, Value};
+use trueput_runner::Registry;
+
+static REGISTRY: Registry = Registry {
+    engines: &[],
+    workloads: &[],
+};
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        [WORKER_COMMAND] => worker::main(&REGISTRY),
+        ["faultfs", backing, mount_point, log] => {
+            let folders = Folders {
+                backing: PathBuf::from(backing),
+                mount_point: PathBuf::from(mount_point),
+                log: PathBuf::from(log),
+            };
+            match serve(&folders) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(error) => {
+                    eprintln!("{error}");
+                    ExitCode::FAILURE
+                }
+            }
+        }
+        // Test filters mean nothing here: the checks belong together and take seconds.
+        _ => run_checks(),
+    }
+}
+
+fn run_checks() -> ExitCode {
+    if std::fs::File::open("/dev/fuse").is_err() {
+        println!("skipped: no /dev/fuse on this machine, or this user may not open it");
+        return ExitCode::SUCCESS;
+    }
+    let checks: [(&str, fn()); 3] = [
+        ("an engine that flushes is not refuted", flushing),
+        ("every planted fault is refuted", faults),
+        ("a counterexample is replayed", replayed),
+    ];
+    for (name, check) in checks {
+        check();
+        println!("{name} ... ok");
+    }
+    ExitCode::SUCCESS
+}
+
+struct Bench {
+    folder: TempDir,
+}
+
+impl Bench {
+    fn new() -> Self {
+        Self {
+            folder: TempDir::new().unwrap(),
+        }
+    }
+
+    fn recording(&self) -> PathBuf {
+        let path = self.folder.path().join("recording");
+        std::fs::create_dir_all(&path).unwrap();
+        path
+    }
+
+    fn options(&self, model: StorageModel, states: u64) -> AuditOptions {
+        AuditOptions {
+            program: std::env::current_exe().unwrap(),
+            scratch: self.folder.path().join("scratch"),
+            models: vec![model],
+            states,
+            budget: None,
+            seed: 3,
+            workers: 3,
+            commits: 40,
+            threads: 2,
+            state_limit: Duration::from_secs(30),
+            memory_bytes: 1 << 30,
+            stop: Arc::new(AtomicBool::new(false)),
+        }
+    }
+
+    fn audit(&self, fault: &str, model: StorageModel, states: u64) -> AuditResult {
+        let options = self.options(model, states);
+        let result = audit(&subject(fault), fault, &self.recording(), &options, &|_| ());
+        assert_eq!(result.failure, None, "{fault}");
+        result
+    }
+}
+
+fn subject(fault: &str) -> Subject {
+    let contender = Contender {
+        engine: control::NAME.to_owned(),
+        build: None,
+    };
+    let knobs = Settings::from([("fault".to_owned(), Value::Text(fault.to_owned()))]);
+    Subject::new(&REGISTRY, &contender, Durability::Sync, None, knobs).unwrap()
+}
+
+fn only(result: &AuditResult) -> &ModelResult {
+    assert_eq!(result.models.len(), 1);
+    &result.models[0]
+}
+
+fn flushing() {
+    for model in StorageModel::ALL {
+        let result = Bench::new().audit("none", model, 150);
+        let found = only(&result);
+        assert_eq!(found.refuted, 0, "{model}: {found:?}");
+        assert!(
+            found.distinct > 5 && found.states >= found.distinct,
+            "{found:?}"
+        );
+        assert!(
+            result.flushes > 0 || model == StorageModel::Kill,
+            "{result:?}"
+        );
+    }
+}
+
+fn faults() {
+    use DamageKind::{CommitMissing, OrderBroken, PartialTransaction, TornValue, Unopenable};
+    use StorageModel::{Journal, Posix, Prefix, Torn};
+    let planted: [(&str, StorageModel, &[DamageKind]); 6] = [
+        ("flush_left_out", Journal, &[CommitMissing]),
+        ("flush_before_write", Journal, &[CommitMissing]),
+        (
+            "commit_before_data",
+            Journal,
+            &[CommitMissing, TornValue, PartialTransaction],
+        ),
+        ("rename_without_directory_flush", Posix, &[CommitMissing]),
+        (
+            "recovery_not_idempotent",
+            Prefix,
+            &[CommitMissing, OrderBroken],
+        ),
+        (
+            "checksum_not_checked",
+            Torn,
+            &[TornValue, PartialTransaction, Unopenable],
+        ),
+    ];
+    for (fault, model, damage) in planted {
+        let result = Bench::new().audit(fault, model, 600);
+        let found = only(&result);
+        assert!(found.refuted > 0, "{fault}: {found:?}");
+        let example = found.counterexample.as_ref().unwrap();
+        let kind = example.damage.kind;
+        assert!(damage.contains(&kind), "{fault}: {example:?}");
+        let takes_two_crashes = fault == "recovery_not_idempotent";
+        assert_eq!(
+            example.recovery.is_some(),
+            takes_two_crashes,
+            "{fault}: {example:?}"
+        );
+        // It is small, and says what is missing.
+        assert!(example.state.losses() <= 2, "{fault}: {example:?}");
+        assert!(example.words.len() >= 2, "{fault}: {example:?}");
+    }
+}
+
+impl Bench {
+    fn replay(
+        &self,
+        example: &trueput_record::audit::Counterexample,
+    ) -> Option<trueput_record::audit::Damage> {
+        let target = TempDir::new().unwrap();
+        let options = self.options(StorageModel::Journal, 1);
+        let subject = subject("flush_left_out");
+        let recording = self.recording();
+        let replayed = replay(&subject, example, &recording, target.path(), &options).unwrap();
+        assert!(is_state(&replayed.state), "{}", replayed.state.display());
+        replayed.damage
+    }
+}
+
+fn is_state(folder: &Path) -> bool {
+    let entries = std::fs::read_dir(folder.join("database")).unwrap();
+    entries.count() > 0
+}
+
+fn replayed() {
+    let bench = Bench::new();
+    let result = bench.audit("flush_left_out", StorageModel::Journal, 100);
+    let mut example = only(&result).counterexample.clone().unwrap();
+    let damage = bench.replay(&example).unwrap();
+    assert_eq!(damage, example.damage);
+    // With nothing missing, the same moment shows no damage.
+    example.state.lost_pages.clear();
+    example.state.lost_operations.clear();
+    assert_eq!(bench.replay(&example), None);
+}

@@ -1,0 +1,503 @@
+//! The file system: passes each request through to the folder below, logs it, and replies.
+
+use crate::operation::{Inode, Operation};
+use crate::state::{Handle, SharedLog, State, named};
+use fuser::{
+    Errno, FileAttr, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, LockOwner, OpenFlags,
+    RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry,
+    ReplyLseek, ReplyOpen, ReplyStatfs, ReplyWrite, Request, TimeOrNow, WriteFlags,
+};
+use rustix::fs::{AtFlags, Mode, OFlags, SeekFrom};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+/// Nobody else changes the folder below, so the kernel may remember what it was told.
+const VALID: Duration = Duration::from_secs(3600);
+
+const GENERATION: Generation = Generation(0);
+
+/// A file system that passes operations through to a folder and logs them.
+pub(crate) struct RecordingFileSystem {
+    state: Mutex<State>,
+    log: SharedLog,
+}
+
+impl RecordingFileSystem {
+    /// Creates the file system over `backing` and logs what the folder holds already.
+    pub(crate) fn new(backing: &Path, log: &Path) -> io::Result<Self> {
+        let log = SharedLog::create(log)?;
+        let state = State::new(backing, log.clone())?;
+        Ok(Self {
+            state: Mutex::new(state),
+            log,
+        })
+    }
+
+    pub(crate) fn log(&self) -> SharedLog {
+        self.log.clone()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Keeps the access mode of an open call. The rest concerns the kernel above: it computes the
+/// position of an append, asks for a flush where a flag does, and aligns direct I/O.
+fn access_mode(flags: OpenFlags) -> OFlags {
+    let flags = OFlags::from_bits_retain(flags.0.cast_unsigned());
+    flags & OFlags::ACCMODE
+}
+
+fn error(error: io::Error) -> Errno {
+    Errno::from(error)
+}
+
+impl Filesystem for RecordingFileSystem {
+    fn lookup(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        let mut state = self.state();
+        let found = state.inodes.find(Inode(parent.0), name);
+        let found = found.and_then(|(inode, _)| {
+            let attributes = state.inodes.attributes(inode)?;
+            state.inodes.remember(inode);
+            Ok(attributes)
+        });
+        match found {
+            Ok(attributes) => reply.entry(&VALID, &attributes, GENERATION),
+            Err(cause) => reply.error(error(cause)),
+        }
+    }
+
+    fn forget(&self, _request: &Request, inode: INodeNo, lookups: u64) {
+        self.state().inodes.forget(Inode(inode.0), lookups);
+    }
+
+    fn getattr(&self, _: &Request, inode: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
+        match self.state().inodes.attributes(Inode(inode.0)) {
+            Ok(attributes) => reply.attr(&VALID, &attributes),
+            Err(cause) => reply.error(error(cause)),
+        }
+    }
+
+    fn setattr(
+        &self,
+        _request: &Request,
+        inode: INodeNo,
+        mode: Option<u32>,
+        uid: Option<u32>,
+        gid: Option<u32>,
+        size: Option<u64>,
+        accessed: Option<TimeOrNow>,
+        modified: Option<TimeOrNow>,
+        _changed: Option<SystemTime>,
+        handle: Option<FileHandle>,
+        _created: Option<SystemTime>,
+        _flags_changed: Option<SystemTime>,
+        _backed_up: Option<SystemTime>,
+        _flags: Option<fuser::BsdFileFlags>,
+        reply: ReplyAttr,
+    ) {
+        let state = self.state();
+        let inode = Inode(inode.0);
+        let set = || {
+            if let Some(size) = size {
+                state.set_size(inode, handle, size)?;
+            }
+            if mode.is_some() || uid.is_some() || gid.is_some() {
+                state.set_access(inode, mode, (uid, gid))?;
+            }
+            if accessed.is_some() || modified.is_some() {
+                state.set_times(inode, accessed, modified)?;
+            }
+            state.inodes.attributes(inode)
+        };
+        match set() {
+            Ok(attributes) => reply.attr(&VALID, &attributes),
+            Err(cause) => reply.error(error(cause)),
+        }
+    }
+
+    fn readlink(&self, _request: &Request, inode: INodeNo, reply: ReplyData) {
+        match self.state().read_link(Inode(inode.0)) {
+            Ok(target) => reply.data(target.as_bytes()),
+            Err(cause) => reply.error(error(cause)),
+        }
+    }
+
+    fn mknod(
+        &self,
+        request: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        mode: u32,
+        _umask: u32,
+        device: u32,
+        reply: ReplyEntry,
+    ) {
+        let mut state = self.state();
+        let made = named(Inode(parent.0), name).and_then(|entry| {
+            let directory = state.inodes.descriptor(entry.directory)?;
+            let kind = rustix::fs::FileType::from_raw_mode(mode);
+            let permissions = Mode::from_raw_mode(mode & 0o7777);
+            rustix::fs::mknodat(directory, name, kind, permissions, u64::from(device))?;
+            state.created(request, entry)
+        });
+        reply_entry(made, reply);
+    }
+
+    fn mkdir(
+        &self,
+        request: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        mode: u32,
+        _umask: u32,
+        reply: ReplyEntry,
+    ) {
+        let mut state = self.state();
+        let made = named(Inode(parent.0), name).and_then(|entry| {
+            let directory = state.inodes.descriptor(entry.directory)?;
+            rustix::fs::mkdirat(directory, name, Mode::from_raw_mode(mode & 0o7777))?;
+            state.created(request, entry)
+        });
+        reply_entry(made, reply);
+    }
+
+    fn unlink(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+        reply_empty(self.state().remove(parent, name, AtFlags::empty()), reply);
+    }
+
+    fn rmdir(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+        reply_empty(self.state().remove(parent, name, AtFlags::REMOVEDIR), reply);
+    }
+
+    fn symlink(
+        &self,
+        request: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        target: &Path,
+        reply: ReplyEntry,
+    ) {
+        let mut state = self.state();
+        let made = named(Inode(parent.0), name).and_then(|entry| {
+            let directory = state.inodes.descriptor(entry.directory)?;
+            rustix::fs::symlinkat(target, directory, name)?;
+            state.created(request, entry)
+        });
+        reply_entry(made, reply);
+    }
+
+    fn rename(
+        &self,
+        _request: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        new_parent: INodeNo,
+        new_name: &OsStr,
+        flags: RenameFlags,
+        reply: ReplyEmpty,
+    ) {
+        let renamed = named(Inode(parent.0), name).and_then(|from| {
+            let to = named(Inode(new_parent.0), new_name)?;
+            self.state().rename(from, to, flags)
+        });
+        reply_empty(renamed, reply);
+    }
+
+    fn link(
+        &self,
+        _request: &Request,
+        inode: INodeNo,
+        new_parent: INodeNo,
+        new_name: &OsStr,
+        reply: ReplyEntry,
+    ) {
+        let mut state = self.state();
+        let inode = Inode(inode.0);
+        let linked = named(Inode(new_parent.0), new_name).and_then(|entry| {
+            let directory = state.inodes.descriptor(entry.directory)?;
+            let path = state.inodes.path(inode)?;
+            let follow = AtFlags::SYMLINK_FOLLOW;
+            rustix::fs::linkat(rustix::fs::CWD, path, directory, new_name, follow)?;
+            state.append(Operation::Link { inode, entry })?;
+            state.inodes.remember(inode);
+            Ok((inode, state.inodes.attributes(inode)?))
+        });
+        reply_entry(linked, reply);
+    }
+
+    fn open(&self, _request: &Request, inode: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
+        let mut state = self.state();
+        match state.inodes.open(Inode(inode.0), access_mode(flags)) {
+            Ok(file) => {
+                let handle = state.add_handle(Handle::File(file));
+                reply.opened(handle, FopenFlags::FOPEN_KEEP_CACHE);
+            }
+            Err(cause) => reply.error(error(cause)),
+        }
+    }
+
+    fn create(
+        &self,
+        request: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        mode: u32,
+        _umask: u32,
+        flags: i32,
+        reply: ReplyCreate,
+    ) {
+        let mut state = self.state();
+        let made = named(Inode(parent.0), name).and_then(|entry| {
+            let directory = state.inodes.descriptor(entry.directory)?;
+            let flags = access_mode(OpenFlags(flags)) | OFlags::CREATE | OFlags::EXCL;
+            let mode = Mode::from_raw_mode(mode & 0o7777);
+            let file = rustix::fs::openat(directory, name, flags | OFlags::CLOEXEC, mode)?;
+            let (_, attributes) = state.created(request, entry)?;
+            Ok((attributes, state.add_handle(Handle::File(File::from(file)))))
+        });
+        match made {
+            Ok((attributes, handle)) => {
+                let flags = FopenFlags::FOPEN_KEEP_CACHE;
+                reply.created(&VALID, &attributes, GENERATION, handle, flags);
+            }
+            Err(cause) => reply.error(error(cause)),
+        }
+    }
+
+    fn read(
+        &self,
+        _request: &Request,
+        _inode: INodeNo,
+        handle: FileHandle,
+        offset: u64,
+        size: u32,
+        _flags: OpenFlags,
+        _owner: Option<LockOwner>,
+        reply: ReplyData,
+    ) {
+        let state = self.state();
+        let read = state
+            .file(handle)
+            .and_then(|file| read_up_to(file, offset, size));
+        match read {
+            Ok(data) => reply.data(&data),
+            Err(cause) => reply.error(error(cause)),
+        }
+    }
+
+    fn write(
+        &self,
+        _request: &Request,
+        inode: INodeNo,
+        handle: FileHandle,
+        offset: u64,
+        data: &[u8],
+        _write_flags: WriteFlags,
+        _flags: OpenFlags,
+        _owner: Option<LockOwner>,
+        reply: ReplyWrite,
+    ) {
+        match self.state().write(Inode(inode.0), handle, offset, data) {
+            Ok(written) => reply.written(written),
+            Err(cause) => reply.error(error(cause)),
+        }
+    }
+
+    fn release(
+        &self,
+        _request: &Request,
+        _inode: INodeNo,
+        handle: FileHandle,
+        _flags: OpenFlags,
+        _owner: Option<LockOwner>,
+        _flush: bool,
+        reply: ReplyEmpty,
+    ) {
+        self.state().handles.remove(&handle.0);
+        reply.ok();
+    }
+
+    /// Logs the flush. The folder below is not flushed: lost power is simulated from the log.
+    fn fsync(
+        &self,
+        _request: &Request,
+        inode: INodeNo,
+        _handle: FileHandle,
+        data_only: bool,
+        reply: ReplyEmpty,
+    ) {
+        let inode = Inode(inode.0);
+        let flushed = self.state().append(Operation::Flush { inode, data_only });
+        reply_empty(flushed, reply);
+    }
+
+    fn opendir(&self, _request: &Request, inode: INodeNo, _: OpenFlags, reply: ReplyOpen) {
+        let mut state = self.state();
+        match state.read_directory(Inode(inode.0)) {
+            Ok(entries) => {
+                let handle = state.add_handle(Handle::Directory(entries));
+                reply.opened(handle, FopenFlags::empty());
+            }
+            Err(cause) => reply.error(error(cause)),
+        }
+    }
+
+    fn readdir(
+        &self,
+        _request: &Request,
+        inode: INodeNo,
+        handle: FileHandle,
+        offset: u64,
+        mut reply: ReplyDirectory,
+    ) {
+        let mut state = self.state();
+        // A directory that is read again from its beginning shows what it holds now.
+        if offset == 0 {
+            match state.read_directory(Inode(inode.0)) {
+                Ok(entries) => state.handles.insert(handle.0, Handle::Directory(entries)),
+                Err(cause) => return reply.error(error(cause)),
+            };
+        }
+        let Some(Handle::Directory(entries)) = state.handles.get(&handle.0) else {
+            reply.error(Errno::EBADF);
+            return;
+        };
+        let start = usize::try_from(offset).unwrap_or(usize::MAX);
+        for (index, entry) in entries.iter().enumerate().skip(start) {
+            let next = index as u64 + 1;
+            if reply.add(INodeNo(entry.inode), next, entry.kind, &entry.name) {
+                break;
+            }
+        }
+        reply.ok();
+    }
+
+    fn releasedir(
+        &self,
+        _request: &Request,
+        _inode: INodeNo,
+        handle: FileHandle,
+        _flags: OpenFlags,
+        reply: ReplyEmpty,
+    ) {
+        self.state().handles.remove(&handle.0);
+        reply.ok();
+    }
+
+    fn fsyncdir(
+        &self,
+        _request: &Request,
+        inode: INodeNo,
+        _handle: FileHandle,
+        _data_only: bool,
+        reply: ReplyEmpty,
+    ) {
+        let inode = Inode(inode.0);
+        reply_empty(
+            self.state().append(Operation::FlushDirectory { inode }),
+            reply,
+        );
+    }
+
+    fn statfs(&self, _request: &Request, _inode: INodeNo, reply: ReplyStatfs) {
+        let state = self.state();
+        let root = state.inodes.descriptor(Inode::ROOT);
+        let statistics = root.and_then(|root| Ok(rustix::fs::fstatvfs(root)?));
+        let narrow = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+        match statistics {
+            Ok(of) => reply.statfs(
+                of.f_blocks,
+                of.f_bfree,
+                of.f_bavail,
+                of.f_files,
+                of.f_ffree,
+                narrow(of.f_bsize),
+                narrow(of.f_namemax),
+                narrow(of.f_frsize),
+            ),
+            Err(cause) => reply.error(error(cause)),
+        }
+    }
+
+    fn fallocate(
+        &self,
+        _request: &Request,
+        inode: INodeNo,
+        handle: FileHandle,
+        offset: u64,
+        length: u64,
+        mode: i32,
+        reply: ReplyEmpty,
+    ) {
+        let state = self.state();
+        reply_empty(
+            state.allocate(Inode(inode.0), handle, (offset, length), mode),
+            reply,
+        );
+    }
+
+    fn lseek(
+        &self,
+        _request: &Request,
+        _inode: INodeNo,
+        handle: FileHandle,
+        offset: i64,
+        whence: i32,
+        reply: ReplyLseek,
+    ) {
+        const SEEK_DATA: i32 = 3;
+        const SEEK_HOLE: i32 = 4;
+        let state = self.state();
+        let offset = u64::try_from(offset).unwrap_or_default();
+        let position = match whence {
+            SEEK_DATA => SeekFrom::Data(offset),
+            SEEK_HOLE => SeekFrom::Hole(offset),
+            // The kernel answers the other ones itself.
+            _ => {
+                reply.error(Errno::EINVAL);
+                return;
+            }
+        };
+        let found = state
+            .file(handle)
+            .and_then(|file| Ok(rustix::fs::seek(file, position)?));
+        match found {
+            Ok(found) => reply.offset(i64::try_from(found).unwrap_or(i64::MAX)),
+            Err(cause) => reply.error(error(cause)),
+        }
+    }
+}
+
+fn read_up_to(file: &File, offset: u64, size: u32) -> io::Result<Vec<u8>> {
+    let mut data = vec![0; size as usize];
+    let mut filled = 0;
+    while filled < data.len() {
+        match file.read_at(&mut data[filled..], offset + filled as u64)? {
+            0 => break,
+            read => filled += read,
+        }
+    }
+    data.truncate(filled);
+    Ok(data)
+}
+
+fn reply_entry(made: io::Result<(Inode, FileAttr)>, reply: ReplyEntry) {
+    match made {
+        Ok((_, attributes)) => reply.entry(&VALID, &attributes, GENERATION),
+        Err(cause) => reply.error(error(cause)),
+    }
+}
+
+fn reply_empty(done: io::Result<()>, reply: ReplyEmpty) {
+    match done {
+        Ok(()) => reply.ok(),
+        Err(cause) => reply.error(error(cause)),
+    }
+}

@@ -1,0 +1,146 @@
+//! The handle by which a process starts and ends a recording file system.
+
+use crate::clock::OperationClock;
+use crate::log::{Recording, open_clock};
+use crate::server::{Folders, READY, detach};
+use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The time that a server has to write back and unmount.
+const STOP_LIMIT: Duration = Duration::from_secs(60);
+
+/// A reason why the file system could not be mounted or ended.
+#[derive(Debug, thiserror::Error)]
+pub enum MountError {
+    /// FUSE is not available to this user.
+    #[error(
+        "the kernel's FUSE is not available ({0}); load it with 'modprobe fuse', and without root \
+         install the package fuse3, which has fusermount3"
+    )]
+    NoFuse(String),
+    /// The server ended, or its log is not complete.
+    #[error("recording file system: {0}")]
+    Failed(String),
+}
+
+/// A mounted recording file system, which ends when this is dropped.
+#[derive(Debug)]
+pub struct Mount {
+    server: Option<Child>,
+    folders: Folders,
+}
+
+impl Mount {
+    /// Starts `command`, which must call [`crate::server::serve`] with the same folders, and waits
+    /// until the file system is mounted.
+    ///
+    /// # Errors
+    /// [`MountError::NoFuse`] if this kernel or user has no FUSE, [`MountError::Failed`] otherwise.
+    pub fn start(mut command: Command, folders: Folders) -> Result<Self, MountError> {
+        if let Err(error) = std::fs::File::open("/dev/fuse") {
+            return Err(MountError::NoFuse(format!("/dev/fuse: {error}")));
+        }
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.stderr(Stdio::piped());
+        // An interrupt from the terminal ends the whole group. The server must live to unmount.
+        command.process_group(0);
+        let failed = |error: io::Error| MountError::Failed(error.to_string());
+        let mut server = command.spawn().map_err(failed)?;
+        let output = server.stdout.take().map(BufReader::new);
+        let mut line = String::new();
+        if let Some(mut output) = output {
+            output.read_line(&mut line).map_err(failed)?;
+        }
+        let mut mount = Self {
+            server: Some(server),
+            folders,
+        };
+        match line.trim_end() == READY {
+            true => Ok(mount),
+            false => Err(MountError::NoFuse(mount.last_words())),
+        }
+    }
+
+    /// Returns the folder on which it is mounted.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.folders.mount_point
+    }
+
+    /// Opens the clock of its log.
+    ///
+    /// # Errors
+    /// The file system's own.
+    pub fn clock(&self) -> io::Result<OperationClock> {
+        open_clock(&self.folders.log)
+    }
+
+    /// Unmounts the file system and reads what it recorded. No process may have a file on it open.
+    ///
+    /// # Errors
+    /// If the server does not end well, or the log is not complete.
+    pub fn stop(mut self) -> Result<Recording, MountError> {
+        let words = self.end();
+        match words {
+            None => Recording::read(&self.folders.log)
+                .map_err(|error| MountError::Failed(error.to_string())),
+            Some(words) => Err(MountError::Failed(words)),
+        }
+    }
+
+    /// Ends the server and returns its error, if it had one.
+    fn end(&mut self) -> Option<String> {
+        let server = self.server.as_mut()?;
+        drop(server.stdin.take());
+        let deadline = Instant::now() + STOP_LIMIT;
+        let mut pause = Duration::from_millis(1);
+        let status = loop {
+            match server.try_wait() {
+                Ok(Some(status)) => break status,
+                Ok(None) if Instant::now() < deadline => {
+                    std::thread::sleep(pause);
+                    pause = (pause * 2).min(Duration::from_millis(50));
+                }
+                _ => {
+                    let _ = server.kill();
+                    let _ = server.wait();
+                    let _ = detach(&self.folders.mount_point);
+                    self.server = None;
+                    return Some("it did not end in time and was killed".to_owned());
+                }
+            }
+        };
+        if status.success() {
+            self.server = None;
+            return None;
+        }
+        // A server that was killed leaves its mount behind.
+        let _ = detach(&self.folders.mount_point);
+        Some(self.last_words())
+    }
+
+    /// Waits for a server that has ended, and returns its error.
+    fn last_words(&mut self) -> String {
+        let Some(mut server) = self.server.take() else {
+            return String::new();
+        };
+        let mut words = String::new();
+        if let Some(mut errors) = server.stderr.take() {
+            let _ = errors.read_to_string(&mut words);
+        }
+        let status = server.wait();
+        match (words.trim(), status) {
+            ("", Ok(status)) => format!("it ended with {status}"),
+            (words, _) => words.to_owned(),
+        }
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
+}

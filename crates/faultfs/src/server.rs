@@ -1,0 +1,99 @@
+//! The file system's own process.
+
+use crate::file_system::RecordingFileSystem;
+use fuser::{Config, MountOption, SessionACL};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// The line that the server prints when the file system is mounted.
+pub const READY: &str = "ready";
+
+/// The time for which unmounting waits for programs that only look at mounts, such as `df`.
+const BUSY_LIMIT: Duration = Duration::from_secs(1);
+
+/// The folders of a recording file system.
+#[derive(Debug, Clone)]
+pub struct Folders {
+    /// The folder that holds the files.
+    pub backing: PathBuf,
+    /// The folder on which the file system is mounted.
+    pub mount_point: PathBuf,
+    /// The folder of the log.
+    pub log: PathBuf,
+}
+
+/// Mounts the file system, prints [`READY`], serves it until standard input ends, and unmounts it.
+///
+/// # Errors
+/// If FUSE is not available, a folder cannot be used, or the log could not be written completely.
+pub fn serve(folders: &Folders) -> io::Result<()> {
+    // Modes arrive as the kernel has computed them.
+    rustix::process::umask(rustix::fs::Mode::empty());
+    raise_descriptor_limit();
+    let file_system = RecordingFileSystem::new(&folders.backing, &folders.log)?;
+    let log = file_system.log();
+    let session = mount(file_system, &folders.mount_point)?;
+    let mut output = io::stdout();
+    writeln!(output, "{READY}")?;
+    output.flush()?;
+    // Standard input ends with the process that started this one, however it ends.
+    io::stdin().read_to_end(&mut Vec::new())?;
+    let unmounted = unmount(session, &folders.mount_point);
+    log.lock().finish()?;
+    unmounted
+}
+
+/// Unmounts the file system. Its session ends with it, unless a process keeps a file open.
+fn unmount(session: fuser::BackgroundSession, mount_point: &Path) -> io::Result<()> {
+    use rustix::mount::UnmountFlags;
+    let deadline = Instant::now() + BUSY_LIMIT;
+    let busy = Err(rustix::io::Errno::BUSY);
+    while rustix::mount::unmount(mount_point, UnmountFlags::empty()) == busy
+        && Instant::now() < deadline
+    {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    session.umount_and_join().or_else(|_| detach(mount_point))
+}
+
+fn mount(
+    file_system: RecordingFileSystem,
+    mount_point: &Path,
+) -> io::Result<fuser::BackgroundSession> {
+    let mut config = Config::default();
+    config.mount_options = vec![
+        MountOption::FSName("trueput".to_owned()),
+        MountOption::Subtype("faultfs".to_owned()),
+        MountOption::DefaultPermissions,
+    ];
+    // A server may run as another user. Without root, the kernel refuses to let others in unless
+    // /etc/fuse.conf allows it.
+    if rustix::process::geteuid().is_root() {
+        config.acl = SessionACL::All;
+    }
+    fuser::spawn_mount(file_system, mount_point, &config)
+}
+
+/// Unmounts a file system that is in use, as soon as it no longer is. One that is not mounted any
+/// more is left alone.
+pub(crate) fn detach(mount_point: &Path) -> io::Result<()> {
+    use rustix::io::Errno;
+    use rustix::mount::UnmountFlags;
+    match rustix::mount::unmount(mount_point, UnmountFlags::DETACH) {
+        Ok(()) | Err(Errno::INVAL) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Allows as many open files as this process may have: each inode keeps one open.
+fn raise_descriptor_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        maximum: limit.maximum,
+    };
+    // With the old limit it works for fewer files.
+    let _ = setrlimit(Resource::Nofile, raised);
+}

@@ -1,0 +1,103 @@
+//! Words of memory that processes share through a file.
+
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::path::Path;
+use std::ptr::NonNull;
+use std::sync::atomic::AtomicU64;
+
+const WORD_BYTES: usize = size_of::<AtomicU64>();
+
+/// A file of 64-bit words, mapped into memory. Every process that opens it sees every store at
+/// once, also the stores of a process that was killed since.
+#[derive(Debug)]
+pub struct SharedWords {
+    address: NonNull<AtomicU64>,
+    words: usize,
+}
+
+// SAFETY: the memory is only reached as atomics, and stays mapped as long as the value lives.
+unsafe impl Send for SharedWords {}
+// SAFETY: as above.
+unsafe impl Sync for SharedWords {}
+
+impl SharedWords {
+    /// Creates a file of `words` words, all zero.
+    ///
+    /// # Errors
+    /// The file system's own; also if the file exists.
+    pub fn create(path: &Path, words: usize) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        let file = options.read(true).write(true).create_new(true).open(path)?;
+        file.set_len((words * WORD_BYTES) as u64)?;
+        Self::map(&file, words)
+    }
+
+    /// Opens a file of at least `words` words.
+    ///
+    /// # Errors
+    /// The file system's own; also if the file is shorter.
+    pub fn open(path: &Path, words: usize) -> io::Result<Self> {
+        let file = OpenOptions::new().read(true).write(true).open(path)?;
+        if file.metadata()?.len() < (words * WORD_BYTES) as u64 {
+            let reason = format!("{}: shorter than {words} words", path.display());
+            return Err(io::Error::other(reason));
+        }
+        Self::map(&file, words)
+    }
+
+    fn map(file: &File, words: usize) -> io::Result<Self> {
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a new mapping at an address that the kernel chooses, of a file that is as long.
+        let address = unsafe {
+            mmap(
+                std::ptr::null_mut(),
+                words * WORD_BYTES,
+                protection,
+                MapFlags::SHARED,
+                file,
+                0,
+            )
+        }?;
+        let address = NonNull::new(address.cast());
+        let address = address.ok_or_else(|| io::Error::other("mapped at address 0"))?;
+        Ok(Self { address, words })
+    }
+
+    /// Returns a word.
+    ///
+    /// # Panics
+    /// If there are not as many words.
+    #[must_use]
+    pub fn get(&self, index: usize) -> &AtomicU64 {
+        assert!(index < self.words, "word {index} of {}", self.words);
+        // SAFETY: the index is within the mapping, which is aligned to a page.
+        unsafe { self.address.add(index).as_ref() }
+    }
+}
+
+impl Drop for SharedWords {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is this value's own; no reference to it outlives the value.
+        let _ = unsafe { munmap(self.address.as_ptr().cast(), self.words * WORD_BYTES) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::Ordering;
+
+    #[test]
+    fn a_store_is_seen_through_another_mapping() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("words");
+        let written = SharedWords::create(&path, 3).unwrap();
+        written.get(2).store(7, Ordering::SeqCst);
+        let read = SharedWords::open(&path, 3).unwrap();
+        assert_eq!(read.get(2).load(Ordering::SeqCst), 7);
+        assert!(SharedWords::open(&path, 4).is_err());
+        assert!(SharedWords::create(&path, 3).is_err());
+    }
+}

@@ -1,0 +1,413 @@
+//! The result of an audit: simulated power cuts on a build of an engine, at a level, with knobs.
+
+use crate::{Durability, Value};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+/// A model of storage: what may be missing after a power cut. Weakest storage last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StorageModel {
+    /// Nothing is missing: every process was killed, and the kernel went on.
+    Kill,
+    /// Nothing that came before the cut is missing.
+    Prefix,
+    /// Data that no flush had covered may be missing, page by page. Names and sizes change in
+    /// order, as with ext4 (`data=writeback`) and xfs.
+    Journal,
+    /// Whatever no flush had covered may be missing: data, sizes, and names until their directory
+    /// was flushed. It is what POSIX allows.
+    Posix,
+    /// As [`StorageModel::Journal`]; also, the last write of a file may have ended in the middle.
+    Torn,
+}
+
+impl StorageModel {
+    /// Every model, strongest storage first.
+    pub const ALL: [Self; 5] = [
+        Self::Kill,
+        Self::Prefix,
+        Self::Journal,
+        Self::Posix,
+        Self::Torn,
+    ];
+
+    /// Returns the name on the command line and in files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Kill => "kill",
+            Self::Prefix => "prefix",
+            Self::Journal => "journal",
+            Self::Posix => "posix",
+            Self::Torn => "torn",
+        }
+    }
+
+    /// Returns whether a promise must hold under this model for a contender to be ranked: it is
+    /// storage as ext4, xfs and btrfs provide on a disk that obeys flushes. The others are weaker
+    /// than what these file systems document.
+    #[must_use]
+    pub fn is_usual(self) -> bool {
+        matches!(self, Self::Kill | Self::Prefix | Self::Journal)
+    }
+
+    /// Returns whether it simulates lost power, and not only killed processes.
+    #[must_use]
+    pub fn loses_power(self) -> bool {
+        self != Self::Kill
+    }
+}
+
+impl fmt::Display for StorageModel {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.name())
+    }
+}
+
+impl FromStr for StorageModel {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let named = Self::ALL.into_iter().find(|model| model.name() == text);
+        named.ok_or_else(|| {
+            let names = Self::ALL.map(Self::name);
+            let hint = crate::suggest::did_you_mean(text, names);
+            let names = names.join(", ");
+            format!("no storage model '{text}'{hint}; the models are {names}")
+        })
+    }
+}
+
+/// The kind of damage that a state showed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DamageKind {
+    /// The database does not open.
+    Unopenable,
+    /// The engine did not answer within the time limit.
+    Hang,
+    /// The engine's process crashed.
+    Crash,
+    /// It opens, but reading fails.
+    Unreadable,
+    /// A value is neither old nor new, or nobody wrote it.
+    TornValue,
+    /// A transaction is there in part.
+    PartialTransaction,
+    /// A commit is missing, though a later one is there.
+    OrderBroken,
+    /// A commit that was acknowledged is missing.
+    CommitMissing,
+    /// It opens and reads, but does not accept a commit.
+    Unwritable,
+    /// After a commit and a close in good order it is damaged.
+    DamagedLater,
+    /// The engine's own check reports damage.
+    CheckFailed,
+}
+
+impl fmt::Display for DamageKind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(match self {
+            Self::Unopenable => "does not open",
+            Self::Hang => "does not answer in time",
+            Self::Crash => "crashes",
+            Self::Unreadable => "cannot be read",
+            Self::TornValue => "a value is damaged",
+            Self::PartialTransaction => "a transaction is there in part",
+            Self::OrderBroken => "a commit is missing, a later one is there",
+            Self::CommitMissing => "an acknowledged commit is missing",
+            Self::Unwritable => "does not accept a commit",
+            Self::DamagedLater => "is damaged after the next commit",
+            Self::CheckFailed => "the engine's own check reports damage",
+        })
+    }
+}
+
+/// Damage that a state showed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Damage {
+    /// Its kind.
+    pub kind: DamageKind,
+    /// The details, or the engine's own words.
+    pub detail: String,
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}: {}", self.kind, self.detail)
+    }
+}
+
+/// Bytes that stand in place of the missing part of a torn write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TornRest {
+    /// The bytes from before the write.
+    Old,
+    /// Zeros.
+    Zero,
+    /// Arbitrary bytes.
+    Garbage,
+}
+
+/// A write that ended in the middle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Tear {
+    /// The operation, by its index in the recording.
+    pub operation: usize,
+    /// The bytes from its beginning that persisted.
+    pub persisted: u64,
+    /// The rest.
+    pub rest: TornRest,
+}
+
+/// A page of a file that did not persist from some write on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct LostPage {
+    /// The file, by its number in the recording.
+    pub inode: u64,
+    /// The page, by its number in the file; pages have 4,096 bytes.
+    pub page: u64,
+    /// The first write that did not persist, by its index in the recording.
+    pub from: usize,
+}
+
+/// A state in which a power cut can leave the files: a moment, and what had not persisted by then.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct CrashState {
+    /// The number of operations that were issued.
+    pub cut: usize,
+    /// Pages that did not persist.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lost_pages: Vec<LostPage>,
+    /// Changes of names and sizes that did not persist, by their index in the recording.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lost_operations: Vec<usize>,
+    /// A write that ended in the middle.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tear: Option<Tear>,
+}
+
+impl CrashState {
+    /// Returns the number of changes that it lacks.
+    #[must_use]
+    pub fn losses(&self) -> usize {
+        self.lost_pages.len() + self.lost_operations.len() + usize::from(self.tear.is_some())
+    }
+}
+
+/// A crash of a recovery.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecoveryCrash {
+    /// The operations of the recovery, to its end.
+    pub operations: u64,
+    /// The state in which the crash left the files, of a recording of the recovery.
+    pub state: CrashState,
+}
+
+/// A state that refutes a promise, as small as could be found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counterexample {
+    /// Its name within the run folder: `lmdb-sync-journal`.
+    pub id: String,
+    /// The state.
+    pub state: CrashState,
+    /// The crash of the recovery of `state`, if it takes that to show the damage.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<RecoveryCrash>,
+    /// The damage.
+    pub damage: Damage,
+    /// What is missing, in words, one line each.
+    pub words: Vec<String>,
+}
+
+/// The result of one storage model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModelResult {
+    /// The model.
+    pub model: StorageModel,
+    /// The states that were tried.
+    pub states: u64,
+    /// The states among them whose files differ.
+    pub distinct: u64,
+    /// The states in which recovery itself was crashed.
+    #[serde(default)]
+    pub recoveries: u64,
+    /// The states that showed damage.
+    pub refuted: u64,
+    /// The damage by kind, with the number of states that showed it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub damage: BTreeMap<DamageKind, u64>,
+    /// The smallest counterexample.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counterexample: Option<Counterexample>,
+    /// The time that it took, seconds.
+    pub elapsed_s: f64,
+}
+
+/// The form of a recording.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RecordingForm {
+    /// The engine's files lie on the recording file system.
+    #[default]
+    Folder,
+    /// A disk image lies on it, with a file system of its own.
+    Block,
+}
+
+impl RecordingForm {
+    /// Returns the name on the command line and in files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Folder => "folder",
+            Self::Block => "block",
+        }
+    }
+}
+
+impl fmt::Display for RecordingForm {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.name())
+    }
+}
+
+impl FromStr for RecordingForm {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let forms = [Self::Folder, Self::Block];
+        let named = forms.into_iter().find(|form| form.name() == text);
+        named.ok_or_else(|| format!("no form '{text}'; the forms are folder and block"))
+    }
+}
+
+/// The verdict of an audit on a level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AuditVerdict {
+    /// No state refuted the promise.
+    NotRefuted,
+    /// A state refuted it.
+    Refuted,
+    /// The audit did not run to an end that means something: the reason is in
+    /// [`AuditResult::failure`].
+    Failed,
+}
+
+/// The audit of a build of an engine at a level with knobs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AuditResult {
+    /// Its name within the run folder: `lmdb-sync`.
+    pub id: String,
+    /// The engine, with the library that was named, if any.
+    pub contender: String,
+    /// The engine's own version.
+    pub version: String,
+    /// The hash of the engine's library, or of this program if the engine is compiled in.
+    pub build: String,
+    /// The level at which the database was opened.
+    pub durability: Durability,
+    /// The level whose promise was tested, if it is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<Durability>,
+    /// Every knob.
+    pub knobs: BTreeMap<String, Value>,
+    /// The knobs that the user set.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub given_knobs: BTreeMap<String, Value>,
+    /// The form of the recording.
+    pub form: RecordingForm,
+    /// The file system of the image, in the block form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_system: Option<String>,
+    /// The seed.
+    pub seed: u64,
+    /// The commits of each worker in each phase of the workload, at most.
+    pub commits_per_phase: u64,
+    /// The commits that were acknowledged.
+    pub commits: u64,
+    /// The operations that were recorded.
+    pub operations: u64,
+    /// The flushes among them.
+    pub flushes: u64,
+    /// The results by model.
+    pub models: Vec<ModelResult>,
+    /// The reason why the audit has no result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+    /// The moment at which it ended.
+    pub ended_at: String,
+}
+
+impl AuditResult {
+    /// Returns the level whose promise was tested.
+    #[must_use]
+    pub fn tested_level(&self) -> Durability {
+        self.claim.unwrap_or(self.durability)
+    }
+
+    /// Returns the verdict.
+    #[must_use]
+    pub fn verdict(&self) -> AuditVerdict {
+        let refuted = self.models.iter().any(|model| model.refuted > 0);
+        match (refuted, &self.failure) {
+            (true, _) => AuditVerdict::Refuted,
+            (false, Some(_)) => AuditVerdict::Failed,
+            (false, None) => AuditVerdict::NotRefuted,
+        }
+    }
+
+    /// Returns whether a usual model of storage refuted the promise.
+    #[must_use]
+    pub fn is_refuted_on_usual_storage(&self) -> bool {
+        let usual = self.models.iter().filter(|model| model.model.is_usual());
+        usual.into_iter().any(|model| model.refuted > 0)
+    }
+
+    /// Returns the number of states that were tried.
+    #[must_use]
+    pub fn states(&self) -> u64 {
+        self.models.iter().map(|model| model.states).sum()
+    }
+}
+
+/// The record of an audit run: `audit.json` in its run folder.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AuditRecord {
+    /// The version of this format.
+    pub format: u32,
+    /// The exact command.
+    pub command: String,
+    /// The version of this program.
+    pub program_version: String,
+    /// The two controls: a log engine that flushes, and one that does not.
+    pub controls: Vec<AuditResult>,
+    /// The audits, in the order in which they ran.
+    pub results: Vec<AuditResult>,
+    /// Contenders that could not be audited, with the reason.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub skipped: BTreeMap<String, String>,
+    /// Whether the user ended it early.
+    #[serde(default)]
+    pub interrupted: bool,
+}
+
+impl AuditRecord {
+    /// Returns whether the controls came out as they must: the first passed, the second failed.
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        match self.controls.as_slice() {
+            [flushing, careless] => {
+                flushing.verdict() == AuditVerdict::NotRefuted
+                    && careless.verdict() == AuditVerdict::Refuted
+            }
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! `trueput audit`: simulates power cuts, and says which promises they refute.
+
+mod progress;
+mod session;
+mod subjects;
+
+use crate::failure::Failure;
+use crate::output;
+use crate::plan_overrides::{KnobSetting, parse_knob, parse_seed};
+use crate::trust::Trust;
+use clap::Args;
+use session::Session;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+use trueput_record::Durability;
+use trueput_record::audit::StorageModel;
+use trueput_record::value::parse_seconds;
+use trueput_runner::Registry;
+
+const EXAMPLES: &str = "\
+Examples:
+  trueput audit                                       # every installed engine, about ten minutes
+  trueput audit --engine lmdb,sqlite --durability sync
+  trueput audit --engine sqlite --durability sync --knob sqlite.journal_mode=delete --model posix
+  trueput audit --engine lmdb --durability process --claim sync    # must be refuted
+  trueput audit --engine rocksdb --durability async --states 5000 --budget 5m
+  trueput audit --replay results/20261124T140000Z-audit/rocksdb-async-journal
+
+Exit codes:
+  0    no promise was refuted
+  1    a promise was refuted, or an audit could not be completed
+  2    bad input: command line, plan or folder
+  130  interrupted by Ctrl-C or SIGTERM; finished audits are kept";
+
+/// The arguments of `trueput audit`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// A plan, of which the engines, levels and knobs are audited
+    #[arg(
+        value_name = "PLAN",
+        default_value = "audit",
+        conflicts_with = "replay"
+    )]
+    plan: String,
+    /// Engines, comma-separated: NAME, NAME@LIBRARY, or 'present' for all installed ones [default:
+    /// the plan's]
+    #[arg(long, value_name = "ENGINE")]
+    engine: Vec<String>,
+    /// Durability levels, comma-separated [default: the plan's]
+    #[arg(long, value_name = "LEVEL", value_delimiter = ',')]
+    durability: Vec<Durability>,
+    /// Set a knob of an engine; several comma-separated values audit every combination
+    #[arg(long = "knob", value_name = "ENGINE.NAME=VALUE", value_parser = parse_knob)]
+    knobs: Vec<KnobSetting>,
+    /// Test the promise of this level, whatever level the database is opened at
+    #[arg(long, value_name = "LEVEL")]
+    claim: Option<Durability>,
+    /// Models of storage, comma-separated: kill, prefix, journal, posix, torn (see docs/AUDIT.md)
+    /// [default: all]
+    #[arg(long, value_name = "MODEL", value_delimiter = ',')]
+    model: Vec<StorageModel>,
+    /// The most states of each model
+    #[arg(long, value_name = "N", default_value_t = 1000,
+        value_parser = clap::value_parser!(u64).range(1..))]
+    states: u64,
+    /// The time for all audits together, as in 90s or 10m [default: 10m; no limit with --states]
+    #[arg(long, value_name = "TIME", value_parser = parse_budget)]
+    budget: Option<Duration>,
+    /// Commits of each of three workers in each of three phases
+    #[arg(long, value_name = "N", default_value_t = 120,
+        value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    commits: u64,
+    /// Seed of the transactions and of the choice of states
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_seed)]
+    seed: u64,
+    /// Reproduce a counterexample: the folder of the audit, a slash, and the counterexample's name
+    #[arg(long, value_name = "RUN/ID")]
+    replay: Option<PathBuf>,
+    /// Write the record of the audit to standard output, as JSON
+    #[arg(long)]
+    json: bool,
+    /// Directory for results; each audit creates a folder in it
+    #[arg(long, value_name = "DIR", default_value = "results")]
+    results: PathBuf,
+    /// Directory for states [default: in the folder of the audit; in memory as root]
+    #[arg(long, value_name = "DIR")]
+    work: Option<PathBuf>,
+    #[command(flatten)]
+    trust: Trust,
+}
+
+fn parse_budget(text: &str) -> Result<Duration, String> {
+    let seconds = parse_seconds(text)?;
+    match seconds >= 1.0 {
+        true => Ok(Duration::from_secs_f64(seconds)),
+        false => Err(format!("'{text}' is too short: give a second or more")),
+    }
+}
+
+/// Audits, or replays a counterexample.
+///
+/// # Errors
+/// A usage error for an invalid plan, engine, level, knob or folder, before anything runs.
+pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
+    if let Some(path) = &arguments.replay {
+        return session::replay(path, arguments, registry);
+    }
+    let (subjects, skipped) = subjects::subjects(arguments, registry)?;
+    if subjects.is_empty() {
+        let reasons = skipped
+            .iter()
+            .map(|(name, reason)| format!("{name} {reason}"));
+        let reasons: Vec<_> = reasons.collect();
+        return Err(Failure::usage(format!(
+            "nothing to audit: no engine has a level that promises something; {}",
+            reasons.join("; ")
+        )));
+    }
+    let session = Session::begin(arguments, registry)?;
+    let (record, folder) = session.audit_all(&subjects, skipped)?;
+    match arguments.json {
+        true => output::json(&serde_json::to_value(&record).map_err(Failure::usage)?)?,
+        false => output::write(&session::summary(&record, &folder))?,
+    }
+    Ok(session::exit_code(&record))
+}

@@ -1,0 +1,443 @@
+//! One command's audits: the folders, the controls, the record.
+
+use super::Arguments;
+use super::progress::ProgressLine;
+use crate::failure::{FAILED, Failure, INTERRUPTED};
+use crate::{execute, output, signals};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use trueput_audit::{AuditOptions, Subject, audit, control};
+use trueput_host::mount_namespace;
+use trueput_record::audit::{AuditRecord, AuditResult, AuditVerdict, Counterexample, StorageModel};
+use trueput_record::plan::Contender;
+use trueput_record::trial::Settings;
+use trueput_record::{Durability, Value};
+use trueput_runner::{Registry, sha256_of};
+
+/// The version of the record.
+const FORMAT: u32 = 1;
+
+const RECORD: &str = "audit.json";
+const RECORDINGS: &str = "recordings";
+const WORK: &str = "work";
+
+/// The time for all audits if nothing else is said.
+const USUAL_BUDGET: Duration = Duration::from_secs(600);
+
+/// The states of each control.
+const CONTROL_STATES: u64 = 60;
+
+/// The sessions that commit at once.
+const WORKERS: u32 = 3;
+
+/// The time that an engine has for one state.
+const STATE_LIMIT: Duration = Duration::from_secs(90);
+
+/// The memory that an engine's process may have for itself.
+const MEMORY_BYTES: u64 = 2 << 30;
+
+/// The audits of one command.
+pub struct Session<'a> {
+    arguments: &'a Arguments,
+    registry: &'a Registry,
+    folder: PathBuf,
+    options: AuditOptions,
+}
+
+impl<'a> Session<'a> {
+    /// Creates the folder of the audit.
+    ///
+    /// # Errors
+    /// A usage error if it cannot be created; [`Failure::Other`] without FUSE.
+    pub fn begin(arguments: &'a Arguments, registry: &'a Registry) -> Result<Self, Failure> {
+        if let Err(error) = fs::File::open("/dev/fuse") {
+            return Err(Failure::Other(format!(
+                "an audit needs FUSE, and /dev/fuse cannot be opened ({error}); load it with \
+                 'modprobe fuse', and without root install the package fuse3"
+            )));
+        }
+        // The name of a run's folder: 20261124T140000Z-audit.
+        let now = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
+        let folder = arguments.results.join(format!("{now}-audit"));
+        create(&folder)?;
+        let options = options(arguments, &folder)?;
+        Ok(Self {
+            arguments,
+            registry,
+            folder,
+            options,
+        })
+    }
+
+    /// Runs the controls, then every audit.
+    ///
+    /// # Errors
+    /// [`Failure::Other`] if the record cannot be written.
+    pub fn audit_all(
+        self,
+        subjects: &[Subject],
+        skipped: BTreeMap<String, String>,
+    ) -> Result<(AuditRecord, PathBuf), Failure> {
+        let mut record = AuditRecord {
+            format: FORMAT,
+            command: execute::command_line().join(" "),
+            program_version: env!("CARGO_PKG_VERSION").to_owned(),
+            controls: Vec::new(),
+            results: Vec::new(),
+            skipped,
+            interrupted: false,
+        };
+        let began = Instant::now();
+        for fault in ["none", "flush_left_out"] {
+            let result = self.audit_control(fault)?;
+            self.say(&result);
+            record.controls.push(result);
+        }
+        let budget = self
+            .budget()
+            .map(|budget| budget.saturating_sub(began.elapsed()));
+        let deadline = budget.map(|budget| Instant::now() + budget);
+        for (index, subject) in subjects.iter().enumerate() {
+            if self.is_stopped() || !record.is_valid() {
+                break;
+            }
+            let left = (subjects.len() - index) as u32;
+            let budget = deadline.map(|deadline| {
+                let left_in_all = deadline.saturating_duration_since(Instant::now());
+                (left_in_all / left).max(Duration::from_secs(1))
+            });
+            let result = self.audit_one(subject, &self.id(subject, &record), budget)?;
+            self.say(&result);
+            record.results.push(result);
+            self.write(&record)?;
+        }
+        record.interrupted = self.is_stopped();
+        self.write(&record)?;
+        // Where states lay in the folder itself, nothing is mounted.
+        let _ = mount_namespace::unmount(&self.folder.join(WORK));
+        let _ = fs::remove_dir_all(self.folder.join(WORK));
+        Ok((record, self.folder))
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.options.stop.load(Ordering::SeqCst)
+    }
+
+    fn budget(&self) -> Option<Duration> {
+        self.arguments.budget.or(Some(USUAL_BUDGET))
+    }
+
+    /// Returns a name that no other result has.
+    fn id(&self, subject: &Subject, record: &AuditRecord) -> String {
+        let engine = subject.contender();
+        let file = engine.rsplit('/').next().unwrap_or(&engine).to_owned();
+        let prefix = match subject.library.is_some() {
+            true => format!("{}-{file}", subject.engine),
+            false => subject.engine.clone(),
+        };
+        let mut id = format!("{prefix}-{}", subject.durability);
+        if subject.claim != subject.durability {
+            id.push_str(&format!("-as-{}", subject.claim));
+        }
+        for (name, value) in &subject.given_knobs {
+            id.push_str(&format!("-{name}={value}"));
+        }
+        let id = id.replace(
+            |c: char| !c.is_ascii_alphanumeric() && !"-_.=".contains(c),
+            "_",
+        );
+        let same = record
+            .results
+            .iter()
+            .filter(|result| result.id == id)
+            .count();
+        match same {
+            0 => id,
+            more => format!("{id}-{}", more + 1),
+        }
+    }
+
+    fn audit_control(&self, fault: &str) -> Result<AuditResult, Failure> {
+        let contender = Contender {
+            engine: control::NAME.to_owned(),
+            build: None,
+        };
+        let knobs = Settings::from([("fault".to_owned(), Value::Text(fault.to_owned()))]);
+        let subject = Subject::new(self.registry, &contender, Durability::Sync, None, knobs);
+        let subject = subject.map_err(Failure::Other)?;
+        let options = AuditOptions {
+            models: vec![StorageModel::Journal],
+            states: CONTROL_STATES,
+            ..self.options.clone()
+        };
+        self.audit_with(&subject, &format!("control-{fault}"), &options)
+    }
+
+    fn audit_one(
+        &self,
+        subject: &Subject,
+        id: &str,
+        budget: Option<Duration>,
+    ) -> Result<AuditResult, Failure> {
+        let options = AuditOptions {
+            budget,
+            ..self.options.clone()
+        };
+        self.audit_with(subject, id, &options)
+    }
+
+    fn audit_with(
+        &self,
+        subject: &Subject,
+        id: &str,
+        options: &AuditOptions,
+    ) -> Result<AuditResult, Failure> {
+        let recording = self.folder.join(RECORDINGS).join(id);
+        create(&recording)?;
+        let name = format!("{} {}", subject.contender(), subject.durability);
+        let line = ProgressLine::new(name, options.states, options.budget);
+        let mut result = audit(subject, id, &recording, options, &|progress| {
+            line.show(progress);
+        });
+        line.finish();
+        result.build = self.build(subject);
+        let is_needed = |model: &trueput_record::audit::ModelResult| model.counterexample.is_some();
+        if !result.models.iter().any(is_needed) {
+            // Only a counterexample is replayed.
+            let _ = fs::remove_dir_all(&recording);
+        }
+        Ok(result)
+    }
+
+    /// Returns the hash of the engine's library, or of this program.
+    fn build(&self, subject: &Subject) -> String {
+        let engine = self.registry.engine(&subject.engine);
+        let engine = engine.ok().and_then(|engine| engine.build().ok());
+        let library = subject.library.clone();
+        let library = library.or_else(|| engine.and_then(|build| build.library));
+        let file = library.as_deref().unwrap_or(&self.options.program);
+        sha256_of(file).unwrap_or_default()
+    }
+
+    /// Writes one line about a result that is there.
+    fn say(&self, result: &AuditResult) {
+        if !self.arguments.json {
+            output::note(&sentence(result));
+        }
+    }
+
+    fn write(&self, record: &AuditRecord) -> Result<(), Failure> {
+        let path = self.folder.join(RECORD);
+        let partial = self.folder.join("audit.json.partial");
+        let text = serde_json::to_vec_pretty(record);
+        let written = text
+            .map_err(std::io::Error::from)
+            .and_then(|text| fs::write(&partial, text))
+            .and_then(|()| fs::rename(&partial, &path));
+        written.map_err(|error| Failure::Other(format!("{}: {error}", path.display())))
+    }
+}
+
+fn create(folder: &Path) -> Result<(), Failure> {
+    let created = fs::create_dir_all(folder);
+    created.map_err(|error| Failure::usage(format!("{}: {error}", folder.display())))
+}
+
+/// Prepares limits and the folder for states: in memory, in a view of mounts of this process's own,
+/// as root.
+fn options(arguments: &Arguments, folder: &Path) -> Result<AuditOptions, Failure> {
+    let program = std::env::current_exe();
+    let program = program
+        .map_err(|error| Failure::Other(format!("cannot find this program's file: {error}")))?;
+    let scratch = match &arguments.work {
+        Some(work) => work.clone(),
+        None => folder.join(WORK),
+    };
+    create(&scratch)?;
+    let scratch = scratch.canonicalize().map_err(Failure::usage)?;
+    let is_private = mount_namespace::enter_private().is_ok();
+    if is_private && arguments.work.is_none() {
+        mount_namespace::mount_memory(&scratch)
+            .map_err(|error| Failure::Other(format!("{}: {error}", scratch.display())))?;
+    }
+    let models = match arguments.model.is_empty() {
+        true => StorageModel::ALL.to_vec(),
+        false => arguments.model.clone(),
+    };
+    Ok(AuditOptions {
+        program,
+        scratch,
+        models,
+        states: arguments.states,
+        budget: None,
+        seed: arguments.seed,
+        workers: WORKERS,
+        commits: arguments.commits,
+        threads: trueput_host::count_cores() as usize,
+        state_limit: STATE_LIMIT,
+        memory_bytes: MEMORY_BYTES,
+        stop: signals::stop_flag()?,
+    })
+}
+
+/// Describes a result in one line.
+fn sentence(result: &AuditResult) -> String {
+    let name = format!("{} {}", result.contender, result.durability);
+    let name = match result.claim {
+        Some(claim) => format!("{name} as {claim}"),
+        None => name,
+    };
+    let knobs: Vec<_> = result
+        .given_knobs
+        .iter()
+        .map(|(name, value)| format!(" {name}={value}"))
+        .collect();
+    let name = format!("{name}{}", knobs.concat());
+    let models: Vec<_> = result
+        .models
+        .iter()
+        .map(|model| match model.refuted {
+            0 => format!("{} {}", model.model, model.states),
+            refuted => format!("{} REFUTED in {refuted} of {}", model.model, model.states),
+        })
+        .collect();
+    let models = models.join(", ");
+    match (&result.failure, result.verdict()) {
+        (Some(failure), AuditVerdict::Failed) => format!("{name}: no result: {failure}"),
+        (_, AuditVerdict::Refuted) => format!("{name}: {models}"),
+        _ => format!("{name}: not refuted ({models})"),
+    }
+}
+
+/// Summarizes all audits.
+pub fn summary(record: &AuditRecord, folder: &Path) -> String {
+    let mut text = String::new();
+    if !record.is_valid() {
+        text.push_str("This audit is invalid: its controls did not come out as they must.\n");
+    }
+    for result in record.controls.iter().chain(&record.results) {
+        text.push_str(&sentence(result));
+        text.push('\n');
+        for model in &result.models {
+            if let Some(counterexample) = &model.counterexample {
+                text.push_str(&describe(counterexample, folder));
+            }
+        }
+    }
+    for (name, reason) in &record.skipped {
+        text.push_str(&format!("skipped: {name} {reason}\n"));
+    }
+    text.push_str(&format!("audit folder: {}\n", folder.display()));
+    text
+}
+
+fn describe(counterexample: &Counterexample, folder: &Path) -> String {
+    let mut text = format!("    {}\n", counterexample.damage);
+    for line in &counterexample.words {
+        text.push_str(&format!("      {line}\n"));
+    }
+    let replay = folder.join(&counterexample.id);
+    text.push_str(&format!(
+        "      trueput audit --replay {}\n",
+        replay.display()
+    ));
+    text
+}
+
+/// Returns the exit code of a record.
+pub fn exit_code(record: &AuditRecord) -> ExitCode {
+    let is_clean = |result: &AuditResult| result.verdict() == AuditVerdict::NotRefuted;
+    match () {
+        () if record.interrupted => ExitCode::from(INTERRUPTED),
+        () if record.is_valid() && record.results.iter().all(is_clean) => ExitCode::SUCCESS,
+        () => ExitCode::from(FAILED),
+    }
+}
+
+/// Reproduces a counterexample, and keeps its state for a look.
+///
+/// # Errors
+/// A usage error if there is no such counterexample, or its build is another one.
+pub fn replay(
+    path: &Path,
+    arguments: &Arguments,
+    registry: &Registry,
+) -> Result<ExitCode, Failure> {
+    let (Some(folder), Some(id)) = (path.parent(), path.file_name().and_then(|id| id.to_str()))
+    else {
+        return Err(Failure::usage(format!(
+            "{}: write the folder of an audit, a slash, and the name of a counterexample",
+            path.display()
+        )));
+    };
+    let record = read_record(folder)?;
+    let all = record.controls.iter().chain(&record.results);
+    let of_result = |result: &AuditResult| {
+        let models = result.models.iter();
+        let mut examples = models.filter_map(|model| model.counterexample.clone());
+        let found = examples.find(|counterexample| counterexample.id == id);
+        found.map(|found| (result.clone(), found))
+    };
+    let Some((result, counterexample)) = all.clone().find_map(of_result) else {
+        let ids: Vec<_> = all
+            .flat_map(|result| &result.models)
+            .filter_map(|model| model.counterexample.as_ref())
+            .map(|counterexample| counterexample.id.as_str())
+            .collect();
+        return Err(Failure::usage(format!(
+            "{} has no counterexample '{id}'; it has {}",
+            folder.display(),
+            ids.join(", ")
+        )));
+    };
+    replay_one(folder, &result, &counterexample, arguments, registry)
+}
+
+fn read_record(folder: &Path) -> Result<AuditRecord, Failure> {
+    let path = folder.join(RECORD);
+    let text =
+        fs::read(&path).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+    serde_json::from_slice(&text)
+        .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
+}
+
+fn replay_one(
+    folder: &Path,
+    result: &AuditResult,
+    counterexample: &Counterexample,
+    arguments: &Arguments,
+    registry: &Registry,
+) -> Result<ExitCode, Failure> {
+    let contender = Contender::parse(&result.contender);
+    let given = result.given_knobs.clone();
+    let subject = Subject::new(registry, &contender, result.durability, result.claim, given);
+    let mut subject = subject.map_err(Failure::Usage)?;
+    subject.knobs = result.knobs.clone();
+    let target = folder.join("replays").join(&counterexample.id);
+    if target.exists() {
+        fs::remove_dir_all(&target).map_err(Failure::usage)?;
+    }
+    create(&target)?;
+    let mut options = options(arguments, &target)?;
+    options.seed = result.seed;
+    options.commits = result.commits_per_phase;
+    let recording = folder.join(RECORDINGS).join(&result.id);
+    let replay = trueput_audit::replay(&subject, counterexample, &recording, &target, &options);
+    let replay = replay.map_err(Failure::Other)?;
+    for line in &counterexample.words {
+        output::line(line)?;
+    }
+    match &replay.damage {
+        Some(damage) => output::line(&format!("reproduced: {damage}"))?,
+        None => output::line("not reproduced: the engine opened the state without damage")?,
+    }
+    output::line(&format!("the state: {}", replay.state.display()))?;
+    Ok(match replay.damage.is_some() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::from(FAILED),
+    })
+}

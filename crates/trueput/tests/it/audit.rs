@@ -1,0 +1,107 @@
+//! Audits at the command line: verdicts, replays, bad input.
+
+use crate::support::{Bench, assert_contains, stdout};
+use trueput_record::audit::{AuditRecord, AuditResult, StorageModel};
+
+/// Whether audits can run here. If not, says why.
+fn can_audit() -> bool {
+    let opened = std::fs::File::open("/dev/fuse");
+    if let Err(error) = &opened {
+        println!("skipped: /dev/fuse: {error}");
+    }
+    opened.is_ok()
+}
+
+fn record(bench: &Bench, code: i32, line: &str) -> AuditRecord {
+    let output = bench.run_expecting(code, line);
+    serde_json::from_str(&stdout(&output)).unwrap()
+}
+
+fn only(record: &AuditRecord) -> &AuditResult {
+    assert!(record.is_valid(), "{record:?}");
+    assert_eq!(record.results.len(), 1, "{record:?}");
+    &record.results[0]
+}
+
+#[test]
+fn sqlite_keeps_its_promise_and_nothing_is_left_behind() {
+    if !can_audit() {
+        return;
+    }
+    let bench = Bench::new();
+    let line = "audit --engine sqlite --durability sync --states 40 --commits 30 --json";
+    let record = record(&bench, 0, line);
+    let result = only(&record);
+    assert_eq!(result.models.len(), StorageModel::ALL.len());
+    assert!(
+        result.flushes > 0 && result.commits == 3 * 3 * 30,
+        "{result:?}"
+    );
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let path = bench.path().to_str().unwrap();
+    assert!(!mounts.contains(path), "{mounts}");
+    let folder = std::fs::read_dir(bench.path().join("results")).unwrap();
+    let folder = folder.map(|entry| entry.unwrap().path()).next().unwrap();
+    assert!(folder.join("audit.json").exists());
+    assert!(!folder.join("work").exists());
+}
+
+#[test]
+fn a_false_claim_is_refuted_and_its_counterexample_replayed() {
+    if !can_audit() {
+        return;
+    }
+    let bench = Bench::new();
+    let line = "audit --engine lmdb --durability process --claim sync --model journal --states 120 \
+                --commits 40 --json";
+    let record = record(&bench, 1, line);
+    let result = only(&record);
+    let model = &result.models[0];
+    let example = model.counterexample.as_ref().unwrap();
+    assert!(model.refuted > 0 && model.model == StorageModel::Journal);
+    let folder = std::fs::read_dir(bench.path().join("results")).unwrap();
+    let folder = folder.map(|entry| entry.unwrap().path()).next().unwrap();
+    let replay = format!("audit --replay {}/{}", folder.display(), example.id);
+    let replayed = stdout(&bench.run_expecting(0, &replay));
+    let damage = format!("reproduced: {}", example.damage);
+    assert_contains(&replayed, &[&damage, "the state: "]);
+    let unknown = format!("audit --replay {}/nothing", folder.display());
+    let why = bench.refusal_of(&unknown);
+    assert_contains(&why, &["no counterexample 'nothing'", &example.id]);
+}
+
+#[test]
+fn sqlites_delete_mode_keeps_its_promise_though_names_persist_late() {
+    if !can_audit() {
+        return;
+    }
+    // The journal's removal is the commit. Without a flush of the directory it can be undone, so
+    // the driver sets synchronous=EXTRA.
+    let bench = Bench::new();
+    let line = "audit --engine sqlite --durability sync --knob sqlite.journal_mode=delete \
+                --model posix --states 150 --commits 30 --json";
+    let record = record(&bench, 0, line);
+    assert!(only(&record).models[0].distinct > 50, "{record:?}");
+}
+
+#[test]
+fn bad_input_is_refused_in_one_line() {
+    let bench = Bench::new();
+    for (line, words) in [
+        ("audit --engine sqlit", "sqlite"),
+        (
+            "audit --engine sqlite --durability buffered",
+            "nothing to run",
+        ),
+        ("audit --engine sqlite --model jornal", "journal"),
+        ("audit --engine sqlite --budget 0s", "a second or more"),
+        (
+            "audit --engine sqlite --knob sqlite.journal=x",
+            "journal_mode",
+        ),
+        ("audit --replay nowhere/x", "nowhere"),
+    ] {
+        let why = bench.refusal_of(line);
+        assert_contains(&why, &[words]);
+    }
+}

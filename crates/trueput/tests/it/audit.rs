@@ -5,6 +5,10 @@ use trueput_record::audit::{AuditRecord, AuditResult, StorageModel};
 
 /// Whether audits can run here. If not, says why.
 fn can_audit() -> bool {
+    if !nix::unistd::geteuid().is_root() {
+        println!("skipped: without root, FUSE depends on how fusermount3 is set up");
+        return false;
+    }
     let opened = std::fs::File::open("/dev/fuse");
     if let Err(error) = &opened {
         println!("skipped: /dev/fuse: {error}");

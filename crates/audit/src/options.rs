@@ -47,7 +47,5 @@ pub(crate) enum Failure {
     #[error("interrupted")]
     Interrupted,
     #[error("{0}")]
-    NoFuse(String),
-    #[error("{0}")]
     Other(String),
 }

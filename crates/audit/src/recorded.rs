@@ -97,10 +97,7 @@ pub(crate) fn mount(program: &Path, scratch: &Path, log: &Path) -> Result<Mount,
 
 impl From<MountError> for Failure {
     fn from(error: MountError) -> Self {
-        match error {
-            MountError::NoFuse(_) => Self::NoFuse(error.to_string()),
-            MountError::Failed(_) => Self::Other(error.to_string()),
-        }
+        Self::Other(error.to_string())
     }
 }
 

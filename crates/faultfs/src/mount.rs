@@ -60,7 +60,10 @@ impl Mount {
         };
         match line.trim_end() == READY {
             true => Ok(mount),
-            false => Err(MountError::NoFuse(mount.last_words())),
+            false => Err(MountError::Failed(format!(
+                "it cannot be mounted: {}",
+                mount.last_words()
+            ))),
         }
     }
 

@@ -424,3 +424,121 @@ fn set_access(path: &Path, access: Access) -> io::Result<()> {
     }
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(access.mode))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trueput_faultfs::operation::LoggedOperation;
+    use trueput_record::audit::LostPage;
+
+    const FILE: Inode = Inode(2);
+
+    /// A file whose first page is written with `a`, then its beginning with `b`, then its second
+    /// page with `c`.
+    fn recording() -> Recording {
+        let create = Operation::Create {
+            inode: FILE,
+            entry: Entry {
+                directory: Inode::ROOT,
+                name: "table".to_owned(),
+            },
+            kind: InodeKind::File,
+            access: Access {
+                mode: 0o600,
+                uid: 0,
+                gid: 0,
+            },
+        };
+        let write = |offset, data_at, length| Operation::Write {
+            inode: FILE,
+            offset,
+            data_at,
+            length,
+        };
+        let writes = [
+            write(0, 0, 4096),
+            write(0, 4096, 100),
+            write(4096, 8192, 1000),
+        ];
+        let operations = std::iter::once(create).chain(writes);
+        let phase = 0;
+        let operations = operations.map(|operation| LoggedOperation { operation, phase });
+        let data = [[b'a'; 4096], [b'b'; 4096], [b'c'; 4096]].concat();
+        Recording::new(operations.collect(), 0, data)
+    }
+
+    fn content(state: &CrashState) -> Vec<u8> {
+        let mut image = Image::new();
+        image.apply_state(&recording(), 0, state);
+        let folder = tempfile::tempdir().unwrap();
+        image.materialize(folder.path()).unwrap();
+        std::fs::read(folder.path().join("table")).unwrap()
+    }
+
+    fn state(lost: &[(u64, usize)]) -> CrashState {
+        let lost = lost.iter().map(|(page, from)| LostPage {
+            inode: FILE.0,
+            page: *page,
+            from: *from,
+        });
+        CrashState {
+            cut: 4,
+            lost_pages: lost.collect(),
+            ..CrashState::default()
+        }
+    }
+
+    #[test]
+    fn a_state_without_losses_is_the_file_as_it_was() {
+        let content = content(&state(&[]));
+        assert_eq!(content.len(), 5096);
+        assert_eq!(
+            (content[0], content[100], content[4096]),
+            (b'b', b'a', b'c')
+        );
+    }
+
+    #[test]
+    fn a_lost_page_lacks_later_writes_and_its_size_stays() {
+        let lost_later = content(&state(&[(0, 2)]));
+        assert_eq!((lost_later[0], lost_later[4096]), (b'a', b'c'));
+        let lost_all = content(&state(&[(0, 1), (1, 3)]));
+        assert_eq!(lost_all, [0; 5096]);
+    }
+
+    #[test]
+    fn a_size_that_is_lost_with_its_write_is_the_old_one() {
+        let shorter = CrashState {
+            lost_operations: vec![3],
+            ..state(&[(1, 3)])
+        };
+        assert_eq!(content(&shorter).len(), 4096);
+    }
+
+    #[test]
+    fn a_torn_write_ends_in_the_middle() {
+        let torn = |rest| CrashState {
+            tear: Some(Tear {
+                operation: 1,
+                persisted: 512,
+                rest,
+            }),
+            ..state(&[(0, 2)])
+        };
+        let zero = content(&torn(TornRest::Zero));
+        assert_eq!((zero[511], zero[512]), (b'a', 0));
+        let garbage = content(&torn(TornRest::Garbage));
+        assert_ne!(garbage[512..520], [b'a'; 8]);
+    }
+
+    #[test]
+    fn equal_files_have_equal_hashes_and_others_do_not() {
+        let hash = |state: &CrashState| {
+            let mut image = Image::new();
+            image.apply_state(&recording(), 0, state);
+            image.hash()
+        };
+        assert_eq!(hash(&state(&[])), hash(&state(&[])));
+        assert_ne!(hash(&state(&[])), hash(&state(&[(0, 2)])));
+    }
+}

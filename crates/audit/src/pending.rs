@@ -166,3 +166,89 @@ pub(crate) fn merge_lost_pages(lost: impl IntoIterator<Item = LostPage>) -> Vec<
         .map(|((inode, page), from)| LostPage { inode, page, from })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trueput_faultfs::operation::{Access, Entry, InodeKind, LoggedOperation};
+
+    const FILE: Inode = Inode(2);
+
+    fn create() -> Operation {
+        Operation::Create {
+            inode: FILE,
+            entry: Entry {
+                directory: Inode::ROOT,
+                name: "log".to_owned(),
+            },
+            kind: InodeKind::File,
+            access: Access {
+                mode: 0o600,
+                uid: 0,
+                gid: 0,
+            },
+        }
+    }
+
+    fn write(offset: u64, length: u64) -> Operation {
+        Operation::Write {
+            inode: FILE,
+            offset,
+            data_at: 0,
+            length,
+        }
+    }
+
+    fn flush() -> Operation {
+        Operation::Flush {
+            inode: FILE,
+            data_only: true,
+        }
+    }
+
+    fn pending_at(operations: Vec<Operation>, model: StorageModel, cut: usize) -> Vec<usize> {
+        let phase = 0;
+        let logged = operations
+            .into_iter()
+            .map(|operation| LoggedOperation { operation, phase });
+        let recording = Recording::new(logged.collect(), 0, vec![0; 10_000]);
+        let pending = Flushes::of(&recording, model).pending(&recording, cut);
+        pending.iter().map(PendingChange::operation).collect()
+    }
+
+    #[test]
+    fn a_write_is_pending_until_its_file_is_flushed() {
+        let operations = vec![create(), write(0, 10), flush(), write(10, 10)];
+        let pending = |cut| pending_at(operations.clone(), StorageModel::Journal, cut);
+        assert_eq!(pending(2), [1]);
+        assert!(pending(3).is_empty());
+        assert_eq!(pending(4), [3]);
+    }
+
+    #[test]
+    fn a_name_is_pending_until_its_directory_is_flushed_where_names_may_be_late() {
+        let flush_root = Operation::FlushDirectory { inode: Inode::ROOT };
+        let operations = vec![create(), write(0, 10), flush(), flush_root];
+        let pending = |model, cut| pending_at(operations.clone(), model, cut);
+        assert_eq!(pending(StorageModel::Posix, 3), [0]);
+        assert!(pending(StorageModel::Posix, 4).is_empty());
+        assert!(pending(StorageModel::Journal, 1).is_empty());
+    }
+
+    #[test]
+    fn a_write_covers_the_pages_that_it_touches() {
+        assert_eq!(pages_of(4000, 200), [0, 1]);
+        assert_eq!(pages_of(4096, 4096), [1]);
+        assert!(pages_of(4096, 0).is_empty());
+    }
+
+    #[test]
+    fn a_page_is_lost_from_its_earliest_lost_write_on() {
+        let lost = |from| LostPage {
+            inode: 2,
+            page: 7,
+            from,
+        };
+        assert_eq!(merge_lost_pages([lost(9), lost(4)]), [lost(4)]);
+    }
+}

@@ -4,7 +4,7 @@ use super::{Inspection, Report, Site, Task};
 use crate::transaction::RecordKey;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use trueput_engine::{Database, Direction, Error, KeyRange, Mode, Session};
+use trueput_engine::{Database, Direction, Error, KeyRange, Mode, Session, panics};
 use trueput_record::audit::{Damage, DamageKind};
 
 /// The key that an inspection writes. No worker writes it.
@@ -45,7 +45,12 @@ impl Site<'_> {
 
     pub(super) fn inspect(&self) -> Inspection {
         let mut found = Vec::new();
-        let damage = self.examine(&mut found).err();
+        // An engine that panics has not opened its database.
+        let examined = panics::caught(|| self.examine(&mut found));
+        let damage = match examined {
+            Ok(examined) => examined.err(),
+            Err(why) => Some(damage(DamageKind::Crash, format!("it {why}"))),
+        };
         Inspection { found, damage }
     }
 

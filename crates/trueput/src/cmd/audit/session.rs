@@ -324,7 +324,13 @@ pub fn summary(record: &AuditRecord, folder: &Path) -> String {
         text.push('\n');
         for model in &result.models {
             if let Some(counterexample) = &model.counterexample {
-                text.push_str(&describe(counterexample, folder));
+                text.push_str(&describe(counterexample));
+                // A kill comes at a random moment and cannot be repeated.
+                if model.model.loses_power() {
+                    let replay = folder.join(&counterexample.id);
+                    let replay = replay.display();
+                    text.push_str(&format!("      trueput audit --replay {replay}\n"));
+                }
             }
         }
     }
@@ -335,16 +341,11 @@ pub fn summary(record: &AuditRecord, folder: &Path) -> String {
     text
 }
 
-fn describe(counterexample: &Counterexample, folder: &Path) -> String {
+fn describe(counterexample: &Counterexample) -> String {
     let mut text = format!("    {}\n", counterexample.damage);
     for line in &counterexample.words {
         text.push_str(&format!("      {line}\n"));
     }
-    let replay = folder.join(&counterexample.id);
-    text.push_str(&format!(
-        "      trueput audit --replay {}\n",
-        replay.display()
-    ));
     text
 }
 
@@ -378,6 +379,7 @@ pub fn replay(
     let all = record.controls.iter().chain(&record.results);
     let of_result = |result: &AuditResult| {
         let models = result.models.iter();
+        let models = models.filter(|model| model.model.loses_power());
         let mut examples = models.filter_map(|model| model.counterexample.clone());
         let found = examples.find(|counterexample| counterexample.id == id);
         found.map(|found| (result.clone(), found))
@@ -385,6 +387,7 @@ pub fn replay(
     let Some((result, counterexample)) = all.clone().find_map(of_result) else {
         let ids: Vec<_> = all
             .flat_map(|result| &result.models)
+            .filter(|model| model.model.loses_power())
             .filter_map(|model| model.counterexample.as_ref())
             .map(|counterexample| counterexample.id.as_str())
             .collect();

@@ -16,7 +16,13 @@ pub fn reason_to_skip() -> Option<String> {
         return Some("only root can test other users".to_owned());
     }
     let fuse = OpenOptions::new().read(true).write(true).open("/dev/fuse");
-    fuse.err().map(|error| format!("/dev/fuse: {error}"))
+    if let Err(error) = fuse {
+        return Some(format!("/dev/fuse: {error}"));
+    }
+    // Root in a container may be refused what mounting takes.
+    let output = Command::new("unshare").args(["--mount", "true"]).output();
+    let may_mount = output.is_ok_and(|output| output.status.success());
+    (!may_mount).then(|| "this root may not mount ('unshare --mount' fails)".to_owned())
 }
 
 /// This program, with arguments.

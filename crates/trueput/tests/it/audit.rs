@@ -1,6 +1,7 @@
 //! Audits at the command line: verdicts, replays, bad input.
 
 use crate::support::{Bench, assert_contains, stdout};
+use std::process::Command;
 use trueput_record::audit::{AuditRecord, AuditResult, StorageModel};
 
 /// Whether audits can run here. If not, says why.
@@ -13,7 +14,13 @@ fn can_audit() -> bool {
     if let Err(error) = &opened {
         println!("skipped: /dev/fuse: {error}");
     }
-    opened.is_ok()
+    // Root in a container may be refused what mounting takes.
+    let output = Command::new("unshare").args(["--mount", "true"]).output();
+    let may_mount = output.is_ok_and(|output| output.status.success());
+    if !may_mount {
+        println!("skipped: this root may not mount ('unshare --mount' fails)");
+    }
+    opened.is_ok() && may_mount
 }
 
 fn record(bench: &Bench, code: i32, line: &str) -> AuditRecord {

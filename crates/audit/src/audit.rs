@@ -16,7 +16,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use trueput_record::Survival;
 use trueput_record::audit::{
-    AuditResult, Counterexample, CrashState, Damage, RecordingForm, RecoveryCrash, StorageModel,
+    AuditResult, Counterexample, CrashState, Damage, RecoveryCrash, StorageModel,
 };
 
 /// The states that have shown nothing new, after which a model's exploration ends.
@@ -64,8 +64,6 @@ pub fn audit(
         claim: (subject.claim != subject.durability).then_some(subject.claim),
         knobs: subject.knobs.clone(),
         given_knobs: subject.given_knobs.clone(),
-        form: RecordingForm::Folder,
-        file_system: None,
         seed: options.seed,
         commits_per_phase: options.commits,
         commits: 0,

@@ -129,7 +129,7 @@ impl Engine for LogEngine {
     }
 }
 
-/// The records, and the numbers of transactions that changed them.
+/// The records, by key.
 pub(crate) type Records = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// The files of a database and what they hold.

@@ -46,14 +46,6 @@ impl StorageModel {
         }
     }
 
-    /// Returns whether a promise must hold under this model for a contender to be ranked: it is
-    /// storage as ext4, xfs and btrfs provide on a disk that obeys flushes. The others are weaker
-    /// than what these file systems document.
-    #[must_use]
-    pub fn is_usual(self) -> bool {
-        matches!(self, Self::Kill | Self::Prefix | Self::Journal)
-    }
-
     /// Returns whether it simulates lost power, and not only killed processes.
     #[must_use]
     pub fn loses_power(self) -> bool {
@@ -249,44 +241,6 @@ pub struct ModelResult {
     pub elapsed_s: f64,
 }
 
-/// The form of a recording.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum RecordingForm {
-    /// The engine's files lie on the recording file system.
-    #[default]
-    Folder,
-    /// A disk image lies on it, with a file system of its own.
-    Block,
-}
-
-impl RecordingForm {
-    /// Returns the name on the command line and in files.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Folder => "folder",
-            Self::Block => "block",
-        }
-    }
-}
-
-impl fmt::Display for RecordingForm {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.pad(self.name())
-    }
-}
-
-impl FromStr for RecordingForm {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let forms = [Self::Folder, Self::Block];
-        let named = forms.into_iter().find(|form| form.name() == text);
-        named.ok_or_else(|| format!("no form '{text}'; the forms are folder and block"))
-    }
-}
-
 /// The verdict of an audit on a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -321,11 +275,6 @@ pub struct AuditResult {
     /// The knobs that the user set.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub given_knobs: BTreeMap<String, Value>,
-    /// The form of the recording.
-    pub form: RecordingForm,
-    /// The file system of the image, in the block form.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub file_system: Option<String>,
     /// The seed.
     pub seed: u64,
     /// The commits of each worker in each phase of the workload, at most.
@@ -361,13 +310,6 @@ impl AuditResult {
             (false, Some(_)) => AuditVerdict::Failed,
             (false, None) => AuditVerdict::NotRefuted,
         }
-    }
-
-    /// Returns whether a usual model of storage refuted the promise.
-    #[must_use]
-    pub fn is_refuted_on_usual_storage(&self) -> bool {
-        let usual = self.models.iter().filter(|model| model.model.is_usual());
-        usual.into_iter().any(|model| model.refuted > 0)
     }
 
     /// Returns the number of states that were tried.

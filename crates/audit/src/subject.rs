@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use trueput_engine::{Durability, Engine, OpenSpec, ParameterValues, parameter};
 use trueput_record::plan::Contender;
 use trueput_record::trial::Settings;
-use trueput_runner::Registry;
+use trueput_runner::{Registry, SelectedEngine};
 
 use crate::control;
 
@@ -29,23 +29,6 @@ pub struct Subject {
     pub knobs: Settings,
     /// The knobs that the user set.
     pub given_knobs: Settings,
-}
-
-/// An engine that was found for a subject.
-pub(crate) enum AuditedEngine {
-    BuiltIn(&'static dyn Engine),
-    Loaded(Box<dyn Engine>),
-}
-
-impl std::ops::Deref for AuditedEngine {
-    type Target = dyn Engine;
-
-    fn deref(&self) -> &Self::Target {
-        match self {
-            Self::BuiltIn(engine) => *engine,
-            Self::Loaded(engine) => &**engine,
-        }
-    }
 }
 
 impl Subject {
@@ -98,17 +81,21 @@ impl Subject {
         }
     }
 
-    pub(crate) fn find_engine(&self, registry: &Registry) -> Result<AuditedEngine, String> {
+    /// Finds the engine, in the library that is named, if any.
+    ///
+    /// # Errors
+    /// One sentence that says what is wrong.
+    pub fn find_engine(&self, registry: &Registry) -> Result<SelectedEngine, String> {
         if self.engine == control::NAME {
-            return Ok(AuditedEngine::BuiltIn(&control::LogEngine));
+            return Ok(SelectedEngine::Offered(&control::LogEngine));
         }
         let engine = registry.engine(&self.engine)?;
         match &self.library {
-            None => Ok(AuditedEngine::BuiltIn(engine)),
+            None => Ok(SelectedEngine::Offered(engine)),
             Some(library) => {
                 let loaded = engine.with_library(library);
                 let loaded = loaded.map_err(|error| error.to_string())?;
-                Ok(AuditedEngine::Loaded(loaded))
+                Ok(SelectedEngine::Loaded(loaded))
             }
         }
     }

@@ -4,7 +4,7 @@
 mod inspection;
 mod recording;
 
-use crate::subject::{AuditedEngine, Subject};
+use crate::subject::Subject;
 use crate::transaction::Script;
 use nix::sys::signal::Signal;
 use rustix::process::{Resource, Rlimit, setrlimit};
@@ -17,7 +17,7 @@ use trueput_host::mount_namespace::{bind, enter_private};
 use trueput_host::service::{Server, ServerSpec};
 use trueput_record::Conditions;
 use trueput_record::audit::Damage;
-use trueput_runner::Registry;
+use trueput_runner::{Registry, SelectedEngine};
 
 /// The file that the kernel fills anew at each start of the machine.
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
@@ -95,7 +95,7 @@ pub(crate) enum Report {
 
 /// The engine of an assignment, ready to be opened.
 struct Site<'a> {
-    engine: AuditedEngine,
+    engine: SelectedEngine,
     knobs: ParameterValues,
     assignment: &'a Assignment,
     script: Script,

@@ -1,5 +1,6 @@
 //! Trials grouped into cells: the repeats of one contender with one set of knobs and conditions.
 
+use crate::audits::{AuditState, audit_state};
 use crate::contender::ContenderNames;
 use crate::fixed_rate::FixedRateResult;
 use crate::marks::{Mark, marked, marks_of};
@@ -41,6 +42,9 @@ pub struct RankedCell {
     pub conditions: Conditions,
     /// The promise of each commit, as the engine states it.
     pub promise: Option<Promise>,
+    /// The audits of that promise; `None` if nothing is promised.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub audit: Option<AuditState>,
     /// The isolation level that its driver states; `None` if it states none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
@@ -184,6 +188,7 @@ pub fn cell(
         knobs: spec.knobs.clone(),
         conditions: spec.conditions.clone(),
         promise: engine.map(|engine| engine.promise.clone()),
+        audit: audit_state(repeats),
         isolation: engine.and_then(|engine| engine.isolation),
         verified: repeats
             .iter()

@@ -9,6 +9,9 @@ use trueput_record::{Outcome, TrialRecord};
 /// The engine that stores nothing: it measures the harness and is never ranked.
 pub const HARNESS_ENGINE: &str = "null";
 
+/// The name that stands for the engine of workloads that need none.
+pub const STORAGE_ENGINE: &str = "storage";
+
 /// The last attempt at each trial that was not interrupted, by the trial's id.
 pub struct LastAttempts<'a>(HashMap<&'a str, &'a TrialRecord>);
 

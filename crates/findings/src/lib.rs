@@ -8,6 +8,7 @@
 //!
 //! - `ablation`: gain and cost of each step of a list of parameter changes
 //! - `answer`: the answer of a run: leaders, differences, what to run next
+//! - `audits`: audits of the promises behind a ranking
 //! - `bottleneck`: the bottleneck of a trial second by second, with the evidence
 //! - `builds`: the builds of engines in a ranking, and which of them are comparable
 //! - `cells`: trials grouped into cells, the repeats of one combination
@@ -45,6 +46,7 @@
 
 pub mod ablation;
 pub mod answer;
+pub mod audits;
 pub mod bottleneck;
 pub mod builds;
 pub mod cells;

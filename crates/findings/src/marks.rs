@@ -8,11 +8,13 @@
 //! it in [`marks`]; everything else follows. Nothing but the record may decide: a report is made
 //! from a run folder only.
 
+use crate::units::thousands;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::fmt::{self, Display, Formatter};
-use trueput_record::TrialRecord;
+use trueput_record::audit_standing::{AuditStanding, ModelStanding};
 use trueput_record::flush_evidence::FlushVerdict;
+use trueput_record::{Durability, TrialRecord};
 
 /// Why a trial whose histograms are gone is not ranked.
 pub const NO_HISTOGRAMS: &str = "its histograms are missing from the run folder, so its \
@@ -37,6 +39,8 @@ pub struct Mark {
 /// The kinds of marks, the gravest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MarkKind {
+    /// The user's audit refuted the promise of the level.
+    RefutedPromise,
     /// The histograms of a trial are missing.
     UnverifiedRecord,
     /// The engine has a known fault with these settings.
@@ -62,6 +66,7 @@ impl Mark {
 #[must_use]
 pub fn marks(trial: &TrialRecord) -> Vec<Mark> {
     let all = [
+        refuted_promise(trial),
         unverified_record(trial),
         known_defect(trial),
         assertions(trial),
@@ -69,6 +74,31 @@ pub fn marks(trial: &TrialRecord) -> Vec<Mark> {
         workaround(trial),
     ];
     all.into_iter().flatten().collect()
+}
+
+/// A promise that simulated power cuts refuted on usual storage, for this build and these knobs.
+fn refuted_promise(trial: &TrialRecord) -> Option<Mark> {
+    let audit = trial.audit.as_ref().filter(|audit| audit.is_refuted())?;
+    Some(Mark {
+        kind: MarkKind::RefutedPromise,
+        label: Cow::Borrowed("REFUTED"),
+        explanation: Cow::Owned(refutation(audit, trial.spec.durability)),
+        comparable: false,
+    })
+}
+
+fn refutation(audit: &AuditStanding, level: Durability) -> String {
+    let by_model = |model: &ModelStanding| {
+        let damage = model.counterexample.as_ref();
+        let damage = damage.map_or_else(String::new, |it| format!(": {}", it.damage.kind));
+        let (refuted, states) = (thousands(model.refuted), thousands(model.states));
+        format!("{refuted} of {states} states ({}){damage}", model.model)
+    };
+    let models: Vec<_> = audit.refutations().map(by_model).collect();
+    format!(
+        "an audit refuted its promise at {level} in {}",
+        models.join("; ")
+    )
 }
 
 /// A fault that the engine is known to have with its settings, and that nothing works around.

@@ -13,7 +13,7 @@ use crate::contender::ContenderNames;
 use crate::eligibility::{
     HARNESS_ENGINE, Ineligibility, LastAttempts, UnrankedStatus, headline, ineligibility,
 };
-use crate::marks::{Mark, marked, marks};
+use crate::marks::{Mark, MarkKind, marked, marks};
 use crate::significance::{between, counting};
 use crate::statistics::{Comparison, compare_together};
 use crate::{cells, fixed_rate, in_memory, isolation, writers};
@@ -266,7 +266,8 @@ fn ranking(manifest: &RunManifest, trials: &[&TrialRecord]) -> Ranking {
 }
 
 /// Splits cells into those that are ranked and those that are listed separately. If all are of one
-/// build and have the same marks, there is nothing to compare them with, and they are ranked.
+/// build and have the same marks, there is nothing to compare them with, and they are ranked, but
+/// never at a level whose promise an audit refuted.
 fn partition_comparable(
     cells: Vec<RankedCell>,
     include_assertions: bool,
@@ -279,10 +280,13 @@ fn partition_comparable(
     };
     let alike = cells.windows(2).all(|two| grave(&two[0]) == grave(&two[1]));
     let is_one_build = builds.len() < 2 && alike;
-    let permits = |mark: &Mark| mark.permits_ranking(include_assertions);
+    let permits = |mark: &Mark| match mark.kind {
+        MarkKind::RefutedPromise => false,
+        _ => is_one_build || mark.permits_ranking(include_assertions),
+    };
     cells
         .into_iter()
-        .partition(|cell| is_one_build || cell.marks.iter().all(permits))
+        .partition(|cell| cell.marks.iter().all(permits))
 }
 
 /// The highest median rate first.

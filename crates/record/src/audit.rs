@@ -51,6 +51,13 @@ impl StorageModel {
     pub fn loses_power(self) -> bool {
         self != Self::Kill
     }
+
+    /// Returns whether ext4, xfs and btrfs, with their usual options, on a disk that obeys flushes,
+    /// can leave what it describes. The other models are weaker than what these document.
+    #[must_use]
+    pub fn is_usual(self) -> bool {
+        matches!(self, Self::Kill | Self::Prefix | Self::Journal)
+    }
 }
 
 impl fmt::Display for StorageModel {

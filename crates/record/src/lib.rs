@@ -9,6 +9,7 @@
 //! - `ablation`: the step of a plan's list that a trial is of
 //! - `accounting`: device, waits and ratios of a trial
 //! - `address`: addresses of users' servers
+//! - `audit_standing`: what is known of a promise from audits
 //! - `conditions`: run conditions: duration, rate, processors, memory
 //! - `consistency`: whether the parts of a record agree
 //! - `durability`: levels, promises and windows
@@ -39,6 +40,7 @@ pub mod ablation;
 pub mod accounting;
 pub mod address;
 pub mod audit;
+pub mod audit_standing;
 pub mod conditions;
 pub mod consistency;
 pub mod durability;

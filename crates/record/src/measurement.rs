@@ -1,6 +1,7 @@
 //! The results of a trial. One [`TrialRecord`] is one line of `trials.jsonl`.
 
 use crate::accounting::{CacheUse, ColdStart, Device, MemoryUse, OtherPrograms, Pressure};
+use crate::audit_standing::AuditStanding;
 use crate::filesystem::MountedFileSystem;
 use crate::flush_evidence::FlushEvidence;
 use crate::hardware_limits::HardwareLimits;
@@ -39,6 +40,10 @@ pub struct TrialRecord {
     /// records, and if it was not passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conformance: Option<Conformance>,
+    /// The user's audits of its engine's promise, as they stood when the trial ran; absent in older
+    /// records, and if there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub audit: Option<AuditStanding>,
     /// The machine's maximum rates for this many workers and this kind of commit, measured in this
     /// run on the same file system; absent if not requested or not measurable.
     #[serde(default, skip_serializing_if = "Option::is_none")]

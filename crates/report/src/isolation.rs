@@ -2,12 +2,10 @@
 
 use trueput_findings::answer::{better_isolated, lacking};
 use trueput_findings::cells::RankedCell;
+use trueput_findings::eligibility::STORAGE_ENGINE;
 use trueput_findings::isolation::{NOT_STATED, word};
 use trueput_findings::rankings::Ranking;
 use trueput_record::{Phenomenon, Value};
-
-/// Name of the contender if the storage itself is measured, without an engine.
-const STORAGE: &str = "storage";
 
 /// Whether the contenders of a ranking differ in it: then each row says its own.
 pub(crate) fn differs(cells: &[RankedCell]) -> bool {
@@ -20,7 +18,7 @@ pub(crate) fn differs(cells: &[RankedCell]) -> bool {
 /// differ, so that each row has its own, and if the storage is measured, which has no transactions.
 pub(crate) fn common(cells: &[RankedCell]) -> Option<String> {
     let isolation = cells.first()?.isolation;
-    let has_transactions = cells.iter().any(|cell| cell.engine != STORAGE);
+    let has_transactions = cells.iter().any(|cell| cell.engine != STORAGE_ENGINE);
     (has_transactions && !differs(cells)).then(|| match isolation {
         Some(all) => format!("Isolation stated by the drivers: {all}."),
         None => format!("Isolation: {NOT_STATED}."),

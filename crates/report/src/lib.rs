@@ -8,6 +8,7 @@
 //! # Modules
 //!
 //! - `answer`: the answer of a run, for a terminal
+//! - `audit_report`: the report of an audit of durability
 //! - `chart`: the data of a chart
 //! - `charts`: charts of characters
 //! - `compare`: comparisons
@@ -27,6 +28,7 @@
 //! - `threen1`: the line of output of the original 3n+1 program
 
 pub mod answer;
+pub mod audit_report;
 mod bottleneck_words;
 mod chart;
 pub mod charts;

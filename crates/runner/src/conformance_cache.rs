@@ -1,26 +1,17 @@
 //! A cache of passed conformance suites, for this user. A suite that the same program passed on the
 //! same files, level and knobs need not run again.
 
-use nix::unistd::geteuid;
+use crate::user_folder::{UserFolder, entry_name};
 use serde::{Deserialize, Serialize};
-use sha2::Digest;
 use std::collections::BTreeMap;
-use std::fs::{DirBuilder, File, Metadata, OpenOptions, read_dir, remove_dir_all, remove_file};
-use std::io::{Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use trueput_host::find_nearest_existing;
 use trueput_record::measurement::Conformance;
 use trueput_record::trial::Settings;
 
 /// The version of an entry's layout.
 const FORMAT: u32 = 2;
-
-/// The maximum number of entries; the oldest are removed first.
-const MOST_ENTRIES: usize = 1_000;
-
-/// The maximum size of an entry; a longer file is not an entry.
-const LONGEST_BYTES: u64 = 256 << 10;
 
 /// The cache's name in the user's folder for caches.
 const FOLDER: &str = "trueput/conformance";
@@ -47,16 +38,6 @@ pub(crate) struct ConformanceKey {
     pub file_system: String,
     /// The variables that the dynamic linker reads: `LD_PRELOAD` and the like.
     pub linker: BTreeMap<String, String>,
-}
-
-impl ConformanceKey {
-    /// Returns the name of its entry.
-    fn file_name(&self) -> Option<String> {
-        let text = serde_json::to_vec(self).ok()?;
-        let hash = sha2::Sha256::digest(&text);
-        let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
-        Some(format!("{hash}.json"))
-    }
 }
 
 /// The identity of a file at some moment.
@@ -105,7 +86,7 @@ struct Entry {
 /// The cache of a user: one file per entry.
 #[derive(Debug, Clone)]
 pub struct ConformanceCache {
-    folder: PathBuf,
+    folder: UserFolder,
     /// Whether entries are read. They are always written.
     reuse: bool,
 }
@@ -115,36 +96,27 @@ impl ConformanceCache {
     /// Without `reuse`, every suite runs and passed ones are recorded again.
     #[must_use]
     pub fn of_user(reuse: bool) -> Option<Self> {
-        let folder = |name| {
-            let path = std::env::var_os(name).map(PathBuf::from);
-            path.filter(|path| path.is_absolute())
-        };
-        let caches = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")))?;
-        Self::in_folder(&caches.join(FOLDER), reuse)
+        let folder = UserFolder::of_user("XDG_CACHE_HOME", ".cache", FOLDER)?;
+        Some(Self { folder, reuse })
     }
 
     /// Opens the cache in a separate folder, which need not exist yet.
     #[must_use]
     pub fn in_folder(folder: &Path, reuse: bool) -> Option<Self> {
-        // Root with another user's HOME leaves no files of root's there.
-        let existing = find_nearest_existing(folder).metadata().ok()?;
-        let cache = Self {
-            folder: folder.to_owned(),
-            reuse,
-        };
-        (existing.is_dir() && is_of_this_user(&existing)).then_some(cache)
+        let folder = UserFolder::at(folder)?;
+        Some(Self { folder, reuse })
     }
 
     /// Returns the folder.
     #[must_use]
     pub fn folder(&self) -> &Path {
-        &self.folder
+        self.folder.path()
     }
 
     /// Returns the number of entries.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.entries().len()
+        self.folder.entries().len()
     }
 
     /// Removes every entry.
@@ -152,18 +124,15 @@ impl ConformanceCache {
     /// # Errors
     /// The error of the operating system.
     pub fn clear(&self) -> std::io::Result<()> {
-        match remove_dir_all(&self.folder) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        }
+        self.folder.clear()
     }
 
     /// Returns the entry of a suite that passed with that key and the same files.
     pub(crate) fn find(&self, key: &ConformanceKey) -> Option<Conformance> {
-        if !self.reuse || !is_of_this_user(&self.folder.metadata().ok()?) {
+        if !self.reuse {
             return None;
         }
-        let entry = self.read(&key.file_name()?)?;
+        let entry: Entry = self.folder.read(&entry_name(key)?)?;
         let passed_at: jiff::Timestamp = entry.passed_at.parse().ok()?;
         let is_known = entry.format == FORMAT
             && entry.key == *key
@@ -177,22 +146,9 @@ impl ConformanceCache {
         })
     }
 
-    fn read(&self, name: &str) -> Option<Entry> {
-        let mut options = OpenOptions::new();
-        options.read(true).custom_flags(nix::libc::O_NOFOLLOW);
-        let file = options.open(self.folder.join(name)).ok()?;
-        let metadata = file.metadata().ok()?;
-        if !metadata.is_file() || !is_of_this_user(&metadata) {
-            return None;
-        }
-        let mut text = String::new();
-        file.take(LONGEST_BYTES).read_to_string(&mut text).ok()?;
-        serde_json::from_str(&text).ok()
-    }
-
     /// Stores a passed suite. A cache that cannot be written is ignored.
     pub(crate) fn store(&self, key: ConformanceKey, passed: &Conformance, files: Vec<FileState>) {
-        let Some(name) = key.file_name() else {
+        let Some(name) = entry_name(&key) else {
             return;
         };
         let entry = Entry {
@@ -202,48 +158,15 @@ impl ConformanceCache {
             checks: passed.checks,
             files,
         };
-        let _ = self.write(&name, &entry);
-        for (_, path) in self.entries().into_iter().skip(MOST_ENTRIES) {
-            let _ = remove_file(path);
-        }
+        let _ = self.folder.write(&name, &entry);
     }
-
-    fn write(&self, name: &str, entry: &Entry) -> std::io::Result<()> {
-        let mut builder = DirBuilder::new();
-        builder.recursive(true).mode(0o700).create(&self.folder)?;
-        let temporary = self
-            .folder
-            .join(format!("{name}.{}.part", std::process::id()));
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true).mode(0o600);
-        let written = options.open(&temporary).and_then(|mut file: File| {
-            file.write_all(&serde_json::to_vec(entry)?)?;
-            std::fs::rename(&temporary, self.folder.join(name))
-        });
-        written.inspect_err(|_| {
-            let _ = remove_file(&temporary);
-        })
-    }
-
-    /// Lists the entries, the newest first.
-    fn entries(&self) -> Vec<(std::time::SystemTime, PathBuf)> {
-        let read = read_dir(&self.folder).into_iter().flatten().flatten();
-        let mut entries: Vec<_> = read
-            .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
-            .collect();
-        entries.sort_by(|a, b| b.cmp(a));
-        entries
-    }
-}
-
-/// Returns whether only this user can have written a file or folder.
-fn is_of_this_user(metadata: &Metadata) -> bool {
-    metadata.uid() == geteuid().as_raw() && metadata.mode() & 0o022 == 0
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::user_folder::MOST_ENTRIES;
+    use std::fs::File;
     use std::os::unix::fs::PermissionsExt;
 
     fn key() -> ConformanceKey {
@@ -298,7 +221,7 @@ mod tests {
 
         fn entry(&self) -> PathBuf {
             let cache = self.cache(true);
-            cache.entries().remove(0).1
+            cache.folder.entries().remove(0).1
         }
     }
 

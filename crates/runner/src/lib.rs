@@ -6,6 +6,7 @@
 //!
 //! - `aggregate`: a trial's measurement, from the results of its workers
 //! - `arrival_schedule`: when each unit of an open loop is due
+//! - `audit_store`: the audits that this user made
 //! - `conformance`, `conformance_cache`, `conformance_result`: the conformance suite before a trial
 //! - `context`: the state of a run
 //! - `crash_recovery`: deliberate crashes, and the time until the database serves again
@@ -32,10 +33,12 @@
 //! - `time_slice_group`, `time_slicing`: contenders that run side by side in slices
 //! - `timeline`: a trial second by second
 //! - `trial`: one trial: prepare, execute, verify
+//! - `user_folder`: a folder of entries that belongs to this user alone
 //! - `worker`, `worker_pool`, `worker_task`: worker processes and their tasks
 
 mod aggregate;
 mod arrival_schedule;
+mod audit_store;
 mod conformance;
 mod conformance_cache;
 mod conformance_result;
@@ -66,15 +69,18 @@ mod time_slice_group;
 mod time_slicing;
 mod timeline;
 mod trial;
+mod user_folder;
 pub mod worker;
 mod worker_pool;
 mod worker_task;
 
+pub use audit_store::{AuditStore, AuditSubject};
 pub use conformance_cache::ConformanceCache;
 pub use context::sha256_of;
 pub use error::Error;
 pub use event::{Event, Phase};
 pub use repeats::RepeatRule;
+pub use resolution::SelectedEngine;
 pub use resume::{check_folder, has_worked_in};
 pub use run::{RunSummary, create_run, run};
 pub use time_estimate::TimeEstimate;
@@ -177,6 +183,8 @@ pub struct Options {
     pub hardware_limits: bool,
     /// The cache of passed conformance suites; `None`: every run checks again.
     pub conformance_cache: Option<ConformanceCache>,
+    /// The audits that the user made; `None`: nothing is known of any.
+    pub audits: Option<AuditStore>,
     /// The rule by which enough repeats have run, so that the remaining trials are skipped; `None`:
     /// all run.
     pub until: Option<RepeatRule>,

@@ -15,7 +15,7 @@ use trueput_workloads::{Job, WorkloadSubject};
 static STORAGE: Storage = Storage;
 
 /// The engine of a trial.
-pub(crate) enum SelectedEngine {
+pub enum SelectedEngine {
     /// A built-in engine.
     Offered(&'static dyn Engine),
     /// An engine loaded from the library that the trial names.

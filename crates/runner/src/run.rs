@@ -9,7 +9,7 @@ use crate::resolution::resolve_trial;
 use crate::time_slice_group::{derive_group_key, group_trials};
 use crate::time_slicing::run_in_time_slices;
 use crate::trial::{TrialResult, compute_load_key, derive_outcome, run_trial};
-use crate::{Error, Event, Options, Registry, conformance};
+use crate::{AuditSubject, Error, Event, Options, Registry, conformance};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -19,6 +19,7 @@ use trueput_engine::parameter::resolve;
 use trueput_host as host;
 use trueput_host::run_work_folder::RunWorkFolder;
 use trueput_host::work_folder::WorkFolder;
+use trueput_record::audit_standing::AuditStanding;
 use trueput_record::folder::{RunEnd, SufficiencyReason};
 use trueput_record::measurement::Outcome;
 use trueput_record::trial::Settings;
@@ -504,8 +505,21 @@ fn run_checked_group(context: &mut RunContext<'_>, group: &[&TrialSpec]) -> Vec<
     }
     for trial in &mut trials {
         trial.record.conformance = passed.remove(trial.record.spec.id.as_str()).flatten();
+        trial.record.audit = find_audit(context, &trial.record.spec);
     }
     trials
+}
+
+/// Returns what the user's audits say about the promise of a trial's engine.
+fn find_audit(context: &RunContext<'_>, spec: &TrialSpec) -> Option<AuditStanding> {
+    let audits = context.options.audits.as_ref()?;
+    let resolved = context.resolve(spec).ok()?;
+    audits.find(&AuditSubject {
+        engine: &*resolved.engine,
+        contender: spec.contender(),
+        durability: spec.durability,
+        knobs: &spec.knobs,
+    })
 }
 
 /// Writes a trial's histograms, then its record.

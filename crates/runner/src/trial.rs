@@ -54,6 +54,7 @@ impl TrialResult {
             started_at: jiff::Timestamp::now().to_string(),
             engine: None,
             conformance: None,
+            audit: None,
             hardware_limits: None,
             load: None,
             measurement: None,

@@ -16,7 +16,7 @@ use trueput_findings::shell::quoted;
 use trueput_record::{Outcome, RunFolder, RunManifest, TrialRecord};
 use trueput_report::answer::AnswerText;
 use trueput_report::{Format, RunReport};
-use trueput_runner::{ConformanceCache, Options, Registry, RunSummary, TimeEstimate};
+use trueput_runner::{AuditStore, ConformanceCache, Options, Registry, RunSummary, TimeEstimate};
 
 /// Options for the runner: workers are this program, and Ctrl-C stops the run.
 ///
@@ -28,6 +28,7 @@ pub fn options(places: &RunDirectories) -> Result<Options, Failure> {
         .map_err(|error| Failure::Other(format!("cannot find this program's file: {error}")))?;
     Ok(Options {
         credentials: Default::default(),
+        audits: AuditStore::of_user(&worker_program),
         worker_program,
         work: places.work.clone(),
         keep_databases: places.keep_databases,

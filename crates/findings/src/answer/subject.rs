@@ -1,6 +1,7 @@
 //! The subject of a ranking: durability level, workload, and the settings that distinguish it from
 //! other rankings.
 
+use crate::audits::{AuditCoverage, coverage};
 use crate::isolation;
 use crate::rankings::Ranking;
 use crate::units::plural;
@@ -14,6 +15,9 @@ pub struct RankingSubject {
     pub workload: String,
     /// Durability level of each commit.
     pub durability: Durability,
+    /// The audits of the ranked contenders' promises; `None` if nothing is promised.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub audit: Option<AuditCoverage>,
     /// Whether databases or logs were in memory, so that nothing survives lost power.
     pub in_memory: bool,
     /// Number of workers.
@@ -39,6 +43,7 @@ pub(super) fn subjects(rankings: &[Ranking]) -> Vec<RankingSubject> {
     let subject = |(index, ranking): (usize, &Ranking)| RankingSubject {
         workload: ranking.workload.clone(),
         durability: ranking.durability,
+        audit: coverage(&ranking.cells),
         in_memory: ranking.in_memory,
         workers: ranking.workers,
         isolation: ranking

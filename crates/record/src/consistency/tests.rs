@@ -69,6 +69,7 @@ fn honest() -> (TrialRecord, Vec<LoggedHistogram>) {
         log_file_system: None,
         engine: None,
         conformance: None,
+        audit: None,
         hardware_limits: None,
         load: None,
         measurement: Some(measured),

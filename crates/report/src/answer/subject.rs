@@ -38,9 +38,21 @@ pub fn conditions(subject: &RankingSubject) -> String {
     parts.join(", ")
 }
 
-/// The level and the conditions, without the promise: `sync, threen1, 4 workers, finish=1000`.
+/// The level and the conditions, without the promise: `sync (not audited), threen1, 4 workers,
+/// finish=1000`.
 #[must_use]
 pub fn short(subject: &RankingSubject) -> String {
     let memory = if subject.in_memory { " in memory" } else { "" };
-    format!("{}{memory}, {}", subject.durability, conditions(subject))
+    format!("{}{memory}, {}", level(subject), conditions(subject))
+}
+
+/// The level, and whether its promise was audited: `sync (not audited)`.
+#[must_use]
+pub fn level(subject: &RankingSubject) -> String {
+    let durability = subject.durability;
+    let audit = subject.audit;
+    audit.map_or_else(
+        || durability.to_string(),
+        |audit| format!("{durability} ({audit})"),
+    )
 }

@@ -221,7 +221,7 @@ fn whole_heading(plain: &PlainRanking) -> String {
     let subject = &plain.ranking.subject;
     shown(&format!(
         "{}: {} · {}{}",
-        subject.durability,
+        subject::level(subject),
         subject::promise(subject),
         subject::conditions(subject),
         plain.labels

@@ -149,6 +149,15 @@ pub(crate) fn render(report: &Run) -> String {
     page.finish(&report.manifest.name)
 }
 
+/// Writes a page of sections, each with its title and its blocks; empty ones are left out.
+pub(crate) fn page_of_blocks(title: &str, sections: &[(&str, Vec<Block>)]) -> String {
+    let mut page = Page::default();
+    for (title, blocks) in sections.iter().filter(|(_, blocks)| !blocks.is_empty()) {
+        page.add(title, blocks);
+    }
+    page.finish(title)
+}
+
 /// Groups parts under headings with their remarks; the first element is everything before the first
 /// heading.
 fn with_remarks(all: impl Iterator<Item = Part>) -> (Vec<Block>, Vec<Part>) {

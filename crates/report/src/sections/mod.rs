@@ -2,6 +2,7 @@
 //! [`SECTIONS`]. Every format goes through the same rows.
 
 pub mod ablation;
+pub(crate) mod audits;
 mod bottlenecks;
 mod conclusion;
 mod hardware_limits;
@@ -23,8 +24,9 @@ use std::ops::Deref;
 use trueput_findings::{Findings, Run};
 
 /// The sections in reading order. To add one, write its file and its row.
-const SECTIONS: [&dyn Section; 16] = [
+const SECTIONS: [&dyn Section; 17] = [
     &rankings::Rankings,
+    &audits::Audits,
     &steadiness::Steadiness,
     &log_flush::LogFlushes,
     &tpcc::OrdersPerMinute,

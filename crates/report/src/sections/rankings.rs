@@ -16,6 +16,7 @@ use crate::{fixed_rate, isolation, significance};
 use trueput_findings::Run;
 use trueput_findings::ablation::describe_window;
 use trueput_findings::answer::{RankingAnswer, RankingVerdict};
+use trueput_findings::audits::coverage;
 use trueput_findings::builds::EngineBuild;
 use trueput_findings::cells::{RankedCell, common_results};
 use trueput_findings::marks::explanations;
@@ -81,7 +82,9 @@ fn blocks(
             .map(|note| Block::Text(format!("Note: {note}"))),
     );
     if !only_harness {
-        blocks.push(Block::Text(survival(ranking)));
+        let survival = [Some(survival(ranking)), audited(ranking)];
+        let survival: Vec<_> = survival.into_iter().flatten().collect();
+        blocks.push(Block::Text(survival.join(" ")));
     }
     if !ranking.cells.is_empty() {
         let ranks = ranks(ranking, answer);
@@ -213,6 +216,14 @@ fn survival(ranking: &Ranking) -> String {
             durability.after_killed_processes()
         ),
     }
+}
+
+/// Says whether the promises were audited; `None` if nothing is promised.
+fn audited(ranking: &Ranking) -> Option<String> {
+    let audit = coverage(&ranking.cells)?.to_string();
+    let mut letters = audit.chars();
+    let first = letters.next()?.to_uppercase();
+    Some(format!("{first}{} on this machine.", letters.as_str()))
 }
 
 /// Describes the events that commits of a level survive, in a sentence.

@@ -78,6 +78,7 @@ impl Bench {
         let options = Options {
             credentials: Default::default(),
             conformance_cache: None,
+            audits: None,
             until: None,
             include_assertions: false,
             split_by: None,

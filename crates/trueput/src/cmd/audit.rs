@@ -5,17 +5,20 @@ mod session;
 mod subjects;
 
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, ChartsWhen};
+use crate::page::describe_page;
 use crate::plan_overrides::{KnobSetting, parse_knob, parse_seed};
+use crate::screen::Screen;
 use crate::trust::Trust;
 use clap::Args;
 use session::Session;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 use trueput_record::Durability;
-use trueput_record::audit::StorageModel;
+use trueput_record::audit::{AuditRecord, StorageModel};
 use trueput_record::value::parse_seconds;
+use trueput_report::{Format, audit_report, render_with};
 use trueput_runner::Registry;
 
 const EXAMPLES: &str = "\
@@ -88,7 +91,18 @@ pub struct Arguments {
     #[arg(long, value_name = "DIR")]
     work: Option<PathBuf>,
     #[command(flatten)]
+    screen: Screen,
+    #[command(flatten)]
     trust: Trust,
+}
+
+/// Writes the report: its answer, then every promise and counterexample.
+fn write_report(record: &AuditRecord, folder: &Path, screen: Screen) -> Result<(), Failure> {
+    let blocks = audit_report::document(record, folder);
+    let text = render_with(&blocks, screen.style(ChartsWhen::Never), "--width");
+    output::document(&text, Format::Terminal)?;
+    output::line(&format!("audit folder: {}", folder.display()))?;
+    output::line(&describe_page(&folder.join(session::PAGE)))
 }
 
 fn parse_budget(text: &str) -> Result<Duration, String> {
@@ -122,7 +136,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     let (record, folder) = session.audit_all(&subjects, skipped)?;
     match arguments.json {
         true => output::json(&serde_json::to_value(&record).map_err(Failure::usage)?)?,
-        false => output::write(&session::summary(&record, &folder))?,
+        false => write_report(&record, &folder, arguments.screen)?,
     }
     Ok(session::exit_code(&record))
 }

@@ -179,6 +179,7 @@ pub fn record() -> TrialRecord {
             settings: named([("map_size", Value::Integer(1 << 30))]),
             counters: named([("depth", Value::Integer(3))]),
         }),
+        audit: None,
         conformance: Some(Conformance {
             passed_at: "2026-11-21T20:44:00Z".to_owned(),
             checks: 32,

@@ -3,6 +3,7 @@
 use crate::charts::{Charts, bar};
 use crate::document::{Column, ColumnRole, Table, TableBuilder};
 use crate::isolation;
+use trueput_findings::audits::AuditState;
 use trueput_findings::cells::{CellFigures, OperationFigures, RankedCell, SEVERAL_VERSIONS};
 use trueput_findings::contender::version_number;
 use trueput_findings::fixed_rate::FixedRateResult;
@@ -35,7 +36,7 @@ pub fn ranked(ranking: &Ranking, ranks: Option<Vec<String>>, charts: Charts) -> 
     table = identity(table);
     table = responses(table, ranking);
     table = rates(table, ranking);
-    table = isolation(table, &cells)
+    table = isolation(audits(table, &cells), &cells)
         .when(in_order, |table| {
             table.column(leading("of best", 2), |cell| {
                 cell.relative_to_best.map_or_else(String::new, per_cent)
@@ -82,6 +83,7 @@ pub fn only_contender(ranking: &Ranking) -> Option<String> {
 /// shares of the best.
 pub fn not_comparable(ranking: &Ranking) -> Table {
     let mut table = identity(Table::of(&ranking.not_comparable));
+    table = audits(table, &ranking.not_comparable);
     table = rates(responses(table, ranking), ranking);
     filled(storage(processor(latencies(table, ranking), 7)))
 }
@@ -160,6 +162,21 @@ fn short_version(version: &str) -> &str {
         true => version,
         false => version_number(version),
     }
+}
+
+/// Adds the audits of the contenders' promises if there are any.
+fn audits<'a>(table: ContenderTable<'a>, cells: &[RankedCell]) -> ContenderTable<'a> {
+    let is_audited = |cell: &RankedCell| {
+        let audit = cell.audit.as_ref();
+        audit.is_some_and(|audit| *audit != AuditState::NotAudited)
+    };
+    table.when(cells.iter().any(is_audited), |table| {
+        table.text("audit", 2, |cell| {
+            cell.audit
+                .as_ref()
+                .map_or_else(String::new, ToString::to_string)
+        })
+    })
 }
 
 fn rates<'a>(table: ContenderTable<'a>, ranking: &Ranking) -> ContenderTable<'a> {

@@ -118,6 +118,7 @@ pub fn valid(spec: TrialSpec, updates_per_s: f64) -> TrialRecord {
         file_system: None,
         log_file_system: None,
         conformance: None,
+        audit: None,
         hardware_limits: None,
         load: None,
         measurement: Some(measurement),

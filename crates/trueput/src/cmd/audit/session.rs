@@ -13,15 +13,18 @@ use std::time::{Duration, Instant};
 use trueput_audit::{AuditOptions, Subject, audit, control};
 use trueput_host::mount_namespace;
 use trueput_record::audit::{AuditRecord, AuditResult, AuditVerdict, Counterexample, StorageModel};
+use trueput_record::audit_standing::AuditStanding;
 use trueput_record::plan::Contender;
 use trueput_record::trial::Settings;
 use trueput_record::{Durability, Value};
-use trueput_runner::{Registry, sha256_of};
+use trueput_report::audit_report;
+use trueput_runner::{AuditStore, AuditSubject, Registry, sha256_of};
 
 /// The version of the record.
 const FORMAT: u32 = 1;
 
 const RECORD: &str = "audit.json";
+pub const PAGE: &str = "audit.html";
 const RECORDINGS: &str = "recordings";
 const WORK: &str = "work";
 
@@ -46,6 +49,8 @@ pub struct Session<'a> {
     registry: &'a Registry,
     folder: PathBuf,
     options: AuditOptions,
+    /// Where results are kept for rankings.
+    audits: Option<AuditStore>,
 }
 
 impl<'a> Session<'a> {
@@ -66,6 +71,7 @@ impl<'a> Session<'a> {
         create(&folder)?;
         let options = options(arguments, &folder)?;
         Ok(Self {
+            audits: AuditStore::of_user(&options.program),
             arguments,
             registry,
             folder,
@@ -112,11 +118,16 @@ impl<'a> Session<'a> {
             });
             let result = self.audit_one(subject, &self.id(subject, &record), budget)?;
             self.say(&result);
+            self.remember(subject, &result);
             record.results.push(result);
             self.write(&record)?;
         }
         record.interrupted = self.is_stopped();
         self.write(&record)?;
+        let page = audit_report::page(&record, &self.folder);
+        let file = self.folder.join(PAGE);
+        fs::write(&file, page)
+            .map_err(|error| Failure::Other(format!("{}: {error}", file.display())))?;
         // Where states lay in the folder itself, nothing is mounted.
         let _ = mount_namespace::unmount(&self.folder.join(WORK));
         let _ = fs::remove_dir_all(self.folder.join(WORK));
@@ -223,6 +234,33 @@ impl<'a> Session<'a> {
         sha256_of(file).unwrap_or_default()
     }
 
+    /// Keeps a result for the rankings of later runs. The promise of another level, and an audit
+    /// without a result, say nothing about them.
+    fn remember(&self, subject: &Subject, result: &AuditResult) {
+        let is_of_level = result.claim.is_none() && result.verdict() != AuditVerdict::Failed;
+        let folder = self.folder.canonicalize();
+        let standing = folder.ok().filter(|_| is_of_level);
+        let standing = standing.and_then(|folder| AuditStanding::of(result, &folder));
+        let (Some(standing), Some(audits)) = (standing, &self.audits) else {
+            return;
+        };
+        let Ok(engine) = subject.find_engine(self.registry) else {
+            return;
+        };
+        let subject = AuditSubject {
+            engine: &*engine,
+            contender: subject.contender(),
+            durability: subject.durability,
+            knobs: &subject.given_knobs,
+        };
+        if let Err(error) = audits.store(&subject, standing) {
+            let folder = audits.folder().display();
+            output::note(&format!(
+                "{folder}: {error}: rankings will not know of this audit"
+            ));
+        }
+    }
+
     /// Writes one line about a result that is there.
     fn say(&self, result: &AuditResult) {
         if !self.arguments.json {
@@ -286,17 +324,7 @@ fn options(arguments: &Arguments, folder: &Path) -> Result<AuditOptions, Failure
 
 /// Describes a result in one line.
 fn sentence(result: &AuditResult) -> String {
-    let name = format!("{} {}", result.contender, result.durability);
-    let name = match result.claim {
-        Some(claim) => format!("{name} as {claim}"),
-        None => name,
-    };
-    let knobs: Vec<_> = result
-        .given_knobs
-        .iter()
-        .map(|(name, value)| format!(" {name}={value}"))
-        .collect();
-    let name = format!("{name}{}", knobs.concat());
+    let name = audit_report::subject(result);
     let models: Vec<_> = result
         .models
         .iter()
@@ -311,42 +339,6 @@ fn sentence(result: &AuditResult) -> String {
         (_, AuditVerdict::Refuted) => format!("{name}: {models}"),
         _ => format!("{name}: not refuted ({models})"),
     }
-}
-
-/// Summarizes all audits.
-pub fn summary(record: &AuditRecord, folder: &Path) -> String {
-    let mut text = String::new();
-    if !record.is_valid() {
-        text.push_str("This audit is invalid: its controls did not come out as they must.\n");
-    }
-    for result in record.controls.iter().chain(&record.results) {
-        text.push_str(&sentence(result));
-        text.push('\n');
-        for model in &result.models {
-            if let Some(counterexample) = &model.counterexample {
-                text.push_str(&describe(counterexample));
-                // A kill comes at a random moment and cannot be repeated.
-                if model.model.loses_power() {
-                    let replay = folder.join(&counterexample.id);
-                    let replay = replay.display();
-                    text.push_str(&format!("      trueput audit --replay {replay}\n"));
-                }
-            }
-        }
-    }
-    for (name, reason) in &record.skipped {
-        text.push_str(&format!("skipped: {name} {reason}\n"));
-    }
-    text.push_str(&format!("audit folder: {}\n", folder.display()));
-    text
-}
-
-fn describe(counterexample: &Counterexample) -> String {
-    let mut text = format!("    {}\n", counterexample.damage);
-    for line in &counterexample.words {
-        text.push_str(&format!("      {line}\n"));
-    }
-    text
 }
 
 /// Returns the exit code of a record.

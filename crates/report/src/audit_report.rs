@@ -1,0 +1,125 @@
+//! The report of an audit: its answer first, then every promise with its counterexamples.
+
+use crate::document::Block;
+use crate::formats::html;
+use crate::sections::audits::{LEGEND, blocks};
+use std::path::Path;
+use trueput_findings::audits::AuditedPromise;
+use trueput_findings::units::{counted, thousands};
+use trueput_record::audit::{AuditRecord, AuditResult, AuditVerdict};
+use trueput_record::audit_standing::AuditStanding;
+
+/// The report of an audit whose record lies in `folder`, as blocks.
+#[must_use]
+pub fn document(record: &AuditRecord, folder: &Path) -> Vec<Block> {
+    let mut all = answer(record);
+    let promises: Vec<_> = promises(&record.results, folder).collect();
+    if !promises.is_empty() {
+        all.push(Block::Text(LEGEND.to_owned()));
+        all.extend(blocks(&promises));
+    }
+    all.extend(remarks(record));
+    all
+}
+
+/// The report of an audit as one page that needs nothing else.
+#[must_use]
+pub fn page(record: &AuditRecord, folder: &Path) -> String {
+    let promises: Vec<_> = promises(&record.results, folder).collect();
+    let mut audits = vec![Block::Text(LEGEND.to_owned())];
+    audits.extend(blocks(&promises));
+    html::page_of_blocks(
+        "audit of durability",
+        &[
+            ("In short", answer(record)),
+            ("Audits", audits),
+            ("Controls", remarks(record)),
+            ("Run it again", vec![Block::Text(record.command.clone())]),
+        ],
+    )
+}
+
+/// Describes the subject of an audit: `sqlite sync (journal_mode=delete)`.
+#[must_use]
+pub fn subject(result: &AuditResult) -> String {
+    let level = match result.claim {
+        Some(claim) => format!("{} as {claim}", result.durability),
+        None => result.durability.to_string(),
+    };
+    format!("{} {level}", contender(result))
+}
+
+fn contender(result: &AuditResult) -> String {
+    let knobs = result.given_knobs.iter();
+    let knobs: Vec<_> = knobs
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    match knobs.is_empty() {
+        true => result.contender.clone(),
+        false => format!("{} ({})", result.contender, knobs.join(", ")),
+    }
+}
+
+fn promises<'a>(
+    results: &'a [AuditResult],
+    folder: &'a Path,
+) -> impl Iterator<Item = AuditedPromise> + 'a {
+    results.iter().filter_map(move |result| {
+        let claim = result.claim.map(|_| format!(" at {}", result.durability));
+        Some(AuditedPromise {
+            contender: contender(result) + &claim.unwrap_or_default(),
+            durability: result.tested_level(),
+            standing: AuditStanding::of(result, folder)?,
+        })
+    })
+}
+
+/// The answer in a sentence or two, with warnings of what makes it doubtful.
+fn answer(record: &AuditRecord) -> Vec<Block> {
+    let of = |verdict| {
+        let results = record.results.iter();
+        let names = results.filter(move |result| result.verdict() == verdict);
+        names.map(subject).collect::<Vec<_>>()
+    };
+    let refuted = of(AuditVerdict::Refuted);
+    let states = record.results.iter().map(AuditResult::states).sum();
+    let promises = counted(record.results.len() as u64, "promise");
+    let tried = format!("{promises} audited in {} states", thousands(states));
+    let text = match refuted.len() {
+        0 => format!("{tried}: none is refuted."),
+        count => format!("{tried}: {count} refuted: {}.", refuted.join("; ")),
+    };
+    let mut warnings = Vec::new();
+    if !record.is_valid() {
+        let text = "This audit is invalid: its controls did not come out as they must.";
+        warnings.push(text.to_owned());
+    }
+    if record.interrupted {
+        warnings.push("The user stopped this audit.".to_owned());
+    }
+    let failed = record.results.iter();
+    warnings.extend(failed.filter_map(|result| {
+        let failure = result.failure.as_ref()?;
+        Some(format!("{}: {failure}", subject(result)))
+    }));
+    let warnings = Block::Warnings(warnings).filled();
+    std::iter::once(Block::Text(text)).chain(warnings).collect()
+}
+
+/// The controls, and what could not be audited.
+fn remarks(record: &AuditRecord) -> Vec<Block> {
+    let control = |(result, what): (&AuditResult, &str)| {
+        let refuted: u64 = result.models.iter().map(|model| model.refuted).sum();
+        let (refuted, states) = (thousands(refuted), thousands(result.states()));
+        format!("the log engine that {what}: refuted in {refuted} of {states} states")
+    };
+    let controls = record.controls.iter();
+    let controls = controls.zip(["flushes", "does not flush"]).map(control);
+    let controls: Vec<_> = controls.collect();
+    let text =
+        (!controls.is_empty()).then(|| Block::Text(format!("Controls: {}.", controls.join("; "))));
+    let skipped = record.skipped.iter();
+    let skipped = skipped.map(|(name, reason)| format!("Skipped: {name} {reason}"));
+    let skipped = Block::List(skipped.collect()).filled();
+    text.into_iter().chain(skipped).collect()
+}

@@ -1,0 +1,87 @@
+//! The audits of promises: the states that were tried on each storage model, those that refuted the
+//! promise, and the smallest counterexamples with the commands that repeat them.
+
+use super::{Part, Section, SectionInput};
+use crate::document::{Block, Column, ColumnRole, Table};
+use trueput_findings::audits::{AuditedPromise, audited_promises};
+use trueput_findings::units::thousands;
+use trueput_record::audit::StorageModel;
+use trueput_record::audit_standing::{CounterexampleSummary, ModelStanding};
+
+/// The audits of a run's contenders, as they were known when it ran.
+pub(crate) struct Audits;
+
+impl Section for Audits {
+    fn part(&self, input: &SectionInput<'_>) -> Option<Part> {
+        let name = |trial: &_| input.names.contender(trial);
+        let promises = audited_promises(&input.run.trials, name);
+        Part::with_text("Audits of durability", LEGEND, blocks(&promises))
+    }
+}
+
+/// How to read the table.
+pub(crate) const LEGEND: &str = "Simulated power cuts: states tried on each model of storage, and \
+    how many of them refuted the promise. Usual storage is kill, prefix and journal; posix and \
+    torn are weaker than what ext4, xfs and btrfs document. \"Not refuted\" speaks of these states \
+    only.";
+
+/// The table of these promises and their counterexamples; empty if there are none.
+pub(crate) fn blocks(promises: &[AuditedPromise]) -> Vec<Block> {
+    let table = Block::Table(table(promises)).filled();
+    let examples = promises.iter().flat_map(counterexamples);
+    table.into_iter().chain(examples).collect()
+}
+
+fn table(promises: &[AuditedPromise]) -> Table {
+    let name = Column::text("contender", 0).in_role(ColumnRole::Name);
+    let mut table = Table::of(promises)
+        .column(name, |promise| &promise.contender)
+        .text("level", 0, |promise| promise.durability)
+        .text("result", 0, verdict);
+    for model in StorageModel::ALL {
+        table = table.figures(model.name(), 0, |promise| {
+            let models = promise.standing.models.iter();
+            let mut of_model = models.filter(|standing| standing.model == model);
+            of_model.next().map_or_else(String::new, states)
+        });
+    }
+    table.build()
+}
+
+fn verdict(promise: &AuditedPromise) -> &'static str {
+    let is_refuted = |model: &ModelStanding| model.refuted > 0;
+    match promise.standing.is_refuted() {
+        true => "REFUTED",
+        false if promise.standing.models.iter().any(is_refuted) => "not refuted on usual storage",
+        false => "not refuted",
+    }
+}
+
+/// The states of a model: `785`, or `13 of 785` if 13 refuted the promise.
+fn states(model: &ModelStanding) -> String {
+    let states = thousands(model.states);
+    match model.refuted {
+        0 => states,
+        refuted => format!("{} of {states}", thousands(refuted)),
+    }
+}
+
+fn counterexamples(promise: &AuditedPromise) -> Vec<Block> {
+    let models = promise.standing.models.iter();
+    let examples = models.filter_map(|model| Some((model, model.counterexample.as_ref()?)));
+    let of = |(model, example): (&ModelStanding, &CounterexampleSummary)| {
+        let subject = format!(
+            "{} {}, {}",
+            promise.contender, promise.durability, model.model
+        );
+        let text = format!("{subject}: {}", example.damage);
+        let missing = Block::List(example.words.clone()).filled();
+        let replay = example.replay.as_ref().map(|replay| {
+            let words = ["trueput", "audit", "--replay", &replay.to_string_lossy()];
+            Block::Command(words.map(str::to_owned).to_vec())
+        });
+        let blocks = [Some(Block::Text(text)), missing, replay];
+        blocks.into_iter().flatten().collect::<Vec<_>>()
+    };
+    examples.flat_map(of).collect()
+}

@@ -1,8 +1,8 @@
 //! Audits of the promises behind a ranking: whether simulated power cuts refuted them, for the
 //! builds and the knobs of its contenders. A trial's record has what its user knew when it ran.
 
-use crate::cells::RankedCell;
 use crate::eligibility::{HARNESS_ENGINE, STORAGE_ENGINE};
+use crate::rankings::Ranking;
 use crate::units::{counted, thousands};
 use serde::Serialize;
 use std::fmt::{self, Display, Formatter};
@@ -70,9 +70,9 @@ impl AuditState {
 /// The audits behind a ranking. Its `Display` follows the level: `sync (not audited)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct AuditCoverage {
-    /// The ranked contenders whose promise was audited.
+    /// The contenders whose promise was audited.
     pub audited: usize,
-    /// The ranked contenders.
+    /// The contenders.
     pub contenders: usize,
     /// The fewest states of an audited one.
     pub fewest_states: u64,
@@ -113,15 +113,17 @@ fn promises_nothing(level: Durability) -> bool {
     [level.after_killed_processes(), level.after_lost_power()] == [Survival::Nothing; 2]
 }
 
-/// Summarizes the audits of ranked contenders; `None` if none of them promises anything.
+/// Summarizes the audits of a ranking's contenders; `None` if none of them promises anything.
 #[must_use]
-pub fn coverage(cells: &[RankedCell]) -> Option<AuditCoverage> {
-    let states = cells.iter().filter_map(|cell| match cell.audit.as_ref()? {
-        AuditState::NotAudited => Some(None),
-        AuditState::NotRefuted { states, .. } | AuditState::Refuted { states, .. } => {
-            Some(Some(*states))
-        }
-    });
+pub fn coverage_of(ranking: &Ranking) -> Option<AuditCoverage> {
+    let states = ranking
+        .contenders()
+        .filter_map(|cell| match cell.audit.as_ref()? {
+            AuditState::NotAudited => Some(None),
+            AuditState::NotRefuted { states, .. } | AuditState::Refuted { states, .. } => {
+                Some(Some(*states))
+            }
+        });
     let states: Vec<Option<u64>> = states.collect();
     let audited: Vec<u64> = states.iter().copied().flatten().collect();
     (!states.is_empty()).then(|| AuditCoverage {

@@ -166,3 +166,57 @@ impl AuditStore {
         Some(hash)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trueput_engine::Null;
+    use trueput_record::audit::StorageModel;
+    use trueput_record::audit_standing::ModelStanding;
+
+    fn subject<'a>(durability: Durability, knobs: &'a Settings) -> AuditSubject<'a> {
+        AuditSubject {
+            engine: &Null,
+            contender: "null".to_owned(),
+            durability,
+            knobs,
+        }
+    }
+
+    fn standing(states: u64) -> AuditStanding {
+        AuditStanding {
+            audited_at: "2026-11-24T18:00:00Z".to_owned(),
+            models: vec![ModelStanding {
+                model: StorageModel::Journal,
+                states,
+                distinct: states,
+                refuted: 0,
+                counterexample: None,
+            }],
+        }
+    }
+
+    #[test]
+    fn an_audit_speaks_of_its_program_level_and_knobs_alone() {
+        let room = tempfile::tempdir().unwrap();
+        let [program, folder] = ["program", "audits"].map(|name| room.path().join(name));
+        std::fs::write(&program, "one").unwrap();
+        let open = || AuditStore::in_folder(&folder, &program).unwrap();
+        let (none, knobs) = (
+            Settings::new(),
+            Settings::from([("mode".to_owned(), Value::from("fast"))]),
+        );
+        open()
+            .store(&subject(Durability::Sync, &none), standing(7))
+            .unwrap();
+        open()
+            .store(&subject(Durability::Sync, &none), standing(5))
+            .unwrap();
+        let found = open().find(&subject(Durability::Sync, &none));
+        assert_eq!(found, Some(standing(7)));
+        assert_eq!(open().find(&subject(Durability::Async, &none)), None);
+        assert_eq!(open().find(&subject(Durability::Sync, &knobs)), None);
+        std::fs::write(&program, "two").unwrap();
+        assert_eq!(open().find(&subject(Durability::Sync, &none)), None);
+    }
+}

@@ -18,6 +18,7 @@ pub use rows::{AnswerRow, LatencyFigure};
 pub use subject::RankingSubject;
 pub use verdict::{RankingVerdict, RowVerdict, refuses};
 
+use crate::audits::coverage_of;
 use crate::eligibility::{HARNESS_ENGINE, Ineligibility, UnrankedStatus};
 use crate::rankings::{Ranking, UnrankedTrial, rankings};
 use crate::statistics::{Disturbance, Interval, Noise};
@@ -47,6 +48,8 @@ pub struct Answer {
     /// Engines whose workers were threads although those of other engines were processes; empty if
     /// all were alike.
     pub threads: Vec<String>,
+    /// Whether the run's levels promise something, and no promise was audited.
+    pub not_audited: bool,
     /// The lines of `trials.jsonl` that could not be read, by number from 1.
     pub damaged_lines: Vec<usize>,
     /// Disturbances of the run; empty for a quiet machine.
@@ -193,6 +196,7 @@ impl Answer {
             failures: failures(rankings),
             skipped: report.manifest.skipped.clone(),
             threads: threads(report),
+            not_audited: is_unaudited(rankings),
             damaged_lines: report.damaged.iter().map(|line| line.line).collect(),
             disturbances: noise.map_or_else(Vec::new, |noise| noise.reasons.clone()),
         }
@@ -211,6 +215,11 @@ impl Answer {
             NextStep::Resume { .. } => None,
         })
     }
+}
+
+fn is_unaudited(rankings: &[Ranking]) -> bool {
+    let audits: Vec<_> = rankings.iter().filter_map(coverage_of).collect();
+    !audits.is_empty() && audits.iter().all(|audit| audit.audited == 0)
 }
 
 /// Fewer contenders than these make no ranking.

@@ -1,7 +1,7 @@
 //! The subject of a ranking: durability level, workload, and the settings that distinguish it from
 //! other rankings.
 
-use crate::audits::{AuditCoverage, coverage};
+use crate::audits::{AuditCoverage, coverage_of};
 use crate::isolation;
 use crate::rankings::Ranking;
 use crate::units::plural;
@@ -15,7 +15,8 @@ pub struct RankingSubject {
     pub workload: String,
     /// Durability level of each commit.
     pub durability: Durability,
-    /// The audits of the ranked contenders' promises; `None` if nothing is promised.
+    /// The audits of the ranked contenders' promises; `None` if nothing is promised, or no promise
+    /// of the run was audited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audit: Option<AuditCoverage>,
     /// Whether databases or logs were in memory, so that nothing survives lost power.
@@ -40,10 +41,12 @@ pub struct RankingSubject {
 
 /// The subject of each ranking of a run.
 pub(super) fn subjects(rankings: &[Ranking]) -> Vec<RankingSubject> {
+    let audits: Vec<_> = rankings.iter().map(coverage_of).collect();
+    let is_any_audited = audits.iter().flatten().any(|audit| audit.audited > 0);
     let subject = |(index, ranking): (usize, &Ranking)| RankingSubject {
         workload: ranking.workload.clone(),
         durability: ranking.durability,
-        audit: coverage(&ranking.cells),
+        audit: audits[index].filter(|_| is_any_audited),
         in_memory: ranking.in_memory,
         workers: ranking.workers,
         isolation: ranking

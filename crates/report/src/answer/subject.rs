@@ -38,15 +38,14 @@ pub fn conditions(subject: &RankingSubject) -> String {
     parts.join(", ")
 }
 
-/// The level and the conditions, without the promise: `sync (not audited), threen1, 4 workers,
-/// finish=1000`.
+/// The level and the conditions, without the promise: `sync, threen1, 4 workers, finish=1000`.
 #[must_use]
 pub fn short(subject: &RankingSubject) -> String {
     let memory = if subject.in_memory { " in memory" } else { "" };
     format!("{}{memory}, {}", level(subject), conditions(subject))
 }
 
-/// The level, and whether its promise was audited: `sync (not audited)`.
+/// The level, and how its promise was audited: `sync (2 of 3 audited)`.
 #[must_use]
 pub fn level(subject: &RankingSubject) -> String {
     let durability = subject.durability;

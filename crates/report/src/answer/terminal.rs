@@ -115,9 +115,10 @@ impl AnswerScreen<'_> {
         let plain = |text| (Paint::Plain, text);
         let legends = [
             level_legend(&self.0.rankings, columns),
-            words::workaround_legend(self.0),
+            words::not_audited(self.0),
         ];
         let legends = legends.into_iter().flatten();
+        let legends = legends.chain(words::mark_legends(self.0));
         let legends = legends.flat_map(|text| wrapped(&text, columns, "", MOST_WRAPPED));
         let mut lines: Vec<_> = legends.map(plain).collect();
         lines.extend(self.failure_lines(columns));

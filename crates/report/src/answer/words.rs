@@ -15,6 +15,9 @@ use trueput_record::skipped::is_unsupported_level;
 /// More names than these are counted instead.
 const MOST_NAMES: usize = 3;
 
+const REFUTED: &str =
+    "[REFUTED]: an audit here refuted its promise, so it is not ranked; --full explains it.";
+
 const WORKAROUND: &str =
     "[workaround]: extra work of the driver, which affects rates; --full explains it.";
 
@@ -40,16 +43,28 @@ pub(super) fn weaker_isolation(ranking: &RankingAnswer) -> Option<String> {
     ))
 }
 
-/// The meaning of the mark `[workaround]`, if a contender has it.
-pub(super) fn workaround_legend(answer: &Answer) -> Option<String> {
+/// The meanings of the marks `[REFUTED]` and `[workaround]`, if a contender has them.
+pub(super) fn mark_legends(answer: &Answer) -> impl Iterator<Item = String> {
+    let legends = [
+        (MarkKind::RefutedPromise, REFUTED),
+        (MarkKind::Workaround, WORKAROUND),
+    ];
+    let legends = legends.into_iter();
+    let shown = legends.filter(|(kind, _)| has_mark(answer, *kind));
+    shown.map(|(_, text)| text.to_owned())
+}
+
+fn has_mark(answer: &Answer, kind: MarkKind) -> bool {
     let ranked = answer.rankings.iter();
     let ranked = ranked.flat_map(|ranking| ranking.rows.iter().chain(&ranking.not_comparable));
     let mut rows = ranked.chain(answer.not_ranked.iter().map(|other| &other.row));
-    let has_mark = |row: &AnswerRow| {
-        let mut marks = row.marks.iter();
-        marks.any(|mark| mark.kind == MarkKind::Workaround)
-    };
-    rows.any(has_mark).then(|| WORKAROUND.to_owned())
+    rows.any(|row| row.marks.iter().any(|mark| mark.kind == kind))
+}
+
+/// Says that no promise was audited, if so.
+pub(super) fn not_audited(answer: &Answer) -> Option<String> {
+    let text = "Not audited: \"trueput audit\" tests promises by simulated power cuts.";
+    answer.not_audited.then(|| text.to_owned())
 }
 
 /// The engines whose workers were threads, if others ran processes.

@@ -1,0 +1,188 @@
+//! Audits of promises in reports of runs, and reports of audits.
+
+use crate::support::{report, spec, valid};
+use std::path::Path;
+use trueput_findings::Run;
+use trueput_findings::answer::{Answer, UnrankedReason};
+use trueput_record::audit::{
+    AuditRecord, AuditResult, Counterexample, CrashState, Damage, DamageKind, ModelResult,
+    StorageModel,
+};
+use trueput_record::audit_standing::AuditStanding;
+use trueput_record::{Durability, TrialRecord};
+use trueput_report::answer::{AnswerText, Layout};
+use trueput_report::{Format, RunReport, Style, audit_report};
+
+fn model(model: StorageModel, states: u64, refuted: u64) -> ModelResult {
+    let counterexample = (refuted > 0).then(|| Counterexample {
+        id: format!("{model}-example"),
+        state: CrashState::default(),
+        recovery: None,
+        damage: Damage {
+            kind: DamageKind::CommitMissing,
+            detail: "commit 118 of session 2".to_owned(),
+        },
+        words: vec!["4,096 bytes at 8,192 of log: missing".to_owned()],
+    });
+    ModelResult {
+        model,
+        states,
+        distinct: states,
+        recoveries: 0,
+        refuted,
+        damage: Default::default(),
+        counterexample,
+        elapsed_s: 1.0,
+    }
+}
+
+fn result(engine: &str, models: Vec<ModelResult>) -> AuditResult {
+    AuditResult {
+        id: format!("{engine}-sync"),
+        contender: engine.to_owned(),
+        version: "1".to_owned(),
+        build: "ab".to_owned(),
+        durability: Durability::Sync,
+        claim: None,
+        knobs: Default::default(),
+        given_knobs: Default::default(),
+        seed: 1,
+        commits_per_phase: 1,
+        commits: 1,
+        operations: 1,
+        flushes: 1,
+        models,
+        failure: None,
+        ended_at: "2026-11-24T18:00:00Z".to_owned(),
+    }
+}
+
+fn trials(engine: &str, cell: u32, rate: f64, models: Vec<ModelResult>) -> Vec<TrialRecord> {
+    let standing = AuditStanding::of(&result(engine, models), Path::new("/audits/1"));
+    let trial = |repeat| TrialRecord {
+        audit: standing.clone(),
+        ..valid(spec(cell, engine, Durability::Sync, repeat), rate)
+    };
+    (1..=3).map(trial).collect()
+}
+
+/// The fastest contender was refuted, the second was audited, the third not, the last refuted only
+/// on storage weaker than usual.
+fn run() -> Run {
+    let refuted = vec![
+        model(StorageModel::Prefix, 500, 0),
+        model(StorageModel::Journal, 785, 13),
+    ];
+    let mut all = trials("careless", 0, 9_000.0, refuted);
+    all.extend(trials(
+        "lmdb",
+        1,
+        3_000.0,
+        vec![model(StorageModel::Journal, 1_210, 0)],
+    ));
+    all.extend(trials("sqlite", 2, 2_000.0, Vec::new()));
+    all.extend(trials(
+        "leveldb",
+        3,
+        1_000.0,
+        vec![model(StorageModel::Posix, 101, 27)],
+    ));
+    report(all)
+}
+
+#[test]
+fn a_refuted_contender_has_no_place_and_every_ranking_says_what_was_audited() {
+    let run = run();
+    let answer = Answer::of(&run);
+    let ranked: Vec<_> = answer.rankings[0]
+        .rows
+        .iter()
+        .map(|row| &*row.contender)
+        .collect();
+    assert_eq!(ranked, ["lmdb", "sqlite", "leveldb"]);
+    let text = answer.render(Layout::default(), &[]);
+    assert_has!(
+        text,
+        "sync (3 of 4 audited)",
+        "–  careless [REFUTED]",
+        "[REFUTED]: an audit here refuted its promise"
+    );
+    let full = run.render(Format::Markdown, Style::default());
+    assert_has!(
+        full,
+        "3 of 4 audited on this machine.",
+        "careless \\[REFUTED]: an audit refuted its promise at sync in 13 of 785 states (journal): \
+         an acknowledged commit is missing.",
+        "| REFUTED in 13 of 785 |",
+        "| 1,210 states |",
+        "| not audited |",
+        "Audits of durability",
+        "| careless \\[REFUTED] | sync | REFUTED |  | 500 | 13 of 785 |  |  |",
+        "| leveldb | sync | not refuted on usual storage |  |  |  | 27 of 101 |  |",
+        "4,096 bytes at 8,192 of log: missing",
+        "trueput audit --replay /audits/1/journal-example"
+    );
+}
+
+#[test]
+fn a_refuted_contender_is_not_ranked_even_by_itself() {
+    let refuted = vec![model(StorageModel::Kill, 9, 1)];
+    let answer = Answer::of(&report(trials("careless", 0, 9_000.0, refuted)));
+    assert!(answer.rankings.is_empty());
+    let reasons: Vec<_> = answer.not_ranked.iter().map(|one| one.reason).collect();
+    assert_eq!(reasons, [UnrankedReason::NotComparable]);
+}
+
+#[test]
+fn a_run_without_audits_says_so_once() {
+    let mut all = trials("lmdb", 0, 3_000.0, Vec::new());
+    all.extend(trials("sqlite", 1, 2_000.0, Vec::new()));
+    let run = report(all);
+    let text = Answer::of(&run).render(Layout::default(), &[]);
+    assert_eq!(text.to_lowercase().matches("audited").count(), 1, "{text}");
+    let full = run.render(Format::Markdown, Style::default());
+    assert_has!(full, "Not audited on this machine.");
+    assert!(!full.contains("Audits of durability"), "{full}");
+}
+
+#[test]
+fn a_report_of_an_audit_begins_with_its_answer() {
+    let journal = |states, refuted| vec![model(StorageModel::Journal, states, refuted)];
+    let mut record = AuditRecord {
+        format: 1,
+        command: "trueput audit".to_owned(),
+        program_version: "0".to_owned(),
+        controls: vec![
+            result("log", journal(60, 0)),
+            result("log", journal(60, 40)),
+        ],
+        results: vec![
+            result("lmdb", journal(1_000, 0)),
+            result("leveldb", journal(99, 7)),
+        ],
+        skipped: [("gtm".to_owned(), "is not installed".to_owned())].into(),
+        interrupted: false,
+    };
+    let folder = Path::new("results/1");
+    let text = format!("{:?}", audit_report::document(&record, folder));
+    assert!(
+        text.starts_with("[Text(\"2 promises audited in 1,099 states: 1 refuted: leveldb sync.\")"),
+        "{text}"
+    );
+    assert_has!(
+        text,
+        "refuted in 0 of 60 states; the log engine that does not flush: refuted in 40 of 60",
+        "Skipped: gtm is not installed"
+    );
+    assert!(!text.contains("invalid"), "{text}");
+    let page = audit_report::page(&record, folder);
+    assert_has!(
+        page,
+        "In short",
+        "7 of 99",
+        "an acknowledged commit is missing"
+    );
+    record.controls.swap(0, 1);
+    let text = format!("{:?}", audit_report::document(&record, folder));
+    assert_has!(text, "This audit is invalid");
+}

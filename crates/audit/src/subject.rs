@@ -89,15 +89,7 @@ impl Subject {
         if self.engine == control::NAME {
             return Ok(SelectedEngine::Offered(&control::LogEngine));
         }
-        let engine = registry.engine(&self.engine)?;
-        match &self.library {
-            None => Ok(SelectedEngine::Offered(engine)),
-            Some(library) => {
-                let loaded = engine.with_library(library);
-                let loaded = loaded.map_err(|error| error.to_string())?;
-                Ok(SelectedEngine::Loaded(loaded))
-            }
-        }
+        registry.open(&self.engine, self.library.as_deref())
     }
 
     pub(crate) fn resolve_knobs(&self, engine: &dyn Engine) -> Result<ParameterValues, String> {

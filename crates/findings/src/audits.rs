@@ -8,7 +8,7 @@ use serde::Serialize;
 use std::fmt::{self, Display, Formatter};
 use trueput_record::audit::StorageModel;
 use trueput_record::audit_standing::{AuditStanding, ModelStanding};
-use trueput_record::{Durability, Survival, TrialRecord};
+use trueput_record::{Durability, TrialRecord};
 
 /// The audits of a contender's promise at its level. Its `Display` is for a table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -50,7 +50,9 @@ impl Display for AuditState {
 }
 
 impl AuditState {
-    fn of(standing: &AuditStanding) -> Self {
+    /// The state of knowledge after these audits.
+    #[must_use]
+    pub fn of(standing: &AuditStanding) -> Self {
         let sum = |figure: fn(&ModelStanding) -> u64| standing.refutations().map(figure).sum();
         let refuted = standing.models.iter().filter(|model| model.refuted > 0);
         match standing.is_refuted() {
@@ -101,16 +103,12 @@ impl Display for AuditCoverage {
 pub fn audit_state(trials: &[&TrialRecord]) -> Option<AuditState> {
     let spec = &trials.first()?.spec;
     let is_engine = ![HARNESS_ENGINE, STORAGE_ENGINE].contains(&spec.engine.as_str());
-    if !is_engine || promises_nothing(spec.durability) {
+    if !is_engine || spec.durability.promises_nothing() {
         return None;
     }
     // An audit can end between two trials of a run: the last one knows more.
     let known = trials.iter().rev().find_map(|trial| trial.audit.as_ref());
     Some(known.map_or(AuditState::NotAudited, AuditState::of))
-}
-
-fn promises_nothing(level: Durability) -> bool {
-    [level.after_killed_processes(), level.after_lost_power()] == [Survival::Nothing; 2]
 }
 
 /// Summarizes the audits of a ranking's contenders; `None` if none of them promises anything.

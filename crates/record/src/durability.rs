@@ -87,6 +87,12 @@ impl Durability {
             Self::Process | Self::None => Survival::Nothing,
         }
     }
+
+    /// Returns whether no commit is promised to survive anything.
+    #[must_use]
+    pub fn promises_nothing(self) -> bool {
+        self.after_killed_processes() == Survival::Nothing
+    }
 }
 
 impl fmt::Display for Durability {

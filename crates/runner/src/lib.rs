@@ -7,6 +7,7 @@
 //! - `aggregate`: a trial's measurement, from the results of its workers
 //! - `arrival_schedule`: when each unit of an open loop is due
 //! - `audit_store`: the audits that this user made
+//! - `audited_only`: skips trials whose promise was not audited
 //! - `conformance`, `conformance_cache`, `conformance_result`: the conformance suite before a trial
 //! - `context`: the state of a run
 //! - `crash_recovery`: deliberate crashes, and the time until the database serves again
@@ -39,6 +40,7 @@
 mod aggregate;
 mod arrival_schedule;
 mod audit_store;
+mod audited_only;
 mod conformance;
 mod conformance_cache;
 mod conformance_result;
@@ -75,6 +77,7 @@ mod worker_pool;
 mod worker_task;
 
 pub use audit_store::{AuditStore, AuditSubject};
+pub use audited_only::skip_unaudited;
 pub use conformance_cache::ConformanceCache;
 pub use context::sha256_of;
 pub use error::Error;
@@ -85,7 +88,7 @@ pub use resume::{check_folder, has_worked_in};
 pub use run::{RunSummary, create_run, run};
 pub use time_estimate::TimeEstimate;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use trueput_engine::credentials::redact_word;
@@ -135,6 +138,21 @@ impl Registry {
                 names.join(", ")
             )
         })
+    }
+
+    /// Finds an engine by its name, in the library that is named, if any.
+    ///
+    /// # Errors
+    /// One sentence with the nearest name, or why the library is not one of the engine.
+    pub fn open(&self, name: &str, library: Option<&Path>) -> Result<SelectedEngine, String> {
+        let offered = self.engine(name)?;
+        let Some(library) = library else {
+            return Ok(SelectedEngine::Offered(offered));
+        };
+        let loaded = offered.with_library(library);
+        Ok(SelectedEngine::Loaded(
+            loaded.map_err(|error| error.to_string())?,
+        ))
     }
 
     /// Finds a workload by its name.

@@ -12,9 +12,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use trueput_engine::parameter::resolve;
 use trueput_engine::{Build, Durability, Engine, Isolation, Promise};
+use trueput_findings::audits::AuditState;
 use trueput_record::trial::Settings;
 use trueput_report::{Format, render_with};
-use trueput_runner::Registry;
+use trueput_runner::{AuditStore, AuditSubject, Registry};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -38,10 +39,12 @@ pub struct Arguments {
 /// # Errors
 /// If standard output is closed.
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
+    let program = std::env::current_exe().ok();
+    let audits = program.and_then(|program| AuditStore::of_user(&program));
     let listed: Vec<EngineListing> = registry
         .engines
         .iter()
-        .map(|&engine| EngineListing::of(engine))
+        .map(|&engine| EngineListing::of(engine, audits.as_ref()))
         .collect();
     if arguments.json {
         output::json(&listed.iter().map(described).collect())?;
@@ -91,32 +94,37 @@ struct EngineListing {
 struct LibraryListing {
     library: Option<PathBuf>,
     build: Result<Build, String>,
+    /// The audits of its promises with default knobs, by level; those without one are left out.
+    audits: Vec<(Durability, AuditState)>,
 }
 
 impl EngineListing {
-    fn of(engine: &'static dyn Engine) -> Self {
+    fn of(engine: &'static dyn Engine, audits: Option<&AuditStore>) -> Self {
         let found = |path: PathBuf| {
-            let build = engine.with_library(&path).and_then(|engine| engine.build());
+            let loaded = engine.with_library(&path);
+            let contender = format!("{}@{}", engine.info().name, path.display());
+            let audits = loaded
+                .as_ref()
+                .map(|loaded| known(audits, &**loaded, &contender));
             LibraryListing {
-                build: build.map_err(|error| error.to_string()),
+                audits: audits.unwrap_or_default(),
+                build: loaded
+                    .and_then(|engine| engine.build())
+                    .map_err(|error| error.to_string()),
                 library: Some(path),
             }
         };
         let mut builds: Vec<_> = engine.library_files().into_iter().map(found).collect();
         let default = engine.build();
         if let Ok(build) = &default {
-            let listed = |found: &LibraryListing| found.library == build.library;
-            match builds.iter().position(listed) {
-                // The default comes first.
-                Some(place) => builds[..=place].rotate_right(1),
-                None => builds.insert(
-                    0,
-                    LibraryListing {
-                        library: build.library.clone(),
-                        build: Ok(build.clone()),
-                    },
-                ),
-            }
+            // The default comes first.
+            builds.retain(|found| found.library != build.library);
+            let default = LibraryListing {
+                library: build.library.clone(),
+                build: Ok(build.clone()),
+                audits: known(audits, engine, engine.info().name),
+            };
+            builds.insert(0, default);
         }
         Self {
             engine,
@@ -147,18 +155,48 @@ impl EngineListing {
     }
 }
 
+/// Returns the audits of an engine's promises with default knobs.
+fn known(
+    audits: Option<&AuditStore>,
+    engine: &dyn Engine,
+    contender: &str,
+) -> Vec<(Durability, AuditState)> {
+    let state = |promise: Promise| {
+        let standing = audits?.find(&AuditSubject {
+            engine,
+            contender: contender.to_owned(),
+            durability: promise.durability,
+            knobs: &Settings::new(),
+        })?;
+        Some((promise.durability, AuditState::of(&standing)))
+    };
+    promises(engine).filter_map(state).collect()
+}
+
+/// The levels of a build, with the audits of those that were audited:
+/// `sync (1,096 states), async`.
+fn levels(engine: &dyn Engine, audits: &[(Durability, AuditState)]) -> String {
+    let level = |promise: Promise| {
+        let mut known = audits.iter();
+        let known = known.find(|(level, _)| *level == promise.durability);
+        known.map_or_else(
+            || promise.durability.to_string(),
+            |(level, state)| format!("{level} ({state})"),
+        )
+    };
+    let levels: Vec<_> = promises(engine).map(level).collect();
+    levels.join(", ")
+}
+
 /// A row for each build that is here, and for each that could be installed.
 fn rows(listed: &EngineListing) -> Vec<[String; 6]> {
     let engine = listed.engine;
-    let row = |version: &str, from: String| {
-        let levels: Vec<_> = promises(engine)
-            .map(|promise| promise.durability.name())
-            .collect();
+    let row = |version: &str, audits: &[_], from: String| {
         [
             engine.info().name.to_owned(),
             version.to_owned(),
             workers(engine).to_owned(),
-            levels.join(", "),
+            levels(engine, audits),
             isolation(engine)
                 .map_or("not stated", Isolation::name)
                 .to_owned(),
@@ -171,10 +209,11 @@ fn rows(listed: &EngineListing) -> Vec<[String; 6]> {
         match &found.build {
             Ok(build) if build.assertions == Some(true) => {
                 let flag = "built with assertions: not comparable";
-                row(short(&build.version), format!("{from} ({flag})"))
+                let from = format!("{from} ({flag})");
+                row(short(&build.version), &found.audits, from)
             }
-            Ok(build) => row(short(&build.version), from),
-            Err(why) => row("unusable", why.clone()),
+            Ok(build) => row(short(&build.version), &found.audits, from),
+            Err(why) => row("unusable", &[], why.clone()),
         }
     };
     let mut rows: Vec<_> = listed.builds.iter().map(of_build).collect();
@@ -182,7 +221,7 @@ fn rows(listed: &EngineListing) -> Vec<[String; 6]> {
         listed
             .to_install()
             .into_iter()
-            .map(|(title, install)| row("not installed", format!("{title}: {install}"))),
+            .map(|(title, install)| row("not installed", &[], format!("{title}: {install}"))),
     );
     rows
 }
@@ -254,6 +293,11 @@ fn described_build(found: &LibraryListing) -> Value {
         "library": found.library,
         "assertions": build.and_then(|build| build.assertions),
         "unusable": found.build.as_ref().err(),
+        "audits": found
+            .audits
+            .iter()
+            .map(|(level, state)| json!({ "durability": level, "audit": state }))
+            .collect::<Vec<_>>(),
     })
 }
 

@@ -28,7 +28,7 @@ Examples:
 
 /// Options that conflict with `--resume`, because a resumed run keeps those of its first part. The
 /// group `PlanOverrides` has no members for clap, since it contains another group.
-const OF_A_NEW_RUN: [&str; 13] = [
+const OF_A_NEW_RUN: [&str; 14] = [
     "what",
     "engine",
     "durability",
@@ -41,6 +41,7 @@ const OF_A_NEW_RUN: [&str; 13] = [
     "verify",
     "seed",
     "name",
+    "audited_only",
     conditions::GROUP,
 ];
 
@@ -64,6 +65,9 @@ pub struct Arguments {
     /// Continue an interrupted run; finished trials are not run again
     #[arg(long, value_name = "RUN", conflicts_with_all = OF_A_NEW_RUN)]
     resume: Option<PathBuf>,
+    /// Skip contenders whose promise at the level was not audited here, or was refuted
+    #[arg(long)]
+    audited_only: bool,
     /// Write each event as one line of JSON to standard output, and nothing else
     #[arg(long)]
     json: bool,
@@ -135,6 +139,11 @@ fn create(
     arguments.repeats.apply(plan, repeat, registry);
     let mut matrix = matrix::expand(plan, registry)?;
     matrix.leave_out_unreachable(plan, arguments.places.databases(), registry)?;
+    if arguments.audited_only {
+        let audited =
+            trueput_runner::skip_unaudited(&mut matrix, options.audits.as_ref(), registry);
+        audited.map_err(Failure::Usage)?;
+    }
     named.print_place(matrix.trials.len());
     let plan = named.plan;
     matrix.skipped.extend(named.skipped);

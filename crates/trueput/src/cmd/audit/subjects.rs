@@ -7,9 +7,9 @@ use crate::plan_overrides::{apply_knobs, without_repetition};
 use std::collections::BTreeMap;
 use trueput_audit::Subject;
 use trueput_engine::credentials;
+use trueput_record::TrialSpec;
 use trueput_record::plan::{Contender, UnsupportedPolicy};
 use trueput_record::trial::Settings;
-use trueput_record::{Durability, Survival, TrialSpec};
 use trueput_runner::{Registry, matrix};
 
 /// Returns what is audited, and what is not, with the reason.
@@ -42,7 +42,7 @@ pub fn subjects(
     let mut subjects: Vec<Subject> = Vec::new();
     for trial in &matrix.trials {
         let claim = arguments.claim.unwrap_or(trial.durability);
-        if promises_nothing(claim) {
+        if claim.promises_nothing() {
             continue;
         }
         match subject(trial, arguments, registry) {
@@ -57,11 +57,6 @@ pub fn subjects(
         }
     }
     Ok((subjects, skipped))
-}
-
-fn promises_nothing(level: Durability) -> bool {
-    let survivals = [level.after_killed_processes(), level.after_lost_power()];
-    survivals == [Survival::Nothing; 2]
 }
 
 fn subject(

@@ -1,6 +1,6 @@
 //! The engines in a hundred columns: which builds are here, and at which levels.
 
-use super::{EngineListing, LibraryListing, isolation, promises, short, workers};
+use super::{EngineListing, LibraryListing, isolation, levels, short, workers};
 use trueput_engine::Isolation;
 use trueput_report::document::{Block, Column, Table};
 
@@ -33,6 +33,11 @@ pub(super) fn overview(listed: &[EngineListing]) -> Vec<Block> {
         .flat_map(EngineListing::to_install)
         .map(|(title, _)| title)
         .collect();
+    let audited = listed.iter().flat_map(|engine| &engine.builds);
+    if !audited.flat_map(|build| &build.audits).any(|_| true) {
+        let text = "No level was audited here: \"trueput audit\" tests promises.";
+        blocks.push(Block::Text(text.to_owned()));
+    }
     let rest = match absent.is_empty() {
         true => {
             "--full shows the libraries' paths. ENGINE@PATH names a build of your own.".to_owned()
@@ -50,9 +55,6 @@ pub(super) fn overview(listed: &[EngineListing]) -> Vec<Block> {
 fn row(listed: &EngineListing, found: &LibraryListing) -> Option<Vec<String>> {
     let engine = listed.engine;
     let build = found.build.as_ref().ok()?;
-    let levels: Vec<_> = promises(engine)
-        .map(|promise| promise.durability.name())
-        .collect();
     let kind = match (&found.library, build.assertions) {
         (_, Some(true)) => "assertions",
         (Some(_), _) => "library",
@@ -62,7 +64,7 @@ fn row(listed: &EngineListing, found: &LibraryListing) -> Option<Vec<String>> {
         engine.info().name.to_owned(),
         number(&build.version).to_owned(),
         workers(engine).to_owned(),
-        levels.join(", "),
+        levels(engine, &found.audits),
         isolation(engine)
             .map_or("not stated", Isolation::name)
             .to_owned(),

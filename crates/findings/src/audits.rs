@@ -2,7 +2,6 @@
 //! builds and the knobs of its contenders. A trial's record has what its user knew when it ran.
 
 use crate::eligibility::{HARNESS_ENGINE, STORAGE_ENGINE};
-use crate::rankings::Ranking;
 use crate::units::{counted, thousands};
 use serde::Serialize;
 use std::fmt::{self, Display, Formatter};
@@ -113,17 +112,13 @@ pub fn audit_state(trials: &[&TrialRecord]) -> Option<AuditState> {
 
 /// Summarizes the audits of a ranking's contenders; `None` if none of them promises anything.
 #[must_use]
-pub fn coverage_of(ranking: &Ranking) -> Option<AuditCoverage> {
-    let states = ranking
-        .contenders()
-        .filter_map(|cell| match cell.audit.as_ref()? {
-            AuditState::NotAudited => Some(None),
-            AuditState::NotRefuted { states, .. } | AuditState::Refuted { states, .. } => {
-                Some(Some(*states))
-            }
-        });
-    let states: Vec<Option<u64>> = states.collect();
-    let audited: Vec<u64> = states.iter().copied().flatten().collect();
+pub fn coverage<'a>(states: impl Iterator<Item = &'a AuditState>) -> Option<AuditCoverage> {
+    let states: Vec<_> = states.collect();
+    let audited = states.iter().filter_map(|state| match state {
+        AuditState::NotAudited => None,
+        AuditState::NotRefuted { states, .. } | AuditState::Refuted { states, .. } => Some(*states),
+    });
+    let audited: Vec<u64> = audited.collect();
     (!states.is_empty()).then(|| AuditCoverage {
         audited: audited.len(),
         contenders: states.len(),

@@ -7,6 +7,7 @@
 //! offered one rate ([`crate::fixed_rate`]). Contenders are named by the conditions in which they
 //! differ.
 
+use crate::audits::{AuditCoverage, coverage};
 use crate::builds::{EngineBuild, builds};
 use crate::cells::RankedCell;
 use crate::contender::ContenderNames;
@@ -75,6 +76,12 @@ impl Ranking {
     /// The contenders' cells, ranked ones first.
     pub fn contenders(&self) -> impl Iterator<Item = &RankedCell> {
         self.cells.iter().chain(&self.not_comparable)
+    }
+
+    /// The audits of the contenders' promises; `None` if nothing is promised.
+    #[must_use]
+    pub fn audit_coverage(&self) -> Option<AuditCoverage> {
+        coverage(self.contenders().filter_map(|cell| cell.audit.as_ref()))
     }
 
     /// The kinds of operation, the headline first, except those that are rare in every cell

@@ -18,7 +18,6 @@ pub use rows::{AnswerRow, LatencyFigure};
 pub use subject::RankingSubject;
 pub use verdict::{RankingVerdict, RowVerdict, refuses};
 
-use crate::audits::coverage_of;
 use crate::eligibility::{HARNESS_ENGINE, Ineligibility, UnrankedStatus};
 use crate::rankings::{Ranking, UnrankedTrial, rankings};
 use crate::statistics::{Disturbance, Interval, Noise};
@@ -218,7 +217,10 @@ impl Answer {
 }
 
 fn is_unaudited(rankings: &[Ranking]) -> bool {
-    let audits: Vec<_> = rankings.iter().filter_map(coverage_of).collect();
+    let audits: Vec<_> = rankings
+        .iter()
+        .filter_map(Ranking::audit_coverage)
+        .collect();
     !audits.is_empty() && audits.iter().all(|audit| audit.audited == 0)
 }
 

@@ -1,7 +1,7 @@
 //! The subject of a ranking: durability level, workload, and the settings that distinguish it from
 //! other rankings.
 
-use crate::audits::{AuditCoverage, coverage_of};
+use crate::audits::AuditCoverage;
 use crate::isolation;
 use crate::rankings::Ranking;
 use crate::units::plural;
@@ -41,7 +41,7 @@ pub struct RankingSubject {
 
 /// The subject of each ranking of a run.
 pub(super) fn subjects(rankings: &[Ranking]) -> Vec<RankingSubject> {
-    let audits: Vec<_> = rankings.iter().map(coverage_of).collect();
+    let audits: Vec<_> = rankings.iter().map(Ranking::audit_coverage).collect();
     let is_any_audited = audits.iter().flatten().any(|audit| audit.audited > 0);
     let subject = |(index, ranking): (usize, &Ranking)| RankingSubject {
         workload: ranking.workload.clone(),

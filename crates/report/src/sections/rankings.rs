@@ -16,7 +16,6 @@ use crate::{fixed_rate, isolation, significance};
 use trueput_findings::Run;
 use trueput_findings::ablation::describe_window;
 use trueput_findings::answer::{RankingAnswer, RankingVerdict};
-use trueput_findings::audits::coverage_of;
 use trueput_findings::builds::EngineBuild;
 use trueput_findings::cells::{RankedCell, common_results};
 use trueput_findings::marks::explanations;
@@ -220,7 +219,7 @@ fn survival(ranking: &Ranking) -> String {
 
 /// Says whether the promises were audited; `None` if nothing is promised.
 fn audited(ranking: &Ranking) -> Option<String> {
-    let audit = coverage_of(ranking)?.to_string();
+    let audit = ranking.audit_coverage()?.to_string();
     let mut letters = audit.chars();
     let first = letters.next()?.to_uppercase();
     Some(format!("{first}{} on this machine.", letters.as_str()))

@@ -1,7 +1,8 @@
 //! Audits at the command line: verdicts, replays, bad input.
 
-use crate::support::{Bench, assert_contains, stdout};
+use crate::support::{ALL_WELL, Bench, assert_contains, stdout};
 use std::process::Command;
+use trueput_record::RunFolder;
 use trueput_record::audit::{AuditRecord, AuditResult, StorageModel};
 
 /// Whether audits can run here. If not, says why.
@@ -79,6 +80,55 @@ fn a_false_claim_is_refuted_and_its_counterexample_replayed() {
     let unknown = format!("audit --replay {}/nothing", folder.display());
     let why = bench.refusal_of(&unknown);
     assert_contains(&why, &["no counterexample 'nothing'", &example.id]);
+}
+
+#[test]
+fn a_run_knows_what_was_audited_and_can_skip_the_rest() {
+    if !can_audit() {
+        return;
+    }
+    let bench = Bench::new();
+    let threen1 = "run threen1 --durability sync --set finish=300 --repeat 1 --results runs";
+    let nothing = format!("{threen1} --engine lmdb --audited-only");
+    let why = bench.refusal_of(&nothing);
+    let command = "trueput audit --engine lmdb --durability sync";
+    assert_contains(&why, &["no promise was audited", command]);
+    let line = "audit --engine sqlite --durability sync --model journal --states 30 --commits 20";
+    let audit = stdout(&bench.run_expecting(0, line));
+    assert_contains(
+        &audit,
+        &[
+            "1 promise audited in",
+            "none is refuted",
+            "audit.html",
+            "Controls: ",
+        ],
+    );
+    bench.run_expecting(
+        ALL_WELL,
+        &format!("{threen1} --engine lmdb,sqlite --audited-only"),
+    );
+    let runs = std::fs::read_dir(bench.path().join("runs")).unwrap();
+    let folder = runs.map(|entry| entry.unwrap().path()).next().unwrap();
+    let (folder, manifest) = RunFolder::open(&folder).unwrap();
+    let trials = folder.trials().unwrap().trials;
+    assert_eq!(trials.len(), 1);
+    let standing = trials[0].audit.as_ref().unwrap();
+    assert!(
+        standing.states() >= 30 && !standing.is_refuted(),
+        "{standing:?}"
+    );
+    let skipped = manifest.skipped.join("\n");
+    assert_contains(
+        &skipped,
+        &["lmdb sync is not audited with these knobs", command],
+    );
+    let engines = bench.json_of("engines --json");
+    let engines = engines.as_array().unwrap();
+    let sqlite = engines.iter().find(|it| it["name"] == "sqlite").unwrap();
+    let audits = &sqlite["builds"][0]["audits"];
+    assert_eq!(audits[0]["durability"], "sync", "{audits}");
+    assert_eq!(audits[0]["audit"]["state"], "not_refuted", "{audits}");
 }
 
 #[test]

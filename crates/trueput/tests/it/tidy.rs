@@ -54,10 +54,10 @@ const WORDS: [(&str, &str); 16] = [
 const ENDINGS: [&str; 8] = ["ed", "ing", "ly", "ful", "less", "able", "ible", "ous"];
 
 /// Nouns that end so.
-const NOUNS: &str = "Accounting Anomaly Assembly Binding Building Drawing Embed Encoding \
-    Family Feed Heading Listing Logging Mapping Ordering Padding Paging Ranking Rating Reading \
-    Recording Reply Ring Sampling Scaling Scheduling Seed Setting Slicing Speed String Table \
-    Timing Variable Warning";
+const NOUNS: &str = "Accounting Anomaly Assembly Binding Building Drawing Embed Encoding Family \
+    Feed Heading Listing Logging Mapping Ordering Padding Paging Ranking Rating Reading \
+    Recording Reply Ring Sampling Scaling Scheduling Seed Setting Slicing Speed Standing String \
+    Table Timing Variable Warning";
 
 /// Participles without an ending, adverbs, pronouns, adjectives, verbs and metaphors.
 const NO_NOUNS: &str = "Across Alone Apart At Bare Began Begun Beside Both Broken By Card Chosen \

@@ -82,6 +82,8 @@ impl Bench {
         let is_clean = arguments.first() == Some(&"clean");
         let caches = if is_clean { "/dev/null" } else { SHARED_CACHE };
         command.env("XDG_CACHE_HOME", caches);
+        // Audits of one test are none of another's business.
+        command.env("XDG_STATE_HOME", self.path().join("state"));
         command
     }
 

@@ -47,7 +47,8 @@ pub struct Progress {
     pub refuted: u64,
 }
 
-/// Audits a subject. Its recording is kept in `folder`, from which counterexamples are replayed.
+/// Audits a subject. Its recording is kept in `folder`, from which counterexamples are replayed, or
+/// is there already.
 pub fn audit(
     subject: &Subject,
     id: &str,
@@ -99,7 +100,9 @@ fn try_models(
                 states: 0,
                 refuted: 0,
             });
-            result.version = record(subject, options, folder, &scratch)?;
+            if !options.is_recorded {
+                result.version = record(subject, options, folder, &scratch)?;
+            }
             let read = RecordedWorkload::read(folder, options)?;
             result.commits = read.acknowledged();
             result.operations = (read.recording.operations.len() - read.recording.base) as u64;
@@ -166,8 +169,20 @@ struct Search<'a> {
     /// The first state whose recovery did not survive a crash.
     recovery: Option<(CrashState, RecoveryCrash, Damage)>,
     failure: Option<Failure>,
+    /// The states whose files are new and whose examination has begun.
+    begun: u64,
     /// The states since the last one whose files were new.
     stale: u64,
+}
+
+/// A state whose files are new.
+struct NextState {
+    state: CrashState,
+    image: Image,
+    hash: u64,
+    /// Its number among these. The same recording and seed give the same, however many threads
+    /// examine states.
+    number: u64,
 }
 
 impl Attempt<'_> {
@@ -210,6 +225,7 @@ impl Attempt<'_> {
             refuting: None,
             recovery: None,
             failure: None,
+            begun: 0,
             stale: 0,
         });
         let judge = StateJudge::new(self.subject, self.options, self.scratch, recorded, &images)?;
@@ -256,17 +272,23 @@ impl Attempt<'_> {
 
     /// Tries the next state. Returns whether there may be more.
     fn try_one(&self, judge: &StateJudge<'_>, search: &Mutex<Search<'_>>) -> bool {
-        let Some((state, image, hash)) = self.next_state(judge, search) else {
+        let Some(NextState {
+            state,
+            image,
+            hash,
+            number,
+        }) = self.next_state(judge, search)
+        else {
             return false;
         };
         match judge.inspect(&image) {
             Ok(Some(inspection)) => {
-                let is_sampled = {
+                {
                     let mut search = lock(search);
                     search.known.insert(hash, inspection.clone());
                     self.note(judge, &mut search, state.clone(), &inspection, true);
-                    search.run.distinct % RECOVERY_EVERY == 1
-                };
+                }
+                let is_sampled = number.is_multiple_of(RECOVERY_EVERY);
                 match is_sampled && inspection.damage.is_none() {
                     true => self.crash_recovery(judge, search, &state),
                     false => true,
@@ -309,11 +331,7 @@ impl Attempt<'_> {
 
     /// Returns the next state whose files are new. Those whose files are known are judged on the
     /// way: another cut may demand more.
-    fn next_state(
-        &self,
-        judge: &StateJudge<'_>,
-        search: &Mutex<Search<'_>>,
-    ) -> Option<(CrashState, Image, u64)> {
+    fn next_state(&self, judge: &StateJudge<'_>, search: &Mutex<Search<'_>>) -> Option<NextState> {
         loop {
             let mut search = lock(search);
             let enough = search.run.states >= self.options.states || search.stale > STALE_STATES;
@@ -325,7 +343,15 @@ impl Attempt<'_> {
             let hash = image.hash();
             match search.known.get(&hash).cloned() {
                 Some(inspection) => self.note(judge, &mut search, state, &inspection, false),
-                None => return Some((state, image, hash)),
+                None => {
+                    search.begun += 1;
+                    return Some(NextState {
+                        state,
+                        image,
+                        hash,
+                        number: search.begun - 1,
+                    });
+                }
             }
         }
     }

@@ -50,6 +50,8 @@ choices! {
         RecoveryNotIdempotent = "recovery_not_idempotent",
         /// Recovery does not check checksums.
         ChecksumNotChecked = "checksum_not_checked",
+        /// Recovery never ends if the log ends in a transaction that is not whole.
+        RecoveryHangs = "recovery_hangs",
     }
 }
 

@@ -31,6 +31,8 @@ pub struct AuditOptions {
     pub state_limit: Duration,
     /// The memory that an engine's process may have for itself, bytes.
     pub memory_bytes: u64,
+    /// Whether the recording is there already, and only states are to be tried.
+    pub is_recorded: bool,
     /// Set when the user stops the audit.
     pub stop: Arc<AtomicBool>,
 }

@@ -12,6 +12,7 @@ use trueput_faultfs::Recording;
 use trueput_faultfs::mount::{Mount, MountError};
 use trueput_faultfs::operation::Operation;
 use trueput_faultfs::server::Folders;
+use trueput_host::read_free_bytes;
 
 /// The hidden command that serves the recording file system.
 pub const SERVER_COMMAND: &str = "faultfs";
@@ -24,6 +25,9 @@ const HISTORY_FILE: &str = "history.bin";
 
 /// The time that recording a workload may take.
 const RECORDING_LIMIT: Duration = Duration::from_secs(300);
+
+/// A file system with less free space is full, bytes.
+const LEAST_ROOM_BYTES: u64 = 4 << 20;
 
 /// The phases of a workload.
 const PHASES: u64 = 3;
@@ -147,7 +151,17 @@ pub(crate) fn record(
             stopped?;
             Ok(version)
         }
-        Report::Failed { message } => Err(Failure::Other(format!("recording: {message}"))),
+        Report::Failed { message } => {
+            let room = read_free_bytes(folder).unwrap_or(u64::MAX);
+            Err(Failure::Other(match room < LEAST_ROOM_BYTES {
+                true => format!(
+                    "recording: {message}; {} is full: free some space there, or choose another \
+                     folder with --results",
+                    folder.display()
+                ),
+                false => format!("recording: {message}"),
+            }))
+        }
         _ => Err(Failure::Other("recording: unexpected report".to_owned())),
     }
 }

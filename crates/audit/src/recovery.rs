@@ -70,9 +70,9 @@ impl StateJudge<'_> {
             .map_err(|error| format!("{}: {error}", backing.display()))?;
         let mounted = mount(&self.options.program, folder, &folder.join("log"));
         let mounted = mounted.map_err(|failure| failure.to_string())?;
-        let state = mounted.path().join(DATABASE);
-        let machine = self.machine(state);
-        let mut assignment = self.assignment(folder, machine.clone());
+        let machine = self.machine(mounted.path().join(DATABASE));
+        let mut assignment = self.assignment(mounted.path(), machine.clone());
+        assignment.report = folder.with_extension("json");
         assignment.task = Task::Recover { machine };
         let worker = Worker::start(&self.options.program, &assignment);
         let worker =

@@ -66,10 +66,12 @@ fn run_checks() -> ExitCode {
         println!("skipped: this root may not mount ('unshare --mount' fails)");
         return ExitCode::SUCCESS;
     }
-    let checks: [(&str, fn()); 3] = [
+    let checks: [(&str, fn()); 5] = [
         ("an engine that flushes is not refuted", flushing),
         ("every planted fault is refuted", faults),
         ("a counterexample is replayed", replayed),
+        ("an engine that hangs is stopped", hanging),
+        ("the same recording and seed give the same states", repeated),
     ];
     for (name, check) in checks {
         check();
@@ -108,6 +110,7 @@ impl Bench {
             threads: 2,
             state_limit: Duration::from_secs(30),
             memory_bytes: 1 << 30,
+            is_recorded: false,
             stop: Arc::new(AtomicBool::new(false)),
         }
     }
@@ -222,4 +225,61 @@ fn replayed() {
     example.state.lost_pages.clear();
     example.state.lost_operations.clear();
     assert_eq!(bench.replay(&example), None);
+}
+
+fn hanging() {
+    let bench = Bench::new();
+    let options = AuditOptions {
+        state_limit: Duration::from_secs(1),
+        ..bench.options(StorageModel::Journal, 40)
+    };
+    let fault = "recovery_hangs";
+    let result = audit(
+        &subject(fault),
+        fault,
+        &bench.recording(),
+        &options,
+        &|_| (),
+    );
+    let found = only(&result);
+    assert!(found.refuted > 0, "{result:?}");
+    let example = found.counterexample.as_ref().unwrap();
+    assert_eq!(example.damage.kind, DamageKind::Hang, "{example:?}");
+}
+
+fn repeated() {
+    let bench = Bench::new();
+    let fault = "commit_before_data";
+    let first = bench.audit(fault, StorageModel::Torn, 200);
+    let again = |threads| {
+        let options = AuditOptions {
+            is_recorded: true,
+            threads,
+            ..bench.options(StorageModel::Torn, 200)
+        };
+        let result = audit(
+            &subject(fault),
+            fault,
+            &bench.recording(),
+            &options,
+            &|_| (),
+        );
+        assert_eq!(result.failure, None);
+        result
+    };
+    let counts = |result: &AuditResult| {
+        let found = only(result);
+        (
+            found.states,
+            found.distinct,
+            found.refuted,
+            found.recoveries,
+        )
+    };
+    let (one, two) = (again(1), again(1));
+    assert_eq!(counts(&one), counts(&two));
+    let example = |result: &AuditResult| only(result).counterexample.clone();
+    assert_eq!(example(&one), example(&two));
+    // However many threads look for it, it is found.
+    assert!(only(&first).refuted > 0 && only(&again(2)).refuted > 0);
 }

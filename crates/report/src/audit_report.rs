@@ -86,18 +86,17 @@ fn answer(record: &AuditRecord) -> Vec<Block> {
     let promises = counted(record.results.len() as u64, "promise");
     let tried = format!("{promises} audited in {} states", thousands(states));
     let text = match refuted.len() {
+        _ if !record.is_valid() => {
+            "This audit is invalid: its controls did not come out as they must.".to_owned()
+        }
         0 => format!("{tried}: none is refuted."),
         count => format!("{tried}: {count} refuted: {}.", refuted.join("; ")),
     };
     let mut warnings = Vec::new();
-    if !record.is_valid() {
-        let text = "This audit is invalid: its controls did not come out as they must.";
-        warnings.push(text.to_owned());
-    }
     if record.interrupted {
         warnings.push("The user stopped this audit.".to_owned());
     }
-    let failed = record.results.iter();
+    let failed = record.controls.iter().chain(&record.results);
     warnings.extend(failed.filter_map(|result| {
         let failure = result.failure.as_ref()?;
         Some(format!("{}: {failure}", subject(result)))

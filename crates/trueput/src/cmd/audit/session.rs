@@ -101,7 +101,12 @@ impl<'a> Session<'a> {
         for fault in ["none", "flush_left_out"] {
             let result = self.audit_control(fault)?;
             self.say(&result);
+            let is_failed = result.verdict() == AuditVerdict::Failed;
             record.controls.push(result);
+            // What stops the first control stops everything else.
+            if is_failed {
+                break;
+            }
         }
         let budget = self
             .budget()
@@ -215,23 +220,13 @@ impl<'a> Session<'a> {
             line.show(progress);
         });
         line.finish();
-        result.build = self.build(subject);
+        result.build = build(subject, self.registry);
         let is_needed = |model: &trueput_record::audit::ModelResult| model.counterexample.is_some();
         if !result.models.iter().any(is_needed) {
             // Only a counterexample is replayed.
             let _ = fs::remove_dir_all(&recording);
         }
         Ok(result)
-    }
-
-    /// Returns the hash of the engine's library, or of this program.
-    fn build(&self, subject: &Subject) -> String {
-        let engine = self.registry.engine(&subject.engine);
-        let engine = engine.ok().and_then(|engine| engine.build().ok());
-        let library = subject.library.clone();
-        let library = library.or_else(|| engine.and_then(|build| build.library));
-        let file = library.as_deref().unwrap_or(&self.options.program);
-        sha256_of(file).unwrap_or_default()
     }
 
     /// Keeps a result for the rankings of later runs. The promise of another level, and an audit
@@ -280,6 +275,32 @@ impl<'a> Session<'a> {
     }
 }
 
+/// Returns the hash of the engine's library, or of this program.
+fn build(subject: &Subject, registry: &Registry) -> String {
+    let engine = registry.engine(&subject.engine);
+    let engine = engine.ok().and_then(|engine| engine.build().ok());
+    let library = subject.library.clone();
+    let library = library.or_else(|| engine.and_then(|build| build.library));
+    let file = library.or_else(|| std::env::current_exe().ok());
+    let hash = file.and_then(|file| sha256_of(&file).ok());
+    hash.unwrap_or_default()
+}
+
+/// Says that the build that is here is not the audited one, if so.
+fn other_build(subject: &Subject, result: &AuditResult, registry: &Registry) -> Option<String> {
+    let here = build(subject, registry);
+    let short = |hash: &str| hash.chars().take(16).collect::<String>();
+    (here != result.build).then(|| {
+        format!(
+            "this build of {} is another than the audited one (SHA-256 {}…, not {}…): it may show \
+             other damage",
+            subject.contender(),
+            short(&here),
+            short(&result.build)
+        )
+    })
+}
+
 fn create(folder: &Path) -> Result<(), Failure> {
     let created = fs::create_dir_all(folder);
     created.map_err(|error| Failure::usage(format!("{}: {error}", folder.display())))
@@ -318,6 +339,7 @@ fn options(arguments: &Arguments, folder: &Path) -> Result<AuditOptions, Failure
         threads: trueput_host::count_cores() as usize,
         state_limit: STATE_LIMIT,
         memory_bytes: MEMORY_BYTES,
+        is_recorded: false,
         stop: signals::stop_flag()?,
     })
 }
@@ -417,6 +439,9 @@ fn replay_one(
         fs::remove_dir_all(&target).map_err(Failure::usage)?;
     }
     create(&target)?;
+    if let Some(note) = other_build(&subject, result, registry) {
+        output::note(&note);
+    }
     let mut options = options(arguments, &target)?;
     options.seed = result.seed;
     options.commits = result.commits_per_phase;

@@ -65,7 +65,9 @@ fn promises<'a>(
     folder: &'a Path,
 ) -> impl Iterator<Item = AuditedPromise> + 'a {
     results.iter().filter_map(move |result| {
-        let claim = result.claim.map(|_| format!(" at {}", result.durability));
+        let claim = result
+            .claim
+            .map(|_| format!(" opened at {}", result.durability));
         Some(AuditedPromise {
             contender: contender(result) + &claim.unwrap_or_default(),
             durability: result.tested_level(),
@@ -86,6 +88,7 @@ fn answer(record: &AuditRecord) -> Vec<Block> {
     let promises = counted(record.results.len() as u64, "promise");
     let tried = format!("{promises} audited in {} states", thousands(states));
     let text = match refuted.len() {
+        _ if record.interrupted && record.results.is_empty() => "Nothing was audited.".to_owned(),
         _ if !record.is_valid() => {
             "This audit is invalid: its controls did not come out as they must.".to_owned()
         }

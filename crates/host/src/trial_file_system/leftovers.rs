@@ -17,7 +17,11 @@ use crate::work_folder::WorkFolder;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use trueput_record::RunFolder;
+
+/// The kind of the file system on which audits record.
+const RECORDING: &str = "fuse.faultfs";
 
 /// The folder of the control groups.
 const CONTROL_GROUPS: &str = "/sys/fs/cgroup";
@@ -154,12 +158,39 @@ fn leftover_of_run(path: &Path) -> Option<Leftover> {
             items.extend(leftover_items(&marker, part));
         }
     }
+    let recordings = recording_mounts(path).into_iter();
+    items.extend(recordings.map(|point| (LeftoverKind::Mount, point)));
     items.push((LeftoverKind::Folder, path.to_owned()));
     Some(Leftover {
         path: path.to_owned(),
         pid: run_marker.pid,
         items,
     })
+}
+
+/// Finds the recording file systems below a folder, the last mounted first.
+fn recording_mounts(folder: &Path) -> Vec<PathBuf> {
+    let mounts = read_mounts().into_iter().rev();
+    let recordings = mounts.filter(|mount| mount.kind == RECORDING);
+    let points = recordings.map(|mount| PathBuf::from(mount.mount_point));
+    points.filter(|point| point.starts_with(folder)).collect()
+}
+
+/// Unmounts a recording file system whose server was killed: without root by fusermount3, which
+/// may unmount what its user has mounted.
+fn unmount_recording(point: &Path) -> Result<(), String> {
+    use rustix::mount::{UnmountFlags, unmount};
+    if unmount(point, UnmountFlags::DETACH).is_ok() {
+        return Ok(());
+    }
+    let mut command = Command::new("fusermount3");
+    let output = command.args(["-u", "-z"]).arg(point).output();
+    let why = match output {
+        Ok(output) if output.status.success() => return Ok(()),
+        Ok(output) => String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+        Err(error) => format!("fusermount3: {error}"),
+    };
+    Err(format!("cannot unmount {}: {why}", point.display()))
 }
 
 fn leftover_items(marker: &Marker, part: &FileSystemPart) -> Vec<(LeftoverKind, PathBuf)> {
@@ -232,7 +263,9 @@ pub fn clean(left: &Leftover) -> Result<(), Vec<String>> {
         return Ok(());
     };
     let _lock = run_marker.lock(&left.path).map_err(|why| vec![why])?;
-    let mut failures = Vec::new();
+    let recordings = recording_mounts(&left.path);
+    let unmounted = recordings.iter().map(|point| unmount_recording(point));
+    let mut failures: Vec<String> = unmounted.filter_map(Result::err).collect();
     for trial in entries(&left.path)
         .map(|entry| entry.path())
         .filter(|path| is_folder(path))

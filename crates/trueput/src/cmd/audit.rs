@@ -1,6 +1,7 @@
 //! `trueput audit`: simulates power cuts, and says which promises they refute.
 
 mod progress;
+mod scratch;
 mod session;
 mod subjects;
 

@@ -2,6 +2,7 @@
 
 use super::Arguments;
 use super::progress::ProgressLine;
+use super::scratch::Scratch;
 use crate::failure::{FAILED, Failure, INTERRUPTED};
 use crate::{execute, output, signals};
 use std::collections::BTreeMap;
@@ -11,7 +12,6 @@ use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use trueput_audit::{AuditOptions, Subject, audit, control};
-use trueput_host::mount_namespace;
 use trueput_record::audit::{AuditRecord, AuditResult, AuditVerdict, Counterexample, StorageModel};
 use trueput_record::audit_standing::AuditStanding;
 use trueput_record::plan::Contender;
@@ -26,7 +26,6 @@ const FORMAT: u32 = 1;
 const RECORD: &str = "audit.json";
 pub const PAGE: &str = "audit.html";
 const RECORDINGS: &str = "recordings";
-const WORK: &str = "work";
 
 /// The time for all audits if nothing else is said.
 const USUAL_BUDGET: Duration = Duration::from_secs(600);
@@ -49,6 +48,7 @@ pub struct Session<'a> {
     registry: &'a Registry,
     folder: PathBuf,
     options: AuditOptions,
+    scratch: Scratch,
     /// Where results are kept for rankings.
     audits: Option<AuditStore>,
 }
@@ -69,13 +69,15 @@ impl<'a> Session<'a> {
         let now = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
         let folder = arguments.results.join(format!("{now}-audit"));
         create(&folder)?;
-        let options = options(arguments, &folder)?;
+        let scratch = Scratch::open(arguments.work.as_deref(), &folder)?;
+        let options = options(arguments, scratch.path())?;
         Ok(Self {
             audits: AuditStore::of_user(&options.program),
             arguments,
             registry,
             folder,
             options,
+            scratch,
         })
     }
 
@@ -133,9 +135,7 @@ impl<'a> Session<'a> {
         let file = self.folder.join(PAGE);
         fs::write(&file, page)
             .map_err(|error| Failure::Other(format!("{}: {error}", file.display())))?;
-        // Where states lay in the folder itself, nothing is mounted.
-        let _ = mount_namespace::unmount(&self.folder.join(WORK));
-        let _ = fs::remove_dir_all(self.folder.join(WORK));
+        self.scratch.close();
         Ok((record, self.folder))
     }
 
@@ -306,30 +306,17 @@ fn create(folder: &Path) -> Result<(), Failure> {
     created.map_err(|error| Failure::usage(format!("{}: {error}", folder.display())))
 }
 
-/// Prepares limits and the folder for states: in memory, in a view of mounts of this process's own,
-/// as root.
-fn options(arguments: &Arguments, folder: &Path) -> Result<AuditOptions, Failure> {
+fn options(arguments: &Arguments, scratch: &Path) -> Result<AuditOptions, Failure> {
     let program = std::env::current_exe();
     let program = program
         .map_err(|error| Failure::Other(format!("cannot find this program's file: {error}")))?;
-    let scratch = match &arguments.work {
-        Some(work) => work.clone(),
-        None => folder.join(WORK),
-    };
-    create(&scratch)?;
-    let scratch = scratch.canonicalize().map_err(Failure::usage)?;
-    let is_private = mount_namespace::enter_private().is_ok();
-    if is_private && arguments.work.is_none() {
-        mount_namespace::mount_memory(&scratch)
-            .map_err(|error| Failure::Other(format!("{}: {error}", scratch.display())))?;
-    }
     let models = match arguments.model.is_empty() {
         true => StorageModel::ALL.to_vec(),
         false => arguments.model.clone(),
     };
     Ok(AuditOptions {
         program,
-        scratch,
+        scratch: scratch.to_owned(),
         models,
         states: arguments.states,
         budget: None,
@@ -442,11 +429,13 @@ fn replay_one(
     if let Some(note) = other_build(&subject, result, registry) {
         output::note(&note);
     }
-    let mut options = options(arguments, &target)?;
+    let scratch = Scratch::open(arguments.work.as_deref(), &target)?;
+    let mut options = options(arguments, scratch.path())?;
     options.seed = result.seed;
     options.commits = result.commits_per_phase;
     let recording = folder.join(RECORDINGS).join(&result.id);
     let replay = trueput_audit::replay(&subject, counterexample, &recording, &target, &options);
+    scratch.close();
     let replay = replay.map_err(Failure::Other)?;
     for line in &counterexample.words {
         output::line(line)?;

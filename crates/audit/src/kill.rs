@@ -56,7 +56,10 @@ pub(crate) fn kill_once(
     worker.kill();
     let commits = history.commits();
     let demand = Demand::at(&commits, u64::MAX);
-    assignment.task = Task::Inspect { machine: None };
+    assignment.task = Task::Inspect {
+        machine: None,
+        after_lost_power: false,
+    };
     let inspected = inspect(
         &options.program,
         &assignment,

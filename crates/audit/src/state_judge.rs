@@ -135,7 +135,10 @@ impl<'a> StateJudge<'a> {
             workers: self.options.workers,
             memory_bytes: self.options.memory_bytes,
             report: folder.with_extension("json"),
-            task: Task::Inspect { machine },
+            task: Task::Inspect {
+                machine,
+                after_lost_power: true,
+            },
         }
     }
 

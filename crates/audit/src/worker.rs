@@ -56,6 +56,8 @@ pub(crate) enum Task {
     Inspect {
         /// The machine that has started again; `None` if only processes were killed.
         machine: Option<NewMachine>,
+        /// Whether the machine ended, and not only its processes.
+        after_lost_power: bool,
     },
     /// Open a database, so that it recovers, and no more.
     Recover {
@@ -154,7 +156,7 @@ fn serve(registry: &Registry, assignment: &Assignment) -> Result<Report, String>
     };
     match &assignment.task {
         Task::Record { .. } => site.record(),
-        Task::Inspect { machine } => {
+        Task::Inspect { machine, .. } => {
             enter(machine.as_ref(), &assignment.directory)?;
             Ok(Report::Inspected(site.inspect()))
         }

@@ -132,6 +132,14 @@ impl Engine for BerkeleyDb {
         has_files.then(marks)
     }
 
+    fn prepare_after_power_loss(&self, spec: &OpenSpec<'_>) -> Result<()> {
+        let knobs = BerkeleyKnobs::from(spec.knobs);
+        let level = knobs::level(spec.durability, &knobs)
+            .ok_or_else(|| common_errors::no_durability("berkeleydb", spec.durability))?;
+        let (_, engine) = self.library()?;
+        environment::recover(engine, spec.directory, &knobs, level)
+    }
+
     fn check_files(&self, spec: &OpenSpec<'_>) -> Result<()> {
         let (_, engine) = self.library()?;
         environment::check_file(engine, spec.directory)

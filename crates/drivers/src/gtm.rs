@@ -16,6 +16,7 @@ use crate::common_errors;
 use crate::library;
 use crate::promise;
 use database::GtmDatabase;
+use folder::DatabaseFolder;
 use install::GtmInstallation;
 use knobs::{AccessMethod, DatabaseLayout, GtmKnobs, HostLanguage};
 use std::path::{Path, PathBuf};
@@ -151,6 +152,16 @@ impl Engine for Gtm {
                 ..CacheKnob::bytes("global_buffers", knobs.global_buffers * knobs.block_size)
             }),
         }
+    }
+
+    fn prepare_after_power_loss(&self, spec: &OpenSpec<'_>) -> Result<()> {
+        let directory = spec.directory.canonicalize().map_err(Error::engine)?;
+        let folder = DatabaseFolder {
+            installation: &self.installation()?,
+            path: &directory,
+            layout: &DatabaseLayout::of(GtmKnobs::from(spec.knobs), spec.durability)?,
+        };
+        folder.recover_after_power_loss()
     }
 
     /// By region, which works beside this process: GT.M leaves a database only when it ends.

@@ -213,6 +213,13 @@ impl Engine for Postgresql {
         }
     }
 
+    fn prepare_after_power_loss(&self, spec: &OpenSpec<'_>) -> Result<()> {
+        match self.users() {
+            Some(_) => Ok(()),
+            None => instance::remove_lock_file(spec.directory),
+        }
+    }
+
     /// By the server's module `amcheck`; without it, and on a user's server, there is no check.
     fn check_files(&self, spec: &OpenSpec<'_>) -> Result<()> {
         match self.users() {

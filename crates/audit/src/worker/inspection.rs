@@ -34,7 +34,11 @@ impl Site<'_> {
 
     /// Does what the engine's users do before they open a database after lost power.
     fn prepare(&self) -> Result<(), String> {
-        if matches!(self.assignment.task, Task::Inspect { machine: None }) {
+        if let Task::Inspect {
+            after_lost_power: false,
+            ..
+        } = self.assignment.task
+        {
             return Ok(());
         }
         let subject = &self.assignment.subject;

@@ -291,6 +291,33 @@ fn reset_if_needed(
     api.check(unsafe { (own.lsn_reset)(env, FILE.as_ptr()) })
 }
 
+/// Recovers a database after the machine's end, as `db_recover` does.
+///
+/// What the regions (`__db.*`) hold is no longer true, and they may be half written. The register
+/// of processes is one of them, so that opening would not know that recovery is due.
+pub(super) fn recover(
+    engine: &'static BerkeleyLibrary,
+    directory: &Path,
+    knobs: &BerkeleyKnobs,
+    level: LogFlush,
+) -> Result<()> {
+    let folder = directory.canonicalize().map_err(Error::engine)?;
+    for entry in std::fs::read_dir(&folder).map_err(Error::engine)? {
+        let entry = entry.map_err(Error::engine)?;
+        if entry.file_name().as_bytes().starts_with(b"__db.") {
+            std::fs::remove_file(entry.path()).map_err(Error::engine)?;
+        }
+    }
+    let settings = BerkeleySettings {
+        recovers_always: 1,
+        ..knobs::settings(knobs, level)?
+    };
+    let env = open_env(engine, &folder, &settings)?;
+    // SAFETY: the environment was opened above and nothing else knows it.
+    unsafe { (engine.api.shim.env_close)(env) };
+    remove_regions(engine, &folder)
+}
+
 fn remove_regions(engine: &BerkeleyLibrary, folder: &Path) -> Result<()> {
     let BerkeleyLibrary { api, own } = engine;
     let home = path_text(folder)?;

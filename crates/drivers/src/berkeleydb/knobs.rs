@@ -210,5 +210,6 @@ pub(super) fn settings(knobs: &BerkeleyKnobs, level: LogFlush) -> Result<Berkele
             LogDirectory::Apart => LOG_FOLDER.as_ptr(),
             LogDirectory::Beside => ptr::null(),
         },
+        recovers_always: 0,
     })
 }

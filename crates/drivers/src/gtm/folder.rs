@@ -77,6 +77,16 @@ impl DatabaseFolder<'_> {
         self.installation.run("mupip", arguments, self.path, "")
     }
 
+    /// Recovers the database after the machine's end, as GT.M's administration guide asks. The
+    /// header of the file may be from before it was opened, and then does not say that recovery is
+    /// due.
+    pub(super) fn recover_after_power_loss(&self) -> Result<()> {
+        match self.file(SHAPE).exists() {
+            true => self.recover(),
+            false => Ok(()),
+        }
+    }
+
     /// Called by the only one that has the database.
     fn make_or_recover(&self) -> Result<()> {
         if self.file(SHAPE).exists() {

@@ -117,7 +117,11 @@ impl MariaDbDatabase {
             .control()
             .query("CHECK TABLE record EXTENDED")
             .map_err(client_error)?;
-        let is_good = |row: &(String, String, String, String)| row.2 == "status" && row.3 == "OK";
+        let is_good = |row: &(String, String, String, String)| {
+            // A deleted record that purge has not removed yet is no damage.
+            let is_notice = row.3.starts_with("InnoDB: Unpurged clustered index record");
+            is_notice || (row.2 == "status" && row.3 == "OK")
+        };
         match said.iter().find(|row| !is_good(row)) {
             None if !said.is_empty() => Ok(()),
             None => Err(Error::engine("CHECK TABLE said nothing")),

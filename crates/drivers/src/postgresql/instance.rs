@@ -11,6 +11,22 @@ use trueput_engine::{Error, OpenSpec, Result, Service};
 
 /// The folder of an instance's data, in that of the database.
 const DATA: &str = "data";
+
+/// The lock file of a running server, in its data folder.
+const LOCK_FILE: &str = "postmaster.pid";
+
+/// Removes the lock file of a server that ended with the machine. The server itself replaces one
+/// that names a process that is gone, and refuses one that is empty, because the machine ended
+/// between its creation and its first flush; its message says to remove it.
+pub(super) fn remove_lock_file(directory: &Path) -> Result<()> {
+    let path = directory.join(DATA).join(LOCK_FILE);
+    match std::fs::remove_file(&path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(Error::engine(format!("{}: {error}", path.display())))
+        }
+        _ => Ok(()),
+    }
+}
 /// The file that marks the instance as complete.
 const COMPLETE_MARKER: &str = "instance";
 

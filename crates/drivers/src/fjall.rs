@@ -9,7 +9,7 @@ mod session;
 use crate::capabilities::transactional;
 use crate::common_errors;
 use crate::named_values::named_values;
-use crate::promise::{self, until};
+use crate::promise;
 use ::fjall::config::{BlockSizePolicy, CompressionPolicy};
 use ::fjall::{
     CompressionType, Keyspace, KeyspaceCreateOptions, KvSeparationOptions, OptimisticTxDatabase,
@@ -52,8 +52,7 @@ parameters! {
         /// Size at which the write buffer is sealed and written out as a table. Fixed when the
         /// database is created.
         max_memtable_size: Bytes = 64 MiB in 64 KiB..=4 GiB,
-            cost "larger: memory, a longer journal to replay, a wider window at 'async' and \
-                'buffered'; smaller: more compaction",
+            cost "larger: memory, a longer journal to replay; smaller: more compaction",
         /// Size of all journals together above which memtables are written out early.
         max_journaling_size: Bytes = 512 MiB in 64 MiB..=1 TiB,
             cost "larger: disk and time to replay after a crash",
@@ -109,8 +108,7 @@ macro_rules! open_configured {
     ($database:ident, $spec:expr, $knobs:expr) => {{
         let builder = $database::builder($spec.directory)
             .cache_size($knobs.cache_size)
-            .max_journaling_size($knobs.max_journaling_size)
-            .manual_journal_persist($spec.durability == Durability::Buffered);
+            .max_journaling_size($knobs.max_journaling_size);
         let builder = match $knobs.worker_threads {
             0 => builder,
             threads => builder.worker_threads(threads),
@@ -153,33 +151,18 @@ impl Engine for Fjall {
 
     fn promise_with(&self, durability: Durability, knobs: &ParameterValues) -> Result<Promise> {
         let flush = FjallKnobs::from(knobs).persist_mode;
-        let (mapped_to, window, source) = match durability {
+        let mapped_to = match durability {
             Durability::Sync if flush == CommitFlush::SyncData => {
-                ("durability=SyncData at each commit", None, PERSIST_SOURCE)
+                "durability=SyncData at each commit"
             }
-            Durability::Sync => ("durability=SyncAll at each commit", None, PERSIST_SOURCE),
-            Durability::Async => (
-                "durability=Buffer at each commit",
-                Some(until(
-                    "the kernel writes the journal back, or fjall flushes it to write out a \
-                     memtable of max_memtable_size",
-                )),
-                PERSIST_SOURCE,
-            ),
-            Durability::Buffered => (
-                "manual_journal_persist=true, durability=None",
-                Some(until(
-                    "the journal's buffer of 8 KiB in the process fills; then, for lost power, as \
-                     at async",
-                )),
-                "https://docs.rs/fjall/latest/fjall/struct.DatabaseBuilder.html\
-                 #method.manual_journal_persist; JOURNAL_BUFFER_BYTES in src/journal/writer.rs",
-            ),
-            Durability::Process | Durability::None => {
+            Durability::Sync => "durability=SyncAll at each commit",
+            // A journal that lost an inner page to lost power does not open (docs/AUDIT.md).
+            Durability::Process => "durability=Buffer at each commit",
+            Durability::Async | Durability::Buffered | Durability::None => {
                 return Err(common_errors::no_durability("fjall", durability));
             }
         };
-        Ok(promise::of(durability, mapped_to, window, source))
+        Ok(promise::of(durability, mapped_to, None, PERSIST_SOURCE))
     }
 
     fn isolation(&self, _knobs: &ParameterValues) -> Option<Isolation> {
@@ -220,12 +203,11 @@ impl Engine for Fjall {
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
         let knobs = FjallKnobs::from(spec.knobs);
         let commit_mode = match spec.durability {
-            Durability::Sync => Some(match knobs.persist_mode {
+            Durability::Sync => match knobs.persist_mode {
                 CommitFlush::SyncAll => PersistMode::SyncAll,
                 CommitFlush::SyncData => PersistMode::SyncData,
-            }),
-            Durability::Async => Some(PersistMode::Buffer),
-            Durability::Buffered => None,
+            },
+            Durability::Process => PersistMode::Buffer,
             other => return Err(common_errors::no_durability("fjall", other)),
         };
         let options = || keyspace_options(&knobs);
@@ -311,9 +293,8 @@ enum FjallHandle {
 
 struct FjallDatabase {
     handle: FjallHandle,
-    /// The persistence that each commit requests from the journal; `None` leaves the commit in the
-    /// process's buffer.
-    commit_mode: Option<PersistMode>,
+    /// The persistence that each commit requests from the journal.
+    commit_mode: PersistMode,
     commit_turn: CommitTurn,
 }
 

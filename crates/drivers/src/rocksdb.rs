@@ -13,7 +13,7 @@ use crate::library::{self, LibraryOrigin, LibrarySearch};
 use crate::lsm;
 use crate::promise::{self, until};
 use database::RocksDbDatabase;
-use knobs::{BufferedWal, RocksDbKnobs, Transactions};
+use knobs::{RocksDbKnobs, Transactions};
 use std::time::SystemTime;
 use symbols::RocksDbLibrary;
 use trueput_engine::{
@@ -29,9 +29,6 @@ const SOURCE: &str = "https://github.com/facebook/rocksdb/wiki/WAL-Performance; 
 
 /// RocksDB's own limits: the FAQ in its wiki.
 const LIMITS: LengthLimits = LengthLimits::new(8 << 20, 3 << 30);
-
-/// The buffer before the log's file: `writable_file_max_buffer_size`, which stays at its default.
-const LOG_BUFFER_BYTES: u64 = 1 << 20;
 
 library::driver! {
     /// The RocksDB driver.
@@ -70,17 +67,9 @@ impl Engine for RocksDb {
         let knobs = RocksDbKnobs::from(knobs);
         let (mapped_to, window) = match durability {
             Durability::Sync => ("sync=true", None),
-            Durability::Async => ("sync=false", Some(until(lsm::WRITTEN_BACK))),
-            Durability::Buffered if knobs.buffered_wal == BufferedWal::Manual => (
-                "manual_wal_flush=true, sync=false",
-                Some(Window {
-                    bytes: Some(LOG_BUFFER_BYTES),
-                    ..until(
-                        "the log's buffer of 1 MiB in the process fills, or a full write buffer \
-                         is written out as a table; then, for lost power, as at async",
-                    )
-                }),
-            ),
+            // Without sync a log can reach storage before the one that it follows: lost power
+            // leaves no prefix (docs/AUDIT.md).
+            Durability::Process => ("sync=false", None),
             Durability::Buffered => (
                 "disableWAL=true",
                 Some(Window {
@@ -91,7 +80,7 @@ impl Engine for RocksDb {
                     )
                 }),
             ),
-            Durability::Process | Durability::None => {
+            Durability::Async | Durability::None => {
                 return Err(common_errors::no_durability("rocksdb", durability));
             }
         };

@@ -19,7 +19,7 @@ enum WriteTransaction<'db> {
 
 impl<'db> WriteTransaction<'db> {
     fn begin(database: &'db FjallDatabase) -> Result<Self> {
-        let mode = database.commit_mode;
+        let mode = Some(database.commit_mode);
         match &database.handle {
             FjallHandle::SingleWriter(engine, records) => Ok(Self::SingleWriter(
                 engine.write_tx().durability(mode),

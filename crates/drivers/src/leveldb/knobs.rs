@@ -8,8 +8,7 @@ parameters! {
         /// Size at which the records in memory are written out as a table; up to two such buffers
         /// are held.
         write_buffer_size: Bytes = 4 MiB in 64 KiB..=1 GiB,
-            cost "larger: memory, a longer log to replay when opening, a wider window at 'async'; \
-                smaller: more compaction",
+            cost "larger: memory, a longer log to replay when opening; smaller: more compaction",
         /// Memory for uncompressed blocks of tables.
         block_cache: Bytes = 8 MiB in 0 B..=1 TiB, cost "host memory; smaller: more reads",
         /// Size of a table's block before compression.

@@ -18,10 +18,6 @@ use std::ops::ControlFlow;
 pub(crate) use store::{LsmDatabase, ValueAccess, check, take_text};
 use trueput_engine::{Database, Direction, KeyRange, Mode, Result};
 
-/// The window of a log whose writes are not flushed.
-pub(crate) const WRITTEN_BACK: &str =
-    "the kernel writes the log back, or a full write buffer is written out as a table";
-
 /// The workaround of [`BatchSession`] for transactions that the engine does not have.
 pub(crate) const READERS_LOCK: &str = "write batches replace transactions: a write \
     transaction that reads locks the database from its first read to its end; transactions \

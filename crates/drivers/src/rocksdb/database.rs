@@ -1,6 +1,6 @@
 //! An open database of RocksDB, of any of its three kinds.
 
-use super::knobs::{self, BufferedWal, RocksDbKnobs, Transactions};
+use super::knobs::{self, RocksDbKnobs, Transactions};
 use super::session::{TransactionFactory, TransactionSession};
 use super::symbols::{FlushFunctions, RocksDbLibrary};
 use super::{LIMITS, settings};
@@ -49,7 +49,7 @@ impl DatabaseOptions {
     fn new(symbols: &'static RocksDbLibrary, spec: &OpenSpec<'_>) -> Result<Self> {
         let knobs = &RocksDbKnobs::from(spec.knobs);
         let log = knobs::log_option(knobs, spec.directory).map_err(Error::Unsupported)?;
-        let text = knobs::options(knobs, spec.durability).map_err(Error::Unsupported)?;
+        let text = knobs::options(knobs).map_err(Error::Unsupported)?;
         let text = CString::new(log + &text).map_err(Error::engine)?;
         let create = symbols.api.options_create;
         let new = || {
@@ -114,7 +114,6 @@ impl RocksDbDatabase {
         let options = DatabaseOptions::new(symbols, spec)?;
         let path = CString::new(spec.directory.as_os_str().as_bytes())
             .map_err(|_| Error::engine("a path with a zero byte"))?;
-        let knobs = RocksDbKnobs::from(spec.knobs);
         let (database, mode) = match transactions {
             Transactions::Batch => open_plain(symbols, &options, &path)?,
             Transactions::Optimistic => open_optimistic(symbols, &options, &path)?,
@@ -126,14 +125,12 @@ impl RocksDbDatabase {
                 (symbols.plain_reads, symbols.plain)
             }
         };
-        let without_log =
-            spec.durability == Durability::Buffered && knobs.buffered_wal == BufferedWal::Off;
         let store = LsmDatabase {
             api: symbols.api,
             reads,
             get: symbols.get(&kind),
             database,
-            write_options: write_options(symbols, spec.durability, without_log),
+            write_options: write_options(symbols, spec.durability),
             set_read_options: Some(symbols.own.readoptions_set_total_order_seek),
             limits: LIMITS,
             write_lock: Default::default(),
@@ -150,7 +147,8 @@ impl RocksDbDatabase {
     }
 }
 
-fn write_options(symbols: &RocksDbLibrary, durability: Durability, without_log: bool) -> Handle {
+fn write_options(symbols: &RocksDbLibrary, durability: Durability) -> Handle {
+    let without_log = durability == Durability::Buffered;
     // SAFETY: the options are new.
     unsafe {
         let options = (symbols.api.writeoptions_create)();

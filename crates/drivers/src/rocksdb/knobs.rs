@@ -3,7 +3,7 @@
 use crate::log_directory::LogDirectory;
 use std::fmt::Write;
 use std::path::Path;
-use trueput_engine::{Durability, choices, parameters};
+use trueput_engine::{choices, parameters};
 
 parameters! {
     /// RocksDB's knobs.
@@ -30,15 +30,10 @@ parameters! {
         /// Write buffers, the one being filled included; writers wait when all are full.
         max_write_buffer_number: Integer = 2 in 2..=64, unit "buffers",
             cost "more: memory, a wider window at 'buffered'",
-        /// At 'buffered': 'off' writes no log, 'manual' keeps it in a buffer of 1 MiB in the
-        /// process until that fills (manual_wal_flush).
-        buffered_wal: Choice<BufferedWal> = Off,
-            cost "off: what is in the write buffers when a process is killed; manual: what is in \
-                the log's buffer, and the time to write the log",
         /// Asks the kernel to start writing the log back after this many bytes; 0: the kernel
         /// decides.
         wal_bytes_per_sync: Bytes = 0 B in 0 B..=1 GiB,
-            cost "small: writers wait for storage at 'async'; 0: bursts of writing",
+            cost "small: writers wait for storage at 'process'; 0: bursts of writing",
         /// Notes in each new log where the one before it ends, so that recovery notices that an
         /// older log lost its end. A library without the option refuses to open.
         track_and_verify_wals: Boolean = false,
@@ -93,14 +88,6 @@ choices! {
     pub(super) enum Preset {
         Default = "default",
         Prefix = "prefix",
-    }
-}
-
-choices! {
-    /// The use of the log at `buffered`.
-    pub(super) enum BufferedWal {
-        Off = "off",
-        Manual = "manual",
     }
 }
 
@@ -167,15 +154,12 @@ pub(super) fn log_option(knobs: &RocksDbKnobs, directory: &Path) -> Result<Strin
 }
 
 /// The options string for these knobs; one sentence where they do not go together.
-pub(super) fn options(knobs: &RocksDbKnobs, durability: Durability) -> Result<String, String> {
+pub(super) fn options(knobs: &RocksDbKnobs) -> Result<String, String> {
     let mut options = "create_if_missing=true;".to_owned();
-    let manual_flush =
-        durability == Durability::Buffered && knobs.buffered_wal == BufferedWal::Manual;
     let style = match knobs.compaction_style {
         CompactionStyle::Universal => "kCompactionStyleUniversal",
         CompactionStyle::Level => "kCompactionStyleLevel",
     };
-    push(&mut options, "manual_wal_flush", manual_flush);
     push(&mut options, "wal_bytes_per_sync", knobs.wal_bytes_per_sync);
     push(&mut options, "compaction_style", style);
     if knobs.track_and_verify_wals {
@@ -287,7 +271,7 @@ mod tests {
             .iter()
             .map(|(name, value)| ((*name).to_owned(), value.clone()));
         let values = parameter::resolve("rocksdb", RocksDbKnobs::PARAMETERS, &given.collect())?;
-        options(&RocksDbKnobs::from(&values), Durability::Buffered)
+        options(&RocksDbKnobs::from(&values))
     }
 
     #[test]
@@ -302,12 +286,5 @@ mod tests {
             with.contains("prefix_extractor=rocksdb.CappedPrefix.8;"),
             "{with}"
         );
-    }
-
-    #[test]
-    fn the_log_is_flushed_by_hand_only_where_that_was_asked_for() {
-        assert!(of(&[]).unwrap().contains("manual_wal_flush=false;"));
-        let manual = of(&[("buffered_wal", "manual".into())]).unwrap();
-        assert!(manual.contains("manual_wal_flush=true;"));
     }
 }

@@ -131,8 +131,8 @@ fn a_killed_process_loses_no_acknowledged_commit(name: &str, knobs: &[&str]) {
 fn a_killed_process_leaves_a_prefix_at_buffered(name: &str, knobs: &[&str]) {
     const LESS: u64 = CRASH_COMMITS - 1;
     let expected: RangeInclusive<u64> = match name {
-        // The journal's or the log's buffer is lost, no more.
-        "fjall" | "berkeleydb" => 1..=LESS,
+        // The log's buffer is lost, no more.
+        "berkeleydb" => 1..=LESS,
         "tokudb" => 0..=LESS,
         // Every thousandth commit is durable.
         "redb" => 2000..=2000,
@@ -310,7 +310,6 @@ tests! {
         scans_keep_to_their_bounds_in_both_directions
         a_second_opening_is_refused_in_words
         a_killed_process_loses_no_acknowledged_commit
-        a_killed_process_leaves_a_prefix_at_buffered
         the_version_is_the_locked_one;
     rocksdb [""]:
         a_second_opening_is_refused_in_words

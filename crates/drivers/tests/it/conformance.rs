@@ -56,9 +56,9 @@ tests! {
     lmdb: at_sync at_async at_process;
     sqlite: at_sync at_async at_process at_none;
     redb: at_sync at_buffered;
-    fjall: at_sync at_async at_buffered;
-    rocksdb: at_sync at_async at_buffered;
-    leveldb: at_sync at_async;
+    fjall: at_sync at_process;
+    rocksdb: at_sync at_buffered at_process;
+    leveldb: at_sync at_process;
     berkeleydb: at_sync at_async at_buffered at_none;
     wiredtiger: at_sync at_async at_buffered at_process at_none;
     tokudb: at_sync at_buffered;

@@ -19,7 +19,7 @@ fn settings_other_than_the_defaults_keep_the_contract() {
 
 #[test]
 fn a_transaction_that_read_what_another_wrote_meets_a_conflict() {
-    let database = TestDatabase::open(&Fjall, Durability::Async, OPTIMISTIC);
+    let database = TestDatabase::open(&Fjall, Durability::Process, OPTIMISTIC);
     let (mut first, mut second) = (database.session().unwrap(), database.session().unwrap());
     for session in [&mut first, &mut second] {
         session.begin(Mode::Write).unwrap();
@@ -38,7 +38,7 @@ fn a_transaction_that_read_what_another_wrote_meets_a_conflict() {
 
 #[test]
 fn transactions_that_touch_different_keys_do_not_conflict() {
-    let database = TestDatabase::open(&Fjall, Durability::Async, OPTIMISTIC);
+    let database = TestDatabase::open(&Fjall, Durability::Process, OPTIMISTIC);
     let (mut first, mut second) = (database.session().unwrap(), database.session().unwrap());
     for (session, key) in [(&mut first, b"a"), (&mut second, b"b")] {
         session.begin(Mode::Write).unwrap();
@@ -51,7 +51,7 @@ fn transactions_that_touch_different_keys_do_not_conflict() {
 
 #[test]
 fn single_writers_on_several_threads_take_turns_and_lose_nothing() {
-    let database = TestDatabase::open(&Fjall, Durability::Async, "");
+    let database = TestDatabase::open(&Fjall, Durability::Process, "");
     let database = &*database;
     std::thread::scope(|scope| {
         for _ in 0..4 {
@@ -73,7 +73,7 @@ fn single_writers_on_several_threads_take_turns_and_lose_nothing() {
 
 #[test]
 fn keys_that_fjall_would_panic_on_are_refused() {
-    let database = TestDatabase::open(&Fjall, Durability::Async, "");
+    let database = TestDatabase::open(&Fjall, Durability::Process, "");
     let mut session = begin(&*database, Mode::Write);
     let long = vec![b'k'; 65_536];
     for key in [b"".as_slice(), &long] {
@@ -89,7 +89,7 @@ fn keys_that_fjall_would_panic_on_are_refused() {
 
 #[test]
 fn bounds_that_fjall_would_panic_on_find_the_records_beside_them() {
-    let database = TestDatabase::open(&Fjall, Durability::Async, "");
+    let database = TestDatabase::open(&Fjall, Durability::Process, "");
     let long = vec![b'k'; 65_536];
     let longest = &long[1..];
     write(&*database, longest, longest);
@@ -106,8 +106,8 @@ fn bounds_that_fjall_would_panic_on_find_the_records_beside_them() {
 #[test]
 fn settings_are_those_that_the_database_was_made_with() {
     let made = "data_block_size=8192 compression=lz4 separation_threshold=2048 cache_size=2MiB";
-    let database = TestDatabase::open(&Fjall, Durability::Async, made);
-    let database = database.reopen(&Fjall, Durability::Async, "");
+    let database = TestDatabase::open(&Fjall, Durability::Process, made);
+    let database = database.reopen(&Fjall, Durability::Process, "");
     let settings = database.settings().unwrap();
     assert_eq!(settings["data_block_size_policy"], Value::from("8192"));
     // The size of the cache is not kept.

@@ -28,7 +28,7 @@ fn every_build_keeps_the_contract_at_every_level() {
 #[test]
 fn every_build_is_isolated_as_stated() {
     for engine in builds() {
-        is_isolated_as_stated(&*engine, Durability::Async);
+        is_isolated_as_stated(&*engine, Durability::Process);
     }
 }
 
@@ -37,7 +37,7 @@ fn the_other_settings_keep_the_contract() {
     let given =
         "write_buffer_size=64KiB compression=none bloom_bits=10 block_cache=0 max_open_files=74";
     for engine in builds() {
-        keeps_the_contract(&*engine, Durability::Async, given);
+        keeps_the_contract(&*engine, Durability::Process, given);
     }
 }
 
@@ -84,7 +84,7 @@ fn the_installed_build_comes_first_and_has_no_assertions() {
 #[test]
 fn transactions_that_only_write_overlap() {
     for engine in builds() {
-        let database = TestDatabase::open(&*engine, Durability::Async, "");
+        let database = TestDatabase::open(&*engine, Durability::Process, "");
         let mut first = begin(&*database, Mode::Write);
         first.put(b"first", b"1").unwrap();
         write(&*database, b"second", b"2");

@@ -46,20 +46,13 @@ fn a_promise_speaks_of_no_knob_as_if_it_might_be_set() {
 }
 
 #[test]
-fn rocksdb_says_what_it_keeps_out_of_the_log_or_in_the_logs_buffer() {
+fn rocksdb_says_what_it_keeps_out_of_the_log() {
     let level = Durability::Buffered;
     assert_eq!(mapped("rocksdb", level, ""), "disableWAL=true");
     let small = "write_buffer_size=8MiB max_write_buffer_number=3";
     assert_eq!(window("rocksdb", level, small).1, Some(24 << 20));
     let prefix = "write_buffer_size=8MiB preset=prefix";
     assert_eq!(window("rocksdb", level, prefix).1, Some(256 << 20));
-    let manual = "buffered_wal=manual";
-    let expected = "manual_wal_flush=true, sync=false";
-    assert_eq!(mapped("rocksdb", level, manual), expected);
-    let (_, bytes, until) = window("rocksdb", level, manual);
-    assert_eq!(bytes, Some(1 << 20));
-    assert!(until.contains("log's buffer"), "{until}");
-    assert_eq!(mapped("rocksdb", Durability::Async, manual), "sync=false");
 }
 
 #[test]

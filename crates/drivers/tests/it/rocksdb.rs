@@ -29,10 +29,9 @@ fn every_kind_of_transaction_keeps_the_contract_at_every_level() {
 fn the_other_settings_keep_the_contract() {
     let Some(engine) = engine() else { return };
     for knobs in [
-        "log_directory=log buffered_wal=manual",
+        "log_directory=log",
         "preset=prefix",
         "hash_index=true prefix_length=4",
-        "buffered_wal=manual",
         "compaction_style=universal compression=none",
         "bloom_bits=10 block_cache=0",
         "statistics=true max_open_files=100",
@@ -63,7 +62,7 @@ fn each_level_asks_rocksdb_for_what_it_promises() {
     let Some(engine) = engine() else { return };
     for (level, sync, without_log) in [
         (Durability::Sync, true, false),
-        (Durability::Async, false, false),
+        (Durability::Process, false, false),
         (Durability::Buffered, false, true),
     ] {
         let settings = TestDatabase::open(engine, level, "").settings().unwrap();
@@ -78,7 +77,7 @@ fn each_level_asks_rocksdb_for_what_it_promises() {
 #[test]
 fn of_two_transactions_that_meet_the_second_conflicts_at_commit_where_they_are_optimistic() {
     let Some(engine) = engine() else { return };
-    let database = TestDatabase::open(engine, Durability::Async, "transactions=optimistic");
+    let database = TestDatabase::open(engine, Durability::Process, "transactions=optimistic");
     let (mut first, mut second) = (database.session().unwrap(), database.session().unwrap());
     for session in [&mut first, &mut second] {
         session.begin(Mode::Write).unwrap();
@@ -94,7 +93,7 @@ fn of_two_transactions_that_meet_the_second_conflicts_at_commit_where_they_are_o
 #[test]
 fn one_thread_waiting_for_its_own_turn_conflicts_instead() {
     let Some(engine) = engine() else { return };
-    let database = TestDatabase::open(engine, Durability::Async, "transactions=batch");
+    let database = TestDatabase::open(engine, Durability::Process, "transactions=batch");
     let (mut first, mut second) = (database.session().unwrap(), database.session().unwrap());
     first.begin(Mode::Write).unwrap();
     assert_eq!(get(first.as_mut(), b"key"), None);
@@ -119,14 +118,14 @@ fn one_build_in_child() {
         let knobs = format!("transactions={kind}");
         keeps_the_contract(&*engine, Durability::Buffered, &knobs);
     }
-    keeps_the_contract(&*engine, Durability::Async, "preset=prefix");
+    keeps_the_contract(&*engine, Durability::Process, "preset=prefix");
     let mut others = ROCKSDB.library_files();
     others.retain(|other| other.as_path() != Path::new(&path));
     for other in &others {
         let folder = tempfile::tempdir().unwrap();
         let other = ROCKSDB.with_library(other).unwrap();
         assert!(other.build().unwrap().version != build.version);
-        let refused = refusal(&*other, folder.path(), Durability::Async, "");
+        let refused = refusal(&*other, folder.path(), Durability::Process, "");
         assert!(matches!(refused, Error::Unsupported(_)));
     }
 }
@@ -159,7 +158,7 @@ fn logs_are_chained_or_the_library_says_that_it_cannot() {
     let Some(engine) = engine() else { return };
     let knobs = "track_and_verify_wals=true";
     let folder = tempfile::tempdir().unwrap();
-    match support::open(engine, folder.path(), Durability::Async, knobs) {
+    match support::open(engine, folder.path(), Durability::Process, knobs) {
         Ok(database) => {
             write(&*database, b"key", b"value");
             let settings = database.settings().unwrap();

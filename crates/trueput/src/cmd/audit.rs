@@ -28,8 +28,8 @@ Examples:
   trueput audit --engine lmdb,sqlite --durability sync
   trueput audit --engine sqlite --durability sync --knob sqlite.journal_mode=delete --model posix
   trueput audit --engine lmdb --durability process --claim sync    # must be refuted
-  trueput audit --engine rocksdb --durability async --states 5000 --budget 5m
-  trueput audit --replay results/20261124T140000Z-audit/rocksdb-async-journal
+  trueput audit --engine berkeleydb --durability async --states 5000 --budget 5m
+  trueput audit --replay results/20261124T140000Z-audit/lmdb-process-as-sync-journal
 
 Exit codes:
   0    no promise was refuted

@@ -32,7 +32,7 @@ Examples:
       --step 'buffered logging: durability=buffered' \\
       --step 'no checkpoint: max_wal_size=16GiB, checkpoint_timeout=3600' \\
       --step 'primed cache: prime=customer+stock'
-  trueput ledger micro --engine rocksdb,sqlite --durability async --one-at-a-time \\
+  trueput ledger micro --engine rocksdb,sqlite --durability process --one-at-a-time \\
       --step 'block_cache=256MiB' --step 'cache_size=256MiB'";
 
 /// The arguments of `trueput ledger`.

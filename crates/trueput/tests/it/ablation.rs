@@ -46,12 +46,12 @@ fn nothing_is_missing_of_lmdb_when_killed_at_the_level_that_survives_it() {
 
 #[test]
 fn nothing_is_missing_of_sqlite_and_rocksdb_killed_without_a_flushed_log() {
-    for engine in ["sqlite", "rocksdb"] {
+    for (engine, level) in [("sqlite", "async"), ("rocksdb", "process")] {
         if !is_installed(engine) {
             continue;
         }
         let trial = crashed(&format!(
-            "micro --engine {engine} --durability async {FILL}"
+            "micro --engine {engine} --durability {level} {FILL}"
         ));
         assert_eq!(missing(&trial, "missing_acknowledged"), 0, "{engine}");
         assert_eq!(recovery(&trial).killed, 1);

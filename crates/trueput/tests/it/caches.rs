@@ -109,12 +109,12 @@ fn rocksdbs_block_cache_is_reported_only_where_its_statistics_are_on() {
     if !is_installed("rocksdb") {
         return;
     }
-    let (trials, report) = without_and_with_priming("rocksdb", "--durability async");
+    let (trials, report) = without_and_with_priming("rocksdb", "--durability process");
     assert!(trials[0].measurement.as_ref().unwrap().cache.is_none());
     assert!(!report.contains("cache hits"), "{report}");
     primed_is_warmer(
         "rocksdb",
-        "--durability async --knob rocksdb.statistics=true",
+        "--durability process --knob rocksdb.statistics=true",
     );
 }
 

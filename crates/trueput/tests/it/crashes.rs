@@ -192,10 +192,10 @@ fn processes_that_share_a_database_go_on_after_all_of_them_were_killed() {
 #[test]
 fn threads_go_on_after_their_one_process_was_killed() {
     for (engine, level) in [
-        ("rocksdb", "async"),
-        ("leveldb", "async"),
+        ("rocksdb", "process"),
+        ("leveldb", "process"),
         ("wiredtiger", "process"),
-        ("fjall", "async"),
+        ("fjall", "process"),
     ] {
         goes_on_after_all_workers_are_killed(engine, level, "per-store", 1);
     }

@@ -53,7 +53,8 @@ impl Subject {
             given_knobs,
         };
         let engine = subject.find_engine(registry)?;
-        for (name, value) in engine.audit_knobs() {
+        let given = parameter::resolve(&subject.engine, engine.knobs(), &subject.given_knobs)?;
+        for (name, value) in engine.audit_knobs_with(&given) {
             let knob = engine.knobs().iter().find(|knob| knob.name == *name);
             let knob = knob.ok_or_else(|| format!("{} has no knob {name}", subject.engine))?;
             let value = knob.kind.read(value)?;

@@ -20,7 +20,6 @@ struct trueput_bdb_settings {
 	uint32_t level;           /* enum level */
 	uint32_t log_auto_remove;
 	const char *log_directory; /* null: beside the data */
-	uint32_t recovers_always; /* 1: only to recover, by one process alone */
 };
 
 enum level { SYNC, WRITE_NOSYNC, NOSYNC, LOG_IN_MEMORY, NOT_DURABLE };
@@ -59,9 +58,8 @@ int trueput_bdb_env_open(DB_ENV *env, const char *home, const struct trueput_bdb
 		STEP(env->set_flags(env, DB_TXN_WRITE_NOSYNC, 1));
 	if (set->level == NOSYNC)
 		STEP(env->set_flags(env, DB_TXN_NOSYNC, 1));
-	/* With DB_REGISTER, recovery runs only if a registered process has died. */
 	STEP(env->open(env, home, DB_CREATE | DB_THREAD | DB_INIT_TXN | DB_INIT_LOCK | DB_INIT_LOG |
-	    DB_INIT_MPOOL | DB_RECOVER | (set->recovers_always ? 0 : DB_REGISTER), 0));
+	    DB_INIT_MPOOL | DB_REGISTER | DB_RECOVER, 0));
 	return code;
 }
 

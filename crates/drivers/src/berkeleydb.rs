@@ -132,12 +132,11 @@ impl Engine for BerkeleyDb {
         has_files.then(marks)
     }
 
+    /// Removes the shared memory and the registry of processes, whose files may be written in part.
+    /// Without the registry, opening with `DB_REGISTER` recovers (`env_register.c`: "Run recovery
+    /// if we create the file").
     fn prepare_after_power_loss(&self, spec: &OpenSpec<'_>) -> Result<()> {
-        let knobs = BerkeleyKnobs::from(spec.knobs);
-        let level = knobs::level(spec.durability, &knobs)
-            .ok_or_else(|| common_errors::no_durability("berkeleydb", spec.durability))?;
-        let (_, engine) = self.library()?;
-        environment::recover(engine, spec.directory, &knobs, level)
+        environment::remove_region_files(spec.directory)
     }
 
     fn check_files(&self, spec: &OpenSpec<'_>) -> Result<()> {

@@ -201,6 +201,16 @@ impl Engine for MariaDb {
         ]
     }
 
+    fn audit_knobs_with(&self, knobs: &ParameterValues) -> &'static [(&'static str, &'static str)] {
+        match MariaDbKnobs::from(knobs).storage_engine {
+            StorageEngine::Innodb => self.audit_knobs(),
+            StorageEngine::Rocksdb => &[
+                ("rocksdb_block_cache_size", "1MiB"),
+                ("rocksdb_write_buffer_size", "1MiB"),
+            ],
+        }
+    }
+
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
         Ok(Box::new(self.open_database(spec)?))
     }

@@ -155,6 +155,14 @@ pub trait Engine: Send + Sync {
         &[]
     }
 
+    /// Returns the same where it depends on the knobs that the user set, which are kept.
+    fn audit_knobs_with(
+        &self,
+        _knobs: &ParameterValues,
+    ) -> &'static [(&'static str, &'static str)] {
+        self.audit_knobs()
+    }
+
     /// Does what the engine's documentation asks of its users before they open a database after
     /// lost power, such as removing shared memory or a separate recovery; nothing by default. The
     /// server of a service does not run yet.

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use trueput_engine::Engine;
 use trueput_engine::credentials::is_address;
+use trueput_engine::{Engine, parameter};
 use trueput_record::audit_standing::AuditStanding;
 use trueput_record::trial::Settings;
 use trueput_record::{Durability, Value};
@@ -32,7 +32,7 @@ pub struct AuditSubject<'a> {
 
 /// Everything that an audit depends on.
 ///
-/// The sizes that the engine sets for an audit ([`Engine::audit_knobs`]) are not part of it: an
+/// The sizes that the engine sets for an audit ([`Engine::audit_knobs_with`]) are not part of it: an
 /// audit makes buffers and logs small, so that they are full often, and speaks of every size.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct AuditKey {
@@ -134,13 +134,12 @@ impl AuditStore {
         if is_address(&library) {
             return None;
         }
-        let is_of_audit = |name: &String| {
-            let mut sizes = subject.engine.audit_knobs().iter();
-            sizes.any(|(size, _)| size == name)
-        };
+        let all = subject.engine.knobs();
+        let given = parameter::resolve(subject.engine.info().name, all, subject.knobs).ok()?;
+        let sizes = subject.engine.audit_knobs_with(&given);
+        let is_of_audit = |name: &String| sizes.iter().any(|(size, _)| size == name);
         let is_default = |name: &String, value: &Value| {
-            let mut knobs = subject.engine.knobs().iter();
-            let knob = knobs.find(|knob| knob.name == name);
+            let knob = all.iter().find(|knob| knob.name == name);
             knob.is_some_and(|knob| *value == knob.kind.default_value())
         };
         let knobs = subject.knobs.iter();

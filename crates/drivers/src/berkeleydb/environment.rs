@@ -291,37 +291,22 @@ fn reset_if_needed(
     api.check(unsafe { (own.lsn_reset)(env, FILE.as_ptr()) })
 }
 
-/// Recovers a database after the machine's end, as `db_recover` does.
-///
-/// What the regions (`__db.*`) hold is no longer true, and they may be half written. The register
-/// of processes is one of them, so that opening would not know that recovery is due.
-pub(super) fn recover(
-    engine: &'static BerkeleyLibrary,
-    directory: &Path,
-    knobs: &BerkeleyKnobs,
-    level: LogFlush,
-) -> Result<()> {
-    let folder = directory.canonicalize().map_err(Error::engine)?;
-    for entry in std::fs::read_dir(&folder).map_err(Error::engine)? {
-        let entry = entry.map_err(Error::engine)?;
-        if entry.file_name().as_bytes().starts_with(b"__db.") {
-            std::fs::remove_file(entry.path()).map_err(Error::engine)?;
-        }
-    }
-    let settings = BerkeleySettings {
-        recovers_always: 1,
-        ..knobs::settings(knobs, level)?
-    };
-    let env = open_env(engine, &folder, &settings)?;
-    // SAFETY: the environment was opened above and nothing else knows it.
-    unsafe { (engine.api.shim.env_close)(env) };
-    remove_regions(engine, &folder)
-}
-
 fn remove_regions(engine: &BerkeleyLibrary, folder: &Path) -> Result<()> {
     let BerkeleyLibrary { api, own } = engine;
     let home = path_text(folder)?;
     let env = new_env(api)?;
     // SAFETY: the handle is new, and is gone whatever is returned.
     api.check(unsafe { (own.env_remove)(env, home.as_ptr()) })
+}
+
+/// Removes the files of the shared memory and of the registry, `__db.*`, after lost power.
+pub(super) fn remove_region_files(folder: &Path) -> Result<()> {
+    for entry in std::fs::read_dir(folder).map_err(Error::engine)? {
+        let path = entry.map_err(Error::engine)?.path();
+        let name = path.file_name().and_then(|name| name.to_str());
+        if name.is_some_and(|name| name.starts_with("__db.")) {
+            std::fs::remove_file(&path).map_err(Error::engine)?;
+        }
+    }
+    Ok(())
 }

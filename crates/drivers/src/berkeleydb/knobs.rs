@@ -210,6 +210,5 @@ pub(super) fn settings(knobs: &BerkeleyKnobs, level: LogFlush) -> Result<Berkele
             LogDirectory::Apart => LOG_FOLDER.as_ptr(),
             LogDirectory::Beside => ptr::null(),
         },
-        recovers_always: 0,
     })
 }

@@ -26,8 +26,6 @@ pub(crate) struct BerkeleySettings {
     pub(crate) log_auto_remove: u32,
     /// Null: in the folder of the data.
     pub(crate) log_directory: *const c_char,
-    /// 1: opened only to recover, by one process alone.
-    pub(crate) recovers_always: u32,
 }
 
 /// The flush of the log at a commit: `enum level`.

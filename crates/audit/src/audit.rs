@@ -3,6 +3,7 @@
 use crate::counterexample::{describe, describe_recovery, shrink};
 use crate::exploration::Exploration;
 use crate::image::Image;
+use crate::judgment::Guarantee;
 use crate::kill::kill_once;
 use crate::model_run::ModelRun;
 use crate::options::{AuditOptions, Failure};
@@ -90,7 +91,7 @@ fn try_models(
     let deadline = options.budget.map(|budget| Instant::now() + budget);
     let scratch = options.scratch.join(&result.id);
     std::fs::create_dir_all(&scratch).map_err(|error| Failure::Other(error.to_string()))?;
-    let by_model = |model: &&StorageModel| survival(subject, **model) != Survival::Nothing;
+    let by_model = |model: &&StorageModel| subject.guarantee(**model).survival != Survival::Nothing;
     let models: Vec<StorageModel> = options.models.iter().filter(by_model).copied().collect();
     let mut recorded = None;
     for (index, &model) in models.iter().enumerate() {
@@ -138,14 +139,6 @@ fn try_models(
         tried?;
     }
     std::fs::remove_dir_all(&scratch).map_err(|error| Failure::Other(error.to_string()))
-}
-
-/// What a level promises under a model.
-fn survival(subject: &Subject, model: StorageModel) -> Survival {
-    match model.loses_power() {
-        true => subject.claim.after_lost_power(),
-        false => subject.claim.after_killed_processes(),
-    }
 }
 
 /// The attempt to refute a subject under one model.
@@ -244,7 +237,7 @@ impl Attempt<'_> {
             && search.failure.is_none()
         {
             self.report(Stage::Shrinking(self.model), search.run);
-            let (state, damage) = shrink(&judge, self.survival(), state, damage);
+            let (state, damage) = shrink(&judge, self.guarantee(), state, damage);
             search.run.counterexample = Some(Counterexample {
                 id: String::new(),
                 words: describe(recorded, &state),
@@ -266,8 +259,8 @@ impl Attempt<'_> {
         search.failure.map_or(Ok(()), Err)
     }
 
-    fn survival(&self) -> Survival {
-        survival(self.subject, self.model)
+    fn guarantee(&self) -> Guarantee {
+        self.subject.guarantee(self.model)
     }
 
     /// Tries the next state. Returns whether there may be more.
@@ -309,7 +302,7 @@ impl Attempt<'_> {
         search: &Mutex<Search<'_>>,
         state: &CrashState,
     ) -> bool {
-        let attempts = judge.crash_recovery(self.model, state, self.survival());
+        let attempts = judge.crash_recovery(self.model, state, self.guarantee());
         let mut search = lock(search);
         match attempts {
             Ok(attempts) => {
@@ -365,7 +358,7 @@ impl Attempt<'_> {
         is_distinct: bool,
     ) {
         search.stale = if is_distinct { 0 } else { search.stale + 1 };
-        let damage = judge.judge(&state, inspection, self.survival());
+        let damage = judge.judge(&state, inspection, self.guarantee());
         search.run.count(is_distinct, damage.as_ref());
         let Some(damage) = damage else { return };
         let is_smaller = search

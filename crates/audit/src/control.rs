@@ -8,7 +8,8 @@
 //! commit   the bytes of the log that count, only with the fault `commit_before_data`
 //! ```
 //!
-//! A commit appends to the log and flushes it. A checkpoint writes a new table under another name,
+//! A commit appends to the log and flushes it; at `async` it flushes the log first, so that at most
+//! the last commit can be lost. A checkpoint writes a new table under another name,
 //! flushes it, creates the next log, renames the table, and flushes the directory before it removes
 //! the old log. Recovery reads the table and then the logs, up to the first transaction whose
 //! checksum is wrong.
@@ -17,7 +18,7 @@ mod log;
 mod session;
 mod table;
 
-use log::Log;
+use log::{FlushOrder, Log};
 use session::LogSession;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -26,7 +27,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use trueput_engine::{
     Build, COMPILED_IN, Capabilities, Database, Durability, Engine, Error, Info, Isolation,
-    OpenSpec, Parameter, ParameterValues, Promise, Result, Session, Value, choices, parameters,
+    OpenSpec, Parameter, ParameterValues, Promise, Result, Session, Value, Window, choices,
+    parameters,
 };
 
 /// The name of the engine. It is in no registry.
@@ -111,20 +113,32 @@ impl Engine for LogEngine {
     }
 
     fn promise_with(&self, durability: Durability, _knobs: &ParameterValues) -> Result<Promise> {
-        (durability == Durability::Sync)
-            .then(|| Promise {
-                durability,
-                mapped_to: "the log is flushed at each commit".to_owned(),
-                window: None,
-                source: "crates/audit/src/control.rs".to_owned(),
-            })
-            .ok_or_else(|| Error::no_durability(NAME, durability))
+        let (mapped_to, window) = match durability {
+            Durability::Sync => ("the log is flushed at each commit", None),
+            Durability::Async => {
+                let window = Window {
+                    time_s: None,
+                    bytes: None,
+                    commits: Some(1),
+                    until: "the next commit, which flushes the log first".to_owned(),
+                };
+                ("the log is flushed before each commit", Some(window))
+            }
+            other => return Err(Error::no_durability(NAME, other)),
+        };
+        Ok(Promise {
+            durability,
+            mapped_to: mapped_to.to_owned(),
+            window,
+            source: "crates/audit/src/control.rs".to_owned(),
+        })
     }
 
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
         self.promise_with(spec.durability, spec.knobs)?;
         let knobs = ControlKnobs::from(spec.knobs);
-        let store = Store::recover(spec.directory, &knobs).map_err(Error::engine)?;
+        let order = FlushOrder::of(spec.durability, knobs.fault);
+        let store = Store::recover(spec.directory, &knobs, order).map_err(Error::engine)?;
         Ok(Box::new(LogDatabase {
             store: Mutex::new(store),
         }))
@@ -145,10 +159,10 @@ struct Store {
 
 impl Store {
     /// Reads the table and replays the logs.
-    fn recover(directory: &Path, knobs: &ControlKnobs) -> io::Result<Self> {
+    fn recover(directory: &Path, knobs: &ControlKnobs, order: FlushOrder) -> io::Result<Self> {
         let fault = knobs.fault;
         let (mut records, number) = table::read(directory, fault)?;
-        let log = Log::open(directory, number, fault)?;
+        let log = Log::open(directory, number, fault, order)?;
         let changes = log.replay(&mut records)?;
         let mut store = Self {
             directory: directory.to_owned(),
@@ -186,7 +200,7 @@ impl Store {
     fn checkpoint(&mut self) -> io::Result<()> {
         let next = self.log.number() + 1;
         let replaced = table::write(&self.directory, &self.records, next)?;
-        let next_log = Log::open(&self.directory, next, self.fault)?;
+        let next_log = Log::open(&self.directory, next, self.fault, self.log.order())?;
         replaced.rename(&self.directory)?;
         if self.fault != Fault::RenameWithoutDirectoryFlush {
             flush_directory(&self.directory)?;

@@ -2,11 +2,11 @@
 
 use crate::history::Demand;
 use crate::image::PAGE_BYTES;
+use crate::judgment::Guarantee;
 use crate::recorded::RecordedWorkload;
 use crate::state_judge::StateJudge;
 use std::collections::BTreeMap;
 use trueput_faultfs::operation::{Entry, Inode, Operation};
-use trueput_record::Survival;
 use trueput_record::audit::{CrashState, Damage, RecoveryCrash, TornRest};
 
 /// The states that are tried to make a counterexample smaller.
@@ -19,7 +19,7 @@ const MOST_LINES: usize = 8;
 /// Zeller and Hildebrandt 2002).
 pub(crate) fn shrink(
     judge: &StateJudge<'_>,
-    survival: Survival,
+    guarantee: Guarantee,
     mut state: CrashState,
     mut damage: Damage,
 ) -> (CrashState, Damage) {
@@ -38,7 +38,7 @@ pub(crate) fn shrink(
             let Ok(Some(inspection)) = judge.inspect(&judge.image(&candidate)) else {
                 return (state, damage);
             };
-            if let Some(found) = judge.judge(&candidate, &inspection, survival)
+            if let Some(found) = judge.judge(&candidate, &inspection, guarantee)
                 && found.kind == damage.kind
             {
                 (state, damage) = (candidate, found);

@@ -10,7 +10,7 @@ use crate::transaction::mix;
 use crate::worker::{Assignment, Task};
 use std::path::Path;
 use std::time::{Duration, Instant};
-use trueput_record::audit::{Counterexample, CrashState};
+use trueput_record::audit::{Counterexample, CrashState, StorageModel};
 
 /// The most commits of one worker before it is killed.
 const CAPACITY: u64 = 3_000;
@@ -69,8 +69,8 @@ pub(crate) fn kill_once(
     let inspection = inspected
         .map_err(Failure::Other)?
         .ok_or(Failure::Interrupted)?;
-    let survival = subject.claim.after_killed_processes();
-    let damage = judge(&inspection, &commits, &demand, survival);
+    let guarantee = subject.guarantee(StorageModel::Kill);
+    let damage = judge(&inspection, &commits, &demand, guarantee);
     run.count(true, damage.as_ref());
     if let (Some(damage), None) = (damage, &run.counterexample) {
         let total: u64 = demand.acknowledged.iter().sum();

@@ -3,6 +3,7 @@
 
 use crate::exploration::Exploration;
 use crate::image::Image;
+use crate::judgment::Guarantee;
 use crate::process::{NoReport, Worker};
 use crate::recorded::{DATABASE, mount};
 use crate::state_judge::StateJudge;
@@ -10,7 +11,6 @@ use crate::worker::{Report, Task};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use trueput_faultfs::Recording;
-use trueput_record::Survival;
 use trueput_record::audit::{CrashState, Damage, RecoveryCrash, StorageModel};
 
 /// The states that are made from one recovery.
@@ -29,7 +29,7 @@ impl StateJudge<'_> {
         &self,
         model: StorageModel,
         state: &CrashState,
-        survival: Survival,
+        guarantee: Guarantee,
     ) -> Result<Vec<RecoveryAttempt>, String> {
         let number = self.number.fetch_add(1, Ordering::SeqCst);
         let folder = self.scratch.join(format!("recovery-{number}"));
@@ -47,7 +47,7 @@ impl StateJudge<'_> {
                 break;
             };
             attempts.push(RecoveryAttempt {
-                damage: self.judge(state, &inspection, survival),
+                damage: self.judge(state, &inspection, guarantee),
                 crash: RecoveryCrash {
                     operations: (recording.operations.len() - recording.base) as u64,
                     state: crash,

@@ -6,7 +6,7 @@ use crate::recovery::rebuild;
 use crate::state_judge::{Images, StateJudge};
 use crate::subject::Subject;
 use std::path::{Path, PathBuf};
-use trueput_record::audit::{Counterexample, Damage};
+use trueput_record::audit::{Counterexample, Damage, StorageModel};
 
 /// The result of a replay.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,9 +61,10 @@ pub fn replay(
         written.map_err(|error| format!("{}: {error}", state.display()))?;
     }
     let inspection = judge.inspect(&image)?.ok_or("interrupted")?;
-    let survival = subject.claim.after_lost_power();
+    // A counterexample of killed processes has no state to replay.
+    let guarantee = subject.guarantee(StorageModel::Journal);
     Ok(Replay {
-        damage: judge.judge(&counterexample.state, &inspection, survival),
+        damage: judge.judge(&counterexample.state, &inspection, guarantee),
         state,
     })
 }

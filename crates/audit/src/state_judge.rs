@@ -2,7 +2,7 @@
 
 use crate::history::Demand;
 use crate::image::Image;
-use crate::judgment::judge;
+use crate::judgment::{Guarantee, judge};
 use crate::options::{AuditOptions, Failure};
 use crate::process::inspect;
 use crate::recorded::{DATABASE, RecordedWorkload};
@@ -10,7 +10,6 @@ use crate::subject::Subject;
 use crate::worker::{Assignment, Inspection, NewMachine, Task};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use trueput_record::Survival;
 use trueput_record::audit::{CrashState, Damage};
 
 /// Operations between two images that are kept: a state is rebuilt from the last one before it.
@@ -146,10 +145,10 @@ impl<'a> StateJudge<'a> {
         &self,
         state: &CrashState,
         inspection: &Inspection,
-        survival: Survival,
+        guarantee: Guarantee,
     ) -> Option<Damage> {
         let demand = Demand::at(&self.recorded.commits, state.cut as u64);
-        judge(inspection, &self.recorded.commits, &demand, survival)
+        judge(inspection, &self.recorded.commits, &demand, guarantee)
     }
 }
 

@@ -3,11 +3,13 @@
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use trueput_engine::{Durability, Engine, OpenSpec, ParameterValues, parameter};
+use trueput_record::audit::StorageModel;
 use trueput_record::plan::Contender;
 use trueput_record::trial::Settings;
 use trueput_runner::{Registry, SelectedEngine};
 
 use crate::control;
+use crate::judgment::Guarantee;
 
 /// The sessions for which a database is opened: those of the workers and one more.
 pub(crate) const SESSIONS: u32 = 8;
@@ -29,6 +31,9 @@ pub struct Subject {
     pub knobs: Settings,
     /// The knobs that the user set.
     pub given_knobs: Settings,
+    /// The most acknowledged commits that may be missing from a prefix, if the promise says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window_commits: Option<u64>,
 }
 
 impl Subject {
@@ -51,6 +56,7 @@ impl Subject {
             claim: claim.unwrap_or(durability),
             knobs: Settings::new(),
             given_knobs,
+            window_commits: None,
         };
         let engine = subject.find_engine(registry)?;
         let given = parameter::resolve(&subject.engine, engine.knobs(), &subject.given_knobs)?;
@@ -64,6 +70,9 @@ impl Subject {
         let knobs = subject.resolve_knobs(&*engine)?;
         let promised = engine.promise_with(durability, &knobs);
         promised.map_err(|error| error.to_string())?;
+        // The level that is tested may be one that the engine does not have.
+        let tested = engine.promise_with(subject.claim, &knobs).ok();
+        subject.window_commits = tested.and_then(|promise| promise.window?.commits);
         if !engine.capabilities().retains_data || !engine.capabilities().atomic_transactions {
             return Err(format!(
                 "{} has no transactions that could be audited",
@@ -71,6 +80,17 @@ impl Subject {
             ));
         }
         Ok(subject)
+    }
+
+    /// Returns what the tested level guarantees under a model of storage.
+    pub(crate) fn guarantee(&self, model: StorageModel) -> Guarantee {
+        Guarantee {
+            survival: match model.loses_power() {
+                true => self.claim.after_lost_power(),
+                false => self.claim.after_killed_processes(),
+            },
+            window_commits: self.window_commits,
+        }
     }
 
     /// The engine, with its library if one is named.

@@ -66,8 +66,9 @@ fn run_checks() -> ExitCode {
         println!("skipped: this root may not mount ('unshare --mount' fails)");
         return ExitCode::SUCCESS;
     }
-    let checks: [(&str, fn()); 5] = [
+    let checks: [(&str, fn()); 6] = [
         ("an engine that flushes is not refuted", flushing),
+        ("a window in commits is judged", windows),
         ("every planted fault is refuted", faults),
         ("a counterexample is replayed", replayed),
         ("an engine that hangs is stopped", hanging),
@@ -116,20 +117,31 @@ impl Bench {
     }
 
     fn audit(&self, fault: &str, model: StorageModel, states: u64) -> AuditResult {
+        self.audit_at(Durability::Sync, fault, model, states)
+    }
+
+    fn audit_at(
+        &self,
+        level: Durability,
+        fault: &str,
+        model: StorageModel,
+        states: u64,
+    ) -> AuditResult {
         let options = self.options(model, states);
-        let result = audit(&subject(fault), fault, &self.recording(), &options, &|_| ());
+        let subject = subject(fault, level);
+        let result = audit(&subject, fault, &self.recording(), &options, &|_| ());
         assert_eq!(result.failure, None, "{fault}");
         result
     }
 }
 
-fn subject(fault: &str) -> Subject {
+fn subject(fault: &str, level: Durability) -> Subject {
     let contender = Contender {
         engine: control::NAME.to_owned(),
         build: None,
     };
     let knobs = Settings::from([("fault".to_owned(), Value::Text(fault.to_owned()))]);
-    Subject::new(&REGISTRY, &contender, Durability::Sync, None, knobs).unwrap()
+    Subject::new(&REGISTRY, &contender, level, None, knobs).unwrap()
 }
 
 fn only(result: &AuditResult) -> &ModelResult {
@@ -151,6 +163,21 @@ fn flushing() {
             "{result:?}"
         );
     }
+}
+
+/// At `async`, the control may lose one commit. Without a flush it loses a prefix, but more of it.
+fn windows() {
+    let level = Durability::Async;
+    for model in [StorageModel::Prefix, StorageModel::Journal] {
+        let result = Bench::new().audit_at(level, "none", model, 200);
+        assert_eq!(only(&result).refuted, 0, "{result:?}");
+    }
+    let result = Bench::new().audit_at(level, "flush_left_out", StorageModel::Journal, 200);
+    let found = only(&result);
+    let kinds: Vec<_> = found.damage.keys().copied().collect();
+    assert_eq!(kinds, [DamageKind::WindowExceeded], "{found:?}");
+    let detail = &found.counterexample.as_ref().unwrap().damage.detail;
+    assert!(detail.contains("at most 1 may be: commit"), "{detail}");
 }
 
 fn faults() {
@@ -202,7 +229,7 @@ impl Bench {
     ) -> Option<trueput_record::audit::Damage> {
         let target = TempDir::new().unwrap();
         let options = self.options(StorageModel::Journal, 1);
-        let subject = subject("flush_left_out");
+        let subject = subject("flush_left_out", Durability::Sync);
         let recording = self.recording();
         let replayed = replay(&subject, example, &recording, target.path(), &options).unwrap();
         assert!(is_state(&replayed.state), "{}", replayed.state.display());
@@ -235,7 +262,7 @@ fn hanging() {
     };
     let fault = "recovery_hangs";
     let result = audit(
-        &subject(fault),
+        &subject(fault, Durability::Sync),
         fault,
         &bench.recording(),
         &options,
@@ -258,7 +285,7 @@ fn repeated() {
             ..bench.options(StorageModel::Torn, 200)
         };
         let result = audit(
-            &subject(fault),
+            &subject(fault, Durability::Sync),
             fault,
             &bench.recording(),
             &options,

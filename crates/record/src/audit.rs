@@ -100,6 +100,8 @@ pub enum DamageKind {
     OrderBroken,
     /// A commit that was acknowledged is missing.
     CommitMissing,
+    /// More commits that were acknowledged are missing than the level's window allows.
+    WindowExceeded,
     /// It opens and reads, but does not accept a commit.
     Unwritable,
     /// After a commit and a close in good order it is damaged.
@@ -119,6 +121,7 @@ impl fmt::Display for DamageKind {
             Self::PartialTransaction => "a transaction is there in part",
             Self::OrderBroken => "a commit is missing, a later one is there",
             Self::CommitMissing => "an acknowledged commit is missing",
+            Self::WindowExceeded => "more commits are missing than the window allows",
             Self::Unwritable => "does not accept a commit",
             Self::DamagedLater => "is damaged after the next commit",
             Self::CheckFailed => "the engine's own check reports damage",

@@ -6,6 +6,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use trueput_engine::Durability;
 
 /// The length of a transaction and its checksum.
 const HEADER_BYTES: u64 = 16;
@@ -15,6 +16,24 @@ const DELETED: u64 = u64::MAX;
 
 const COMMIT_FILE: &str = "commit";
 
+/// The flushes of a log around the write of a commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FlushOrder {
+    Before,
+    After,
+    Never,
+}
+
+impl FlushOrder {
+    pub(super) fn of(durability: Durability, fault: Fault) -> Self {
+        match (fault, durability) {
+            (Fault::FlushLeftOut, _) => Self::Never,
+            (Fault::FlushBeforeWrite, _) | (_, Durability::Async) => Self::Before,
+            _ => Self::After,
+        }
+    }
+}
+
 /// One log, to which transactions are appended.
 pub(super) struct Log {
     path: PathBuf,
@@ -22,11 +41,17 @@ pub(super) struct Log {
     number: u64,
     bytes: u64,
     fault: Fault,
+    order: FlushOrder,
 }
 
 impl Log {
     /// Opens the log of that number, creating it if it does not exist.
-    pub(super) fn open(directory: &Path, number: u64, fault: Fault) -> io::Result<Self> {
+    pub(super) fn open(
+        directory: &Path,
+        number: u64,
+        fault: Fault,
+        order: FlushOrder,
+    ) -> io::Result<Self> {
         let path = directory.join(format!("log.{number}"));
         let is_new = !path.exists();
         let mut options = OpenOptions::new();
@@ -45,6 +70,7 @@ impl Log {
             number,
             bytes: 0,
             fault,
+            order,
         })
     }
 
@@ -54,6 +80,10 @@ impl Log {
 
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    pub(super) fn order(&self) -> FlushOrder {
+        self.order
     }
 
     pub(super) fn remove(&self) -> io::Result<()> {
@@ -117,21 +147,15 @@ impl Log {
         entry.extend_from_slice(&checksum(&payload).to_le_bytes());
         entry.extend_from_slice(&payload);
         let end = self.bytes + entry.len() as u64;
-        match self.fault {
-            Fault::FlushBeforeWrite => {
-                self.file.sync_data()?;
-                self.file.write_all_at(&entry, self.bytes)?;
-            }
-            Fault::FlushLeftOut => self.file.write_all_at(&entry, self.bytes)?,
-            Fault::CommitBeforeData => {
-                self.write_commit_file(end)?;
-                self.file.write_all_at(&entry, self.bytes)?;
-                self.file.sync_data()?;
-            }
-            _ => {
-                self.file.write_all_at(&entry, self.bytes)?;
-                self.file.sync_data()?;
-            }
+        if self.fault == Fault::CommitBeforeData {
+            self.write_commit_file(end)?;
+        }
+        if self.order == FlushOrder::Before {
+            self.file.sync_data()?;
+        }
+        self.file.write_all_at(&entry, self.bytes)?;
+        if self.order == FlushOrder::After {
+            self.file.sync_data()?;
         }
         self.bytes = end;
         Ok(())

@@ -164,11 +164,22 @@ impl Engine for Gtm {
         folder.recover_after_power_loss()
     }
 
-    /// By region, which works beside this process: GT.M leaves a database only when it ends.
+    /// By region, which works beside this process: GT.M leaves a database only when it ends. A
+    /// database with an unfinished KILL is not checked.
     fn check_files(&self, spec: &OpenSpec<'_>) -> Result<()> {
-        let folder = spec.directory.canonicalize().map_err(Error::engine)?;
+        let directory = spec.directory.canonicalize().map_err(Error::engine)?;
+        let installation = self.installation()?;
+        let folder = DatabaseFolder {
+            installation: &installation,
+            path: &directory,
+            layout: &DatabaseLayout::of(GtmKnobs::from(spec.knobs), spec.durability)?,
+        };
+        // It would wait without end for a KILL that a killed process has begun.
+        if folder.header()?.get("kill_in_prog").map(String::as_str) != Some("0") {
+            return Ok(());
+        }
         let arguments = ["integ", "-noonline", "-region", "DEFAULT"];
-        let said = self.installation()?.run("mupip", &arguments, &folder, "")?;
+        let said = installation.run("mupip", &arguments, &directory, "")?;
         match said.contains("No errors detected") {
             true => Ok(()),
             false => Err(Error::engine(said.trim().replace('\n', "; "))),

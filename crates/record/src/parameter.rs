@@ -237,7 +237,12 @@ impl ValueKind {
             }
             (Self::Boolean { .. }, Value::Boolean(_)) => Ok(given.clone()),
             (Self::Choice { choices, .. }, _) => {
-                let word = given.to_string();
+                // Plans and command lines read these two words as truth values.
+                let word = match given {
+                    Value::Boolean(true) => "on".to_owned(),
+                    Value::Boolean(false) => "off".to_owned(),
+                    _ => given.to_string(),
+                };
                 let known = choices.contains(&word.as_str());
                 known
                     .then(|| Value::Text(word.clone()))

@@ -202,3 +202,14 @@ fn a_default_out_of_its_range_is_inconsistent() {
     };
     assert!(share(Word(PRESET)).is_consistent() && !share(Value(1.5)).is_consistent());
 }
+
+#[test]
+fn a_choice_may_be_on_or_off() {
+    let kind = ValueKind::Choice {
+        default: "auto",
+        choices: &["auto", "on", "off"],
+    };
+    for word in ["on", "off"] {
+        assert_eq!(kind.read(word), Ok(Value::from(word)));
+    }
+}

@@ -107,8 +107,10 @@ impl Log {
             apply(&payload, records);
             transactions += 1;
         }
-        while self.fault == Fault::RecoveryHangs && at < size {
-            std::thread::park();
+        if self.fault == Fault::RecoveryHangs && at < size {
+            loop {
+                std::thread::park();
+            }
         }
         Ok(transactions)
     }

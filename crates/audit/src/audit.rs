@@ -1,9 +1,10 @@
 //! The audit of one subject: record, explore, judge, shrink.
 
+use crate::block_form::{concerns_devices, mounts_several};
 use crate::counterexample::{describe, describe_recovery, shrink};
 use crate::exploration::Exploration;
+use crate::guarantee::Guarantee;
 use crate::image::Image;
-use crate::judgment::Guarantee;
 use crate::kill::kill_once;
 use crate::model_run::ModelRun;
 use crate::options::{AuditOptions, Failure};
@@ -66,6 +67,7 @@ pub fn audit(
         claim: (subject.claim != subject.durability).then_some(subject.claim),
         knobs: subject.knobs.clone(),
         given_knobs: subject.given_knobs.clone(),
+        file_system: options.file_system.as_ref().map(ToString::to_string),
         seed: options.seed,
         commits_per_phase: options.commits,
         commits: 0,
@@ -92,7 +94,10 @@ fn try_models(
     let scratch = options.scratch.join(&result.id);
     std::fs::create_dir_all(&scratch).map_err(|error| Failure::Other(error.to_string()))?;
     let by_model = |model: &&StorageModel| subject.guarantee(**model).survival != Survival::Nothing;
-    let models: Vec<StorageModel> = options.models.iter().filter(by_model).copied().collect();
+    let by_form =
+        |model: &&StorageModel| options.file_system.is_none() || concerns_devices(**model);
+    let models = options.models.iter().filter(by_model).filter(by_form);
+    let models: Vec<StorageModel> = models.copied().collect();
     let mut recorded = None;
     for (index, &model) in models.iter().enumerate() {
         if model.loses_power() && recorded.is_none() {
@@ -191,6 +196,14 @@ impl Attempt<'_> {
         Ok(())
     }
 
+    fn threads(&self) -> usize {
+        let one_at_a_time = self.options.file_system.as_ref();
+        match one_at_a_time.is_some_and(|kind| !mounts_several(kind)) {
+            true => 1,
+            false => self.options.threads,
+        }
+    }
+
     fn is_over(&self) -> bool {
         self.options.is_stopped() || self.until.is_some_and(|until| Instant::now() >= until)
     }
@@ -223,7 +236,7 @@ impl Attempt<'_> {
         });
         let judge = StateJudge::new(self.subject, self.options, self.scratch, recorded, &images)?;
         std::thread::scope(|scope| {
-            for _ in 0..self.options.threads {
+            for _ in 0..self.threads() {
                 scope.spawn(|| {
                     while self.try_one(&judge, &search) {
                         let search = lock(&search);
@@ -281,7 +294,9 @@ impl Attempt<'_> {
                     search.known.insert(hash, inspection.clone());
                     self.note(judge, &mut search, state.clone(), &inspection, true);
                 }
-                let is_sampled = number.is_multiple_of(RECOVERY_EVERY);
+                // In the block form, the file system's own recovery would be cut, too.
+                let is_sampled =
+                    number.is_multiple_of(RECOVERY_EVERY) && self.options.file_system.is_none();
                 match is_sampled && inspection.damage.is_none() {
                     true => self.crash_recovery(judge, search, &state),
                     false => true,

@@ -1,8 +1,8 @@
 //! Counterexamples: made small, and put into words.
 
+use crate::guarantee::Guarantee;
 use crate::history::Demand;
 use crate::image::PAGE_BYTES;
-use crate::judgment::Guarantee;
 use crate::recorded::RecordedWorkload;
 use crate::state_judge::StateJudge;
 use std::collections::BTreeMap;

@@ -1,19 +1,11 @@
 //! The judgment of a state: what a level promises, against what an inspection found.
 
+use crate::guarantee::Guarantee;
 use crate::history::{Commit, Demand, broken_order};
 use crate::worker::Inspection;
 use std::fmt;
 use trueput_record::Survival;
 use trueput_record::audit::{Damage, DamageKind};
-
-/// What a level guarantees after a failure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Guarantee {
-    /// The commits that remain.
-    pub(crate) survival: Survival,
-    /// The most acknowledged commits that may be missing from a prefix, if the level limits them.
-    pub(crate) window_commits: Option<u64>,
-}
 
 /// Returns the damage of a state in which `demand` was acknowledged, if it breaks the guarantee.
 pub(crate) fn judge(

@@ -12,9 +12,11 @@
 //! refute; it never proves.
 
 mod audit;
+mod block_form;
 pub mod control;
 mod counterexample;
 mod exploration;
+mod guarantee;
 mod history;
 mod image;
 mod judgment;

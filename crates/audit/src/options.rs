@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use trueput_record::audit::StorageModel;
+use trueput_record::filesystem::FileSystem;
 
 /// Limits and folders of an audit.
 #[derive(Debug, Clone)]
@@ -31,6 +32,9 @@ pub struct AuditOptions {
     pub state_limit: Duration,
     /// The memory that an engine's process may have for itself, bytes.
     pub memory_bytes: u64,
+    /// The file system in an image on which the database lies; `None`: its files are recorded
+    /// directly.
+    pub file_system: Option<FileSystem>,
     /// Whether the recording is there already, and only states are to be tried.
     pub is_recorded: bool,
     /// Set when the user stops the audit.

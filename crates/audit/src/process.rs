@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use trueput_host::process::describe_exit_status;
 use trueput_host::process_tree::ProcessTree;
-use trueput_record::audit::{Damage, DamageKind};
+use trueput_record::audit::DamageKind;
 
 /// The hidden command that calls [`crate::worker::main`].
 pub const WORKER_COMMAND: &str = "audit-worker";
@@ -154,12 +154,7 @@ pub(crate) fn inspect(
     limit: Duration,
     stop: &AtomicBool,
 ) -> Result<Option<Inspection>, String> {
-    let damaged = |kind, detail| {
-        Ok(Some(Inspection {
-            found: Vec::new(),
-            damage: Some(Damage { kind, detail }),
-        }))
-    };
+    let damaged = |kind, detail| Ok(Some(Inspection::of_damage(kind, detail)));
     let worker = Worker::start(program, assignment);
     match worker.and_then(|worker| worker.wait(limit, stop)) {
         Ok(Report::Inspected(inspection)) => Ok(Some(inspection)),

@@ -1,11 +1,12 @@
 //! A recording of a workload, with the history of its commits.
 
+use crate::block_form::{RecordedImage, database_folder};
 use crate::history::{Commit, History};
 use crate::options::{AuditOptions, Failure};
 use crate::process::{NoReport, Worker};
 use crate::subject::Subject;
 use crate::worker::{Assignment, Report, Task};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 use trueput_faultfs::Recording;
@@ -71,6 +72,14 @@ impl RecordedWorkload {
 }
 
 impl AuditOptions {
+    /// Returns the folder of the database, in a recorded folder.
+    pub(crate) fn database_in(&self, recorded: &Path) -> PathBuf {
+        match &self.file_system {
+            Some(_) => database_folder(recorded),
+            None => recorded.join(DATABASE),
+        }
+    }
+
     /// Returns the most commits of one worker.
     pub(crate) fn capacity(&self) -> u64 {
         self.commits * PHASES
@@ -123,15 +132,20 @@ pub(crate) fn record(
     scratch: &Path,
 ) -> Result<String, Failure> {
     let log = folder.join(LOG_FOLDER);
-    // A server must own its folder, and the root of a file system is not always its user's.
-    create(&scratch.join("backing").join(DATABASE))?;
+    if options.file_system.is_none() {
+        // A server must own its folder, and the root of a file system is not always its user's.
+        create(&scratch.join("backing").join(DATABASE))?;
+    }
     let mount = mount(&options.program, scratch, &log)?;
+    let image = options.file_system.as_ref();
+    let image = image.map(|kind| RecordedImage::create(mount.path(), kind));
+    let image = image.transpose().map_err(Failure::Other)?;
     let history = folder.join(HISTORY_FILE);
     History::create(&history, options.workers, options.capacity())
         .map_err(|error| Failure::Other(format!("{}: {error}", history.display())))?;
     let assignment = Assignment {
         subject: subject.clone(),
-        directory: mount.path().join(DATABASE),
+        directory: options.database_in(mount.path()),
         seed: options.seed,
         workers: options.workers,
         memory_bytes: options.memory_bytes,
@@ -145,6 +159,7 @@ pub(crate) fn record(
     };
     let worker = Worker::start(&options.program, &assignment)?;
     let report = worker.wait(RECORDING_LIMIT, &options.stop);
+    drop(image);
     let stopped = mount.stop();
     match report? {
         Report::Recorded { version } => {

@@ -2,8 +2,8 @@
 //! again while the engine recovers.
 
 use crate::exploration::Exploration;
+use crate::guarantee::Guarantee;
 use crate::image::Image;
-use crate::judgment::Guarantee;
 use crate::process::{NoReport, Worker};
 use crate::recorded::{DATABASE, mount};
 use crate::state_judge::StateJudge;

@@ -1,8 +1,10 @@
 //! States: rebuilt from a recording, and examined by fresh processes.
 
+use crate::block_form::ImageMount;
+use crate::guarantee::Guarantee;
 use crate::history::Demand;
 use crate::image::Image;
-use crate::judgment::{Guarantee, judge};
+use crate::judgment::judge;
 use crate::options::{AuditOptions, Failure};
 use crate::process::inspect;
 use crate::recorded::{DATABASE, RecordedWorkload};
@@ -11,6 +13,7 @@ use crate::worker::{Assignment, Inspection, NewMachine, Task};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use trueput_record::audit::{CrashState, Damage};
+use trueput_record::filesystem::FileSystem;
 
 /// Operations between two images that are kept: a state is rebuilt from the last one before it.
 const SNAPSHOT_INTERVAL: usize = 256;
@@ -73,7 +76,7 @@ impl<'a> StateJudge<'a> {
         recorded: &'a RecordedWorkload,
         images: &'a Images,
     ) -> Result<Self, Failure> {
-        let boot_id = std::fs::create_dir_all(scratch.join("mount").join(DATABASE))
+        let boot_id = std::fs::create_dir_all(options.database_in(&scratch.join("mount")))
             .and_then(|()| write_boot_id(scratch, options.seed))
             .map_err(|error| Failure::Other(error.to_string()))?;
         Ok(Self {
@@ -107,7 +110,10 @@ impl<'a> StateJudge<'a> {
 
     /// Lets a fresh process examine the files of a folder.
     fn inspect_folder(&self, folder: &Path) -> Result<Option<Inspection>, String> {
-        let machine = self.machine(folder.join(DATABASE));
+        let machine = match &self.options.file_system {
+            None => self.machine(folder.join(DATABASE)),
+            Some(file_system) => self.machine_of_image(file_system, folder),
+        };
         inspect(
             &self.options.program,
             &self.assignment(folder, machine),
@@ -119,7 +125,21 @@ impl<'a> StateJudge<'a> {
     /// Returns the machine that has started again with a state; `None` without root.
     pub(crate) fn machine(&self, state: PathBuf) -> Option<NewMachine> {
         let boot_id = self.boot_id.clone()?;
-        Some(NewMachine { boot_id, state })
+        Some(NewMachine {
+            boot_id,
+            state,
+            image: None,
+        })
+    }
+
+    /// Returns the machine that mounts the image of a state as it starts; `None` without root.
+    fn machine_of_image(&self, file_system: &FileSystem, state: &Path) -> Option<NewMachine> {
+        let recorded = self.scratch.join("mount");
+        Some(NewMachine {
+            boot_id: self.boot_id.clone()?,
+            state: state.to_owned(),
+            image: ImageMount::of(file_system, state, &recorded),
+        })
     }
 
     /// Returns the assignment to inspect the state in a folder.
@@ -127,7 +147,7 @@ impl<'a> StateJudge<'a> {
         Assignment {
             subject: self.subject.clone(),
             directory: match &machine {
-                Some(_) => self.scratch.join("mount").join(DATABASE),
+                Some(_) => self.options.database_in(&self.scratch.join("mount")),
                 None => folder.join(DATABASE),
             },
             seed: self.options.seed,

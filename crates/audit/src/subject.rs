@@ -9,7 +9,7 @@ use trueput_record::trial::Settings;
 use trueput_runner::{Registry, SelectedEngine};
 
 use crate::control;
-use crate::judgment::Guarantee;
+use crate::guarantee::Guarantee;
 
 /// The sessions for which a database is opened: those of the workers and one more.
 pub(crate) const SESSIONS: u32 = 8;

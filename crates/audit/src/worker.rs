@@ -4,6 +4,7 @@
 mod inspection;
 mod recording;
 
+use crate::block_form::ImageMount;
 use crate::subject::Subject;
 use crate::transaction::Script;
 use nix::sys::signal::Signal;
@@ -16,7 +17,7 @@ use trueput_engine::{Engine, ParameterValues, panics};
 use trueput_host::mount_namespace::{bind, enter_private};
 use trueput_host::service::{Server, ServerSpec};
 use trueput_record::Conditions;
-use trueput_record::audit::Damage;
+use trueput_record::audit::{Damage, DamageKind};
 use trueput_runner::{Registry, SelectedEngine};
 
 /// The file that the kernel fills anew at each start of the machine.
@@ -74,6 +75,8 @@ pub(crate) struct NewMachine {
     /// The folder of the state, which appears where the database was recorded: files of some
     /// engines hold their own path.
     pub(crate) state: PathBuf,
+    /// The image that is mounted instead, in the block form.
+    pub(crate) image: Option<ImageMount>,
 }
 
 /// What an inspection found.
@@ -84,6 +87,16 @@ pub(crate) struct Inspection {
     pub(crate) found: Vec<u64>,
     /// Damage that does not depend on what was acknowledged.
     pub(crate) damage: Option<Damage>,
+}
+
+impl Inspection {
+    /// Returns the inspection of a state that could not be read.
+    pub(crate) fn of_damage(kind: DamageKind, detail: String) -> Self {
+        Self {
+            found: Vec::new(),
+            damage: Some(Damage { kind, detail }),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -158,7 +171,12 @@ fn serve(registry: &Registry, assignment: &Assignment) -> Result<Report, String>
         Task::Record { .. } => site.record(),
         Task::Inspect { machine, .. } => {
             enter(machine.as_ref(), &assignment.directory)?;
-            Ok(Report::Inspected(site.inspect()))
+            let image = machine.as_ref().and_then(|machine| machine.image.as_ref());
+            let mounted = image.map_or(Ok(()), ImageMount::mount);
+            Ok(Report::Inspected(match mounted {
+                Ok(()) => site.inspect(),
+                Err(detail) => Inspection::of_damage(DamageKind::FileSystemLost, detail),
+            }))
         }
         Task::Recover { machine } => {
             enter(machine.as_ref(), &assignment.directory)?;
@@ -214,6 +232,9 @@ impl NewMachine {
     fn enter(&self, directory: &Path) -> io::Result<()> {
         enter_private()?;
         bind(&self.boot_id, Path::new(BOOT_ID))?;
-        bind(&self.state, directory)
+        match &self.image {
+            None => bind(&self.state, directory),
+            Some(_) => Ok(()),
+        }
     }
 }

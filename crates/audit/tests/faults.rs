@@ -111,6 +111,7 @@ impl Bench {
             threads: 2,
             state_limit: Duration::from_secs(30),
             memory_bytes: 1 << 30,
+            file_system: None,
             is_recorded: false,
             stop: Arc::new(AtomicBool::new(false)),
         }

@@ -84,6 +84,8 @@ impl FromStr for StorageModel {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DamageKind {
+    /// The file system on which the database lies cannot be mounted.
+    FileSystemLost,
     /// The database does not open.
     Unopenable,
     /// The engine did not answer within the time limit.
@@ -113,6 +115,7 @@ pub enum DamageKind {
 impl fmt::Display for DamageKind {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.pad(match self {
+            Self::FileSystemLost => "the file system cannot be mounted",
             Self::Unopenable => "does not open",
             Self::Hang => "does not answer in time",
             Self::Crash => "crashes",
@@ -285,6 +288,9 @@ pub struct AuditResult {
     /// The knobs that the user set.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub given_knobs: BTreeMap<String, Value>,
+    /// The file system in an image on which the database lay, in the block form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_system: Option<String>,
     /// The seed.
     pub seed: u64,
     /// The commits of each worker in each phase of the workload, at most.

@@ -51,8 +51,10 @@ pub fn subject(result: &AuditResult) -> String {
 
 fn contender(result: &AuditResult) -> String {
     let knobs = result.given_knobs.iter();
+    let knobs = knobs.map(|(name, value)| format!("{name}={value}"));
+    let file_system = result.file_system.iter();
     let knobs: Vec<_> = knobs
-        .map(|(name, value)| format!("{name}={value}"))
+        .chain(file_system.map(|kind| format!("on {kind}")))
         .collect();
     match knobs.is_empty() {
         true => result.contender.clone(),

@@ -32,8 +32,8 @@ pub struct AuditSubject<'a> {
 
 /// Everything that an audit depends on.
 ///
-/// The sizes that the engine sets for an audit ([`Engine::audit_knobs_with`]) are not part of it: an
-/// audit makes buffers and logs small, so that they are full often, and speaks of every size.
+/// The sizes that the engine sets for an audit ([`Engine::audit_knobs_with`]) are not part of it:
+/// an audit makes buffers and logs small, so that they are full often, and speaks of every size.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct AuditKey {
     /// SHA-256 of this program, with its drivers.

@@ -137,6 +137,16 @@ pub fn create(
     Ok(file_systems_of(&marker))
 }
 
+/// Attaches an image and mounts its file system on a folder. The device is detached with its last
+/// mount.
+///
+/// # Errors
+/// One sentence; the kernel's own if the file system is damaged.
+pub fn mount_image(image: &Path, kind: &str, options: &[String], at: &Path) -> Result<(), String> {
+    let device = loop_device::attach(image)?;
+    mounting::mount(kind, &device.path, options, at)
+}
+
 /// Finds the file systems that an earlier trial of the same load left mounted.
 pub fn find_existing(folder: &Path) -> TrialFileSystems {
     match Marker::read(folder) {
@@ -297,7 +307,7 @@ fn make_folder(path: &Path) -> Result<(), String> {
 ///
 /// # Errors
 /// One sentence for the first thing that cannot be undone.
-pub(crate) fn unmount_all(folder: &Path) -> Result<(), String> {
+pub fn unmount_all(folder: &Path) -> Result<(), String> {
     match Marker::read(folder) {
         Some(marker) => marker
             .parts

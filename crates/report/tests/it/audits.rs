@@ -46,6 +46,7 @@ fn result(engine: &str, models: Vec<ModelResult>) -> AuditResult {
         claim: None,
         knobs: Default::default(),
         given_knobs: Default::default(),
+        file_system: None,
         seed: 1,
         commits_per_phase: 1,
         commits: 1,

@@ -11,13 +11,15 @@ use crate::page::describe_page;
 use crate::plan_overrides::{KnobSetting, parse_knob, parse_seed};
 use crate::screen::Screen;
 use crate::trust::Trust;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use session::Session;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
+use trueput_host::trial_file_system::{FileSystemError, check};
 use trueput_record::Durability;
 use trueput_record::audit::{AuditRecord, StorageModel};
+use trueput_record::filesystem::FileSystem;
 use trueput_record::value::parse_seconds;
 use trueput_report::{Format, audit_report, render_with};
 use trueput_runner::Registry;
@@ -29,6 +31,7 @@ Examples:
   trueput audit --engine sqlite --durability sync --knob sqlite.journal_mode=delete --model posix
   trueput audit --engine lmdb --durability process --claim sync    # must be refuted
   trueput audit --engine berkeleydb --durability async --states 5000 --budget 5m
+  trueput audit --engine lmdb --durability sync --form block --filesystem xfs
   trueput audit --replay results/20261124T140000Z-audit/lmdb-process-as-sync-journal
 
 Exit codes:
@@ -65,6 +68,14 @@ pub struct Arguments {
     /// [default: all]
     #[arg(long, value_name = "MODEL", value_delimiter = ',')]
     model: Vec<StorageModel>,
+    /// What is recorded: the engine's files (folder), or the blocks of a disk image with a file
+    /// system of its own, below them (block; root)
+    #[arg(long, value_name = "FORM", value_enum, default_value = "folder")]
+    form: Form,
+    /// The file system of the block form: ext4, xfs, btrfs, with options as in
+    /// ext4:mount=barrier=0
+    #[arg(long, value_name = "KIND", default_value = "ext4")]
+    filesystem: FileSystem,
     /// The most states of each model
     #[arg(long, value_name = "N", default_value_t = 1000,
         value_parser = clap::value_parser!(u64).range(1..))]
@@ -104,6 +115,38 @@ fn write_report(record: &AuditRecord, folder: &Path, screen: Screen) -> Result<(
     output::document(&text, Format::Terminal)?;
     output::line(&format!("audit folder: {}", folder.display()))?;
     output::line(&describe_page(&folder.join(session::PAGE)))
+}
+
+/// What an audit records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Form {
+    /// The engine's files
+    Folder,
+    /// The blocks of a disk image
+    Block,
+}
+
+impl Arguments {
+    /// Returns the file system of the block form; `None` for the other form.
+    fn block_form(&self) -> Result<Option<FileSystem>, Failure> {
+        if self.form == Form::Folder {
+            return Ok(None);
+        }
+        if !self.filesystem.is_made() {
+            return Err(Failure::usage(format!(
+                "--filesystem {}: the block form makes a file system in an image: write ext4, xfs \
+                 or btrfs",
+                self.filesystem
+            )));
+        }
+        let checked = check(&self.filesystem);
+        checked.map_err(|lacking| match lacking {
+            FileSystemError::Invalid(why)
+            | FileSystemError::Missing(why)
+            | FileSystemError::NeedsRoot(why) => Failure::usage(format!("--form block: {why}")),
+        })?;
+        Ok(Some(self.filesystem.clone()))
+    }
 }
 
 fn parse_budget(text: &str) -> Result<Duration, String> {

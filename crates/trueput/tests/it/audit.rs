@@ -83,6 +83,36 @@ fn a_false_claim_is_refuted_and_its_counterexample_replayed() {
 }
 
 #[test]
+fn below_a_file_system_of_its_own_a_promise_is_kept_unless_barriers_are_off() {
+    if !can_audit() {
+        return;
+    }
+    let mkfs = Command::new("mkfs.ext4").arg("-V").output();
+    if mkfs.is_err() || !std::path::Path::new("/dev/loop-control").exists() {
+        println!("skipped: no mkfs.ext4 or no loop devices here");
+        return;
+    }
+    let bench = Bench::new();
+    let line = "audit --engine sqlite --durability sync --form block --model journal --states 60 \
+                --commits 40 --json --filesystem";
+    let kept = record(&bench, 0, &format!("{line} ext4"));
+    let models = &only(&kept).models;
+    assert!(
+        models[0].distinct > 20 && models[0].refuted == 0,
+        "{models:?}"
+    );
+    let lost = record(&bench, 1, &format!("{line} ext4:mount=barrier=0"));
+    assert!(only(&lost).models[0].refuted > 0, "{lost:?}");
+    let attached = Command::new("losetup").arg("-a").output().unwrap();
+    let path = bench.path().to_str().unwrap();
+    assert!(!String::from_utf8_lossy(&attached.stdout).contains(path));
+    let engines = bench.json_of("engines --json");
+    let sqlite = engines.as_array().unwrap().iter();
+    let sqlite = sqlite.clone().find(|it| it["name"] == "sqlite").unwrap();
+    assert_eq!(sqlite["builds"][0]["audits"], serde_json::json!([]));
+}
+
+#[test]
 fn a_run_knows_what_was_audited_and_can_skip_the_rest() {
     if !can_audit() {
         return;
@@ -161,6 +191,10 @@ fn bad_input_is_refused_in_one_line() {
             "journal_mode",
         ),
         ("audit --replay nowhere/x", "nowhere"),
+        (
+            "audit --engine sqlite --form block --filesystem tmpfs",
+            "write ext4, xfs or btrfs",
+        ),
     ] {
         let why = bench.refusal_of(line);
         assert_contains(&why, &[words]);

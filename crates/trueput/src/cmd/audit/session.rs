@@ -159,6 +159,9 @@ impl<'a> Session<'a> {
         if subject.claim != subject.durability {
             id.push_str(&format!("-as-{}", subject.claim));
         }
+        if let Some(file_system) = &self.options.file_system {
+            id.push_str(&format!("-on-{file_system}"));
+        }
         for (name, value) in &subject.given_knobs {
             id.push_str(&format!("-{name}={value}"));
         }
@@ -188,6 +191,7 @@ impl<'a> Session<'a> {
         let options = AuditOptions {
             models: vec![StorageModel::Journal],
             states: CONTROL_STATES,
+            file_system: None,
             ..self.options.clone()
         };
         self.audit_with(&subject, &format!("control-{fault}"), &options)
@@ -232,7 +236,8 @@ impl<'a> Session<'a> {
     /// Keeps a result for the rankings of later runs. The promise of another level, and an audit
     /// without a result, say nothing about them.
     fn remember(&self, subject: &Subject, result: &AuditResult) {
-        let is_of_level = result.claim.is_none() && result.verdict() != AuditVerdict::Failed;
+        let is_plain = result.claim.is_none() && result.file_system.is_none();
+        let is_of_level = is_plain && result.verdict() != AuditVerdict::Failed;
         let folder = self.folder.canonicalize();
         let standing = folder.ok().filter(|_| is_of_level);
         let standing = standing.and_then(|folder| AuditStanding::of(result, &folder));
@@ -326,6 +331,7 @@ fn options(arguments: &Arguments, scratch: &Path) -> Result<AuditOptions, Failur
         threads: trueput_host::count_cores() as usize,
         state_limit: STATE_LIMIT,
         memory_bytes: MEMORY_BYTES,
+        file_system: arguments.block_form()?,
         is_recorded: false,
         stop: signals::stop_flag()?,
     })
@@ -433,6 +439,8 @@ fn replay_one(
     let mut options = options(arguments, scratch.path())?;
     options.seed = result.seed;
     options.commits = result.commits_per_phase;
+    let file_system = result.file_system.as_deref().map(str::parse);
+    options.file_system = file_system.transpose().map_err(Failure::Usage)?;
     let recording = folder.join(RECORDINGS).join(&result.id);
     let replay = trueput_audit::replay(&subject, counterexample, &recording, &target, &options);
     scratch.close();

@@ -20,7 +20,7 @@ SLOW := conformance:: berkeleydb:: mariadb:: odbc:: other_builds:: postgresql:: 
   caches:: crashes:: engine_builds:: filesystems:: fuzz:: native:: repeats:: secrets:: servers:: trust:: \
   time_slices:: acknowledged three_cheats
 
-.PHONY: help run test check browser lint bench build setup doc clean allocators numa-guest engines engines-all engines-here
+.PHONY: help run test check browser lint bench build setup doc clean allocators fuse numa-guest engines engines-all engines-here
 
 help: ## List what can be made.
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,12 +43,21 @@ browser: ## Install Chromium, with which 'make test' looks at the report's page 
 	@prefix=; [ "$$(id -u)" = 0 ] || prefix="sudo -n"; \
 	$$prefix apt-get update -q >/dev/null && $$prefix apt-get install -qy --no-install-recommends chromium
 
+# Installs packages of Debian or Ubuntu, where this user may: $(1) are the packages, $(2) says what they are.
+define install_packages
+prefix=; [ "$$(id -u)" = 0 ] || prefix="sudo -n"; \
+install() { $$prefix apt-get install -qy --no-install-recommends $(1) >/dev/null; }; \
+install 2>/dev/null || { $$prefix apt-get update -q >/dev/null && install; } || { \
+  echo "$(2) could not be installed; on Debian or Ubuntu, as root: apt-get install $(1)" >&2; \
+  exit 1; }
+endef
+
 allocators: ## Install the memory allocators that a plan can ask for, from Debian's or Ubuntu's packages.
-	@prefix=; [ "$$(id -u)" = 0 ] || prefix="sudo -n"; \
-	install() { $$prefix apt-get install -qy --no-install-recommends $(ALLOCATORS) >/dev/null; }; \
-	install 2>/dev/null || { $$prefix apt-get update -q >/dev/null && install; } || { \
-	  echo "the allocators could not be installed; on Debian or Ubuntu, as root: apt-get install $(ALLOCATORS)" >&2; \
-	  exit 1; }
+	@$(call install_packages,$(ALLOCATORS),the allocators)
+
+fuse: ## Install fuse3, with which audits without root mount their file system.
+	@command -v fusermount3 >/dev/null || { $(call install_packages,fuse3,fuse3); }
+	@[ -e /dev/fuse ] || echo "no /dev/fuse here: audits, and their tests, are skipped; 'modprobe fuse' loads it" >&2
 
 numa-guest: build ## Test NUMA policies in an emulated guest of four nodes (a minute; needs qemu).
 	scripts/numa-guest $(TRUEPUT)
@@ -59,10 +68,11 @@ engines: ## Install the engines that are quick to get: prebuilt libraries and pa
 engines-all: ## Install those, and the engines that must be compiled.
 	scripts/engines all
 
-# The engines and allocators that are quick to get, where this user may install them. Without them
+# The engines, allocators and fuse3, all quick to get, where this user may install them. Without them
 # everything goes on: a plan leaves out what is not there, and a test says why it skips.
 engines-here:
 	@$(MAKE) --no-print-directory allocators || true
+	@$(MAKE) --no-print-directory fuse || true
 	@scripts/engines quick || \
 	  echo "going on without the engines that could not be installed; 'make engines' tries again"
 

@@ -80,12 +80,11 @@ fn promises<'a>(
 
 /// The answer in a sentence or two, with warnings of what makes it doubtful.
 fn answer(record: &AuditRecord) -> Vec<Block> {
-    let of = |verdict| {
-        let results = record.results.iter();
-        let names = results.filter(move |result| result.verdict() == verdict);
-        names.map(subject).collect::<Vec<_>>()
-    };
-    let refuted = of(AuditVerdict::Refuted);
+    let (refuted, weaker): (Vec<_>, Vec<_>) = record
+        .results
+        .iter()
+        .filter(|result| result.verdict() == AuditVerdict::Refuted)
+        .partition(|result| is_refuted_on_usual_storage(result));
     let states = record.results.iter().map(AuditResult::states).sum();
     let promises = counted(record.results.len() as u64, "promise");
     let tried = format!("{promises} audited in {} states", thousands(states));
@@ -94,9 +93,16 @@ fn answer(record: &AuditRecord) -> Vec<Block> {
         _ if !record.is_valid() => {
             "This audit is invalid: its controls did not come out as they must.".to_owned()
         }
-        0 => format!("{tried}: none is refuted."),
-        count => format!("{tried}: {count} refuted: {}.", refuted.join("; ")),
+        0 if weaker.is_empty() => format!("{tried}: none is refuted."),
+        0 => format!("{tried}: none is refuted on usual storage."),
+        count => format!("{tried}: {count} refuted: {}.", names(&refuted)),
     };
+    let weaker = (!weaker.is_empty()).then(|| {
+        let weaker = names(&weaker);
+        Block::Text(format!(
+            "Refuted only on storage weaker than usual: {weaker}."
+        ))
+    });
     let mut warnings = Vec::new();
     if record.interrupted {
         warnings.push("The user stopped this audit.".to_owned());
@@ -107,7 +113,18 @@ fn answer(record: &AuditRecord) -> Vec<Block> {
         Some(format!("{}: {failure}", subject(result)))
     }));
     let warnings = Block::Warnings(warnings).filled();
-    std::iter::once(Block::Text(text)).chain(warnings).collect()
+    let text = std::iter::once(Block::Text(text));
+    text.chain(weaker).chain(warnings).collect()
+}
+
+fn names(results: &[&AuditResult]) -> String {
+    let names: Vec<_> = results.iter().map(|result| subject(result)).collect();
+    names.join("; ")
+}
+
+fn is_refuted_on_usual_storage(result: &AuditResult) -> bool {
+    let mut models = result.models.iter();
+    models.any(|model| model.refuted > 0 && model.model.is_usual())
 }
 
 /// The controls, and what could not be audited.

@@ -5,6 +5,9 @@
 
 use std::path::Path;
 use trueput_engine::{Durability, Parameter, Window};
+use trueput_findings::contender::version_number;
+use trueput_record::audit::StorageModel;
+use trueput_record::audit_standing::ModelStanding;
 use trueput_record::conditions::{CONDITIONS, Form};
 use trueput_record::parameter::ValueKind;
 use trueput_record::published::all;
@@ -23,11 +26,13 @@ fn tables() -> Vec<DocumentTable> {
         name,
         text,
     };
+    let audits = published_audits();
     let mut tables = vec![
         of("docs/COMMANDS.md", "conditions", conditions()),
         of("docs/PUBLISHED.md", "published", published()),
         of("docs/ENGINES.md", "engines", engines()),
-        of("docs/DURABILITY.md", "promises", promises()),
+        of("docs/DURABILITY.md", "promises", promises(&audits)),
+        of("docs/AUDIT.md", "audits", results(&audits)),
         of("docs/KNOBS.md", "knobs", knobs()),
     ];
     tables.extend(trueput::registry().workloads.iter().map(|workload| {
@@ -117,7 +122,74 @@ fn engines() -> String {
     table(&[&heads[..1], &levels, &heads[1..]].concat(), rows)
 }
 
-fn promises() -> String {
+/// The audit of an engine at a level with default knobs that the documents show:
+/// `scripts/collect-audits` writes it.
+struct PublishedAudit {
+    contender: String,
+    version: String,
+    durability: Durability,
+    models: Vec<ModelStanding>,
+}
+
+fn published_audits() -> Vec<PublishedAudit> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/audits.json");
+    let text = std::fs::read_to_string(path).unwrap();
+    let list: Vec<serde_json::Value> = serde_json::from_str(&text).unwrap();
+    let read = |audit: serde_json::Value| PublishedAudit {
+        contender: audit["contender"].as_str().unwrap().to_owned(),
+        version: audit["version"].as_str().unwrap().to_owned(),
+        durability: serde_json::from_value(audit["durability"].clone()).unwrap(),
+        models: serde_json::from_value(audit["models"].clone()).unwrap(),
+    };
+    list.into_iter().map(read).collect()
+}
+
+/// The states of a model: `785`, or `**13** of 785` if 13 of them refuted the promise.
+fn states(model: &ModelStanding) -> String {
+    match model.refuted {
+        0 => model.states.to_string(),
+        refuted => format!("**{refuted}** of {}", model.states),
+    }
+}
+
+fn results(audits: &[PublishedAudit]) -> String {
+    let rows = audits.iter().map(|audit| {
+        let version = version_number(&audit.version);
+        let mut row = vec![
+            format!("{} {version}", audit.contender),
+            audit.durability.to_string(),
+        ];
+        row.extend(StorageModel::ALL.map(|model| {
+            let mut models = audit.models.iter();
+            models
+                .find(|it| it.model == model)
+                .map_or_else(String::new, states)
+        }));
+        row
+    });
+    let models = StorageModel::ALL.map(StorageModel::name);
+    table(&[&["engine", "level"], &models[..]].concat(), rows)
+}
+
+/// The states behind a promise: `1096`, or those of the models that refuted it.
+fn audited(audits: &[PublishedAudit], engine: &str, level: Durability) -> String {
+    let mut of_promise = audits.iter();
+    let found = of_promise.find(|it| it.contender == engine && it.durability == level);
+    let Some(audit) = found else {
+        return "no".to_owned();
+    };
+    let refuted = audit.models.iter().filter(|model| model.refuted > 0);
+    let refuted: Vec<_> = refuted
+        .map(|model| format!("{}: {}", model.model, states(model)))
+        .collect();
+    let all: u64 = audit.models.iter().map(|model| model.states).sum();
+    match refuted.is_empty() {
+        true => all.to_string(),
+        false => format!("{all}; {}", refuted.join(", ")),
+    }
+}
+
+fn promises(audits: &[PublishedAudit]) -> String {
     let rows = trueput::registry().engines.iter().flat_map(|engine| {
         let promises = Durability::ALL.into_iter().filter_map(move |level| {
             let promise = engine.promise(level)?;
@@ -126,12 +198,14 @@ fn promises() -> String {
                 level.name().to_owned(),
                 format!("`{}`", promise.mapped_to),
                 promise.window.as_ref().map_or("-".to_owned(), window),
+                audited(audits, engine.info().name, level),
                 promise.source,
             ])
         });
         promises.collect::<Vec<_>>()
     });
-    table(&["engine", "level", "settings", "window", "source"], rows)
+    let heads = ["engine", "level", "settings", "window", "audited", "source"];
+    table(&heads, rows)
 }
 
 fn window(window: &Window) -> String {

@@ -117,6 +117,13 @@ fn write_report(record: &AuditRecord, folder: &Path, screen: Screen) -> Result<(
     output::line(&describe_page(&folder.join(session::PAGE)))
 }
 
+/// The models of storage that say something of a device.
+const OF_DEVICES: [StorageModel; 3] = [
+    StorageModel::Prefix,
+    StorageModel::Journal,
+    StorageModel::Torn,
+];
+
 /// What an audit records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Form {
@@ -131,6 +138,13 @@ impl Arguments {
     fn block_form(&self) -> Result<Option<FileSystem>, Failure> {
         if self.form == Form::Folder {
             return Ok(None);
+        }
+        let other = self.model.iter().find(|model| !OF_DEVICES.contains(model));
+        if let Some(model) = other {
+            return Err(Failure::usage(format!(
+                "--form block --model {model}: the block form has the models prefix, journal and \
+                 torn"
+            )));
         }
         if !self.filesystem.is_made() {
             return Err(Failure::usage(format!(

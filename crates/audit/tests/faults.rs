@@ -128,9 +128,12 @@ impl Bench {
         model: StorageModel,
         states: u64,
     ) -> AuditResult {
-        let options = self.options(model, states);
+        self.audit_with(level, fault, &self.options(model, states))
+    }
+
+    fn audit_with(&self, level: Durability, fault: &str, options: &AuditOptions) -> AuditResult {
         let subject = subject(fault, level);
-        let result = audit(&subject, fault, &self.recording(), &options, &|_| ());
+        let result = audit(&subject, fault, &self.recording(), options, &|_| ());
         assert_eq!(result.failure, None, "{fault}");
         result
     }
@@ -261,14 +264,7 @@ fn hanging() {
         state_limit: Duration::from_secs(1),
         ..bench.options(StorageModel::Journal, 40)
     };
-    let fault = "recovery_hangs";
-    let result = audit(
-        &subject(fault, Durability::Sync),
-        fault,
-        &bench.recording(),
-        &options,
-        &|_| (),
-    );
+    let result = bench.audit_with(Durability::Sync, "recovery_hangs", &options);
     let found = only(&result);
     assert!(found.refuted > 0, "{result:?}");
     let example = found.counterexample.as_ref().unwrap();
@@ -285,15 +281,7 @@ fn repeated() {
             threads,
             ..bench.options(StorageModel::Torn, 200)
         };
-        let result = audit(
-            &subject(fault, Durability::Sync),
-            fault,
-            &bench.recording(),
-            &options,
-            &|_| (),
-        );
-        assert_eq!(result.failure, None);
-        result
+        bench.audit_with(Durability::Sync, fault, &options)
     };
     let counts = |result: &AuditResult| {
         let found = only(result);

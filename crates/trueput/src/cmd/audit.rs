@@ -73,9 +73,9 @@ pub struct Arguments {
     #[arg(long, value_name = "FORM", value_enum, default_value = "folder")]
     form: Form,
     /// The file system of the block form: ext4, xfs, btrfs, with options as in
-    /// ext4:mount=barrier=0
-    #[arg(long, value_name = "KIND", default_value = "ext4")]
-    filesystem: FileSystem,
+    /// ext4:mount=barrier=0 [default: ext4]
+    #[arg(long, value_name = "KIND")]
+    filesystem: Option<FileSystem>,
     /// The most states of each model
     #[arg(long, value_name = "N", default_value_t = 1000,
         value_parser = clap::value_parser!(u64).range(1..))]
@@ -136,9 +136,16 @@ enum Form {
 impl Arguments {
     /// Returns the file system of the block form; `None` for the other form.
     fn block_form(&self) -> Result<Option<FileSystem>, Failure> {
-        if self.form == Form::Folder {
-            return Ok(None);
-        }
+        let file_system = match (self.form, &self.filesystem) {
+            (Form::Folder, None) => return Ok(None),
+            (Form::Folder, Some(given)) => {
+                return Err(Failure::usage(format!(
+                    "--filesystem {given}: it belongs to the block form: add --form block"
+                )));
+            }
+            (Form::Block, Some(given)) => given.clone(),
+            (Form::Block, None) => "ext4".parse().map_err(Failure::Usage)?,
+        };
         let other = self.model.iter().find(|model| !OF_DEVICES.contains(model));
         if let Some(model) = other {
             return Err(Failure::usage(format!(
@@ -146,20 +153,19 @@ impl Arguments {
                  torn"
             )));
         }
-        if !self.filesystem.is_made() {
+        if !file_system.is_made() {
             return Err(Failure::usage(format!(
-                "--filesystem {}: the block form makes a file system in an image: write ext4, xfs \
-                 or btrfs",
-                self.filesystem
+                "--filesystem {file_system}: the block form makes a file system in an image: write \
+                 ext4, xfs or btrfs"
             )));
         }
-        let checked = check(&self.filesystem);
+        let checked = check(&file_system);
         checked.map_err(|lacking| match lacking {
             FileSystemError::Invalid(why)
             | FileSystemError::Missing(why)
             | FileSystemError::NeedsRoot(why) => Failure::usage(format!("--form block: {why}")),
         })?;
-        Ok(Some(self.filesystem.clone()))
+        Ok(Some(file_system))
     }
 }
 
@@ -179,6 +185,8 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     if let Some(path) = &arguments.replay {
         return session::replay(path, arguments, registry);
     }
+    // Refused before a folder is made.
+    arguments.block_form()?;
     let (subjects, skipped) = subjects::subjects(arguments, registry)?;
     if subjects.is_empty() {
         let reasons = skipped

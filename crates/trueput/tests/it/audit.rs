@@ -195,6 +195,7 @@ fn bad_input_is_refused_in_one_line() {
             "audit --engine sqlite --form block --filesystem tmpfs",
             "write ext4, xfs or btrfs",
         ),
+        ("audit --engine sqlite --filesystem xfs", "add --form block"),
         (
             "audit --engine sqlite --form block --model posix",
             "the models prefix, journal and torn",

@@ -20,7 +20,7 @@ SLOW := conformance:: berkeleydb:: mariadb:: odbc:: other_builds:: postgresql:: 
   caches:: crashes:: engine_builds:: filesystems:: fuzz:: native:: repeats:: secrets:: servers:: trust:: \
   time_slices:: acknowledged three_cheats
 
-.PHONY: help run test check browser lint bench build setup doc clean allocators fuse numa-guest engines engines-all engines-here
+.PHONY: help run test check browser lint bench build setup doc clean allocators fuse file-systems numa-guest engines engines-all engines-here
 
 help: ## List what can be made.
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -59,6 +59,10 @@ fuse: ## Install fuse3, with which audits without root mount their file system.
 	@command -v fusermount3 >/dev/null || { $(call install_packages,fuse3,fuse3); }
 	@[ -e /dev/fuse ] || echo "no /dev/fuse here: audits, and their tests, are skipped; 'modprobe fuse' loads it" >&2
 
+file-systems: ## Install the tools that make ext4, xfs and btrfs, for trials and audits on a file system of their own.
+	@command -v mkfs.ext4 >/dev/null && command -v mkfs.xfs >/dev/null && command -v mkfs.btrfs >/dev/null || \
+	  { $(call install_packages,e2fsprogs xfsprogs btrfs-progs,the tools of file systems); }
+
 numa-guest: build ## Test NUMA policies in an emulated guest of four nodes (a minute; needs qemu).
 	scripts/numa-guest $(TRUEPUT)
 
@@ -68,11 +72,12 @@ engines: ## Install the engines that are quick to get: prebuilt libraries and pa
 engines-all: ## Install those, and the engines that must be compiled.
 	scripts/engines all
 
-# The engines, allocators and fuse3, all quick to get, where this user may install them. Without them
+# The engines, allocators, fuse3 and mkfs, all quick to get, where this user may install them. Without them
 # everything goes on: a plan leaves out what is not there, and a test says why it skips.
 engines-here:
 	@$(MAKE) --no-print-directory allocators || true
 	@$(MAKE) --no-print-directory fuse || true
+	@$(MAKE) --no-print-directory file-systems || true
 	@scripts/engines quick || \
 	  echo "going on without the engines that could not be installed; 'make engines' tries again"
 

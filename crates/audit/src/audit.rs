@@ -1,12 +1,12 @@
 //! The audit of one subject: record, explore, judge, shrink.
 
-use crate::block_form::{concerns_devices, mounts_several};
+use crate::block_form::{REGION_BYTES, concerns_devices, mounts_several};
 use crate::counterexample::{describe, describe_recovery, shrink};
 use crate::exploration::Exploration;
 use crate::guarantee::Guarantee;
 use crate::image::Image;
 use crate::kill::kill_once;
-use crate::model_run::ModelRun;
+use crate::model_run::{ModelRun, is_of_storage};
 use crate::options::{AuditOptions, Failure};
 use crate::recorded::{RecordedWorkload, record};
 use crate::state_judge::{Images, StateJudge};
@@ -223,6 +223,7 @@ impl Attempt<'_> {
             &recorded.commits,
             self.model,
             self.options.seed,
+            self.options.file_system.as_ref().map(|_| REGION_BYTES),
         );
         let search = Mutex::new(Search {
             exploration,
@@ -375,7 +376,9 @@ impl Attempt<'_> {
         search.stale = if is_distinct { 0 } else { search.stale + 1 };
         let damage = judge.judge(&state, inspection, self.guarantee());
         search.run.count(is_distinct, damage.as_ref());
-        let Some(damage) = damage else { return };
+        let Some(damage) = damage.filter(|damage| !is_of_storage(Some(damage))) else {
+            return;
+        };
         let is_smaller = search
             .refuting
             .as_ref()

@@ -3,13 +3,17 @@
 
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
-use trueput_host::trial_file_system::{create, mount_image, unmount_all};
+use trueput_host::trial_file_system::{MountImageError, create, mount_image, unmount_all};
 use trueput_record::Conditions;
 use trueput_record::audit::StorageModel;
 use trueput_record::filesystem::{FileSystem, FileSystemKind};
 
 /// The size of the image if the user names none, bytes: xfs has no smaller ones.
 const IMAGE_BYTES: u64 = 320 << 20;
+
+/// The part of an image that is treated as a file is in the folder form: what is written there may
+/// be missing as a whole. File systems place their journal, tables and data in parts of this size.
+pub(crate) const REGION_BYTES: u64 = 4 << 20;
 
 /// The image in the folder of the recording.
 const IMAGE: &str = "data.img";
@@ -45,7 +49,7 @@ impl ImageMount {
     }
 
     /// Mounts it: the file system recovers by its own journal.
-    pub(crate) fn mount(&self) -> Result<(), String> {
+    pub(crate) fn mount(&self) -> Result<(), MountImageError> {
         mount_image(&self.image, &self.kind, &self.options, &self.mount_point)
     }
 }

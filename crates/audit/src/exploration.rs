@@ -4,7 +4,7 @@
 use crate::history::Commit;
 use crate::pending::{Flushes, PendingChange, merge_lost_pages, subject};
 use crate::transaction::mix;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use trueput_faultfs::Recording;
 use trueput_faultfs::operation::{Inode, Operation};
 use trueput_record::audit::{CrashState, LostPage, StorageModel, Tear, TornRest};
@@ -21,11 +21,16 @@ struct Class {
     cuts: VecDeque<usize>,
 }
 
+/// The extent in which a change lies: a file, or a region of an image, by its number.
+type Extent = (Inode, u64);
+
 /// An endless sequence of crash states of one model, the same for the same seed and recording.
 pub(crate) struct Exploration<'a> {
     recording: &'a Recording,
     model: StorageModel,
     seed: u64,
+    /// The size of the parts in which a file is lost; `None`: files are lost as a whole.
+    region_bytes: Option<u64>,
     pub(crate) flushes: Flushes,
     classes: VecDeque<Class>,
     /// The number of visits so far.
@@ -40,14 +45,17 @@ impl<'a> Exploration<'a> {
         commits: &[Vec<Commit>],
         model: StorageModel,
         seed: u64,
+        region_bytes: Option<u64>,
     ) -> Self {
         let seed = mix(&[seed, model as u64]);
+        let kinds = FileKinds::of(recording, region_bytes);
         Self {
             recording,
             model,
             seed,
+            region_bytes,
             flushes: Flushes::of(recording, model),
-            classes: classes(recording, commits, seed),
+            classes: classes(recording, &kinds, commits, seed),
             visits: 0,
             ready: VecDeque::new(),
         }
@@ -106,8 +114,9 @@ impl<'a> Exploration<'a> {
     /// Chooses what is lost.
     fn lose<'p>(&self, pending: &'p [PendingChange], purpose: u64) -> Vec<&'p PendingChange> {
         let one = self.draw(purpose * 8 + 1, pending.len());
-        let inodes = inodes(pending);
-        let inode = inodes[self.draw(purpose * 8 + 2, inodes.len())];
+        let extents = self.extents(pending);
+        let extent = extents[self.draw(purpose * 8 + 2, extents.len())];
+        let is_within = |change: &PendingChange| self.extent(change) == extent;
         let point = self.draw(purpose * 8 + 3, pending.len());
         let from = pending[point].operation();
         let keep = |keep: &dyn Fn(usize, &PendingChange) -> bool| {
@@ -120,15 +129,25 @@ impl<'a> Exploration<'a> {
             0 => vec![&pending[pending.len() - 1]],
             1 => vec![&pending[one]],
             2 => keep(&|index, _| index != one),
-            3 => keep(&|_, change| change.inode() == inode),
-            4 => keep(&|_, change| change.inode() != inode),
-            5 => keep(&|_, change| change.inode() == inode && change.operation() >= from),
+            3 => keep(&|_, change| is_within(change)),
+            4 => keep(&|_, change| !is_within(change)),
+            5 => keep(&|_, change| is_within(change) && change.operation() >= from),
             6 => keep(&|_, change| is_data(change) == point.is_multiple_of(2)),
             7 => keep(&|_, change| change.operation() >= from),
             _ => keep(&|index, _| {
                 mix(&[self.seed, self.visits, purpose, index as u64]).is_multiple_of(2)
             }),
         }
+    }
+
+    fn extent(&self, change: &PendingChange) -> Extent {
+        (change.inode(), region(change.offset(), self.region_bytes))
+    }
+
+    /// Returns the extents of these changes, each once.
+    fn extents(&self, pending: &[PendingChange]) -> Vec<Extent> {
+        let extents = pending.iter().map(|change| self.extent(change));
+        extents.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     fn push(&mut self, cut: usize, lost: &[&PendingChange]) {
@@ -160,11 +179,11 @@ impl<'a> Exploration<'a> {
 
     /// Tears the last pending write of a file, and loses what came after it in that file.
     fn push_torn(&mut self, pending: &[PendingChange], cut: usize, purpose: u64) {
-        let inodes = inodes(pending);
-        let inode = inodes[self.draw(purpose * 8 + 1, inodes.len())];
+        let extents = self.extents(pending);
+        let extent = extents[self.draw(purpose * 8 + 1, extents.len())];
         let writes: Vec<&PendingChange> = pending
             .iter()
-            .filter(|change| change.inode() == inode && !change.lost_pages().is_empty())
+            .filter(|change| self.extent(change) == extent && !change.lost_pages().is_empty())
             .collect();
         let Some(torn) = writes.get(self.draw(purpose * 8 + 2, writes.len())) else {
             return;
@@ -178,7 +197,7 @@ impl<'a> Exploration<'a> {
             return;
         };
         // Only new blocks can hold anything but what was there.
-        let rests = match self.is_new(inode, torn.operation(), offset + persisted) {
+        let rests = match self.is_new(extent.0, torn.operation(), offset + persisted) {
             true => [TornRest::Old, TornRest::Zero, TornRest::Garbage].as_slice(),
             false => &[TornRest::Old],
         };
@@ -242,16 +261,13 @@ impl Iterator for Exploration<'_> {
     }
 }
 
-fn inodes(pending: &[PendingChange]) -> Vec<Inode> {
-    let mut inodes: Vec<Inode> = pending.iter().map(PendingChange::inode).collect();
-    inodes.sort_unstable();
-    inodes.dedup();
-    inodes
-}
-
 /// Groups all cuts by what happened before and after, rarest kinds not later than common ones.
-fn classes(recording: &Recording, commits: &[Vec<Commit>], seed: u64) -> VecDeque<Class> {
-    let kinds = FileKinds::of(recording);
+fn classes(
+    recording: &Recording,
+    kinds: &FileKinds,
+    commits: &[Vec<Commit>],
+    seed: u64,
+) -> VecDeque<Class> {
     let mut groups: BTreeMap<(usize, String), Vec<usize>> = BTreeMap::new();
     let mut first_seen: HashMap<String, usize> = HashMap::new();
     let acknowledged: std::collections::HashSet<u64> = commits
@@ -282,13 +298,14 @@ fn classes(recording: &Recording, commits: &[Vec<Commit>], seed: u64) -> VecDequ
     shuffled.collect()
 }
 
-/// The kind of each file: its name without digits.
+/// The kind of each file: its name without digits, and its regions' numbers if it has any.
 struct FileKinds {
     names: HashMap<Inode, String>,
+    region_bytes: Option<u64>,
 }
 
 impl FileKinds {
-    fn of(recording: &Recording) -> Self {
+    fn of(recording: &Recording, region_bytes: Option<u64>) -> Self {
         let mut names = HashMap::new();
         for logged in &recording.operations {
             match &logged.operation {
@@ -305,7 +322,10 @@ impl FileKinds {
                 _ => {}
             }
         }
-        Self { names }
+        Self {
+            names,
+            region_bytes,
+        }
     }
 
     fn describe(&self, recording: &Recording, index: usize) -> String {
@@ -324,8 +344,19 @@ impl FileKinds {
             Operation::Flush { .. } => "flush",
             Operation::FlushDirectory { .. } => "flush-directory",
         };
-        format!("{verb}:{}", name.map_or("", String::as_str))
+        let name = name.map_or("", String::as_str);
+        match *operation {
+            Operation::Write { offset, .. } if self.region_bytes.is_some() => {
+                format!("{verb}:{name}@{}", region(offset, self.region_bytes))
+            }
+            _ => format!("{verb}:{name}"),
+        }
     }
+}
+
+/// Returns the region of a file in which a byte lies; 0 if it has no regions.
+fn region(offset: u64, region_bytes: Option<u64>) -> u64 {
+    region_bytes.map_or(0, |bytes| offset / bytes)
 }
 
 fn without_digits(name: &str) -> String {

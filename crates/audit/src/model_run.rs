@@ -4,6 +4,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use trueput_record::audit::{Counterexample, Damage, DamageKind, ModelResult, StorageModel};
 
+/// Returns whether the damage is of the file system below the database, and so says nothing of the
+/// engine.
+pub(crate) fn is_of_storage(damage: Option<&Damage>) -> bool {
+    damage.is_some_and(|damage| damage.kind == DamageKind::FileSystemLost)
+}
+
 /// The counts of one model so far.
 #[derive(Debug, Default)]
 pub(crate) struct ModelRun {
@@ -11,6 +17,7 @@ pub(crate) struct ModelRun {
     pub(crate) distinct: u64,
     pub(crate) recoveries: u64,
     pub(crate) refuted: u64,
+    pub(crate) unmountable: u64,
     damage: BTreeMap<DamageKind, u64>,
     pub(crate) counterexample: Option<Counterexample>,
 }
@@ -19,7 +26,9 @@ impl ModelRun {
     pub(crate) fn count(&mut self, is_distinct: bool, damage: Option<&Damage>) {
         self.states += 1;
         self.distinct += u64::from(is_distinct);
-        if let Some(damage) = damage {
+        if is_of_storage(damage) {
+            self.unmountable += 1;
+        } else if let Some(damage) = damage {
             self.refuted += 1;
             *self.damage.entry(damage.kind).or_default() += 1;
         }
@@ -32,6 +41,7 @@ impl ModelRun {
             distinct: self.distinct,
             recoveries: self.recoveries,
             refuted: self.refuted,
+            unmountable: self.unmountable,
             damage: self.damage,
             counterexample: self.counterexample,
             elapsed_s: elapsed.as_secs_f64(),

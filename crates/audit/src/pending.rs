@@ -40,6 +40,14 @@ impl PendingChange {
         }
     }
 
+    /// Returns the byte of the file at which it begins; 0 for a change of a name or a size.
+    pub(crate) fn offset(&self) -> u64 {
+        match self {
+            Self::Write { pages, .. } => pages.first().map_or(0, |page| page * PAGE_BYTES),
+            Self::Other { .. } => 0,
+        }
+    }
+
     /// Returns the pages that are lost if none of this write persisted.
     pub(crate) fn lost_pages(&self) -> Vec<LostPage> {
         match self {

@@ -155,6 +155,7 @@ pub(crate) fn record(
             capacity: options.capacity(),
             log: Some(log),
             commits: Some(options.commits),
+            in_block_form: options.file_system.is_some(),
         },
     };
     let worker = Worker::start(&options.program, &assignment)?;

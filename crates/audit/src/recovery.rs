@@ -40,7 +40,7 @@ impl StateJudge<'_> {
             return Ok(Vec::new());
         };
         let mut attempts = Vec::new();
-        let again = Exploration::new(&recording, &[], model, self.options.seed ^ number);
+        let again = Exploration::new(&recording, &[], model, self.options.seed ^ number, None);
         for crash in again.take(STATES) {
             let image = rebuild(&recording, &crash);
             let Some(inspection) = self.inspect(&image)? else {

@@ -16,6 +16,7 @@ use std::process::ExitCode;
 use trueput_engine::{Engine, ParameterValues, panics};
 use trueput_host::mount_namespace::{bind, enter_private};
 use trueput_host::service::{Server, ServerSpec};
+use trueput_host::trial_file_system::MountImageError;
 use trueput_record::Conditions;
 use trueput_record::audit::{Damage, DamageKind};
 use trueput_runner::{Registry, SelectedEngine};
@@ -52,6 +53,8 @@ pub(crate) enum Task {
         /// The commits of each worker in each of the three phases; without it, it goes on until it
         /// is killed.
         commits: Option<u64>,
+        /// Whether the database lies in a file system of its own above the recorded one.
+        in_block_form: bool,
     },
     /// Open a database, as after a start of the machine, and examine it.
     Inspect {
@@ -173,10 +176,13 @@ fn serve(registry: &Registry, assignment: &Assignment) -> Result<Report, String>
             enter(machine.as_ref(), &assignment.directory)?;
             let image = machine.as_ref().and_then(|machine| machine.image.as_ref());
             let mounted = image.map_or(Ok(()), ImageMount::mount);
-            Ok(Report::Inspected(match mounted {
-                Ok(()) => site.inspect(),
-                Err(detail) => Inspection::of_damage(DamageKind::FileSystemLost, detail),
-            }))
+            match mounted {
+                Ok(()) => Ok(Report::Inspected(site.inspect())),
+                Err(MountImageError::NotAttached(why)) => Err(why),
+                Err(MountImageError::NotMounted(detail)) => Ok(Report::Inspected(
+                    Inspection::of_damage(DamageKind::FileSystemLost, detail),
+                )),
+            }
         }
         Task::Recover { machine } => {
             enter(machine.as_ref(), &assignment.directory)?;

@@ -244,6 +244,9 @@ pub struct ModelResult {
     pub recoveries: u64,
     /// The states that showed damage.
     pub refuted: u64,
+    /// The states whose file system could not be mounted: they say nothing of the engine.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unmountable: u64,
     /// The damage by kind, with the number of states that showed it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub damage: BTreeMap<DamageKind, u64>,
@@ -252,6 +255,10 @@ pub struct ModelResult {
     pub counterexample: Option<Counterexample>,
     /// The time that it took, seconds.
     pub elapsed_s: f64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// The verdict of an audit on a level.
@@ -346,6 +353,9 @@ pub struct AuditRecord {
     pub program_version: String,
     /// The two controls: a log engine that flushes, and one that does not.
     pub controls: Vec<AuditResult>,
+    /// In the block form, the same two controls on the file system of the audits.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub storage_controls: Vec<AuditResult>,
     /// The audits, in the order in which they ran.
     pub results: Vec<AuditResult>,
     /// Contenders that could not be audited, with the reason.
@@ -357,15 +367,28 @@ pub struct AuditRecord {
 }
 
 impl AuditRecord {
-    /// Returns whether the controls came out as they must: the first passed, the second failed.
+    /// Returns whether the controls came out as they must: the first passed, the second failed. On
+    /// the file system of the audits, only the second must.
     #[must_use]
     pub fn is_valid(&self) -> bool {
-        match self.controls.as_slice() {
-            [flushing, careless] => {
-                flushing.verdict() == AuditVerdict::NotRefuted
-                    && careless.verdict() == AuditVerdict::Refuted
-            }
+        let [flushing, careless] = self.controls.as_slice() else {
+            return false;
+        };
+        let is_storage_seen = match self.storage_controls.as_slice() {
+            [] => true,
+            [_, careless] => careless.verdict() == AuditVerdict::Refuted,
             _ => false,
-        }
+        };
+        flushing.verdict() == AuditVerdict::NotRefuted
+            && careless.verdict() == AuditVerdict::Refuted
+            && is_storage_seen
+    }
+
+    /// Returns whether the file system of the audits loses what was flushed: a log engine that
+    /// flushes was refuted on it. Then no refutation on it says anything of an engine.
+    #[must_use]
+    pub fn blames_storage(&self) -> bool {
+        let flushing = self.storage_controls.first();
+        flushing.is_some_and(|result| result.verdict() == AuditVerdict::Refuted)
     }
 }

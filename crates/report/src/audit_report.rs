@@ -93,6 +93,7 @@ fn answer(record: &AuditRecord) -> Vec<Block> {
         _ if !record.is_valid() => {
             "This audit is invalid: its controls did not come out as they must.".to_owned()
         }
+        _ if record.blames_storage() => storage_fault(record, &tried),
         0 if weaker.is_empty() => format!("{tried}: none is refuted."),
         0 => format!("{tried}: none is refuted on usual storage."),
         count => format!("{tried}: {count} refuted: {}.", names(&refuted)),
@@ -107,7 +108,9 @@ fn answer(record: &AuditRecord) -> Vec<Block> {
     if record.interrupted {
         warnings.push("The user stopped this audit.".to_owned());
     }
-    let failed = record.controls.iter().chain(&record.results);
+    warnings.extend(unmountable(record));
+    let controls = record.controls.iter().chain(&record.storage_controls);
+    let failed = controls.chain(&record.results);
     warnings.extend(failed.filter_map(|result| {
         let failure = result.failure.as_ref()?;
         Some(format!("{}: {failure}", subject(result)))
@@ -115,6 +118,47 @@ fn answer(record: &AuditRecord) -> Vec<Block> {
     let warnings = Block::Warnings(warnings).filled();
     let text = std::iter::once(Block::Text(text));
     text.chain(weaker).chain(warnings).collect()
+}
+
+/// Says that the file system loses what was flushed, so that no engine is to blame.
+fn storage_fault(record: &AuditRecord, tried: &str) -> String {
+    let flushing = record.storage_controls.first();
+    let on = flushing.and_then(|result| result.file_system.as_deref());
+    let (refuted, states) = flushing.map_or((0, 0), counts);
+    format!(
+        "The storage is at fault: on {}, a log engine that flushes every commit is refuted in {} \
+         of {} states. A refutation on it says nothing of an engine. {tried}.",
+        on.unwrap_or("this file system"),
+        thousands(refuted),
+        thousands(states)
+    )
+}
+
+/// Returns the states of a result that showed damage, and all of them.
+fn counts(result: &AuditResult) -> (u64, u64) {
+    let refuted = result.models.iter().map(|model| model.refuted).sum();
+    (refuted, result.states())
+}
+
+/// Says in how many states the file system itself could not be mounted.
+fn unmountable(record: &AuditRecord) -> Vec<String> {
+    let of_result = |result: &AuditResult| {
+        let lost = result.models.iter().filter(|model| model.unmountable > 0);
+        let lost = lost.map(|model| {
+            let (lost, states) = (thousands(model.unmountable), thousands(model.states));
+            format!("in {lost} of {states} states ({})", model.model)
+        });
+        let lost: Vec<_> = lost.collect();
+        (!lost.is_empty()).then(|| {
+            format!(
+                "{}: the file system itself could not be mounted {}. That is no fault of the \
+                 engine.",
+                subject(result),
+                lost.join(", ")
+            )
+        })
+    };
+    record.results.iter().filter_map(of_result).collect()
 }
 
 fn names(results: &[&AuditResult]) -> String {
@@ -130,13 +174,19 @@ fn is_refuted_on_usual_storage(result: &AuditResult) -> bool {
 /// The controls, and what could not be audited.
 fn remarks(record: &AuditRecord) -> Vec<Block> {
     let control = |(result, what): (&AuditResult, &str)| {
-        let refuted: u64 = result.models.iter().map(|model| model.refuted).sum();
-        let (refuted, states) = (thousands(refuted), thousands(result.states()));
-        format!("the log engine that {what}: refuted in {refuted} of {states} states")
+        let (refuted, states) = counts(result);
+        let on = result.file_system.as_ref();
+        let on = on.map_or_else(String::new, |kind| format!(" on {kind}"));
+        format!(
+            "the log engine that {what}{on}: refuted in {} of {} states",
+            thousands(refuted),
+            thousands(states)
+        )
     };
-    let controls = record.controls.iter();
-    let controls = controls.zip(["flushes", "does not flush"]).map(control);
-    let controls: Vec<_> = controls.collect();
+    let whats = ["flushes", "does not flush"];
+    let all = [&record.controls, &record.storage_controls];
+    let controls = all.iter().flat_map(|both| both.iter().zip(whats));
+    let controls: Vec<_> = controls.map(control).collect();
     let text =
         (!controls.is_empty()).then(|| Block::Text(format!("Controls: {}.", controls.join("; "))));
     let skipped = record.skipped.iter();

@@ -3,6 +3,7 @@
 use super::{Report, Site, Task};
 use crate::history::History;
 use crate::transaction::{Change, RecordKey};
+use rustix::fs::syncfs;
 use std::fs::File;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,6 +12,7 @@ use std::time::Duration;
 use trueput_engine::{Database, Error, Mode, Session};
 use trueput_faultfs::clock::OperationClock;
 use trueput_faultfs::open_clock;
+use trueput_host::page_cache::start_write_back;
 
 /// Attempts at a transaction that conflicts with others.
 const ATTEMPTS: u32 = 10_000;
@@ -52,6 +54,7 @@ impl Site<'_> {
             capacity,
             log,
             commits,
+            in_block_form,
         } = &self.assignment.task
         else {
             return Err("not a recording".to_owned());
@@ -67,7 +70,7 @@ impl Site<'_> {
         let per_phase = commits.unwrap_or(capacity / u64::from(PHASES));
         let done = AtomicBool::new(false);
         let worked = thread::scope(|scope| {
-            scope.spawn(|| self.write_back(&done));
+            scope.spawn(|| self.write_back(&done, *in_block_form));
             let worked = self.work(&notes, per_phase);
             done.store(true, Ordering::SeqCst);
             worked
@@ -87,6 +90,9 @@ impl Site<'_> {
         let database = self.open()?;
         if let Some(clock) = &notes.clock {
             // The database was made, and written back, before there was anything to lose.
+            let directory = &self.assignment.directory;
+            let written = File::open(directory).and_then(|folder| Ok(syncfs(&folder)?));
+            written.map_err(|error| format!("{}: {error}", directory.display()))?;
             clock.mark_base();
         }
         self.run_phase(&*database, notes, 0, per_phase)?;
@@ -213,14 +219,20 @@ impl Site<'_> {
         Ok(())
     }
 
-    /// Writes pages of mapped files back again and again: only then does a file system see them.
-    fn write_back(&self, done: &AtomicBool) {
-        let Ok(folder) = File::open(&self.assignment.directory) else {
+    /// Writes dirty pages back again and again: only then does the recorded file system see them.
+    fn write_back(&self, done: &AtomicBool, in_block_form: bool) {
+        let directory = &self.assignment.directory;
+        let Ok(folder) = File::open(directory) else {
             return;
         };
         while !done.load(Ordering::SeqCst) {
-            // The engine's own flushes are recorded whatever comes of this.
-            let _ = rustix::fs::syncfs(&folder);
+            match in_block_form {
+                // A file system would flush its device, and so hide a flush that is left out.
+                true => start_write_back(directory),
+                // The recorded file system itself is not told; the engine's own flushes are
+                // recorded whatever comes of this.
+                false => drop(syncfs(&folder)),
+            }
             thread::sleep(WRITE_BACK_INTERVAL);
         }
     }

@@ -141,10 +141,27 @@ pub fn create(
 /// mount.
 ///
 /// # Errors
-/// One sentence; the kernel's own if the file system is damaged.
-pub fn mount_image(image: &Path, kind: &str, options: &[String], at: &Path) -> Result<(), String> {
-    let device = loop_device::attach(image)?;
-    mounting::mount(kind, &device.path, options, at)
+/// [`MountImageError::NotAttached`] says nothing of the image.
+pub fn mount_image(
+    image: &Path,
+    kind: &str,
+    options: &[String],
+    at: &Path,
+) -> Result<(), MountImageError> {
+    let device = loop_device::attach(image).map_err(MountImageError::NotAttached)?;
+    let mounted = mounting::mount(kind, &device.path, options, at);
+    mounted.map_err(MountImageError::NotMounted)
+}
+
+/// The reason why the file system in an image is not mounted.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MountImageError {
+    /// The machine gives no loop device for it.
+    #[error("{0}")]
+    NotAttached(String),
+    /// The kernel does not accept the file system; its own words, if it has any.
+    #[error("{0}")]
+    NotMounted(String),
 }
 
 /// Finds the file systems that an earlier trial of the same load left mounted.

@@ -30,6 +30,7 @@ fn model(model: StorageModel, states: u64, refuted: u64) -> ModelResult {
         distinct: states,
         recoveries: 0,
         refuted,
+        unmountable: 0,
         damage: Default::default(),
         counterexample,
         elapsed_s: 1.0,
@@ -161,6 +162,7 @@ fn a_report_of_an_audit_begins_with_its_answer() {
             result("lmdb", journal(1_000, 0)),
             result("leveldb", journal(99, 7)),
         ],
+        storage_controls: Vec::new(),
         skipped: [("gtm".to_owned(), "is not installed".to_owned())].into(),
         interrupted: false,
     };
@@ -183,6 +185,21 @@ fn a_report_of_an_audit_begins_with_its_answer() {
         "7 of 99",
         "an acknowledged commit is missing"
     );
+    record.storage_controls = vec![
+        result("log", journal(60, 9)),
+        result("log", journal(60, 50)),
+    ];
+    let text = format!("{:?}", audit_report::document(&record, folder));
+    assert_has!(
+        text,
+        "The storage is at fault: on this file system, a log engine that flushes every commit is \
+         refuted in 9 of 60 states."
+    );
+    // A careless engine that shows no damage: the file system hides what is lost.
+    record.storage_controls[1] = result("log", journal(60, 0));
+    let text = format!("{:?}", audit_report::document(&record, folder));
+    assert_has!(text, "This audit is invalid");
+    record.storage_controls.clear();
     record.controls.swap(0, 1);
     let text = format!("{:?}", audit_report::document(&record, folder));
     assert_has!(text, "This audit is invalid");

@@ -103,6 +103,9 @@ fn below_a_file_system_of_its_own_a_promise_is_kept_unless_barriers_are_off() {
     );
     let lost = record(&bench, 1, &format!("{line} ext4:mount=barrier=0"));
     assert!(only(&lost).models[0].refuted > 0, "{lost:?}");
+    // A log engine that flushes is told to lose commits there, too.
+    assert!(!kept.blames_storage() && lost.blames_storage(), "{lost:?}");
+    assert_eq!(kept.storage_controls.len(), 2);
     let attached = Command::new("losetup").arg("-a").output().unwrap();
     let path = bench.path().to_str().unwrap();
     assert!(!String::from_utf8_lossy(&attached.stdout).contains(path));

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use trueput_audit::{AuditOptions, Subject, audit, control};
 use trueput_record::audit::{AuditRecord, AuditResult, AuditVerdict, Counterexample, StorageModel};
 use trueput_record::audit_standing::AuditStanding;
+use trueput_record::filesystem::FileSystem;
 use trueput_record::plan::Contender;
 use trueput_record::trial::Settings;
 use trueput_record::{Durability, Value};
@@ -95,20 +96,15 @@ impl<'a> Session<'a> {
             command: execute::command_line().join(" "),
             program_version: env!("CARGO_PKG_VERSION").to_owned(),
             controls: Vec::new(),
+            storage_controls: Vec::new(),
             results: Vec::new(),
             skipped,
             interrupted: false,
         };
         let began = Instant::now();
-        for fault in ["none", "flush_left_out"] {
-            let result = self.audit_control(fault)?;
-            self.say(&result);
-            let is_failed = result.verdict() == AuditVerdict::Failed;
-            record.controls.push(result);
-            // What stops the first control stops everything else.
-            if is_failed {
-                break;
-            }
+        record.controls = self.audit_controls(None)?;
+        if self.options.file_system.is_some() && record.is_valid() {
+            record.storage_controls = self.audit_controls(self.options.file_system.as_ref())?;
         }
         let budget = self
             .budget()
@@ -165,10 +161,7 @@ impl<'a> Session<'a> {
         for (name, value) in &subject.given_knobs {
             id.push_str(&format!("-{name}={value}"));
         }
-        let id = id.replace(
-            |c: char| !c.is_ascii_alphanumeric() && !"-_.=".contains(c),
-            "_",
-        );
+        let id = as_file_name(&id);
         let same = record
             .results
             .iter()
@@ -180,7 +173,27 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn audit_control(&self, fault: &str) -> Result<AuditResult, Failure> {
+    /// Audits the log engine that flushes, and the one that does not.
+    fn audit_controls(&self, storage: Option<&FileSystem>) -> Result<Vec<AuditResult>, Failure> {
+        let mut results = Vec::new();
+        for fault in ["none", "flush_left_out"] {
+            let result = self.audit_control(fault, storage)?;
+            self.say(&result);
+            let is_failed = result.verdict() == AuditVerdict::Failed;
+            results.push(result);
+            // What stops the first control stops everything else.
+            if is_failed {
+                break;
+            }
+        }
+        Ok(results)
+    }
+
+    fn audit_control(
+        &self,
+        fault: &str,
+        storage: Option<&FileSystem>,
+    ) -> Result<AuditResult, Failure> {
         let contender = Contender {
             engine: control::NAME.to_owned(),
             build: None,
@@ -191,10 +204,15 @@ impl<'a> Session<'a> {
         let options = AuditOptions {
             models: vec![StorageModel::Journal],
             states: CONTROL_STATES,
-            file_system: None,
+            file_system: storage.cloned(),
             ..self.options.clone()
         };
-        self.audit_with(&subject, &format!("control-{fault}"), &options)
+        let on = storage.map_or_else(String::new, |kind| format!("-on-{kind}"));
+        self.audit_with(
+            &subject,
+            &as_file_name(&format!("control-{fault}{on}")),
+            &options,
+        )
     }
 
     fn audit_one(
@@ -224,6 +242,12 @@ impl<'a> Session<'a> {
             line.show(progress);
         });
         line.finish();
+        if result.version.is_empty() {
+            // Killed processes leave no recording, which would say it.
+            let engine = subject.find_engine(self.registry).ok();
+            let build = engine.and_then(|engine| engine.build().ok());
+            result.version = build.map(|build| build.version).unwrap_or_default();
+        }
         result.build = build(subject, self.registry);
         let is_needed = |model: &trueput_record::audit::ModelResult| model.counterexample.is_some();
         if !result.models.iter().any(is_needed) {
@@ -278,6 +302,13 @@ impl<'a> Session<'a> {
             .and_then(|()| fs::rename(&partial, &path));
         written.map_err(|error| Failure::Other(format!("{}: {error}", path.display())))
     }
+}
+
+fn as_file_name(name: &str) -> String {
+    name.replace(
+        |c: char| !c.is_ascii_alphanumeric() && !"-_.=".contains(c),
+        "_",
+    )
 }
 
 /// Returns the hash of the engine's library, or of this program.
@@ -359,9 +390,10 @@ fn sentence(result: &AuditResult) -> String {
 /// Returns the exit code of a record.
 pub fn exit_code(record: &AuditRecord) -> ExitCode {
     let is_clean = |result: &AuditResult| result.verdict() == AuditVerdict::NotRefuted;
+    let all_clean = !record.blames_storage() && record.results.iter().all(is_clean);
     match () {
         () if record.interrupted => ExitCode::from(INTERRUPTED),
-        () if record.is_valid() && record.results.iter().all(is_clean) => ExitCode::SUCCESS,
+        () if record.is_valid() && all_clean => ExitCode::SUCCESS,
         () => ExitCode::from(FAILED),
     }
 }
@@ -383,7 +415,7 @@ pub fn replay(
         )));
     };
     let record = read_record(folder)?;
-    let all = record.controls.iter().chain(&record.results);
+    let all = (record.controls.iter().chain(&record.storage_controls)).chain(&record.results);
     let of_result = |result: &AuditResult| {
         let models = result.models.iter();
         let models = models.filter(|model| model.model.loses_power());

@@ -18,7 +18,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use trueput_record::Survival;
 use trueput_record::audit::{
-    AuditResult, Counterexample, CrashState, Damage, RecoveryCrash, StorageModel,
+    AuditResult, Counterexample, CrashState, Damage, ModelResult, RecoveryCrash, StorageModel,
 };
 
 /// The states that have shown nothing new, after which a model's exploration ends.
@@ -100,6 +100,9 @@ fn try_models(
     let models: Vec<StorageModel> = models.copied().collect();
     let mut recorded = None;
     for (index, &model) in models.iter().enumerate() {
+        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            break;
+        }
         if model.loses_power() && recorded.is_none() {
             progress(Progress {
                 stage: Stage::Recording,
@@ -143,7 +146,26 @@ fn try_models(
         }
         tried?;
     }
+    check_power_cuts(&models, &result.models, options)?;
     std::fs::remove_dir_all(&scratch).map_err(|error| Failure::Other(error.to_string()))
+}
+
+/// Returns a failure if no power cut was simulated although one was to be: then nothing can be said
+/// of the promise.
+fn check_power_cuts(
+    wanted: &[StorageModel],
+    tried: &[ModelResult],
+    options: &AuditOptions,
+) -> Result<(), Failure> {
+    let is_wanted = wanted.iter().any(|model| model.loses_power());
+    match is_wanted && !tried.iter().any(|result| result.model.loses_power()) {
+        false => Ok(()),
+        true if options.is_stopped() => Err(Failure::Interrupted),
+        true => Err(Failure::Other(
+            "the time was over before a power cut could be simulated: give a longer --budget"
+                .to_owned(),
+        )),
+    }
 }
 
 /// The attempt to refute a subject under one model.
@@ -251,7 +273,8 @@ impl Attempt<'_> {
             && search.failure.is_none()
         {
             self.report(Stage::Shrinking(self.model), search.run);
-            let (state, damage) = shrink(&judge, self.guarantee(), state, damage);
+            let refuting = (state, damage);
+            let (state, damage) = shrink(&judge, recorded, self.model, self.guarantee(), refuting);
             search.run.counterexample = Some(Counterexample {
                 id: String::new(),
                 words: describe(recorded, &state),

@@ -97,6 +97,7 @@ pub(crate) fn mounts_several(file_system: &FileSystem) -> bool {
 
 /// Returns whether a model of storage says something of a device. Killed processes leave the same
 /// in both forms, and a device has no names that could be lost.
-pub(crate) fn concerns_devices(model: StorageModel) -> bool {
+#[must_use]
+pub fn concerns_devices(model: StorageModel) -> bool {
     !matches!(model, StorageModel::Kill | StorageModel::Posix)
 }

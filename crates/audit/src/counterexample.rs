@@ -3,14 +3,19 @@
 use crate::guarantee::Guarantee;
 use crate::history::Demand;
 use crate::image::PAGE_BYTES;
+use crate::pending::Flushes;
 use crate::recorded::RecordedWorkload;
 use crate::state_judge::StateJudge;
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 use trueput_faultfs::operation::{Entry, Inode, Operation};
-use trueput_record::audit::{CrashState, Damage, RecoveryCrash, TornRest};
+use trueput_record::audit::{CrashState, Damage, RecoveryCrash, StorageModel, TornRest};
 
 /// The states that are tried to make a counterexample smaller.
 const MOST_ATTEMPTS: u32 = 60;
+
+/// The time after which no further attempt to make it smaller begins.
+const SHRINK_LIMIT: Duration = Duration::from_secs(60);
 
 /// The lines of a description.
 const MOST_LINES: usize = 8;
@@ -19,10 +24,13 @@ const MOST_LINES: usize = 8;
 /// Zeller and Hildebrandt 2002).
 pub(crate) fn shrink(
     judge: &StateJudge<'_>,
+    recorded: &RecordedWorkload,
+    model: StorageModel,
     guarantee: Guarantee,
-    mut state: CrashState,
-    mut damage: Damage,
+    (mut state, mut damage): (CrashState, Damage),
 ) -> (CrashState, Damage) {
+    let flushes = Flushes::of(&recorded.recording, model);
+    let began = Instant::now();
     let mut attempts = 0;
     let mut parts = 2;
     while attempts < MOST_ATTEMPTS && state.losses() > 1 {
@@ -30,9 +38,13 @@ pub(crate) fn shrink(
         let size = losses.div_ceil(parts);
         let mut is_smaller = false;
         for start in (0..losses).step_by(size) {
-            let candidate = without(&state, start..(start + size).min(losses));
-            if candidate.losses() == 0 || attempts >= MOST_ATTEMPTS {
+            let mut candidate = without(&state, start..(start + size).min(losses));
+            flushes.complete(&recorded.recording, &mut candidate);
+            if candidate.losses() == 0 || candidate.losses() >= losses {
                 continue;
+            }
+            if attempts >= MOST_ATTEMPTS || began.elapsed() >= SHRINK_LIMIT {
+                return (state, damage);
             }
             attempts += 1;
             let Ok(Some(inspection)) = judge.inspect(&judge.image(&candidate)) else {

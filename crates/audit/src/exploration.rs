@@ -100,6 +100,10 @@ impl<'a> Exploration<'a> {
             for purpose in 0..VARIANTS_PER_VISIT {
                 self.push_torn(&pending, cut, purpose);
             }
+            if self.ready.is_empty() {
+                // Nothing is longer than a sector.
+                self.ready.push_back(complete);
+            }
             return Some(());
         }
         let all: Vec<&PendingChange> = pending.iter().collect();
@@ -153,28 +157,47 @@ impl<'a> Exploration<'a> {
     fn push(&mut self, cut: usize, lost: &[&PendingChange]) {
         let mut lost_pages: Vec<LostPage> =
             lost.iter().flat_map(|change| change.lost_pages()).collect();
-        // In one state of four, a write of several pages lost only some of them.
-        if self.draw(99, 4) == 0 && lost_pages.len() > 1 {
-            let kept = self.draw(98, lost_pages.len());
-            lost_pages.remove(kept);
-        }
+        self.restore_pages(&mut lost_pages);
         let mut lost_operations: Vec<usize> = lost
             .iter()
             .filter(|change| matches!(change, PendingChange::Other { .. }))
             .map(|change| change.operation())
             .collect();
-        if self.model == StorageModel::Posix {
-            // The size that a lost write gave a file is lost with it.
+        // The size that a lost write gave a file is lost with it, or, as POSIX allows, is not.
+        if self.model == StorageModel::Posix && self.draw(97, 2) == 0 {
             lost_operations.extend(lost.iter().map(|change| change.operation()));
             lost_operations.sort_unstable();
             lost_operations.dedup();
         }
-        self.ready.push_back(CrashState {
+        let mut state = CrashState {
             cut,
             lost_pages: merge_lost_pages(lost_pages),
             lost_operations,
             tear: None,
-        });
+        };
+        self.flushes.complete(self.recording, &mut state);
+        self.ready.push_back(state);
+    }
+
+    /// Restores, in half of the states, some of the pages that are lost: a write of several pages
+    /// may lose any of them, such as one in the middle.
+    fn restore_pages(&self, lost: &mut Vec<LostPage>) {
+        if lost.len() < 2 {
+            return;
+        }
+        let chosen = self.draw(98, lost.len());
+        match self.draw(99, 6) {
+            0 => _ = lost.remove(chosen),
+            1 => *lost = vec![lost[chosen]],
+            2 => {
+                let mut number = 0;
+                lost.retain(|_| {
+                    number += 1;
+                    mix(&[self.seed, self.visits, 96, number]).is_multiple_of(2)
+                });
+            }
+            _ => {}
+        }
     }
 
     /// Tears the last pending write of a file, and loses what came after it in that file.
@@ -206,17 +229,24 @@ impl<'a> Exploration<'a> {
             persisted,
             rest: rests[self.draw(purpose * 8 + 4, rests.len())],
         };
+        // A later write to the torn page would have replaced it: both cannot be there.
         let later = writes
             .iter()
             .filter(|change| change.operation() > torn.operation());
-        let lost = later.flat_map(|change| change.lost_pages());
-        // A later write to the torn page would have replaced it: both cannot be there.
-        self.ready.push_back(CrashState {
+        let mut lost: Vec<LostPage> = later.flat_map(|change| change.lost_pages()).collect();
+        if self.draw(purpose * 8 + 5, 2) == 0 {
+            let elsewhere = self.lose(pending, purpose + 1).into_iter();
+            let elsewhere = elsewhere.filter(|change| self.extent(change) != extent);
+            lost.extend(elsewhere.flat_map(PendingChange::lost_pages));
+        }
+        let mut state = CrashState {
             cut,
             lost_pages: merge_lost_pages(lost),
             lost_operations: Vec::new(),
             tear: Some(tear),
-        });
+        };
+        self.flushes.complete(self.recording, &mut state);
+        self.ready.push_back(state);
     }
 
     /// Chooses the bytes of a write that persist: whole sectors, not all of them and at least one.

@@ -258,7 +258,8 @@ impl Image {
         *size = to;
     }
 
-    /// Writes the pages that are not lost.
+    /// Writes the pages that are not lost. The file grows to their end, or, if it `grows`, to that
+    /// of the whole write.
     fn write(
         &mut self,
         inode: Inode,
@@ -285,9 +286,7 @@ impl Image {
                 let mut content = pages.get(&page).map_or([0; PAGE], |page| page.data);
                 content[within..within + part.len()].copy_from_slice(part);
                 pages.insert(page, Arc::new(Page::new(content)));
-                if grows {
-                    *size = next.max(*size);
-                }
+                *size = next.max(*size);
             }
             at = next;
         }

@@ -34,6 +34,7 @@ mod transaction;
 pub mod worker;
 
 pub use audit::{Progress, Stage, audit};
+pub use block_form::concerns_devices;
 pub use options::AuditOptions;
 pub use process::WORKER_COMMAND;
 pub use replay::{Replay, replay};

@@ -1,17 +1,20 @@
 //! The changes that no flush had covered at a cut, under a storage model.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use trueput_faultfs::Recording;
-use trueput_faultfs::operation::{Inode, Operation};
-use trueput_record::audit::{LostPage, StorageModel};
+use trueput_faultfs::operation::{Inode, LoggedOperation, Operation};
+use trueput_record::audit::{CrashState, LostPage, StorageModel};
 
 use crate::image::PAGE_BYTES;
 
 /// For each operation, the flush that covers it.
 pub(crate) struct Flushes {
+    model: StorageModel,
     /// By operation, the index of the first flush after it that covers it; `usize::MAX` if none
     /// does, and 0 for what no flush need cover.
     covered_at: Vec<usize>,
+    /// By operation, whether it writes beyond the end of its file.
+    grows: Vec<bool>,
 }
 
 /// A change that may be missing.
@@ -72,14 +75,19 @@ impl Flushes {
     /// Finds, for each operation, the flush that covers it.
     pub(crate) fn of(recording: &Recording, model: StorageModel) -> Self {
         let operations = &recording.operations;
+        let JournalActivity { grows, commits } = JournalActivity::of(operations);
         let mut covered_at = vec![usize::MAX; operations.len()];
         let mut file_flush: HashMap<Inode, usize> = HashMap::new();
         let mut directory_flush: HashMap<Inode, usize> = HashMap::new();
+        let mut journal_commit = usize::MAX;
         let names_wait = model == StorageModel::Posix;
         for (index, logged) in operations.iter().enumerate().rev() {
             let at = |flushes: &HashMap<Inode, usize>, inode: &Inode| {
                 flushes.get(inode).copied().unwrap_or(usize::MAX)
             };
+            if commits[index] {
+                journal_commit = index;
+            }
             covered_at[index] = match &logged.operation {
                 _ if index < recording.base => 0,
                 Operation::Flush { inode, .. } => {
@@ -107,10 +115,62 @@ impl Flushes {
                     // The new name is what a reader needs; the old one goes with it.
                     at(&directory_flush, &from.directory).max(at(&directory_flush, &to.directory))
                 }
+                operation if orders_metadata(model) && is_metadata(operation) => journal_commit,
                 _ => 0,
             };
         }
-        Self { covered_at }
+        Self {
+            model,
+            covered_at,
+            grows,
+        }
+    }
+
+    /// Adds what must be missing, too, from a state in a file system with a journal: names and
+    /// sizes that changed after one that is missing, because the journal keeps their order, and
+    /// growth by data that are missing.
+    pub(crate) fn complete(&self, recording: &Recording, state: &mut CrashState) {
+        if !orders_metadata(self.model) {
+            return;
+        }
+        let is_write = |index: &usize| {
+            let operation = &recording.operations[*index].operation;
+            matches!(operation, Operation::Write { .. })
+        };
+        state.lost_operations.retain(|index| !is_write(index));
+        let first = state.lost_operations.iter().min().copied();
+        let is_after = |operation: usize| first.is_some_and(|first| operation >= first);
+        let pending = self.pending(recording, state.cut);
+        for change in &pending {
+            let operation = change.operation();
+            match change {
+                PendingChange::Other { .. } if is_after(operation) => {
+                    state.lost_operations.push(operation);
+                }
+                PendingChange::Write { .. } if is_after(operation) && self.grows[operation] => {
+                    state.lost_pages.extend(change.lost_pages());
+                }
+                _ => {}
+            }
+        }
+        state.lost_pages = merge_lost_pages(state.lost_pages.drain(..));
+        let lost_from: HashMap<(u64, u64), usize> = state
+            .lost_pages
+            .iter()
+            .map(|lost| ((lost.inode, lost.page), lost.from))
+            .collect();
+        let is_lost = |lost: &LostPage| {
+            let from = lost_from.get(&(lost.inode, lost.page));
+            from.is_some_and(|from| lost.from >= *from)
+        };
+        let shrunk = pending
+            .iter()
+            .filter(|change| change.lost_pages().iter().any(is_lost));
+        state
+            .lost_operations
+            .extend(shrunk.map(PendingChange::operation));
+        state.lost_operations.sort_unstable();
+        state.lost_operations.dedup();
     }
 
     /// Returns the changes that no flush before the cut had covered, in order.
@@ -134,6 +194,82 @@ impl Flushes {
             },
         };
         pending.map(change).collect()
+    }
+}
+
+/// Returns whether a model has a journal, which keeps names and sizes in order.
+fn orders_metadata(model: StorageModel) -> bool {
+    matches!(model, StorageModel::Journal | StorageModel::Torn)
+}
+
+/// Returns whether an operation changes a name or sets a size.
+fn is_metadata(operation: &Operation) -> bool {
+    match operation {
+        Operation::Create { .. }
+        | Operation::Truncate { .. }
+        | Operation::Link { .. }
+        | Operation::Unlink { .. }
+        | Operation::RemoveDirectory { .. }
+        | Operation::Rename { .. } => true,
+        Operation::Allocate { grows, .. } => *grows,
+        Operation::Write { .. }
+        | Operation::SetAccess { .. }
+        | Operation::Flush { .. }
+        | Operation::FlushDirectory { .. } => false,
+    }
+}
+
+/// The activity of a file system's journal (ext4, xfs).
+struct JournalActivity {
+    /// By operation, whether it writes beyond the end of its file.
+    grows: Vec<bool>,
+    /// By operation, whether it is a flush that commits the journal, and with it all names and
+    /// sizes before it. A flush of data alone does so only if its file has a new name or size.
+    commits: Vec<bool>,
+}
+
+impl JournalActivity {
+    fn of(operations: &[LoggedOperation]) -> Self {
+        let mut sizes: HashMap<Inode, u64> = HashMap::new();
+        let mut changed: HashSet<Inode> = HashSet::new();
+        let mut all = Self {
+            grows: vec![false; operations.len()],
+            commits: vec![false; operations.len()],
+        };
+        for (index, logged) in operations.iter().enumerate() {
+            let operation = &logged.operation;
+            let inode = subject(operation);
+            let end = match operation {
+                Operation::Write { offset, length, .. }
+                | Operation::Allocate {
+                    offset,
+                    length,
+                    grows: true,
+                    ..
+                } => Some(offset + length),
+                _ => None,
+            };
+            let size = sizes.entry(inode).or_insert(0);
+            if let Some(end) = end.filter(|end| end > size) {
+                *size = end;
+                all.grows[index] = matches!(operation, Operation::Write { .. });
+            }
+            if let Operation::Truncate { size: set, .. } = operation {
+                *size = *set;
+            }
+            if all.grows[index] || is_metadata(operation) {
+                changed.insert(inode);
+            }
+            all.commits[index] = match operation {
+                Operation::Flush { data_only, .. } => !data_only || changed.contains(&inode),
+                Operation::FlushDirectory { .. } => true,
+                _ => false,
+            };
+            if all.commits[index] {
+                changed.clear();
+            }
+        }
+        all
     }
 }
 
@@ -178,7 +314,7 @@ pub(crate) fn merge_lost_pages(lost: impl IntoIterator<Item = LostPage>) -> Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trueput_faultfs::operation::{Access, Entry, InodeKind, LoggedOperation};
+    use trueput_faultfs::operation::{Access, Entry, InodeKind};
 
     const FILE: Inode = Inode(2);
 
@@ -214,12 +350,16 @@ mod tests {
         }
     }
 
-    fn pending_at(operations: Vec<Operation>, model: StorageModel, cut: usize) -> Vec<usize> {
+    fn recording(operations: Vec<Operation>) -> Recording {
         let phase = 0;
         let logged = operations
             .into_iter()
             .map(|operation| LoggedOperation { operation, phase });
-        let recording = Recording::new(logged.collect(), 0, vec![0; 10_000]);
+        Recording::new(logged.collect(), 0, vec![0; 10_000])
+    }
+
+    fn pending_at(operations: Vec<Operation>, model: StorageModel, cut: usize) -> Vec<usize> {
+        let recording = recording(operations);
         let pending = Flushes::of(&recording, model).pending(&recording, cut);
         pending.iter().map(PendingChange::operation).collect()
     }
@@ -228,9 +368,65 @@ mod tests {
     fn a_write_is_pending_until_its_file_is_flushed() {
         let operations = vec![create(), write(0, 10), flush(), write(10, 10)];
         let pending = |cut| pending_at(operations.clone(), StorageModel::Journal, cut);
-        assert_eq!(pending(2), [1]);
+        assert_eq!(pending(2), [0, 1]);
         assert!(pending(3).is_empty());
         assert_eq!(pending(4), [3]);
+    }
+
+    #[test]
+    fn in_a_journal_a_name_waits_for_a_flush_that_commits_it() {
+        let unlink = Operation::Unlink {
+            inode: Inode(3),
+            entry: Entry {
+                directory: Inode::ROOT,
+                name: "old".to_owned(),
+            },
+        };
+        let operations = vec![
+            create(),
+            write(0, 10),
+            flush(),
+            unlink,
+            write(0, 9),
+            flush(),
+        ];
+        let pending = |cut| pending_at(operations.clone(), StorageModel::Journal, cut);
+        assert_eq!(pending(4), [3]);
+        // A flush of data that are overwritten in place commits no journal.
+        assert_eq!(pending(6), [3]);
+        let mut grown = operations.clone();
+        grown[4] = write(5, 10);
+        assert!(pending_at(grown, StorageModel::Journal, 6).is_empty());
+    }
+
+    #[test]
+    fn in_a_journal_what_follows_a_missing_change_is_missing_too() {
+        let sized = Operation::Truncate {
+            inode: Inode(3),
+            size: 7,
+        };
+        let operations = vec![
+            create(),
+            write(0, 10),
+            flush(),
+            sized.clone(),
+            write(10, 9),
+            sized,
+        ];
+        let recording = recording(operations);
+        let complete = |lost_operations: Vec<usize>| {
+            let mut state = CrashState {
+                cut: 6,
+                lost_operations,
+                ..CrashState::default()
+            };
+            let flushes = Flushes::of(&recording, StorageModel::Journal);
+            flushes.complete(&recording, &mut state);
+            (state.lost_operations, state.lost_pages.len())
+        };
+        assert_eq!(complete(vec![3]), (vec![3, 4, 5], 1));
+        assert_eq!(complete(vec![5]), (vec![5], 0));
+        assert_eq!(complete(Vec::new()), (Vec::new(), 0));
     }
 
     #[test]
@@ -240,7 +436,8 @@ mod tests {
         let pending = |model, cut| pending_at(operations.clone(), model, cut);
         assert_eq!(pending(StorageModel::Posix, 3), [0]);
         assert!(pending(StorageModel::Posix, 4).is_empty());
-        assert!(pending(StorageModel::Journal, 1).is_empty());
+        assert_eq!(pending(StorageModel::Journal, 1), [0]);
+        assert!(pending(StorageModel::Journal, 3).is_empty());
     }
 
     #[test]

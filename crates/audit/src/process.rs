@@ -5,6 +5,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs::File;
 use std::io::Write;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,6 +26,8 @@ const QUOTED_CHARACTERS: usize = 300;
 /// The reason why a worker gave no report.
 #[derive(Debug)]
 pub(crate) enum NoReport {
+    /// It could not be started, which says nothing of the engine.
+    NotStarted(String),
     /// It ended without one.
     Ended(String),
     /// It did not end within its time limit.
@@ -36,7 +39,7 @@ pub(crate) enum NoReport {
 impl std::fmt::Display for NoReport {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Ended(why) => formatter.write_str(why),
+            Self::NotStarted(why) | Self::Ended(why) => formatter.write_str(why),
             Self::TimedOut(limit) => {
                 write!(formatter, "no answer within {} s", limit.as_secs())
             }
@@ -55,11 +58,14 @@ pub(crate) struct Worker {
 impl Worker {
     /// Starts a worker.
     pub(crate) fn start(program: &Path, assignment: &Assignment) -> Result<Self, NoReport> {
-        let failed = |error: std::io::Error| NoReport::Ended(format!("cannot start: {error}"));
+        let failed =
+            |error: std::io::Error| NoReport::NotStarted(format!("cannot start a worker: {error}"));
         let errors = assignment.report.with_extension("errors");
         let mut command = Command::new(program);
         command
             .arg(WORKER_COMMAND)
+            // Ctrl-C is for this program alone: a worker that it ended would look like a crash.
+            .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(File::create(&errors).map_err(failed)?);
@@ -81,11 +87,12 @@ impl Worker {
         let began = Instant::now();
         let mut pause = Duration::from_micros(500);
         loop {
-            if let Ok(Some(status)) = self.child.try_wait() {
-                return self.read_report(status);
-            }
+            let ended = self.child.try_wait();
             if stop.load(Ordering::SeqCst) {
                 return Err(NoReport::Canceled);
+            }
+            if let Ok(Some(status)) = ended {
+                return self.read_report(status);
             }
             if began.elapsed() >= limit {
                 return Err(NoReport::TimedOut(limit));
@@ -97,6 +104,10 @@ impl Worker {
 
     /// Kills it and its descendants, with SIGKILL, and waits until they are gone.
     pub(crate) fn kill(mut self) {
+        self.kill_tree();
+    }
+
+    fn kill_tree(&mut self) {
         let tree = ProcessTree::new(self.child.id());
         let members: Vec<u32> = tree.pids().collect();
         let _ = self.child.kill();
@@ -134,8 +145,7 @@ impl Worker {
 impl Drop for Worker {
     fn drop(&mut self) {
         if let Ok(None) = self.child.try_wait() {
-            let _ = self.child.kill();
-            let _ = self.child.wait();
+            self.kill_tree();
         }
         let _ = std::fs::remove_file(&self.errors);
         let _ = std::fs::remove_file(&self.report);
@@ -165,6 +175,7 @@ pub(crate) fn inspect(
             DamageKind::Hang,
             format!("no answer within {} s", limit.as_secs()),
         ),
+        Err(NoReport::NotStarted(why)) => Err(why),
         Err(NoReport::Ended(why)) => damaged(DamageKind::Crash, why),
     }
 }

@@ -28,10 +28,10 @@ const HISTORY_FILE: &str = "history.bin";
 const RECORDING_LIMIT: Duration = Duration::from_secs(300);
 
 /// A file system with less free space is full, bytes.
-const LEAST_ROOM_BYTES: u64 = 4 << 20;
+pub(crate) const LEAST_ROOM_BYTES: u64 = 4 << 20;
 
 /// The phases of a workload.
-const PHASES: u64 = 3;
+pub(crate) const PHASES: u64 = 3;
 
 /// A recording that is read back.
 pub(crate) struct RecordedWorkload {

@@ -82,6 +82,7 @@ impl StateJudge<'_> {
             Ok(Report::Recovered) => Ok(Some(recording)),
             Ok(Report::Failed { message }) => Err(message),
             Ok(_) => Err("the worker did something else".to_owned()),
+            Err(NoReport::NotStarted(why)) => Err(why),
             Err(NoReport::Canceled | NoReport::TimedOut(_) | NoReport::Ended(_)) => Ok(None),
         }
     }

@@ -59,6 +59,14 @@ impl Subject {
             window_commits: None,
         };
         let engine = subject.find_engine(registry)?;
+        if let Some(reason) = engine.audit_requires_root()
+            && !rustix::process::geteuid().is_root()
+        {
+            return Err(format!(
+                "an audit of {} needs root: {reason}",
+                subject.engine
+            ));
+        }
         let given = parameter::resolve(&subject.engine, engine.knobs(), &subject.given_knobs)?;
         for (name, value) in engine.audit_knobs_with(&given) {
             let knob = engine.knobs().iter().find(|knob| knob.name == *name);
@@ -111,6 +119,17 @@ impl Subject {
             return Ok(SelectedEngine::Offered(&control::LogEngine));
         }
         registry.open(&self.engine, self.library.as_deref())
+    }
+
+    /// Returns whether the user's knobs replace sizes that the engine sets for an audit. They may
+    /// exclude what those make happen, such as the next log.
+    #[must_use]
+    pub fn replaces_audit_sizes(&self, engine: &dyn Engine) -> bool {
+        let given = parameter::resolve(&self.engine, engine.knobs(), &self.given_knobs);
+        given.is_ok_and(|given| {
+            let mut sizes = engine.audit_knobs_with(&given).iter();
+            sizes.any(|(name, _)| self.given_knobs.contains_key(*name))
+        })
     }
 
     pub(crate) fn resolve_knobs(&self, engine: &dyn Engine) -> Result<ParameterValues, String> {

@@ -23,6 +23,9 @@ const SMALL_BYTES: usize = 100;
 const LARGE_BYTES: usize = 20 * 1024;
 const HEADER_BYTES: usize = 16;
 
+/// The number of transactions that are aborted: none that commits has it.
+pub(crate) const ABORTED: u64 = u64::MAX;
+
 /// The key of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct RecordKey {

@@ -186,6 +186,10 @@ impl Engine for Gtm {
         }
     }
 
+    fn audit_requires_root(&self) -> Option<&'static str> {
+        Some("its global directory holds the path of its database")
+    }
+
     fn audit_knobs(&self) -> &'static [(&'static str, &'static str)] {
         &[("epoch_interval", "1"), ("global_buffers", "64")]
     }

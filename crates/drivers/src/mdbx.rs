@@ -93,6 +93,10 @@ impl Engine for Mdbx {
         Err("maps its file, so that the kernel's page cache is its cache")
     }
 
+    fn audit_requires_root(&self) -> Option<&'static str> {
+        Some("it trusts pages that were not flushed as long as the boot identifier is the same")
+    }
+
     fn audit_knobs(&self) -> &'static [(&'static str, &'static str)] {
         &[
             ("growth_step", "64KiB"),

@@ -163,6 +163,13 @@ pub trait Engine: Send + Sync {
         self.audit_knobs()
     }
 
+    /// Returns why an audit of this engine needs root, if it does: only root can show a process
+    /// another boot identifier, and a state in the folder in which it was recorded. A clause
+    /// without a final period.
+    fn audit_requires_root(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Does what the engine's documentation asks of its users before they open a database after
     /// lost power, such as removing shared memory or a separate recovery; nothing by default. The
     /// server of a service does not run yet.

@@ -17,6 +17,8 @@ pub(crate) struct LogWriter {
     data_bytes: u64,
     clock: OperationClock,
     is_finished: bool,
+    /// The first error, after which the log would not be whole.
+    failure: Option<io::ErrorKind>,
 }
 
 impl LogWriter {
@@ -28,26 +30,43 @@ impl LogWriter {
             data_bytes: 0,
             clock: OperationClock::create(&folder.join(CLOCK_FILE))?,
             is_finished: false,
+            failure: None,
         })
     }
 
     /// Appends an operation. The caller has applied it and has not replied yet.
     pub(crate) fn append(&mut self, operation: Operation) -> io::Result<()> {
-        if self.is_finished {
-            return Err(io::Error::other("the recording has ended"));
-        }
+        self.check()?;
         let phase = self.clock.phase();
         let line = serde_json::to_string(&LoggedOperation { operation, phase })?;
-        self.operations.write_all(line.as_bytes())?;
-        self.operations.write_all(b"\n")?;
+        let written = self.operations.write_all(line.as_bytes());
+        let written = written.and_then(|()| self.operations.write_all(b"\n"));
+        self.note(written)?;
         self.clock.tick();
         Ok(())
     }
 
+    fn check(&self) -> io::Result<()> {
+        match self.failure {
+            Some(kind) => Err(kind.into()),
+            None if self.is_finished => Err(io::Error::other("the recording has ended")),
+            None => Ok(()),
+        }
+    }
+
+    fn note(&mut self, written: io::Result<()>) -> io::Result<()> {
+        if let Err(error) = &written {
+            self.failure.get_or_insert(error.kind());
+        }
+        written
+    }
+
     /// Appends the data of a write and returns its position in the data file.
     pub(crate) fn append_data(&mut self, data: &[u8]) -> io::Result<u64> {
+        self.check()?;
         let position = self.data_bytes;
-        self.data.write_all(data)?;
+        let written = self.data.write_all(data);
+        self.note(written)?;
         self.data_bytes += data.len() as u64;
         Ok(position)
     }
@@ -61,7 +80,8 @@ impl LogWriter {
     pub(crate) fn finish(&mut self) -> io::Result<()> {
         self.is_finished = true;
         self.data.flush()?;
-        self.operations.flush()
+        self.operations.flush()?;
+        self.failure.map_or(Ok(()), |kind| Err(kind.into()))
     }
 }
 

@@ -14,8 +14,9 @@ pub enum StorageModel {
     Kill,
     /// Nothing that came before the cut is missing.
     Prefix,
-    /// Data that no flush had covered may be missing, page by page. Names and sizes change in
-    /// order, as with ext4 (`data=writeback`) and xfs.
+    /// Data that no flush had covered may be missing, page by page, with the growth of their file.
+    /// Names and sizes that were set change in order, and the last of them may be missing, as with
+    /// the journal of ext4 and xfs.
     Journal,
     /// Whatever no flush had covered may be missing: data, sizes, and names until their directory
     /// was flushed. It is what POSIX allows.
@@ -52,8 +53,8 @@ impl StorageModel {
         self != Self::Kill
     }
 
-    /// Returns whether ext4, xfs and btrfs, with their usual options, on a disk that obeys flushes,
-    /// can leave what it describes. The other models are weaker than what these document.
+    /// Returns whether ext4 and xfs, with their usual options, on a disk that obeys flushes, can
+    /// leave what it describes. The other models are weaker than what these document.
     #[must_use]
     pub fn is_usual(self) -> bool {
         matches!(self, Self::Kill | Self::Prefix | Self::Journal)

@@ -1,7 +1,7 @@
 //! The examination of a state: what is there, and whether it is whole.
 
 use super::{Inspection, Report, Site, Task};
-use crate::transaction::RecordKey;
+use crate::transaction::{ABORTED, RecordKey};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use trueput_engine::{Database, Direction, Error, KeyRange, Mode, Session, panics};
@@ -146,6 +146,10 @@ impl Site<'_> {
                 return ControlFlow::Break(());
             };
             match self.script.sequence_of(record, value) {
+                Some(ABORTED) => {
+                    torn = Some(format!("{record}: its transaction was aborted"));
+                    ControlFlow::Break(())
+                }
                 Some(number) => {
                     stored.insert(record, number);
                     ControlFlow::Continue(())

@@ -2,7 +2,8 @@
 
 use super::{Report, Site, Task};
 use crate::history::History;
-use crate::transaction::{Change, RecordKey};
+use crate::recorded::PHASES;
+use crate::transaction::{ABORTED, Change, RecordKey};
 use rustix::fs::syncfs;
 use std::fs::File;
 use std::sync::Mutex;
@@ -20,14 +21,8 @@ const ATTEMPTS: u32 = 10_000;
 /// One transaction in this many is preceded by one that is aborted.
 const ABORT_EVERY: u64 = 10;
 
-/// The number of transactions that are aborted: none that commits has it.
-const ABORTED: u64 = u64::MAX;
-
 /// The interval at which pages of mapped files are written back, so that they are recorded.
 const WRITE_BACK_INTERVAL: Duration = Duration::from_millis(5);
-
-/// The phases of the workload.
-const PHASES: u32 = 3;
 
 struct Notes {
     history: History,
@@ -67,7 +62,7 @@ impl Site<'_> {
         };
         let server = self.start_server()?;
         let version = self.engine().build().map_err(|error| error.to_string())?;
-        let per_phase = commits.unwrap_or(capacity / u64::from(PHASES));
+        let per_phase = commits.unwrap_or(capacity / PHASES);
         let done = AtomicBool::new(false);
         let worked = thread::scope(|scope| {
             scope.spawn(|| self.write_back(&done, *in_block_form));

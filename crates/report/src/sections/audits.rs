@@ -22,7 +22,7 @@ impl Section for Audits {
 /// How to read the table.
 pub(crate) const LEGEND: &str = "Simulated power cuts: states tried on each model of storage, and \
     how many of them refuted the promise. Usual storage is kill, prefix and journal; posix and \
-    torn are weaker than what ext4, xfs and btrfs document. \"Not refuted\" speaks of these states \
+    torn are weaker than what ext4 and xfs document. \"Not refuted\" speaks of these states \
     only.";
 
 /// The table of these promises and their counterexamples; empty if there are none.

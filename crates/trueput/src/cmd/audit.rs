@@ -16,6 +16,7 @@ use session::Session;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
+use trueput_audit::concerns_devices;
 use trueput_host::trial_file_system::{FileSystemError, check};
 use trueput_record::Durability;
 use trueput_record::audit::{AuditRecord, StorageModel};
@@ -35,8 +36,8 @@ Examples:
   trueput audit --replay results/20261124T140000Z-audit/lmdb-process-as-sync-journal
 
 Exit codes:
-  0    no promise was refuted
-  1    a promise was refuted, or an audit could not be completed
+  0    no promise was refuted; with --replay: the damage was reproduced
+  1    a promise was refuted, or an audit could not be completed; with --replay: not reproduced
   2    bad input: command line, plan or folder
   130  interrupted by Ctrl-C or SIGTERM; finished audits are kept";
 
@@ -117,13 +118,6 @@ fn write_report(record: &AuditRecord, folder: &Path, screen: Screen) -> Result<(
     output::line(&describe_page(&folder.join(session::PAGE)))
 }
 
-/// The models of storage that say something of a device.
-const OF_DEVICES: [StorageModel; 3] = [
-    StorageModel::Prefix,
-    StorageModel::Journal,
-    StorageModel::Torn,
-];
-
 /// What an audit records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Form {
@@ -146,7 +140,7 @@ impl Arguments {
             (Form::Block, Some(given)) => given.clone(),
             (Form::Block, None) => "ext4".parse().map_err(Failure::Usage)?,
         };
-        let other = self.model.iter().find(|model| !OF_DEVICES.contains(model));
+        let other = self.model.iter().find(|model| !concerns_devices(**model));
         if let Some(model) = other {
             return Err(Failure::usage(format!(
                 "--form block --model {model}: the block form has the models prefix, journal and \

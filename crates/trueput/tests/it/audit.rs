@@ -1,7 +1,11 @@
 //! Audits at the command line: verdicts, replays, bad input.
 
-use crate::support::{ALL_WELL, Bench, assert_contains, stdout};
-use std::process::Command;
+use crate::support::{ALL_WELL, Bench, assert_contains, expect_code, signal, stdout};
+use nix::sys::signal::Signal::SIGINT;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
 use trueput_record::RunFolder;
 use trueput_record::audit::{AuditRecord, AuditResult, StorageModel};
 
@@ -113,6 +117,31 @@ fn below_a_file_system_of_its_own_a_promise_is_kept_unless_barriers_are_off() {
     let sqlite = engines.as_array().unwrap().iter();
     let sqlite = sqlite.clone().find(|it| it["name"] == "sqlite").unwrap();
     assert_eq!(sqlite["builds"][0]["audits"], serde_json::json!([]));
+}
+
+#[test]
+fn ctrl_c_ends_an_audit_and_refutes_nothing() {
+    if !can_audit() {
+        return;
+    }
+    let bench = Bench::new();
+    let mut command = bench.command("audit --engine lmdb --durability sync --json");
+    // A terminal sends its signal to a whole group of processes.
+    let child = command.process_group(0).stdout(Stdio::piped()).spawn();
+    let child = child.unwrap();
+    let group = i32::try_from(child.id()).unwrap();
+    let results = bench.path().join("results");
+    let has_begun = |folder: std::fs::DirEntry| folder.path().join("recordings/lmdb-sync").exists();
+    while !std::fs::read_dir(&results).is_ok_and(|all| all.flatten().any(has_begun)) {
+        sleep(Duration::from_millis(20));
+    }
+    sleep(Duration::from_secs(1));
+    signal(-group, SIGINT);
+    let output = expect_code(130, child.wait_with_output().unwrap());
+    let record: AuditRecord = serde_json::from_str(&stdout(&output)).unwrap();
+    assert!(record.interrupted && record.is_valid(), "{record:?}");
+    let models = record.results.iter().flat_map(|result| &result.models);
+    assert!(models.clone().all(|model| model.refuted == 0), "{record:?}");
 }
 
 #[test]

@@ -17,7 +17,7 @@ use trueput_record::audit_standing::AuditStanding;
 use trueput_record::filesystem::FileSystem;
 use trueput_record::plan::Contender;
 use trueput_record::trial::Settings;
-use trueput_record::{Durability, Value};
+use trueput_record::{Durability, Survival, Value};
 use trueput_report::audit_report;
 use trueput_runner::{AuditStore, AuditSubject, Registry, sha256_of};
 
@@ -257,11 +257,19 @@ impl<'a> Session<'a> {
         Ok(result)
     }
 
-    /// Keeps a result for the rankings of later runs. The promise of another level, and an audit
-    /// without a result, say nothing about them.
+    /// Keeps a result for the rankings of later runs. The promise of another level, an audit
+    /// without a result, and killed processes alone where lost power was to be survived, say
+    /// nothing about them.
     fn remember(&self, subject: &Subject, result: &AuditResult) {
         let is_plain = result.claim.is_none() && result.file_system.is_none();
-        let is_of_level = is_plain && result.verdict() != AuditVerdict::Failed;
+        let has_cut = result.models.iter().any(|model| model.model.loses_power());
+        let needs_cut = result.durability.after_lost_power() != Survival::Nothing;
+        let is_of_level = is_plain
+            && match result.verdict() {
+                AuditVerdict::Failed => false,
+                AuditVerdict::Refuted => true,
+                AuditVerdict::NotRefuted => has_cut || !needs_cut,
+            };
         let folder = self.folder.canonicalize();
         let standing = folder.ok().filter(|_| is_of_level);
         let standing = standing.and_then(|folder| AuditStanding::of(result, &folder));
@@ -271,6 +279,9 @@ impl<'a> Session<'a> {
         let Ok(engine) = subject.find_engine(self.registry) else {
             return;
         };
+        if subject.replaces_audit_sizes(&*engine) {
+            return;
+        }
         let subject = AuditSubject {
             engine: &*engine,
             contender: subject.contender(),

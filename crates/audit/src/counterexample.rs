@@ -15,7 +15,7 @@ use trueput_record::audit::{CrashState, Damage, RecoveryCrash, StorageModel, Tor
 const MOST_ATTEMPTS: u32 = 60;
 
 /// The time after which no further attempt to make it smaller begins.
-const SHRINK_LIMIT: Duration = Duration::from_secs(60);
+const SHRINK_LIMIT: Duration = Duration::from_secs(15);
 
 /// The lines of a description.
 const MOST_LINES: usize = 8;
@@ -29,7 +29,8 @@ pub(crate) fn shrink(
     guarantee: Guarantee,
     (mut state, mut damage): (CrashState, Damage),
 ) -> (CrashState, Damage) {
-    let flushes = Flushes::of(&recorded.recording, model);
+    let is_device = judge.options.file_system.is_some();
+    let flushes = Flushes::of(&recorded.recording, model, is_device);
     let began = Instant::now();
     let mut attempts = 0;
     let mut parts = 2;

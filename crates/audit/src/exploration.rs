@@ -54,7 +54,7 @@ impl<'a> Exploration<'a> {
             model,
             seed,
             region_bytes,
-            flushes: Flushes::of(recording, model),
+            flushes: Flushes::of(recording, model, region_bytes.is_some()),
             classes: classes(recording, &kinds, commits, seed),
             visits: 0,
             ready: VecDeque::new(),
@@ -171,7 +171,7 @@ impl<'a> Exploration<'a> {
         }
         let mut state = CrashState {
             cut,
-            lost_pages: merge_lost_pages(lost_pages),
+            lost_pages: merge_lost_pages(&lost_pages),
             lost_operations,
             tear: None,
         };
@@ -241,7 +241,7 @@ impl<'a> Exploration<'a> {
         }
         let mut state = CrashState {
             cut,
-            lost_pages: merge_lost_pages(lost),
+            lost_pages: merge_lost_pages(&lost),
             lost_operations: Vec::new(),
             tear: Some(tear),
         };

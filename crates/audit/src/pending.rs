@@ -13,8 +13,9 @@ pub(crate) struct Flushes {
     /// By operation, the index of the first flush after it that covers it; `usize::MAX` if none
     /// does, and 0 for what no flush need cover.
     covered_at: Vec<usize>,
-    /// By operation, whether it writes beyond the end of its file.
-    grows: Vec<bool>,
+    activity: JournalActivity,
+    /// Whether the operations are those of a device, which has no space that is new.
+    is_device: bool,
 }
 
 /// A change that may be missing.
@@ -73,9 +74,9 @@ impl PendingChange {
 
 impl Flushes {
     /// Finds, for each operation, the flush that covers it.
-    pub(crate) fn of(recording: &Recording, model: StorageModel) -> Self {
+    pub(crate) fn of(recording: &Recording, model: StorageModel, is_device: bool) -> Self {
         let operations = &recording.operations;
-        let JournalActivity { grows, commits } = JournalActivity::of(operations);
+        let activity = JournalActivity::of(operations);
         let mut covered_at = vec![usize::MAX; operations.len()];
         let mut file_flush: HashMap<Inode, usize> = HashMap::new();
         let mut directory_flush: HashMap<Inode, usize> = HashMap::new();
@@ -85,7 +86,7 @@ impl Flushes {
             let at = |flushes: &HashMap<Inode, usize>, inode: &Inode| {
                 flushes.get(inode).copied().unwrap_or(usize::MAX)
             };
-            if commits[index] {
+            if activity.commits[index] {
                 journal_commit = index;
             }
             covered_at[index] = match &logged.operation {
@@ -122,13 +123,18 @@ impl Flushes {
         Self {
             model,
             covered_at,
-            grows,
+            activity,
+            is_device,
         }
     }
 
-    /// Adds what must be missing, too, from a state in a file system with a journal: names and
-    /// sizes that changed after one that is missing, because the journal keeps their order, and
-    /// growth by data that are missing.
+    /// Adds what must be missing, too, from a state in a file system with a journal.
+    ///
+    /// - Names and sizes that changed after one that is missing: the journal keeps their order.
+    /// - In a file that grows, everything behind a page that is missing: the journal has a new size
+    ///   only when the data below it are there.
+    /// - In space that is allocated and was not written before, the other new pages of the same
+    ///   write: it reads as zeros until the journal says that it was written.
     pub(crate) fn complete(&self, recording: &Recording, state: &mut CrashState) {
         if !orders_metadata(self.model) {
             return;
@@ -140,35 +146,54 @@ impl Flushes {
         state.lost_operations.retain(|index| !is_write(index));
         let first = state.lost_operations.iter().min().copied();
         let is_after = |operation: usize| first.is_some_and(|first| operation >= first);
-        let pending = self.pending(recording, state.cut);
-        for change in &pending {
+        let mut lost = LostPages::new(&state.lost_pages);
+        let mut ended: HashSet<Inode> = HashSet::new();
+        for change in self.pending(recording, state.cut) {
             let operation = change.operation();
-            match change {
-                PendingChange::Other { .. } if is_after(operation) => {
+            let PendingChange::Write { inode, pages, .. } = &change else {
+                if is_after(operation) {
                     state.lost_operations.push(operation);
                 }
-                PendingChange::Write { .. } if is_after(operation) && self.grows[operation] => {
-                    state.lost_pages.extend(change.lost_pages());
+                continue;
+            };
+            let is_lost = |page: &&u64| lost.contains(*inode, **page, operation);
+            let missing = pages.iter().find(is_lost).copied();
+            let fresh = self.activity.fresh_from[operation];
+            if self.activity.grows[operation] {
+                let is_whole = is_after(operation) || ended.contains(inode);
+                let missing = if is_whole {
+                    pages.first().copied()
+                } else {
+                    missing
+                };
+                if let Some(missing) = missing {
+                    ended.insert(*inode);
+                    lost.add(
+                        *inode,
+                        pages.iter().filter(|page| **page >= missing),
+                        operation,
+                    );
                 }
-                _ => {}
+            } else if !self.is_device
+                && pages
+                    .iter()
+                    .filter(|page| **page >= fresh)
+                    .any(|page| lost.contains(*inode, *page, operation))
+            {
+                lost.add(
+                    *inode,
+                    pages.iter().filter(|page| **page >= fresh),
+                    operation,
+                );
+            }
+            if pages
+                .iter()
+                .any(|page| lost.contains(*inode, *page, operation))
+            {
+                state.lost_operations.push(operation);
             }
         }
-        state.lost_pages = merge_lost_pages(state.lost_pages.drain(..));
-        let lost_from: HashMap<(u64, u64), usize> = state
-            .lost_pages
-            .iter()
-            .map(|lost| ((lost.inode, lost.page), lost.from))
-            .collect();
-        let is_lost = |lost: &LostPage| {
-            let from = lost_from.get(&(lost.inode, lost.page));
-            from.is_some_and(|from| lost.from >= *from)
-        };
-        let shrunk = pending
-            .iter()
-            .filter(|change| change.lost_pages().iter().any(is_lost));
-        state
-            .lost_operations
-            .extend(shrunk.map(PendingChange::operation));
+        state.lost_pages = lost.into_pages();
         state.lost_operations.sort_unstable();
         state.lost_operations.dedup();
     }
@@ -194,6 +219,47 @@ impl Flushes {
             },
         };
         pending.map(change).collect()
+    }
+}
+
+/// The pages that are lost, each from its earliest write on that did not persist.
+struct LostPages {
+    from: BTreeMap<(Inode, u64), usize>,
+}
+
+impl LostPages {
+    fn new(pages: &[LostPage]) -> Self {
+        let mut from = BTreeMap::new();
+        for lost in pages {
+            let earliest = from
+                .entry((Inode(lost.inode), lost.page))
+                .or_insert(lost.from);
+            *earliest = lost.from.min(*earliest);
+        }
+        Self { from }
+    }
+
+    fn contains(&self, inode: Inode, page: u64, operation: usize) -> bool {
+        let from = self.from.get(&(inode, page));
+        from.is_some_and(|from| operation >= *from)
+    }
+
+    fn add<'a>(&mut self, inode: Inode, pages: impl Iterator<Item = &'a u64>, operation: usize) {
+        for page in pages {
+            let from = self.from.entry((inode, *page)).or_insert(operation);
+            *from = operation.min(*from);
+        }
+    }
+
+    fn into_pages(self) -> Vec<LostPage> {
+        let pages = self.from.into_iter();
+        pages
+            .map(|((inode, page), from)| LostPage {
+                inode: inode.0,
+                page,
+                from,
+            })
+            .collect()
     }
 }
 
@@ -223,6 +289,9 @@ fn is_metadata(operation: &Operation) -> bool {
 struct JournalActivity {
     /// By operation, whether it writes beyond the end of its file.
     grows: Vec<bool>,
+    /// By operation, the first page that it writes and that was not written before; `u64::MAX` if
+    /// there is none.
+    fresh_from: Vec<u64>,
     /// By operation, whether it is a flush that commits the journal, and with it all names and
     /// sizes before it. A flush of data alone does so only if its file has a new name or size.
     commits: Vec<bool>,
@@ -232,8 +301,10 @@ impl JournalActivity {
     fn of(operations: &[LoggedOperation]) -> Self {
         let mut sizes: HashMap<Inode, u64> = HashMap::new();
         let mut changed: HashSet<Inode> = HashSet::new();
+        let mut written: HashSet<(Inode, u64)> = HashSet::new();
         let mut all = Self {
             grows: vec![false; operations.len()],
+            fresh_from: vec![u64::MAX; operations.len()],
             commits: vec![false; operations.len()],
         };
         for (index, logged) in operations.iter().enumerate() {
@@ -255,7 +326,16 @@ impl JournalActivity {
                 all.grows[index] = matches!(operation, Operation::Write { .. });
             }
             if let Operation::Truncate { size: set, .. } = operation {
+                if *set < *size {
+                    written.retain(|(of, page)| *of != inode || page * PAGE_BYTES < *set);
+                }
                 *size = *set;
+            }
+            if let Operation::Write { offset, length, .. } = operation {
+                let pages = pages_of(*offset, *length).into_iter();
+                // All are noted, so this must not stop at the first.
+                let fresh = pages.filter(|page| written.insert((inode, *page)));
+                all.fresh_from[index] = fresh.fold(u64::MAX, u64::min);
             }
             if all.grows[index] || is_metadata(operation) {
                 changed.insert(inode);
@@ -299,16 +379,8 @@ pub(crate) fn subject(operation: &Operation) -> Inode {
 
 /// Reduces lost pages to one entry for each page: the earliest write that did not persist. A later
 /// version of a page holds the earlier one, so it cannot be there without it.
-pub(crate) fn merge_lost_pages(lost: impl IntoIterator<Item = LostPage>) -> Vec<LostPage> {
-    let mut earliest: BTreeMap<(u64, u64), usize> = BTreeMap::new();
-    for page in lost {
-        let from = earliest.entry((page.inode, page.page)).or_insert(page.from);
-        *from = page.from.min(*from);
-    }
-    let merged = earliest.into_iter();
-    merged
-        .map(|((inode, page), from)| LostPage { inode, page, from })
-        .collect()
+pub(crate) fn merge_lost_pages(lost: &[LostPage]) -> Vec<LostPage> {
+    LostPages::new(lost).into_pages()
 }
 
 #[cfg(test)]
@@ -360,7 +432,7 @@ mod tests {
 
     fn pending_at(operations: Vec<Operation>, model: StorageModel, cut: usize) -> Vec<usize> {
         let recording = recording(operations);
-        let pending = Flushes::of(&recording, model).pending(&recording, cut);
+        let pending = Flushes::of(&recording, model, false).pending(&recording, cut);
         pending.iter().map(PendingChange::operation).collect()
     }
 
@@ -420,7 +492,7 @@ mod tests {
                 lost_operations,
                 ..CrashState::default()
             };
-            let flushes = Flushes::of(&recording, StorageModel::Journal);
+            let flushes = Flushes::of(&recording, StorageModel::Journal, false);
             flushes.complete(&recording, &mut state);
             (state.lost_operations, state.lost_pages.len())
         };
@@ -441,6 +513,56 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_grows_ends_at_its_first_missing_page() {
+        let recording = recording(vec![create(), write(0, 3 * 4096), write(3 * 4096, 4096)]);
+        let flushes = Flushes::of(&recording, StorageModel::Journal, false);
+        let mut state = CrashState {
+            cut: 3,
+            lost_pages: vec![lost(1, 1)],
+            ..CrashState::default()
+        };
+        flushes.complete(&recording, &mut state);
+        assert_eq!(state.lost_pages, [lost(1, 1), lost(2, 1), lost(3, 2)]);
+        assert_eq!(state.lost_operations, [1, 2]);
+    }
+
+    #[test]
+    fn new_space_of_one_write_is_there_or_not_and_old_space_page_by_page() {
+        let sized = Operation::Truncate {
+            inode: FILE,
+            size: 10 * 4096,
+        };
+        let twice = vec![
+            create(),
+            sized,
+            flush(),
+            write(0, 3 * 4096),
+            write(0, 3 * 4096),
+        ];
+        let recording = recording(twice);
+        let flushes = Flushes::of(&recording, StorageModel::Journal, false);
+        let complete = |page, from| {
+            let mut state = CrashState {
+                cut: 5,
+                lost_pages: vec![lost(page, from)],
+                ..CrashState::default()
+            };
+            flushes.complete(&recording, &mut state);
+            state.lost_pages
+        };
+        assert_eq!(complete(1, 3), [lost(0, 3), lost(1, 3), lost(2, 3)]);
+        assert_eq!(complete(1, 4), [lost(1, 4)]);
+    }
+
+    fn lost(page: u64, from: usize) -> LostPage {
+        LostPage {
+            inode: FILE.0,
+            page,
+            from,
+        }
+    }
+
+    #[test]
     fn a_write_covers_the_pages_that_it_touches() {
         assert_eq!(pages_of(4000, 200), [0, 1]);
         assert_eq!(pages_of(4096, 4096), [1]);
@@ -449,11 +571,7 @@ mod tests {
 
     #[test]
     fn a_page_is_lost_from_its_earliest_lost_write_on() {
-        let lost = |from| LostPage {
-            inode: 2,
-            page: 7,
-            from,
-        };
-        assert_eq!(merge_lost_pages([lost(9), lost(4)]), [lost(4)]);
+        let merged = merge_lost_pages(&[lost(7, 9), lost(7, 4)]);
+        assert_eq!(merged, [lost(7, 4)]);
     }
 }

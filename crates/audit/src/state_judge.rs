@@ -65,7 +65,8 @@ pub(crate) struct StateJudge<'a> {
     pub(crate) scratch: &'a Path,
     recorded: &'a RecordedWorkload,
     images: &'a Images,
-    boot_id: Option<PathBuf>,
+    /// Whether a process can be shown a machine that has started again.
+    is_root: bool,
     pub(crate) number: AtomicU64,
 }
 
@@ -77,8 +78,7 @@ impl<'a> StateJudge<'a> {
         recorded: &'a RecordedWorkload,
         images: &'a Images,
     ) -> Result<Self, Failure> {
-        let boot_id = std::fs::create_dir_all(options.database_in(&scratch.join("mount")))
-            .and_then(|()| write_boot_id(scratch, options.seed))
+        std::fs::create_dir_all(options.database_in(&scratch.join("mount")))
             .map_err(|error| Failure::Other(error.to_string()))?;
         Ok(Self {
             subject,
@@ -86,7 +86,7 @@ impl<'a> StateJudge<'a> {
             scratch,
             recorded,
             images,
-            boot_id,
+            is_root: rustix::process::geteuid().is_root(),
             number: AtomicU64::new(0),
         })
     }
@@ -147,19 +147,13 @@ impl<'a> StateJudge<'a> {
 
     /// Returns the machine that has started again with a state; `None` without root.
     pub(crate) fn machine(&self, state: PathBuf) -> Option<NewMachine> {
-        let boot_id = self.boot_id.clone()?;
-        Some(NewMachine {
-            boot_id,
-            state,
-            image: None,
-        })
+        self.is_root.then_some(NewMachine { state, image: None })
     }
 
     /// Returns the machine that mounts the image of a state as it starts; `None` without root.
     fn machine_of_image(&self, file_system: &FileSystem, state: &Path) -> Option<NewMachine> {
         let recorded = self.scratch.join("mount");
-        Some(NewMachine {
-            boot_id: self.boot_id.clone()?,
+        self.is_root.then(|| NewMachine {
             state: state.to_owned(),
             image: ImageMount::of(file_system, state, &recorded),
         })
@@ -193,18 +187,4 @@ impl<'a> StateJudge<'a> {
         let demand = Demand::at(&self.recorded.commits, state.cut as u64);
         judge(inspection, &self.recorded.commits, &demand, guarantee)
     }
-}
-
-/// Writes a boot identifier that is not this machine's. Only root can show it to a process.
-fn write_boot_id(scratch: &Path, seed: u64) -> std::io::Result<Option<PathBuf>> {
-    if !rustix::process::geteuid().is_root() {
-        return Ok(None);
-    }
-    let path = scratch.join("boot_id");
-    let low = crate::transaction::mix(&[seed, 1]);
-    std::fs::write(
-        &path,
-        format!("00000000-0000-4000-8000-{:012x}\n", low & 0xFFFF_FFFF_FFFF),
-    )?;
-    Ok(Some(path))
 }

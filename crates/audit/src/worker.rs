@@ -24,6 +24,9 @@ use trueput_runner::{Registry, SelectedEngine};
 /// The file that the kernel fills anew at each start of the machine.
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
+/// A file with another identifier at each read. It is of the kernel, too: libmdbx trusts no other.
+const OTHER_ID: &str = "/proc/sys/kernel/random/uuid";
+
 /// The assignment of a worker process, on its standard input.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Assignment {
@@ -73,8 +76,6 @@ pub(crate) enum Task {
 /// A machine that has started again, as an engine sees it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct NewMachine {
-    /// A file that stands for the kernel's boot identifier.
-    pub(crate) boot_id: PathBuf,
     /// The folder of the state, which appears where the database was recorded: files of some
     /// engines hold their own path.
     pub(crate) state: PathBuf,
@@ -177,7 +178,7 @@ fn serve(registry: &Registry, assignment: &Assignment) -> Result<Report, String>
             let image = machine.as_ref().and_then(|machine| machine.image.as_ref());
             let mounted = image.map_or(Ok(()), ImageMount::mount);
             match mounted {
-                Ok(()) => Ok(Report::Inspected(site.inspect())),
+                Ok(()) => site.inspect().map(Report::Inspected),
                 Err(MountImageError::NotAttached(why)) => Err(why),
                 Err(MountImageError::NotMounted(detail)) => Ok(Report::Inspected(
                     Inspection::of_damage(DamageKind::FileSystemLost, detail),
@@ -237,7 +238,7 @@ impl NewMachine {
     /// state in the place of the database.
     fn enter(&self, directory: &Path) -> io::Result<()> {
         enter_private()?;
-        bind(&self.boot_id, Path::new(BOOT_ID))?;
+        bind(Path::new(OTHER_ID), Path::new(BOOT_ID))?;
         match &self.image {
             None => bind(&self.state, directory),
             Some(_) => Ok(()),

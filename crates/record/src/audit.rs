@@ -14,9 +14,10 @@ pub enum StorageModel {
     Kill,
     /// Nothing that came before the cut is missing.
     Prefix,
-    /// Data that no flush had covered may be missing, page by page, with the growth of their file.
-    /// Names and sizes that were set change in order, and the last of them may be missing, as with
-    /// the journal of ext4 and xfs.
+    /// What no flush had covered may be missing, as with the journal of ext4 (`data=ordered`) and
+    /// xfs. Data that overwrite older data, page by page; in a file that grows, everything behind
+    /// the first missing page; in space that was allocated before, whole writes; and of names and
+    /// sizes that were set, the last ones.
     Journal,
     /// Whatever no flush had covered may be missing: data, sizes, and names until their directory
     /// was flushed. It is what POSIX allows.

@@ -18,6 +18,20 @@ fn damage(kind: DamageKind, detail: impl std::fmt::Display) -> Damage {
     }
 }
 
+/// Why an examination ended early.
+enum Failure {
+    /// The database is damaged.
+    Damaged(Damage),
+    /// The driver does not open any database here; its reason.
+    Refused(String),
+}
+
+impl From<Damage> for Failure {
+    fn from(damage: Damage) -> Self {
+        Self::Damaged(damage)
+    }
+}
+
 fn unreadable(error: Error) -> Damage {
     damage(DamageKind::Unreadable, error)
 }
@@ -27,7 +41,7 @@ impl Site<'_> {
     pub(super) fn recover(&self) -> Result<Report, String> {
         self.prepare()?;
         let server = self.start_server()?;
-        drop(self.open()?);
+        drop(self.open().map_err(|error| error.to_string())?);
         drop(server);
         Ok(Report::Recovered)
     }
@@ -47,22 +61,29 @@ impl Site<'_> {
         prepared.map_err(|error| error.to_string())
     }
 
-    pub(super) fn inspect(&self) -> Inspection {
+    /// # Errors
+    /// One sentence, if the driver refuses to open any database here.
+    pub(super) fn inspect(&self) -> Result<Inspection, String> {
         let mut found = Vec::new();
         // An engine that panics has not opened its database.
         let examined = panics::caught(|| self.examine(&mut found));
         let damage = match examined {
-            Ok(examined) => examined.err(),
+            Ok(Ok(())) => None,
+            Ok(Err(Failure::Damaged(damage))) => Some(damage),
+            Ok(Err(Failure::Refused(why))) => return Err(why),
             Err(why) => Some(damage(DamageKind::Crash, format!("it {why}"))),
         };
-        Inspection { found, damage }
+        Ok(Inspection { found, damage })
     }
 
-    fn examine(&self, found: &mut Vec<u64>) -> Result<(), Damage> {
+    fn examine(&self, found: &mut Vec<u64>) -> Result<(), Failure> {
         let unopenable = |error: String| damage(DamageKind::Unopenable, error);
         self.prepare().map_err(unopenable)?;
         let server = self.start_server().map_err(unopenable)?;
-        let database = self.open().map_err(unopenable)?;
+        let database = self.open().map_err(|error| match error {
+            Error::Unsupported(why) => Failure::Refused(why),
+            error => Failure::Damaged(unopenable(error.to_string())),
+        })?;
         *found = self.read_sequences(&*database)?;
         self.write_probe(&*database)
             .map_err(|error| damage(DamageKind::Unwritable, error))?;
@@ -79,7 +100,7 @@ impl Site<'_> {
 
     /// Checks that everything is still there after a commit and a close in good order.
     fn examine_again(&self, found: &[u64]) -> Result<(), String> {
-        let database = self.open()?;
+        let database = self.open().map_err(|error| error.to_string())?;
         let again = self.read_sequences(&*database);
         let again = again.map_err(|damage| damage.to_string())?;
         if again != found {

@@ -82,7 +82,7 @@ impl Site<'_> {
     }
 
     fn work(&self, notes: &Notes, per_phase: u64) -> Result<(), String> {
-        let database = self.open()?;
+        let database = self.open().map_err(|error| error.to_string())?;
         if let Some(clock) = &notes.clock {
             // The database was made, and written back, before there was anything to lose.
             let directory = &self.assignment.directory;
@@ -96,14 +96,14 @@ impl Site<'_> {
             .map_err(|error| format!("checkpoint: {error}"))?;
         self.run_phase(&*database, notes, 1, per_phase)?;
         drop(database);
-        let database = self.open()?;
+        let database = self.open().map_err(|error| error.to_string())?;
         self.run_phase(&*database, notes, 2, per_phase)
     }
 
-    pub(super) fn open(&self) -> Result<Box<dyn Database>, String> {
+    pub(super) fn open(&self) -> trueput_engine::Result<Box<dyn Database>> {
         let subject = &self.assignment.subject;
         let spec = subject.open_spec(&self.assignment.directory, &self.knobs);
-        self.engine().open(&spec).map_err(|error| error.to_string())
+        self.engine().open(&spec)
     }
 
     /// Lets every worker commit as often, all at once.

@@ -171,11 +171,13 @@ fn results(audits: &[PublishedAudit]) -> String {
     table(&[&["engine", "level"], &models[..]].concat(), rows)
 }
 
-/// The states behind a promise: `1096`, or those of the models that refuted it.
+/// The states behind a promise: `1096`, or those of the models that refuted it. Of several
+/// versions, the one with the most states is shown.
 fn audited(audits: &[PublishedAudit], engine: &str, level: Durability) -> String {
-    let mut of_promise = audits.iter();
-    let found = of_promise.find(|it| it.contender == engine && it.durability == level);
-    let Some(audit) = found else {
+    let of_promise = audits.iter();
+    let found = of_promise.filter(|it| it.contender == engine && it.durability == level);
+    let count = |it: &&PublishedAudit| it.models.iter().map(|model| model.states).sum::<u64>();
+    let Some(audit) = found.max_by_key(count) else {
         return "no".to_owned();
     };
     let refuted = audit.models.iter().filter(|model| model.refuted > 0);

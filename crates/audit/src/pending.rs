@@ -156,33 +156,23 @@ impl Flushes {
                 }
                 continue;
             };
-            let is_lost = |page: &&u64| lost.contains(*inode, **page, operation);
-            let missing = pages.iter().find(is_lost).copied();
+            let grows = self.activity.grows[operation];
             let fresh = self.activity.fresh_from[operation];
-            if self.activity.grows[operation] {
-                let is_whole = is_after(operation) || ended.contains(inode);
-                let missing = if is_whole {
-                    pages.first().copied()
-                } else {
-                    missing
-                };
-                if let Some(missing) = missing {
+            let is_lost = |page: &u64| lost.contains(*inode, *page, operation);
+            let loses_fresh = || pages.iter().any(|page| *page >= fresh && is_lost(page));
+            let first = match () {
+                () if grows && (is_after(operation) || ended.contains(inode)) => pages.first(),
+                () if grows => pages.iter().find(|page| is_lost(page)),
+                () if !self.is_device && loses_fresh() => pages.iter().find(|page| **page >= fresh),
+                () => None,
+            };
+            if let Some(first) = first {
+                if grows {
                     ended.insert(*inode);
-                    lost.add(
-                        *inode,
-                        pages.iter().filter(|page| **page >= missing),
-                        operation,
-                    );
                 }
-            } else if !self.is_device
-                && pages
-                    .iter()
-                    .filter(|page| **page >= fresh)
-                    .any(|page| lost.contains(*inode, *page, operation))
-            {
                 lost.add(
                     *inode,
-                    pages.iter().filter(|page| **page >= fresh),
+                    pages.iter().filter(|page| *page >= first),
                     operation,
                 );
             }

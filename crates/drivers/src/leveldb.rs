@@ -63,6 +63,7 @@ impl LevelDbLibrary {
                 own: LevelDbFunctions::load(library, "leveldb_")?,
                 api: LsmFunctions::load(library, "leveldb_")?,
                 reads: ReadFunctions::load(library, "leveldb_")?,
+                relative: Relative::of(library),
             })
         })
     }
@@ -74,6 +75,46 @@ struct LevelDbLibrary {
     own: LevelDbFunctions,
     api: LsmFunctions,
     reads: ReadFunctions,
+    relative: Option<Relative>,
+}
+
+/// A relative of LevelDB that does not keep the promise of `sync=true`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Relative {
+    /// `HyperLevelDB` with the log of version 1.0.2. Later sources have another one.
+    HyperLevelDb,
+    /// Basho's `LevelDB`.
+    Basho,
+}
+
+impl Relative {
+    /// The relative that a library is, by symbols that only it has.
+    fn of(library: &library::Library) -> Option<Self> {
+        const TICKETS: &str =
+            "_ZN7leveldb6DBImpl18SequenceWriteBeginEPNS0_6WriterEPNS_10WriteBatchE";
+        const PLAIN_LOG: &str = "_ZN7leveldb3log6WriterC1EPNS_12WritableFileE";
+        if library.has(TICKETS) && library.has(PLAIN_LOG) {
+            Some(Self::HyperLevelDb)
+        } else if library.has("leveldb_options_set_total_leveldb_mem") {
+            Some(Self::Basho)
+        } else {
+            None
+        }
+    }
+
+    /// Why `sync=true` does not keep the promise of `sync`: small programs outside trueput are in
+    /// docs/findings.
+    fn refutation(self) -> &'static str {
+        match self {
+            Self::HyperLevelDb => {
+                "HyperLevelDB 1.0.2 acknowledges a synchronous write while the flush that it needs \
+                 still runs in another thread"
+            }
+            Self::Basho => {
+                "Basho's LevelDB renames a table and removes its log, and flushes no directory"
+            }
+        }
+    }
 }
 
 symbols! {
@@ -136,7 +177,10 @@ impl Engine for LevelDb {
         // Without sync a log can reach storage before the one that it follows: lost power leaves no
         // prefix (docs/AUDIT.md).
         let mapped_to = match durability {
-            Durability::Sync => "sync=true",
+            Durability::Sync => {
+                self.check_sync()?;
+                "sync=true"
+            }
             Durability::Process => "sync=false",
             Durability::Async | Durability::Buffered | Durability::None => {
                 return Err(common_errors::no_durability("leveldb", durability));
@@ -188,14 +232,30 @@ impl Engine for LevelDb {
     }
 
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
-        let sync = match spec.durability {
-            Durability::Sync => 1,
-            Durability::Process => 0,
-            other => return Err(common_errors::no_durability("leveldb", other)),
-        };
+        self.promise_with(spec.durability, spec.knobs)?;
+        let sync = u8::from(spec.durability == Durability::Sync);
         let (_, symbols) = self.library()?;
         let database = LevelDbDatabase::open(symbols, spec, sync, ChecksumUse::Default)?;
         Ok(Box::new(database))
+    }
+}
+
+impl LevelDb {
+    /// # Errors
+    /// One line if the library is a relative that an audit refuted at `sync`. A library that cannot
+    /// be loaded is told where it is opened.
+    fn check_sync(&self) -> Result<()> {
+        let relative = self
+            .library()
+            .ok()
+            .and_then(|(_, symbols)| symbols.relative);
+        relative.map_or(Ok(()), |relative| {
+            Err(Error::Unsupported(format!(
+                "{}: {} (docs/AUDIT.md)",
+                common_errors::no_durability("leveldb", Durability::Sync),
+                relative.refutation()
+            )))
+        })
     }
 }
 

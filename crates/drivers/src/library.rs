@@ -243,6 +243,12 @@ pub(crate) fn load(path: &Path, title: &'static str) -> Result<Library> {
 }
 
 impl Library {
+    /// Whether the library has a symbol of that name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        // SAFETY: the pointer is not used.
+        unsafe { self.loaded.get::<*const ()>(name.as_bytes()) }.is_ok()
+    }
+
     /// The symbol of that name, as a pointer of type `T`.
     ///
     /// # Errors

@@ -51,6 +51,17 @@ fn every_build_tells_its_version_and_its_file() {
     }
 }
 
+#[test]
+fn relatives_that_an_audit_refuted_have_no_sync() {
+    for path in LEVELDB.library_files() {
+        let name = path.to_string_lossy();
+        let is_relative = name.contains("/hyperleveldb-") || name.contains("/basho-leveldb-");
+        let engine = LEVELDB.with_library(&path).unwrap();
+        let stated = engine.promise(Durability::Sync);
+        assert_eq!(stated.is_none(), is_relative, "{name}");
+    }
+}
+
 /// Whether a library names the function that a failed assertion calls.
 fn names_assertions(library: &Path) -> bool {
     let name = b"__assert_fail";

@@ -31,6 +31,9 @@ const RECORDINGS: &str = "recordings";
 /// The time for all audits if nothing else is said.
 const USUAL_BUDGET: Duration = Duration::from_secs(600);
 
+/// The shares of the time that a server has, where an engine in the process has one.
+const SERVER_SHARES: u32 = 3;
+
 /// The states of each control.
 const CONTROL_STATES: u64 = 60;
 
@@ -114,10 +117,10 @@ impl<'a> Session<'a> {
             if self.is_stopped() || !record.is_valid() {
                 break;
             }
-            let left = (subjects.len() - index) as u32;
+            let left: u32 = subjects[index..].iter().map(|left| self.shares(left)).sum();
             let budget = deadline.map(|deadline| {
                 let left_in_all = deadline.saturating_duration_since(Instant::now());
-                (left_in_all / left).max(Duration::from_secs(1))
+                (left_in_all * self.shares(subject) / left).max(Duration::from_secs(1))
             });
             let result = self.audit_one(subject, &self.id(subject, &record), budget)?;
             self.say(&result);
@@ -137,6 +140,13 @@ impl<'a> Session<'a> {
 
     fn is_stopped(&self) -> bool {
         self.options.stop.load(Ordering::SeqCst)
+    }
+
+    /// The shares of the time that an audit has. A server takes seconds to start.
+    fn shares(&self, subject: &Subject) -> u32 {
+        let engine = subject.find_engine(self.registry);
+        let is_server = engine.is_ok_and(|engine| engine.service().is_some());
+        if is_server { SERVER_SHARES } else { 1 }
     }
 
     fn budget(&self) -> Option<Duration> {

@@ -170,3 +170,27 @@ fn logs_are_chained_or_the_library_says_that_it_cannot() {
         ),
     }
 }
+
+/// An audit refuted `async` with each other choice of these knobs.
+#[test]
+fn async_needs_chained_logs_and_batches() {
+    let Some(engine) = engine() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    for (knobs, is_refused) in [
+        ("", true),
+        ("track_and_verify_wals=true", true),
+        ("transactions=batch", true),
+        ("transactions=batch track_and_verify_wals=true", false),
+    ] {
+        let path = folder.path().join(knobs);
+        let opened = support::open(engine, &path, Durability::Async, knobs);
+        match opened {
+            Ok(_) => assert!(!is_refused, "{knobs}"),
+            Err(error) if is_refused => assert!(error.to_string().contains("'async'"), "{error}"),
+            Err(error) => {
+                let is_old = error.to_string().contains("track_and_verify_wals");
+                assert!(is_old, "{error}");
+            }
+        }
+    }
+}

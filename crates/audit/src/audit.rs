@@ -77,7 +77,10 @@ pub fn audit(
         failure: None,
         ended_at: String::new(),
     };
-    let done = try_models(subject, folder, options, progress, &mut result);
+    let scratch = options.scratch.join(id);
+    let done = try_models(subject, folder, &scratch, options, progress, &mut result);
+    let removed = std::fs::remove_dir_all(&scratch);
+    let done = done.and_then(|()| removed.map_err(|error| Failure::Other(error.to_string())));
     result.failure = done.err().map(|failure| failure.to_string());
     result.ended_at = jiff::Timestamp::now().to_string();
     result
@@ -86,18 +89,14 @@ pub fn audit(
 fn try_models(
     subject: &Subject,
     folder: &Path,
+    scratch: &Path,
     options: &AuditOptions,
     progress: &(dyn Fn(Progress) + Sync),
     result: &mut AuditResult,
 ) -> Result<(), Failure> {
     let deadline = options.budget.map(|budget| Instant::now() + budget);
-    let scratch = options.scratch.join(&result.id);
-    std::fs::create_dir_all(&scratch).map_err(|error| Failure::Other(error.to_string()))?;
-    let by_model = |model: &&StorageModel| subject.guarantee(**model).survival != Survival::Nothing;
-    let by_form =
-        |model: &&StorageModel| options.file_system.is_none() || concerns_devices(**model);
-    let models = options.models.iter().filter(by_model).filter(by_form);
-    let models: Vec<StorageModel> = models.copied().collect();
+    std::fs::create_dir_all(scratch).map_err(|error| Failure::Other(error.to_string()))?;
+    let models = choose_models(subject, options)?;
     let mut recorded = None;
     for (index, &model) in models.iter().enumerate() {
         if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
@@ -110,7 +109,7 @@ fn try_models(
                 refuted: 0,
             });
             if !options.is_recorded {
-                result.version = record(subject, options, folder, &scratch)?;
+                result.version = record(subject, options, folder, scratch)?;
             }
             let read = RecordedWorkload::read(folder, options)?;
             result.commits = read.acknowledged();
@@ -127,7 +126,7 @@ fn try_models(
         let attempt = Attempt {
             subject,
             options,
-            scratch: &scratch,
+            scratch,
             model,
             until,
             progress,
@@ -146,24 +145,42 @@ fn try_models(
         }
         tried?;
     }
-    check_power_cuts(&models, &result.models, options)?;
-    std::fs::remove_dir_all(&scratch).map_err(|error| Failure::Other(error.to_string()))
+    check_tried(&models, &result.models, options)
 }
 
-/// Returns a failure if no power cut was simulated although one was to be: then nothing can be said
-/// of the promise.
-fn check_power_cuts(
+/// Returns the models that test what the subject promises.
+fn choose_models(subject: &Subject, options: &AuditOptions) -> Result<Vec<StorageModel>, Failure> {
+    let by_model = |model: &&StorageModel| subject.guarantee(**model).survival != Survival::Nothing;
+    let by_form =
+        |model: &&StorageModel| options.file_system.is_none() || concerns_devices(**model);
+    let models = options.models.iter().filter(by_model).filter(by_form);
+    let models: Vec<StorageModel> = models.copied().collect();
+    match models.is_empty() {
+        false => Ok(models),
+        true => Err(Failure::Other(format!(
+            "no chosen model tests what '{}' promises: choose --model kill, in the folder form",
+            subject.claim
+        ))),
+    }
+}
+
+/// Returns a failure if a model is missing without which nothing can be said of the promise: an
+/// engine that never flushes passes `prefix`, so `journal` is needed where it was asked for.
+fn check_tried(
     wanted: &[StorageModel],
     tried: &[ModelResult],
     options: &AuditOptions,
 ) -> Result<(), Failure> {
-    let is_wanted = wanted.iter().any(|model| model.loses_power());
-    match is_wanted && !tried.iter().any(|result| result.model.loses_power()) {
+    let was_tried = |model: &StorageModel| tried.iter().any(|result| result.model == *model);
+    let is_missing = match wanted.contains(&StorageModel::Journal) {
+        true => !was_tried(&StorageModel::Journal),
+        false => !wanted.iter().any(was_tried),
+    };
+    match is_missing {
         false => Ok(()),
         true if options.is_stopped() => Err(Failure::Interrupted),
         true => Err(Failure::Other(
-            "the time was over before a power cut could be simulated: give a longer --budget"
-                .to_owned(),
+            "the time was over before it could be tested: give a longer --budget".to_owned(),
         )),
     }
 }
@@ -269,12 +286,12 @@ impl Attempt<'_> {
             }
         });
         let search = search.into_inner().unwrap_or_else(PoisonError::into_inner);
-        if let Some((state, damage)) = search.refuting
-            && search.failure.is_none()
-        {
-            self.report(Stage::Shrinking(self.model), search.run);
-            let refuting = (state, damage);
-            let (state, damage) = shrink(&judge, recorded, self.model, self.guarantee(), refuting);
+        if let Some(mut refuting) = search.refuting {
+            if search.failure.is_none() {
+                self.report(Stage::Shrinking(self.model), search.run);
+                refuting = shrink(&judge, recorded, self.model, self.guarantee(), refuting);
+            }
+            let (state, damage) = refuting;
             search.run.counterexample = Some(Counterexample {
                 id: String::new(),
                 words: describe(recorded, &state),
@@ -322,7 +339,7 @@ impl Attempt<'_> {
                 let is_sampled =
                     number.is_multiple_of(RECOVERY_EVERY) && self.options.file_system.is_none();
                 match is_sampled && inspection.damage.is_none() {
-                    true => self.crash_recovery(judge, search, &state),
+                    true => self.crash_recovery(judge, search, &state, number),
                     false => true,
                 }
             }
@@ -340,8 +357,9 @@ impl Attempt<'_> {
         judge: &StateJudge<'_>,
         search: &Mutex<Search<'_>>,
         state: &CrashState,
+        number: u64,
     ) -> bool {
-        let attempts = judge.crash_recovery(self.model, state, self.guarantee());
+        let attempts = judge.crash_recovery(self.model, state, number, self.guarantee());
         let mut search = lock(search);
         match attempts {
             Ok(attempts) => {

@@ -1,8 +1,8 @@
-//! What a level guarantees after a failure.
+//! Guarantees of levels after a failure.
 
 use trueput_record::Survival;
 
-/// What a level guarantees after a failure.
+/// The guarantee of a level after a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Guarantee {
     /// The commits that remain.

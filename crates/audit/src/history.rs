@@ -7,11 +7,10 @@ use trueput_host::shared_words::SharedWords;
 
 /// The words before the first slot: the counter of events.
 const HEADER_WORDS: usize = 1;
-const SLOT_WORDS: usize = 4;
+const SLOT_WORDS: usize = 3;
 const BEGUN: usize = 0;
 const ACKNOWLEDGED: usize = 1;
-const BEGUN_OPERATION: usize = 2;
-const ACKNOWLEDGED_OPERATION: usize = 3;
+const ACKNOWLEDGED_OPERATION: usize = 2;
 
 /// One commit of a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,11 +64,8 @@ impl History {
     }
 
     /// Notes that a worker begins the transaction of that number.
-    pub(crate) fn begin(&self, worker: u32, sequence: u64, operation: u64) {
+    pub(crate) fn begin(&self, worker: u32, sequence: u64) {
         let slot = self.slot(worker, sequence);
-        self.words
-            .get(slot + BEGUN_OPERATION)
-            .store(operation, SeqCst);
         let event = self.next_event();
         self.words.get(slot + BEGUN).store(event, SeqCst);
     }
@@ -103,7 +99,7 @@ impl History {
     }
 }
 
-/// What a history demands of a state.
+/// The demands of a history on a state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Demand {
     /// By worker, the last commit that was acknowledged before the cut.
@@ -170,9 +166,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("history");
         let written = History::create(&path, 2, 10).unwrap();
-        written.begin(1, 1, 5);
+        written.begin(1, 1);
         written.acknowledge(1, 1, 9);
-        written.begin(1, 2, 9);
+        written.begin(1, 2);
         let read = History::open(&path, 2, 10).unwrap().commits();
         assert_eq!(read[0], []);
         assert_eq!(read[1][0], commit(1, 2, 9));

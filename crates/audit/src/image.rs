@@ -56,7 +56,7 @@ pub(crate) struct Image {
     nodes: HashMap<Inode, Arc<Node>>,
 }
 
-/// What of the operations before a cut did not persist.
+/// The parts of the operations before a cut that did not persist.
 struct Losses<'a> {
     /// By page, the first write that did not persist.
     pages: HashMap<(Inode, u64), usize>,

@@ -4,7 +4,7 @@ use crate::history::{Demand, History};
 use crate::judgment::judge;
 use crate::model_run::ModelRun;
 use crate::options::{AuditOptions, Failure};
-use crate::process::{Worker, inspect};
+use crate::process::{Worker, inspect, inspect_repeatedly};
 use crate::subject::Subject;
 use crate::transaction::mix;
 use crate::worker::{Assignment, Task};
@@ -61,12 +61,15 @@ pub(crate) fn kill_once(
         machine: None,
         after_lost_power: false,
     };
-    let inspected = inspect(
-        &options.program,
-        &assignment,
-        options.state_limit,
-        &options.stop,
-    );
+    let inspect_once = || {
+        inspect(
+            &options.program,
+            &assignment,
+            options.state_limit,
+            &options.stop,
+        )
+    };
+    let inspected = inspect_repeatedly(scratch, inspect_once);
     let inspection = inspected
         .map_err(Failure::Other)?
         .ok_or(Failure::Interrupted)?;
@@ -102,10 +105,16 @@ fn wait_for_commit(
         if options.is_stopped() {
             return Err(Failure::Interrupted);
         }
-        if worker.has_ended() || began.elapsed() > START_LIMIT {
-            return Err(Failure::Other(
-                "the workload did not begin to commit".to_owned(),
-            ));
+        if let Some(reason) = worker.end_reason() {
+            return Err(Failure::Other(format!(
+                "the workload did not begin to commit: {reason}"
+            )));
+        }
+        if began.elapsed() > START_LIMIT {
+            return Err(Failure::Other(format!(
+                "the workload did not begin to commit within {} s",
+                START_LIMIT.as_secs()
+            )));
         }
         std::thread::sleep(Duration::from_millis(2));
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use trueput_faultfs::Recording;
-use trueput_faultfs::operation::{Inode, LoggedOperation, Operation};
+use trueput_faultfs::operation::{Entry, Inode, LoggedOperation, Operation};
 use trueput_record::audit::{CrashState, LostPage, StorageModel};
 
 use crate::image::PAGE_BYTES;
@@ -76,7 +76,7 @@ impl Flushes {
     /// Finds, for each operation, the flush that covers it.
     pub(crate) fn of(recording: &Recording, model: StorageModel, is_device: bool) -> Self {
         let operations = &recording.operations;
-        let activity = JournalActivity::of(operations);
+        let activity = JournalActivity::of(operations, recording.base);
         let mut covered_at = vec![usize::MAX; operations.len()];
         let mut file_flush: HashMap<Inode, usize> = HashMap::new();
         let mut directory_flush: HashMap<Inode, usize> = HashMap::new();
@@ -283,14 +283,81 @@ struct JournalActivity {
     /// there is none.
     fresh_from: Vec<u64>,
     /// By operation, whether it is a flush that commits the journal, and with it all names and
-    /// sizes before it. A flush of data alone does so only if its file has a new name or size.
+    /// sizes before it.
     commits: Vec<bool>,
 }
 
+/// The changes since the journal was committed (`ext4_sync_file`, `xfs_file_fsync`): a flush
+/// commits it only if it concerns one of them.
+#[derive(Default)]
+struct UncommittedChanges {
+    /// Files with new space or a new size that the file system assigns as their data are flushed.
+    unassigned: HashSet<Inode>,
+    /// Files that were created or given a size.
+    resized: HashSet<Inode>,
+    /// Files and directories with any change: data, names, permissions.
+    changed: HashSet<Inode>,
+}
+
+impl UncommittedChanges {
+    fn note(&mut self, operation: &Operation, needs_space: bool) {
+        let inode = subject(operation);
+        let mut changes = |entry: &Entry| {
+            self.changed.insert(entry.directory);
+        };
+        match operation {
+            Operation::Flush { .. } | Operation::FlushDirectory { .. } => return,
+            Operation::Create { entry, .. }
+            | Operation::Link { entry, .. }
+            | Operation::Unlink { entry, .. }
+            | Operation::RemoveDirectory { entry, .. } => changes(entry),
+            Operation::Rename { from, to, .. } => {
+                changes(from);
+                changes(to);
+            }
+            Operation::Write { .. }
+            | Operation::Truncate { .. }
+            | Operation::Allocate { .. }
+            | Operation::SetAccess { .. } => {}
+        }
+        self.changed.insert(inode);
+        if needs_space {
+            self.unassigned.insert(inode);
+        }
+        if let Operation::Create { .. } | Operation::Truncate { .. } | Operation::Allocate { .. } =
+            operation
+        {
+            self.resized.insert(inode);
+        }
+    }
+
+    /// Returns whether an operation is a flush that commits the journal.
+    fn commit(&mut self, operation: &Operation) -> bool {
+        let commits = match operation {
+            Operation::Flush { inode, data_only } => {
+                let is_assigned = self.unassigned.remove(inode);
+                let known = match data_only {
+                    true => &self.resized,
+                    false => &self.changed,
+                };
+                is_assigned || known.contains(inode)
+            }
+            Operation::FlushDirectory { inode } => self.changed.contains(inode),
+            _ => false,
+        };
+        if commits {
+            self.resized.clear();
+            self.changed.clear();
+        }
+        commits
+    }
+}
+
 impl JournalActivity {
-    fn of(operations: &[LoggedOperation]) -> Self {
+    /// The operations before `base` are committed.
+    fn of(operations: &[LoggedOperation], base: usize) -> Self {
         let mut sizes: HashMap<Inode, u64> = HashMap::new();
-        let mut changed: HashSet<Inode> = HashSet::new();
+        let mut uncommitted = UncommittedChanges::default();
         let mut written: HashSet<(Inode, u64)> = HashSet::new();
         let mut all = Self {
             grows: vec![false; operations.len()],
@@ -327,16 +394,10 @@ impl JournalActivity {
                 let fresh = pages.filter(|page| written.insert((inode, *page)));
                 all.fresh_from[index] = fresh.fold(u64::MAX, u64::min);
             }
-            if all.grows[index] || is_metadata(operation) {
-                changed.insert(inode);
-            }
-            all.commits[index] = match operation {
-                Operation::Flush { data_only, .. } => !data_only || changed.contains(&inode),
-                Operation::FlushDirectory { .. } => true,
-                _ => false,
-            };
-            if all.commits[index] {
-                changed.clear();
+            if index >= base {
+                let needs_space = all.grows[index] || all.fresh_from[index] != u64::MAX;
+                uncommitted.note(operation, needs_space);
+                all.commits[index] = uncommitted.commit(operation);
             }
         }
         all
@@ -376,7 +437,7 @@ pub(crate) fn merge_lost_pages(lost: &[LostPage]) -> Vec<LostPage> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trueput_faultfs::operation::{Access, Entry, InodeKind};
+    use trueput_faultfs::operation::{Access, InodeKind};
 
     const FILE: Inode = Inode(2);
 
@@ -459,6 +520,37 @@ mod tests {
         let mut grown = operations.clone();
         grown[4] = write(5, 10);
         assert!(pending_at(grown, StorageModel::Journal, 6).is_empty());
+    }
+
+    #[test]
+    fn a_flush_of_what_did_not_change_commits_no_journal() {
+        let (other, folder) = (Inode(3), Inode(4));
+        let entry = |directory| Entry {
+            directory,
+            name: "renamed".to_owned(),
+        };
+        let renamed = Operation::Rename {
+            inode: FILE,
+            from: entry(Inode::ROOT),
+            to: entry(Inode::ROOT),
+            replaced: None,
+            exchanged: false,
+        };
+        let whole = |inode| Operation::Flush {
+            inode,
+            data_only: false,
+        };
+        let directory = |inode| Operation::FlushDirectory { inode };
+        let pending = |last: Operation| {
+            let operations = vec![create(), flush(), renamed.clone(), last];
+            pending_at(operations, StorageModel::Journal, 4)
+        };
+        assert_eq!(pending(whole(other)), [2]);
+        assert_eq!(pending(directory(folder)), [2]);
+        // A new name is no data of the file.
+        assert_eq!(pending(flush()), [2]);
+        assert!(pending(whole(FILE)).is_empty());
+        assert!(pending(directory(Inode::ROOT)).is_empty());
     }
 
     #[test]

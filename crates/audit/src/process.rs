@@ -5,13 +5,14 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs::File;
 use std::io::Write;
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use trueput_host::process::describe_exit_status;
 use trueput_host::process_tree::ProcessTree;
+use trueput_host::read_free_bytes;
 use trueput_record::audit::DamageKind;
 
 /// The hidden command that calls [`crate::worker::main`].
@@ -20,13 +21,16 @@ pub const WORKER_COMMAND: &str = "audit-worker";
 /// The time that killed processes may take to end.
 const KILL_LIMIT: Duration = Duration::from_secs(10);
 
+/// A file system with less free space is full, bytes.
+pub(crate) const LEAST_ROOM_BYTES: u64 = 4 << 20;
+
 /// Characters of an engine's last words that are quoted.
 const QUOTED_CHARACTERS: usize = 300;
 
 /// The reason why a worker gave no report.
 #[derive(Debug)]
 pub(crate) enum NoReport {
-    /// It could not be started, which says nothing of the engine.
+    /// It could not be started, or was killed: this says nothing of the engine.
     NotStarted(String),
     /// It ended without one.
     Ended(String),
@@ -122,9 +126,17 @@ impl Worker {
         }
     }
 
-    /// Returns whether it has ended by itself.
-    pub(crate) fn has_ended(&mut self) -> bool {
-        !matches!(self.child.try_wait(), Ok(None))
+    /// Returns why it has ended by itself; `None` while it runs.
+    pub(crate) fn end_reason(&mut self) -> Option<String> {
+        let status = match self.child.try_wait() {
+            Ok(status) => status?,
+            Err(error) => return Some(error.to_string()),
+        };
+        Some(match self.read_report(status) {
+            Ok(Report::Failed { message }) => message,
+            Ok(_) => describe_exit_status(status),
+            Err(reason) => reason.to_string(),
+        })
     }
 
     fn read_report(&self, status: ExitStatus) -> Result<Report, NoReport> {
@@ -134,6 +146,12 @@ impl Worker {
             let words = std::fs::read(&self.errors).unwrap_or_default();
             let words = String::from_utf8_lossy(&words).into_owned();
             let end = describe_exit_status(status);
+            if status.signal() == Some(Signal::SIGKILL as i32) {
+                // No engine does this to itself.
+                return NoReport::NotStarted(format!(
+                    "a worker {end}, perhaps by the kernel for lack of memory"
+                ));
+            }
             NoReport::Ended(match last_line(&words) {
                 Some(line) => format!("{end}: {line}"),
                 None => end,
@@ -177,5 +195,31 @@ pub(crate) fn inspect(
         ),
         Err(NoReport::NotStarted(why)) => Err(why),
         Err(NoReport::Ended(why)) => damaged(DamageKind::Crash, why),
+    }
+}
+
+/// Inspects once more what a machine without time, memory or room may have damaged: a hang, a
+/// crash, or a database that does not open. `None` if the user stopped the audit.
+///
+/// # Errors
+/// One sentence, if the machine and not the engine is why there is no inspection.
+pub(crate) fn inspect_repeatedly(
+    scratch: &Path,
+    inspect_once: impl Fn() -> Result<Option<Inspection>, String>,
+) -> Result<Option<Inspection>, String> {
+    let inspected = inspect_once()?;
+    let damage = inspected.as_ref().and_then(|found| found.damage.as_ref());
+    let Some(damage) = damage else {
+        return Ok(inspected);
+    };
+    if read_free_bytes(scratch).is_some_and(|free| free < LEAST_ROOM_BYTES) {
+        let folder = scratch.display();
+        return Err(format!(
+            "{folder} is full: choose another folder with --work ({damage})"
+        ));
+    }
+    match damage.kind {
+        DamageKind::Hang | DamageKind::Crash | DamageKind::Unopenable => inspect_once(),
+        _ => Ok(inspected),
     }
 }

@@ -3,7 +3,7 @@
 use crate::block_form::{RecordedImage, database_folder};
 use crate::history::{Commit, History};
 use crate::options::{AuditOptions, Failure};
-use crate::process::{NoReport, Worker};
+use crate::process::{LEAST_ROOM_BYTES, NoReport, Worker};
 use crate::subject::Subject;
 use crate::worker::{Assignment, Report, Task};
 use std::path::{Path, PathBuf};
@@ -26,9 +26,6 @@ const HISTORY_FILE: &str = "history.bin";
 
 /// The time that recording a workload may take.
 const RECORDING_LIMIT: Duration = Duration::from_secs(300);
-
-/// A file system with less free space is full, bytes.
-pub(crate) const LEAST_ROOM_BYTES: u64 = 4 << 20;
 
 /// The phases of a workload.
 pub(crate) const PHASES: u64 = 3;

@@ -9,7 +9,6 @@ use crate::recorded::{DATABASE, mount};
 use crate::state_judge::StateJudge;
 use crate::worker::{Report, Task};
 use std::path::Path;
-use std::sync::atomic::Ordering;
 use trueput_faultfs::Recording;
 use trueput_record::audit::{CrashState, Damage, RecoveryCrash, StorageModel};
 
@@ -23,15 +22,15 @@ pub(crate) struct RecoveryAttempt {
 }
 
 impl StateJudge<'_> {
-    /// Records the recovery of a state, and examines states in which a second crash can leave it.
-    /// Nothing if the user stopped the audit.
+    /// Records the recovery of the state of that number, and examines states in which a second
+    /// crash can leave it. Nothing if the user stopped the audit, or the recovery did not end.
     pub(crate) fn crash_recovery(
         &self,
         model: StorageModel,
         state: &CrashState,
+        number: u64,
         guarantee: Guarantee,
     ) -> Result<Vec<RecoveryAttempt>, String> {
-        let number = self.number.fetch_add(1, Ordering::SeqCst);
         let folder = self.scratch.join(format!("recovery-{number}"));
         let recording = self.record_recovery(&self.image(state), &folder);
         let removed = std::fs::remove_dir_all(&folder);
@@ -80,6 +79,7 @@ impl StateJudge<'_> {
         let recording = mounted.stop().map_err(|error| error.to_string())?;
         match worker {
             Ok(Report::Recovered) => Ok(Some(recording)),
+            Ok(Report::NotRecovered) => Ok(None),
             Ok(Report::Failed { message }) => Err(message),
             Ok(_) => Err("the worker did something else".to_owned()),
             Err(NoReport::NotStarted(why)) => Err(why),

@@ -6,14 +6,13 @@ use crate::history::Demand;
 use crate::image::Image;
 use crate::judgment::judge;
 use crate::options::{AuditOptions, Failure};
-use crate::process::inspect;
-use crate::recorded::{DATABASE, LEAST_ROOM_BYTES, RecordedWorkload};
+use crate::process::{inspect, inspect_repeatedly};
+use crate::recorded::{DATABASE, RecordedWorkload};
 use crate::subject::Subject;
 use crate::worker::{Assignment, Inspection, NewMachine, Task};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use trueput_host::read_free_bytes;
-use trueput_record::audit::{CrashState, Damage, DamageKind};
+use trueput_record::audit::{CrashState, Damage};
 use trueput_record::filesystem::FileSystem;
 
 /// Operations between two images that are kept: a state is rebuilt from the last one before it.
@@ -100,22 +99,7 @@ impl<'a> StateJudge<'a> {
     /// # Errors
     /// One sentence, if the machine and not the engine is why it could not be examined.
     pub(crate) fn inspect(&self, image: &Image) -> Result<Option<Inspection>, String> {
-        let inspected = self.inspect_once(image)?;
-        let damage = inspected.as_ref().and_then(|found| found.damage.as_ref());
-        let Some(damage) = damage else {
-            return Ok(inspected);
-        };
-        if read_free_bytes(self.scratch).is_some_and(|free| free < LEAST_ROOM_BYTES) {
-            let folder = self.scratch.display();
-            return Err(format!(
-                "{folder} is full: choose another folder with --work ({damage})"
-            ));
-        }
-        match damage.kind {
-            // Either can come from a machine that is short of processor time or memory.
-            DamageKind::Hang | DamageKind::Crash => self.inspect_once(image),
-            _ => Ok(inspected),
-        }
+        inspect_repeatedly(self.scratch, || self.inspect_once(image))
     }
 
     fn inspect_once(&self, image: &Image) -> Result<Option<Inspection>, String> {

@@ -1,4 +1,4 @@
-//! What is audited: a build of an engine, at a level, with knobs.
+//! The subject of an audit: a build of an engine, at a level, with knobs.
 
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};

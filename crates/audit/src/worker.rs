@@ -83,7 +83,7 @@ pub(crate) struct NewMachine {
     pub(crate) image: Option<ImageMount>,
 }
 
-/// What an inspection found.
+/// The findings of an inspection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Inspection {
     /// By worker, the number of its last transaction that is there; empty if the database could not
@@ -106,14 +106,20 @@ impl Inspection {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "report", rename_all = "snake_case")]
 pub(crate) enum Report {
-    Recorded { version: String },
+    Recorded {
+        version: String,
+    },
     Inspected(Inspection),
     Recovered,
-    Failed { message: String },
+    /// The engine did not open the database; an inspection tells why.
+    NotRecovered,
+    Failed {
+        message: String,
+    },
 }
 
 /// The engine of an assignment, ready to be opened.
-struct Site<'a> {
+struct OpenableEngine<'a> {
     engine: SelectedEngine,
     knobs: ParameterValues,
     assignment: &'a Assignment,
@@ -122,7 +128,7 @@ struct Site<'a> {
 
 /// Does what standard input assigns.
 pub fn main(registry: &Registry) -> ExitCode {
-    // A bench that is killed cannot stop its workers: the kernel does.
+    // A killed trueput cannot stop its workers: the kernel does.
     if nix::sys::prctl::set_pdeathsig(Signal::SIGKILL).is_err() {
         return ExitCode::FAILURE;
     }
@@ -165,20 +171,20 @@ fn serve(registry: &Registry, assignment: &Assignment) -> Result<Report, String>
         seed: assignment.seed,
         max_value_bytes: engine.capabilities().max_value_bytes,
     };
-    let site = Site {
+    let openable = OpenableEngine {
         engine,
         knobs,
         assignment,
         script,
     };
     match &assignment.task {
-        Task::Record { .. } => site.record(),
+        Task::Record { .. } => openable.record(),
         Task::Inspect { machine, .. } => {
             enter(machine.as_ref(), &assignment.directory)?;
             let image = machine.as_ref().and_then(|machine| machine.image.as_ref());
             let mounted = image.map_or(Ok(()), ImageMount::mount);
             match mounted {
-                Ok(()) => site.inspect().map(Report::Inspected),
+                Ok(()) => openable.inspect().map(Report::Inspected),
                 Err(MountImageError::NotAttached(why)) => Err(why),
                 Err(MountImageError::NotMounted(detail)) => Ok(Report::Inspected(
                     Inspection::of_damage(DamageKind::FileSystemLost, detail),
@@ -187,12 +193,12 @@ fn serve(registry: &Registry, assignment: &Assignment) -> Result<Report, String>
         }
         Task::Recover { machine } => {
             enter(machine.as_ref(), &assignment.directory)?;
-            site.recover()
+            openable.recover()
         }
     }
 }
 
-impl Site<'_> {
+impl OpenableEngine<'_> {
     /// Starts the server that the engine needs, if any.
     fn start_server(&self) -> Result<Option<Server>, String> {
         let Some(service) = self.engine.service() else {

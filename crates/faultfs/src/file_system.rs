@@ -62,7 +62,7 @@ impl Filesystem for RecordingFileSystem {
     fn lookup(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let mut state = self.state();
         let found = state.inodes.find(Inode(parent.0), name);
-        let found = found.and_then(|(inode, _)| {
+        let found = found.and_then(|inode| {
             let attributes = state.inodes.attributes(inode)?;
             state.inodes.remember(inode);
             Ok(attributes)

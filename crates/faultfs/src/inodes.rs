@@ -42,11 +42,11 @@ impl InodeTable {
         Ok(table)
     }
 
-    fn insert(&mut self, descriptor: OwnedFd) -> io::Result<(Inode, bool)> {
+    fn insert(&mut self, descriptor: OwnedFd) -> io::Result<Inode> {
         let status = rustix::fs::fstat(&descriptor)?;
         let key = (status.st_dev, status.st_ino);
         if let Some(&number) = self.numbers.get(&key) {
-            return Ok((Inode(number), false));
+            return Ok(Inode(number));
         }
         let number = self.next;
         self.next += 1;
@@ -60,7 +60,7 @@ impl InodeTable {
                 lookups,
             },
         );
-        Ok((Inode(number), true))
+        Ok(Inode(number))
     }
 
     fn entry(&self, inode: Inode) -> io::Result<&Entry> {
@@ -86,8 +86,8 @@ impl InodeTable {
         Ok(File::from(opened))
     }
 
-    /// Finds the inode of a name, and whether it is a new one.
-    pub(crate) fn find(&mut self, parent: Inode, name: &OsStr) -> io::Result<(Inode, bool)> {
+    /// Finds the inode of a name.
+    pub(crate) fn find(&mut self, parent: Inode, name: &OsStr) -> io::Result<Inode> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let parent = &self.entry(parent)?.descriptor;
         let descriptor = rustix::fs::openat(parent, name, flags, Mode::empty())?;

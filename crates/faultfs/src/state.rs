@@ -1,4 +1,4 @@
-//! What the file system does to the folder below, and how it logs it.
+//! The effects of operations on the folder below, and their log.
 
 use crate::inodes::{InodeTable, access, file_type};
 use crate::log::LogWriter;
@@ -163,7 +163,7 @@ impl State {
             if name == "." || name == ".." {
                 continue;
             }
-            let (inode, _) = self.inodes.find(directory, &name)?;
+            let inode = self.inodes.find(directory, &name)?;
             entries.push(DirectoryEntry {
                 inode: inode.0,
                 kind: file_type(&self.inodes.status(inode)?),
@@ -194,7 +194,7 @@ impl State {
         entry: Entry,
     ) -> io::Result<(Inode, FileAttr)> {
         let name = OsStr::new(&entry.name);
-        let (inode, _) = self.inodes.find(entry.directory, name)?;
+        let inode = self.inodes.find(entry.directory, name)?;
         if rustix::process::geteuid().is_root() {
             self.give(inode, entry.directory, request)?;
         }
@@ -221,7 +221,7 @@ impl State {
 
     /// Returns the inode of a name that must exist.
     fn existing(&mut self, entry: &Entry) -> io::Result<Inode> {
-        let (inode, _) = self.inodes.find(entry.directory, OsStr::new(&entry.name))?;
+        let inode = self.inodes.find(entry.directory, OsStr::new(&entry.name))?;
         Ok(inode)
     }
 

@@ -97,7 +97,7 @@ impl Display for AuditCoverage {
     }
 }
 
-/// What is known of the promise of a contender, from its trials; `None` if it promises nothing.
+/// The standing of a contender's promise, from its trials; `None` if it promises nothing.
 #[must_use]
 pub fn audit_state(trials: &[&TrialRecord]) -> Option<AuditState> {
     let spec = &trials.first()?.spec;

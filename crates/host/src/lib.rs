@@ -31,3 +31,4 @@ pub use facts::{
     count_configured_processors, count_cores, read_facts, read_kernel_version, read_load_average,
 };
 pub use file_system::{find_file_system, find_nearest_existing, read_free_bytes};
+pub use user::is_root;

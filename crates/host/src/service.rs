@@ -437,7 +437,7 @@ fn with_last_log_line(text: String, log: &Path) -> String {
     }
 }
 
-/// Returns the last line of a log that is not empty.
+/// Returns the last line of a log that says something. MariaDB ends with one that does not.
 fn last_line(log: &Path) -> Option<String> {
     let mut file = File::open(log).ok()?;
     let bytes = file.metadata().ok()?.len();
@@ -450,7 +450,7 @@ fn last_line(log: &Path) -> Option<String> {
         .lines()
         .rev()
         .map(str::trim)
-        .find(|line| !line.is_empty())?;
+        .find(|line| !line.is_empty() && !line.ends_with("Aborting"))?;
     Some(line.chars().take(LINE_CHARACTERS).collect())
 }
 

@@ -19,13 +19,19 @@ pub(crate) struct ServerUser {
     pub gid: Gid,
 }
 
+/// Returns whether this process has the rights of root.
+#[must_use]
+pub fn is_root() -> bool {
+    geteuid().is_root()
+}
+
 /// Finds the user who is to run a server: the first of `users` that the system knows if this is
 /// root, else `None` for the current user.
 ///
 /// # Errors
 /// One sentence, if the system knows none of them.
 pub(crate) fn find_server_user(users: &[&str]) -> Result<Option<ServerUser>, String> {
-    if !geteuid().is_root() {
+    if !is_root() {
         return Ok(None);
     }
     let known = |name: &&str| User::from_name(name).ok().flatten();
@@ -173,7 +179,7 @@ mod tests {
     #[test]
     fn who_is_no_root_runs_servers_and_root_has_another_do_it() {
         let user = find_server_user(&["no-such-user-anywhere"]).unwrap();
-        match geteuid().is_root() {
+        match is_root() {
             true => assert_eq!(user.unwrap().name, NOBODY),
             false => assert_eq!(user, None),
         }

@@ -337,6 +337,13 @@ impl AuditResult {
         }
     }
 
+    /// Returns whether a state that usual storage can leave refuted the promise.
+    #[must_use]
+    pub fn is_refuted_on_usual_storage(&self) -> bool {
+        let mut models = self.models.iter();
+        models.any(|model| model.refuted > 0 && model.model.is_usual())
+    }
+
     /// Returns the number of states that were tried.
     #[must_use]
     pub fn states(&self) -> u64 {

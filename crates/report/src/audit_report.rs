@@ -84,7 +84,7 @@ fn answer(record: &AuditRecord) -> Vec<Block> {
         .results
         .iter()
         .filter(|result| result.verdict() == AuditVerdict::Refuted)
-        .partition(|result| is_refuted_on_usual_storage(result));
+        .partition(|result| result.is_refuted_on_usual_storage());
     let states = record.results.iter().map(AuditResult::states).sum();
     let promises = counted(record.results.len() as u64, "promise");
     let tried = format!("{promises} audited in {} states", thousands(states));
@@ -164,11 +164,6 @@ fn unmountable(record: &AuditRecord) -> Vec<String> {
 fn names(results: &[&AuditResult]) -> String {
     let names: Vec<_> = results.iter().map(|result| subject(result)).collect();
     names.join("; ")
-}
-
-fn is_refuted_on_usual_storage(result: &AuditResult) -> bool {
-    let mut models = result.models.iter();
-    models.any(|model| model.refuted > 0 && model.model.is_usual())
 }
 
 /// The controls, and what could not be audited.

@@ -3,7 +3,8 @@
 use crate::matrix::Matrix;
 use crate::{AuditStore, AuditSubject, Registry};
 use std::collections::BTreeSet;
-use trueput_record::TrialSpec;
+use trueput_engine::Engine;
+use trueput_record::{TrialSpec, Value};
 
 /// Skips the trials of a matrix whose promise was not audited here, or was refuted. A trial that
 /// promises nothing stays.
@@ -57,9 +58,24 @@ fn reason(
             Some(format!("{contender} {level}: an audit refuted the promise"))
         }
         Some(_) => None,
-        None => Some(format!(
-            "{contender} {level} is not audited with these knobs: trueput audit --engine \
-             {contender} --durability {level}"
-        )),
+        None => {
+            let knobs = changed_knobs(spec, &*engine);
+            Some(format!(
+                "{contender} {level} is not audited with these knobs: trueput audit --engine \
+                 {contender} --durability {level}{knobs}"
+            ))
+        }
     })
+}
+
+/// Returns the options that set the trial's knobs that differ from their defaults.
+fn changed_knobs(spec: &TrialSpec, engine: &dyn Engine) -> String {
+    let is_changed = |name: &str, value: &Value| {
+        let knob = engine.knobs().iter().find(|knob| knob.name == name);
+        knob.is_none_or(|knob| *value != knob.kind.default_value())
+    };
+    let changed = spec.knobs.iter();
+    let changed = changed.filter(|(name, value)| is_changed(name, value));
+    let option = |(name, value)| format!(" --knob {}.{name}={value}", spec.engine);
+    changed.map(option).collect()
 }

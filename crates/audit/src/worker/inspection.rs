@@ -1,6 +1,6 @@
 //! The examination of a state: what is there, and whether it is whole.
 
-use super::{Inspection, Report, Site, Task};
+use super::{Inspection, OpenableEngine, Report, Task};
 use crate::transaction::{ABORTED, RecordKey};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -36,14 +36,17 @@ fn unreadable(error: Error) -> Damage {
     damage(DamageKind::Unreadable, error)
 }
 
-impl Site<'_> {
+impl OpenableEngine<'_> {
     /// Opens the database as after a start of the machine, and no more.
     pub(super) fn recover(&self) -> Result<Report, String> {
         self.prepare()?;
-        let server = self.start_server()?;
-        drop(self.open().map_err(|error| error.to_string())?);
+        let server = self.start_server();
+        let opened = server.as_ref().is_ok_and(|_| self.open().is_ok());
         drop(server);
-        Ok(Report::Recovered)
+        Ok(match opened {
+            true => Report::Recovered,
+            false => Report::NotRecovered,
+        })
     }
 
     /// Does what the engine's users do before they open a database after lost power.

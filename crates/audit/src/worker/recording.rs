@@ -1,6 +1,6 @@
 //! The workload that is recorded.
 
-use super::{Report, Site, Task};
+use super::{OpenableEngine, Report, Task};
 use crate::history::History;
 use crate::recorded::PHASES;
 use crate::transaction::{ABORTED, Change, RecordKey};
@@ -41,7 +41,7 @@ impl Notes {
     }
 }
 
-impl Site<'_> {
+impl OpenableEngine<'_> {
     /// Commits, checkpoints, commits, closes, opens, and commits again.
     pub(super) fn record(&self) -> Result<Report, String> {
         let Task::Record {
@@ -171,7 +171,7 @@ impl Site<'_> {
     ) -> Result<(), Error> {
         let mut last = None;
         for _ in 0..ATTEMPTS {
-            notes.history.begin(worker, sequence, notes.operations());
+            notes.history.begin(worker, sequence);
             match self.attempt(session, worker, sequence) {
                 Ok(()) => {
                     notes

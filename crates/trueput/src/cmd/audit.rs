@@ -37,7 +37,8 @@ Examples:
 
 Exit codes:
   0    no promise was refuted; with --replay: the damage was reproduced
-  1    a promise was refuted, or an audit could not be completed; with --replay: not reproduced
+  1    a promise was refuted, or an audit could not be completed; with --replay: not reproduced.
+       What only posix or torn refute counts with --model alone
   2    bad input: command line, plan or folder
   130  interrupted by Ctrl-C or SIGTERM; finished audits are kept";
 
@@ -77,10 +78,9 @@ pub struct Arguments {
     /// ext4:mount=barrier=0 [default: ext4]
     #[arg(long, value_name = "KIND")]
     filesystem: Option<FileSystem>,
-    /// The most states of each model
-    #[arg(long, value_name = "N", default_value_t = 1000,
-        value_parser = clap::value_parser!(u64).range(1..))]
-    states: u64,
+    /// The most states of each model [default: 1000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    states: Option<u64>,
     /// The time for all audits together, as in 90s or 10m [default: 10m; no limit with --states]
     #[arg(long, value_name = "TIME", value_parser = parse_budget)]
     budget: Option<Duration>,
@@ -118,7 +118,7 @@ fn write_report(record: &AuditRecord, folder: &Path, screen: Screen) -> Result<(
     output::line(&describe_page(&folder.join(session::PAGE)))
 }
 
-/// What an audit records.
+/// The form of a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Form {
     /// The engine's files
@@ -153,14 +153,19 @@ impl Arguments {
                  ext4, xfs or btrfs"
             )));
         }
-        let checked = check(&file_system);
-        checked.map_err(|lacking| match lacking {
-            FileSystemError::Invalid(why)
-            | FileSystemError::Missing(why)
-            | FileSystemError::NeedsRoot(why) => Failure::usage(format!("--form block: {why}")),
-        })?;
+        check_block_form(&file_system)?;
         Ok(Some(file_system))
     }
+}
+
+/// # Errors
+/// A usage error if the block form does not work here with this file system.
+fn check_block_form(file_system: &FileSystem) -> Result<(), Failure> {
+    check(file_system).map_err(|lacking| match lacking {
+        FileSystemError::Invalid(why)
+        | FileSystemError::Missing(why)
+        | FileSystemError::NeedsRoot(why) => Failure::usage(format!("the block form: {why}")),
+    })
 }
 
 fn parse_budget(text: &str) -> Result<Duration, String> {
@@ -198,5 +203,5 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
         true => output::json(&serde_json::to_value(&record).map_err(Failure::usage)?)?,
         false => write_report(&record, &folder, arguments.screen)?,
     }
-    Ok(session::exit_code(&record))
+    Ok(session::exit_code(&record, !arguments.model.is_empty()))
 }

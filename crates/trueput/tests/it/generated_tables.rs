@@ -6,6 +6,7 @@
 use std::path::Path;
 use trueput_engine::{Durability, Parameter, Window};
 use trueput_findings::contender::version_number;
+use trueput_record::Survival;
 use trueput_record::audit::StorageModel;
 use trueput_record::audit_standing::ModelStanding;
 use trueput_record::conditions::{CONDITIONS, Form};
@@ -171,20 +172,30 @@ fn results(audits: &[PublishedAudit]) -> String {
     table(&[&["engine", "level"], &models[..]].concat(), rows)
 }
 
-/// The states behind a promise: `1096`, or those of the models that refuted it. Of several
-/// versions, the one with the most states is shown.
+/// The states behind a promise: `1096`, or those of the models that refuted it. Killed processes
+/// count where the level promises nothing for lost power. Of several versions, the one with the
+/// most states is shown.
 fn audited(audits: &[PublishedAudit], engine: &str, level: Durability) -> String {
     let of_promise = audits.iter();
     let found = of_promise.filter(|it| it.contender == engine && it.durability == level);
-    let count = |it: &&PublishedAudit| it.models.iter().map(|model| model.states).sum::<u64>();
-    let Some(audit) = found.max_by_key(count) else {
+    let needs_cut = level.after_lost_power() != Survival::Nothing;
+    let count = |it: &PublishedAudit| {
+        let models = it.models.iter();
+        let counted = models.filter(|model| model.model.loses_power() == needs_cut);
+        counted.map(|model| model.states).sum::<u64>()
+    };
+    let is_complete = |it: &&PublishedAudit| {
+        let mut models = it.models.iter();
+        !needs_cut || models.any(|model| model.model == StorageModel::Journal)
+    };
+    let Some(audit) = found.filter(is_complete).max_by_key(|it| count(it)) else {
         return "no".to_owned();
     };
     let refuted = audit.models.iter().filter(|model| model.refuted > 0);
     let refuted: Vec<_> = refuted
         .map(|model| format!("{}: {}", model.model, states(model)))
         .collect();
-    let all: u64 = audit.models.iter().map(|model| model.states).sum();
+    let all = count(audit);
     match refuted.is_empty() {
         true => all.to_string(),
         false => format!("{all}; {}", refuted.join(", ")),

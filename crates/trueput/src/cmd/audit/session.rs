@@ -1,8 +1,8 @@
 //! One command's audits: the folders, the controls, the record.
 
-use super::Arguments;
 use super::progress::ProgressLine;
 use super::scratch::Scratch;
+use super::{Arguments, check_block_form};
 use crate::failure::{FAILED, Failure, INTERRUPTED};
 use crate::{execute, output, signals};
 use std::collections::BTreeMap;
@@ -33,6 +33,9 @@ const USUAL_BUDGET: Duration = Duration::from_secs(600);
 
 /// The shares of the time that a server has, where an engine in the process has one.
 const SERVER_SHARES: u32 = 3;
+
+/// The most states of each model if nothing else is said.
+const USUAL_STATES: u64 = 1000;
 
 /// The states of each control.
 const CONTROL_STATES: u64 = 60;
@@ -68,6 +71,11 @@ impl<'a> Session<'a> {
                 "an audit needs FUSE, and /dev/fuse cannot be opened ({error}); load it with \
                  'modprobe fuse', and without root install the package fuse3"
             )));
+        }
+        if !trueput_host::is_root() && !is_in_path("fusermount3") {
+            return Err(Failure::Other(
+                "an audit without root needs fusermount3: install the package fuse3".to_owned(),
+            ));
         }
         // The name of a run's folder: 20261124T140000Z-audit.
         let now = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
@@ -149,8 +157,10 @@ impl<'a> Session<'a> {
         if is_server { SERVER_SHARES } else { 1 }
     }
 
+    /// The time for all audits: what the user gave, or ten minutes unless he gave states.
     fn budget(&self) -> Option<Duration> {
-        self.arguments.budget.or(Some(USUAL_BUDGET))
+        let usual = self.arguments.states.is_none().then_some(USUAL_BUDGET);
+        self.arguments.budget.or(usual)
     }
 
     /// Returns a name that no other result has.
@@ -268,17 +278,19 @@ impl<'a> Session<'a> {
     }
 
     /// Keeps a result for the rankings of later runs. The promise of another level, an audit
-    /// without a result, and killed processes alone where lost power was to be survived, say
-    /// nothing about them.
+    /// without a result, and one that leaves out `journal` where lost power was to be survived, say
+    /// nothing about them: an engine that never flushes passes `prefix`.
     fn remember(&self, subject: &Subject, result: &AuditResult) {
         let is_plain = result.claim.is_none() && result.file_system.is_none();
-        let has_cut = result.models.iter().any(|model| model.model.loses_power());
-        let needs_cut = result.durability.after_lost_power() != Survival::Nothing;
+        let mut models = result.models.iter();
+        let has_journal = models.any(|model| model.model == StorageModel::Journal);
+        let needs_journal = result.durability.after_lost_power() != Survival::Nothing;
+        let is_complete = has_journal || !needs_journal;
         let is_of_level = is_plain
             && match result.verdict() {
                 AuditVerdict::Failed => false,
-                AuditVerdict::Refuted => true,
-                AuditVerdict::NotRefuted => has_cut || !needs_cut,
+                AuditVerdict::Refuted => is_complete || result.is_refuted_on_usual_storage(),
+                AuditVerdict::NotRefuted => is_complete,
             };
         let folder = self.folder.canonicalize();
         let standing = folder.ok().filter(|_| is_of_level);
@@ -323,6 +335,11 @@ impl<'a> Session<'a> {
             .and_then(|()| fs::rename(&partial, &path));
         written.map_err(|error| Failure::Other(format!("{}: {error}", path.display())))
     }
+}
+
+fn is_in_path(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
 fn as_file_name(name: &str) -> String {
@@ -375,7 +392,7 @@ fn options(arguments: &Arguments, scratch: &Path) -> Result<AuditOptions, Failur
         program,
         scratch: scratch.to_owned(),
         models,
-        states: arguments.states,
+        states: arguments.states.unwrap_or(USUAL_STATES),
         budget: None,
         seed: arguments.seed,
         workers: WORKERS,
@@ -408,9 +425,14 @@ fn sentence(result: &AuditResult) -> String {
     }
 }
 
-/// Returns the exit code of a record.
-pub fn exit_code(record: &AuditRecord) -> ExitCode {
-    let is_clean = |result: &AuditResult| result.verdict() == AuditVerdict::NotRefuted;
+/// Returns the exit code of a record. What only weaker storage refutes counts if the user chose the
+/// models.
+pub fn exit_code(record: &AuditRecord, chose_models: bool) -> ExitCode {
+    let is_clean = |result: &AuditResult| match result.verdict() {
+        AuditVerdict::NotRefuted => true,
+        AuditVerdict::Refuted => !chose_models && !result.is_refuted_on_usual_storage(),
+        AuditVerdict::Failed => false,
+    };
     let all_clean = !record.blames_storage() && record.results.iter().all(is_clean);
     match () {
         () if record.interrupted => ExitCode::from(INTERRUPTED),
@@ -494,6 +516,9 @@ fn replay_one(
     options.commits = result.commits_per_phase;
     let file_system = result.file_system.as_deref().map(str::parse);
     options.file_system = file_system.transpose().map_err(Failure::Usage)?;
+    if let Some(file_system) = &options.file_system {
+        check_block_form(file_system)?;
+    }
     let recording = folder.join(RECORDINGS).join(&result.id);
     let replay = trueput_audit::replay(&subject, counterexample, &recording, &target, &options);
     scratch.close();

@@ -37,7 +37,11 @@ pub fn subjects(
     let mut skipped: BTreeMap<String, String> = BTreeMap::new();
     for sentence in matrix.skipped {
         let (name, reason) = sentence.split_once(' ').unwrap_or((&sentence, ""));
-        skipped.insert(name.to_owned(), reason.to_owned());
+        let reasons = skipped.entry(name.to_owned()).or_default();
+        if !reasons.is_empty() {
+            reasons.push_str("; ");
+        }
+        reasons.push_str(reason);
     }
     let mut subjects: Vec<Subject> = Vec::new();
     for trial in &matrix.trials {

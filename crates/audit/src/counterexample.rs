@@ -240,12 +240,8 @@ impl Description<'_> {
     }
 
     fn cut(&self, cut: usize) -> String {
-        let base = self.recorded.recording.base;
         let moment = self.moment(cut);
-        format!(
-            "cut: {moment}, at operation {} of the recording",
-            cut - base
-        )
+        format!("cut: {moment}, before line {} of operations.jsonl", cut + 1)
     }
 }
 

@@ -81,8 +81,8 @@ impl Engine for RocksDb {
             ),
             Durability::Async => {
                 return Err(Error::Unsupported(format!(
-                    "{} without transactions=batch and track_and_verify_wals=on: without sync, \
-                     an older log can lose its end while a newer one is there (docs/AUDIT.md)",
+                    "{}: it needs transactions=batch and track_and_verify_wals=on; without them an \
+                     older log can lose its end while a newer one is there (docs/AUDIT.md)",
                     common_errors::no_durability("rocksdb", durability)
                 )));
             }

@@ -1,6 +1,6 @@
 //! The result of an audit: simulated power cuts on a build of an engine, at a level, with knobs.
 
-use crate::{Durability, Value};
+use crate::{Durability, HostFacts, Value};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -358,6 +358,12 @@ pub struct AuditRecord {
     pub format: u32,
     /// The exact command.
     pub command: String,
+    /// When it began (RFC 3339); empty in records before it was noted.
+    #[serde(default)]
+    pub started_at: String,
+    /// The machine, and the file system of the states; `None` in records before it was noted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<HostFacts>,
     /// The version of this program.
     pub program_version: String,
     /// The two controls: a log engine that flushes, and one that does not.

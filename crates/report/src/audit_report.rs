@@ -3,6 +3,7 @@
 use crate::document::Block;
 use crate::formats::html;
 use crate::sections::audits::{LEGEND, blocks};
+use std::collections::BTreeSet;
 use std::path::Path;
 use trueput_findings::audits::AuditedPromise;
 use trueput_findings::units::{counted, thousands};
@@ -86,7 +87,14 @@ fn answer(record: &AuditRecord) -> Vec<Block> {
         .filter(|result| result.verdict() == AuditVerdict::Refuted)
         .partition(|result| result.is_refuted_on_usual_storage());
     let states = record.results.iter().map(AuditResult::states).sum();
-    let promises = counted(record.results.len() as u64, "promise");
+    let is_ended = |result: &&AuditResult| result.verdict() != AuditVerdict::Failed;
+    let ended = record.results.iter().filter(is_ended).count();
+    let promises = counted(ended as u64, "promise");
+    let was_tried = |result: &&AuditResult| {
+        let mut models = result.models.iter();
+        models.any(|model| model.model.is_usual())
+    };
+    let is_usual_tried = weaker.iter().all(was_tried);
     let tried = format!("{promises} audited in {} states", thousands(states));
     let text = match refuted.len() {
         _ if record.interrupted && record.results.is_empty() => "Nothing was audited.".to_owned(),
@@ -95,7 +103,8 @@ fn answer(record: &AuditRecord) -> Vec<Block> {
         }
         _ if record.blames_storage() => storage_fault(record, &tried),
         0 if weaker.is_empty() => format!("{tried}: none is refuted."),
-        0 => format!("{tried}: none is refuted on usual storage."),
+        0 if is_usual_tried => format!("{tried}: none is refuted on usual storage."),
+        0 => format!("{tried}. Usual storage was not tried."),
         count => format!("{tried}: {count} refuted: {}.", names(&refuted)),
     };
     let weaker = (!weaker.is_empty()).then(|| {
@@ -184,8 +193,28 @@ fn remarks(record: &AuditRecord) -> Vec<Block> {
     let controls: Vec<_> = controls.map(control).collect();
     let text =
         (!controls.is_empty()).then(|| Block::Text(format!("Controls: {}.", controls.join("; "))));
+    let builds = record.results.iter();
+    let builds = builds.filter(|result| !result.version.is_empty());
+    let builds: BTreeSet<_> = builds
+        .map(|result| format!("{} {}", result.contender, result.version))
+        .collect();
+    let builds: Vec<_> = builds.into_iter().collect();
+    let builds =
+        (!builds.is_empty()).then(|| Block::Text(format!("Builds: {}.", builds.join(", "))));
+    let made = record.host.as_ref().map(|host| {
+        Block::Text(format!(
+            "Made at {} on {}: {} processors ({}), {}, {}.",
+            record.started_at,
+            host.host_name,
+            host.cores,
+            host.cpu_model,
+            host.operating_system,
+            host.kernel
+        ))
+    });
     let skipped = record.skipped.iter();
     let skipped = skipped.map(|(name, reason)| format!("Skipped: {name} {reason}"));
     let skipped = Block::List(skipped.collect()).filled();
-    text.into_iter().chain(skipped).collect()
+    let parts = text.into_iter().chain(builds).chain(made);
+    parts.chain(skipped).collect()
 }

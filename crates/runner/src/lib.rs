@@ -82,6 +82,7 @@ pub use conformance_cache::ConformanceCache;
 pub use context::sha256_of;
 pub use error::Error;
 pub use event::{Event, Phase};
+pub use program::collect_program_facts;
 pub use repeats::RepeatRule;
 pub use resolution::SelectedEngine;
 pub use resume::{check_folder, has_worked_in};

@@ -543,21 +543,31 @@ impl<'a> Expansion<'a> {
         }
         let mut asked = self.plan.durability.as_slice();
         if self.plan.levels == Levels::First {
-            let first = asked
-                .iter()
-                .position(|&level| engine.promise(level).is_some());
+            let first = asked.iter().position(|&level| self.offers(engine, level));
             // If it supports none, the error lists each level.
             asked = first.map_or(asked, |index| &asked[index..=index]);
         }
         let mut offered = Vec::new();
         for &level in asked {
-            if engine.promise(level).is_some() {
+            if self.offers(engine, level) {
                 offered.push(level);
             } else {
                 self.leave_out_or_refuse("durability", missing_level(engine, level), skipped)?;
             }
         }
         Ok(offered)
+    }
+
+    /// Returns whether an engine has a level, with its default knobs or some that the plan gives.
+    fn offers(&self, engine: &dyn Engine, level: Durability) -> bool {
+        let name = engine.info().name;
+        let has_level = |knobs: Settings| {
+            let knobs = resolve(name, engine.knobs(), &knobs);
+            knobs.is_ok_and(|knobs| engine.promise_with(level, &knobs).is_ok())
+        };
+        let given = self.plan.knobs.get(name);
+        engine.promise(level).is_some()
+            || given.is_some_and(|given| combinations(given).into_iter().any(has_level))
     }
 
     fn worker_kind(

@@ -3,7 +3,8 @@
 use trueput_record::host::ProgramFacts;
 
 /// Collects the facts about this program, run as `command`.
-pub(crate) fn collect_program_facts(command: Vec<String>) -> ProgramFacts {
+#[must_use]
+pub fn collect_program_facts(command: Vec<String>) -> ProgramFacts {
     ProgramFacts {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         commit: env!("TRUEPUT_COMMIT").to_owned(),

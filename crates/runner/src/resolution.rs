@@ -2,6 +2,7 @@
 
 use crate::Registry;
 use crate::disk_space::DiskSpace;
+use std::collections::BTreeMap;
 use trueput_engine::{
     Credentials, Engine, NativeProgram, ParameterValues, Storage, parameter, storage,
 };
@@ -86,12 +87,12 @@ pub(crate) fn resolve_trial(
                 .map_err(|error| describe_error(name, error))?,
         ),
     };
-    if engine.promise(spec.durability).is_none() {
-        return Err(missing_level(&*engine, spec.durability));
-    }
     let knobs = parameter::resolve(name, engine.knobs(), &spec.knobs)?;
     let promise = engine.promise_with(spec.durability, &knobs);
-    let promise = promise.map_err(|error| describe_error(name, error))?;
+    let promise = promise.map_err(|error| match engine.promise(spec.durability) {
+        None => missing_level(&*engine, spec.durability),
+        Some(_) => describe_error(name, error),
+    })?;
     let settings = parameter::resolve(workload.info().name, workload.settings(), &spec.settings)?;
     let job = workload
         .job(&settings, &spec.conditions)
@@ -221,9 +222,19 @@ fn check_workers(engine: &dyn Engine, spec: &TrialSpec) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the sentence for a durability level that an engine does not support.
+/// Returns the sentence for a durability level that an engine does not support with its default
+/// knobs, and the driver's reason if it gives one.
 pub(crate) fn missing_level(engine: &dyn Engine, level: Durability) -> String {
+    let name = engine.info().name;
     let levels = Durability::ALL.into_iter();
     let supported = levels.filter(|&level| engine.promise(level).is_some());
-    unsupported_level(engine.info().name, level, supported)
+    let sentence = unsupported_level(name, level, supported);
+    let knobs = parameter::resolve(name, engine.knobs(), &BTreeMap::new()).ok();
+    let refusal = knobs.and_then(|knobs| engine.promise_with(level, &knobs).err());
+    let refusal = refusal.map(|error| error.to_string()).unwrap_or_default();
+    let plain = trueput_engine::Error::no_durability(name, level).to_string();
+    match refusal.rsplit_once(&format!("{plain}: ")) {
+        Some((_, reason)) => format!("{sentence}; {reason}"),
+        None => sentence,
+    }
 }

@@ -151,6 +151,8 @@ fn a_run_without_audits_says_so_once() {
 fn a_report_of_an_audit_begins_with_its_answer() {
     let journal = |states, refuted| vec![model(StorageModel::Journal, states, refuted)];
     let mut record = AuditRecord {
+        started_at: String::new(),
+        host: None,
         format: 1,
         command: "trueput audit".to_owned(),
         program_version: "0".to_owned(),

@@ -142,12 +142,11 @@ impl Expansion<'_> {
             Err(why) => return self.skip_or_refuse(before, (index, step), &why, skipped),
         };
         let knobs = resolve(&spec.engine, engine.knobs(), &knobs).map_err(plan_error)?;
-        let promised = match engine.promise(spec.durability) {
-            None => Err(missing_level(engine, spec.durability)),
-            Some(_) => engine
-                .promise_with(spec.durability, &knobs)
-                .map_err(|error| describe_error(&spec.engine, error)),
-        };
+        let promised = engine.promise_with(spec.durability, &knobs);
+        let promised = promised.map_err(|error| match engine.promise(spec.durability) {
+            None => missing_level(engine, spec.durability),
+            Some(_) => describe_error(&spec.engine, error),
+        });
         if let Err(why) = promised {
             return self.skip_or_refuse(before, (index, step), &why, skipped);
         }

@@ -78,7 +78,7 @@ pub struct Arguments {
     /// ext4:mount=barrier=0 [default: ext4]
     #[arg(long, value_name = "KIND")]
     filesystem: Option<FileSystem>,
-    /// The most states of each model [default: 1000]
+    /// The states of each model, about [default: 1000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     states: Option<u64>,
     /// The time for all audits together, as in 90s or 10m [default: 10m; no limit with --states]
@@ -88,7 +88,8 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 120,
         value_parser = clap::value_parser!(u64).range(1..=100_000))]
     commits: u64,
-    /// Seed of the transactions and of the choice of states
+    /// Seed of the transactions and of the choice of states. The same recording and seed give the
+    /// same states; each audit makes a recording of its own
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_seed)]
     seed: u64,
     /// Reproduce a counterexample: the folder of the audit, a slash, and the counterexample's name
@@ -107,6 +108,21 @@ pub struct Arguments {
     screen: Screen,
     #[command(flatten)]
     trust: Trust,
+}
+
+/// Writes the report of an audit's folder; `None` if it is the folder of something else.
+///
+/// # Errors
+/// A usage error if its record cannot be read.
+pub fn report(folder: &Path, screen: Screen, json: bool) -> Result<Option<ExitCode>, Failure> {
+    let Some(record) = session::find_record(folder)? else {
+        return Ok(None);
+    };
+    match json {
+        true => output::json(&serde_json::to_value(&record).map_err(Failure::usage)?)?,
+        false => write_report(&record, folder, screen)?,
+    }
+    Ok(Some(ExitCode::SUCCESS))
 }
 
 /// Writes the report: its answer, then every promise and counterexample.
@@ -193,7 +209,8 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
             .map(|(name, reason)| format!("{name} {reason}"));
         let reasons: Vec<_> = reasons.collect();
         return Err(Failure::usage(format!(
-            "nothing to audit: no engine has a level that promises something; {}",
+            "nothing to audit: no engine has a level that promises something{}{}",
+            if reasons.is_empty() { "" } else { "; " },
             reasons.join("; ")
         )));
     }

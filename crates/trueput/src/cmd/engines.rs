@@ -96,6 +96,8 @@ struct LibraryListing {
     build: Result<Build, String>,
     /// The audits of its promises with default knobs, by level; those without one are left out.
     audits: Vec<(Durability, AuditState)>,
+    /// Its levels with default knobs and these audits, in words.
+    levels: String,
 }
 
 impl EngineListing {
@@ -106,8 +108,12 @@ impl EngineListing {
             let audits = loaded
                 .as_ref()
                 .map(|loaded| known(audits, &**loaded, &contender));
+            let audits = audits.unwrap_or_default();
             LibraryListing {
-                audits: audits.unwrap_or_default(),
+                levels: loaded
+                    .as_ref()
+                    .map_or_else(|_| String::new(), |loaded| levels(&**loaded, &audits)),
+                audits,
                 build: loaded
                     .and_then(|engine| engine.build())
                     .map_err(|error| error.to_string()),
@@ -119,10 +125,12 @@ impl EngineListing {
         if let Ok(build) = &default {
             // The default comes first.
             builds.retain(|found| found.library != build.library);
+            let audits = known(audits, engine, engine.info().name);
             let default = LibraryListing {
                 library: build.library.clone(),
                 build: Ok(build.clone()),
-                audits: known(audits, engine, engine.info().name),
+                levels: levels(engine, &audits),
+                audits,
             };
             builds.insert(0, default);
         }
@@ -191,12 +199,12 @@ fn levels(engine: &dyn Engine, audits: &[(Durability, AuditState)]) -> String {
 /// A row for each build that is here, and for each that could be installed.
 fn rows(listed: &EngineListing) -> Vec<[String; 6]> {
     let engine = listed.engine;
-    let row = |version: &str, audits: &[_], from: String| {
+    let row = |version: &str, levels: String, from: String| {
         [
             engine.info().name.to_owned(),
             version.to_owned(),
             workers(engine).to_owned(),
-            levels(engine, audits),
+            levels,
             isolation(engine)
                 .map_or("not stated", Isolation::name)
                 .to_owned(),
@@ -210,19 +218,23 @@ fn rows(listed: &EngineListing) -> Vec<[String; 6]> {
             Ok(build) if build.assertions == Some(true) => {
                 let flag = "built with assertions: not comparable";
                 let from = format!("{from} ({flag})");
-                row(short(&build.version), &found.audits, from)
+                row(short(&build.version), found.levels.clone(), from)
             }
-            Ok(build) => row(short(&build.version), &found.audits, from),
-            Err(why) => row("unusable", &[], why.clone()),
+            Ok(build) => row(short(&build.version), found.levels.clone(), from),
+            Err(why) => row("unusable", String::new(), why.clone()),
         }
     };
     let mut rows: Vec<_> = listed.builds.iter().map(of_build).collect();
-    rows.extend(
-        listed
-            .to_install()
-            .into_iter()
-            .map(|(title, install)| row("not installed", &[], format!("{title}: {install}"))),
-    );
+    // A relative that is not here may lack levels that the engine has.
+    let own_levels = |title: &str| match title == engine.info().title {
+        true => levels(engine, &[]),
+        false => String::new(),
+    };
+    let absent = listed.to_install().into_iter();
+    rows.extend(absent.map(|(title, install)| {
+        let from = format!("{title}: {install}");
+        row("not installed", own_levels(title), from)
+    }));
     rows
 }
 

@@ -1,5 +1,6 @@
 //! `trueput report`: makes the report of a run folder again, from the folder only.
 
+use crate::cmd::audit;
 use crate::failure::Failure;
 use crate::output::{self, ChartsWhen};
 use crate::page::{check_is_page, describe_page, write_own_page, write_page};
@@ -23,7 +24,8 @@ Examples:
   trueput report results/of-one-host first-look.tar.gz     # runs of several hosts, side by side
   trueput report results/of-one-host first-look.tar.gz --html both.html
 
-No engine is needed, so the run can come from another machine.";
+No engine is needed, so the run can come from another machine. The folder of an audit has a terminal
+and a json report.";
 
 /// The arguments of `trueput report`.
 #[derive(Debug, Args)]
@@ -67,6 +69,14 @@ pub struct Arguments {
 /// A usage error if the folder is not a run folder or has a newer format, or the page cannot be
 /// written.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    if let ([folder], None, Format::Terminal | Format::Json) =
+        (arguments.runs.as_slice(), &arguments.html, arguments.format)
+    {
+        let json = arguments.format == Format::Json;
+        if let Some(code) = audit::report(folder, arguments.screen, json)? {
+            return Ok(code);
+        }
+    }
     let (mut opened, mut reports) = (Vec::new(), Vec::new());
     for run in &arguments.runs {
         let run = bundle::open(run, arguments.size)?;

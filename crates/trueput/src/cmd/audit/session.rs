@@ -12,6 +12,7 @@ use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use trueput_audit::{AuditOptions, Subject, audit, control};
+use trueput_host::read_facts;
 use trueput_record::audit::{AuditRecord, AuditResult, AuditVerdict, Counterexample, StorageModel};
 use trueput_record::audit_standing::AuditStanding;
 use trueput_record::filesystem::FileSystem;
@@ -19,7 +20,7 @@ use trueput_record::plan::Contender;
 use trueput_record::trial::Settings;
 use trueput_record::{Durability, Survival, Value};
 use trueput_report::audit_report;
-use trueput_runner::{AuditStore, AuditSubject, Registry, sha256_of};
+use trueput_runner::{AuditStore, AuditSubject, Registry, collect_program_facts, sha256_of};
 
 /// The version of the record.
 const FORMAT: u32 = 1;
@@ -67,9 +68,14 @@ impl<'a> Session<'a> {
     /// A usage error if it cannot be created; [`Failure::Other`] without FUSE.
     pub fn begin(arguments: &'a Arguments, registry: &'a Registry) -> Result<Self, Failure> {
         if let Err(error) = fs::File::open("/dev/fuse") {
+            let remedy = match error.kind() {
+                std::io::ErrorKind::PermissionDenied => {
+                    "run it as root, or let root run 'chmod 666 /dev/fuse'"
+                }
+                _ => "load it with 'modprobe fuse', and without root install the package fuse3",
+            };
             return Err(Failure::Other(format!(
-                "an audit needs FUSE, and /dev/fuse cannot be opened ({error}); load it with \
-                 'modprobe fuse', and without root install the package fuse3"
+                "an audit needs FUSE, and /dev/fuse cannot be opened ({error}); {remedy}"
             )));
         }
         if !trueput_host::is_root() && !is_in_path("fusermount3") {
@@ -105,6 +111,11 @@ impl<'a> Session<'a> {
         let mut record = AuditRecord {
             format: FORMAT,
             command: execute::command_line().join(" "),
+            started_at: jiff::Timestamp::now().to_string(),
+            host: Some(read_facts(
+                self.scratch.path(),
+                collect_program_facts(execute::command_line()),
+            )),
             program_version: env!("CARGO_PKG_VERSION").to_owned(),
             controls: Vec::new(),
             storage_controls: Vec::new(),
@@ -137,6 +148,11 @@ impl<'a> Session<'a> {
             self.write(&record)?;
         }
         record.interrupted = self.is_stopped();
+        for subject in &subjects[record.results.len()..] {
+            let name = format!("{} {}", subject.contender(), subject.durability);
+            let reason = "was not reached".to_owned();
+            record.skipped.insert(name, reason);
+        }
         self.write(&record)?;
         let page = audit_report::page(&record, &self.folder);
         let file = self.folder.join(PAGE);
@@ -482,10 +498,25 @@ pub fn replay(
     replay_one(folder, &result, &counterexample, arguments, registry)
 }
 
+/// Reads the record of an audit; `None` if the folder has none.
+///
+/// # Errors
+/// A usage error if it cannot be read.
+pub fn find_record(folder: &Path) -> Result<Option<AuditRecord>, Failure> {
+    match folder.join(RECORD).is_file() {
+        true => read_record(folder).map(Some),
+        false => Ok(None),
+    }
+}
+
 fn read_record(folder: &Path) -> Result<AuditRecord, Failure> {
     let path = folder.join(RECORD);
-    let text =
-        fs::read(&path).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+    let text = fs::read(&path).map_err(|error| {
+        Failure::usage(format!(
+            "{} is not the folder of an audit: {RECORD} in it: {error}",
+            folder.display()
+        ))
+    })?;
     serde_json::from_slice(&text)
         .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
 }

@@ -1,6 +1,6 @@
 //! The engines in a hundred columns: which builds are here, and at which levels.
 
-use super::{EngineListing, LibraryListing, isolation, levels, short, workers};
+use super::{EngineListing, LibraryListing, isolation, short, workers};
 use trueput_engine::Isolation;
 use trueput_report::document::{Block, Column, Table};
 
@@ -64,7 +64,7 @@ fn row(listed: &EngineListing, found: &LibraryListing) -> Option<Vec<String>> {
         engine.info().name.to_owned(),
         number(&build.version).to_owned(),
         workers(engine).to_owned(),
-        levels(engine, &found.audits),
+        found.levels.clone(),
         isolation(engine)
             .map_or("not stated", Isolation::name)
             .to_owned(),

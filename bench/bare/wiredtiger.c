@@ -1,4 +1,4 @@
-/* WiredTiger at 'buffered': a B-tree, one session with one cursor, snapshot isolation. */
+/* WiredTiger at 'process': a B-tree, one session with one cursor, snapshot isolation. */
 #include "bare.h"
 #include <wiredtiger.h>
 
@@ -8,7 +8,8 @@ static WT_CURSOR *cursor;
 
 static const char CONNECTION[] =
     "create,config_base=false,use_environment=false,log=(enabled=true,file_max=104857600),"
-    "transaction_sync=(enabled=false),session_max=65,cache_size=104857600,"
+    "transaction_sync=(enabled=true,method=none),checkpoint_sync=false,"
+    "session_max=65,cache_size=104857600,"
     "checkpoint=(wait=60,log_size=0),eviction=(threads_min=1,threads_max=8),"
     "lsm_manager=(worker_thread_max=4),statistics=(fast)";
 static const char TABLE[] = "key_format=u,value_format=u,block_compressor=none,"

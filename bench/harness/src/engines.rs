@@ -84,7 +84,7 @@ pub const CONTENDERS: [Contender; 6] = [
     ),
     compiled(
         "wiredtiger",
-        Durability::Buffered,
+        Durability::Process,
         500_000,
         "wiredtiger.h",
         "libwiredtiger-dev",

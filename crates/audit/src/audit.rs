@@ -145,6 +145,8 @@ fn try_models(
         }
         tried?;
     }
+    let place = |model| StorageModel::ALL.iter().position(|one| *one == model);
+    result.models.sort_by_key(|tried| place(tried.model));
     check_tried(&models, &result.models, options)
 }
 
@@ -154,7 +156,10 @@ fn choose_models(subject: &Subject, options: &AuditOptions) -> Result<Vec<Storag
     let by_form =
         |model: &&StorageModel| options.file_system.is_none() || concerns_devices(**model);
     let models = options.models.iter().filter(by_model).filter(by_form);
-    let models: Vec<StorageModel> = models.copied().collect();
+    let mut models: Vec<StorageModel> = models.copied().collect();
+    // Kills last: a recovery that waits for the killed process (GT.M, a minute) would take the time
+    // of the others.
+    models.sort_by_key(|model| !model.loses_power());
     match models.is_empty() {
         false => Ok(models),
         true => Err(Failure::Other(format!(

@@ -14,7 +14,7 @@ pub struct AuditOptions {
     pub program: PathBuf,
     /// A folder for states, on fast storage. It is emptied.
     pub scratch: PathBuf,
-    /// The models, in the order in which they are tried.
+    /// The models to try. Kills are tried last, the others in this order.
     pub models: Vec<StorageModel>,
     /// The most states of each model.
     pub states: u64,

@@ -213,9 +213,8 @@ pub(crate) fn inspect_repeatedly(
         return Ok(inspected);
     };
     if read_free_bytes(scratch).is_some_and(|free| free < LEAST_ROOM_BYTES) {
-        let folder = scratch.display();
         return Err(format!(
-            "{folder} is full: choose another folder with --work ({damage})"
+            "the folder for states is full: choose another one with --work ({damage})"
         ));
     }
     match damage.kind {

@@ -17,7 +17,9 @@ pub struct Replay {
     pub state: PathBuf,
 }
 
-/// Rebuilds the state of a counterexample in `folder`, and lets the engine open a copy of it.
+/// Rebuilds the state of a counterexample in `folder`, and lets the engine open a copy of it in the
+/// folder `options.scratch`, which should have the path that it had when the database was recorded:
+/// files of some engines (GT.M) hold it.
 ///
 /// # Errors
 /// One sentence, if the recording cannot be read or the state cannot be written.

@@ -81,9 +81,9 @@ impl Engine for RocksDb {
             ),
             Durability::Async => {
                 return Err(Error::Unsupported(format!(
-                    "{}: it needs transactions=batch and track_and_verify_wals=on; without them an \
-                     older log can lose its end while a newer one is there (docs/AUDIT.md)",
-                    common_errors::no_durability("rocksdb", durability)
+                    "rocksdb does not support durability '{durability}': it needs \
+                     transactions=batch and track_and_verify_wals=on; without them an older log \
+                     can lose its end while a newer one is there (docs/AUDIT.md)"
                 )));
             }
             Durability::Process => ("sync=false", None),

@@ -163,19 +163,6 @@ impl Engine for WiredTiger {
 fn window(durability: Durability, knobs: &WiredTigerKnobs) -> Option<Window> {
     let wait_s = knobs.checkpoint_wait;
     match durability {
-        Durability::Async => {
-            let has_checkpoints = wait_s > 0 || knobs.checkpoint_log_size > 0;
-            Some(until(if has_checkpoints {
-                "the kernel writes the log back, a log file is full (log_file_max), or the next \
-                 checkpoint"
-            } else {
-                "the kernel writes the log back, or a log file is full (log_file_max)"
-            }))
-        }
-        Durability::Buffered if !config::is_by_checkpoint(durability, knobs) => Some(until(
-            "the log's buffer in the process is full or 50 ms are over; then, for lost power, as \
-             at async",
-        )),
         Durability::Buffered if wait_s > 0 => Some(Window {
             time_s: Some(wait_s as f64),
             ..until("the end of the next checkpoint, which begins checkpoint_wait after the last")
@@ -183,6 +170,6 @@ fn window(durability: Durability, knobs: &WiredTigerKnobs) -> Option<Window> {
         Durability::Buffered => Some(until(
             "the database is closed: with checkpoint_wait=0 and no log, no checkpoint comes before",
         )),
-        Durability::Sync | Durability::Process | Durability::None => None,
+        _ => None,
     }
 }

@@ -227,15 +227,16 @@ impl DatabaseFolder<'_> {
 
     fn recover(&self) -> Result<()> {
         match self.layout.journaling {
-            JournalMode::Before => {
-                self.mupip(&["journal", "-recover", "-backward", self.layout.journal()])?;
-            }
-            JournalMode::NoBefore => self.rebuild()?,
-            JournalMode::Off => {
-                self.mupip(&["rundown", "-file", files::DATABASE])?;
-            }
+            // Earlier journals stay: the new one refers to them, and a recovery within the next
+            // second goes back to an epoch in them.
+            JournalMode::Before => self
+                .mupip(&["journal", "-recover", "-backward", self.layout.journal()])
+                .map(|_| ()),
+            JournalMode::NoBefore => self.rebuild().and_then(|()| self.remove_old_journals()),
+            JournalMode::Off => self
+                .mupip(&["rundown", "-file", files::DATABASE])
+                .map(|_| ()),
         }
-        self.remove_old_journals()
     }
 
     /// Applies the whole journal to the database as it was when the journal began.

@@ -16,21 +16,18 @@ parameters! {
         /// How a commit at 'sync' flushes the log: fsync after writing it, or the log opened with
         /// O_DSYNC. Without effect at other levels.
         transaction_sync: Choice<LogFlushMethod> = Fsync,
-        /// What 'buffered' returns to after a crash: the end of the log as far as it was written,
-        /// or, without a log, the last checkpoint. Without effect at other levels.
-        buffered_by: Choice<BufferedMethod> = Log,
-            cost "checkpoint: every commit since the last checkpoint; not with table=lsm",
         /// Seconds from the end of one checkpoint to the next; 0: no checkpoints by time.
         /// WiredTiger's own default is 0: the log grows until the database is closed. MongoDB's is
         /// 60.
         checkpoint_wait: Integer = 60 in 0..=100_000, unit "s",
-            cost "longer: disk for the log and time to recover; shorter: writing pages again",
+            cost "longer: a wider window at 'buffered', log on disk, time to recover; shorter: \
+                  writing pages again",
         /// Log size from one checkpoint to the next; 0: no checkpoints by size. Values below
         /// log_file_max count as log_file_max.
         checkpoint_log_size: Bytes = 0 B in 0 B..=2 GiB, cost "as checkpoint_wait",
         /// Size of a log file. A full one is flushed when the next is begun.
         log_file_max: Bytes = 100 MiB in 100 KiB..=2 GiB,
-            cost "larger: a wider window for lost power; smaller: more files to make and flush",
+            cost "larger: more log that 'process' has not flushed; smaller: more files to make",
         /// Directory of the log: the database's folder, or its subfolder 'log', where another
         /// device can be mounted.
         log_directory: Choice<LogDirectory> = Beside,
@@ -78,13 +75,5 @@ choices! {
     pub(super) enum LogFlushMethod {
         Fsync = "fsync",
         Dsync = "dsync",
-    }
-}
-
-choices! {
-    /// The state that `buffered` returns to after a crash.
-    pub(super) enum BufferedMethod {
-        Log = "log",
-        Checkpoint = "checkpoint",
     }
 }

@@ -330,7 +330,6 @@ tests! {
         scans_keep_to_their_bounds_in_both_directions
         a_second_opening_is_refused_in_words
         a_killed_process_loses_no_acknowledged_commit
-        a_killed_process_leaves_a_prefix_at_buffered
         a_file_that_is_no_library_of_the_engine_is_refused_in_one_line;
     tokudb [""]:
         every_promised_level_opens_and_no_other_does

@@ -60,7 +60,7 @@ tests! {
     rocksdb: at_sync at_buffered at_process;
     leveldb: at_sync at_process;
     berkeleydb: at_sync at_async at_buffered at_none;
-    wiredtiger: at_sync at_async at_buffered at_process at_none;
+    wiredtiger: at_sync at_buffered at_process at_none;
     tokudb: at_sync at_buffered;
     mdbx: at_sync at_async at_process;
     mariadb: at_sync at_async at_buffered at_process;

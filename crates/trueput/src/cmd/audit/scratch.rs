@@ -2,6 +2,7 @@
 //! leaves, and in memory where that is possible.
 
 use crate::failure::Failure;
+use std::io;
 use std::path::{Path, PathBuf};
 use trueput_host::mount_namespace;
 use trueput_host::run_work_folder::RunWorkFolder;
@@ -13,11 +14,16 @@ const WORK: &str = "work";
 /// The folder for states in the work folder.
 const STATES: &str = "states";
 
+/// The place of the folder for an audit with a view of mounts of its own. Files of some engines
+/// hold their own path (GT.M), so a replay from any folder needs the path of the recording.
+const PLACE: &str = "/run/trueput";
+
 /// The folder for states, in use.
 pub struct Scratch {
     area: RunWorkFolder,
     path: PathBuf,
-    is_in_memory: bool,
+    /// The mounts of this process's view.
+    mounts: Vec<PathBuf>,
 }
 
 impl Scratch {
@@ -39,16 +45,32 @@ impl Scratch {
                 path.display()
             )));
         }
-        let is_in_memory = is_private && work.is_none();
-        if is_in_memory {
-            mount_namespace::mount_memory(&path)
-                .map_err(|error| Failure::Other(format!("{}: {error}", path.display())))?;
-        }
-        Ok(Self {
+        let mut scratch = Self {
             area,
             path,
-            is_in_memory,
-        })
+            mounts: Vec::new(),
+        };
+        if is_private {
+            let path = scratch.path.clone();
+            scratch
+                .mount(work.is_none())
+                .map_err(|error| Failure::Other(format!("{}: {error}", path.display())))?;
+        }
+        Ok(scratch)
+    }
+
+    fn mount(&mut self, in_memory: bool) -> io::Result<()> {
+        if in_memory {
+            mount_namespace::mount_memory(&self.path)?;
+            self.mounts.push(self.path.clone());
+        }
+        let place = Path::new(PLACE);
+        if std::fs::create_dir_all(place).is_ok() {
+            mount_namespace::bind(&self.path, place)?;
+            self.mounts.push(place.to_owned());
+            place.clone_into(&mut self.path);
+        }
+        Ok(())
     }
 
     /// Returns the folder.
@@ -58,8 +80,8 @@ impl Scratch {
 
     /// Removes the folder and everything in it.
     pub fn close(self) {
-        if self.is_in_memory {
-            let _ = mount_namespace::unmount(&self.path);
+        for mounted in self.mounts.iter().rev() {
+            let _ = mount_namespace::unmount(mounted);
         }
         let _ = self.area.remove_trial(STATES);
         self.area.close();

@@ -542,7 +542,7 @@ fn replay_one(
         output::note(&note);
     }
     let scratch = Scratch::open(arguments.work.as_deref(), &target)?;
-    let mut options = options(arguments, scratch.path())?;
+    let mut options = options(arguments, &scratch.path().join(&result.id))?;
     options.seed = result.seed;
     options.commits = result.commits_per_phase;
     let file_system = result.file_system.as_deref().map(str::parse);

@@ -63,6 +63,9 @@ file-systems: ## Install the tools that make ext4, xfs and btrfs, for trials and
 	@command -v mkfs.ext4 >/dev/null && command -v mkfs.xfs >/dev/null && command -v mkfs.btrfs >/dev/null || \
 	  { $(call install_packages,e2fsprogs xfsprogs btrfs-progs,the tools of file systems); }
 
+network: ## Install iproute2, which makes the network of a cluster on this machine.
+	@command -v ip >/dev/null || { $(call install_packages,iproute2,iproute2); }
+
 numa-guest: build ## Test NUMA policies in an emulated guest of four nodes (a minute; needs qemu).
 	scripts/numa-guest $(TRUEPUT)
 
@@ -72,12 +75,13 @@ engines: ## Install the engines that are quick to get: prebuilt libraries and pa
 engines-all: ## Install those, and the engines that must be compiled.
 	scripts/engines all
 
-# The engines, allocators, fuse3 and mkfs, all quick to get, where this user may install them. Without them
+# The engines, allocators, fuse3, mkfs and iproute2, all quick to get, where this user may install them. Without them
 # everything goes on: a plan leaves out what is not there, and a test says why it skips.
 engines-here:
 	@$(MAKE) --no-print-directory allocators || true
 	@$(MAKE) --no-print-directory fuse || true
 	@$(MAKE) --no-print-directory file-systems || true
+	@$(MAKE) --no-print-directory network || true
 	@scripts/engines quick || \
 	  echo "going on without the engines that could not be installed; 'make engines' tries again"
 

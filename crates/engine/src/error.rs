@@ -24,6 +24,10 @@ pub enum Error {
     /// No room: the disk, the map or a configured limit is full.
     #[error("full: {0}")]
     Full(String),
+    /// The connection to a server was lost, or the server takes no transactions any more. If this
+    /// came from a commit, its outcome is unknown; otherwise the transaction had no effect.
+    #[error("{0}")]
+    Disconnected(String),
     /// Anything else that the engine said.
     #[error("{text}{}", with_code(*code))]
     Engine {
@@ -90,6 +94,12 @@ impl Error {
     #[must_use]
     pub fn is_conflict(&self) -> bool {
         matches!(self, Self::Conflict(_) | Self::Deadlock(_))
+    }
+
+    /// Returns whether the connection to the server was lost.
+    #[must_use]
+    pub fn is_disconnection(&self) -> bool {
+        matches!(self, Self::Disconnected(_))
     }
 
     /// Returns whether the engine reports a deadlock.

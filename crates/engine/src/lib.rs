@@ -8,6 +8,7 @@
 
 pub mod cache;
 mod cache_knob;
+pub mod cluster;
 pub mod conformance;
 pub mod credentials;
 pub mod engine_event;
@@ -27,6 +28,7 @@ pub mod testing;
 
 pub use cache::{CacheCount, CacheScope};
 pub use cache_knob::CacheKnob;
+pub use cluster::Cluster;
 pub use credentials::{Address, Credentials, ExportedAddress, Secret};
 pub use engine_event::EngineEvent;
 pub use error::{Error, Result};
@@ -242,6 +244,12 @@ pub trait Engine: Send + Sync {
     /// Returns the private server that a trial of this engine needs; `None` if the engine is a
     /// library, or if the server is the user's.
     fn service(&self) -> Option<Box<dyn Service>> {
+        None
+    }
+
+    /// Returns the nodes of which the engine consists; `None` if it is no cluster. Its service is
+    /// then a [`cluster::ClusterService`].
+    fn cluster(&self) -> Option<Box<dyn Cluster>> {
         None
     }
 

@@ -18,6 +18,12 @@ pub trait Service: Send + Sync {
     /// preference. Servers commonly refuse to run as root.
     fn users(&self) -> &'static [&'static str];
 
+    /// Returns whether the server keeps the rights of root, because it starts servers of other
+    /// users itself.
+    fn keeps_rights(&self) -> bool {
+        false
+    }
+
     /// Returns the commands that create a new instance in the folder, in order; each ends by
     /// itself. They are executed only if [`Service::is_made`] returns false.
     ///

@@ -3,6 +3,7 @@
 
 mod allocator;
 pub mod cgroup;
+pub mod cluster;
 pub mod disk;
 mod facts;
 mod file_system;
@@ -10,6 +11,7 @@ pub mod flush_counts;
 pub mod io_wait;
 pub mod kernel_threads;
 pub mod mount_namespace;
+pub mod network;
 mod numa;
 pub mod page_cache;
 pub mod placement;

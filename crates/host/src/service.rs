@@ -95,7 +95,15 @@ pub struct Server {
 /// # Errors
 /// One sentence with the inaccessible folder and the remedy.
 pub fn check_access_to(service: &dyn Service, place: &Path) -> Result<(), String> {
-    find_server_user(service.users())?.map_or(Ok(()), |user| user.check_access(place))
+    find_user(service)?.map_or(Ok(()), |user| user.check_access(place))
+}
+
+/// Finds the user who is to run a server; `None` for the current one.
+fn find_user(service: &dyn Service) -> Result<Option<ServerUser>, String> {
+    match service.keeps_rights() {
+        true => Ok(None),
+        false => find_server_user(service.users()),
+    }
 }
 
 impl Server {
@@ -110,7 +118,7 @@ impl Server {
         spec: &ServerSpec<'_>,
         wait: &mut dyn FnMut() -> bool,
     ) -> Result<Self, ServerError> {
-        let user = find_server_user(spec.service.users())?;
+        let user = find_user(spec.service)?;
         if let Some(user) = &user {
             let above = spec.database.directory.parent();
             user.check_access(above.unwrap_or(spec.database.directory))?;

@@ -13,6 +13,7 @@
 //! - `conditions`: run conditions: duration, rate, processors, memory
 //! - `consistency`: whether the parts of a record agree
 //! - `durability`: levels, promises and windows
+//! - `fault`: faults that a trial causes in a cluster
 //! - `filesystem`: file systems as a dimension of a plan
 //! - `flush_evidence`: writes and flushes against commits
 //! - `folder`: the run folder
@@ -44,6 +45,7 @@ pub mod audit_standing;
 pub mod conditions;
 pub mod consistency;
 pub mod durability;
+pub mod fault;
 pub mod filesystem;
 pub mod flush_evidence;
 pub mod folder;

@@ -1,0 +1,366 @@
+//! The host of a cluster: one process that starts the nodes, replaces a leader that does not
+//! answer, and does to nodes what it is ordered to.
+
+mod node;
+mod orders;
+
+use crate::network::ClusterNetwork;
+use node::{Node, NodeService};
+use orders::OrderSocket;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::thread::Scope;
+use std::time::{Duration, Instant};
+use trueput_engine::cluster::{ClusterAssignment, ClusterSite, ClusterState, NodeRole};
+use trueput_engine::{Cluster, OpenSpec, ParameterValues};
+use trueput_record::fault::{ClusterOrder, FaultAction, FaultTarget};
+
+pub use orders::send_order;
+
+/// The interval between two looks at orders and nodes.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// The interval between two questions to the leader.
+const CHECK_INTERVAL: Duration = Duration::from_millis(100);
+
+/// A cluster that runs.
+struct ClusterHost<'a> {
+    cluster: &'a dyn Cluster,
+    assignment: &'a ClusterAssignment,
+    knobs: &'a ParameterValues,
+    site: ClusterSite,
+    network: Option<ClusterNetwork>,
+    nodes: Vec<Node>,
+    state: ClusterState,
+    /// The time at which the leader answered last.
+    answered: Instant,
+    /// The answer of the leader that is awaited, and the node that was asked.
+    question: Option<(u32, Receiver<bool>)>,
+    asked: Instant,
+}
+
+/// Starts the nodes of a cluster and hosts them until `stop` is set. All nodes are stopped at the
+/// end.
+///
+/// # Errors
+/// One sentence, if the network cannot be made, or a node does not start or stop.
+pub fn run(
+    cluster: &dyn Cluster,
+    assignment: &ClusterAssignment,
+    knobs: &ParameterValues,
+    stop: &AtomicBool,
+) -> Result<(), String> {
+    let mut host = ClusterHost::set_up(cluster, assignment, knobs)?;
+    let is_wanted = || !stop.load(Ordering::SeqCst);
+    let all: Vec<u32> = host.numbers().collect();
+    host.start(&all, &mut || is_wanted())?;
+    host.note(&format!(
+        "{} nodes run, node {} leads",
+        all.len(),
+        host.state.last_leader
+    ));
+    let socket = OrderSocket::listen(&assignment.directory)?;
+    std::thread::scope(|scope| {
+        while is_wanted() {
+            if let Some(order) = socket.next_order() {
+                let done = host.obey(order.order);
+                order.answer(done);
+            }
+            host.note_ended_nodes();
+            host.watch_leader(scope);
+            std::thread::sleep(PAUSE);
+        }
+        // Questions to paused nodes are answered now.
+        for node in &mut host.nodes {
+            node.resume();
+        }
+    });
+    drop(socket);
+    host.stop()
+}
+
+impl<'a> ClusterHost<'a> {
+    fn set_up(
+        cluster: &'a dyn Cluster,
+        assignment: &'a ClusterAssignment,
+        knobs: &'a ParameterValues,
+    ) -> Result<Self, String> {
+        let count = cluster.nodes(knobs);
+        let network = match crate::is_root() {
+            true => Some(ClusterNetwork::make(count, cluster.network(knobs))?),
+            false => None,
+        };
+        let state = match ClusterState::is_in(&assignment.directory) {
+            true => ClusterState::read(&assignment.directory).map_err(|error| error.to_string())?,
+            false => ClusterState {
+                nodes: count,
+                leader: None,
+                last_leader: 1,
+                outdated: Vec::new(),
+            },
+        };
+        let site = ClusterSite {
+            directory: assignment.directory.clone(),
+            addresses: network.as_ref().map(ClusterNetwork::addresses),
+            nodes: count,
+            leader: state.last_leader,
+        };
+        Ok(Self {
+            nodes: (0..count).map(|_| Node::default()).collect(),
+            cluster,
+            assignment,
+            knobs,
+            site,
+            network,
+            state,
+            answered: Instant::now(),
+            question: None,
+            asked: Instant::now(),
+        })
+    }
+
+    fn numbers(&self) -> impl Iterator<Item = u32> + use<> {
+        1..=self.site.nodes
+    }
+
+    fn node(&mut self, number: u32) -> &mut Node {
+        &mut self.nodes[number as usize - 1]
+    }
+
+    /// Starts nodes, the leader first.
+    fn start(&mut self, numbers: &[u32], wait: &mut dyn FnMut() -> bool) -> Result<(), String> {
+        let mut order: Vec<u32> = numbers.to_vec();
+        order.sort_by_key(|number| (*number != self.state.last_leader, *number));
+        for number in order {
+            if !self.node(number).is_running() {
+                self.start_node(number, wait)?;
+            }
+        }
+        if self.state.leader.is_none() && self.node(self.state.last_leader).is_running() {
+            self.set_leader(Some(self.state.last_leader))?;
+        }
+        Ok(())
+    }
+
+    fn start_node(&mut self, number: u32, wait: &mut dyn FnMut() -> bool) -> Result<(), String> {
+        let folder = self.site.folder(number);
+        let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+        if self.state.outdated.contains(&number) {
+            std::fs::remove_dir_all(&folder).map_err(failed)?;
+            self.state.outdated.retain(|outdated| *outdated != number);
+        }
+        std::fs::create_dir_all(&folder).map_err(failed)?;
+        self.site.leader = self.state.last_leader;
+        let service = NodeService::new(self.cluster, number, &self.site, self.network.as_ref());
+        let spec = OpenSpec {
+            directory: &folder,
+            durability: self.assignment.durability,
+            knobs: self.knobs,
+            sessions: self.assignment.sessions,
+        };
+        let server = node::start(&service, &spec, wait)
+            .map_err(|error| format!("node {number}: {error}"))?;
+        self.node(number).run(server);
+        self.note(&format!("node {number} runs"));
+        Ok(())
+    }
+
+    fn set_leader(&mut self, leader: Option<u32>) -> Result<(), String> {
+        self.state.leader = leader;
+        if let Some(leader) = leader {
+            self.state.last_leader = leader;
+        }
+        self.answered = Instant::now();
+        self.question = None;
+        let directory = &self.assignment.directory;
+        let written = self.state.write(directory);
+        written.map_err(|error| format!("{}: {error}", directory.display()))
+    }
+
+    /// Writes a line with the time into the log of the cluster.
+    fn note(&self, text: &str) {
+        eprintln!("{} cluster: {text}", jiff::Timestamp::now());
+    }
+
+    /// Notes nodes that have ended without an order.
+    fn note_ended_nodes(&mut self) {
+        for number in self.numbers() {
+            if let Some(reason) = self.node(number).end_reason() {
+                self.note(&format!("node {number} has ended: {reason}"));
+            }
+        }
+    }
+
+    /// Asks the leader whether it leads, and replaces one that has not answered for too long.
+    fn watch_leader<'scope>(&mut self, scope: &'scope Scope<'scope, '_>)
+    where
+        'a: 'scope,
+    {
+        let Some(leader) = self.state.leader else {
+            // Enough nodes may have come back.
+            return self.replace_leader(self.state.last_leader);
+        };
+        match self.question.take() {
+            Some((asked, answer)) => match answer.try_recv() {
+                Ok(true) if asked == leader && !self.node(leader).is_apart() => {
+                    self.answered = Instant::now();
+                }
+                Ok(_) | Err(TryRecvError::Disconnected) => {}
+                Err(TryRecvError::Empty) => self.question = Some((asked, answer)),
+            },
+            None if self.asked.elapsed() >= CHECK_INTERVAL => {
+                self.asked = Instant::now();
+                let (sender, answer) = channel();
+                let (cluster, site) = (self.cluster, self.site.clone());
+                scope.spawn(move || {
+                    let role = cluster.role(leader, &site);
+                    // Nobody waits any more if the leader was replaced.
+                    let _ = sender.send(role == Ok(NodeRole::Leader));
+                });
+                self.question = Some((leader, answer));
+            }
+            None => {}
+        }
+        let limit = Duration::from_millis(self.cluster.failover_after_ms(self.knobs));
+        if self.answered.elapsed() >= limit {
+            self.note(&format!(
+                "node {leader} leads and has not answered for {} ms",
+                limit.as_millis()
+            ));
+            self.replace_leader(leader);
+        }
+    }
+
+    /// Promotes the follower that has received most, if a majority of the nodes is there. The old
+    /// leader is killed first, so that there are never two.
+    fn replace_leader(&mut self, old: u32) {
+        let mut followers = Vec::new();
+        for number in self.numbers().filter(|number| *number != old) {
+            if !self.node(number).is_available() {
+                continue;
+            }
+            if let Ok(NodeRole::Follower { received }) = self.cluster.role(number, &self.site) {
+                followers.push((received, number));
+            }
+        }
+        let majority = self.site.nodes as usize / 2 + 1;
+        if followers.len() < majority {
+            self.wait_for_nodes();
+            return;
+        }
+        if let Err(error) = self.node(old).kill() {
+            self.note(&error);
+            return;
+        }
+        followers.sort_unstable();
+        let Some((received, new)) = followers.pop() else {
+            return;
+        };
+        let others: Vec<u32> = followers.iter().map(|(_, number)| *number).collect();
+        self.note(&format!(
+            "promoting node {new}, which has received {received}"
+        ));
+        if let Err(error) = self.cluster.promote(new, &others, &self.site) {
+            self.note(&format!("node {new} is not promoted: {error}"));
+            return;
+        }
+        self.state.outdated.push(old);
+        match self.set_leader(Some(new)) {
+            Ok(()) => self.note(&format!("node {new} leads")),
+            Err(error) => self.note(&error),
+        }
+    }
+
+    /// Goes on with the old leader if it is there and takes transactions, and without one else.
+    fn wait_for_nodes(&mut self) {
+        let old = self.state.last_leader;
+        let is_back = self.node(old).is_available()
+            && self.cluster.role(old, &self.site) == Ok(NodeRole::Leader);
+        let leader = is_back.then_some(old);
+        if self.state.leader != leader {
+            match leader {
+                Some(_) => self.note(&format!("node {old} leads again")),
+                None => self.note("too few nodes are left to promote one"),
+            }
+            if let Err(error) = self.set_leader(leader) {
+                self.note(&error);
+            }
+        }
+    }
+
+    /// Executes an order, and returns the nodes that it concerned.
+    fn obey(&mut self, order: ClusterOrder) -> Result<Vec<u32>, String> {
+        let numbers = self.targets(order)?;
+        self.note(&format!("order: {order}: nodes {numbers:?}"));
+        match order.action {
+            FaultAction::Kill => numbers
+                .iter()
+                .try_for_each(|&number| self.node(number).kill())?,
+            FaultAction::Pause => numbers.iter().for_each(|&number| self.node(number).pause()),
+            FaultAction::Resume => numbers
+                .iter()
+                .for_each(|&number| self.node(number).resume()),
+            FaultAction::Start => self.start(&numbers, &mut || true)?,
+            FaultAction::Partition => {
+                self.own_network()?.separate(&numbers)?;
+                numbers
+                    .iter()
+                    .for_each(|&number| self.node(number).set_apart(true));
+            }
+            FaultAction::Heal => {
+                self.own_network()?.heal()?;
+                for number in self.numbers() {
+                    self.node(number).set_apart(false);
+                }
+            }
+        }
+        Ok(numbers)
+    }
+
+    fn own_network(&self) -> Result<&ClusterNetwork, String> {
+        self.network.as_ref().ok_or_else(|| {
+            "a partition needs network namespaces, which need root: run as root".to_owned()
+        })
+    }
+
+    /// Returns the nodes that an order concerns.
+    fn targets(&self, order: ClusterOrder) -> Result<Vec<u32>, String> {
+        let leader = self.state.last_leader;
+        let count = self.site.nodes;
+        let mut followers = self.numbers().filter(|number| *number != leader);
+        // What a majority can do without.
+        let minority = (count as usize - 1) / 2;
+        match order.target {
+            FaultTarget::Leader => Ok(vec![leader]),
+            FaultTarget::Follower => Ok(followers.next().into_iter().collect()),
+            FaultTarget::Minority => Ok(followers.take(minority).collect()),
+            FaultTarget::Majority => {
+                let taken = followers.take(count as usize / 2);
+                Ok(std::iter::once(leader).chain(taken).collect())
+            }
+            FaultTarget::All => Ok(self.numbers().collect()),
+            FaultTarget::Node(number) if number <= count => Ok(vec![number]),
+            FaultTarget::Node(number) => {
+                Err(format!("no node-{number}: the cluster has {count} nodes"))
+            }
+        }
+    }
+
+    /// Stops all nodes in good order, the leader first, so that its followers receive its last
+    /// transactions.
+    fn stop(mut self) -> Result<(), String> {
+        let leader = self.state.last_leader;
+        let rest = self.numbers().filter(|number| *number != leader);
+        let mut first = Ok(());
+        for number in std::iter::once(leader).chain(rest) {
+            let stopped = self.node(number).stop();
+            let stopped = stopped.map_err(|error| format!("node {number}: {error}"));
+            first = first.and(stopped);
+        }
+        first
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests;

@@ -1,0 +1,177 @@
+//! A node of a cluster: its server and what was done to it.
+
+use crate::network::ClusterNetwork;
+use crate::process_tree::list_members;
+use crate::service::{Server, ServerError, ServerSpec, kill_server};
+use nix::sys::signal::{Signal as SystemSignal, kill};
+use nix::unistd::Pid;
+use std::path::PathBuf;
+use std::process::Command;
+use trueput_engine::cluster::ClusterSite;
+use trueput_engine::service::Signal;
+use trueput_engine::{Cluster, Error, OpenSpec, Result, Service};
+use trueput_record::Conditions;
+
+/// A node.
+#[derive(Default)]
+pub(super) struct Node {
+    server: Option<Server>,
+    is_paused: bool,
+    is_apart: bool,
+}
+
+impl Node {
+    pub(super) fn run(&mut self, server: Server) {
+        self.server = Some(server);
+        self.is_paused = false;
+    }
+
+    pub(super) fn is_running(&self) -> bool {
+        self.server.is_some()
+    }
+
+    /// Returns whether the cluster can count on it.
+    pub(super) fn is_available(&self) -> bool {
+        self.is_running() && !self.is_paused && !self.is_apart
+    }
+
+    pub(super) fn is_apart(&self) -> bool {
+        self.is_apart
+    }
+
+    pub(super) fn set_apart(&mut self, is_apart: bool) {
+        self.is_apart = is_apart;
+    }
+
+    /// Describes how it ended by itself; `None` if it runs, or did not run.
+    pub(super) fn end_reason(&mut self) -> Option<String> {
+        let reason = self.server.as_mut()?.exit_reason()?;
+        self.server = None;
+        Some(reason)
+    }
+
+    /// Kills its processes.
+    ///
+    /// # Errors
+    /// One sentence, if one of them does not end.
+    pub(super) fn kill(&mut self) -> std::result::Result<(), String> {
+        self.is_paused = false;
+        match self.server.take() {
+            Some(server) => kill_server(server.pid()).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// Stops its processes with SIGSTOP.
+    pub(super) fn pause(&mut self) {
+        self.is_paused = self.is_running();
+        self.signal(SystemSignal::SIGSTOP);
+    }
+
+    /// Lets its processes go on.
+    pub(super) fn resume(&mut self) {
+        self.is_paused = false;
+        self.signal(SystemSignal::SIGCONT);
+    }
+
+    fn signal(&self, signal: SystemSignal) {
+        for pid in self
+            .server
+            .iter()
+            .flat_map(|server| list_members(server.pid()))
+        {
+            // One that has ended meanwhile needs no signal.
+            let _ = kill(Pid::from_raw(pid.cast_signed()), signal);
+        }
+    }
+
+    /// Stops it in good order.
+    ///
+    /// # Errors
+    /// One sentence, if it does not stop, or had ended before.
+    pub(super) fn stop(&mut self) -> std::result::Result<(), String> {
+        match self.server.take() {
+            Some(server) => server.stop(&mut || true).map_err(|error| error.to_string()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Starts a node.
+pub(super) fn start(
+    service: &dyn Service,
+    database: &OpenSpec<'_>,
+    wait: &mut dyn FnMut() -> bool,
+) -> std::result::Result<Server, ServerError> {
+    let spec = ServerSpec {
+        service,
+        database,
+        // Processors and memory are inherited from this process.
+        conditions: &Conditions::default(),
+        group_entry: None,
+    };
+    Server::start(&spec, wait)
+}
+
+/// The service of a node, whose processes run in the node's network.
+pub(super) struct NodeService<'a> {
+    own: Box<dyn Service>,
+    network: Option<(&'a ClusterNetwork, u32)>,
+}
+
+impl<'a> NodeService<'a> {
+    pub(super) fn new(
+        cluster: &dyn Cluster,
+        number: u32,
+        site: &ClusterSite,
+        network: Option<&'a ClusterNetwork>,
+    ) -> Self {
+        Self {
+            own: cluster.node(number, site),
+            network: network.map(|network| (network, number)),
+        }
+    }
+
+    fn in_network(&self, mut command: Command) -> Result<Command> {
+        if let Some((network, number)) = self.network {
+            let entered = network.enter(number, &mut command);
+            entered.map_err(Error::engine)?;
+        }
+        Ok(command)
+    }
+}
+
+impl Service for NodeService<'_> {
+    fn users(&self) -> &'static [&'static str] {
+        self.own.users()
+    }
+
+    fn make(&self, spec: &OpenSpec<'_>) -> Result<Vec<Command>> {
+        let commands = self.own.make(spec)?.into_iter();
+        commands.map(|command| self.in_network(command)).collect()
+    }
+
+    fn is_made(&self, spec: &OpenSpec<'_>) -> bool {
+        self.own.is_made(spec)
+    }
+
+    fn command(&self, spec: &OpenSpec<'_>) -> Result<Command> {
+        self.in_network(self.own.command(spec)?)
+    }
+
+    fn is_ready(&self, spec: &OpenSpec<'_>) -> Result<bool> {
+        self.own.is_ready(spec)
+    }
+
+    fn stop_signal(&self) -> Signal {
+        self.own.stop_signal()
+    }
+
+    fn death_signal(&self) -> Signal {
+        self.own.death_signal()
+    }
+
+    fn log(&self, spec: &OpenSpec<'_>) -> PathBuf {
+        self.own.log(spec)
+    }
+}

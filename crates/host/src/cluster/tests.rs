@@ -1,0 +1,236 @@
+//! A cluster of shell processes, whose roles are files.
+
+use super::{run, send_order};
+use crate::network::tests::reason_for_no_network;
+use std::collections::BTreeMap;
+use std::fs::{read_to_string, write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use trueput_engine::cluster::{
+    ClusterAssignment, ClusterSite, ClusterState, NetworkQuality, NodeRole, connect_to_host,
+    node_folder,
+};
+use trueput_engine::service::Signal;
+use trueput_engine::{
+    Cluster, Durability, Error, OpenSpec, ParameterValues, Result, Service, parameter,
+};
+
+/// Writes its process number and waits for SIGTERM.
+const NODE: &str = "echo $$ > pid; trap 'exit 0' TERM; while :; do sleep 0.02; done";
+
+/// The time that a change of the cluster may take.
+const LIMIT: Duration = Duration::from_secs(30);
+
+struct ShellCluster;
+
+struct ShellNode {
+    leads: bool,
+}
+
+/// Returns the state of a node's process, as proc(5) writes it; `None` if it has ended.
+fn process_state(folder: &Path) -> Option<char> {
+    let pid = read_to_string(folder.join("pid")).ok()?;
+    let stat = read_to_string(Path::new("/proc").join(pid.trim()).join("stat")).ok()?;
+    stat.rsplit_once(") ")?.1.chars().next()
+}
+
+impl Cluster for ShellCluster {
+    fn nodes(&self, _knobs: &ParameterValues) -> u32 {
+        3
+    }
+
+    fn node(&self, number: u32, site: &ClusterSite) -> Box<dyn Service> {
+        Box::new(ShellNode {
+            leads: number == site.leader,
+        })
+    }
+
+    fn role(&self, number: u32, site: &ClusterSite) -> Result<NodeRole> {
+        let folder = site.folder(number);
+        if !matches!(process_state(&folder), Some('R' | 'S' | 'D')) {
+            return Err(Error::Disconnected(format!("node {number} does not run")));
+        }
+        let role = read_to_string(folder.join("role")).map_err(Error::engine)?;
+        Ok(match role.trim().strip_prefix("follower ") {
+            Some(received) => NodeRole::Follower {
+                received: received.parse().unwrap(),
+            },
+            None => NodeRole::Leader,
+        })
+    }
+
+    fn promote(&self, number: u32, _others: &[u32], site: &ClusterSite) -> Result<()> {
+        write(site.folder(number).join("role"), "leader").map_err(Error::engine)
+    }
+
+    fn failover_after_ms(&self, _knobs: &ParameterValues) -> u64 {
+        300
+    }
+
+    fn network(&self, _knobs: &ParameterValues) -> NetworkQuality {
+        NetworkQuality::default()
+    }
+}
+
+impl Service for ShellNode {
+    fn users(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn make(&self, _spec: &OpenSpec<'_>) -> Result<Vec<Command>> {
+        let role = if self.leads { "leader" } else { "follower 0" };
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("echo {role} > role")]);
+        Ok(vec![command])
+    }
+
+    fn is_made(&self, spec: &OpenSpec<'_>) -> bool {
+        spec.directory.join("role").exists()
+    }
+
+    fn command(&self, _spec: &OpenSpec<'_>) -> Result<Command> {
+        let mut command = Command::new("sh");
+        command.args(["-c", NODE]);
+        Ok(command)
+    }
+
+    fn is_ready(&self, spec: &OpenSpec<'_>) -> Result<bool> {
+        Ok(process_state(spec.directory).is_some())
+    }
+
+    fn stop_signal(&self) -> Signal {
+        Signal::Terminate
+    }
+}
+
+/// A cluster that is hosted by another thread.
+struct HostedCluster {
+    directory: PathBuf,
+}
+
+impl HostedCluster {
+    fn leader(&self) -> Option<u32> {
+        ClusterState::read(&self.directory).ok()?.leader
+    }
+
+    fn wait_for(&self, what: &str, is_so: impl Fn(&Self) -> bool) {
+        let began = Instant::now();
+        while !is_so(self) {
+            assert!(began.elapsed() < LIMIT, "{what}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    fn order(&self, text: &str) -> std::result::Result<Vec<u32>, String> {
+        send_order(&self.directory, text.parse().unwrap())
+    }
+
+    fn folder(&self, number: u32) -> PathBuf {
+        node_folder(&self.directory, number)
+    }
+
+    fn set_received(&self, number: u32, received: u32) {
+        write(
+            self.folder(number).join("role"),
+            format!("follower {received}"),
+        )
+        .unwrap();
+    }
+}
+
+/// Runs a test on a cluster, and stops the cluster.
+fn with_cluster(test: impl FnOnce(&HostedCluster)) {
+    if let Some(why) = reason_for_no_network() {
+        eprintln!("skipped: {why}");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let assignment = ClusterAssignment {
+        engine: "shell".to_owned(),
+        library: None,
+        directory: folder.path().to_owned(),
+        durability: Durability::None,
+        knobs: BTreeMap::new(),
+        sessions: 1,
+    };
+    let knobs = parameter::resolve("shell", &[], &BTreeMap::new()).unwrap();
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let host = scope.spawn(|| run(&ShellCluster, &assignment, &knobs, &stop));
+        let cluster = HostedCluster {
+            directory: folder.path().to_owned(),
+        };
+        let tested = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            cluster.wait_for("the cluster runs", |cluster| {
+                connect_to_host(&cluster.directory).is_ok()
+            });
+            test(&cluster);
+        }));
+        stop.store(true, Ordering::SeqCst);
+        let stopped = host.join().unwrap();
+        if let Err(panic) = tested {
+            std::panic::resume_unwind(panic);
+        }
+        assert_eq!(stopped, Ok(()));
+    });
+    for number in 1..=3 {
+        let left = process_state(&node_folder(folder.path(), number));
+        assert_eq!(left, None, "node {number}");
+    }
+}
+
+#[test]
+fn a_killed_leader_is_replaced_by_the_follower_that_has_received_most() {
+    with_cluster(|cluster| {
+        assert_eq!(cluster.leader(), Some(1));
+        cluster.set_received(2, 5);
+        cluster.set_received(3, 9);
+        write(cluster.folder(1).join("old"), "").unwrap();
+        assert_eq!(cluster.order("kill=leader"), Ok(vec![1]));
+        cluster.wait_for("node 3 leads", |cluster| cluster.leader() == Some(3));
+        let outdated = ClusterState::read(&cluster.directory).unwrap().outdated;
+        assert_eq!(outdated, [1]);
+        // It led without the others: what it has may differ, so it is made anew.
+        assert_eq!(cluster.order("start=node-1"), Ok(vec![1]));
+        assert!(!cluster.folder(1).join("old").exists());
+        let role = read_to_string(cluster.folder(1).join("role")).unwrap();
+        assert_eq!(role.trim(), "follower 0");
+    });
+}
+
+#[test]
+fn a_paused_leader_is_replaced_and_killed_so_that_there_are_never_two() {
+    with_cluster(|cluster| {
+        cluster.set_received(2, 7);
+        assert_eq!(cluster.order("pause=leader"), Ok(vec![1]));
+        cluster.wait_for("node 2 leads", |cluster| cluster.leader() == Some(2));
+        assert_eq!(process_state(&cluster.folder(1)), None);
+    });
+}
+
+#[test]
+fn without_a_majority_nobody_leads_until_enough_are_back() {
+    with_cluster(|cluster| {
+        assert_eq!(cluster.order("kill=majority"), Ok(vec![1, 2]));
+        cluster.wait_for("nobody leads", |cluster| cluster.leader().is_none());
+        assert_eq!(cluster.order("start=node-2"), Ok(vec![2]));
+        cluster.wait_for("one of two leads", |cluster| cluster.leader().is_some());
+    });
+}
+
+#[test]
+fn what_cannot_be_done_is_said() {
+    with_cluster(|cluster| {
+        let error = cluster.order("kill=node-7").unwrap_err();
+        assert!(error.contains("3 nodes"), "{error}");
+        if crate::is_root() {
+            assert_eq!(cluster.order("partition=minority"), Ok(vec![2]));
+            assert_eq!(cluster.order("heal"), Ok(vec![1, 2, 3]));
+        } else {
+            let error = cluster.order("partition=minority").unwrap_err();
+            assert!(error.contains("root"), "{error}");
+        }
+    });
+}

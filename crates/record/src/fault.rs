@@ -1,0 +1,234 @@
+//! Faults that a trial causes in a cluster, at planned times: a killed leader, a partition.
+
+use crate::suggest::did_you_mean;
+use crate::value::{format_seconds, parse_seconds};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+crate::choices! {
+    /// The action of a fault.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum FaultAction {
+        /// The nodes' processes are killed with SIGKILL.
+        Kill = "kill",
+        /// The nodes' processes are stopped with SIGSTOP.
+        Pause = "pause",
+        /// Paused nodes go on.
+        Resume = "resume",
+        /// The nodes are separated from the others in the cluster's network.
+        Partition = "partition",
+        /// All nodes reach each other again.
+        Heal = "heal",
+        /// Killed nodes are started again.
+        Start = "start",
+    }
+}
+
+/// The nodes that a fault concerns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum FaultTarget {
+    /// The leader.
+    Leader,
+    /// One follower.
+    Follower,
+    /// Followers, as many as the others can do without.
+    Minority,
+    /// The leader and followers, so many that the others cannot go on.
+    Majority,
+    /// Every node.
+    All,
+    /// The node of that number, from 1 on.
+    Node(u32),
+}
+
+impl FaultTarget {
+    const NAMES: [(&'static str, Self); 5] = [
+        ("leader", Self::Leader),
+        ("follower", Self::Follower),
+        ("minority", Self::Minority),
+        ("majority", Self::Majority),
+        ("all", Self::All),
+    ];
+}
+
+impl fmt::Display for FaultTarget {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let named = Self::NAMES.iter().find(|(_, target)| target == self);
+        match (named, self) {
+            (Some((name, _)), _) => formatter.write_str(name),
+            (None, Self::Node(number)) => write!(formatter, "node-{number}"),
+            (None, _) => Err(fmt::Error),
+        }
+    }
+}
+
+impl FromStr for FaultTarget {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let named = Self::NAMES.iter().find(|(name, _)| *name == text);
+        let number = || text.strip_prefix("node-")?.parse().ok().filter(|&n| n > 0);
+        match (named, number()) {
+            (Some((_, target)), _) => Ok(*target),
+            (None, Some(number)) => Ok(Self::Node(number)),
+            (None, None) => {
+                let names = Self::NAMES.map(|(name, _)| name);
+                let hint = did_you_mean(text, names);
+                Err(format!(
+                    "no nodes '{text}'{hint}; write {} or node-1",
+                    names.join(", ")
+                ))
+            }
+        }
+    }
+}
+
+impl TryFrom<String> for FaultTarget {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<FaultTarget> for String {
+    fn from(target: FaultTarget) -> Self {
+        target.to_string()
+    }
+}
+
+/// An order to the host of a cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClusterOrder {
+    /// The action.
+    pub action: FaultAction,
+    /// The nodes; [`FaultTarget::All`] for [`FaultAction::Heal`].
+    pub target: FaultTarget,
+}
+
+impl fmt::Display for ClusterOrder {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.action {
+            FaultAction::Heal => formatter.write_str("heal"),
+            action => write!(formatter, "{action}={}", self.target),
+        }
+    }
+}
+
+impl FromStr for ClusterOrder {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (action, target) = match text.split_once('=') {
+            Some((action, target)) => (action, Some(target)),
+            None => (text, None),
+        };
+        let action = parse_action(action)?;
+        match (action, target) {
+            (FaultAction::Heal, None) => Ok(Self {
+                action,
+                target: FaultTarget::All,
+            }),
+            (FaultAction::Heal, Some(_)) => {
+                Err("heal joins all nodes: write it without nodes".to_owned())
+            }
+            (_, None) => Err(format!("'{text}' names no nodes: write {action}=leader")),
+            (_, Some(target)) => Ok(Self {
+                action,
+                target: target.parse()?,
+            }),
+        }
+    }
+}
+
+fn parse_action(text: &str) -> Result<FaultAction, String> {
+    let found = FaultAction::ALL
+        .into_iter()
+        .find(|action| action.word() == text);
+    found.ok_or_else(|| {
+        let hint = did_you_mean(text, FaultAction::WORDS.iter().copied());
+        format!(
+            "no action '{text}'{hint}; it is one of {}",
+            FaultAction::WORDS.join(", ")
+        )
+    })
+}
+
+/// A fault at a time of a trial's measured part: `10s:kill=leader`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ScheduledFault {
+    /// The time from the beginning of the measured part, seconds.
+    pub at_s: f64,
+    /// The order.
+    pub order: ClusterOrder,
+}
+
+impl fmt::Display for ScheduledFault {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}:{}", format_seconds(self.at_s), self.order)
+    }
+}
+
+impl FromStr for ScheduledFault {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (time, order) = text.split_once(':').ok_or_else(|| {
+            format!(
+                "'{text}' is no planned fault; write a time and an action, as in 10s:kill=leader"
+            )
+        })?;
+        Ok(Self {
+            at_s: parse_seconds(time)?,
+            order: order.parse()?,
+        })
+    }
+}
+
+impl TryFrom<String> for ScheduledFault {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<ScheduledFault> for String {
+    fn from(fault: ScheduledFault) -> Self {
+        fault.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_planned_fault_reads_back() {
+        for text in [
+            "10s:kill=leader",
+            "500ms:pause=follower",
+            "2m:heal",
+            "1s:start=all",
+            "3s:partition=node-2",
+        ] {
+            let fault: ScheduledFault = text.parse().unwrap();
+            assert_eq!(fault.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn a_wrong_one_says_what_would_be_right() {
+        let error = |text: &str| text.parse::<ScheduledFault>().unwrap_err();
+        assert!(error("kill=leader").contains("10s:kill=leader"));
+        assert!(error("10s:kil=leader").contains("kill"));
+        assert!(error("10s:kill").contains("kill=leader"));
+        assert!(error("10s:kill=leadr").contains("did you mean 'leader'"));
+        assert!(error("10s:kill=node-0").contains("node-1"));
+        assert!(error("10s:heal=all").contains("without nodes"));
+    }
+}

@@ -31,7 +31,13 @@ pub(super) fn levels(durability: Durability, knobs: &WiredTigerKnobs) -> Result<
         }
         // A log that is not flushed can lose a page before one that it keeps, and WiredTiger may
         // then not open (docs/findings). So there is no `async`, and `buffered` has no log.
-        Durability::Async => return Err(Error::no_durability("wiredtiger", durability)),
+        Durability::Async => {
+            return Err(Error::Unsupported(format!(
+                "wiredtiger does not support durability '{durability}': a log that is not flushed \
+                 can lose a page before one that it keeps, and WiredTiger may then not open \
+                 (docs/AUDIT.md)"
+            )));
+        }
         Durability::Buffered if knobs.table == TableKind::Lsm => {
             return Err(Error::Unsupported(
                 "wiredtiger does not support durability 'buffered' with table=lsm, whose chunks \

@@ -23,7 +23,7 @@ impl Section for Audits {
 pub(crate) const LEGEND: &str = "Simulated power cuts: states tried on each model of storage, and \
     how many of them refuted the promise. Usual storage is kill, prefix and journal; posix and \
     torn are weaker than what ext4 and xfs document. \"Not refuted\" speaks of these states \
-    only.";
+    only; where a cell is empty, of none: the level promises nothing there, or the time was over.";
 
 /// The table of these promises and their counterexamples; empty if there are none.
 pub(crate) fn blocks(promises: &[AuditedPromise]) -> Vec<Block> {

@@ -170,6 +170,6 @@ fn window(durability: Durability, knobs: &WiredTigerKnobs) -> Option<Window> {
         Durability::Buffered => Some(until(
             "the database is closed: with checkpoint_wait=0 and no log, no checkpoint comes before",
         )),
-        _ => None,
+        Durability::Sync | Durability::Async | Durability::Process | Durability::None => None,
     }
 }

@@ -131,6 +131,7 @@ impl Engine for LogEngine {
             mapped_to: mapped_to.to_owned(),
             window,
             source: "crates/audit/src/control.rs".to_owned(),
+            cluster: None,
         })
     }
 

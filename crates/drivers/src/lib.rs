@@ -43,7 +43,7 @@ pub use lmdb::Lmdb;
 pub use mariadb::MariaDb;
 pub use mdbx::Mdbx;
 pub use odbc::Odbc;
-pub use postgresql::Postgresql;
+pub use postgresql::{Postgresql, PostgresqlCluster};
 pub use rocksdb::RocksDb;
 pub use sqlite::Sqlite;
 pub use tokudb::TokuDb;
@@ -62,6 +62,7 @@ static BERKELEYDB: BerkeleyDb = BerkeleyDb::new();
 static WIREDTIGER: WiredTiger = WiredTiger::new();
 static TOKUDB: TokuDb = TokuDb::new();
 static POSTGRESQL: Postgresql = Postgresql::new();
+static POSTGRESQL_CLUSTER: PostgresqlCluster = PostgresqlCluster::new();
 static ODBC: Odbc = Odbc::new();
 static ENGINES: &[&dyn Engine] = &[
     &Null,
@@ -78,6 +79,7 @@ static ENGINES: &[&dyn Engine] = &[
     &MARIADB,
     &GTM,
     &POSTGRESQL,
+    &POSTGRESQL_CLUSTER,
     &ODBC,
 ];
 

@@ -2,6 +2,8 @@
 
 mod address;
 mod amcheck;
+mod cluster;
+mod cluster_knobs;
 mod database;
 mod events;
 mod external_schema;
@@ -21,6 +23,7 @@ use crate::capabilities::transactional;
 use crate::library;
 use crate::promise;
 use address::ServerAddress;
+pub use cluster::PostgresqlCluster;
 use database::PostgresqlDatabase;
 pub(crate) use external_schema::{SCHEMA_LOCK, SCHEMA_LOCK_RETRY};
 use instance::Instance;
@@ -84,6 +87,39 @@ impl Postgresql {
         }
     }
 
+    /// The program that a plan names.
+    fn named_program(&self) -> Option<PathBuf> {
+        match &self.named {
+            SelectedPostgresqlServer::Program(program) => Some(program.clone()),
+            _ => None,
+        }
+    }
+
+    /// PostgreSQL with the program of that path.
+    ///
+    /// # Errors
+    /// One line, if it is no server, or too old.
+    fn of_program(program: &Path) -> Result<Self> {
+        let shown = program.display();
+        let full = program
+            .canonicalize()
+            .map_err(|error| Error::engine(format!("cannot read {shown}: {error}")))?;
+        install::version(&full)?;
+        install::initdb(&full)?;
+        Ok(Self {
+            named: SelectedPostgresqlServer::Program(full),
+        })
+    }
+
+    /// PostgreSQL with the program of that path, of which only the name is looked at.
+    ///
+    /// # Errors
+    /// One line, if there is no such file.
+    fn of_unopened_program(program: &Path) -> Result<Self> {
+        let named = SelectedPostgresqlServer::Program(library::full_path(program)?);
+        Ok(Self { named })
+    }
+
     fn users(&self) -> Option<&ServerAddress> {
         match &self.named {
             SelectedPostgresqlServer::External(address) => Some(address),
@@ -137,20 +173,11 @@ impl Engine for Postgresql {
     }
 
     fn with_library(&self, library: &Path) -> Result<Box<dyn Engine>> {
-        let shown = library.display();
-        let full = library
-            .canonicalize()
-            .map_err(|error| Error::engine(format!("cannot read {shown}: {error}")))?;
-        install::version(&full)?;
-        install::initdb(&full)?;
-        Ok(Box::new(Self {
-            named: SelectedPostgresqlServer::Program(full),
-        }))
+        Ok(Box::new(Self::of_program(library)?))
     }
 
     fn unopened(&self, library: &Path) -> Result<Box<dyn Engine>> {
-        let named = SelectedPostgresqlServer::Program(library::full_path(library)?);
-        Ok(Box::new(Self { named }))
+        Ok(Box::new(Self::of_unopened_program(library)?))
     }
 
     fn with_address(&self, address: &credentials::Address) -> Result<Box<dyn Engine>> {

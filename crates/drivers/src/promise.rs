@@ -14,6 +14,7 @@ pub(crate) fn of(
         mapped_to: mapped_to.into(),
         window,
         source: source.to_owned(),
+        cluster: None,
     }
 }
 

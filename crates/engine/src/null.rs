@@ -50,6 +50,7 @@ impl Engine for Null {
                 mapped_to: "nothing is kept".to_owned(),
                 window: None,
                 source: "crates/engine/src/null.rs".to_owned(),
+                cluster: None,
             })
             .ok_or_else(|| Error::no_durability(self.info().name, durability))
     }

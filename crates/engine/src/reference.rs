@@ -67,6 +67,7 @@ impl Engine for Reference {
                 mapped_to: "written when closed".to_owned(),
                 window: None,
                 source: "crates/engine/src/reference.rs".to_owned(),
+                cluster: None,
             })
             .ok_or_else(|| Error::no_durability(self.info().name, durability))
     }

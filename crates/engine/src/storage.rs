@@ -65,6 +65,7 @@ impl Engine for Storage {
             mapped_to: mapped_to.to_owned(),
             window: None,
             source: "https://man7.org/linux/man-pages/man2/fsync.2.html".to_owned(),
+            cluster: None,
         })
     }
 

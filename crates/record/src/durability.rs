@@ -147,6 +147,51 @@ pub struct Promise {
     pub window: Option<Window>,
     /// The place in the engine's own documentation that states it.
     pub source: String,
+    /// The failures of a cluster that an acknowledged commit survives; `None` if the engine is no
+    /// cluster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<ClusterSurvival>,
+}
+
+/// The failures of a cluster that an acknowledged commit survives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ClusterSurvival {
+    /// The processes of any one node end, and another node takes its place.
+    pub process: bool,
+    /// Any one machine is lost, with its storage.
+    pub machine: bool,
+    /// A majority of the machines loses its power at once, and gets it back.
+    pub majority_power: bool,
+    /// All machines lose their power at once, and get it back.
+    pub all_power: bool,
+}
+
+impl ClusterSurvival {
+    /// Returns the failures by their names, each with whether a commit survives it.
+    #[must_use]
+    pub const fn failures(self) -> [(&'static str, bool); 4] {
+        [
+            ("one process", self.process),
+            ("one machine", self.machine),
+            ("a majority's power", self.majority_power),
+            ("all power", self.all_power),
+        ]
+    }
+}
+
+impl fmt::Display for ClusterSurvival {
+    /// Lists what a commit survives: `one process, one machine`; `no failure of a leader`.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let survived: Vec<_> = self
+            .failures()
+            .iter()
+            .filter_map(|(failure, is_survived)| is_survived.then_some(*failure))
+            .collect();
+        match survived.is_empty() {
+            true => formatter.write_str("no failure of a leader"),
+            false => formatter.write_str(&survived.join(", ")),
+        }
+    }
 }
 
 #[cfg(test)]

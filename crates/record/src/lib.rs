@@ -71,7 +71,7 @@ mod upgrade;
 pub mod value;
 
 pub use conditions::Conditions;
-pub use durability::{Durability, Promise, Survival, Window};
+pub use durability::{ClusterSurvival, Durability, Promise, Survival, Window};
 pub use folder::{RunFolder, RunManifest};
 pub use host::HostFacts;
 pub use isolation::{Isolation, Phenomenon};

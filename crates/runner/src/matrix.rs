@@ -311,7 +311,7 @@ impl<'a> Expansion<'a> {
 
     fn present(&self, candidates: &mut Vec<EngineCandidate>, skipped: &mut Vec<String>) {
         let engines = self.registry.engines.iter().copied();
-        for engine in engines.filter(|engine| !engine.requires_address()) {
+        for engine in engines.filter(|engine| engine.runs_unasked()) {
             let contender = Contender::parse(engine.info().name);
             match self.builds.missing(engine) {
                 None if candidates

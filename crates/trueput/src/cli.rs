@@ -85,6 +85,9 @@ pub enum Command {
     /// Serve the recording file system of an audit, which starts it
     #[command(hide = true)]
     Faultfs(cmd::faultfs::Arguments),
+    /// Host the nodes of a cluster; the runner starts it
+    #[command(hide = true)]
+    ClusterHost(cmd::cluster_host::Arguments),
 }
 
 impl Command {
@@ -115,6 +118,7 @@ impl Command {
             Self::Audit(arguments) => cmd::audit::run(&arguments, registry),
             Self::AuditWorker => Ok(trueput_audit::worker::main(registry)),
             Self::Faultfs(arguments) => cmd::faultfs::run(&arguments),
+            Self::ClusterHost(arguments) => cmd::cluster_host::run(&arguments, registry),
             Self::Worker => Ok(trueput_runner::worker::main(registry)),
         }
     }

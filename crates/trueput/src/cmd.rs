@@ -4,6 +4,7 @@ pub mod audit;
 pub mod bundle;
 pub mod check;
 pub mod clean;
+pub mod cluster_host;
 pub mod compare;
 pub mod compare_gate;
 pub mod completions;

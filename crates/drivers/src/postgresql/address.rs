@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use trueput_engine::{Error, Result, Secret, credentials};
 
 /// The default port.
-const PORT: u16 = 5432;
+pub(super) const PORT: u16 = 5432;
 /// The folder of a socket where none is named: Debian's.
 const SOCKETS: &str = "/var/run/postgresql";
 /// The option that names a file whose first line is the password.

@@ -1,6 +1,7 @@
 //! A database: a schema of a private server, or of a user's.
 
 use super::address::ServerAddress;
+use super::cluster_knobs::CommitWait;
 use super::external_schema::quoted;
 use super::instance;
 use super::isolation::PostgresqlIsolation;
@@ -9,7 +10,9 @@ use super::session::PostgresqlSession;
 use super::wire::PostgresqlConnection;
 use super::{SCHEMA, external_schema, install};
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use trueput_engine::cluster::ClusterState;
 use trueput_engine::{
     CacheCount, CacheScope, CacheUse, Database, OpenSpec, Result, Session, Value,
 };
@@ -31,14 +34,38 @@ const CACHE: &str = "SELECT blks_hit AS hits, blks_read AS misses \
 
 /// An open database.
 pub(super) struct PostgresqlDatabase {
-    address: ServerAddress,
+    access: Access,
     /// The settings of each session.
     settings: Vec<(&'static str, String)>,
     isolation: PostgresqlIsolation,
     is_external: bool,
     /// The connection for work outside sessions. On a user's server it also holds the lock on the
     /// schema.
-    own: Mutex<PostgresqlConnection>,
+    own: Mutex<(ServerAddress, PostgresqlConnection)>,
+}
+
+/// The way to the server of a database.
+enum Access {
+    /// One server.
+    Server(ServerAddress),
+    /// The leader of the cluster in a folder.
+    Leader(PathBuf),
+}
+
+impl Access {
+    /// Returns the address of the server.
+    ///
+    /// # Errors
+    /// [`trueput_engine::Error::Disconnected`] while no node of a cluster leads.
+    fn address(&self) -> Result<ServerAddress> {
+        match self {
+            Self::Server(address) => Ok(address.clone()),
+            Self::Leader(cluster) => {
+                let leader = ClusterState::read(cluster)?.leader_folder(cluster)?;
+                Ok(ServerAddress::private(&leader))
+            }
+        }
+    }
 }
 
 impl PostgresqlDatabase {
@@ -49,10 +76,32 @@ impl PostgresqlDatabase {
     pub fn private(spec: &OpenSpec<'_>) -> Result<Self> {
         let durability_settings = WalSettings::of(&spec.knobs.into(), spec.durability)?;
         let (folder, schema) = instance::of(spec.directory)?;
-        let address = ServerAddress::private(folder);
-        Self::open(address, &schema, durability_settings, spec, |connection| {
-            let statement = format!("CREATE SCHEMA IF NOT EXISTS {}", quoted(&schema));
-            connection.simple(&statement, &mut |_, _| ()).map(drop)
+        let access = Access::Server(ServerAddress::private(folder));
+        let commit = durability_settings.commit_word();
+        Self::open(access, &schema, commit, spec, |connection| {
+            make_schema(connection, &schema)
+        })
+    }
+
+    /// Opens a database of the cluster that runs in its folder, or in the folder above it.
+    ///
+    /// # Errors
+    /// As [`PostgresqlDatabase::private`]; [`trueput_engine::Error::Disconnected`] while no node
+    /// leads.
+    pub fn of_cluster(spec: &OpenSpec<'_>) -> Result<Self> {
+        let wait = CommitWait::of(spec.knobs, spec.durability)?;
+        let above = spec
+            .directory
+            .parent()
+            .filter(|folder| ClusterState::is_in(folder));
+        let (folder, schema) = match (ClusterState::is_in(spec.directory), above) {
+            (false, Some(above)) => (above, name_of(spec.directory)),
+            _ => (spec.directory, SCHEMA.to_owned()),
+        };
+        let access = Access::Leader(folder.to_owned());
+        let commit = wait.synchronous_commit;
+        Self::open(access, &schema, commit, spec, |connection| {
+            make_schema(connection, &schema)
         })
     }
 
@@ -64,9 +113,9 @@ impl PostgresqlDatabase {
     pub fn external(address: &ServerAddress, spec: &OpenSpec<'_>) -> Result<Self> {
         let durability_settings = external_schema::durability_settings(spec.durability)?;
         let opened = Self::open(
-            address.clone(),
+            Access::Server(address.clone()),
             SCHEMA,
-            durability_settings,
+            durability_settings.commit_word(),
             spec,
             |connection| {
                 let version = connection.parameter("server_version").unwrap_or_default();
@@ -82,45 +131,61 @@ impl PostgresqlDatabase {
     }
 
     fn open(
-        address: ServerAddress,
+        access: Access,
         schema: &str,
-        durability_settings: WalSettings,
+        synchronous_commit: &str,
         spec: &OpenSpec<'_>,
         make: impl FnOnce(&mut PostgresqlConnection) -> Result<()>,
     ) -> Result<Self> {
-        let commit = if durability_settings.synchronous_commit {
-            "on"
-        } else {
-            "off"
-        };
         let isolation = PostgresqlKnobs::from(spec.knobs).isolation;
         let settings = vec![
             ("search_path", quoted(schema)),
             // The isolation of a statement that is a transaction of its own.
             ("default_transaction_isolation", isolation.name().to_owned()),
-            ("synchronous_commit", commit.to_owned()),
+            ("synchronous_commit", synchronous_commit.to_owned()),
             ("TimeZone", "UTC".to_owned()),
         ];
+        let address = access.address()?;
         let mut own = connect(&address, &settings)?;
         make(&mut own)?;
         let table = "CREATE TABLE IF NOT EXISTS record (k bytea PRIMARY KEY, v bytea NOT NULL)";
         // If the table exists, the server sends only a notice.
         own.simple(table, &mut |_, _| ())?;
         Ok(Self {
-            address,
+            access,
             settings,
             isolation,
             is_external: false,
-            own: Mutex::new(own),
+            own: Mutex::new((address, own)),
         })
     }
 
+    /// Works on the connection for work outside sessions; on another one if the server has gone.
     pub(super) fn with_own<T>(
         &self,
-        work: impl FnOnce(&mut PostgresqlConnection) -> Result<T>,
+        mut work: impl FnMut(&mut PostgresqlConnection) -> Result<T>,
     ) -> Result<T> {
-        work(&mut self.own.lock().unwrap_or_else(PoisonError::into_inner))
+        let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
+        let address = self.access.address()?;
+        if own.0 == address {
+            match work(&mut own.1) {
+                Err(error) if error.is_disconnection() && !self.is_external => {}
+                done => return done,
+            }
+        }
+        *own = (address.clone(), connect(&address, &self.settings)?);
+        work(&mut own.1)
     }
+}
+
+fn make_schema(connection: &mut PostgresqlConnection, name: &str) -> Result<()> {
+    let statement = format!("CREATE SCHEMA IF NOT EXISTS {}", quoted(name));
+    connection.simple(&statement, &mut |_, _| ()).map(drop)
+}
+
+fn name_of(folder: &Path) -> String {
+    let name = folder.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
 }
 
 fn connect(
@@ -136,7 +201,7 @@ fn connect(
 
 impl Database for PostgresqlDatabase {
     fn session(&self) -> Result<Box<dyn Session + '_>> {
-        let connection = connect(&self.address, &self.settings)?;
+        let connection = connect(&self.access.address()?, &self.settings)?;
         Ok(Box::new(PostgresqlSession::new(
             connection,
             self.isolation,

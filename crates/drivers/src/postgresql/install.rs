@@ -59,11 +59,19 @@ fn configured(path: &std::ffi::OsStr) -> impl Iterator<Item = PathBuf> {
 /// # Errors
 /// [`Error::Engine`], if there is none.
 pub(super) fn initdb(server: &Path) -> Result<PathBuf> {
-    let initdb = server.with_file_name("initdb");
-    match initdb.is_file() {
-        true => Ok(initdb),
+    tool(server, "initdb", "create a database")
+}
+
+/// A program in the server's folder, which `does` something that is needed.
+///
+/// # Errors
+/// [`Error::Engine`], if there is none.
+pub(super) fn tool(server: &Path, name: &str, does: &str) -> Result<PathBuf> {
+    let tool = server.with_file_name(name);
+    match tool.is_file() {
+        true => Ok(tool),
         false => Err(Error::engine(format!(
-            "{} has no initdb in its directory, so it cannot create a database",
+            "{} has no {name} in its directory, so it cannot {does}",
             server.display()
         ))),
     }
@@ -93,15 +101,24 @@ pub(super) fn version(server: &Path) -> Result<String> {
 /// # Errors
 /// One line, if it is too old.
 pub(super) fn check_version(version: &str, of: &str) -> Result<String> {
+    check_version_from(OLDEST, version, of)
+}
+
+/// Checks that a version is not older than `oldest`, and returns it without a distribution's
+/// suffix.
+///
+/// # Errors
+/// One line, if it is.
+pub(super) fn check_version_from(oldest: u32, version: &str, of: &str) -> Result<String> {
     let version = version.split_whitespace().next().unwrap_or_default();
     let digits = version.split(|c: char| !c.is_ascii_digit()).next();
     let major: u32 = digits
         .and_then(|digits| digits.parse().ok())
         .unwrap_or_default();
-    match major >= OLDEST {
+    match major >= oldest {
         true => Ok(version.to_owned()),
         false => Err(Error::Unsupported(format!(
-            "{of} is PostgreSQL {version}, which is too old; PostgreSQL {OLDEST} or newer is needed"
+            "{of} is PostgreSQL {version}, which is too old; PostgreSQL {oldest} or newer is needed"
         ))),
     }
 }

@@ -10,7 +10,7 @@ use trueput_engine::service::Signal;
 use trueput_engine::{Error, OpenSpec, Result, Service};
 
 /// The folder of an instance's data, in that of the database.
-const DATA: &str = "data";
+pub(super) const DATA: &str = "data";
 
 /// The lock file of a running server, in its data folder.
 const LOCK_FILE: &str = "postmaster.pid";
@@ -28,7 +28,7 @@ pub(super) fn remove_lock_file(directory: &Path) -> Result<()> {
     }
 }
 /// The file that marks the instance as complete.
-const COMPLETE_MARKER: &str = "instance";
+pub(super) const COMPLETE_MARKER: &str = "instance";
 
 /// A private server.
 pub(super) struct Instance {
@@ -129,7 +129,7 @@ impl Service for Instance {
 }
 
 /// The command for a program, without the environment variables that would change its behavior.
-fn bare(program: &Path) -> Command {
+pub(super) fn bare(program: &Path) -> Command {
     let mut command = Command::new(program);
     for variable in [
         "PGDATA",

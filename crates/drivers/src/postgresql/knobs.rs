@@ -112,6 +112,18 @@ impl WalSettings {
     /// # Errors
     /// [`Error::Unsupported`] for a level that does not exist, or not with these knobs.
     pub fn of(knobs: &PostgresqlKnobs, durability: Durability) -> Result<Self> {
+        Self::of_engine("postgresql", knobs, durability)
+    }
+
+    /// Of the servers of the engine of that name.
+    ///
+    /// # Errors
+    /// As [`WalSettings::of`].
+    pub fn of_engine(
+        engine: &str,
+        knobs: &PostgresqlKnobs,
+        durability: Durability,
+    ) -> Result<Self> {
         let full_page_writes = knobs.full_page_writes;
         let durability_settings = Self {
             fsync: durability != Durability::Process || knobs.fsync == Fsync::On,
@@ -121,7 +133,7 @@ impl WalSettings {
         match durability {
             Durability::Sync | Durability::Buffered if !full_page_writes => {
                 Err(Error::Unsupported(format!(
-                    "postgresql: without full_page_writes a database may not outlive lost power, \
+                    "{engine}: without full_page_writes a database may not outlive lost power, \
                      so the durability is not '{durability}'; it is 'process', there with fsync = \
                      \"on\" if you like"
                 )))
@@ -130,21 +142,33 @@ impl WalSettings {
                 Ok(durability_settings)
             }
             Durability::Async | Durability::None => {
-                Err(common_errors::no_durability("postgresql", durability))
+                Err(common_errors::no_durability(engine, durability))
             }
+        }
+    }
+
+    /// The value of synchronous_commit.
+    pub fn commit_word(self) -> &'static str {
+        match self.synchronous_commit {
+            true => "on",
+            false => "off",
         }
     }
 
     /// The level as a promise puts it.
     pub fn text(self) -> String {
         let word = |on| if on { "on" } else { "off" };
-        let pages = if self.full_page_writes {
-            ""
-        } else {
-            ", full_page_writes=off"
-        };
-        let (fsync, commit) = (word(self.fsync), word(self.synchronous_commit));
+        let pages = self.pages_text();
+        let (fsync, commit) = (word(self.fsync), self.commit_word());
         format!("fsync={fsync}, synchronous_commit={commit}{pages}")
+    }
+
+    /// What follows in the text if pages are not logged whole.
+    pub fn pages_text(self) -> &'static str {
+        match self.full_page_writes {
+            true => "",
+            false => ", full_page_writes=off",
+        }
     }
 }
 
@@ -164,7 +188,7 @@ pub(super) fn settings(
         ("fsync", word(durability_settings.fsync)),
         (
             "synchronous_commit",
-            word(durability_settings.synchronous_commit),
+            durability_settings.commit_word().to_owned(),
         ),
         (
             "full_page_writes",

@@ -123,7 +123,7 @@ impl PostgresqlConnection {
     /// [`Error::Engine`] with the server's message, or the reason why it cannot be reached.
     pub fn open(address: &ServerAddress, settings: &[(&str, &str)]) -> Result<Self> {
         let stream = Stream::open(&address.endpoint)
-            .map_err(|error| Error::engine(format!("cannot reach {address}: {error}")))?;
+            .map_err(|error| Error::Disconnected(format!("cannot reach {address}: {error}")))?;
         let is_exposed = stream
             .is_exposed()
             .map_err(|error| connection_error(&error))?;
@@ -440,7 +440,7 @@ impl PostgresqlConnection {
         }
         while self.unread.len() < bytes {
             match self.stream.read(&mut self.received[self.unread.end..]) {
-                Ok(0) => return Err(Error::engine("the server has closed the connection")),
+                Ok(0) => return Err(closed()),
                 Ok(count) => self.unread.end += count,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(connection_error(&error)),
@@ -463,14 +463,18 @@ fn too_many() -> Error {
     Error::Unsupported("a statement takes 32,767 parameters at most".to_owned())
 }
 
+fn closed() -> Error {
+    Error::Disconnected("the server has closed the connection".to_owned())
+}
+
 fn connection_error(error: &std::io::Error) -> Error {
-    match error.kind() {
-        ErrorKind::WouldBlock | ErrorKind::TimedOut => Error::engine(format!(
+    Error::Disconnected(match error.kind() {
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => format!(
             "the server did not respond within {} s",
             ADMISSION.as_secs()
-        )),
-        _ => Error::engine(format!("the connection to the server was lost: {error}")),
-    }
+        ),
+        _ => format!("the connection to the server was lost: {error}"),
+    })
 }
 
 /// An error that the server reports (documentation, appendix "PostgreSQL Error Codes").
@@ -487,6 +491,8 @@ fn server_error(body: &[u8]) -> Error {
         "40001" | "55P03" => Error::Conflict(text),
         // Disk full.
         "53100" => Error::Full(text),
+        // The server shuts down, has crashed, starts, or follows another one.
+        "57P01" | "57P02" | "57P03" | "25006" => Error::Disconnected(text),
         _ => Error::engine(text),
     }
 }

@@ -6,9 +6,13 @@ use std::collections::BTreeSet;
 use trueput_engine::Engine;
 
 /// Engines whose tests of the contract are elsewhere, and why.
-const ELSEWHERE: [(&str, &str); 2] = [
+const ELSEWHERE: [(&str, &str); 3] = [
     ("gtm", "one to a process: a test program of its own"),
     ("odbc", "works only on a data source that is named: odbc.rs"),
+    (
+        "postgresql-cluster",
+        "the program hosts its nodes: clusters.rs in the tests of the program",
+    ),
 ];
 
 /// The engine, where this machine has it.

@@ -66,6 +66,7 @@ impl Engine for DescribedEngine {
                 mapped_to: String::new(),
                 window: None,
                 source: String::new(),
+                cluster: None,
             })
             .ok_or_else(|| trueput_engine::Error::no_durability(self.info().name, durability))
     }

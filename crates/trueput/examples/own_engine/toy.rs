@@ -77,6 +77,7 @@ impl Engine for Toy {
                 mapped_to: "memory only".to_owned(),
                 window: None,
                 source: "crates/trueput/examples/own_engine/toy.rs".to_owned(),
+                cluster: None,
             })
             .ok_or_else(|| Error::no_durability(self.info().name, durability))
     }

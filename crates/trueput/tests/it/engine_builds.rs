@@ -352,7 +352,7 @@ fn a_changed_home_changes_no_engine_and_a_lesser_build_is_reported() {
     let elsewhere = bench.path().to_str().unwrap();
     assert_eq!(said(&[]), said(&[("HOME", elsewhere)]));
     let nowhere = bench.path().join("nowhere");
-    let output = bench.run_with_variable(("TRUEPUT_ENGINES", &nowhere), "engines");
+    let output = bench.run_with_variable(("TRUEPUT_ENGINES", &nowhere), "engines --full");
     let (table, notes) = (stdout(&output), stderr(&output));
     for engine in ["rocksdb", "leveldb"] {
         let mut rows = table.lines();

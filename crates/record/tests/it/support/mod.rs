@@ -158,6 +158,7 @@ pub fn record() -> TrialRecord {
             until: "the next commit".to_owned(),
         }),
         source: "lmdb.h, MDB_NOMETASYNC".to_owned(),
+        cluster: None,
     };
     TrialRecord {
         format: FORMAT_VERSION,

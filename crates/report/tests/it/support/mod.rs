@@ -144,6 +144,7 @@ fn engine(spec: &TrialSpec) -> EngineReport {
             mapped_to: format!("{}_flags={}", spec.engine, spec.durability),
             window: None,
             source: "its manual".to_owned(),
+            cluster: None,
         },
         isolation: None,
         settings: Settings::new(),

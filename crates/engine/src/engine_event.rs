@@ -1,6 +1,7 @@
 //! Background activity of an engine: checkpoints, flushes, compactions, stalls.
 
 use std::time::SystemTime;
+use trueput_record::recovery::EventRecord;
 
 /// Background activity that an engine's log or counters report, such as a checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +27,8 @@ impl EngineEvent {
     pub const COMPACTION: &'static str = "compaction";
     /// A compaction has ended.
     pub const COMPACTION_ENDED: &'static str = "compaction ended";
+    /// A node of a cluster is ordered to fail, ends, leads or is started.
+    pub const NODE: &'static str = EventRecord::NODE;
     /// The log continues in another file.
     pub const LOG_SWITCH: &'static str = "log switch";
 }

@@ -54,6 +54,7 @@ pub mod compare;
 pub mod contender;
 pub mod disturbance;
 pub mod eligibility;
+pub mod failover;
 mod findings;
 pub mod fixed_rate;
 pub mod hardware_limits;

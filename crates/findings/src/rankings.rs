@@ -1,7 +1,8 @@
 //! Cells grouped into rankings.
 //!
 //! A ranking holds only comparable cells: one workload with one set of settings, one number of
-//! workers, one durability level. Databases in memory whose level promises to survive power loss
+//! workers, one durability level, and for clusters the same failures of nodes that a commit
+//! survives. Databases in memory whose level promises to survive power loss
 //! are ranked separately. A cell whose marks make it incomparable (a build with assertions) is not
 //! ranked, unless the run includes it. The order is by rate, or by response time if all were
 //! offered one rate ([`crate::fixed_rate`]). Contenders are named by the conditions in which they
@@ -23,7 +24,7 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet};
 use trueput_record::folder::{RankingSplit, RunManifest};
 use trueput_record::trial::Settings;
-use trueput_record::{Durability, Isolation, TrialRecord, TrialSpec};
+use trueput_record::{ClusterSurvival, Durability, Isolation, TrialRecord, TrialSpec};
 
 /// An operation that is done less often than this part of the headline's count is rare.
 const RARE: f64 = 0.01;
@@ -42,6 +43,10 @@ pub struct Ranking {
     /// Whether its databases or logs were in memory although the level promises to survive power
     /// loss, so that the promise is not kept.
     pub in_memory: bool,
+    /// The failures of nodes that an acknowledged commit survives; `None` if its contenders are no
+    /// clusters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<ClusterSurvival>,
     /// The isolation that all of its contenders state; `None` if they differ, or state nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
@@ -162,6 +167,7 @@ pub fn groups<'a>(manifest: &RunManifest, trials: &'a [TrialRecord]) -> Vec<Vec<
         comparable(&one.spec, &other.spec)
             && in_memory(one) == in_memory(other)
             && isolation(one) == isolation(other)
+            && survival(one, trials) == survival(other, trials)
     };
     let mut groups: Vec<Vec<&TrialRecord>> = Vec::new();
     let last = LastAttempts::of(trials);
@@ -187,7 +193,8 @@ pub fn groups<'a>(manifest: &RunManifest, trials: &'a [TrialRecord]) -> Vec<Vec<
         // The strongest first.
         let isolation = Reverse(isolation(group[0]));
         let of_spec = (settings, spec.workers);
-        (workload, spec.durability, in_memory, of_spec, isolation)
+        let order = (isolation, Reverse(survival(group[0], trials)));
+        (workload, spec.durability, in_memory, of_spec, order)
     });
     groups
 }
@@ -214,6 +221,17 @@ pub fn rankings(manifest: &RunManifest, trials: &[TrialRecord]) -> Vec<Ranking> 
         }
     }
     rankings
+}
+
+/// The failures of nodes that an acknowledged commit of a trial survives. If the trial never opened
+/// the engine, another repeat of its cell is used.
+fn survival(trial: &TrialRecord, trials: &[TrialRecord]) -> Option<ClusterSurvival> {
+    let mut repeats = trials.iter().filter(|it| it.spec.cell == trial.spec.cell);
+    stated_survival(trial).or_else(|| repeats.find_map(stated_survival))
+}
+
+fn stated_survival(trial: &TrialRecord) -> Option<ClusterSurvival> {
+    trial.engine.as_ref()?.promise.cluster
 }
 
 fn comparable(one: &TrialSpec, other: &TrialSpec) -> bool {
@@ -258,6 +276,7 @@ fn ranking(manifest: &RunManifest, trials: &[&TrialRecord]) -> Ranking {
         workers: spec.workers,
         durability: spec.durability,
         in_memory: in_memory::violates_durability(trials[0], &manifest.host.file_system),
+        cluster: trials.iter().find_map(|trial| stated_survival(trial)),
         isolation: isolation::of_all(trials),
         is_split: manifest.split_by.is_some(),
         notes: notes.into_iter().collect(),

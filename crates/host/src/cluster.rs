@@ -1,6 +1,7 @@
 //! The host of a cluster: one process that starts the nodes, replaces a leader that does not
 //! answer, and does to nodes what it is ordered to.
 
+mod log;
 mod node;
 mod orders;
 
@@ -15,6 +16,7 @@ use trueput_engine::cluster::{ClusterAssignment, ClusterSite, ClusterState, Node
 use trueput_engine::{Cluster, OpenSpec, ParameterValues};
 use trueput_record::fault::{ClusterOrder, FaultAction, FaultTarget};
 
+pub use log::read_log;
 pub use orders::send_order;
 
 /// The interval between two looks at orders and nodes.
@@ -179,7 +181,7 @@ impl<'a> ClusterHost<'a> {
 
     /// Writes a line with the time into the log of the cluster.
     fn note(&self, text: &str) {
-        eprintln!("{} cluster: {text}", jiff::Timestamp::now());
+        eprintln!("{}", log::line(jiff::Timestamp::now(), text));
     }
 
     /// Notes nodes that have ended without an order.
@@ -264,7 +266,13 @@ impl<'a> ClusterHost<'a> {
             self.note(&format!("node {new} is not promoted: {error}"));
             return;
         }
-        self.state.outdated.push(old);
+        // What they have may differ from what the new leader has.
+        for number in self.numbers() {
+            let follows = number == new || others.contains(&number);
+            if !follows && !self.state.outdated.contains(&number) {
+                self.state.outdated.push(number);
+            }
+        }
         match self.set_leader(Some(new)) {
             Ok(()) => self.note(&format!("node {new} leads")),
             Err(error) => self.note(&error),
@@ -297,9 +305,12 @@ impl<'a> ClusterHost<'a> {
                 .iter()
                 .try_for_each(|&number| self.node(number).kill())?,
             FaultAction::Pause => numbers.iter().for_each(|&number| self.node(number).pause()),
-            FaultAction::Resume => numbers
-                .iter()
-                .for_each(|&number| self.node(number).resume()),
+            FaultAction::Resume => {
+                numbers
+                    .iter()
+                    .for_each(|&number| self.node(number).resume());
+                self.remake_outdated()?;
+            }
             FaultAction::Start => self.start(&numbers, &mut || true)?,
             FaultAction::Partition => {
                 self.own_network()?.separate(&numbers)?;
@@ -312,9 +323,21 @@ impl<'a> ClusterHost<'a> {
                 for number in self.numbers() {
                     self.node(number).set_apart(false);
                 }
+                self.remake_outdated()?;
             }
         }
         Ok(numbers)
+    }
+
+    /// Makes running nodes that missed a promotion anew, so that they follow.
+    fn remake_outdated(&mut self) -> Result<(), String> {
+        for number in self.state.outdated.clone() {
+            if self.node(number).is_available() {
+                self.node(number).kill()?;
+                self.start_node(number, &mut || true)?;
+            }
+        }
+        Ok(())
     }
 
     fn own_network(&self) -> Result<&ClusterNetwork, String> {

@@ -203,6 +203,67 @@ impl From<ScheduledFault> for String {
     }
 }
 
+/// The planned faults of a trial, in the order of their times: `10s:kill=leader,20s:start=all`, or
+/// `none`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct FaultSchedule(Vec<ScheduledFault>);
+
+impl FaultSchedule {
+    /// The word for no faults.
+    const NONE: &'static str = "none";
+
+    /// Returns whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns them in order.
+    #[must_use]
+    pub fn faults(&self) -> &[ScheduledFault] {
+        &self.0
+    }
+}
+
+impl fmt::Display for FaultSchedule {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let faults: Vec<_> = self.0.iter().map(ToString::to_string).collect();
+        match faults.is_empty() {
+            true => formatter.write_str(Self::NONE),
+            false => formatter.write_str(&faults.join(",")),
+        }
+    }
+}
+
+impl FromStr for FaultSchedule {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == Self::NONE {
+            return Ok(Self::default());
+        }
+        let faults = text.split(',').map(|fault| fault.trim().parse());
+        let mut faults: Vec<ScheduledFault> = faults.collect::<Result<_, _>>()?;
+        faults.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
+        Ok(Self(faults))
+    }
+}
+
+impl TryFrom<String> for FaultSchedule {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<FaultSchedule> for String {
+    fn from(schedule: FaultSchedule) -> Self {
+        schedule.to_string()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -219,6 +280,15 @@ mod tests {
             let fault: ScheduledFault = text.parse().unwrap();
             assert_eq!(fault.to_string(), text);
         }
+    }
+
+    #[test]
+    fn faults_are_in_the_order_of_their_times() {
+        let schedule: FaultSchedule = "20s:heal, 10s:partition=leader".parse().unwrap();
+        assert_eq!(schedule.to_string(), "10s:partition=leader,20s:heal");
+        let none: FaultSchedule = "none".parse().unwrap();
+        assert!(none.is_empty());
+        assert_eq!(none.to_string(), "none");
     }
 
     #[test]

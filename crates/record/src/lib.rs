@@ -45,6 +45,7 @@ pub mod audit_standing;
 pub mod conditions;
 pub mod consistency;
 pub mod durability;
+pub mod failover;
 pub mod fault;
 pub mod filesystem;
 pub mod flush_evidence;

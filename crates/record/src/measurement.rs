@@ -2,6 +2,7 @@
 
 use crate::accounting::{CacheUse, ColdStart, Device, MemoryUse, OtherPrograms, Pressure};
 use crate::audit_standing::AuditStanding;
+use crate::failover::Failover;
 use crate::filesystem::MountedFileSystem;
 use crate::flush_evidence::FlushEvidence;
 use crate::hardware_limits::HardwareLimits;
@@ -243,6 +244,9 @@ pub struct Measurement {
     /// The recovery from the crash; absent if the trial did not crash the engine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<Recovery>,
+    /// The effect of planned faults; absent if none were planned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failover: Option<Failover>,
     /// Background activity of the engine between release and end, in that order: checkpoints,
     /// flushes, compactions. Absent if the engine does not report it; empty if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -23,14 +23,17 @@ pub struct Recovery {
 pub struct EventRecord {
     /// When, seconds since the workers were released.
     pub at_s: f64,
-    /// The kind: `checkpoint`, `flush`, `compaction`, `log switch`, `stall`; with ` ended` appended
-    /// if the engine also reports the end.
+    /// The kind: `checkpoint`, `flush`, `compaction`, `log switch`, `stall`, `node`; with ` ended`
+    /// appended if the engine also reports the end.
     pub kind: String,
     /// The engine's own words, shortened.
     pub detail: String,
 }
 
 impl EventRecord {
+    /// The kind of a change of a cluster's nodes: one is ordered to fail, ends, leads, is started.
+    pub const NODE: &'static str = "node";
+
     /// The suffix of the kind of an end event.
     pub const ENDED: &'static str = " ended";
 

@@ -21,6 +21,9 @@ pub(crate) fn ranking_heading(ranking: &Ranking) -> String {
     if ranking.is_split && !only_harness(ranking) {
         heading += &format!(", isolation {}", isolation::word(ranking.isolation));
     }
+    if let Some(survival) = ranking.cluster {
+        heading += &format!(", survives {survival}");
+    }
     match fixed_rate::heading(ranking) {
         Some(order) => format!("{heading}, {order}"),
         None => heading,

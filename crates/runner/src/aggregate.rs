@@ -1,6 +1,7 @@
 //! Aggregates a trial's measurement from the results of its worker processes.
 
 use crate::execution::ExecutionResult;
+use crate::failover;
 use crate::protocol::{LoadResult, OperationCounts, ProcessResult, WorkerResult};
 use crate::sampler::{Sample, ServerUsage};
 use crate::timeline::{build_timeline, sum_counts};
@@ -9,6 +10,7 @@ use trueput_host::placement;
 use trueput_host::process::MemoryUsage;
 use trueput_host::usage::ResourceUsage;
 use trueput_record::accounting::CacheUse;
+use trueput_record::failover::Failover;
 use trueput_record::measurement::{
     DatabaseSize, LatencySummary, LoadReport, Measurement, OpenLoop, OperationSummary, Resources,
     ResponseSummary, WorkerReport,
@@ -67,6 +69,7 @@ pub(crate) fn build_measurement(
         log_device: result.host_activity.log_device,
         pressure: result.host_activity.pressure,
         neighbors: result.host_activity.neighbors,
+        failover: failover_of(conditions, result),
         open_loop,
         elapsed_s,
         operations: operations(kinds, &histograms, &totals, elapsed_s),
@@ -100,6 +103,24 @@ fn cache(executions: &[ProcessResult]) -> Option<CacheUse> {
             .map(|worker| worker.used)
             .reduce(|sum, one| sum.plus(&one)),
     }
+}
+
+/// Returns the effect of planned faults; `None` if none were planned.
+fn failover_of(conditions: &Conditions, result: &ExecutionResult) -> Option<Failover> {
+    if conditions.faults.is_empty() {
+        return None;
+    }
+    let all = || workers(result).map(|(_, worker)| worker);
+    let start_ns = all().map(|worker| worker.start_ns).min()?;
+    let end_ns = all().map(|worker| worker.end_ns).max()?;
+    let logs: Vec<_> = all()
+        .filter_map(|worker| worker.commit_log.clone())
+        .collect();
+    Some(failover::summarize(
+        &logs,
+        &result.faults,
+        (start_ns, end_ns),
+    ))
 }
 
 /// Summarizes the operations by kind.

@@ -4,6 +4,7 @@ use crate::resolution::ResolvedTrial;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 use trueput_engine::{EngineEvent, EventWatcher, OpenSpec};
+use trueput_host::cluster;
 use trueput_record::TrialSpec;
 use trueput_record::recovery::EventRecord;
 
@@ -75,10 +76,13 @@ pub(crate) fn list_events(
     let reported = resolved
         .engine
         .events(&open_spec(resolved, spec, directory), start);
-    if reported.is_none() && collected.is_none() {
+    let is_cluster = resolved.engine.cluster().is_some();
+    let of_cluster = is_cluster.then(|| cluster::read_log(directory, start));
+    let sources = [reported, of_cluster, collected];
+    if sources.iter().all(Option::is_none) {
         return None;
     }
-    let all = reported.into_iter().chain(collected).flatten().collect();
+    let all = sources.into_iter().flatten().flatten().collect();
     Some(select_events(all, start, elapsed_s))
 }
 

@@ -3,6 +3,8 @@
 
 use crate::context::{RunContext, TrialError};
 use crate::engine_events::EventCollector;
+use crate::failover::CausedFault;
+use crate::fault_injector::FaultInjector;
 use crate::flush_evidence::{FlushCounter, FlushCountsResult};
 use crate::log_directory::find_log_folder;
 use crate::protocol::{
@@ -48,6 +50,8 @@ pub(crate) struct ExecutionResult {
     pub engine_events: Option<Vec<EngineEvent>>,
     /// Requests that the storage below completed; `None` if that was not counted.
     pub completed_requests: Option<CompletedRequests>,
+    /// The planned faults that were caused.
+    pub faults: Vec<CausedFault>,
     /// Whether the user interrupted them.
     pub interrupted: bool,
     /// The number of processes killed with the database open, as the plan says; 0 otherwise.
@@ -86,6 +90,7 @@ struct ActiveMeasurement {
     started_at: String,
     sampler: Sampler,
     events: EventCollector,
+    faults: FaultInjector,
 }
 
 impl<'a> WorkerGroup<'a> {
@@ -132,6 +137,11 @@ impl<'a> WorkerGroup<'a> {
             started_at,
             sampler,
             events: EventCollector::start(self.resolved, monitor.spec, self.directory),
+            faults: FaultInjector::start(
+                &monitor.spec.conditions.faults,
+                self.directory,
+                monitor.measured_from,
+            ),
         });
     }
 
@@ -201,10 +211,12 @@ impl<'a> WorkerGroup<'a> {
             started_at,
             mut sampler,
             events,
+            faults,
         }) = self.measurement
         else {
             return Err(TrialError::Interrupted);
         };
+        let faults = faults.finish()?;
         let completed_requests = self.flushes.end();
         let mut monitor = self.monitor;
         let killed = match monitor.spec.conditions.crash_and_recover && !monitor.interrupted {
@@ -243,6 +255,7 @@ impl<'a> WorkerGroup<'a> {
             server,
             engine_events: events.finish(),
             completed_requests,
+            faults,
             interrupted,
             killed,
         })

@@ -17,6 +17,8 @@
 //! - `environment`: a cold database, a memory limit
 //! - `error`, `event`: errors and events of a run
 //! - `execution`: the measured part of a trial
+//! - `failover`: what planned faults did to the workers of a cluster
+//! - `fault_injector`: causes planned faults at their times
 //! - `flush_evidence`: whether the device's flushes explain the commits
 //! - `hardware_limits`: rates of the machine without an engine
 //! - `log_directory`: the folder of an engine's log
@@ -53,6 +55,8 @@ mod environment;
 pub mod error;
 pub mod event;
 mod execution;
+mod failover;
+mod fault_injector;
 mod flush_evidence;
 mod hardware_limits;
 mod log_directory;

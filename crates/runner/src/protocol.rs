@@ -1,6 +1,7 @@
 //! The protocol between runner and workers: one JSON object per line, instructions on the worker's
 //! standard input, reports on its standard output.
 
+use crate::failover::CommitLog;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -259,6 +260,9 @@ pub(crate) struct WorkerResult {
     pub conflicts: u64,
     /// Deadlocks among them, where the engine reports them.
     pub deadlocks: u64,
+    /// Its acknowledged commits; `None` if no faults are planned.
+    #[serde(default)]
+    pub commit_log: Option<CommitLog>,
     /// Its results.
     pub findings: WorkerFindings,
 }

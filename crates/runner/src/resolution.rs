@@ -168,6 +168,7 @@ fn check_job(job: &dyn Job, engine: &dyn Engine, spec: &TrialSpec) -> Result<(),
     job.check_workers(spec.workers, spec.worker_kind)
         .map_err(|why| format!("{}: {why}", spec.workload))?;
     check_crash(job, engine, spec)?;
+    check_faults(engine, spec)?;
     match job.durability() {
         Some(level) if level != spec.durability => Err(format!(
             "with these settings, {} has durability '{level}', not '{}'",
@@ -199,6 +200,34 @@ fn check_crash(job: &dyn Job, engine: &dyn Engine, spec: &TrialSpec) -> Result<(
     }
     job.check_crash(spec.durability.after_killed_processes())
         .map_err(|why| format!("crash_and_recover: {}: {why}", spec.workload))
+}
+
+fn check_faults(engine: &dyn Engine, spec: &TrialSpec) -> Result<(), String> {
+    let conditions = &spec.conditions;
+    let Some(last) = conditions.faults.faults().last() else {
+        return Ok(());
+    };
+    let name = engine.info().name;
+    if engine.cluster().is_none() {
+        return Err(format!(
+            "at: {name} is no cluster that this program starts, so none of its nodes fails: remove \
+             at, or run an engine that is a cluster"
+        ));
+    }
+    if conditions.time_slice_s.is_some() || conditions.crash_and_recover {
+        return Err(
+            "at: faults are planned for trials of their own: remove time_slice and \
+             crash_and_recover"
+                .to_owned(),
+        );
+    }
+    match conditions.duration_s {
+        Some(duration_s) if last.at_s >= duration_s => Err(format!(
+            "at: {last} comes after the end of the trial, which takes {duration_s} s: lengthen \
+             duration"
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Returns the text of an engine's error, which may name the engine already.

@@ -7,6 +7,7 @@ use crate::database_size::measure_database;
 use crate::engine_events;
 use crate::environment::{self, EnvironmentReport, run_workers};
 use crate::execution::{ExecutionPlan, ExecutionResult};
+use crate::failover;
 use crate::flush_evidence::{self, FlushCountsResult};
 use crate::log_directory::find_log_folder;
 use crate::protocol::{
@@ -624,6 +625,7 @@ pub(crate) fn list_reasons_for_doubt(resolved: &ResolvedTrial, trial: &TrialResu
     );
     let flushes = measurement.and_then(|measured| measured.flush_evidence.as_ref());
     reasons.extend(flushes.and_then(FlushEvidence::doubt));
+    reasons.extend(failover::list_doubts(resolved, &trial.record));
     if let Some(verification) = trial.record.verification.as_ref().filter(|v| !v.passed) {
         let failures = verification.failures();
         match failures.is_empty() {

@@ -2,6 +2,7 @@
 
 mod clock;
 mod execute;
+mod failover;
 mod native;
 mod pipe;
 mod recover;

@@ -10,6 +10,7 @@ mod rows;
 mod subject;
 mod verdict;
 
+use crate::failover::FailoverFindings;
 use crate::{Run, disturbance};
 pub use isolation::{WeakerIsolation, better_isolated, lacking};
 pub use next_step::NextStep;
@@ -40,6 +41,8 @@ pub struct Answer {
     pub rankings: Vec<RankingAnswer>,
     /// Figures that are in no ranking.
     pub not_ranked: Vec<UnrankedContender>,
+    /// The effects of planned faults; empty if none were planned.
+    pub failover: FailoverFindings,
     /// Trials that failed, are invalid or may not be ranked, one for each reason.
     pub failures: Vec<FailureKind>,
     /// Parts of the plan that this machine cannot run, one sentence each.
@@ -192,6 +195,7 @@ impl Answer {
             next_steps: next_step::next_steps(report, &ranked),
             rankings: ranked,
             not_ranked: listed().flat_map(not_ranked).collect(),
+            failover: FailoverFindings::of(report),
             failures: failures(rankings),
             skipped: report.manifest.skipped.clone(),
             threads: threads(report),

@@ -6,7 +6,7 @@ use crate::isolation;
 use crate::rankings::Ranking;
 use crate::units::plural;
 use serde::Serialize;
-use trueput_record::Durability;
+use trueput_record::{ClusterSurvival, Durability};
 
 /// The workload, level and settings that the contenders of a ranking have in common.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -19,6 +19,9 @@ pub struct RankingSubject {
     /// of the run was audited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audit: Option<AuditCoverage>,
+    /// The failures of nodes that an acknowledged commit survives; `None` without clusters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<ClusterSurvival>,
     /// Whether databases or logs were in memory, so that nothing survives lost power.
     pub in_memory: bool,
     /// Number of workers.
@@ -47,6 +50,7 @@ pub(super) fn subjects(rankings: &[Ranking]) -> Vec<RankingSubject> {
         workload: ranking.workload.clone(),
         durability: ranking.durability,
         audit: audits[index].filter(|_| is_any_audited),
+        cluster: ranking.cluster,
         in_memory: ranking.in_memory,
         workers: ranking.workers,
         isolation: ranking

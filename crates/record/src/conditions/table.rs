@@ -4,6 +4,7 @@
 
 use super::lists::{parse_cpus, parse_numa};
 use super::{Allocator, Arrival, NumaPolicy, Rate, Start};
+use crate::fault::FaultSchedule;
 use crate::filesystem::{self, FileSystem, LEAST_IMAGE_BYTES};
 use crate::parameter::{Parameter, ValueKind};
 use crate::value::{exact_bytes, format_bytes};
@@ -470,6 +471,14 @@ conditions! {
         /// results, and the database is then reopened, timed and verified.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         trial crash_and_recover: bool, as ToString::to_string;
+    /// Faults of a cluster at times of the measured part, as in 10s:kill=leader,20s:start=node-1
+    /// (see docs/CLUSTERS.md)
+    "at" "FAULTS" One: faults {
+        Text<FaultSchedule> = "none" by str::parse as "none, or TIME:ACTION=NODES, …"
+    },
+        /// The faults of the cluster that are caused while the workers are measured.
+        #[serde(skip_serializing_if = "FaultSchedule::is_empty")]
+        trial faults: FaultSchedule, as ToString::to_string;
     /// Run the contenders of a repeat side by side, in slices of this length, as in 10ms, so that
     /// other programs disturb all of them alike; none or 0: one after the other (see
     /// docs/METHOD.md)
@@ -532,7 +541,7 @@ mod tests {
         let names: BTreeSet<_> = names.collect();
         assert_eq!(names.len(), CONDITIONS.len());
         let samples = [
-            "1s", "5", "1GiB", "true", "cold", "local", "jemalloc", "poisson", "ext4",
+            "1s", "5", "1GiB", "true", "cold", "local", "jemalloc", "poisson", "ext4", "1s:heal",
         ];
         let mut lists = ConditionLists::default();
         for condition in CONDITIONS {

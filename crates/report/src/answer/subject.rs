@@ -32,6 +32,11 @@ pub fn conditions(subject: &RankingSubject) -> String {
             .rate_per_s
             .map(|rate| format!("{}/s offered", number(rate))),
     );
+    parts.extend(
+        subject
+            .cluster
+            .map(|survival| format!("survives {survival}")),
+    );
     parts.extend(subject.isolation.clone());
     let settings = subject.settings.iter();
     parts.extend(settings.map(|(name, value)| format!("{name}={value}")));

@@ -5,6 +5,7 @@ use crate::answer::layout::{Layout, cut_end, cut_middle, height, labeled, shown,
 use crate::answer::shared_marks::PlainRanking;
 use crate::answer::table::{Grid, interval_text, share_text};
 use crate::answer::words;
+use crate::sections::failover;
 use crate::text_width::{pad_left, padded};
 use trueput_findings::answer::{
     Answer, RankingAnswer, RankingVerdict, UnrankedContender, UnrankedReason,
@@ -113,6 +114,8 @@ impl AnswerScreen<'_> {
     /// Legends, failures, skipped parts and the next step, preceded by a blank line.
     fn tail(&self, columns: usize, is_followed: bool) -> Vec<PaintedLine> {
         let plain = |text| (Paint::Plain, text);
+        let faults = failover::sentences(&self.0.failover).into_iter();
+        let faults = faults.flat_map(|text| wrapped(&shown(&text), columns, "  ", MOST_WRAPPED));
         let legends = [
             level_legend(&self.0.rankings, columns),
             words::not_audited(self.0),
@@ -120,7 +123,7 @@ impl AnswerScreen<'_> {
         let legends = legends.into_iter().flatten();
         let legends = legends.chain(words::mark_legends(self.0));
         let legends = legends.flat_map(|text| wrapped(&text, columns, "", MOST_WRAPPED));
-        let mut lines: Vec<_> = legends.map(plain).collect();
+        let mut lines: Vec<_> = faults.chain(legends).map(plain).collect();
         lines.extend(self.failure_lines(columns));
         let workers = words::worker_kinds(self.0).map(|text| cut_end(&shown(&text), columns));
         let skipped = words::skipped(&self.0.skipped).map(|text| skipped_line(&text, columns));

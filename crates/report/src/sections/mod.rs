@@ -5,6 +5,7 @@ pub mod ablation;
 pub(crate) mod audits;
 mod bottlenecks;
 mod conclusion;
+pub(crate) mod failover;
 mod hardware_limits;
 pub(crate) mod header;
 mod knob_effects;
@@ -24,8 +25,9 @@ use std::ops::Deref;
 use trueput_findings::{Findings, Run};
 
 /// The sections in reading order. To add one, write its file and its row.
-const SECTIONS: [&dyn Section; 17] = [
+const SECTIONS: [&dyn Section; 18] = [
     &rankings::Rankings,
+    &failover::PlannedFaults,
     &audits::Audits,
     &steadiness::Steadiness,
     &log_flush::LogFlushes,

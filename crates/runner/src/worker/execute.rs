@@ -1,6 +1,7 @@
 //! The measured part of a trial, in a worker process.
 
 use super::clock::read_monotonic_ns;
+use super::failover::FailoverSession;
 use super::native;
 use super::pipe::{Gate, Reporter, WorkerControl};
 use crate::meter::{ArrivalSpec, ClockMeter, MAX_KINDS, ResponseTimes, WorkerCounters};
@@ -197,9 +198,32 @@ impl WorkerContext<'_> {
         counters: &WorkerCounters,
         messages: &Sender<WorkerMessage>,
     ) -> Result<WorkerOutput, String> {
+        let opening = |error| format!("opening a session: {error}");
+        let conditions = &self.assignment.spec.conditions;
+        if conditions.faults.is_empty() {
+            let mut session = self.database.session().map_err(opening)?;
+            return self.work(&mut *session, index, counters, messages);
+        }
+        let expected_s = conditions
+            .duration_s
+            .map(|time_s| time_s + conditions.warm_up_s);
+        let stage = &self.control.stage;
+        let session = FailoverSession::open(self.database, stage, index, expected_s);
+        let mut session = session.map_err(opening)?;
+        let mut output = self.work(&mut session, index, counters, messages)?;
+        output.result.commit_log = Some(session.finish().map_err(|error| error.to_string())?);
+        Ok(output)
+    }
+
+    /// Does the worker's share in a session.
+    fn work(
+        &self,
+        session: &mut dyn Session,
+        index: u32,
+        counters: &WorkerCounters,
+        messages: &Sender<WorkerMessage>,
+    ) -> Result<WorkerOutput, String> {
         let kinds = self.resolved.job.kinds().len();
-        let session = self.database.session();
-        let mut session = session.map_err(|error| format!("opening a session: {error}"))?;
         let mut meter = self.meter(kinds, index, counters);
         if self.assignment.spec.conditions.time_slice_s.is_some() {
             meter = meter.with_pause_callback(|| {
@@ -211,15 +235,15 @@ impl WorkerContext<'_> {
             index,
             ..WorkerResult::default()
         };
-        let mut task = self.task(&mut *session, &mut meter, index);
+        let mut task = self.task(session, &mut meter, index);
         let made = self.resolved.job.initialize(&task);
         let made = made.and_then(|()| self.resolved.job.prime(&mut task));
         made.map_err(|error| error.to_string())?;
-        flush_counters(&mut *session)?;
+        flush_counters(session)?;
         let _ = messages.send(WorkerMessage::Ready(None));
         if self.gate.wait() {
             meter.begin();
-            let mut task = self.task(&mut *session, &mut meter, index);
+            let mut task = self.task(session, &mut meter, index);
             result.start_ns = read_monotonic_ns()?;
             let executed = self.resolved.job.execute(&mut task);
             result.end_ns = read_monotonic_ns()?.saturating_sub(meter.paused_ns());
@@ -232,7 +256,7 @@ impl WorkerContext<'_> {
                 Err(JobError::Stopped) => trueput_workloads::WorkerFindings::new(),
                 Err(error) => return Err(error.to_string()),
             };
-            flush_counters(&mut *session)?;
+            flush_counters(session)?;
         }
         result.counts = counters.counts(kinds);
         result.times_ns = counters.times_ns(kinds);

@@ -1,7 +1,12 @@
 //! Engines that are clusters: the program hosts their nodes, and leaves none behind.
 
-use crate::support::{ALL_WELL, Bench, assert_answers, assert_contains, is_installed, stdout};
+use crate::support::{
+    ALL_WELL, Bench, assert_answers, assert_contains, ended_well, is_installed, stdout, unwrapped,
+};
 use std::path::Path;
+use trueput_record::failover::Failover;
+use trueput_record::recovery::EventRecord;
+use trueput_record::{Outcome, TrialRecord};
 
 /// Every engine that is a cluster.
 const CLUSTERS: [&str; 1] = ["postgresql-cluster"];
@@ -77,4 +82,102 @@ fn knobs_of_a_cluster_that_contradict_each_other_are_refused() {
     assert_contains(&why, &["3 nodes have 2 followers"]);
     let why = refusal("--durability buffered --knob postgresql-cluster.cluster_commit=on");
     assert_contains(&why, &["cluster_commit", "'buffered'"]);
+}
+
+/// Runs a trial of three nodes under planned faults, and returns its record.
+fn trial_with_faults(bench: &Bench, rest: &str) -> TrialRecord {
+    let fixed = "run micro --engine postgresql-cluster --workers 4 --set test=overwrite \
+                 --set records=2000";
+    bench.run(&format!("{fixed} {rest}"));
+    let mut trials = bench.trials();
+    assert_eq!(processes_of(bench.path()), Vec::<String>::new());
+    trials.pop().unwrap()
+}
+
+fn failover(record: &TrialRecord) -> &Failover {
+    let measurement = record.measurement.as_ref();
+    let measurement = measurement.unwrap_or_else(|| panic!("{:?}", record.outcome));
+    measurement.failover.as_ref().unwrap()
+}
+
+#[test]
+fn a_killed_leader_is_replaced_and_no_synchronous_commit_is_missing() {
+    if !is_installed("postgresql-cluster") {
+        return;
+    }
+    let bench = Bench::new();
+    let rest = "--durability sync --duration 7 --rate 200 --at 3s:kill=leader";
+    let record = trial_with_faults(&bench, rest);
+    assert!(ended_well(&record), "{:?}", record.outcome);
+    let found = failover(&record);
+    assert_eq!(found.missing, 0, "{found:?}");
+    assert_eq!(found.faults[0].nodes, [1]);
+    // It takes failover_after to notice that the leader has gone.
+    assert!(found.faults[0].gap_s > 0.5, "{found:?}");
+    assert!(found.reconnections >= 4, "{found:?}");
+    let events = record.measurement.as_ref().unwrap().events.clone().unwrap();
+    let is_told = |text: &str| {
+        let mut of_nodes = events
+            .iter()
+            .filter(|event| event.kind == EventRecord::NODE);
+        of_nodes.any(|event| event.detail.contains(text))
+    };
+    assert!(is_told("kill=leader") && is_told("leads"), "{events:?}");
+    let report = bench.stdout_of(&format!(
+        "report {} --full",
+        bench.run_folder().path().display()
+    ));
+    assert_contains(
+        &unwrapped(&report),
+        &["Planned faults", "kill=leader", "rate back after"],
+    );
+}
+
+#[test]
+fn a_leader_that_nobody_reaches_loses_what_only_it_has_and_the_loss_is_found() {
+    if !is_installed("postgresql-cluster") || !nix::unistd::geteuid().is_root() {
+        eprintln!("skipped: partitions need PostgreSQL and root");
+        return;
+    }
+    let bench = Bench::new();
+    // For a second the old leader acknowledges what no follower receives.
+    let rest = "--durability buffered --duration 6 --at 2s:partition=leader";
+    let record = trial_with_faults(&bench, rest);
+    let missing = failover(&record).missing;
+    assert!(missing > 0, "{:?}", record.measurement);
+    let Outcome::Invalid { reasons } = &record.outcome else {
+        panic!("{:?}", record.outcome);
+    };
+    let told = format!("missing after a fault: {missing}; the level promises");
+    assert!(
+        reasons.iter().any(|reason| reason.contains(&told)),
+        "{reasons:?}"
+    );
+}
+
+#[test]
+fn all_nodes_killed_and_started_again_have_every_commit() {
+    if !is_installed("postgresql-cluster") {
+        return;
+    }
+    let bench = Bench::new();
+    let rest = "--durability sync --duration 8 --at 2s:kill=all,3s:start=all";
+    let record = trial_with_faults(&bench, rest);
+    assert!(ended_well(&record), "{:?}", record.outcome);
+    let found = failover(&record);
+    assert_eq!((found.missing, found.faults.len()), (0, 2), "{found:?}");
+}
+
+#[test]
+fn faults_that_cannot_be_planned_are_refused() {
+    let bench = Bench::new();
+    let refusal = |rest: &str| bench.refusal_of(&format!("run micro {rest}"));
+    let why = refusal("--engine lmdb --durability sync --duration 5 --at 1s:kill=leader");
+    assert_contains(&why, &["lmdb is no cluster"]);
+    let why = refusal("--engine lmdb --at 1s:kil=leader");
+    assert_contains(&why, &["--at", "did you mean 'kill'"]);
+    if is_installed("postgresql-cluster") {
+        let why = refusal("--engine postgresql-cluster --duration 5 --at 7s:kill=leader");
+        assert_contains(&why, &["7s:kill=leader comes after the end"]);
+    }
 }

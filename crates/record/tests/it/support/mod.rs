@@ -4,6 +4,7 @@
 use trueput_record::ablation::{AblationKind, AblationStep};
 use trueput_record::accounting::{CacheUse, ColdStart, Device, MemoryUse, OtherPrograms, Pressure};
 use trueput_record::conditions::{Allocator, Arrival, NumaPolicy, Rate, Start};
+use trueput_record::failover::{Failover, FaultOutcome};
 use trueput_record::filesystem::MountedFileSystem;
 use trueput_record::flush_evidence::{FlushBasis, FlushEvidence, FlushVerdict};
 use trueput_record::folder::{RunEnd, RunManifest};
@@ -17,8 +18,8 @@ use trueput_record::measurement::{
 use trueput_record::placement::{AllocatorReport, Placement};
 use trueput_record::recovery::{EventRecord, Recovery};
 use trueput_record::{
-    Conditions, Durability, FORMAT_VERSION, HostFacts, Outcome, Promise, TrialRecord, TrialSpec,
-    Value, VerifyLevel, Window, WorkerKind,
+    ClusterSurvival, Conditions, Durability, FORMAT_VERSION, HostFacts, Outcome, Promise,
+    TrialRecord, TrialSpec, Value, VerifyLevel, Window, WorkerKind,
 };
 
 fn named<const N: usize>(values: [(&str, Value); N]) -> std::collections::BTreeMap<String, Value> {
@@ -74,6 +75,7 @@ fn conditions() -> Conditions {
         file_system: "ext4:mount=noatime;size=1GiB".parse().ok(),
         log_file_system: "xfs:journal=external".parse().ok(),
         crash_and_recover: true,
+        faults: "10s:kill=leader,20s:heal".parse().unwrap(),
         time_slice_s: Some(0.01),
     }
 }
@@ -158,7 +160,12 @@ pub fn record() -> TrialRecord {
             until: "the next commit".to_owned(),
         }),
         source: "lmdb.h, MDB_NOMETASYNC".to_owned(),
-        cluster: None,
+        cluster: Some(ClusterSurvival {
+            process: true,
+            machine: true,
+            majority_power: true,
+            all_power: false,
+        }),
     };
     TrialRecord {
         format: FORMAT_VERSION,
@@ -264,6 +271,25 @@ fn open_loop() -> OpenLoop {
     }
 }
 
+fn failover() -> Failover {
+    Failover {
+        faults: vec![FaultOutcome {
+            at_s: 10.000_5,
+            order: "kill=leader".to_owned(),
+            nodes: vec![1],
+            gap_s: 1.25,
+            recovered_after_s: Some(1.5),
+        }],
+        longest_gap_s: 1.25,
+        worker_gaps_s: vec![1.3, 1.4],
+        reconnections: 4,
+        repeated: 2,
+        unknown_committed: 1,
+        unknown_lost: 1,
+        missing: 3,
+    }
+}
+
 fn measurement() -> Measurement {
     Measurement {
         elapsed_s: 1.0 / 3.0,
@@ -302,6 +328,7 @@ fn measurement() -> Measurement {
         device: Some(device()),
         log_device: Some(device()),
         flush_evidence: Some(flush_evidence()),
+        failover: Some(failover()),
         pressure: Some(pressure()),
         neighbors: Some(neighbors()),
         memory: Some(MemoryUse {

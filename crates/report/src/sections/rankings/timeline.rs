@@ -36,7 +36,7 @@ pub(crate) fn over_time(ranking: &Ranking, trials: &[Representative<'_>]) -> Opt
     let (first, _) = groups.split_first()?;
     let mut note = MEDIAN_REPEAT.to_owned();
     if groups.iter().any(|group| !group.marks.is_empty()) {
-        note += " Dots: what the engines did by themselves.";
+        note += " Dots: what the engines did by themselves, and what happened to nodes.";
     }
     let names = trials.iter().map(|one| one.cell.name());
     let without = names.filter(|name| groups.iter().all(|group| group.name != *name));
@@ -65,6 +65,14 @@ pub(crate) fn over_time(ranking: &Ranking, trials: &[Representative<'_>]) -> Opt
     })
 }
 
+/// The kind of an event; what happened to a node of a cluster.
+fn mark_text(event: &EventRecord) -> String {
+    match event.kind.as_str() {
+        EventRecord::NODE => event.detail.clone(),
+        kind => kind.to_owned(),
+    }
+}
+
 /// The engine events of a trial that fit in the chart.
 fn marks(measurement: &Measurement) -> Vec<ChartMark> {
     let events = measurement.events.iter().flatten();
@@ -73,7 +81,7 @@ fn marks(measurement: &Measurement) -> Vec<ChartMark> {
     let begun = begun.take(MOST_MARKS);
     let mark = |event: &EventRecord| ChartMark {
         at_s: short(event.at_s),
-        text: event.kind.clone(),
+        text: mark_text(event),
     };
     begun.map(mark).collect()
 }

@@ -1,0 +1,112 @@
+//! What planned faults did to contenders, over the repeats.
+
+use crate::Run;
+use crate::trial_names::TrialNames;
+use serde::Serialize;
+use trueput_record::failover::{Failover, FaultOutcome};
+use trueput_record::{ClusterSurvival, TrialRecord};
+
+/// The effect of a planned fault on a contender.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FaultEffect {
+    /// The contender.
+    pub contender: String,
+    /// The fault, as a plan writes it: `kill=leader`.
+    pub order: String,
+    /// The repeats in which it was caused.
+    pub trials: usize,
+    /// The shortest and the longest time in which nobody's commit was acknowledged, seconds.
+    pub gap_s: (f64, f64),
+    /// The shortest and the longest time until the rate was back, seconds; `None` if a repeat did
+    /// not get there.
+    pub recovered_after_s: Option<(f64, f64)>,
+}
+
+/// The commits of a contender under planned faults, over its repeats.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FailoverTotals {
+    /// The contender.
+    pub contender: String,
+    /// Commits whose answer was lost.
+    pub unknown: u64,
+    /// Those of them that had taken effect.
+    pub unknown_committed: u64,
+    /// Acknowledged commits that were missing after a fault.
+    pub missing: u64,
+    /// The failures that an acknowledged commit survives, as the driver states it.
+    pub promised: Option<ClusterSurvival>,
+}
+
+/// The effects of planned faults in a run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct FailoverFindings {
+    /// The effect of each fault on each contender, in the plan's order.
+    pub effects: Vec<FaultEffect>,
+    /// The commits of each contender.
+    pub totals: Vec<FailoverTotals>,
+}
+
+/// Returns the trials with planned faults that were measured, with what the faults did.
+pub fn trials_with_faults(run: &Run) -> impl Iterator<Item = (&TrialRecord, &Failover)> {
+    run.trials.iter().filter_map(|trial| {
+        let failover = trial.measurement.as_ref()?.failover.as_ref()?;
+        Some((trial, failover))
+    })
+}
+
+impl FailoverFindings {
+    /// Gathers the effects in a run, whether or not its trials count: lost commits make a trial
+    /// invalid.
+    #[must_use]
+    pub fn of(run: &Run) -> Self {
+        let names = TrialNames::of(run);
+        let mut found = Self::default();
+        let mut cells: Vec<(u32, Vec<(&TrialRecord, &Failover)>)> = Vec::new();
+        for one in trials_with_faults(run) {
+            let cell = one.0.spec.cell;
+            match cells.iter_mut().find(|(other, _)| *other == cell) {
+                Some((_, repeats)) => repeats.push(one),
+                None => cells.push((cell, vec![one])),
+            }
+        }
+        for (_, repeats) in cells {
+            let contender = names.cell(repeats[0].0);
+            let faults = repeats[0].1.faults.iter().enumerate();
+            found.effects.extend(faults.filter_map(|(index, first)| {
+                let outcomes = repeats.iter().filter_map(|(_, it)| it.faults.get(index));
+                let outcomes: Vec<_> = outcomes.collect();
+                effect(contender.clone(), first.order.clone(), &outcomes)
+            }));
+            found.totals.push(totals(contender, &repeats));
+        }
+        found
+    }
+}
+
+fn effect(contender: String, order: String, outcomes: &[&FaultOutcome]) -> Option<FaultEffect> {
+    let recovered: Option<Vec<f64>> = outcomes.iter().map(|it| it.recovered_after_s).collect();
+    Some(FaultEffect {
+        contender,
+        order,
+        trials: outcomes.len(),
+        gap_s: ends(outcomes.iter().map(|it| it.gap_s))?,
+        recovered_after_s: recovered.and_then(|times| ends(times.into_iter())),
+    })
+}
+
+fn ends(values: impl Iterator<Item = f64> + Clone) -> Option<(f64, f64)> {
+    let least = values.clone().reduce(f64::min)?;
+    Some((least, values.reduce(f64::max)?))
+}
+
+fn totals(contender: String, repeats: &[(&TrialRecord, &Failover)]) -> FailoverTotals {
+    let sum = |count: fn(&Failover) -> u64| repeats.iter().map(|(_, it)| count(it)).sum();
+    let promise = |trial: &TrialRecord| trial.engine.as_ref()?.promise.cluster;
+    FailoverTotals {
+        contender,
+        unknown: sum(Failover::unknown),
+        unknown_committed: sum(|it| it.unknown_committed),
+        missing: sum(|it| it.missing),
+        promised: promise(repeats[0].0),
+    }
+}

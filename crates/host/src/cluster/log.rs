@@ -1,0 +1,53 @@
+//! The log of a cluster's host: a line for each change, with its time.
+
+use std::path::Path;
+use std::time::SystemTime;
+use trueput_engine::EngineEvent;
+
+/// What is between the time and the text of a line.
+const MARK: &str = " cluster: ";
+
+/// Returns a line of the log.
+pub(super) fn line(at: jiff::Timestamp, text: &str) -> String {
+    format!("{at}{MARK}{text}")
+}
+
+/// Returns the changes of the cluster in a folder since a time, from the log of its host.
+#[must_use]
+pub fn read_log(cluster: &Path, since: SystemTime) -> Vec<EngineEvent> {
+    let text = std::fs::read(cluster.join("server.log")).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let events = text.lines().filter_map(event);
+    events.filter(|event| event.at >= since).collect()
+}
+
+fn event(line: &str) -> Option<EngineEvent> {
+    let (at, text) = line.split_once(MARK)?;
+    let at: jiff::Timestamp = at.parse().ok()?;
+    Some(EngineEvent {
+        at: at.into(),
+        kind: EngineEvent::NODE,
+        detail: text.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_read_back_and_what_nodes_print_is_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let at: jiff::Timestamp = "2026-11-25T10:00:05Z".parse().unwrap();
+        let log = format!("{}\nnoise\n", line(at, "node 2 leads"));
+        std::fs::write(folder.path().join("server.log"), log).unwrap();
+        let since = |text: &str| {
+            let since: jiff::Timestamp = text.parse().unwrap();
+            read_log(folder.path(), since.into())
+        };
+        let events = since("2026-11-25T10:00:00Z");
+        assert_eq!(events.len(), 1);
+        assert_eq!(events[0].detail, "node 2 leads");
+        assert!(since("2026-11-25T10:01:00Z").is_empty());
+    }
+}

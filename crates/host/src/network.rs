@@ -1,7 +1,10 @@
-//! A network of a cluster's own: a network namespace for each node, joined by bridges in one more.
+//! A network of a cluster's own: a network namespace for each node, joined by bridges in one more,
+//! or by a switch of this process that delays what it forwards.
 //!
 //! The namespaces have no names. They live as long as their files are open here or a process is in
 //! them, so nothing is left behind, however this process ends.
+
+mod switch;
 
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
 use std::fs::File;
@@ -10,6 +13,7 @@ use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
+use switch::DelaySwitch;
 use trueput_engine::cluster::NetworkQuality;
 
 /// The network's first three numbers. It exists in the namespaces alone.
@@ -20,8 +24,16 @@ const BRIDGES: [&str; 2] = ["together", "apart"];
 
 /// The network of a cluster's nodes.
 pub struct ClusterNetwork {
-    switch: File,
+    joint: Joint,
     nodes: Vec<File>,
+}
+
+/// What joins the nodes.
+enum Joint {
+    /// Bridges in a namespace: the kernel forwards at once.
+    Bridges(File),
+    /// A switch of this process.
+    Switch(DelaySwitch),
 }
 
 impl ClusterNetwork {
@@ -30,30 +42,19 @@ impl ClusterNetwork {
     /// # Errors
     /// One sentence, if a namespace cannot be made (only root may), or `ip` fails or is missing.
     pub fn make(count: u32, quality: NetworkQuality) -> Result<Self, String> {
-        let switch = new_namespace()?;
-        let mut orders = String::new();
-        for bridge in BRIDGES {
-            orders += &format!("link add {bridge} type bridge\nlink set {bridge} up\n");
-        }
-        let mut nodes = Vec::new();
-        for number in 1..=count {
-            let node = new_namespace()?;
-            let file = namespace_path(&node);
-            orders += &format!(
-                "link add node{number} type veth peer name eth0 netns {file}\n\
-                 link set node{number} master {} up\n",
-                BRIDGES[0]
-            );
-            nodes.push(node);
-        }
-        run_ip(&switch, &orders)?;
-        let network = Self { switch, nodes };
+        let nodes: Vec<File> = (0..count)
+            .map(|_| new_namespace())
+            .collect::<Result<_, _>>()?;
+        let joint = match quality == NetworkQuality::default() {
+            true => Joint::Bridges(join_by_bridges(&nodes)?),
+            false => Joint::Switch(DelaySwitch::join(&nodes, quality)?),
+        };
+        let network = Self { joint, nodes };
         for number in 1..=count {
             let address = network.address(number);
             let orders =
                 format!("link set lo up\naddr add {address}/24 dev eth0\nlink set eth0 up\n");
             run_ip(network.namespace(number), &orders)?;
-            network.degrade(number, quality)?;
         }
         Ok(network)
     }
@@ -68,8 +69,9 @@ impl ClusterNetwork {
     /// Returns the addresses of all nodes, in their order.
     #[must_use]
     pub fn addresses(&self) -> Vec<Ipv4Addr> {
-        let count = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
-        (1..=count).map(|number| self.address(number)).collect()
+        (1..=self.count())
+            .map(|number| self.address(number))
+            .collect()
     }
 
     /// Lets the process of a command run in the namespace of a node.
@@ -82,11 +84,13 @@ impl ClusterNetwork {
     /// # Errors
     /// One sentence, if `ip` fails.
     pub fn separate(&self, numbers: &[u32]) -> Result<(), String> {
-        let orders: String = numbers
-            .iter()
-            .map(|number| format!("link set node{number} master {}\n", BRIDGES[1]))
-            .collect();
-        run_ip(&self.switch, &orders)
+        match &self.joint {
+            Joint::Bridges(bridges) => attach(bridges, numbers.iter().copied(), BRIDGES[1]),
+            Joint::Switch(switch) => {
+                switch.separate(numbers);
+                Ok(())
+            }
+        }
     }
 
     /// Joins all nodes again.
@@ -94,31 +98,63 @@ impl ClusterNetwork {
     /// # Errors
     /// One sentence, if `ip` fails.
     pub fn heal(&self) -> Result<(), String> {
-        let orders: String = (1..=self.nodes.len())
-            .map(|number| format!("link set node{number} master {}\n", BRIDGES[0]))
-            .collect();
-        run_ip(&self.switch, &orders)
+        match &self.joint {
+            Joint::Bridges(bridges) => attach(bridges, 1..=self.count(), BRIDGES[0]),
+            Joint::Switch(switch) => {
+                switch.heal();
+                Ok(())
+            }
+        }
+    }
+
+    fn count(&self) -> u32 {
+        u32::try_from(self.nodes.len()).unwrap_or(u32::MAX)
     }
 
     fn namespace(&self, number: u32) -> &File {
         &self.nodes[number as usize - 1]
     }
+}
 
-    /// Adds delay and loss to what a node sends.
-    fn degrade(&self, number: u32, quality: NetworkQuality) -> Result<(), String> {
-        if quality == NetworkQuality::default() {
-            return Ok(());
-        }
-        let mut command = Command::new("tc");
-        command.args(["qdisc", "add", "dev", "eth0", "root", "netem", "delay"]);
-        command.arg(format!("{}us", quality.delay_us));
-        let loss = quality.lost_per_mille as f64 / 10.0;
-        command.args(["loss", &format!("{loss}%")]);
-        enter(self.namespace(number), &mut command)?;
-        run(command, "").map_err(|why| {
-            format!("delay and loss need tc and a kernel with netem ({why}): set them to 0")
-        })
+/// Joins namespaces by bridges in one more, which is returned.
+fn join_by_bridges(nodes: &[File]) -> Result<File, String> {
+    let bridges = new_namespace()?;
+    let mut orders = String::new();
+    for bridge in BRIDGES {
+        orders += &format!("link add {bridge} type bridge\nlink set {bridge} up\n");
     }
+    for (number, node) in (1..).zip(nodes) {
+        let file = namespace_path(node);
+        orders += &format!(
+            "link add node{number} type veth peer name eth0 netns {file}\n\
+             link set node{number} master {} up\n",
+            BRIDGES[0]
+        );
+    }
+    run_ip(&bridges, &orders)?;
+    Ok(bridges)
+}
+
+/// Attaches nodes to a bridge.
+fn attach(bridges: &File, numbers: impl Iterator<Item = u32>, bridge: &str) -> Result<(), String> {
+    let orders = numbers.map(|number| format!("link set node{number} master {bridge}\n"));
+    run_ip(bridges, &orders.collect::<String>())
+}
+
+/// Calls a function on a thread in a namespace.
+fn within<T: Send>(
+    namespace: &File,
+    call: impl FnOnce() -> std::io::Result<T> + Send,
+) -> std::io::Result<T> {
+    let called = std::thread::scope(|scope| {
+        let inside = scope.spawn(|| {
+            let kind = Some(LinkNameSpaceType::Network);
+            move_into_link_name_space(namespace.as_fd(), kind)?;
+            call()
+        });
+        inside.join()
+    });
+    called.unwrap_or_else(|_| Err(std::io::Error::other("a thread panicked")))
 }
 
 /// Makes a namespace that has no network yet.
@@ -184,6 +220,7 @@ fn run(mut command: Command, input: &str) -> Result<(), String> {
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 pub(crate) mod tests {
     use super::*;
+    use std::time::{Duration, Instant};
 
     /// Returns why no network of a cluster's own can be made here; `None` also for a user without
     /// root, whose nodes do without one.
@@ -220,12 +257,63 @@ pub(crate) mod tests {
             eprintln!("skipped: {why}");
             return;
         }
-        let network = ClusterNetwork::make(3, NetworkQuality::default()).unwrap();
+        for delay_us in [0, 2_000] {
+            check_partition(NetworkQuality {
+                delay_us,
+                lost_per_mille: 0,
+            });
+        }
+    }
+
+    /// Separates nodes of a network of this quality, and joins them again.
+    fn check_partition(quality: NetworkQuality) {
+        let network = ClusterNetwork::make(3, quality).unwrap();
         assert!(reaches(&network, 1, 2) && reaches(&network, 3, 1));
         network.separate(&[1]).unwrap();
         assert!(!reaches(&network, 1, 2) && !reaches(&network, 3, 1));
         assert!(reaches(&network, 2, 3));
         network.heal().unwrap();
         assert!(reaches(&network, 1, 2));
+    }
+    /// Returns the time that a node takes to learn that another one refuses a connection: a round
+    /// trip.
+    fn round_trip(network: &ClusterNetwork) -> Duration {
+        // The first one also asks for the hardware address.
+        let trips = (0..6).map(|_| {
+            let address = network.address(2);
+            let tried = within(network.namespace(1), || {
+                let began = Instant::now();
+                let refused = std::net::TcpStream::connect((address, 9));
+                let kind = refused.map_err(|error| error.kind()).err();
+                assert_eq!(kind, Some(std::io::ErrorKind::ConnectionRefused));
+                Ok(began.elapsed())
+            });
+            tried.unwrap()
+        });
+        trips.min().unwrap()
+    }
+
+    #[test]
+    fn a_delay_is_added_to_each_packet_and_lost_ones_do_not_arrive() {
+        if !crate::is_root() {
+            eprintln!("skipped: network namespaces need root");
+            return;
+        }
+        if let Some(why) = reason_for_no_network() {
+            eprintln!("skipped: {why}");
+            return;
+        }
+        let network = |delay_us, lost_per_mille| {
+            let quality = NetworkQuality {
+                delay_us,
+                lost_per_mille,
+            };
+            ClusterNetwork::make(2, quality).unwrap()
+        };
+        let slow = round_trip(&network(20_000, 0));
+        assert!(slow >= Duration::from_millis(40), "{slow:?}");
+        let quick = round_trip(&network(0, 0));
+        assert!(quick < Duration::from_millis(40), "{quick:?}");
+        assert!(!reaches(&network(0, 1_000), 1, 2));
     }
 }

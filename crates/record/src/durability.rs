@@ -180,16 +180,16 @@ impl ClusterSurvival {
 }
 
 impl fmt::Display for ClusterSurvival {
-    /// Lists what a commit survives: `one process, one machine`; `no failure of a leader`.
+    /// Lists what a commit survives: `one process, one machine`; `every failure of nodes`; `no
+    /// failure of a leader`.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let survived: Vec<_> = self
-            .failures()
-            .iter()
-            .filter_map(|(failure, is_survived)| is_survived.then_some(*failure))
-            .collect();
-        match survived.is_empty() {
-            true => formatter.write_str("no failure of a leader"),
-            false => formatter.write_str(&survived.join(", ")),
+        let failures = self.failures();
+        let survived = failures.iter().filter(|(_, is_survived)| *is_survived);
+        let survived: Vec<_> = survived.map(|(failure, _)| *failure).collect();
+        match survived.len() {
+            0 => formatter.write_str("no failure of a leader"),
+            count if count == failures.len() => formatter.write_str("every failure of nodes"),
+            _ => formatter.write_str(&survived.join(", ")),
         }
     }
 }

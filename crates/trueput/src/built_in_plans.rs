@@ -29,7 +29,7 @@ macro_rules! embedded {
 }
 
 /// The built-in plans; the one to run first comes first.
-pub static ALL: [BuiltInPlan; 20] = embedded![
+pub static ALL: [BuiltInPlan; 21] = embedded![
     "first-look",
     "first-look-long",
     "threen1-engines",
@@ -42,6 +42,7 @@ pub static ALL: [BuiltInPlan; 20] = embedded![
     "symas-numa",
     "oltp-cheats",
     "oltp-knobs",
+    "cluster-commits",
     "gtm-tuning",
     "sync-io",
     "filesystems-small",

@@ -210,7 +210,7 @@ fn subjects(arguments: &Arguments, registry: &Registry) -> Result<Vec<Subject>, 
         .map(|name| find_engine(name, registry));
     let engines: Vec<_> = if arguments.engines.is_empty() {
         let here = registry.engines.iter().copied();
-        let here = here.filter(|engine| engine.build().is_ok());
+        let here = here.filter(|engine| engine.runs_unasked() && engine.build().is_ok());
         here.map(|engine| (engine.info().name, engine)).collect()
     } else {
         named.collect::<Result<_, _>>().map_err(Failure::Usage)?

@@ -38,14 +38,26 @@ pub trait Cluster: Send + Sync {
     /// If it does not answer.
     fn role(&self, number: u32, site: &ClusterSite) -> Result<NodeRole>;
 
-    /// Makes a follower the leader, and the nodes in `others` its followers.
+    /// Returns whether the nodes themselves replace a leader that fails. Their host then promotes
+    /// and kills none, and makes none anew: it lets sessions use a node that says that it leads. A
+    /// node must be ready before the others run.
+    fn governs_itself(&self) -> bool {
+        false
+    }
+
+    /// Makes a follower the leader, and the nodes in `others` its followers. It is called only if
+    /// the nodes do not do so themselves.
     ///
     /// # Errors
     /// The errors of the engine.
-    fn promote(&self, number: u32, others: &[u32], site: &ClusterSite) -> Result<()>;
+    fn promote(&self, number: u32, _others: &[u32], _site: &ClusterSite) -> Result<()> {
+        Err(Error::Unsupported(format!(
+            "node {number} is not promoted: the nodes choose their leader"
+        )))
+    }
 
-    /// Returns the time without an answer of the leader after which another node is promoted,
-    /// milliseconds.
+    /// Returns the time without an answer of the leader after which another node is promoted, or
+    /// used if it says that it leads, milliseconds.
     fn failover_after_ms(&self, knobs: &ParameterValues) -> u64;
 
     /// Returns the delay and the loss of the network between the nodes.

@@ -1,11 +1,13 @@
 //! The host of a cluster: one process that starts the nodes, replaces a leader that does not
 //! answer, and does to nodes what it is ordered to.
 
+mod election;
 mod log;
 mod node;
 mod orders;
 
 use crate::network::ClusterNetwork;
+use election::NodeAnswers;
 use node::{Node, NodeService};
 use orders::OrderSocket;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -39,6 +41,8 @@ struct ClusterHost<'a> {
     /// The answer of the leader that is awaited, and the node that was asked.
     question: Option<(u32, Receiver<bool>)>,
     asked: Instant,
+    /// The answers of each node, if the nodes choose their leader themselves.
+    answers: Vec<NodeAnswers>,
 }
 
 /// Starts the nodes of a cluster and hosts them until `stop` is set. All nodes are stopped at the
@@ -56,28 +60,14 @@ pub fn run(
     let is_wanted = || !stop.load(Ordering::SeqCst);
     let all: Vec<u32> = host.numbers().collect();
     host.start(&all, &mut || is_wanted())?;
-    host.note(&format!(
-        "{} nodes run, node {} leads",
-        all.len(),
-        host.state.last_leader
-    ));
-    let socket = OrderSocket::listen(&assignment.directory)?;
     std::thread::scope(|scope| {
-        while is_wanted() {
-            if let Some(order) = socket.next_order() {
-                let done = host.obey(order.order);
-                order.answer(done);
-            }
-            host.note_ended_nodes();
-            host.watch_leader(scope);
-            std::thread::sleep(PAUSE);
-        }
+        let hosted = host.serve(scope, stop);
         // Questions to paused nodes are answered now.
         for node in &mut host.nodes {
             node.resume();
         }
-    });
-    drop(socket);
+        hosted
+    })?;
     host.stop()
 }
 
@@ -118,7 +108,40 @@ impl<'a> ClusterHost<'a> {
             answered: Instant::now(),
             question: None,
             asked: Instant::now(),
+            answers: (0..count).map(|_| NodeAnswers::default()).collect(),
         })
+    }
+
+    /// Takes orders and watches who leads until `stop` is set.
+    fn serve<'scope>(
+        &mut self,
+        scope: &'scope Scope<'scope, '_>,
+        stop: &AtomicBool,
+    ) -> Result<(), String>
+    where
+        'a: 'scope,
+    {
+        if self.cluster.governs_itself() {
+            self.await_leader(scope, stop)?;
+        }
+        self.note(&format!(
+            "{} nodes run, node {} leads",
+            self.site.nodes, self.state.last_leader
+        ));
+        let socket = OrderSocket::listen(&self.assignment.directory)?;
+        while !stop.load(Ordering::SeqCst) {
+            if let Some(order) = socket.next_order() {
+                let done = self.obey(order.order);
+                order.answer(done);
+            }
+            self.note_ended_nodes();
+            match self.cluster.governs_itself() {
+                true => self.follow_election(scope),
+                false => self.watch_leader(scope),
+            }
+            std::thread::sleep(PAUSE);
+        }
+        Ok(())
     }
 
     fn numbers(&self) -> impl Iterator<Item = u32> + use<> {
@@ -138,7 +161,8 @@ impl<'a> ClusterHost<'a> {
                 self.start_node(number, wait)?;
             }
         }
-        if self.state.leader.is_none() && self.node(self.state.last_leader).is_running() {
+        let is_chosen_here = !self.cluster.governs_itself() && self.state.leader.is_none();
+        if is_chosen_here && self.node(self.state.last_leader).is_running() {
             self.set_leader(Some(self.state.last_leader))?;
         }
         Ok(())

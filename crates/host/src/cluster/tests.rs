@@ -23,7 +23,9 @@ const NODE: &str = "echo $$ > pid; trap 'exit 0' TERM; while :; do sleep 0.02; d
 /// The time that a change of the cluster may take.
 const LIMIT: Duration = Duration::from_secs(30);
 
-struct ShellCluster;
+struct ShellCluster {
+    governs_itself: bool,
+}
 
 struct ShellNode {
     leads: bool,
@@ -59,6 +61,10 @@ impl Cluster for ShellCluster {
             },
             None => NodeRole::Leader,
         })
+    }
+
+    fn governs_itself(&self) -> bool {
+        self.governs_itself
     }
 
     fn promote(&self, number: u32, _others: &[u32], site: &ClusterSite) -> Result<()> {
@@ -131,6 +137,10 @@ impl HostedCluster {
         node_folder(&self.directory, number)
     }
 
+    fn set_leader(&self, number: u32) {
+        write(self.folder(number).join("role"), "leader").unwrap();
+    }
+
     fn set_received(&self, number: u32, received: u32) {
         write(
             self.folder(number).join("role"),
@@ -140,8 +150,27 @@ impl HostedCluster {
     }
 }
 
-/// Runs a test on a cluster, and stops the cluster.
+/// Runs a test on a cluster whose leader the host replaces, and stops the cluster.
 fn with_cluster(test: impl FnOnce(&HostedCluster)) {
+    with(
+        &ShellCluster {
+            governs_itself: false,
+        },
+        test,
+    );
+}
+
+/// Runs a test on a cluster that chooses its leader itself, and stops the cluster.
+fn with_self_governing_cluster(test: impl FnOnce(&HostedCluster)) {
+    with(
+        &ShellCluster {
+            governs_itself: true,
+        },
+        test,
+    );
+}
+
+fn with(shell: &ShellCluster, test: impl FnOnce(&HostedCluster)) {
     if let Some(why) = reason_for_no_network() {
         eprintln!("skipped: {why}");
         return;
@@ -158,7 +187,7 @@ fn with_cluster(test: impl FnOnce(&HostedCluster)) {
     let knobs = parameter::resolve("shell", &[], &BTreeMap::new()).unwrap();
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        let host = scope.spawn(|| run(&ShellCluster, &assignment, &knobs, &stop));
+        let host = scope.spawn(|| run(shell, &assignment, &knobs, &stop));
         let cluster = HostedCluster {
             directory: folder.path().to_owned(),
         };
@@ -232,5 +261,36 @@ fn what_cannot_be_done_is_said() {
             let error = cluster.order("partition=minority").unwrap_err();
             assert!(error.contains("root"), "{error}");
         }
+    });
+}
+
+#[test]
+fn nodes_that_choose_their_leader_are_only_watched() {
+    with_self_governing_cluster(|cluster| {
+        assert_eq!(cluster.leader(), Some(1));
+        cluster.set_received(2, 5);
+        write(cluster.folder(1).join("old"), "").unwrap();
+        assert_eq!(cluster.order("kill=leader"), Ok(vec![1]));
+        cluster.wait_for("nobody leads", |cluster| cluster.leader().is_none());
+        cluster.set_leader(3);
+        cluster.wait_for("node 3 leads", |cluster| cluster.leader() == Some(3));
+        // Its folder is left as it is, and it says that it leads as before.
+        assert_eq!(cluster.order("start=node-1"), Ok(vec![1]));
+        assert!(cluster.folder(1).join("old").exists());
+        let state = ClusterState::read(&cluster.directory).unwrap();
+        assert_eq!((state.leader, state.outdated), (Some(3), Vec::new()));
+        cluster.set_received(3, 9);
+        cluster.wait_for("node 1 leads", |cluster| cluster.leader() == Some(1));
+    });
+}
+
+#[test]
+fn a_paused_leader_is_not_killed_where_nodes_choose_theirs() {
+    with_self_governing_cluster(|cluster| {
+        assert_eq!(cluster.order("pause=leader"), Ok(vec![1]));
+        cluster.wait_for("nobody leads", |cluster| cluster.leader().is_none());
+        assert_eq!(cluster.order("resume=node-1"), Ok(vec![1]));
+        cluster.wait_for("node 1 leads", |cluster| cluster.leader() == Some(1));
+        assert!(process_state(&cluster.folder(1)).is_some());
     });
 }

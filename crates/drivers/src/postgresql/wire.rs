@@ -504,6 +504,7 @@ fn login_error(body: &[u8], address: &ServerAddress) -> Error {
     match code.as_str() {
         // Still starting up, or shutting down: it may be asked again.
         "57P03" => Error::Conflict(message),
+        "57P01" | "57P02" => Error::Disconnected(message),
         _ => Error::engine(format!("{address} refuses: {message} (SQLSTATE {code})")),
     }
 }

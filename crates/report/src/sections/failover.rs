@@ -4,7 +4,7 @@ use super::{Part, Section, SectionInput};
 use crate::document::{Block, Table};
 use trueput_findings::failover::{self, FailoverFindings, FailoverTotals, FaultEffect};
 use trueput_findings::trial_names::TrialNames;
-use trueput_findings::units::seconds;
+use trueput_findings::units::{counted, seconds};
 use trueput_record::TrialRecord;
 use trueput_record::failover::Failover;
 
@@ -138,7 +138,8 @@ fn commits_in_words(totals: &FailoverTotals) -> String {
     match totals.unknown {
         0 => format!("{missing}; no unknown outcome."),
         unknown => format!(
-            "{missing}; {unknown} unknown outcomes, of which {} had committed.",
+            "{missing}; {} ({} committed).",
+            counted(unknown, "unknown outcome"),
             totals.unknown_committed
         ),
     }

@@ -32,11 +32,30 @@ pub(super) enum Endpoint {
     },
 }
 
+impl Endpoint {
+    /// Returns the endpoint of a host or of the folder of a socket.
+    fn of(host: String, port: u16) -> Self {
+        match host.as_str() {
+            "" => Self::Folder {
+                folder: SOCKETS.into(),
+                port,
+            },
+            folder if folder.starts_with('/') => Self::Folder {
+                folder: folder.into(),
+                port,
+            },
+            _ => Self::Host { host, port },
+        }
+    }
+}
+
 /// The endpoint of a server, with the user and the database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ServerAddress {
     /// The socket or host to connect to.
     pub endpoint: Endpoint,
+    /// The other servers of a user's cluster, any of which may take transactions.
+    pub others: Vec<Endpoint>,
     /// The user of the server's.
     pub user: String,
     /// The database.
@@ -57,6 +76,7 @@ impl ServerAddress {
                 folder: instance.join("data"),
                 port: PORT,
             },
+            others: Vec::new(),
             user: "postgres".to_owned(),
             database: "postgres".to_owned(),
             password: None,
@@ -66,7 +86,8 @@ impl ServerAddress {
     }
 
     /// Of a URL: `postgres://USER:PASSWORD@HOST:PORT/DATABASE`. It is libpq's kind of URL, in which
-    /// `#` is a letter and a host can be the folder of a socket, and not that of the crate `url`.
+    /// `#` is a letter, a host can be the folder of a socket, and the servers of a cluster are
+    /// separated by commas; it is not that of the crate `url`.
     ///
     /// # Errors
     /// [`Error::Unsupported`] with one sentence that names the defect.
@@ -89,12 +110,17 @@ impl ServerAddress {
             ),
             None => ("postgres".to_owned(), authority),
         };
-        let (host, port) = split_port(host).ok_or_else(|| wrong("has an invalid port"))?;
-        let mut host = unescape(host).ok_or_else(|| wrong("has a broken % escape"))?;
         let options = options.split('&').chain(given.secret_options());
-        if let Some(folder) = folder_of(options).map_err(|why| wrong(&why))? {
-            host = folder;
-        }
+        let folder = folder_of(options).map_err(|why| wrong(&why))?;
+        // A comma in a list of engines separates engines, so that of a host may be escaped.
+        let hosts = host.replace("%2C", ",").replace("%2c", ",");
+        let endpoints = hosts.split(',').map(|host| {
+            let (host, port) = split_port(host).ok_or_else(|| wrong("has an invalid port"))?;
+            let host = unescape(host).ok_or_else(|| wrong("has a broken % escape"))?;
+            Ok(Endpoint::of(folder.clone().unwrap_or(host), port))
+        });
+        let mut endpoints: Vec<_> = endpoints.collect::<Result<_>>()?;
+        let endpoint = endpoints.remove(0);
         let database = unescape(database).ok_or_else(|| wrong("has a broken % escape"))?;
         let secret_option = |name: &str| {
             let mut options = given.secret_options();
@@ -104,19 +130,9 @@ impl ServerAddress {
             .password()
             .and_then(|escaped| unescape(escaped.expose()));
         let password = password.or_else(|| secret_option("password"));
-        let endpoint = match host.as_str() {
-            "" => Endpoint::Folder {
-                folder: SOCKETS.into(),
-                port,
-            },
-            folder if folder.starts_with('/') => Endpoint::Folder {
-                folder: folder.into(),
-                port,
-            },
-            _ => Endpoint::Host { host, port },
-        };
         Ok(Self {
             endpoint,
+            others: endpoints,
             database: if database.is_empty() {
                 user.clone()
             } else {
@@ -126,6 +142,18 @@ impl ServerAddress {
             password: password.map(Secret::new),
             password_file: secret_option(PASSWORD_FILE).map(PathBuf::from),
             shown: url.to_owned(),
+        })
+    }
+}
+
+impl ServerAddress {
+    /// Returns the address of each server of a user's cluster, or this one.
+    pub fn servers(&self) -> impl Iterator<Item = Self> {
+        let endpoints = std::iter::once(&self.endpoint).chain(&self.others);
+        endpoints.map(|endpoint| Self {
+            endpoint: endpoint.clone(),
+            others: Vec::new(),
+            ..self.clone()
         })
     }
 }
@@ -195,6 +223,23 @@ mod tests {
         let host = "::1".to_owned();
         assert_eq!(six.endpoint, Endpoint::Host { host, port: 5433 });
         assert_eq!(six.database, "u");
+    }
+
+    #[test]
+    fn a_url_can_name_the_servers_of_a_cluster() {
+        let host = |name: &str, port| Endpoint::Host {
+            host: name.to_owned(),
+            port,
+        };
+        for url in [
+            "postgres://u@one:7001,two/db",
+            "postgres://u@one:7001%2Ctwo/db",
+        ] {
+            let address = parsed(url);
+            let servers: Vec<_> = address.servers().map(|server| server.endpoint).collect();
+            assert_eq!(servers, [host("one", 7001), host("two", 5432)], "{url}");
+        }
+        assert_eq!(parsed("postgres://u@one/db").servers().count(), 1);
     }
 
     #[test]

@@ -122,6 +122,35 @@ impl PostgresqlConnection {
     /// # Errors
     /// [`Error::Engine`] with the server's message, or the reason why it cannot be reached.
     pub fn open(address: &ServerAddress, settings: &[(&str, &str)]) -> Result<Self> {
+        if address.others.is_empty() {
+            return Self::open_server(address, settings);
+        }
+        let mut reasons = Vec::new();
+        for server in address.servers() {
+            match Self::open_server(&server, settings) {
+                Ok(mut connection) => match connection.follows()? {
+                    false => return Ok(connection),
+                    true => reasons.push("it follows another server".to_owned()),
+                },
+                Err(error) => reasons.push(error.to_string()),
+            }
+        }
+        Err(Error::Disconnected(format!(
+            "no server of {address} takes transactions: {}",
+            reasons.join("; ")
+        )))
+    }
+
+    /// Returns whether the server follows another one, and takes no transactions that write.
+    fn follows(&mut self) -> Result<bool> {
+        let mut follows = false;
+        self.simple("SELECT pg_is_in_recovery()", &mut |_, text| {
+            follows = text == "t";
+        })?;
+        Ok(follows)
+    }
+
+    fn open_server(address: &ServerAddress, settings: &[(&str, &str)]) -> Result<Self> {
         let stream = Stream::open(&address.endpoint)
             .map_err(|error| Error::Disconnected(format!("cannot reach {address}: {error}")))?;
         let is_exposed = stream

@@ -1,9 +1,13 @@
 //! Engines that are clusters: the program hosts their nodes, and leaves none behind.
 
 use crate::support::{
-    ALL_WELL, Bench, assert_answers, assert_contains, ended_well, is_installed, stdout, unwrapped,
+    ALL_WELL, Bench, assert_answers, assert_contains, ended_well, is_installed, signal, stdout,
+    unwrapped,
 };
-use std::path::Path;
+use nix::sys::signal::Signal::SIGINT;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 use trueput_record::failover::Failover;
 use trueput_record::recovery::EventRecord;
 use trueput_record::{Outcome, TrialRecord};
@@ -166,6 +170,66 @@ fn all_nodes_killed_and_started_again_have_every_commit() {
     assert!(ended_well(&record), "{:?}", record.outcome);
     let found = failover(&record);
     assert_eq!((found.missing, found.faults.len()), (0, 2), "{found:?}");
+}
+
+/// Returns the folder of the cluster of a trial below a folder, once its nodes run.
+fn cluster_folder(work: &Path) -> PathBuf {
+    let limit = Instant::now() + Duration::from_secs(60);
+    loop {
+        if let Some(found) = cluster_below(work) {
+            return found;
+        }
+        assert!(Instant::now() < limit, "no cluster in {}", work.display());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn cluster_below(folder: &Path) -> Option<PathBuf> {
+    // The host listens once every node answers.
+    if folder.join("control").exists() {
+        return Some(folder.to_owned());
+    }
+    let entries = std::fs::read_dir(folder).ok()?.flatten();
+    let folders = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.is_dir());
+    // The conformance suite has a cluster of its own.
+    let mut folders = folders.filter(|path| !path.ends_with(".conformance"));
+    folders.find_map(|path| cluster_below(&path))
+}
+
+#[test]
+fn a_cluster_of_the_users_is_reached_by_whichever_server_takes_writes() {
+    if !is_installed("postgresql-cluster") {
+        return;
+    }
+    let (bench, other) = (Bench::new(), Bench::new());
+    let small = "--workers 2 --set test=overwrite --set records=2000 --durability sync";
+    let line = format!("run micro --engine postgresql-cluster {small} --duration 600");
+    let mut command = bench.command(&line);
+    let mut child = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let cluster = cluster_folder(bench.path());
+    let host = |number: u32| {
+        let folder = cluster.join(format!("node-{number}/data"));
+        folder.to_str().unwrap().replace('/', "%2F")
+    };
+    // The first is not there, and the second follows.
+    let hosts = ["%2Fno%2Fsuch%2Ffolder".to_owned(), host(2), host(1)].join("%2C");
+    // The trial's own schema is in another database.
+    let engine = format!("postgresql@postgres://postgres@{hosts}/template1");
+    other.run_expecting(
+        ALL_WELL,
+        &format!("run micro --engine {engine} {small} --duration 1"),
+    );
+    let record = other.trials().remove(0);
+    assert!(ended_well(&record), "{:?}", record.outcome);
+    signal(child.id().cast_signed(), SIGINT);
+    child.wait().unwrap();
+    assert_eq!(processes_of(bench.path()), Vec::<String>::new());
 }
 
 #[test]

@@ -18,9 +18,9 @@ SLOW := conformance:: berkeleydb:: mariadb:: odbc:: other_builds:: postgresql:: 
   wiredtiger:: killed calibration:: browser page_charts page_pictures page_multi_run page_tables \
   page_whole page_widths every_method_in_every_place tpcc::acid tpcc::engines tpcc::sql answers:: \
   caches:: clusters:: crashes:: engine_builds:: filesystems:: fuzz:: native:: repeats:: secrets:: servers:: trust:: \
-  time_slices:: acknowledged three_cheats
+  time_slices:: hosts:: acknowledged three_cheats
 
-.PHONY: help run test check browser lint bench build setup doc clean allocators fuse file-systems numa-guest engines engines-all engines-here
+.PHONY: help run test check browser lint bench build setup doc clean allocators fuse file-systems network ssh numa-guest engines engines-all engines-here
 
 help: ## List what can be made.
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -66,6 +66,9 @@ file-systems: ## Install the tools that make ext4, xfs and btrfs, for trials and
 network: ## Install iproute2, which makes the network of a cluster on this machine.
 	@command -v ip >/dev/null || { $(call install_packages,iproute2,iproute2); }
 
+ssh: ## Install ssh and its server, with which 'make test' makes hosts of its own for --hosts.
+	@command -v ssh >/dev/null && [ -x /usr/sbin/sshd ] || { $(call install_packages,openssh-client openssh-server,ssh); }
+
 numa-guest: build ## Test NUMA policies in an emulated guest of four nodes (a minute; needs qemu).
 	scripts/numa-guest $(TRUEPUT)
 
@@ -75,13 +78,14 @@ engines: ## Install the engines that are quick to get: prebuilt libraries and pa
 engines-all: ## Install those, and the engines that must be compiled.
 	scripts/engines all
 
-# The engines, allocators, fuse3, mkfs and iproute2, all quick to get, where this user may install them. Without them
+# The engines, allocators, fuse3, mkfs, iproute2 and ssh, all quick to get, where this user may install them. Without them
 # everything goes on: a plan leaves out what is not there, and a test says why it skips.
 engines-here:
 	@$(MAKE) --no-print-directory allocators || true
 	@$(MAKE) --no-print-directory fuse || true
 	@$(MAKE) --no-print-directory file-systems || true
 	@$(MAKE) --no-print-directory network || true
+	@$(MAKE) --no-print-directory ssh || true
 	@scripts/engines quick || \
 	  echo "going on without the engines that could not be installed; 'make engines' tries again"
 

@@ -14,6 +14,7 @@ use std::borrow::Cow;
 use std::fmt::{self, Display, Formatter};
 use trueput_record::audit_standing::{AuditStanding, ModelStanding};
 use trueput_record::flush_evidence::FlushVerdict;
+use trueput_record::load_generator::LoadGenerator;
 use trueput_record::{Durability, TrialRecord};
 
 /// Why a trial whose histograms are gone is not ranked.
@@ -47,6 +48,8 @@ pub enum MarkKind {
     KnownDefect,
     /// The library was compiled with its assertions.
     Assertions,
+    /// A host that ran workers was busy or late, and may have limited the rate.
+    LoadGenerator,
     /// No counter shows whether commits reached storage.
     UnverifiedFlushes,
     /// The driver does extra work that users of the engine may not need.
@@ -70,6 +73,7 @@ pub fn marks(trial: &TrialRecord) -> Vec<Mark> {
         unverified_record(trial),
         known_defect(trial),
         assertions(trial),
+        load_generator(trial),
         unverified_flushes(trial),
         workaround(trial),
     ];
@@ -130,6 +134,17 @@ fn assertions(trial: &TrialRecord) -> Option<Mark> {
         kind: MarkKind::Assertions,
         label: Cow::Borrowed("assertions"),
         explanation: Cow::Borrowed(WITH_ASSERTIONS),
+        comparable: false,
+    })
+}
+
+/// Marks a trial that a host that ran its workers may have limited.
+fn load_generator(trial: &TrialRecord) -> Option<Mark> {
+    let hosts = &trial.measurement.as_ref()?.load_generators;
+    hosts.iter().any(LoadGenerator::is_limit).then_some(Mark {
+        kind: MarkKind::LoadGenerator,
+        label: Cow::Borrowed("load generator"),
+        explanation: Cow::Borrowed(LIMITED_BY_HOST),
         comparable: false,
     })
 }
@@ -226,6 +241,10 @@ pub fn explanations<'a>(
     };
     found.into_iter().map(sentence).collect()
 }
+
+/// The explanation for a host that may have limited a trial.
+const LIMITED_BY_HOST: &str = "a host that ran its workers used over 80 % of its CPU, or was late \
+    with its requests, and may have been the limit (see Load from several hosts): not comparable";
 
 /// The explanation for a library that was compiled with assertions.
 pub const WITH_ASSERTIONS: &str = "built with assertions: not comparable";

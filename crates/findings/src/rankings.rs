@@ -293,7 +293,7 @@ fn ranking(manifest: &RunManifest, trials: &[&TrialRecord]) -> Ranking {
 
 /// Splits cells into those that are ranked and those that are listed separately. If all are of one
 /// build and have the same marks, there is nothing to compare them with, and they are ranked, but
-/// never at a level whose promise an audit refuted.
+/// never at a level whose promise an audit refuted, nor if a host that made the load was the limit.
 fn partition_comparable(
     cells: Vec<RankedCell>,
     include_assertions: bool,
@@ -307,7 +307,7 @@ fn partition_comparable(
     let alike = cells.windows(2).all(|two| grave(&two[0]) == grave(&two[1]));
     let is_one_build = builds.len() < 2 && alike;
     let permits = |mark: &Mark| match mark.kind {
-        MarkKind::RefutedPromise => false,
+        MarkKind::RefutedPromise | MarkKind::LoadGenerator => false,
         _ => is_one_build || mark.permits_ranking(include_assertions),
     };
     cells

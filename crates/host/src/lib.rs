@@ -22,6 +22,8 @@ pub mod run_marker;
 pub mod run_work_folder;
 pub mod service;
 pub mod shared_words;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod topology;
 pub mod trial_file_system;
 pub mod usage;

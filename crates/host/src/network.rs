@@ -79,6 +79,16 @@ impl ClusterNetwork {
         enter(self.namespace(number), command)
     }
 
+    /// Lets this thread, and what it starts, run in the namespace of a node.
+    ///
+    /// # Errors
+    /// One sentence.
+    pub fn enter_here(&self, number: u32) -> Result<(), String> {
+        let kind = Some(LinkNameSpaceType::Network);
+        let entered = move_into_link_name_space(self.namespace(number).as_fd(), kind);
+        entered.map_err(|error| format!("cannot enter a network namespace: {error}"))
+    }
+
     /// Separates nodes from the others. They still reach each other.
     ///
     /// # Errors

@@ -1,9 +1,11 @@
 //! The conditions of a trial that are independent of engine and workload: duration, rate, placement
 //! of workers, memory.
 
+mod hosts;
 mod lists;
 mod table;
 
+pub use hosts::HostList;
 pub use table::{CONDITIONS, Condition, ConditionLists, Conditions, Form};
 
 use serde::{Deserialize, Serialize};

@@ -7,6 +7,7 @@
 
 use crate::flush_evidence::{FlushEvidence, FlushVerdict};
 use crate::histogram::LoggedHistogram;
+use crate::load_generator::LoadGenerator;
 use crate::measurement::{LatencySummary, Measurement, OperationSummary};
 use crate::{Outcome, TrialRecord, TrialSpec};
 use hdrhistogram::Histogram;
@@ -45,6 +46,7 @@ pub fn contradictions(
         found.extend(check_elapsed(measured));
         found.extend(check_rates(measured));
         found.extend(check_counts(measured));
+        found.extend(check_load_generators(record, measured));
         found.extend(check_open_loop(record, measured));
         found.extend(check_units(record, measured));
         if let Some(evidence) = &measured.flush_evidence {
@@ -121,6 +123,33 @@ fn check_outcome(record: &TrialRecord) -> Vec<String> {
     let evidence = record.measurement.as_ref();
     let evidence = evidence.and_then(|measured| measured.flush_evidence.as_ref());
     if let Some(doubt) = evidence.and_then(FlushEvidence::doubt) {
+        found.push(format!("the trial is said to be valid, and {doubt}"));
+    }
+    found
+}
+
+/// Checks the rows of the hosts that ran the workers against the trial's, and their stalls against
+/// the outcome.
+fn check_load_generators(record: &TrialRecord, measured: &Measurement) -> Vec<String> {
+    let hosts = &measured.load_generators;
+    if hosts.is_empty() {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for operation in &measured.operations {
+        let of_kind = hosts.iter().flat_map(|host| &host.operations);
+        let of_kind = of_kind.filter(|own| own.kind == operation.kind);
+        let sum: u128 = of_kind.map(|own| u128::from(own.count)).sum();
+        if sum != u128::from(operation.count) {
+            found.push(format!(
+                "its hosts did {sum} operations '{}', the trial {}",
+                operation.kind, operation.count
+            ));
+        }
+    }
+    if record.outcome == Outcome::Valid
+        && let Some(doubt) = hosts.iter().flat_map(LoadGenerator::doubts).next()
+    {
         found.push(format!("the trial is said to be valid, and {doubt}"));
     }
     found

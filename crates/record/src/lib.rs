@@ -22,8 +22,10 @@
 //! - `host`: facts about machine and program
 //! - `isolation`: isolation levels, by the phenomena that they proscribe
 //! - `json_values`: a limit on the values of a JSON text
+//! - `latency`: summaries of latencies and of an open loop
 //! - `lines`: lines of files of unknown origin
 //! - `list`: lists of values on the command line
+//! - `load_generator`: the hosts that ran a trial's workers
 //! - `measurement`: the record of a trial, one line of `trials.jsonl`
 //! - `parameter`: knobs and settings: types, ranges, defaults
 //! - `placement`: where workers ran and their memory lay
@@ -55,8 +57,10 @@ pub mod histogram;
 pub mod host;
 pub mod isolation;
 mod json_values;
+pub mod latency;
 mod lines;
 pub mod list;
+pub mod load_generator;
 pub mod measurement;
 pub mod parameter;
 pub mod placement;

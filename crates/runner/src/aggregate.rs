@@ -2,21 +2,24 @@
 
 use crate::execution::ExecutionResult;
 use crate::failover;
+use crate::load_generators::load_generators;
 use crate::protocol::{LoadResult, OperationCounts, ProcessResult, WorkerResult};
 use crate::sampler::{Sample, ServerUsage};
-use crate::timeline::{build_timeline, sum_counts};
+use crate::summaries::{
+    count_operations, merge_histograms, summarize_operations, summarize_responses,
+};
+use crate::timeline::build_timeline;
 use hdrhistogram::Histogram;
 use trueput_host::placement;
 use trueput_host::process::MemoryUsage;
 use trueput_host::usage::ResourceUsage;
+use trueput_record::Conditions;
 use trueput_record::accounting::CacheUse;
 use trueput_record::failover::Failover;
 use trueput_record::measurement::{
-    DatabaseSize, LatencySummary, LoadReport, Measurement, OpenLoop, OperationSummary, Resources,
-    ResponseSummary, WorkerReport,
+    DatabaseSize, LoadReport, Measurement, OpenLoop, Resources, WorkerReport,
 };
 use trueput_record::placement::Placement;
-use trueput_record::{Conditions, histogram};
 use trueput_workloads::{Job, OperationBytes};
 
 /// Histograms by name: service times by kind of operation, then response times by kind of unit.
@@ -36,7 +39,7 @@ pub(crate) fn build_measurement(
         .executions
         .iter()
         .map(|part| part.histograms.as_slice());
-    let histograms = merge(kinds.len(), encoded)?;
+    let histograms = merge_histograms(kinds.len(), encoded)?;
     let elapsed_s = elapsed_s(
         result
             .executions
@@ -46,7 +49,7 @@ pub(crate) fn build_measurement(
     let finals: Vec<OperationCounts> = result
         .executions
         .iter()
-        .map(|part| operation_counts(kinds.len(), part))
+        .map(|part| count_operations(kinds.len(), part))
         .collect();
     let total = Sample {
         host_activity: result.host_activity,
@@ -72,7 +75,7 @@ pub(crate) fn build_measurement(
         failover: failover_of(conditions, result),
         open_loop,
         elapsed_s,
-        operations: operations(kinds, &histograms, &totals, elapsed_s),
+        operations: summarize_operations(kinds, &histograms, &totals, elapsed_s),
         conflicts: workers(result).map(|(_, worker)| worker.conflicts).sum(),
         deadlocks: workers(result).map(|(_, worker)| worker.deadlocks).sum(),
         resources: resources(result, &total),
@@ -86,6 +89,7 @@ pub(crate) fn build_measurement(
         workers: workers(result)
             .map(|(pid, worker)| report(pid, worker))
             .collect(),
+        load_generators: load_generators(job, result, elapsed_s)?,
         ..Measurement::default()
     };
     let services = kinds.iter().map(|kind| (*kind).to_owned());
@@ -123,27 +127,6 @@ fn failover_of(conditions: &Conditions, result: &ExecutionResult) -> Option<Fail
     ))
 }
 
-/// Summarizes the operations by kind.
-fn operations(
-    kinds: &[&str],
-    histograms: &[Histogram<u64>],
-    totals: &[u64],
-    elapsed_s: f64,
-) -> Vec<OperationSummary> {
-    let kinds = kinds.iter().zip(histograms).zip(totals);
-    let summed = kinds.map(|((name, latencies), &count)| OperationSummary {
-        kind: (*name).to_owned(),
-        count,
-        per_s: if elapsed_s > 0.0 {
-            count as f64 / elapsed_s
-        } else {
-            0.0
-        },
-        latency: LatencySummary::of(latencies),
-    });
-    summed.collect()
-}
-
 /// Returns the bytes of keys and values that these operations read and wrote; `None` if a volume
 /// is unknown.
 fn user_bytes(volumes: &[OperationBytes], counts: &[u64]) -> Option<(u64, u64)> {
@@ -177,18 +160,11 @@ fn open_loop(
         return Ok(None);
     };
     let units = job.unit_kinds();
-    let histograms = merge(
+    let histograms = merge_histograms(
         units.len(),
         paced.iter().map(|part| part.histograms.as_slice()),
     )?;
-    let responses = units
-        .iter()
-        .zip(&histograms)
-        .map(|(kind, times)| ResponseSummary {
-            kind: (*kind).to_owned(),
-            count: times.len(),
-            latency: LatencySummary::of(times),
-        });
+    let responses = summarize_responses(units, &histograms);
     let oldest_ns = paced.iter().map(|part| part.oldest_wait_ns).max();
     let open_loop = OpenLoop {
         rate_per_s: rate.per_s,
@@ -196,7 +172,7 @@ fn open_loop(
         issued: paced.iter().map(|part| part.issued).sum(),
         backlog: paced.iter().map(|part| part.backlog).sum(),
         oldest_wait_s: oldest_ns.unwrap_or_default() as f64 / 1e9,
-        responses: responses.collect(),
+        responses,
     };
     let names = units.iter().map(|kind| format!("{kind}-response"));
     Ok(Some((open_loop, names.zip(histograms).collect())))
@@ -245,34 +221,6 @@ fn elapsed_s<'a>(workers: impl Iterator<Item = &'a WorkerResult> + Clone) -> f64
         .max()
         .unwrap_or_default();
     last.saturating_sub(first) as f64 / 1e9
-}
-
-/// Sums the operations of a process's workers.
-fn operation_counts(kinds: usize, execution: &ProcessResult) -> OperationCounts {
-    let sum = |of: fn(&WorkerResult) -> &Vec<u64>| {
-        let workers = execution.workers.iter().map(of);
-        sum_counts(kinds, workers.map(Vec::as_slice))
-    };
-    OperationCounts {
-        counts: sum(|worker| &worker.counts),
-        times_ns: sum(|worker| &worker.times_ns),
-        units: 0,
-    }
-}
-
-fn merge<'a>(
-    kinds: usize,
-    parts: impl Iterator<Item = &'a [String]>,
-) -> Result<Vec<Histogram<u64>>, String> {
-    let mut merged: Vec<_> = (0..kinds).map(|_| histogram::new()).collect();
-    for part in parts {
-        for (sum, text) in merged.iter_mut().zip(part) {
-            let latencies = histogram::decode(text)?;
-            sum.add(latencies)
-                .map_err(|error| format!("adding histograms: {error:?}"))?;
-        }
-    }
-    Ok(merged)
 }
 
 /// Returns the resources of all processes between release and end, and their memory at the end.
@@ -338,6 +286,8 @@ fn stored_resources(usage: ResourceUsage, peak: MemoryUsage) -> Resources {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use trueput_record::histogram;
+    use trueput_record::measurement::LatencySummary;
 
     fn worker(index: u32, start_ns: u64, end_ns: u64) -> WorkerResult {
         WorkerResult {

@@ -1,6 +1,7 @@
 //! The state of a run.
 
 use crate::conformance_result::ConformanceResult;
+use crate::hosts::workers::HostWorkers;
 use crate::resolution::{ResolvedTrial, resolve_trial};
 use crate::{Event, Options, Registry};
 use std::cell::RefCell;
@@ -10,6 +11,7 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 use trueput_host::run_work_folder::RunWorkFolder;
 use trueput_record::TrialSpec;
+use trueput_record::conditions::HostList;
 use trueput_record::hardware_limits::HardwareLimits;
 
 /// The state that the parts of a run share.
@@ -69,6 +71,34 @@ impl RunContext<'_> {
         )?);
         known.push((spec.clone(), Rc::clone(&resolved)));
         Ok(resolved)
+    }
+
+    /// Connects to the hosts of a trial.
+    ///
+    /// # Errors
+    /// A sentence that names the host that cannot be used, and the remedy.
+    pub fn connect_hosts(
+        &mut self,
+        spec: &TrialSpec,
+        resolved: &ResolvedTrial,
+    ) -> Result<HostWorkers, String> {
+        let sha256 = self.sha256(None)?;
+        let names = spec
+            .conditions
+            .hosts
+            .as_ref()
+            .map_or(&[][..], HostList::names);
+        let (access, program) = (&self.options.host_access, &self.options.worker_program);
+        let connected = HostWorkers::connect(names, access, program, &sha256)?;
+        match connected.find_other_machine() {
+            Some(host) if resolved.engine.service().is_some() => Err(format!(
+                "the private server of {engine} is reachable on this machine only, and host \
+                 '{host}' is another one: name a server that the hosts reach, as \
+                 {engine}@ADDRESS",
+                engine = spec.engine
+            )),
+            _ => Ok(connected),
+        }
     }
 
     /// Forgets all resolved trials but that of `next`.

@@ -123,8 +123,9 @@ pub(crate) fn run_workers(
     server: &mut ServerLifecycle<'_>,
 ) -> Result<(ExecutionResult, EnvironmentReport), TrialError> {
     let (mut workers, environment) = start_workers(context, spec, plan, server)?;
-    workers.release(context);
-    let result = workers.follow(context).and_then(|()| workers.end());
+    let released = workers.release(context);
+    let result = released.and_then(|()| workers.follow(context));
+    let result = result.and_then(|()| workers.end());
     finish_workers(context, spec, plan, server, result, environment)
 }
 

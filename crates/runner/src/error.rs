@@ -48,6 +48,9 @@ pub enum Error {
         /// The free space for this user.
         free_bytes: u64,
     },
+    /// A host of a trial cannot be used.
+    #[error("{0}")]
+    Host(String),
     /// The program that workers are could not be started.
     #[error("cannot start a worker, {program}: {source}")]
     Worker {
@@ -71,7 +74,8 @@ impl Error {
             | Self::Trial { .. }
             | Self::WorkFolder(_)
             | Self::Results { .. }
-            | Self::NoRoom { .. } => true,
+            | Self::NoRoom { .. }
+            | Self::Host(_) => true,
             Self::Record(error) => matches!(
                 error,
                 trueput_record::Error::NewerFormat { .. } | trueput_record::Error::Busy { .. }

@@ -6,6 +6,7 @@ use crate::engine_events::EventCollector;
 use crate::failover::CausedFault;
 use crate::fault_injector::FaultInjector;
 use crate::flush_evidence::{FlushCounter, FlushCountsResult};
+use crate::hosts::workers::HostParticipation;
 use crate::log_directory::find_log_folder;
 use crate::protocol::{
     Assignment, Instruction, OperationCounts, ProcessResult, Report, WorkerTask,
@@ -13,6 +14,7 @@ use crate::protocol::{
 use crate::resolution::ResolvedTrial;
 use crate::sampler::{HostActivity, Sample, Sampler, ServerUsage};
 use crate::worker_pool::{GRACE, PoolEvent, WorkerPool};
+use crate::worker_processes::WorkerProcesses;
 use crate::worker_task::{TICK, start_worker};
 use crate::{Event, Phase};
 use std::path::Path;
@@ -38,6 +40,8 @@ pub(crate) struct ExecutionResult {
     pub executions: Vec<ProcessResult>,
     /// The process numbers.
     pub pids: Vec<u32>,
+    /// The other hosts that ran the processes; empty if this one did.
+    pub hosts: Vec<HostParticipation>,
     /// The operation counts by process at the end of each second.
     pub seconds: Vec<Vec<OperationCounts>>,
     /// The samples by second.
@@ -120,16 +124,21 @@ impl<'a> WorkerGroup<'a> {
     }
 
     /// Releases the workers, and lets them warm up.
-    pub fn release(&mut self, context: &mut RunContext<'_>) {
+    ///
+    /// # Errors
+    /// [`TrialError::Failed`] if another host does not answer.
+    pub fn release(&mut self, context: &mut RunContext<'_>) -> Result<(), TrialError> {
         let monitor = &mut self.monitor;
         self.flushes.begin();
-        monitor.pool.send_all(&Instruction::Start);
+        monitor.pool.release()?;
         monitor.wait_for_warm_up(context);
+        monitor.pool.begin_measurement();
         let started_at = jiff::Timestamp::now().to_string();
         let log = find_log_folder(&monitor.spec.knobs, self.directory);
-        let (pids, native_pids) = (monitor.pool.pids(), &monitor.native_pids);
+        let (pids, native_pids) = (monitor.pool.local_pids(), &monitor.native_pids);
         let mut sampler = Sampler::new(&pids, native_pids, self.directory, log.as_deref());
-        if monitor.is_time_sliced() {
+        let is_elsewhere = monitor.spec.conditions.hosts.is_some() && self.server.is_none();
+        if monitor.is_time_sliced() || is_elsewhere {
             sampler.omit_host_activity();
         }
         sampler.follow_server(self.server);
@@ -143,6 +152,7 @@ impl<'a> WorkerGroup<'a> {
                 monitor.measured_from,
             ),
         });
+        Ok(())
     }
 
     /// Follows the released workers until their processes have ended.
@@ -178,7 +188,7 @@ impl<'a> WorkerGroup<'a> {
         slice: Duration,
     ) -> Result<(), TrialError> {
         match self.measurement {
-            None => self.release(context),
+            None => self.release(context)?,
             Some(_) => {
                 self.flushes.begin();
                 self.monitor.resume();
@@ -228,27 +238,32 @@ impl<'a> WorkerGroup<'a> {
             monitor.pool.kill_all();
         }
         let WorkerMonitor {
-            pool,
+            mut pool,
             parts,
             interrupted,
             ..
         } = monitor;
-        let (executions, seconds) = parts
+        let (mut executions, seconds): (Vec<_>, Vec<_>) = parts
             .into_iter()
             .map(|part| (part.execution, part.seconds))
             .unzip();
-        let executions: Option<Vec<ProcessResult>> =
-            Vec::<Option<ProcessResult>>::into_iter(executions).collect();
-        let Some(executions) = executions else {
+        if executions.iter().any(Option::is_none) {
             return Err(TrialError::Interrupted);
-        };
+        }
+        let hosts = pool
+            .finish(&mut executions)
+            .map_err(|why| match interrupted {
+                true => TrialError::Interrupted,
+                false => TrialError::Failed(why),
+            })?;
         let server = sampler.server();
         let (samples, host_activity) = sampler.into_samples();
         let pids = pool.pids();
         Ok(ExecutionResult {
             started_at,
-            executions,
+            executions: executions.into_iter().flatten().collect(),
             pids,
+            hosts,
             seconds,
             samples,
             host_activity,
@@ -268,22 +283,31 @@ fn start_pool(
     spec: &TrialSpec,
     work: &ExecutionPlan<'_>,
     group: Option<&MemoryGroup>,
-) -> Result<WorkerPool, TrialError> {
-    let mut pool = WorkerPool::within(group);
+) -> Result<WorkerProcesses, TrialError> {
     let processes = match spec.worker_kind {
         WorkerKind::Processes => (0..work.sessions).map(|index| (index, 1)).collect(),
         WorkerKind::Threads => vec![(0, work.sessions)],
     };
-    for (first, sessions) in processes {
-        let assignment = Assignment {
-            spec: spec.clone(),
-            directory: work.directory.to_owned(),
-            generation: work.generation,
-            task: WorkerTask::Execute { first, sessions },
-        };
-        start_worker(context, &mut pool, assignment)?;
+    let assign = |first, sessions| Assignment {
+        spec: spec.clone(),
+        directory: work.directory.to_owned(),
+        generation: work.generation,
+        task: WorkerTask::Execute { first, sessions },
+    };
+    let processes: Vec<(u32, u32)> = processes;
+    if spec.conditions.hosts.is_some() {
+        let mut workers = context.connect_hosts(spec, work.resolved)?;
+        for (first, sessions) in processes {
+            let credentials = &context.options.credentials;
+            workers.start(credentials, first, assign(first, sessions));
+        }
+        return Ok(WorkerProcesses::Hosts(workers));
     }
-    Ok(pool)
+    let mut pool = WorkerPool::within(group);
+    for (first, sessions) in processes {
+        start_worker(context, &mut pool, assign(first, sessions))?;
+    }
+    Ok(WorkerProcesses::Local(pool))
 }
 
 /// The progress of one worker process.
@@ -300,7 +324,7 @@ struct ProcessProgress {
 /// Monitors the worker processes.
 struct WorkerMonitor<'a> {
     spec: &'a TrialSpec,
-    pool: WorkerPool,
+    pool: WorkerProcesses,
     /// Native programs that the workers have started.
     native_pids: Vec<u32>,
     parts: Vec<ProcessProgress>,
@@ -320,7 +344,7 @@ struct WorkerMonitor<'a> {
 }
 
 impl<'a> WorkerMonitor<'a> {
-    fn new(spec: &'a TrialSpec, pool: WorkerPool, total_units: u64) -> Self {
+    fn new(spec: &'a TrialSpec, pool: WorkerProcesses, total_units: u64) -> Self {
         let now = Instant::now();
         let nothing = |_| ProcessProgress {
             ready: false,
@@ -413,6 +437,8 @@ impl<'a> WorkerMonitor<'a> {
             // A worker that has done its share waits for the others, which is not measured.
             let awaits_others = self.is_time_sliced() && self.has_executed();
             if now >= next && !awaits_others {
+                let (usage, memory) = self.pool.remote_usage();
+                sampler.set_remote(usage, memory);
                 sampler.sample();
                 events.poll();
                 self.report_progress(context, next_s);
@@ -489,9 +515,11 @@ impl<'a> WorkerMonitor<'a> {
 
     fn name(&self, index: usize) -> String {
         let pid = self.pool.pids()[index];
+        let host = self.pool.host_of(index);
+        let host = host.map_or_else(String::new, |host| format!(" on host {host}"));
         match self.spec.worker_kind {
-            WorkerKind::Processes => format!("worker {index} (process {pid})"),
-            WorkerKind::Threads => format!("the workers' process ({pid})"),
+            WorkerKind::Processes => format!("worker {index} (process {pid}){host}"),
+            WorkerKind::Threads => format!("the workers' process ({pid}){host}"),
         }
     }
 

@@ -8,6 +8,7 @@
 //! - `arrival_schedule`: when each unit of an open loop is due
 //! - `audit_store`: the audits that this user made
 //! - `audited_only`: skips trials whose promise was not audited
+//! - `clock`: the clock of the measured part
 //! - `conformance`, `conformance_cache`, `conformance_result`: the conformance suite before a trial
 //! - `context`: the state of a run
 //! - `crash_recovery`: deliberate crashes, and the time until the database serves again
@@ -21,6 +22,8 @@
 //! - `fault_injector`: causes planned faults at their times
 //! - `flush_evidence`: whether the device's flushes explain the commits
 //! - `hardware_limits`: rates of the machine without an engine
+//! - `hosts`: workers on other hosts, over ssh
+//! - `load_generators`: the rows of each other host that ran workers
 //! - `log_directory`: the folder of an engine's log
 //! - `matrix`: a plan, expanded into its trials
 //! - `meter`: counting and timing in the measured loop
@@ -32,17 +35,19 @@
 //! - `run`: a run: checks, run folder, trials
 //! - `sampler`: samples of processes and machine once a second
 //! - `server_lifecycle`: the server of a trial's engine
+//! - `summaries`: counts and latencies of several processes together
 //! - `time_estimate`: how long a run takes
 //! - `time_slice_group`, `time_slicing`: contenders that run side by side in slices
 //! - `timeline`: a trial second by second
 //! - `trial`: one trial: prepare, execute, verify
 //! - `user_folder`: a folder of entries that belongs to this user alone
-//! - `worker`, `worker_pool`, `worker_task`: worker processes and their tasks
+//! - `worker`, `worker_pool`, `worker_processes`, `worker_task`: worker processes and their tasks
 
 mod aggregate;
 mod arrival_schedule;
 mod audit_store;
 mod audited_only;
+mod clock;
 mod conformance;
 mod conformance_cache;
 mod conformance_result;
@@ -59,6 +64,8 @@ mod failover;
 mod fault_injector;
 mod flush_evidence;
 mod hardware_limits;
+mod hosts;
+mod load_generators;
 mod log_directory;
 pub mod matrix;
 pub mod meter;
@@ -70,6 +77,7 @@ mod resume;
 mod run;
 mod sampler;
 mod server_lifecycle;
+mod summaries;
 mod time_estimate;
 mod time_slice_group;
 mod time_slicing;
@@ -78,6 +86,7 @@ mod trial;
 mod user_folder;
 pub mod worker;
 mod worker_pool;
+mod worker_processes;
 mod worker_task;
 
 pub use audit_store::{AuditStore, AuditSubject};
@@ -86,6 +95,7 @@ pub use conformance_cache::ConformanceCache;
 pub use context::sha256_of;
 pub use error::Error;
 pub use event::{Event, Phase};
+pub use hosts::connection::HostAccess;
 pub use program::collect_program_facts;
 pub use repeats::RepeatRule;
 pub use resolution::SelectedEngine;
@@ -189,6 +199,8 @@ pub struct Options {
     /// The program of the workers: this one. It is started as `PROGRAM worker` and calls
     /// `worker::main`.
     pub worker_program: PathBuf,
+    /// How the hosts of [`trueput_record::Conditions::hosts`] are reached.
+    pub host_access: HostAccess,
     /// The folder for databases; `None`: `work` in the run folder.
     pub work: Option<PathBuf>,
     /// Keeps each trial's database instead of removing it.

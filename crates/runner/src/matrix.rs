@@ -11,6 +11,7 @@ mod time_slices;
 pub use names::name_trials;
 
 use crate::Registry;
+use crate::hosts::fit::check_reach;
 use crate::resolution::{check_fit, describe_error, missing_level, resolve_storage};
 use conditions::with_log_placed;
 use std::collections::BTreeMap;
@@ -452,6 +453,10 @@ impl<'a> Expansion<'a> {
                     continue;
                 }
             };
+            if let Err(why) = check_reach(engine, &conditions, draft) {
+                self.leave_out_or_refuse("hosts", why, skipped)?;
+                continue;
+            }
             for settings in combinations(settings) {
                 let conditions = self.with_end(&settings, &conditions);
                 let (settings, job) = self.resolve_settings(&settings, &conditions)?;
@@ -465,11 +470,13 @@ impl<'a> Expansion<'a> {
                     self.leave_out_or_refuse("settings", why, skipped)?;
                     continue;
                 }
+                let worker_kind = self.worker_kind_on(&conditions, draft.worker_kind);
                 for &workers in &self.plan.workers {
-                    job.check_workers(workers, draft.worker_kind)
+                    job.check_workers(workers, worker_kind)
                         .map_err(|why| self.plan_error("workers", why))?;
                     cells.push(TrialSpec {
                         cell: u32::try_from(cells.len()).unwrap_or(u32::MAX),
+                        worker_kind,
                         settings: settings.as_settings().clone(),
                         knobs: knobs.clone(),
                         workers,
@@ -589,6 +596,19 @@ impl<'a> Expansion<'a> {
                 Ok(None)
             }
             Some(kind) => Ok(Some(kind)),
+        }
+    }
+
+    /// Returns the kind of worker under these conditions: on several hosts they are processes,
+    /// unless the plan has a kind.
+    fn worker_kind_on(&self, conditions: &Conditions, usual: WorkerKind) -> WorkerKind {
+        let hosts = conditions
+            .hosts
+            .as_ref()
+            .map_or(1, |list| list.names().len());
+        match self.plan.worker_kind {
+            None if hosts > 1 => WorkerKind::Processes,
+            _ => usual,
         }
     }
 

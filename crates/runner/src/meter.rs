@@ -22,6 +22,9 @@ const LONGEST_SLEEP_NS: u64 = 50_000_000;
 /// The longest sleep of a user who keys in or thinks: there may be a thousand.
 const LONGEST_THINK_NS: u64 = 250_000_000;
 
+/// A free worker that starts a unit later than this after it was due was late itself.
+const LATE_NS: u64 = 1_000_000;
+
 /// The stage of a process's workers. Its main thread sets it; they read it once per operation.
 #[derive(Debug)]
 pub struct Stage {
@@ -237,6 +240,11 @@ struct OpenLoop {
     /// When the current unit was due, nanoseconds since then.
     due_ns: u64,
     issued: u64,
+    /// Units that began more than [`LATE_NS`] after they were due because the worker, though free,
+    /// did not run.
+    late: u64,
+    /// Whether the worker has not caught up since it was late itself.
+    is_behind: bool,
     responses: Vec<Histogram<u64>>,
 }
 
@@ -248,6 +256,8 @@ impl OpenLoop {
             began: 0,
             due_ns: 0,
             issued: 0,
+            late: 0,
+            is_behind: false,
             responses: empty_histograms(units),
         }
     }
@@ -263,6 +273,7 @@ impl OpenLoop {
         self.began = now;
         self.due_ns = 0;
         self.issued = 0;
+        (self.late, self.is_behind) = (0, false);
         self.responses.iter_mut().for_each(Histogram::clear);
     }
 }
@@ -279,6 +290,9 @@ pub struct ResponseTimes {
     pub backlog: u64,
     /// The longest wait among them, nanoseconds.
     pub oldest_wait_ns: u64,
+    /// Units started more than 1 ms after they were due because the worker, though free, did not
+    /// run; those after them included until it had caught up.
+    pub late: u64,
 }
 
 /// The meter of one worker.
@@ -411,6 +425,7 @@ impl<'a> ClockMeter<'a> {
         Some(ResponseTimes {
             histograms,
             issued: open.issued,
+            late: open.late,
             backlog: waiting.iter().map(|(_, count)| count).sum(),
             oldest_wait_ns: waiting.first().map_or(0, |(wait_ns, _)| *wait_ns),
         })
@@ -445,6 +460,7 @@ impl<'a> ClockMeter<'a> {
 
     /// Waits until the next unit is due; `false` if the end comes first.
     fn await_arrival(&mut self, may_pause: bool) -> bool {
+        let mut was_free = false;
         loop {
             // The warm-up may end meanwhile, and the schedule then starts anew.
             self.leave_warm_up();
@@ -459,9 +475,13 @@ impl<'a> ClockMeter<'a> {
                 self.last = now;
                 open.due_ns = due_ns;
                 open.issued += 1;
+                let is_late = passed_ns - due_ns > LATE_NS;
+                open.is_behind = is_late && (was_free || open.is_behind);
+                open.late += u64::from(open.is_behind);
                 open.schedule.advance();
                 return true;
             }
+            was_free = true;
             let left_ns = due_ns - passed_ns;
             if left_ns > SPIN_NS {
                 let sleep_ns = (left_ns - SPIN_NS).min(LONGEST_SLEEP_NS);

@@ -24,6 +24,8 @@ pub(crate) enum Instruction {
         /// The result of [`trueput_engine::Credentials::export`].
         exported: Vec<ExportedAddress>,
     },
+    /// The only line of its kind: serve the runner on this host, in the protocol of `hosts`.
+    ServeHost,
     /// The first line otherwise: the assignment.
     Assign(Box<Assignment>),
     /// Start: every worker is ready.
@@ -241,6 +243,8 @@ pub(crate) struct OpenLoopResult {
     pub backlog: u64,
     /// The longest wait among them, nanoseconds.
     pub oldest_wait_ns: u64,
+    /// Units started late because their worker, though free, did not run.
+    pub late: u64,
 }
 
 /// The result of one worker.

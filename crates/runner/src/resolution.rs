@@ -2,6 +2,7 @@
 
 use crate::Registry;
 use crate::disk_space::DiskSpace;
+use crate::hosts::fit::check_host_fit;
 use std::collections::BTreeMap;
 use trueput_engine::{
     Credentials, Engine, NativeProgram, ParameterValues, Storage, parameter, storage,
@@ -107,6 +108,7 @@ pub(crate) fn resolve_trial(
     }
     placement::check(&spec.conditions).map_err(|unmet| unmet.message)?;
     check_workers(&*engine, spec)?;
+    check_host_fit(&*engine, spec)?;
     check_fit(&*job, &*engine, &knobs).map_err(|why| format!("{}: {why}", spec.workload))?;
     check_job(&*job, &*engine, spec)?;
     Ok(ResolvedTrial {

@@ -3,6 +3,7 @@
 use crate::conformance_result::ConformanceResult;
 use crate::context::{ReusableDatabase, RunContext};
 use crate::disk_space::{DiskSpace, RunSpace};
+use crate::hosts::check_hosts;
 use crate::program::collect_program_facts;
 use crate::repeats::RepeatRule;
 use crate::resolution::resolve_trial;
@@ -61,6 +62,7 @@ pub fn create_run(
 ) -> Result<(RunFolder, RunManifest), Error> {
     let space = check_trials(&trials, results, options, registry)?;
     let place = check_places(results, options)?;
+    check_hosts(&trials, &options.host_access, &options.worker_program)?;
     let free_bytes = host::read_free_bytes(&place);
     if let Some(free_bytes) = free_bytes.filter(|&free| free < space.needed_bytes) {
         return Err(Error::NoRoom {
@@ -265,6 +267,7 @@ pub fn run(
     let _lock = folder.lock()?;
     host::cgroup::remove_leftovers();
     let stored = folder.trials()?;
+    let is_resumed = !stored.trials.is_empty();
     let mut ended = ended_trials(stored.trials, options);
     let to_do: Vec<&TrialSpec> = manifest
         .trials
@@ -282,6 +285,10 @@ pub fn run(
             line.line, line.message
         );
         observer(&Event::Warning { message });
+    }
+    if is_resumed {
+        let to_do = to_do.iter().copied();
+        check_hosts(to_do, &options.host_access, &options.worker_program)?;
     }
     let area = open_work_folder(folder, manifest, options)?;
     let mut context = RunContext {

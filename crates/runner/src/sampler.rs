@@ -66,8 +66,9 @@ pub(crate) struct Gauges {
 }
 
 /// A process that is sampled.
-struct SampledProcess {
-    pid: u32,
+pub(crate) struct SampledProcess {
+    /// Its number.
+    pub pid: u32,
     /// Whether a worker has started it. Its I/O counts as the worker's, who waits for it, once it
     /// has ended.
     is_native: bool,
@@ -84,7 +85,8 @@ struct SampledProcess {
 }
 
 impl SampledProcess {
-    fn new(pid: u32, is_native: bool) -> Self {
+    /// Reads the initial values of a process.
+    pub fn new(pid: u32, is_native: bool) -> Self {
         let mut process = Self {
             pid,
             is_native,
@@ -105,7 +107,7 @@ impl SampledProcess {
 
     /// Reads its resources; of one that has gone the last ones stay. While it is buried the kernel
     /// says zeros.
-    fn poll(&mut self) {
+    pub fn poll(&mut self) {
         let now = process::read_cpu_and_faults(self.pid).unwrap_or_default();
         if now.minor_page_faults >= self.last.minor_page_faults {
             self.last = now;
@@ -125,7 +127,7 @@ impl SampledProcess {
     }
 
     /// Returns the resources used since the release.
-    fn usage(&self, lives: bool) -> ResourceUsage {
+    pub fn usage(&self, lives: bool) -> ResourceUsage {
         let usage = self.last - self.first;
         match lives || !self.is_native {
             true => usage + (self.last_io - self.first_io),
@@ -262,6 +264,8 @@ pub(crate) struct Sampler {
     processes: Vec<SampledProcess>,
     /// The engine's server, if there is one.
     server: Option<ServerSampler>,
+    /// Resources and memory of workers on other hosts since the release.
+    remote: (ResourceUsage, MemoryUsage),
     directory: PathBuf,
     probes: HostProbes,
     first: HostCounters,
@@ -294,6 +298,7 @@ impl Sampler {
         Self {
             processes: workers.chain(natives).collect(),
             server: None,
+            remote: Default::default(),
             directory: directory.to_owned(),
             first: probes.counters(),
             probes,
@@ -310,6 +315,11 @@ impl Sampler {
     /// for all.
     pub fn omit_host_activity(&mut self) {
         self.reports_host_activity = false;
+    }
+
+    /// Includes these resources and this memory of workers on other hosts from the next sample on.
+    pub fn set_remote(&mut self, usage: ResourceUsage, memory: MemoryUsage) {
+        self.remote = (usage, memory);
     }
 
     /// Includes the server with that main process.
@@ -383,6 +393,9 @@ impl Sampler {
         if let Some(server) = &mut self.server {
             server.add_to(&mut sample);
         }
+        let (usage, memory) = self.remote;
+        sample.usage += usage;
+        sample.gauges.memory.rss_bytes += memory.rss_bytes;
         sample
     }
 
@@ -439,6 +452,7 @@ impl Sampler {
         let all = self.processes.iter();
         let mut all: Vec<MemoryUsage> = all.filter_map(|it| process::read_memory(it.pid)).collect();
         all.extend(self.server.as_mut().map(ServerSampler::memory));
+        all.push(self.remote.1);
         memory.pss_bytes = all.iter().map(|one| one.pss_bytes).sum();
         memory.rss_bytes = all.iter().map(|one| one.rss_bytes).sum();
         self.memory_due = began + pause_after(began.elapsed());

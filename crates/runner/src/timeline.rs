@@ -20,22 +20,9 @@ pub(crate) fn build_timeline(
 ) -> Vec<TimelineSecond> {
     let kinds = finals.iter().map(|last| last.counts.len()).max();
     let kinds = kinds.unwrap_or_default();
-    // The second that the run ended in is the remainder, a whole one included.
-    let whole = (elapsed_s.ceil() as usize).saturating_sub(1);
-    let ends = |of: fn(&OperationCounts) -> &Vec<u64>| {
-        let all = processes.iter().zip(finals);
-        let until = |second| {
-            let done = all.clone().map(|(seen, last)| at(seen, second, last));
-            sum_counts(kinds, done.map(|done| of(done).as_slice()))
-        };
-        let mut ends: Vec<_> = (1..=whole).map(until).collect();
-        ends.push(sum_counts(
-            kinds,
-            finals.iter().map(|last| of(last).as_slice()),
-        ));
-        forget_rolled_back(&mut ends);
-        ends
-    };
+    let whole = count_seconds(elapsed_s);
+    let parts: Vec<_> = processes.iter().map(Vec::as_slice).zip(finals).collect();
+    let ends = |of| sum_at_seconds(kinds, whole, &parts, of);
     let times_ns = ends(|done| &done.times_ns);
     let ends = ends(|done| &done.counts);
     let mut before = (vec![0; kinds], Sample::default());
@@ -153,6 +140,51 @@ fn since(now: &HostActivity, then: &HostActivity) -> HostActivity {
             .run_delay_s
             .map(|now_s| (now_s - then.run_delay_s.unwrap_or_default()).max(0.0)),
     }
+}
+
+/// Returns the operations by kind in each whole second since the release, over processes that were
+/// released together: each counts its own seconds from then on.
+pub(crate) fn count_by_second(
+    kinds: usize,
+    elapsed_s: f64,
+    parts: &[(&[OperationCounts], &OperationCounts)],
+) -> Vec<Vec<u64>> {
+    let mut ends = sum_at_seconds(kinds, count_seconds(elapsed_s), parts, |done| &done.counts);
+    // The remainder is no whole second.
+    ends.pop();
+    let mut before = vec![0; kinds];
+    for end in &mut ends {
+        let now = end.clone();
+        end.iter_mut()
+            .zip(&before)
+            .for_each(|(count, then)| *count -= then);
+        before = now;
+    }
+    ends
+}
+
+/// Returns the number of whole seconds before the one that the run ended in, which is the
+/// remainder, a whole one included.
+fn count_seconds(elapsed_s: f64) -> usize {
+    (elapsed_s.ceil() as usize).saturating_sub(1)
+}
+
+/// Sums the processes' counts at the end of each whole second, and at the end.
+fn sum_at_seconds(
+    kinds: usize,
+    whole: usize,
+    parts: &[(&[OperationCounts], &OperationCounts)],
+    of: fn(&OperationCounts) -> &Vec<u64>,
+) -> Vec<Vec<u64>> {
+    let until = |second| {
+        let done = parts.iter().map(|(seen, last)| at(seen, second, last));
+        sum_counts(kinds, done.map(|done| of(done).as_slice()))
+    };
+    let mut ends: Vec<_> = (1..=whole).map(until).collect();
+    let finals = parts.iter().map(|(_, last)| of(last).as_slice());
+    ends.push(sum_counts(kinds, finals));
+    forget_rolled_back(&mut ends);
+    ends
 }
 
 /// Returns the counts of a process at the end of a second, from 1: its report of that second, or

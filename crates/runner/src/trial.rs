@@ -25,6 +25,7 @@ use trueput_record::Survival;
 use trueput_record::address::is_address_for;
 use trueput_record::flush_evidence::FlushEvidence;
 use trueput_record::hardware_limits::HardwareLimits;
+use trueput_record::load_generator::LoadGenerator;
 use trueput_record::measurement::{EngineReport, Outcome, Verification};
 use trueput_record::value::format_bytes;
 use trueput_record::{Conditions, FORMAT_VERSION, TrialRecord, TrialSpec, VerifyLevel, WorkerKind};
@@ -623,6 +624,8 @@ pub(crate) fn list_reasons_for_doubt(resolved: &ResolvedTrial, trial: &TrialResu
     reasons.extend(
         measurement.and_then(|measured| environment::explain_warm_start(measured.cold_start)),
     );
+    let hosts = measurement.map_or(&[][..], |measured| &measured.load_generators);
+    reasons.extend(hosts.iter().flat_map(LoadGenerator::doubts));
     let flushes = measurement.and_then(|measured| measured.flush_evidence.as_ref());
     reasons.extend(flushes.and_then(FlushEvidence::doubt));
     reasons.extend(failover::list_doubts(resolved, &trial.record));

@@ -1,8 +1,8 @@
 //! A worker: this program again, started by the runner for one task of a trial.
 
-mod clock;
 mod execute;
 mod failover;
+mod host_agent;
 mod native;
 mod pipe;
 mod recover;
@@ -13,9 +13,9 @@ use crate::protocol::{
     Assignment, EngineState, ExecutionTotals, LoadResult, Report, VerificationResult, WorkerTask,
 };
 use crate::resolution::{ResolvedTrial, resolve_trial};
-use pipe::{Reporter, WorkerControl};
+use pipe::{Mission, Reporter, WorkerControl};
 use std::process::ExitCode;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use trueput_engine::{Database, OpenSpec, panics};
 use trueput_host::process::list_loaded_files;
@@ -29,14 +29,16 @@ pub fn main(registry: &Registry) -> ExitCode {
     // A runner that is killed cannot stop its workers: the kernel does.
     let died_with_runner = nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL);
     let reporter = match (died_with_runner, Reporter::take_standard_output()) {
-        (Ok(()), Ok(reporter)) => reporter,
+        (Ok(()), Ok(reporter)) => Arc::new(reporter),
         (Err(error), _) => return refuse(&format!("cannot be tied to the runner: {error}")),
         (_, Err(error)) => return refuse(&format!("cannot take standard output: {error}")),
     };
-    let work = || {
-        let (credentials, assignment, control) = pipe::read_assignment()?;
-        let resolved = resolve_trial(registry, &credentials, &assignment.spec)?;
-        serve(&resolved, &assignment, &control, &reporter)
+    let work = || match pipe::read_mission()? {
+        Mission::Work(credentials, assignment, control) => {
+            let resolved = resolve_trial(registry, &credentials, &assignment.spec)?;
+            serve(&resolved, &assignment, &control, &reporter)
+        }
+        Mission::Host(input) => host_agent::serve(input, reporter.clone()),
     };
     let done = panics::caught(work).unwrap_or_else(|why| Err(format!("it {why}")));
     match done {

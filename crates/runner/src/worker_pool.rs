@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStderr, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -40,29 +40,46 @@ pub(crate) enum PoolEvent {
     Closed,
 }
 
+/// The last lines that a process writes to its standard error.
+pub(crate) struct StandardErrorTail {
+    lines: Arc<Mutex<VecDeque<String>>>,
+    /// Reads standard error until its end.
+    reader: Option<JoinHandle<()>>,
+}
+
+impl StandardErrorTail {
+    /// Reads the standard error of a process on a thread.
+    pub fn read(errors: Option<ChildStderr>) -> Self {
+        let lines = Arc::new(Mutex::new(VecDeque::new()));
+        let reader = errors.map(|errors| {
+            let lines = Arc::clone(&lines);
+            std::thread::spawn(move || keep_tail(errors, &lines))
+        });
+        Self { lines, reader }
+    }
+
+    /// Waits until the last lines are read, which may still be in the pipe when the process has
+    /// ended, and returns them.
+    pub fn lines(&self) -> Vec<String> {
+        let until = Instant::now() + TAIL_LIMIT;
+        let is_reading = |reader: &JoinHandle<()>| !reader.is_finished();
+        while self.reader.as_ref().is_some_and(is_reading) && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.iter().cloned().collect()
+    }
+}
+
 /// One worker process.
 struct WorkerProcess {
     child: Child,
     /// Its standard input; closed when the process is to end.
     instructions: Option<ChildStdin>,
     /// The last lines of its standard error.
-    tail: Arc<Mutex<VecDeque<String>>>,
-    /// Reads standard error until its end.
-    tail_reader: Option<JoinHandle<()>>,
+    tail: StandardErrorTail,
     /// Whether it has closed its end of the pipe.
     closed: bool,
-}
-
-impl WorkerProcess {
-    /// Waits until the last lines of its standard error are read, which may still be in the pipe
-    /// when the process has ended.
-    fn await_tail(&self) {
-        let until = Instant::now() + TAIL_LIMIT;
-        let is_reading = |reader: &JoinHandle<()>| !reader.is_finished();
-        while self.tail_reader.as_ref().is_some_and(is_reading) && Instant::now() < until {
-            std::thread::sleep(Duration::from_millis(2));
-        }
-    }
 }
 
 /// The worker processes of one phase of a trial. Those still running when it is dropped are killed.
@@ -121,11 +138,7 @@ impl WorkerPool {
             }
         }
         let index = self.processes.len();
-        let tail = Arc::new(Mutex::new(VecDeque::new()));
-        let tail_reader = child.stderr.take().map(|errors| {
-            let tail = Arc::clone(&tail);
-            std::thread::spawn(move || keep_tail(errors, &tail))
-        });
+        let tail = StandardErrorTail::read(child.stderr.take());
         if let Some(reports) = child.stdout.take() {
             let sender = self.sender.clone();
             std::thread::spawn(move || receive(reports, index, &sender));
@@ -135,7 +148,6 @@ impl WorkerPool {
             child,
             instructions,
             tail,
-            tail_reader,
             closed: false,
         });
         let exported = credentials.export();
@@ -210,15 +222,11 @@ impl WorkerPool {
         let status = wait_at_most(&mut process.child, EXIT_LIMIT);
         let status = match status {
             Ok(Some(status)) if status.success() => return Ok(()),
-            Ok(Some(status)) => {
-                process.await_tail();
-                describe_exit_status(status)
-            }
+            Ok(Some(status)) => describe_exit_status(status),
             Ok(None) => "closed its pipe but did not exit".to_owned(),
             Err(error) => format!("cannot be waited for: {error}"),
         };
-        let tail = process.tail.lock().unwrap_or_else(PoisonError::into_inner);
-        let said: Vec<&str> = tail.iter().map(String::as_str).collect();
+        let said = process.tail.lines();
         Err(match said.is_empty() {
             true => status,
             false => format!("{status}; it last wrote: {}", said.join(" | ")),
@@ -232,7 +240,14 @@ impl Drop for WorkerPool {
     }
 }
 
-fn wait_at_most(child: &mut Child, limit: Duration) -> std::io::Result<Option<ExitStatus>> {
+/// Waits for the end of a process, at most for the limit.
+///
+/// # Errors
+/// The error of the operating system.
+pub(crate) fn wait_at_most(
+    child: &mut Child,
+    limit: Duration,
+) -> std::io::Result<Option<ExitStatus>> {
     let until = Instant::now() + limit;
     loop {
         let status = child.try_wait()?;

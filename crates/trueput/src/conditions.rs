@@ -119,9 +119,9 @@ mod tests {
 
     #[test]
     fn the_options_that_a_page_prints_for_a_trial_give_its_conditions() {
-        let given = "--warm-up 500ms --duration 1.5s --rate 2500 --arrival poisson --start cold \
-                     --cpus 0,1 --numa interleave:0 --allocator jemalloc --memory 1500000001 \
-                     --log-filesystem tmpfs --image 2GiB --crash-and-recover \
+        let given = "--warm-up 500ms --duration 1.5s --rate 2500 --arrival poisson --hosts me@a,b \
+                     --start cold --cpus 0,1 --numa interleave:0 --allocator jemalloc \
+                     --memory 1500000001 --log-filesystem tmpfs --image 2GiB --crash-and-recover \
                      --at 1s:kill=leader,2s:heal";
         let mut words: Vec<_> = given.split_whitespace().map(str::to_owned).collect();
         let place = "ext4:mkfs=-O ^has_journal -b 1024;mount=noatime".to_owned();

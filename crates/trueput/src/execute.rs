@@ -30,6 +30,7 @@ pub fn options(places: &RunDirectories) -> Result<Options, Failure> {
         credentials: Default::default(),
         audits: AuditStore::of_user(&worker_program),
         worker_program,
+        host_access: Default::default(),
         work: places.work.clone(),
         keep_databases: places.keep_databases,
         keep_unfinished: false,

@@ -11,6 +11,7 @@ use trueput_record::plan::{
 };
 use trueput_record::value::count_hint;
 use trueput_record::{Durability, Value, VerifyLevel, WorkerKind, list};
+use trueput_runner::HostAccess;
 use trueput_runner::disk_space::{DISK_FACTOR, parse_factor};
 
 /// Folders for results and databases, and the form of progress messages.
@@ -229,6 +230,31 @@ pub struct PlanOverrides {
     /// The run conditions.
     #[command(flatten)]
     pub conditions: ConditionOptions,
+    #[command(flatten)]
+    pub host_options: HostOptions,
+}
+
+/// How other hosts are reached.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Other hosts")]
+pub struct HostOptions {
+    /// Path of this same program on the hosts of --hosts [default: the same as here]
+    #[arg(long, value_name = "FILE")]
+    pub host_program: Option<PathBuf>,
+    /// Configuration file of ssh, for the hosts' users, ports and keys, as with 'ssh -F' [default:
+    /// ~/.ssh/config]
+    #[arg(long, value_name = "FILE")]
+    pub ssh_config: Option<PathBuf>,
+}
+
+impl HostOptions {
+    /// How the runner reaches hosts.
+    pub fn access(&self) -> HostAccess {
+        HostAccess {
+            program: self.host_program.clone(),
+            ssh_config: self.ssh_config.clone(),
+        }
+    }
 }
 
 impl PlanOverrides {

@@ -9,6 +9,7 @@ use std::io::{IsTerminal, Write};
 use std::path::Path;
 use trueput_engine::Address;
 use trueput_record::address::is_address_for;
+use trueput_record::conditions::HostList;
 use trueput_record::filesystem::{FileSystem, FileSystemKind};
 use trueput_record::plan::PlanFile;
 use trueput_record::{RunFolder, RunManifest};
@@ -49,6 +50,13 @@ impl ForeignCode {
             for file_system in foreign_lists.flat_map(|(list, _)| list) {
                 foreign.add_file_system(file_system);
             }
+            if is_plans("hosts") {
+                conditions
+                    .hosts
+                    .iter()
+                    .flatten()
+                    .for_each(|hosts| foreign.add_hosts(hosts));
+            }
         }
         foreign
     }
@@ -63,6 +71,9 @@ impl ForeignCode {
             let both = [&conditions.file_system, &conditions.log_file_system];
             for file_system in both.into_iter().flatten() {
                 foreign.add_file_system(file_system);
+            }
+            if let Some(hosts) = &conditions.hosts {
+                foreign.add_hosts(hosts);
             }
         }
         if let (None, Some(named)) = (work, &manifest.work)
@@ -100,6 +111,14 @@ impl ForeignCode {
         if names_files_or_devices(file_system) {
             self.add(format!(
                 "{file_system} (options that can name files and devices)"
+            ));
+        }
+    }
+
+    fn add_hosts(&mut self, hosts: &HostList) {
+        for host in hosts.names() {
+            self.add(format!(
+                "{host} (a host on which workers are started over ssh)"
             ));
         }
     }

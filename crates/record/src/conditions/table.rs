@@ -2,6 +2,7 @@
 //! in a trial, the plan key, the command-line option and its help, whether a step may change it,
 //! the selector of a comparison and the name in reports.
 
+use super::hosts::{HostList, parse_hosts};
 use super::lists::{parse_cpus, parse_numa};
 use super::{Allocator, Arrival, NumaPolicy, Rate, Start};
 use crate::fault::FaultSchedule;
@@ -416,6 +417,14 @@ conditions! {
     "start" "HOW" List(list::split): start {Choice<Start> = Warm},
         /// The state of the database when the workers begin.
         trial start: Start, as ToString::to_string;
+    /// Hosts on which the workers run, started over ssh, as in a,b,c or user@a,b; the database's
+    /// server must be reachable from them (see docs/HOSTS.md)
+    "hosts" "LIST" Dimension: hosts {
+        Text<Option<HostList>> = "none" by parse_hosts as "none, or names as ssh takes them"
+    },
+        /// The hosts on which the workers of the measured part run; `None`: this one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        trial hosts: Option<HostList>, as or_none;
     /// CPUs that the workers may use
     "cpus" "LIST" Dimension: cpus {
         Text<Option<String>> = "all" by parse_cpus as "all, or numbers and ranges, as in 0-3,8"
@@ -597,6 +606,12 @@ mod tests {
             ),
             ("time_slice", "soon", "'soon' is not a duration"),
             ("cpus", "on", "'on' is no list of processors"),
+            (
+                "hosts",
+                "a,-oProxyCommand=x",
+                "'-oProxyCommand=x' is no name of a host",
+            ),
+            ("hosts", "a,b,a", "host 'a' is named twice"),
             ("filesystem", "EXT4", "'EXT4' is no file system"),
         ] {
             let message = given(name, text).err().unwrap_or_default();

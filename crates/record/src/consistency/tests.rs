@@ -1,5 +1,6 @@
 use super::*;
 use crate::flush_evidence::FlushBasis;
+use crate::load_generator::Stall;
 use crate::measurement::{
     Check, EngineReport, OpenLoop, ResponseSummary, TimelineSecond, Verification, WorkerReport,
 };
@@ -86,6 +87,36 @@ fn found(change: impl Fn(&mut TrialRecord, &mut Vec<LoggedHistogram>)) -> Vec<St
 
 fn measured(record: &mut TrialRecord) -> &mut Measurement {
     record.measurement.as_mut().unwrap()
+}
+
+#[test]
+fn the_rows_of_hosts_add_up_to_the_trial() {
+    let host = |reads, rolled_back| LoadGenerator {
+        operations: vec![
+            operation("read", reads),
+            operation("rolled back", rolled_back),
+        ],
+        ..LoadGenerator::default()
+    };
+    let of_two = |second: LoadGenerator| {
+        found(|record, _| {
+            measured(record).load_generators = vec![host(100, 20), second.clone()];
+        })
+    };
+    assert_eq!(of_two(host(200, 0)), [""; 0]);
+    let wrong = of_two(host(201, 0));
+    assert_eq!(
+        wrong,
+        ["its hosts did 301 operations 'read', the trial 300"]
+    );
+    let stalled = of_two(LoadGenerator {
+        stalls: vec![Stall::default()],
+        ..host(200, 0)
+    });
+    assert!(
+        stalled[0].contains("said to be valid, and host  did not run"),
+        "{stalled:?}"
+    );
 }
 
 #[test]

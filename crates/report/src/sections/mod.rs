@@ -9,6 +9,7 @@ pub(crate) mod failover;
 mod hardware_limits;
 pub(crate) mod header;
 mod knob_effects;
+mod load_generators;
 pub mod log_flush;
 mod open_loops;
 mod over_time;
@@ -25,7 +26,7 @@ use std::ops::Deref;
 use trueput_findings::{Findings, Run};
 
 /// The sections in reading order. To add one, write its file and its row.
-const SECTIONS: [&dyn Section; 18] = [
+const SECTIONS: [&dyn Section; 19] = [
     &rankings::Rankings,
     &failover::PlannedFaults,
     &audits::Audits,
@@ -35,6 +36,7 @@ const SECTIONS: [&dyn Section; 18] = [
     &ablation::AblationSteps,
     &over_time::RatesOverTime,
     &open_loops::OpenLoops,
+    &load_generators::LoadGenerators,
     &hardware_limits::HardwareLimitShares,
     &bottlenecks::Bottlenecks,
     &scaling::ScalingLaws,

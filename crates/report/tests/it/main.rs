@@ -36,6 +36,7 @@ mod export;
 mod fixed_rate;
 mod formats;
 mod history;
+mod load_generators;
 mod log_flush;
 mod over_time;
 mod page;

@@ -1,9 +1,9 @@
 //! The measured part of a trial, in a worker process.
 
-use super::clock::read_monotonic_ns;
 use super::failover::FailoverSession;
 use super::native;
 use super::pipe::{Gate, Reporter, WorkerControl};
+use crate::clock::read_monotonic_ns;
 use crate::meter::{ArrivalSpec, ClockMeter, MAX_KINDS, ResponseTimes, WorkerCounters};
 use crate::protocol::{
     Assignment, CacheReport, OpenLoopResult, OperationCounts, ProcessResult, Report, WorkerResult,
@@ -557,5 +557,6 @@ fn open_loop_result(
             .map(|one| one.oldest_wait_ns)
             .max()
             .unwrap_or_default(),
+        late: all().map(|one| one.late).sum(),
     }))
 }

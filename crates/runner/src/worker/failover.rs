@@ -4,7 +4,7 @@
 //! Each write transaction also puts the number of the transaction into a record of the worker's
 //! own. After a lost connection that record tells what the new leader has.
 
-use super::clock::read_monotonic_ns;
+use crate::clock::read_monotonic_ns;
 use crate::failover::CommitLog;
 use crate::meter::Stage;
 use std::time::{Duration, Instant};

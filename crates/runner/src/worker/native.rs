@@ -1,7 +1,7 @@
 //! A worker's work done by a program in the engine's own language: started, released, followed, and
 //! its output parsed. [`trueput_engine::native`] has the protocol.
 
-use super::clock::read_monotonic_ns;
+use crate::clock::read_monotonic_ns;
 use crate::meter::{Stage, WorkerCounters};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;

@@ -1,7 +1,8 @@
 //! The worker's end of the pipes: instructions in, reports out.
 
 use crate::meter::Stage;
-use crate::protocol::{Assignment, Instruction, Report, WorkerTask};
+use crate::protocol::{Assignment, Instruction, WorkerTask};
+use serde::Serialize;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Stdin, Write};
 use std::os::fd::AsFd;
@@ -28,7 +29,7 @@ impl Reporter {
     ///
     /// # Errors
     /// A sentence, if the runner has gone.
-    pub fn send(&self, report: &Report) -> Result<(), String> {
+    pub fn send(&self, report: &impl Serialize) -> Result<(), String> {
         let mut line = serde_json::to_vec(report)
             .map_err(|error| format!("a report cannot be written: {error}"))?;
         line.push(b'\n');
@@ -132,11 +133,19 @@ impl WorkerControl {
     }
 }
 
+/// What a process is started for.
+pub(super) enum Mission {
+    /// To work, with these passwords and under this control.
+    Work(Credentials, Box<Assignment>, Arc<WorkerControl>),
+    /// To serve a runner on another host, whose further instructions are here.
+    Host(BufReader<Stdin>),
+}
+
 /// Reads the passwords and the assignment, then listens for instructions on a separate thread.
 ///
 /// # Errors
 /// A sentence, if standard input is not from a runner.
-pub(super) fn read_assignment() -> Result<(Credentials, Assignment, Arc<WorkerControl>), String> {
+pub(super) fn read_mission() -> Result<Mission, String> {
     let mut credentials = Credentials::default();
     let mut input = BufReader::new(std::io::stdin());
     let assignment = loop {
@@ -148,6 +157,7 @@ pub(super) fn read_assignment() -> Result<(Credentials, Assignment, Arc<WorkerCo
             Ok(Instruction::ImportCredentials { exported }) => {
                 credentials = Credentials::import(exported);
             }
+            Ok(Instruction::ServeHost) => return Ok(Mission::Host(input)),
             Ok(Instruction::Assign(assignment)) => break assignment,
             _ => return Err("a worker is started by 'trueput run', not by hand".to_owned()),
         }
@@ -160,7 +170,7 @@ pub(super) fn read_assignment() -> Result<(Credentials, Assignment, Arc<WorkerCo
     let heard = Arc::clone(&control);
     let measured = matches!(assignment.task, WorkerTask::Execute { .. });
     std::thread::spawn(move || listen(input, &heard, measured));
-    Ok((credentials, *assignment, control))
+    Ok(Mission::Work(credentials, assignment, control))
 }
 
 fn listen(input: BufReader<Stdin>, control: &WorkerControl, measured: bool) {
@@ -171,7 +181,12 @@ fn listen(input: BufReader<Stdin>, control: &WorkerControl, measured: bool) {
             Ok(Instruction::Pause) => control.stage.begin_pause(),
             Ok(Instruction::Resume) => control.end_pause(),
             Ok(Instruction::CloseDatabase) => control.leave.open(true),
-            Ok(Instruction::Assign(_) | Instruction::ImportCredentials { .. }) | Err(_) => break,
+            Ok(
+                Instruction::Assign(_)
+                | Instruction::ImportCredentials { .. }
+                | Instruction::ServeHost,
+            )
+            | Err(_) => break,
         }
     }
     // The runner has exited. Running workers are asked to return.

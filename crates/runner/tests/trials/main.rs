@@ -12,9 +12,11 @@ mod claims;
 mod conditions;
 mod flushes;
 mod hooks;
+mod hosts;
 mod keeper;
 mod placement;
 mod repeats;
+mod replay;
 mod support;
 mod time_slices;
 mod toy;
@@ -33,7 +35,9 @@ fn main() -> ExitCode {
         .collect::<Vec<_>>()
         .as_slice()
     {
-        ["worker"] if started_by_itself() => trueput_runner::worker::main(&support::REGISTRY),
+        ["worker"] if started_by_itself() || started_over_ssh() => {
+            trueput_runner::worker::main(&support::REGISTRY)
+        }
         ["run-endless", folder] if started_by_itself() => claims::run_endless(folder.as_ref()),
         ["claim", name] if started_by_itself() => run_claim(name),
         arguments => run_claims(arguments),
@@ -46,6 +50,11 @@ fn started_by_itself() -> bool {
     parent.ok() == std::env::current_exe().ok()
 }
 
+/// Whether the parent is the server of ssh on a host of a test.
+fn started_over_ssh() -> bool {
+    std::env::var_os("SSH_CONNECTION").is_some()
+}
+
 fn all() -> impl Iterator<Item = &'static (&'static str, fn())> {
     claims::ALL
         .iter()
@@ -55,6 +64,7 @@ fn all() -> impl Iterator<Item = &'static (&'static str, fn())> {
         .chain(time_slices::ALL)
         .chain(accounting::ALL)
         .chain(flushes::ALL)
+        .chain(hosts::ALL)
 }
 
 /// A claim that does not hold panics.

@@ -1,6 +1,7 @@
 //! A run of toy trials in folders of its own.
 
 use crate::keeper::Keeper;
+use crate::replay::Replay;
 use crate::toy::{Play, Toy};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,7 +22,7 @@ pub const REGISTRY: Registry = Registry {
         &Keeper::new("keeper", true),
         &Keeper::new("liar", false),
     ],
-    workloads: &[&Play],
+    workloads: &[&Play, &Replay],
 };
 
 pub fn spec(id: &str, act: &str) -> TrialSpec {
@@ -83,6 +84,7 @@ impl Bench {
             include_assertions: false,
             split_by: None,
             worker_program: std::env::current_exe().unwrap(),
+            host_access: Default::default(),
             work: None,
             keep_databases: false,
             keep_unfinished: false,

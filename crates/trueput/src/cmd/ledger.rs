@@ -81,6 +81,7 @@ fn describe_steps() -> String {
 /// A usage error for an invalid plan, step or folder, before anything runs.
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
     let mut options = execute::options(&arguments.places)?;
+    options.host_access = arguments.overrides.host_options.access();
     options.include_assertions = arguments.overrides.include_assertions;
     options.split_by = arguments.overrides.split_by;
     let plan = plan(arguments, registry)?;

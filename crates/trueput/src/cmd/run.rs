@@ -23,6 +23,7 @@ Examples:
   trueput run threen1 --engine lmdb,sqlite --durability process --set finish=100000
   trueput run threen1 --engine lmdb --durability process --knob lmdb.map_size=4GiB --workers 1,2,4
   trueput run tpcc --engine postgresql --workers 10 --set pacing=tpc --set prime=customer+stock
+  trueput run ycsb --engine postgresql@postgres://me@db/test --hosts a,b --workers 8
   trueput run published/fis-2011-threen1-gtm-tuning --scale 0.1
   trueput run --resume results/20261121T204500Z-first-look";
 
@@ -91,6 +92,7 @@ pub struct Arguments {
 /// A usage error for an invalid plan or folder, before anything runs.
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
     let mut options = execute::options(&arguments.places)?;
+    options.host_access = arguments.overrides.host_options.access();
     options.until = arguments.repeats.rule();
     options.include_assertions = arguments.overrides.include_assertions;
     options.split_by = arguments.overrides.split_by;

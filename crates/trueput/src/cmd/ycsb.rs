@@ -57,6 +57,7 @@ pub struct Arguments {
 /// A usage error for an invalid file or property, before anything runs.
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
     let mut options = execute::options(&arguments.places)?;
+    options.host_access = arguments.overrides.host_options.access();
     options.until = arguments.repeats.rule();
     options.include_assertions = arguments.overrides.include_assertions;
     options.split_by = arguments.overrides.split_by;

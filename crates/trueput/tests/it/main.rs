@@ -21,6 +21,7 @@ mod fuzz;
 mod gate;
 mod generated_tables;
 mod histories;
+mod hosts;
 mod listings;
 mod native;
 mod page;

@@ -18,6 +18,9 @@ const RENAMES: [(&str, &str); 6] = [
     ("besides", "other_figures"),
 ];
 
+/// Conditions that came later, which history lists with their default.
+const LATER_CONDITIONS: [&str; 2] = ["at", "hosts"];
+
 fn new_name(old: &str) -> &str {
     let found = RENAMES.iter().find(|(before, _)| *before == old);
     found.map_or(old, |(_, now)| now)
@@ -41,7 +44,14 @@ fn renamed(value: Value) -> Value {
         Value::Object(fields) => {
             let fields = fields.into_iter();
             fields
-                .map(|(name, field)| (new_name(&name).to_owned(), renamed(field)))
+                .map(|(name, field)| {
+                    let mut field = renamed(field);
+                    if let ("circumstances", Value::Object(conditions)) = (&*name, &mut field) {
+                        let later = LATER_CONDITIONS.map(|name| (name.to_owned(), "none".into()));
+                        conditions.extend(later);
+                    }
+                    (new_name(&name).to_owned(), field)
+                })
                 .collect()
         }
         Value::Array(items) => items.into_iter().map(renamed).collect(),

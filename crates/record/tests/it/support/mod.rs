@@ -10,6 +10,7 @@ use trueput_record::flush_evidence::{FlushBasis, FlushEvidence, FlushVerdict};
 use trueput_record::folder::{RunEnd, RunManifest};
 use trueput_record::hardware_limits::{BlockLimit, FlushLimit, HardwareLimits, MemoryBandwidth};
 use trueput_record::host::{FileSystemFacts, NumaNode, ProgramFacts};
+use trueput_record::load_generator::{ClockOffset, LoadGenerator, Stall};
 use trueput_record::measurement::{
     Check, Conformance, DatabaseSize, EngineReport, LatencySummary, LoadReport, Measurement,
     OpenLoop, OperationSummary, Resources, ResponseSummary, TimelineSecond, Verification,
@@ -68,6 +69,7 @@ fn conditions() -> Conditions {
             arrival: Arrival::Poisson,
         }),
         start: Start::Cold,
+        hosts: "me@a,b".parse().ok(),
         cpus: Some("0-1".to_owned()),
         numa: Some(NumaPolicy::Interleave(vec![0, 1])),
         allocator: Allocator::Jemalloc,
@@ -290,6 +292,14 @@ fn failover() -> Failover {
     }
 }
 
+fn allocator() -> AllocatorReport {
+    AllocatorReport {
+        name: "jemalloc".to_owned(),
+        path: "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2".to_owned(),
+        version: "5.3.0".to_owned(),
+    }
+}
+
 fn measurement() -> Measurement {
     Measurement {
         elapsed_s: 1.0 / 3.0,
@@ -313,11 +323,7 @@ fn measurement() -> Measurement {
             anonymous_bytes_by_node: vec![1 << 20, 1 << 20],
             file_bytes_by_node: vec![1 << 21, 0],
         }),
-        allocator: Some(AllocatorReport {
-            name: "jemalloc".to_owned(),
-            path: "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2".to_owned(),
-            version: "5.3.0".to_owned(),
-        }),
+        allocator: Some(allocator()),
         database: DatabaseSize {
             allocated_bytes: 4_096,
             apparent_bytes: 1 << 30,
@@ -358,6 +364,40 @@ fn measurement() -> Measurement {
         }]),
         timeline: vec![second()],
         workers: vec![worker()],
+        load_generators: vec![load_generator()],
+    }
+}
+
+fn load_generator() -> LoadGenerator {
+    let clock = |monotonic_ns| ClockOffset {
+        monotonic_ns,
+        wall_ns: -5_000_000_000,
+        error_ns: 40_000,
+    };
+    LoadGenerator {
+        host: "me@a".to_owned(),
+        hostname: "alpha".to_owned(),
+        cores: 8,
+        workers: 4,
+        operations: vec![OperationSummary {
+            kind: "update".to_owned(),
+            count: 43_450,
+            per_s: 130_350.0,
+            latency: latency(),
+        }],
+        histograms: vec!["HISTFAAA".to_owned()],
+        responses: open_loop().responses,
+        seconds: vec![vec![40_000]],
+        cpu_share: Some(0.75),
+        arrivals: 43_450,
+        late_arrivals: 3,
+        clock_before: clock(-7_000),
+        clock_after: clock(-6_000),
+        stalls: vec![Stall {
+            worker: Some(2),
+            from_s: 1.5,
+            length_s: 2.5,
+        }],
     }
 }
 

@@ -6,7 +6,7 @@ use nix::sys::time::TimeValLike;
 ///
 /// # Errors
 /// A sentence.
-pub(super) fn read_monotonic_ns() -> Result<u64, String> {
+pub(crate) fn read_monotonic_ns() -> Result<u64, String> {
     let now = nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC);
     let now = now.map_err(|error| format!("reading the monotonic clock: {error}"))?;
     Ok(now.num_nanoseconds().unsigned_abs())

@@ -1,0 +1,3 @@
+//! Helpers for the tests of other crates.
+
+pub mod ssh_hosts;

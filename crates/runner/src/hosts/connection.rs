@@ -1,0 +1,336 @@
+//! A connection to a host: ssh with this program at its other end.
+
+use super::protocol::{Hello, HostInstruction, HostReport};
+use crate::clock::read_monotonic_ns;
+use crate::protocol::Instruction;
+use crate::worker_pool::{StandardErrorTail, wait_at_most};
+use serde::Serialize;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+
+/// The limit on the connection of ssh, seconds.
+const CONNECT_LIMIT_S: u32 = 10;
+
+/// Silence after which ssh asks its peer, seconds, and how often it asks before it ends.
+const ALIVE_INTERVAL_S: u32 = 5;
+const ALIVE_COUNT: u32 = 3;
+
+/// The time that a host's processes may take to end once their input has.
+const END_LIMIT: Duration = Duration::from_secs(2);
+
+/// The maximum length of a line from a host.
+const MAX_LINE_BYTES: u64 = 64 << 20;
+
+/// How hosts are reached.
+#[derive(Debug, Clone, Default)]
+pub struct HostAccess {
+    /// The path of this program on the hosts; `None`: the same as here.
+    pub program: Option<PathBuf>,
+    /// A configuration file of ssh; `None`: the user's.
+    pub ssh_config: Option<PathBuf>,
+}
+
+/// An event of a connection.
+pub(crate) enum ConnectionEvent {
+    /// A report, and the runner's monotonic clock when it had arrived, nanoseconds.
+    Report(Box<HostReport>, u64),
+    /// A line that is no report.
+    Noise(String),
+    /// The connection has ended.
+    Closed,
+}
+
+/// A connection to a host.
+pub(crate) struct HostConnection {
+    /// The host's name, as the plan has it.
+    pub name: String,
+    /// What it said of itself; `None` until it did.
+    pub hello: Option<Hello>,
+    /// The path of the program there.
+    program: PathBuf,
+    child: Child,
+    /// Closed when the host's processes are to end.
+    input: Option<ChildStdin>,
+    tail: StandardErrorTail,
+}
+
+impl HostConnection {
+    /// Starts ssh, and sends what it reports to `events`, with `index`.
+    ///
+    /// # Errors
+    /// A sentence, if there is no ssh.
+    pub fn open(
+        name: &str,
+        access: &HostAccess,
+        worker_program: &Path,
+        index: usize,
+        events: Sender<(usize, ConnectionEvent)>,
+    ) -> Result<Self, String> {
+        let program = access.program.as_deref().unwrap_or(worker_program);
+        let mut command = ssh_command(name, access, program);
+        let mut child = command.spawn().map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => {
+                "no program ssh, which --hosts needs: install the package openssh-client".to_owned()
+            }
+            _ => format!("cannot start ssh: {error}"),
+        })?;
+        let tail = StandardErrorTail::read(child.stderr.take());
+        if let Some(output) = child.stdout.take() {
+            std::thread::spawn(move || receive(output, index, &events));
+        }
+        let mut connection = Self {
+            name: name.to_owned(),
+            hello: None,
+            program: program.to_owned(),
+            input: child.stdin.take(),
+            child,
+            tail,
+        };
+        connection.write(&Instruction::ServeHost);
+        Ok(connection)
+    }
+
+    /// Sends an instruction. A connection that has ended is noticed elsewhere.
+    pub fn send(&mut self, instruction: &HostInstruction) {
+        self.write(instruction);
+    }
+
+    fn write<T: Serialize>(&mut self, line: &T) {
+        let Ok(mut line) = serde_json::to_vec(line) else {
+            return;
+        };
+        line.push(b'\n');
+        if let Some(input) = &mut self.input {
+            let _ = input.write_all(&line);
+        }
+    }
+
+    /// Returns what the host said of itself, if it runs the program with this hash.
+    ///
+    /// # Errors
+    /// A sentence with both.
+    pub fn check_program(&self, sha256: &str) -> Result<&Hello, String> {
+        let Some(hello) = &self.hello else {
+            return Err(format!("host '{}' has not answered", self.name));
+        };
+        if hello.sha256 == sha256 {
+            return Ok(hello);
+        }
+        let short = |hash: &str| hash.chars().take(12).collect::<String>();
+        Err(format!(
+            "host '{}' has another program: {} is version {} with SHA-256 {}…, here it is {} with \
+             {}…: copy this program there",
+            self.name,
+            self.program.display(),
+            trueput_record::text::escape_line(&hello.version),
+            short(&hello.sha256),
+            env!("CARGO_PKG_VERSION"),
+            short(sha256),
+        ))
+    }
+
+    /// Returns why the host sent a line that is no report.
+    pub fn describe_noise(&self, line: &str) -> String {
+        let shown: String = line.chars().take(100).collect();
+        format!(
+            "host '{}' has another program: {} there wrote '{}': copy this program there",
+            self.name,
+            self.program.display(),
+            trueput_record::text::escape_line(&shown)
+        )
+    }
+
+    /// Waits for the end of ssh, and returns in one sentence why it ended.
+    pub fn describe_end(&mut self) -> String {
+        self.input = None;
+        let status = wait_at_most(&mut self.child, END_LIMIT);
+        let code = status.ok().flatten().and_then(|status| status.code());
+        let lines = self.tail.lines();
+        describe_failure(&self.name, &self.program, code, &lines)
+    }
+
+    /// Ends the host's processes, and the connection.
+    pub fn close(&mut self) {
+        self.input = None;
+        if !matches!(wait_at_most(&mut self.child, END_LIMIT), Ok(Some(_))) {
+            // Without its connection the host's processes are killed.
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+
+    /// Lets the host's processes end, without waiting for them.
+    pub fn close_input(&mut self) {
+        self.input = None;
+    }
+}
+
+impl Drop for HostConnection {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// The command that starts the program on a host.
+fn ssh_command(name: &str, access: &HostAccess, program: &Path) -> Command {
+    let mut command = Command::new("ssh");
+    if let Some(config) = &access.ssh_config {
+        command.arg("-F").arg(config);
+    }
+    // No terminal, no forwarding, no shared connection: it must end when this process does.
+    command.args(["-T", "-a", "-x", "-S", "none"]);
+    for option in [
+        "BatchMode=yes".to_owned(),
+        "ClearAllForwardings=yes".to_owned(),
+        format!("ConnectTimeout={CONNECT_LIMIT_S}"),
+        format!("ServerAliveInterval={ALIVE_INTERVAL_S}"),
+        format!("ServerAliveCountMax={ALIVE_COUNT}"),
+    ] {
+        command.arg("-o").arg(option);
+    }
+    // The shell makes room for the program, which so has ssh's server as its parent, and dies
+    // with it.
+    let word = shell_word(&program.to_string_lossy());
+    command
+        .arg("--")
+        .arg(name)
+        .arg(format!("exec {word} worker"));
+    command.stdin(Stdio::piped());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    // A group of its own: a terminal's Ctrl-C reaches only the runner.
+    command.process_group(0);
+    command
+}
+
+/// Quotes a word for the shell of the host.
+fn shell_word(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+fn receive(output: impl Read, index: usize, events: &Sender<(usize, ConnectionEvent)>) {
+    let mut lines = BufReader::new(output);
+    loop {
+        let mut line = Vec::new();
+        let read = lines
+            .by_ref()
+            .take(MAX_LINE_BYTES)
+            .read_until(b'\n', &mut line);
+        let at_ns = read_monotonic_ns().unwrap_or_default();
+        if !matches!(read, Ok(1..)) {
+            break;
+        }
+        let event = match serde_json::from_slice(&line) {
+            Ok(report) => ConnectionEvent::Report(Box::new(report), at_ns),
+            Err(_) => ConnectionEvent::Noise(String::from_utf8_lossy(&line).trim().to_owned()),
+        };
+        if events.send((index, event)).is_err() {
+            return;
+        }
+    }
+    // Nobody listens once the connections are gone.
+    let _ = events.send((index, ConnectionEvent::Closed));
+}
+
+/// Describes why ssh ended, with the remedy, from its exit code and its last lines.
+fn describe_failure(name: &str, program: &Path, code: Option<i32>, lines: &[String]) -> String {
+    let program = program.display();
+    let last = lines.last().map_or("", String::as_str);
+    let said = |words: &str| lines.iter().find(|line| line.contains(words));
+    if code == Some(127) {
+        return format!(
+            "host '{name}' has no program {program}: copy this program there, or name its path \
+             there with --host-program"
+        );
+    }
+    if code == Some(126) {
+        return format!("host '{name}' cannot run {program}: {last}");
+    }
+    if let Some(line) = said("Permission denied") {
+        let key = said("no such identity").map_or_else(String::new, |line| format!("{line}; "));
+        return format!(
+            "host '{name}' refuses the login: {key}{line}: set up a key that needs no password, \
+             so that 'ssh {name} true' works"
+        );
+    }
+    if let Some(line) = said("Host key verification failed") {
+        return format!(
+            "the key of host '{name}' is not the known one: {line} Connect by hand, and check the \
+             key: ssh {name}"
+        );
+    }
+    match (code, last) {
+        (Some(255), "") => format!("host '{name}' cannot be reached, and ssh does not say why"),
+        (Some(255), last) => format!("host '{name}' cannot be reached: {last}"),
+        (_, "") => format!("the connection to host '{name}' ended"),
+        (_, last) => format!("the connection to host '{name}' ended: {last}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn describe(code: i32, lines: &[&str]) -> String {
+        let lines: Vec<_> = lines.iter().map(|line| (*line).to_owned()).collect();
+        describe_failure("b", Path::new("/opt/trueput"), Some(code), &lines)
+    }
+
+    #[test]
+    fn each_end_of_ssh_is_named_with_its_remedy() {
+        for (code, lines, expected) in [
+            (
+                127,
+                vec!["sh: 1: exec: /opt/trueput: not found"],
+                "has no program /opt/trueput",
+            ),
+            (
+                126,
+                vec!["Exec format error"],
+                "cannot run /opt/trueput: Exec format error",
+            ),
+            (
+                255,
+                vec![
+                    "no such identity: /k: No such file",
+                    "me@b: Permission denied (publickey).",
+                ],
+                "refuses the login: no such identity: /k: No such file; me@b: Permission denied",
+            ),
+            (
+                255,
+                vec!["Host key verification failed."],
+                "is not the known one",
+            ),
+            (
+                255,
+                vec!["ssh: Could not resolve hostname b: Name or service not known"],
+                "cannot be reached: ssh: Could not resolve hostname b",
+            ),
+            (
+                1,
+                vec!["killed"],
+                "the connection to host 'b' ended: killed",
+            ),
+        ] {
+            let why = describe(code, &lines);
+            assert!(why.contains(expected), "{why}");
+            assert_eq!(why.lines().count(), 1);
+        }
+    }
+
+    #[test]
+    fn a_path_is_one_word_of_the_hosts_shell() {
+        for path in ["/opt/a b/trueput", "/tmp/$(id)'s/x"] {
+            let printed = Command::new("sh")
+                .arg("-c")
+                .arg(format!("printf %s {}", shell_word(path)))
+                .output()
+                .unwrap();
+            assert_eq!(String::from_utf8_lossy(&printed.stdout), path);
+        }
+    }
+}

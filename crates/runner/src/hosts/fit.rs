@@ -1,0 +1,102 @@
+//! Whether a trial's workers can run on other hosts.
+
+use trueput_engine::{Engine, storage};
+use trueput_record::address::is_address_for;
+use trueput_record::{Conditions, TrialSpec, WorkerKind};
+
+/// Checks that the workers of a trial can run on the hosts that it names, if it names any.
+///
+/// # Errors
+/// One sentence with the input and the remedy.
+pub(crate) fn check_host_fit(engine: &dyn Engine, spec: &TrialSpec) -> Result<(), String> {
+    let Some(hosts) = &spec.conditions.hosts else {
+        return Ok(());
+    };
+    check_reach(engine, &spec.conditions, spec)?;
+    check_conditions(&spec.conditions)?;
+    let count = hosts.names().len();
+    if (spec.workers as usize) < count {
+        return Err(format!(
+            "{} workers on {count} hosts leave a host without one: give at least {count} workers, \
+             or fewer hosts",
+            spec.workers
+        ));
+    }
+    match spec.worker_kind {
+        WorkerKind::Threads if count > 1 => Err(format!(
+            "the workers of {count} hosts cannot be threads of one process: give worker_kind \
+             processes"
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Checks that the database of a trial with these conditions is reachable from its hosts, if it
+/// has any: a server, or nothing at all.
+///
+/// # Errors
+/// One sentence with the input and the remedy.
+pub(crate) fn check_reach(
+    engine: &dyn Engine,
+    conditions: &Conditions,
+    spec: &TrialSpec,
+) -> Result<(), String> {
+    if conditions.hosts.is_none() {
+        return Ok(());
+    }
+    if spec.engine == storage::NAME {
+        return Err(format!(
+            "{} measures the storage of this host: remove hosts",
+            spec.workload
+        ));
+    }
+    let build = spec.build.as_deref();
+    let is_server = engine.service().is_some()
+        || build.is_some_and(|build| is_address_for(&spec.engine, build));
+    match is_server || !engine.capabilities().retains_data {
+        true => Ok(()),
+        false => Err(format!(
+            "{} is a library whose database is on this host, and workers on other hosts cannot \
+             open it: name a server, as in postgresql@postgres://HOST/DATABASE, or remove hosts",
+            spec.engine
+        )),
+    }
+}
+
+/// Checks that no condition is for processes of this host.
+fn check_conditions(conditions: &Conditions) -> Result<(), String> {
+    let of_this_host = [
+        ("memory", conditions.memory_bytes.is_some()),
+        ("crash_and_recover", conditions.crash_and_recover),
+        ("time_slice", conditions.time_slice_s.is_some()),
+        ("at", !conditions.faults.is_empty()),
+    ];
+    match of_this_host.into_iter().find(|(_, is_set)| *is_set) {
+        Some((name, _)) => Err(format!(
+            "{name} is for workers on this host: remove it, or remove hosts"
+        )),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conditions_of_this_hosts_processes_are_refused() {
+        let refusal = |conditions| check_conditions(&conditions).err().unwrap_or_default();
+        let usual = Conditions::default;
+        let crash = Conditions {
+            crash_and_recover: true,
+            ..usual()
+        };
+        assert!(refusal(crash).starts_with("crash_and_recover is for workers on this host"));
+        let slice = Conditions {
+            time_slice_s: Some(0.01),
+            ..usual()
+        };
+        assert!(refusal(slice).starts_with("time_slice is"));
+        assert_eq!(refusal(usual()), "");
+    }
+}

@@ -16,7 +16,7 @@ export RUST_TEST_THREADS ?= $(shell echo $$(( 2 * $$(nproc) )))
 # What 'make check' leaves to 'make test': parts of the names of tests that take seconds.
 SLOW := conformance:: berkeleydb:: mariadb:: odbc:: other_builds:: postgresql:: rocksdb:: tokudb:: \
   wiredtiger:: killed calibration:: browser page_charts page_pictures page_multi_run page_tables \
-  page_whole page_widths every_method_in_every_place tpcc::acid tpcc::engines tpcc::sql answers:: \
+  page_whole page_widths every_method_in_every_place tpcc::acid tpcc::engines history::engines tpcc::sql answers:: \
   caches:: clusters:: crashes:: engine_builds:: filesystems:: fuzz:: native:: repeats:: secrets:: servers:: trust:: \
   time_slices:: hosts:: acknowledged three_cheats
 

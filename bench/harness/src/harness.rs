@@ -147,10 +147,12 @@ fn threen1(engine: &dyn Engine, database: &dyn Database, folder: &Path) -> Resul
     let (counters, stage) = (WorkerCounters::default(), Stage::measured());
     let mut meter = ClockMeter::new(job.kinds().len(), &counters, &stage);
     let mut session = database.session()?;
+    let mut attachment = Vec::new();
     let mut task = JobTask {
         session: session.as_mut(),
         directory: folder,
         meter: &mut meter,
+        attachment: &mut attachment,
         capabilities: engine.capabilities(),
         worker: 0,
         workers: 1,

@@ -34,6 +34,8 @@ pub enum Fault {
     SkipsRecords(u64),
     /// One commit in this many is a conflict.
     ConflictsAtCommit(u64),
+    /// One commit in this many loses the connection, in turn before it takes effect and after.
+    DisconnectsAtCommit(u64),
     /// One call in this many is a conflict.
     ConflictsAtCall(u64),
     /// A call is a conflict after this many calls, then after one call more, and so on.

@@ -1,7 +1,7 @@
 //! Causes the planned faults of a trial at their times.
 
+use crate::clock::read_monotonic_ns;
 use crate::failover::CausedFault;
-use nix::sys::time::TimeValLike;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -61,7 +61,7 @@ fn cause(
             }
             std::thread::sleep(PAUSE.min(at.saturating_duration_since(Instant::now())));
         }
-        let at_ns = monotonic_ns()?;
+        let at_ns = read_monotonic_ns()?;
         let nodes = send_order(cluster, fault.order);
         caused.push(CausedFault {
             order: fault.order.to_string(),
@@ -70,11 +70,4 @@ fn cause(
         });
     }
     Ok(caused)
-}
-
-/// Reads the clock by which workers log their commits, nanoseconds.
-fn monotonic_ns() -> Result<u64, String> {
-    let now = nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC);
-    let now = now.map_err(|error| format!("reading the monotonic clock: {error}"))?;
-    Ok(now.num_nanoseconds().unsigned_abs())
 }

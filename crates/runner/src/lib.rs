@@ -45,6 +45,7 @@
 
 mod aggregate;
 mod arrival_schedule;
+mod attachment;
 mod audit_store;
 mod audited_only;
 mod clock;

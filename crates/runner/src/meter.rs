@@ -4,6 +4,7 @@
 //! writes to lines that only its worker writes. Another thread reads the counts once a second.
 
 use crate::arrival_schedule::ArrivalSchedule;
+use crate::clock::read_monotonic_ns;
 use hdrhistogram::Histogram;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -531,6 +532,11 @@ impl Meter for ClockMeter<'_> {
 
     fn timestamp(&mut self) -> u64 {
         self.now()
+    }
+
+    fn monotonic_ns(&mut self) -> u64 {
+        // Linux has this clock always.
+        read_monotonic_ns().unwrap_or(0)
     }
 
     fn finish_nested(&mut self, kind: usize, mark: u64) {

@@ -1,6 +1,7 @@
 //! The protocol between runner and workers: one JSON object per line, instructions on the worker's
 //! standard input, reports on its standard output.
 
+use crate::attachment::Attachment;
 use crate::failover::CommitLog;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -112,6 +113,8 @@ pub(crate) struct ExecutionTotals {
     pub conflicts: u64,
     /// The findings of each worker.
     pub findings: Vec<WorkerFindings>,
+    /// What the job of each worker hands over besides.
+    pub attachments: Vec<Attachment>,
     /// Whether an interrupted trial was continued.
     pub resumed: bool,
     /// Whether the processes were killed with the database open.
@@ -269,6 +272,9 @@ pub(crate) struct WorkerResult {
     pub commit_log: Option<CommitLog>,
     /// Its results.
     pub findings: WorkerFindings,
+    /// What its job hands to the verification besides.
+    #[serde(default)]
+    pub attachment: Attachment,
 }
 
 /// The results of a trial and their verification.

@@ -542,6 +542,7 @@ fn measure(
             .collect(),
         conflicts: measurement.conflicts,
         findings: shares().map(|share| share.findings.clone()).collect(),
+        attachments: shares().map(|share| share.attachment.clone()).collect(),
         resumed: trial.record.resumed,
         crashed: result.killed > 0,
     };

@@ -192,6 +192,7 @@ fn conclude(
         counts: totals.counts.clone(),
         conflicts: totals.conflicts,
         findings: totals.findings.clone(),
+        attachments: totals.attachments.iter().map(|one| one.0.clone()).collect(),
         resumed: totals.resumed,
         verify: match crashed {
             Some(Survival::Nothing) => VerifyLevel::Off,
@@ -243,6 +244,7 @@ fn with_target<T>(
         database,
         directory: &assignment.directory,
         capabilities: resolved.engine.capabilities(),
+        isolation: resolved.isolation(),
         workers: assignment.spec.workers,
         threads: trueput_host::count_cores(),
         generation: assignment.generation,

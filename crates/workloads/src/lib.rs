@@ -9,6 +9,7 @@
 //! # Modules
 //!
 //! - `generate`: random choices: items by a distribution, keys, values
+//! - `history`: random transactions whose history is checked for isolation
 //! - `keyed`: the core that micro and ycsb share
 //! - `micro`: fifteen tests after db_bench and Symas
 //! - `storage`: workloads on files, without an engine: log-flush, io-thrash
@@ -18,6 +19,7 @@
 //! - `ycsb`: YCSB's core workload, A to F
 
 pub mod generate;
+pub mod history;
 mod keyed;
 pub mod micro;
 pub mod storage;
@@ -30,8 +32,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 use trueput_engine::{
-    Capabilities, Database, Dialect, Durability, Error as EngineError, Parameter, ParameterValues,
-    Session, Value,
+    Capabilities, Database, Dialect, Durability, Error as EngineError, Isolation, Parameter,
+    ParameterValues, Session, Value,
 };
 use trueput_record::measurement::{Check, Measurement};
 use trueput_record::plan::Dimensions;
@@ -45,6 +47,7 @@ pub fn registry() -> &'static [&'static dyn Workload] {
         &micro::Micro,
         &ycsb::Ycsb,
         &tpcc::Tpcc,
+        &history::HistoryWorkload,
         &storage::log_flush::LogFlush,
         &storage::io_thrash::IoThrash,
     ]
@@ -352,6 +355,8 @@ pub struct JobDatabase<'a> {
     pub directory: &'a Path,
     /// The capabilities of its engine.
     pub capabilities: Capabilities,
+    /// The isolation of its transactions, as the driver states it; `None` if it states none.
+    pub isolation: Option<Isolation>,
     /// The number of workers that the plan asks for; there may be more ([`Job::sessions`]).
     pub workers: u32,
     /// The number of threads that this process may use.
@@ -380,6 +385,9 @@ pub struct JobTask<'a> {
     pub directory: &'a Path,
     /// Counts and times the operations.
     pub meter: &'a mut dyn Meter,
+    /// What the verification gets from this worker besides its findings; empty at first. The job
+    /// fills it when its share is done.
+    pub attachment: &'a mut Vec<u8>,
     /// The capabilities of the engine.
     pub capabilities: Capabilities,
     /// The index of this worker, from 0; workers that [`Job::sessions`] added come last.
@@ -455,6 +463,12 @@ pub trait Meter {
         0
     }
 
+    /// Returns this moment on a clock that all processes of this machine share and that never goes
+    /// back, nanoseconds; 0 if the meter has none. It shows in which order things happened.
+    fn monotonic_ns(&mut self) -> u64 {
+        0
+    }
+
     /// Ends a nested operation of this kind, which began at `mark`; the enclosing one continues
     /// with its own start time.
     fn finish_nested(&mut self, _kind: usize, _mark: u64) {}
@@ -506,6 +520,8 @@ pub struct ExecutionSummary {
     pub conflicts: u64,
     /// The findings of each worker.
     pub findings: Vec<WorkerFindings>,
+    /// What [`JobTask::attachment`] of each worker holds.
+    pub attachments: Vec<Vec<u8>>,
     /// Whether the trial continued an interrupted one: totals then speak of the remainder only.
     pub resumed: bool,
     /// The extent of the verification.

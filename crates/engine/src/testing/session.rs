@@ -310,8 +310,23 @@ impl Session for FaultySession<'_> {
             self.abort()?;
             return Err(conflict);
         }
+        if let Fault::DisconnectsAtCommit(every) = self.state.fault {
+            let number = self.state.occasions.fetch_add(1, Ordering::SeqCst) + 1;
+            if number.is_multiple_of(every) {
+                self.mode = None;
+                match number.is_multiple_of(2 * every) {
+                    true => self.inner.commit()?,
+                    false => self.inner.abort()?,
+                }
+                return Err(Error::Disconnected("the connection was lost".to_owned()));
+            }
+        }
         if self.is_deferring() {
             return self.commit_deferred();
+        }
+        if self.state.fault == Fault::ReadsUncommitted && !self.writes.is_empty() {
+            // Gives the other sessions time to see the writes.
+            std::thread::sleep(Duration::from_millis(1));
         }
         let committed = self.inner.commit();
         self.forget();

@@ -3,6 +3,7 @@
 use super::failover::FailoverSession;
 use super::native;
 use super::pipe::{Gate, Reporter, WorkerControl};
+use crate::attachment::Attachment;
 use crate::clock::read_monotonic_ns;
 use crate::meter::{ArrivalSpec, ClockMeter, MAX_KINDS, ResponseTimes, WorkerCounters};
 use crate::protocol::{
@@ -235,7 +236,8 @@ impl WorkerContext<'_> {
             index,
             ..WorkerResult::default()
         };
-        let mut task = self.task(session, &mut meter, index);
+        let mut attachment = Vec::new();
+        let mut task = self.task(session, &mut meter, &mut attachment, index);
         let made = self.resolved.job.initialize(&task);
         let made = made.and_then(|()| self.resolved.job.prime(&mut task));
         made.map_err(|error| error.to_string())?;
@@ -243,7 +245,7 @@ impl WorkerContext<'_> {
         let _ = messages.send(WorkerMessage::Ready(None));
         if self.gate.wait() {
             meter.begin();
-            let mut task = self.task(session, &mut meter, index);
+            let mut task = self.task(session, &mut meter, &mut attachment, index);
             result.start_ns = read_monotonic_ns()?;
             let executed = self.resolved.job.execute(&mut task);
             result.end_ns = read_monotonic_ns()?.saturating_sub(meter.paused_ns());
@@ -258,6 +260,7 @@ impl WorkerContext<'_> {
             };
             flush_counters(session)?;
         }
+        result.attachment = Attachment(attachment);
         result.counts = counters.counts(kinds);
         result.times_ns = counters.times_ns(kinds);
         result.conflicts = counters.conflicts();
@@ -276,6 +279,7 @@ impl WorkerContext<'_> {
         &'t self,
         session: &'t mut dyn Session,
         meter: &'t mut ClockMeter<'_>,
+        attachment: &'t mut Vec<u8>,
         worker: u32,
     ) -> JobTask<'t> {
         let spec = &self.assignment.spec;
@@ -283,6 +287,7 @@ impl WorkerContext<'_> {
             session,
             directory: &self.assignment.directory,
             meter,
+            attachment,
             capabilities: self.resolved.engine.capabilities(),
             worker,
             workers: spec.workers,

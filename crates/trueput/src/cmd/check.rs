@@ -1,13 +1,17 @@
 //! `trueput check`: puts engines through the conformance suite, which every trial relies on, and
-//! through the anomaly suite, which verifies the isolation that each states.
+//! through the anomaly suite, which verifies the isolation that each states. With `--history` it
+//! checks histories of random transactions instead.
 
 mod anomalies;
+mod histories;
+mod reconnection;
 mod subject;
 
 use crate::cmd::engines;
 use crate::failure::{FAILED, Failure};
 use crate::output;
 use clap::Args;
+use histories::{MODELS, check_history};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use subject::Subject;
@@ -22,6 +26,8 @@ Examples:
   trueput check
   trueput check lmdb sqlite --durability sync
   trueput check postgresql --isolation
+  trueput check lmdb sqlite --history                     # histories of random transactions
+  trueput check postgresql-cluster --cluster              # the same while nodes fail
   trueput check sqlite@build/libsqlite3.so                # your own build of an engine";
 
 /// The arguments of `trueput check`.
@@ -44,6 +50,14 @@ pub struct Arguments {
     /// Run only the anomaly suite, and print the table of docs/ISOLATION.md
     #[arg(long)]
     isolation: bool,
+    /// Run only the history check: random transactions of four sessions, whose history is checked
+    /// for the stated isolation
+    #[arg(long, conflicts_with = "isolation")]
+    history: bool,
+    /// Run only the history check, on clusters, while nodes are killed, paused and (as root)
+    /// separated, for half a minute each time
+    #[arg(long, conflicts_with_all = ["isolation", "history"])]
+    cluster: bool,
 }
 
 /// Runs the suites and prints the failures.
@@ -86,12 +100,15 @@ fn check_subject(
     mut isolates: bool,
 ) -> Result<usize, Failure> {
     let mut failed = 0;
-    if !arguments.isolation {
+    if arguments.cluster || (arguments.history && isolates) {
+        return check_histories(arguments, parent, subject);
+    }
+    if !arguments.isolation && !arguments.history {
         let conformed = check_conformance(arguments, parent, subject)?;
         failed += conformed.unwrap_or(1);
         isolates &= conformed.is_some();
     }
-    if isolates {
+    if isolates && !arguments.history {
         failed += check_isolation(arguments, parent, subject)?;
     }
     Ok(failed)
@@ -165,6 +182,54 @@ fn check_isolation(
     Ok(failed)
 }
 
+/// Checks histories of both models with every value of the isolation knobs, and returns the number
+/// of failed checks.
+fn check_histories(
+    arguments: &Arguments,
+    parent: &Path,
+    subject: Subject,
+) -> Result<usize, Failure> {
+    let Subject {
+        name,
+        engine,
+        level,
+    } = subject;
+    let mut failed = 0;
+    for settings in isolation::settings(engine) {
+        let Ok(promise) = engine.promise_with(level, &subject.knobs(&settings)?) else {
+            // The engine refuses these together.
+            continue;
+        };
+        let words = anomalies::in_words(&settings, ", ", " ");
+        if arguments.cluster && !promise.cluster.is_some_and(|survival| survival.process) {
+            let why = "a commit need not survive the loss of a leader: nothing to check";
+            output::line(&format!("{name} {level}{words}: {why}"))?;
+            continue;
+        }
+        for model in MODELS {
+            let heading = format!("{name} {level}{words} {model}");
+            match check_history(subject, parent, &settings, model, arguments.cluster)? {
+                Err(why) => {
+                    output::line(&format!("{heading}: FAILED: {why}"))?;
+                    failed += 1;
+                }
+                Ok(checks) if checks.is_empty() => {
+                    output::line(&format!("{heading}: no records to test"))?;
+                }
+                Ok(checks) => {
+                    let wrong = checks.iter().filter(|check| !check.passed).count();
+                    let isolation = checks.first().filter(|_| wrong == 0);
+                    let detail = isolation.map_or("FAILED", |check| &check.detail);
+                    output::line(&format!("{heading}: {detail}"))?;
+                    print_checks(&checks, arguments.verbose)?;
+                    failed += wrong;
+                }
+            }
+        }
+    }
+    Ok(failed)
+}
+
 /// Prints the checks that failed, those that say the same together, and where it is wanted those
 /// that passed.
 fn print_checks(checks: &[Check], verbose: bool) -> Result<(), Failure> {
@@ -215,6 +280,14 @@ fn subjects(arguments: &Arguments, registry: &Registry) -> Result<Vec<Subject>, 
     } else {
         named.collect::<Result<_, _>>().map_err(Failure::Usage)?
     };
+    let single = engines
+        .iter()
+        .find(|(_, engine)| engine.cluster().is_none());
+    if let Some((name, _)) = single.filter(|_| arguments.cluster) {
+        return Err(Failure::Usage(format!(
+            "{name} is no cluster; name one: trueput check postgresql-cluster --cluster"
+        )));
+    }
     let mut subjects = Vec::new();
     for (name, engine) in engines {
         let offers = |level: &Durability| engine.promise(*level).is_some();

@@ -1,6 +1,8 @@
 //! The meter of these tests: counts like the runner's, without a clock.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::time::Instant;
 use trueput_record::VerifyLevel;
 use trueput_workloads::{ExecutionSummary, Meter, WorkerFindings};
 
@@ -67,6 +69,12 @@ impl Meter for CountingMeter<'_> {
                 self.counts.fill(0);
             }
         }
+    }
+
+    fn monotonic_ns(&mut self) -> u64 {
+        // No clock of processes, but one of this.
+        static START: OnceLock<Instant> = OnceLock::new();
+        START.get_or_init(Instant::now).elapsed().as_nanos() as u64
     }
 
     fn finish_nested(&mut self, kind: usize, _mark: u64) {
@@ -138,6 +146,7 @@ pub fn sum_up<'b, F: Into<Option<WorkerFindings>>>(
         counts: total.counts.clone(),
         conflicts: total.conflicts,
         findings: all_findings,
+        attachments: Vec::new(),
         resumed: false,
         verify,
         crashed: None,

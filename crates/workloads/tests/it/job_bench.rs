@@ -2,7 +2,9 @@
 
 use crate::support::{settings, tamper};
 use std::path::Path;
-use trueput_engine::{Capabilities, Database, Durability, Engine, OpenSpec, Session, parameter};
+use trueput_engine::{
+    Capabilities, Database, Durability, Engine, Isolation, OpenSpec, Session, parameter,
+};
 use trueput_host::service::{Server, ServerSpec};
 use trueput_record::{Conditions, VerifyLevel, WorkerKind};
 use trueput_workloads::{
@@ -50,6 +52,8 @@ pub struct JobBench {
     pub verify: VerifyLevel,
     pub generation: u32,
     pub seed: u64,
+    /// The isolation that the engine states with its knobs.
+    pub isolation: Option<Isolation>,
     /// Ends after the database is closed and before its folder goes.
     _server: Option<Server>,
     folder: tempfile::TempDir,
@@ -95,6 +99,7 @@ impl JobBench {
             verify: VerifyLevel::Full,
             generation: 0,
             seed: 1,
+            isolation: engine.isolation(&knobs),
             _server: server,
             folder,
         }
@@ -110,6 +115,7 @@ impl JobBench {
             database: &*self.database,
             directory: self.folder.path(),
             capabilities: self.capabilities,
+            isolation: self.isolation,
             workers: self.workers,
             threads: 2,
             generation: self.generation,
@@ -122,17 +128,29 @@ impl JobBench {
         self.target(|target| self.job.prepare(target, remains))
     }
 
-    /// The task of one worker, through `session`.
+    /// The task of one worker, through `session`, whose attachment nobody looks at.
     pub fn task<'t>(
         &'t self,
         worker: u32,
         session: &'t mut dyn Session,
         meter: &'t mut dyn Meter,
     ) -> JobTask<'t> {
+        self.task_with(worker, session, meter, Box::leak(Box::default()))
+    }
+
+    /// The same with an attachment.
+    pub fn task_with<'t>(
+        &'t self,
+        worker: u32,
+        session: &'t mut dyn Session,
+        meter: &'t mut dyn Meter,
+        attachment: &'t mut Vec<u8>,
+    ) -> JobTask<'t> {
         JobTask {
             session,
             directory: self.folder.path(),
             meter,
+            attachment,
             capabilities: self.capabilities,
             worker,
             workers: self.workers,

@@ -8,6 +8,7 @@
 
 mod counting_meter;
 mod generate;
+mod history;
 mod job_bench;
 mod micro;
 mod storage;

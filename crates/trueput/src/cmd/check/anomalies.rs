@@ -44,7 +44,7 @@ fn names(report: &Report, wanted: impl Fn(Phenomenon) -> bool) -> String {
 }
 
 /// Writes settings as `name=value`, with `before` in front if there are any.
-fn in_words(settings: &Settings, between: &str, before: &str) -> String {
+pub fn in_words(settings: &Settings, between: &str, before: &str) -> String {
     let words: Vec<_> = settings
         .iter()
         .map(|(name, value)| format!("{name}={value}"))

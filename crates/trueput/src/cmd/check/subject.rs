@@ -10,7 +10,7 @@ use trueput_record::Conditions;
 use trueput_record::trial::Settings;
 
 /// Sessions that a server is made for: more than any check has at once.
-const SESSIONS: u32 = 16;
+pub const SESSIONS: u32 = 16;
 
 /// An engine to be checked.
 #[derive(Clone, Copy)]

@@ -1,0 +1,204 @@
+//! Runs random transactions of several sessions, and checks their history for the isolation that
+//! the engine states; on a cluster, while nodes are killed, paused and separated.
+
+use super::reconnection::ReconnectingSession;
+use super::subject::{Installation, SESSIONS, Subject};
+use crate::failure::Failure;
+use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+use trueput_engine::parameter::resolve;
+use trueput_engine::{Database, OpenSpec, Value};
+use trueput_host::cluster::send_order;
+use trueput_record::fault::{ClusterOrder, FaultAction};
+use trueput_record::measurement::Check;
+use trueput_record::trial::Settings;
+use trueput_record::{Conditions, VerifyLevel, WorkerKind};
+use trueput_runner::meter::{ClockMeter, Stage, WorkerCounters};
+use trueput_workloads::history::HistoryWorkload;
+use trueput_workloads::{ExecutionSummary, Job, JobDatabase, JobTask, Workload};
+
+/// What the values of a history are.
+pub const MODELS: [&str; 2] = ["list-append", "register"];
+
+/// Sessions that run at once.
+const WORKERS: u32 = 4;
+
+/// Transactions of a history without faults.
+const TRANSACTIONS: i64 = 20_000;
+
+/// The time after which a history without faults ends, however many transactions it has.
+const TIME_LIMIT: Duration = Duration::from_secs(10);
+
+/// The faults of a cluster, in their order. A paused leader is killed when it is replaced.
+const FAULTS: [&str; 8] = [
+    "kill=leader",
+    "start=all",
+    "pause=leader",
+    "start=all",
+    "partition=leader",
+    "heal",
+    "start=all",
+    "kill=follower",
+];
+
+/// The time before each fault, and after the last: nodes fail over, and commit again.
+const FAULT_INTERVAL: Duration = Duration::from_secs(4);
+
+/// Checks a history of an engine with these settings. The inner error says why there is none.
+///
+/// # Errors
+/// As [`Subject::install`].
+pub fn check_history(
+    subject: Subject,
+    parent: &Path,
+    settings: &Settings,
+    model: &str,
+    with_faults: bool,
+) -> Result<Result<Vec<Check>, String>, Failure> {
+    let installation = match subject.install(parent, settings)? {
+        Ok(installation) => installation,
+        Err(why) => return Ok(Err(why)),
+    };
+    Ok(HistoryRun::new(subject, &installation, model, with_faults).and_then(|run| run.run()))
+}
+
+/// A history of an open database.
+struct HistoryRun<'a> {
+    subject: Subject,
+    installation: &'a Installation,
+    database: Box<dyn Database>,
+    job: Box<dyn Job>,
+    with_faults: bool,
+    stage: Stage,
+}
+
+impl<'a> HistoryRun<'a> {
+    fn new(
+        subject: Subject,
+        installation: &'a Installation,
+        model: &str,
+        with_faults: bool,
+    ) -> Result<Self, String> {
+        let spec = OpenSpec {
+            directory: installation.path(),
+            durability: subject.level,
+            knobs: &installation.knobs,
+            sessions: SESSIONS,
+        };
+        let database = subject.engine.open(&spec);
+        let transactions = if with_faults { 0 } else { TRANSACTIONS };
+        let settings = Settings::from([
+            ("model".to_owned(), Value::from(model)),
+            ("transactions".to_owned(), Value::Integer(transactions)),
+        ]);
+        let settings = resolve("history", HistoryWorkload.settings(), &settings)?;
+        let conditions = Conditions {
+            duration_s: with_faults.then(|| FAULT_INTERVAL.as_secs_f64() * FAULTS.len() as f64),
+            ..Conditions::default()
+        };
+        let job = HistoryWorkload.job(&settings, &conditions)?;
+        job.check_capabilities(&subject.engine.capabilities())?;
+        Ok(Self {
+            subject,
+            installation,
+            database: database.map_err(|error| format!("opening the database: {error}"))?,
+            job,
+            with_faults,
+            stage: Stage::measured(),
+        })
+    }
+
+    fn run(&self) -> Result<Vec<Check>, String> {
+        let (worked, caused) = std::thread::scope(|scope| {
+            let work = |worker| move || self.work(worker);
+            let workers: Vec<_> = (0..WORKERS).map(|one| scope.spawn(work(one))).collect();
+            let began = Instant::now();
+            let caused = match self.with_faults {
+                true => self.cause_faults(),
+                false => Ok(()),
+            };
+            let is_over = || caused.is_err() || self.with_faults || began.elapsed() >= TIME_LIMIT;
+            while !is_over() && !workers.iter().all(|worker| worker.is_finished()) {
+                sleep(Duration::from_millis(10));
+            }
+            self.stage.end();
+            let ended = workers.into_iter().map(|worker| {
+                let ended = worker.join();
+                ended.unwrap_or_else(|_| Err("a worker has panicked".to_owned()))
+            });
+            (ended.collect::<Result<Vec<_>, _>>(), caused)
+        });
+        caused?;
+        self.verify(worked?)
+    }
+
+    /// Does one worker's share, and returns its history.
+    fn work(&self, worker: u32) -> Result<Vec<u8>, String> {
+        let counters = WorkerCounters::default();
+        let mut meter = ClockMeter::new(self.job.kinds().len(), &counters, &self.stage);
+        let mut session = ReconnectingSession::new(&*self.database);
+        let mut attachment = Vec::new();
+        let mut task = JobTask {
+            session: &mut session,
+            directory: self.installation.path(),
+            meter: &mut meter,
+            attachment: &mut attachment,
+            capabilities: self.subject.engine.capabilities(),
+            worker,
+            workers: WORKERS,
+            worker_kind: WorkerKind::Threads,
+            verify: VerifyLevel::Full,
+            generation: 0,
+            seed: 1,
+        };
+        let executed = self.job.execute(&mut task);
+        // Without this worker the others' history cannot be checked.
+        let executed = executed.inspect_err(|_| self.stage.end());
+        executed.map_err(|error| format!("worker {worker}: {error}"))?;
+        Ok(attachment)
+    }
+
+    /// Causes each fault after the one before had time to take effect.
+    fn cause_faults(&self) -> Result<(), String> {
+        for order in FAULTS {
+            let order: ClusterOrder = order.parse()?;
+            let needs_network = matches!(order.action, FaultAction::Partition | FaultAction::Heal);
+            if needs_network && !trueput_host::is_root() {
+                continue;
+            }
+            sleep(FAULT_INTERVAL);
+            send_order(self.installation.path(), order)
+                .map_err(|error| format!("{order}: {error}"))?;
+        }
+        sleep(FAULT_INTERVAL);
+        Ok(())
+    }
+
+    fn verify(&self, attachments: Vec<Vec<u8>>) -> Result<Vec<Check>, String> {
+        let ended = ExecutionSummary {
+            counts: Vec::new(),
+            conflicts: 0,
+            findings: Vec::new(),
+            attachments,
+            resumed: false,
+            verify: VerifyLevel::Full,
+            crashed: None,
+        };
+        let target = JobDatabase {
+            database: &*self.database,
+            directory: self.installation.path(),
+            capabilities: self.subject.engine.capabilities(),
+            isolation: self.subject.engine.isolation(&self.installation.knobs),
+            workers: WORKERS,
+            threads: 1,
+            generation: 0,
+            seed: 1,
+            progress: &|_| {},
+        };
+        let verified = self.job.verify(&target, &ended);
+        verified
+            .map(|results| results.checks)
+            .map_err(|error| error.to_string())
+    }
+}

@@ -5,6 +5,7 @@ mod calendar;
 mod capabilities;
 mod common_errors;
 mod decimal;
+mod etcd;
 mod fjall;
 mod gtm;
 mod leveldb;
@@ -36,6 +37,7 @@ mod wiredtiger;
 pub use self::fjall::Fjall;
 pub use self::redb::Redb;
 pub use berkeleydb::BerkeleyDb;
+pub use etcd::Etcd;
 pub use gtm::Gtm;
 pub use leveldb::LevelDb;
 pub use library::{ignored_folders, is_in_trusted_location};
@@ -63,6 +65,7 @@ static WIREDTIGER: WiredTiger = WiredTiger::new();
 static TOKUDB: TokuDb = TokuDb::new();
 static POSTGRESQL: Postgresql = Postgresql::new();
 static POSTGRESQL_CLUSTER: PostgresqlCluster = PostgresqlCluster::new();
+static ETCD: Etcd = Etcd::new();
 static ODBC: Odbc = Odbc::new();
 static ENGINES: &[&dyn Engine] = &[
     &Null,
@@ -80,6 +83,7 @@ static ENGINES: &[&dyn Engine] = &[
     &GTM,
     &POSTGRESQL,
     &POSTGRESQL_CLUSTER,
+    &ETCD,
     &ODBC,
 ];
 

@@ -11,6 +11,7 @@ mod search;
 mod trusted_location;
 
 pub(crate) use assertions::assertions;
+pub(crate) use folders::engine_folders;
 pub use folders::ignored_folders;
 pub(crate) use password_file::{first_line, read_secret};
 pub(crate) use search::LibrarySearch;

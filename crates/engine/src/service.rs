@@ -51,6 +51,12 @@ pub trait Service: Send + Sync {
     /// Returns the signal that stops it in good order without waiting for its clients.
     fn stop_signal(&self) -> Signal;
 
+    /// Returns whether the server, stopped in good order by that signal, ends by the signal itself
+    /// instead of exiting with 0.
+    fn ends_by_stop_signal(&self) -> bool {
+        false
+    }
+
     /// Returns the signal for the server if the runner dies: that of a server that must exit at
     /// once and leave nothing behind.
     fn death_signal(&self) -> Signal {

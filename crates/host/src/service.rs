@@ -13,7 +13,7 @@ pub use processes::kill_server;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -86,6 +86,8 @@ pub struct Server {
     child: Child,
     log: PathBuf,
     stop_signal: Signal,
+    /// Whether it ends by that signal when it has stopped in good order.
+    ends_by_stop_signal: bool,
     ended: Option<ExitStatus>,
     processes: ServerProcesses,
 }
@@ -188,7 +190,7 @@ impl Server {
         let text = loop {
             match self.status() {
                 Some(status) if was_over => break self.describe_own_end(status),
-                Some(status) if status.success() => return Ok(()),
+                Some(status) if self.has_stopped_well(status) => return Ok(()),
                 Some(status) => {
                     let end = describe_exit_status(status);
                     break format!("the server, asked to stop, {end}");
@@ -219,6 +221,13 @@ impl Server {
         Err(ServerError::Failed(with_last_log_line(text, &self.log)))
     }
 
+    /// Whether a server that was asked to stop has ended as it should.
+    fn has_stopped_well(&self, status: ExitStatus) -> bool {
+        let own_signal = signal_number(self.stop_signal) as i32;
+        let by_signal = self.ends_by_stop_signal && status.signal() == Some(own_signal);
+        status.success() || by_signal
+    }
+
     fn spawn(
         spec: &ServerSpec<'_>,
         user: Option<&ServerUser>,
@@ -234,6 +243,7 @@ impl Server {
             child,
             log,
             stop_signal: spec.service.stop_signal(),
+            ends_by_stop_signal: spec.service.ends_by_stop_signal(),
             ended: None,
         })
     }
@@ -343,6 +353,7 @@ fn run_setup_command(
         child,
         log,
         stop_signal: Signal::Terminate,
+        ends_by_stop_signal: false,
         ended: None,
     };
     let until = Instant::now() + SETUP_LIMIT;

@@ -11,7 +11,7 @@ pub fn is_address(build: &Path) -> bool {
 }
 
 /// The engines whose builds may be addresses; of the others each is a file, whatever it looks like.
-const ADDRESSED: [&str; 3] = ["postgresql", "mariadb", "odbc"];
+const ADDRESSED: [&str; 4] = ["postgresql", "mariadb", "etcd", "odbc"];
 
 /// Returns whether this engine treats the build as an address, even if a file of that name exists.
 #[must_use]

@@ -18,7 +18,7 @@ const USER_SUBFOLDER: &str = "trueput/engines";
 const FOLDER_LIST: &str = ".config/trueput/engine-folders";
 
 /// Returns the folders of engines, the user's first, without those that others could write to.
-pub(super) fn engine_folders() -> Vec<PathBuf> {
+pub(crate) fn engine_folders() -> Vec<PathBuf> {
     let folders = candidates().into_iter();
     folders
         .filter(|folder| !folder.exists() || untrusted_reason(folder).is_none())

@@ -7,6 +7,7 @@ use std::path::Path;
 use trueput_engine::{Engine, Mode, OpenSpec, Result};
 
 /// Engines that are tested elsewhere: GT.M has a test program of its own, ODBC needs a source.
+/// Clusters need the program that hosts their nodes.
 const ELSEWHERE: [&str; 3] = ["null", "odbc", "gtm"];
 
 const TRANSACTIONS: u32 = 300;
@@ -61,7 +62,7 @@ fn filled(engine: &dyn Engine, knobs: &str) -> TestDirectory {
 fn engines() -> impl Iterator<Item = &'static dyn Engine> {
     let registry = trueput_drivers::registry().iter().copied();
     registry
-        .filter(|engine| !ELSEWHERE.contains(&engine.info().name))
+        .filter(|engine| !ELSEWHERE.contains(&engine.info().name) && engine.cluster().is_none())
         .filter_map(|engine| support::installed(engine))
 }
 

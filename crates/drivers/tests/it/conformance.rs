@@ -6,13 +6,14 @@ use std::collections::BTreeSet;
 use trueput_engine::Engine;
 
 /// Engines whose tests of the contract are elsewhere, and why.
-const ELSEWHERE: [(&str, &str); 3] = [
+const ELSEWHERE: [(&str, &str); 4] = [
     ("gtm", "one to a process: a test program of its own"),
     ("odbc", "works only on a data source that is named: odbc.rs"),
     (
         "postgresql-cluster",
         "the program hosts its nodes: clusters.rs in the tests of the program",
     ),
+    ("etcd", "likewise; on a user's server: etcd.rs"),
 ];
 
 /// The engine, where this machine has it.

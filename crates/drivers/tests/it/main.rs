@@ -11,6 +11,7 @@ mod claims;
 mod conformance;
 mod crash;
 mod durability_table;
+mod etcd;
 mod fjall;
 mod leveldb;
 mod lmdb;

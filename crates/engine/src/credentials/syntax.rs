@@ -153,7 +153,15 @@ pub(super) fn truncated(text: &str) -> Option<String> {
 }
 
 /// The schemes of addresses.
-pub(super) const SCHEMES: [&str; 5] = ["postgres", "postgresql", "mysql", "mariadb", "odbc"];
+pub(super) const SCHEMES: [&str; 7] = [
+    "postgres",
+    "postgresql",
+    "mysql",
+    "mariadb",
+    "odbc",
+    "http",
+    "https",
+];
 
 /// Returns whether the text before `://` ends with a scheme; it may begin with the name of an
 /// option and an engine.

@@ -167,6 +167,10 @@ impl Service for NodeService<'_> {
         self.own.stop_signal()
     }
 
+    fn ends_by_stop_signal(&self) -> bool {
+        self.own.ends_by_stop_signal()
+    }
+
     fn death_signal(&self) -> Signal {
         self.own.death_signal()
     }

@@ -54,7 +54,15 @@ impl Service for Script {
     fn stop_signal(&self) -> Signal {
         Signal::Terminate
     }
+
+    fn ends_by_stop_signal(&self) -> bool {
+        self.serve == ENDS_BY_SIGNAL
+    }
 }
+
+/// Ends by SIGTERM, after some work.
+const ENDS_BY_SIGNAL: &str =
+    "trap 'rm ready; trap - TERM; kill -TERM $$' TERM; touch ready; while :; do sleep 0.02; done";
 
 const GOOD: Script = Script {
     make: "id -un >made",
@@ -102,6 +110,25 @@ fn a_server_is_made_started_and_stopped_by_a_user_other_than_root() {
     server.stop(&mut || true).unwrap();
     assert!(!is_alive(pid) && !is_alive(sleeper));
     assert!(!folder.path().join("ready").exists());
+}
+
+#[test]
+fn a_server_may_end_by_the_signal_that_stops_it_if_it_says_so() {
+    let folder = folder();
+    let says_so = Script {
+        make: GOOD.make,
+        serve: ENDS_BY_SIGNAL,
+    };
+    let server = start(&says_so, folder.path()).unwrap();
+    server.stop(&mut || true).unwrap();
+    assert!(!folder.path().join("ready").exists());
+    let silent = Script {
+        make: GOOD.make,
+        serve: "touch ready; exec sleep 60",
+    };
+    let server = start(&silent, folder.path()).unwrap();
+    let why = server.stop(&mut || true).unwrap_err().to_string();
+    assert!(why.contains("was killed by SIGTERM"), "{why}");
 }
 
 #[test]

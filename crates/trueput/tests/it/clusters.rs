@@ -13,7 +13,7 @@ use trueput_record::recovery::EventRecord;
 use trueput_record::{Outcome, TrialRecord};
 
 /// Every engine that is a cluster.
-const CLUSTERS: [&str; 1] = ["postgresql-cluster"];
+const CLUSTERS: [&str; 2] = ["postgresql-cluster", "etcd"];
 
 /// Returns the processes whose command lines name a path below this folder.
 fn processes_of(folder: &Path) -> Vec<String> {
@@ -54,6 +54,40 @@ fn postgresql_keeps_the_contract_at_every_level_on_three_nodes() {
 }
 
 #[test]
+fn etcd_keeps_the_contract_at_every_level_on_three_nodes() {
+    if !is_installed("etcd") {
+        return;
+    }
+    let bench = Bench::new();
+    let work = bench.path().to_str().unwrap().to_owned();
+    let text = stdout(&bench.run_expecting(0, &format!("check etcd --work {work}")));
+    let isolation = "reads=serializable: serializable stated";
+    assert_contains(&text, &["etcd sync: ", "etcd process: ", isolation]);
+    assert_eq!(processes_of(bench.path()), Vec::<String>::new());
+}
+
+#[test]
+fn a_workload_runs_on_nodes_that_choose_their_leader() {
+    if !is_installed("etcd") {
+        return;
+    }
+    let bench = Bench::new();
+    let small = "--set finish=300 --set block=50 --workers 2";
+    let line = format!("run threen1 --engine etcd --durability sync,process {small}");
+    bench.run_expecting(ALL_WELL, &line);
+    let records = bench.trials();
+    assert_answers(&records[0], 1, 300);
+    let engine = records[0].engine.as_ref().unwrap();
+    let setting = |name: &str| engine.settings[name].to_string();
+    assert_eq!(setting("election-timeout"), "1s");
+    assert_eq!(setting("max-request-bytes"), "10485760");
+    assert!(engine.promise.cluster.unwrap().majority_power);
+    let unflushed = &records[1].engine.as_ref().unwrap().promise;
+    assert!(!unflushed.cluster.unwrap().majority_power);
+    assert_eq!(processes_of(bench.path()), Vec::<String>::new());
+}
+
+#[test]
 fn a_workload_runs_on_three_nodes_that_wait_for_each_other() {
     if !is_installed("postgresql-cluster") {
         return;
@@ -89,10 +123,9 @@ fn knobs_of_a_cluster_that_contradict_each_other_are_refused() {
 }
 
 /// Runs a trial of three nodes under planned faults, and returns its record.
-fn trial_with_faults(bench: &Bench, rest: &str) -> TrialRecord {
-    let fixed = "run micro --engine postgresql-cluster --workers 4 --set test=overwrite \
-                 --set records=2000";
-    bench.run(&format!("{fixed} {rest}"));
+fn trial_with_faults(bench: &Bench, engine: &str, rest: &str) -> TrialRecord {
+    let fixed = "--workers 4 --set test=overwrite --set records=2000";
+    bench.run(&format!("run micro --engine {engine} {fixed} {rest}"));
     let mut trials = bench.trials();
     assert_eq!(processes_of(bench.path()), Vec::<String>::new());
     trials.pop().unwrap()
@@ -111,7 +144,7 @@ fn a_killed_leader_is_replaced_and_no_synchronous_commit_is_missing() {
     }
     let bench = Bench::new();
     let rest = "--durability sync --duration 7 --rate 200 --at 3s:kill=leader";
-    let record = trial_with_faults(&bench, rest);
+    let record = trial_with_faults(&bench, "postgresql-cluster", rest);
     assert!(ended_well(&record), "{:?}", record.outcome);
     let found = failover(&record);
     assert_eq!(found.missing, 0, "{found:?}");
@@ -146,7 +179,7 @@ fn a_leader_that_nobody_reaches_loses_what_only_it_has_and_the_loss_is_found() {
     let bench = Bench::new();
     // For a second the old leader acknowledges what no follower receives.
     let rest = "--durability buffered --duration 6 --at 2s:partition=leader";
-    let record = trial_with_faults(&bench, rest);
+    let record = trial_with_faults(&bench, "postgresql-cluster", rest);
     let missing = failover(&record).missing;
     assert!(missing > 0, "{:?}", record.measurement);
     let Outcome::Invalid { reasons } = &record.outcome else {
@@ -166,7 +199,7 @@ fn all_nodes_killed_and_started_again_have_every_commit() {
     }
     let bench = Bench::new();
     let rest = "--durability sync --duration 8 --at 2s:kill=all,3s:start=all";
-    let record = trial_with_faults(&bench, rest);
+    let record = trial_with_faults(&bench, "postgresql-cluster", rest);
     assert!(ended_well(&record), "{:?}", record.outcome);
     let found = failover(&record);
     assert_eq!((found.missing, found.faults.len()), (0, 2), "{found:?}");
@@ -230,6 +263,36 @@ fn a_cluster_of_the_users_is_reached_by_whichever_server_takes_writes() {
     signal(child.id().cast_signed(), SIGINT);
     child.wait().unwrap();
     assert_eq!(processes_of(bench.path()), Vec::<String>::new());
+}
+
+#[test]
+fn nodes_that_lose_their_leader_choose_another_and_keep_every_commit() {
+    if !is_installed("etcd") {
+        return;
+    }
+    let bench = Bench::new();
+    let rest = "--durability sync --duration 12 --rate 200 \
+                --at 2s:kill=leader,6s:pause=leader,9s:kill=all,10s:start=all";
+    let record = trial_with_faults(&bench, "etcd", rest);
+    assert!(ended_well(&record), "{:?}", record.outcome);
+    let found = failover(&record);
+    assert_eq!((found.missing, found.faults.len()), (0, 4), "{found:?}");
+    assert!(found.faults[0].gap_s > 0.0, "{found:?}");
+}
+
+#[test]
+fn a_leader_that_no_other_node_reaches_acknowledges_nothing() {
+    if !is_installed("etcd") || !nix::unistd::geteuid().is_root() {
+        eprintln!("skipped: partitions need etcd and root");
+        return;
+    }
+    let bench = Bench::new();
+    let rest = "--durability sync --duration 9 --rate 200 --at 2s:partition=leader,6s:heal";
+    let record = trial_with_faults(&bench, "etcd", rest);
+    assert!(ended_well(&record), "{:?}", record.outcome);
+    let found = failover(&record);
+    assert_eq!(found.missing, 0, "{found:?}");
+    assert!(found.faults[0].gap_s > 0.5, "{found:?}");
 }
 
 #[test]

@@ -1,0 +1,161 @@
+//! A database: the keys with a prefix, in a private cluster or a user's.
+
+use super::address::ServerAddress;
+use super::connection::{ClusterNode, EtcdConnection};
+use super::keyspace::KeySpace;
+use super::knobs::{self, EtcdKnobs, Reads};
+use super::message::{self, CompactionRequest, Empty, RangeRequest, RangeResponse, StatusResponse};
+use super::session::EtcdSession;
+use super::{NAME, external, log, metrics};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+use trueput_engine::cluster::{ClusterState, node_folder};
+use trueput_engine::{Database, OpenSpec, Result, Session, Value};
+
+/// The time that taking the keys of a user's cluster may take: what a trial before has left is
+/// deleted.
+const TAKE_LIMIT: Duration = Duration::from_secs(120);
+
+/// An open database.
+pub(super) struct EtcdDatabase {
+    access: Access,
+    space: KeySpace,
+    limit: Duration,
+    is_serializable: bool,
+}
+
+/// The way to the server of a database.
+enum Access {
+    /// One node of a user's cluster.
+    Address(ServerAddress),
+    /// The leader of the private cluster in a folder.
+    Leader(PathBuf),
+}
+
+impl EtcdDatabase {
+    /// Opens a database of the private cluster that runs in its folder, or in the folder above it.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for a level or knobs that it does not have; [`Error::Engine`] if
+    /// there is no cluster.
+    pub fn private(spec: &OpenSpec<'_>) -> Result<Self> {
+        knobs::check(spec.durability, spec.knobs)?;
+        let above = spec
+            .directory
+            .parent()
+            .filter(|folder| ClusterState::is_in(folder));
+        let (cluster, name) = match (ClusterState::is_in(spec.directory), above) {
+            (false, Some(above)) => {
+                let name = spec.directory.file_name().unwrap_or_default();
+                (above, name.to_string_lossy().into_owned())
+            }
+            _ => (spec.directory, NAME.to_owned()),
+        };
+        // Says whether there is one.
+        ClusterState::read(cluster)?;
+        let access = Access::Leader(cluster.to_owned());
+        Ok(Self::new(access, KeySpace::new(&name), &spec.knobs.into()))
+    }
+
+    /// Opens the database in a user's cluster.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for keys that are not trueput's; errors of the server.
+    pub fn external(address: &ServerAddress, spec: &OpenSpec<'_>) -> Result<Self> {
+        let mut connection = EtcdConnection::open(address, TAKE_LIMIT)?;
+        let space = external::take(&mut connection, address, spec.directory)?;
+        let access = Access::Address(address.clone());
+        Ok(Self::new(access, space, &spec.knobs.into()))
+    }
+
+    fn new(access: Access, space: KeySpace, knobs: &EtcdKnobs) -> Self {
+        Self {
+            access,
+            space,
+            limit: Duration::from_millis(knobs.request_timeout),
+            is_serializable: knobs.reads == Reads::Serializable,
+        }
+    }
+
+    /// Returns the address of the server, and the node that it is.
+    ///
+    /// # Errors
+    /// [`trueput_engine::Error::Disconnected`] while no node of a private cluster leads.
+    fn server(&self) -> Result<(ServerAddress, Option<ClusterNode>)> {
+        match &self.access {
+            Access::Address(address) => Ok((address.clone(), None)),
+            Access::Leader(cluster) => {
+                let state = ClusterState::read(cluster)?;
+                let folder = state.leader_folder(cluster)?;
+                let node = state.leader.map(|number| ClusterNode {
+                    cluster: cluster.clone(),
+                    number,
+                });
+                Ok((ServerAddress::private(&folder), node))
+            }
+        }
+    }
+
+    fn connect(&self, limit: Duration) -> Result<EtcdConnection> {
+        let (address, node) = self.server()?;
+        let mut connection = EtcdConnection::open(&address, limit)?;
+        if let Some(node) = node {
+            connection.belongs_to(node);
+        }
+        Ok(connection)
+    }
+}
+
+impl Database for EtcdDatabase {
+    fn session(&self) -> Result<Box<dyn Session + '_>> {
+        let connection = self.connect(self.limit)?;
+        let session = EtcdSession::new(connection, &self.space, self.is_serializable);
+        Ok(Box::new(session))
+    }
+
+    /// Those of the node that leads.
+    fn counters(&self) -> Result<BTreeMap<String, Value>> {
+        metrics::read(&self.server()?.0)
+    }
+
+    /// A private node writes its settings into its log when it starts, except for the limits of
+    /// the store's batches and of a transaction's operations. A user's reports only its version.
+    fn settings(&self) -> Result<BTreeMap<String, Value>> {
+        let status: StatusResponse = self.connect(self.limit)?.call(message::STATUS, &Empty {})?;
+        let version = ("etcd-version".to_owned(), Value::from(status.version));
+        let mut settings = match &self.access {
+            Access::Address(_) => BTreeMap::new(),
+            Access::Leader(cluster) => {
+                let node = ClusterState::read(cluster)?.last_leader;
+                log::settings(&node_folder(cluster, node).join("server.log"))
+            }
+        };
+        settings.extend([version]);
+        Ok(settings)
+    }
+
+    /// Removes old versions of records, and writes all others to the store. A user's cluster is
+    /// left as its owner has it.
+    fn checkpoint(&self) -> Result<()> {
+        let Access::Leader(_) = self.access else {
+            return Ok(());
+        };
+        let mut connection = self.connect(TAKE_LIMIT)?;
+        let request = RangeRequest {
+            key: self.space.key(b""),
+            ..RangeRequest::default()
+        };
+        let present: RangeResponse = connection.call(message::RANGE, &request)?;
+        let request = CompactionRequest {
+            revision: present.header.map_or(0, |header| header.revision),
+            physical: true,
+        };
+        let compacted: Result<Empty> = connection.call(message::COMPACT, &request);
+        match compacted {
+            // Nothing was written since the last time.
+            Err(error) if error.is_conflict() => Ok(()),
+            done => done.map(drop),
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! The etcd driver on a user's server. Private clusters are tested with the program that hosts
+//! them (`clusters.rs` there).
+
+use crate::support::{self, begin, get, keeps_the_contract_in, open, read, refusal, write};
+use std::net::TcpListener;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+use trueput_drivers::Etcd;
+use trueput_engine::{
+    Address, Database, Direction, Durability, Engine, Error, KeyRange, Mode, Session,
+};
+
+static ENGINE: Etcd = Etcd::new();
+
+/// A server of one node, as a user may have one, on a port of this machine alone.
+struct UserServer {
+    child: Child,
+    url: String,
+    _data: TempDir,
+}
+
+impl UserServer {
+    /// Starts it with some more options; `None` if this machine has no etcd.
+    fn start(options: &[&str]) -> Option<Self> {
+        support::installed(&ENGINE)?;
+        let data = tempfile::tempdir().unwrap();
+        let free = || {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            format!("http://{}", listener.local_addr().unwrap())
+        };
+        let (url, peer) = (free(), free());
+        let program = ENGINE.library_files().remove(0);
+        let child = Command::new(program)
+            .current_dir(data.path())
+            .args(["--name=its", "--data-dir=data", "--unsafe-no-fsync"])
+            .arg(format!("--listen-client-urls={url}"))
+            .arg(format!("--advertise-client-urls={url}"))
+            .arg(format!("--listen-peer-urls={peer}"))
+            .arg(format!("--initial-advertise-peer-urls={peer}"))
+            .arg(format!("--initial-cluster=its={peer}"))
+            .args(options)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let server = Self {
+            child,
+            url,
+            _data: data,
+        };
+        let began = Instant::now();
+        while let Err(why) = server.engine().build() {
+            assert!(began.elapsed() < Duration::from_secs(60), "{why}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        Some(server)
+    }
+
+    fn engine(&self) -> Box<dyn Engine> {
+        ENGINE.with_address(&Address::of(&self.url)).unwrap()
+    }
+
+    fn open(&self, folder: &Path) -> Box<dyn Database> {
+        open(&*self.engine(), folder, Durability::Sync, "").unwrap()
+    }
+
+    /// Stores a record of the user's own, past the driver, under a key in base64.
+    fn store(&self, key: &str) {
+        let status = Command::new("curl")
+            .args(["-sf", "-X", "POST", "-d"])
+            .arg(format!("{{\"key\":\"{key}\",\"value\":\"\"}}"))
+            .arg(format!("{}/v3/kv/put", self.url))
+            .stdout(Stdio::null())
+            .status();
+        assert!(status.unwrap().success());
+    }
+}
+
+impl Drop for UserServer {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn is_conflict(done: trueput_engine::Result<()>) -> bool {
+    done.is_err_and(|error| error.is_conflict())
+}
+
+/// Scans until `most` records were seen.
+fn scan(session: &mut dyn Session, direction: Direction, most: u64) -> u64 {
+    let mut seen = 0;
+    let scanned = session.scan(KeyRange::ALL, direction, &mut |_, _| {
+        seen += 1;
+        match seen < most {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        }
+    });
+    scanned.unwrap()
+}
+
+#[test]
+fn the_contract_is_kept_on_a_users_server() {
+    let Some(server) = UserServer::start(&["--max-txn-ops=20000"]) else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    keeps_the_contract_in(&*server.engine(), folder.path(), Durability::Sync, "");
+}
+
+#[test]
+fn a_transaction_that_has_read_what_was_changed_is_a_conflict() {
+    let Some(server) = UserServer::start(&[]) else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let database = server.open(folder.path());
+    let database = &*database;
+    for key in [b"a", b"b", b"c"] {
+        write(database, key, b"1");
+    }
+    // Each reads, then another one commits, then it writes elsewhere and commits.
+    let outcome = |reads: &dyn Fn(&mut dyn Session), other: &dyn Fn(&mut dyn Session)| {
+        let mut session = begin(database, Mode::Write);
+        reads(session.as_mut());
+        let mut second = begin(database, Mode::Write);
+        other(second.as_mut());
+        second.commit().unwrap();
+        session.put(b"elsewhere", b"").unwrap();
+        is_conflict(session.commit())
+    };
+    let put = |key: &'static [u8]| move |session: &mut dyn Session| session.put(key, b"2").unwrap();
+    let delete = |key: &'static [u8]| move |session: &mut dyn Session| session.delete(key).unwrap();
+    let get_a = |session: &mut dyn Session| drop(get(session, b"a"));
+    let get_missing = |session: &mut dyn Session| assert_eq!(get(session, b"aa"), None);
+    let first_two = |session: &mut dyn Session| {
+        assert_eq!(scan(session, Direction::Forward, 2), 2);
+    };
+    let last = |session: &mut dyn Session| {
+        assert_eq!(scan(session, Direction::Backward, 1), 1);
+    };
+    assert!(outcome(&get_a, &put(b"a")));
+    assert!(!outcome(&get_a, &put(b"b")));
+    assert!(outcome(&get_missing, &put(b"aa")));
+    // Phantoms, and records that are gone, in what a scan has seen; nothing behind it.
+    assert!(outcome(&first_two, &put(b"a1")));
+    assert!(outcome(&first_two, &delete(b"a1")));
+    assert!(!outcome(&first_two, &put(b"zz")));
+    assert!(outcome(&last, &delete(b"zz")));
+    assert!(!outcome(&last, &put(b"a")));
+}
+
+#[test]
+fn a_large_range_is_scanned_in_pages_in_one_snapshot() {
+    let Some(server) = UserServer::start(&["--max-txn-ops=20000"]) else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let database = server.open(folder.path());
+    let mut writer = begin(&*database, Mode::Write);
+    for number in 0..2_000_u32 {
+        writer.put(&number.to_be_bytes(), b"value").unwrap();
+    }
+    writer.commit().unwrap();
+    let mut reader = begin(&*database, Mode::Read);
+    for direction in [Direction::Forward, Direction::Backward] {
+        let mut keys = Vec::new();
+        let seen = reader.scan(KeyRange::ALL, direction, &mut |key, _| {
+            if keys.is_empty() {
+                write(&*database, b"later", b"");
+            }
+            keys.push(u32::from_be_bytes(key.try_into().unwrap()));
+            ControlFlow::Continue(())
+        });
+        assert_eq!(seen, Ok(2_000));
+        match direction {
+            Direction::Forward => assert!(keys.is_sorted()),
+            Direction::Backward => assert!(keys.iter().rev().is_sorted()),
+        }
+    }
+}
+
+#[test]
+fn a_users_server_is_used_in_keys_of_ours_and_nowhere_else() {
+    let Some(server) = UserServer::start(&[]) else {
+        return;
+    };
+    let his_own = "aGlzIG93bg==";
+    server.store(his_own);
+    let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let database = server.open(first.path());
+    write(&*database, b"k", b"1");
+    // The same database again, then another one in its place.
+    assert_eq!(read(&*server.open(first.path()), b"k"), Some(b"1".to_vec()));
+    let other = server.open(second.path());
+    assert_eq!(read(&*other, b"k"), None);
+    let mut late = begin(&*database, Mode::Write);
+    late.put(b"k", b"2").unwrap();
+    let why = late.commit().unwrap_err().to_string();
+    assert!(why.contains("another run"), "{why}");
+    assert_eq!(read(&*other, b"k"), None);
+    let settings = other.settings().unwrap();
+    assert_eq!(settings.len(), 1, "{settings:?}");
+    assert!(
+        other
+            .counters()
+            .unwrap()
+            .contains_key("etcd_server_has_leader")
+    );
+}
+
+#[test]
+fn keys_of_others_are_left_alone() {
+    // "trueput" and "trueput/1".
+    for key in ["dHJ1ZXB1dA==", "dHJ1ZXB1dC8x"] {
+        let Some(server) = UserServer::start(&[]) else {
+            return;
+        };
+        server.store(key);
+        let folder = tempfile::tempdir().unwrap();
+        let why = refusal(&*server.engine(), folder.path(), Durability::Sync, "").to_string();
+        assert!(why.contains("not trueput's"), "{why}");
+        assert!(server.engine().build().is_err());
+    }
+}
+
+#[test]
+fn limits_of_a_users_server_are_named() {
+    let Some(server) = UserServer::start(&[]) else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let database = server.open(folder.path());
+    let mut session = begin(&*database, Mode::Write);
+    for number in 0..129_u8 {
+        session.put(&[number], b"").unwrap();
+    }
+    let why = session.commit().unwrap_err();
+    assert!(matches!(why, Error::Unsupported(_)), "{why}");
+    assert!(why.to_string().contains("max-txn-ops"), "{why}");
+    session.begin(Mode::Write).unwrap();
+    for number in 0..2 {
+        session.put(&[number], &vec![7; 1 << 20]).unwrap();
+    }
+    let why = session.commit().unwrap_err().to_string();
+    assert!(why.contains("max-request-bytes"), "{why}");
+    for level in [Durability::Process, Durability::Async] {
+        let why = refusal(&*server.engine(), folder.path(), level, "").to_string();
+        assert!(why.contains("does not support"), "{why}");
+    }
+}
+
+#[test]
+fn a_server_that_has_gone_is_a_lost_connection() {
+    let Some(mut server) = UserServer::start(&[]) else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let database = server.open(folder.path());
+    let mut session = begin(&*database, Mode::Write);
+    session.put(b"k", b"v").unwrap();
+    server.child.kill().unwrap();
+    let why = session.commit().unwrap_err();
+    assert!(why.is_disconnection(), "{why}");
+    let why = database.session().err().unwrap();
+    assert!(why.is_disconnection(), "{why}");
+}

@@ -131,7 +131,10 @@ impl<'a> ClusterHost<'a> {
         let socket = OrderSocket::listen(&self.assignment.directory)?;
         while !stop.load(Ordering::SeqCst) {
             if let Some(order) = socket.next_order() {
-                let done = self.obey(order.order);
+                let done = self.obey(order.order, stop);
+                // To start a node takes time in which nobody asked the leader.
+                self.answered = Instant::now();
+                self.question = None;
                 order.answer(done);
             }
             self.note_ended_nodes();
@@ -157,15 +160,27 @@ impl<'a> ClusterHost<'a> {
         let mut order: Vec<u32> = numbers.to_vec();
         order.sort_by_key(|number| (*number != self.state.last_leader, *number));
         for number in order {
-            if !self.node(number).is_running() {
-                self.start_node(number, wait)?;
+            if self.node(number).is_running() {
+                continue;
             }
+            if self.state.outdated.contains(&number) && !self.is_led() {
+                return Err(format!(
+                    "node {number} is made anew from a leader, and no node leads"
+                ));
+            }
+            self.start_node(number, wait)?;
         }
         let is_chosen_here = !self.cluster.governs_itself() && self.state.leader.is_none();
         if is_chosen_here && self.node(self.state.last_leader).is_running() {
             self.set_leader(Some(self.state.last_leader))?;
         }
         Ok(())
+    }
+
+    /// Returns whether a node leads that answers.
+    fn is_led(&mut self) -> bool {
+        let leader = self.state.leader;
+        leader.is_some_and(|leader| self.node(leader).is_available())
     }
 
     fn start_node(&mut self, number: u32, wait: &mut dyn FnMut() -> bool) -> Result<(), String> {
@@ -321,7 +336,8 @@ impl<'a> ClusterHost<'a> {
     }
 
     /// Executes an order, and returns the nodes that it concerned.
-    fn obey(&mut self, order: ClusterOrder) -> Result<Vec<u32>, String> {
+    fn obey(&mut self, order: ClusterOrder, stop: &AtomicBool) -> Result<Vec<u32>, String> {
+        let is_wanted = &mut || !stop.load(Ordering::SeqCst);
         let numbers = self.targets(order)?;
         self.note(&format!("order: {order}: nodes {numbers:?}"));
         match order.action {
@@ -333,9 +349,9 @@ impl<'a> ClusterHost<'a> {
                 numbers
                     .iter()
                     .for_each(|&number| self.node(number).resume());
-                self.remake_outdated()?;
+                self.remake_outdated(is_wanted)?;
             }
-            FaultAction::Start => self.start(&numbers, &mut || true)?,
+            FaultAction::Start => self.start(&numbers, is_wanted)?,
             FaultAction::Partition => {
                 self.own_network()?.separate(&numbers)?;
                 numbers
@@ -347,18 +363,18 @@ impl<'a> ClusterHost<'a> {
                 for number in self.numbers() {
                     self.node(number).set_apart(false);
                 }
-                self.remake_outdated()?;
+                self.remake_outdated(is_wanted)?;
             }
         }
         Ok(numbers)
     }
 
     /// Makes running nodes that missed a promotion anew, so that they follow.
-    fn remake_outdated(&mut self) -> Result<(), String> {
+    fn remake_outdated(&mut self, wait: &mut dyn FnMut() -> bool) -> Result<(), String> {
         for number in self.state.outdated.clone() {
             if self.node(number).is_available() {
                 self.node(number).kill()?;
-                self.start_node(number, &mut || true)?;
+                self.start_node(number, wait)?;
             }
         }
         Ok(())

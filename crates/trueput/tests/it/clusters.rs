@@ -193,6 +193,20 @@ fn a_leader_that_nobody_reaches_loses_what_only_it_has_and_the_loss_is_found() {
 }
 
 #[test]
+fn histories_of_a_cluster_keep_its_isolation_while_nodes_fail() {
+    if !is_installed("postgresql-cluster") || !nix::unistd::geteuid().is_root() {
+        eprintln!("skipped: partitions need PostgreSQL and root");
+        return;
+    }
+    let bench = Bench::new();
+    let work = bench.path().to_str().unwrap().to_owned();
+    let line = format!("check postgresql-cluster --cluster --durability sync --work {work}");
+    let text = stdout(&bench.run_expecting(0, &line));
+    assert_contains(&text, &["list-append", "register"]);
+    assert_eq!(processes_of(bench.path()), Vec::<String>::new());
+}
+
+#[test]
 fn all_nodes_killed_and_started_again_have_every_commit() {
     if !is_installed("postgresql-cluster") {
         return;

@@ -42,7 +42,7 @@ pub use gtm::Gtm;
 pub use leveldb::LevelDb;
 pub use library::{ignored_folders, is_in_trusted_location};
 pub use lmdb::Lmdb;
-pub use mariadb::MariaDb;
+pub use mariadb::{Galera, MariaDb};
 pub use mdbx::Mdbx;
 pub use odbc::Odbc;
 pub use postgresql::{Postgresql, PostgresqlCluster};
@@ -66,6 +66,7 @@ static TOKUDB: TokuDb = TokuDb::new();
 static POSTGRESQL: Postgresql = Postgresql::new();
 static POSTGRESQL_CLUSTER: PostgresqlCluster = PostgresqlCluster::new();
 static ETCD: Etcd = Etcd::new();
+static GALERA: Galera = Galera::new();
 static ODBC: Odbc = Odbc::new();
 static ENGINES: &[&dyn Engine] = &[
     &Null,
@@ -84,6 +85,7 @@ static ENGINES: &[&dyn Engine] = &[
     &POSTGRESQL,
     &POSTGRESQL_CLUSTER,
     &ETCD,
+    &GALERA,
     &ODBC,
 ];
 

@@ -1,14 +1,18 @@
 //! MariaDB with InnoDB or MyRocks: a private server for each trial, or a user's server.
 
+mod cluster_access;
 mod connection;
 mod database;
 mod event_watcher;
+mod galera;
+mod galera_knobs;
 mod knobs;
 mod schema;
 mod server;
 mod server_access;
 mod session;
 mod settings;
+mod socket;
 mod sql;
 mod statement;
 
@@ -17,6 +21,7 @@ use crate::library;
 use crate::log_directory::LogDirectory;
 use connection::client_error;
 use database::MariaDbDatabase;
+pub use galera::Galera;
 use knobs::{IsolationLevel, MariaDbKnobs, NAME, StorageEngine};
 use mysql::prelude::Queryable;
 pub(crate) use schema::lock_name;
@@ -55,12 +60,40 @@ impl MariaDb {
 
     /// The server's program.
     fn program(&self) -> Result<PathBuf> {
-        if let Some(SelectedMariaDbServer::Program(path)) = &self.named {
-            return Ok(path.clone());
+        if let Some(path) = self.named_program() {
+            return Ok(path);
         }
         server::find_all().into_iter().next().ok_or_else(|| {
             Error::engine("no MariaDB on this machine (mariadbd); `make engines` installs it")
         })
+    }
+
+    /// The program that a plan names.
+    fn named_program(&self) -> Option<PathBuf> {
+        match &self.named {
+            Some(SelectedMariaDbServer::Program(path)) => Some(path.clone()),
+            _ => None,
+        }
+    }
+
+    /// MariaDB with the program of that path.
+    ///
+    /// # Errors
+    /// One line, if it is no server.
+    fn of_program(program: &Path) -> Result<Self> {
+        let program = library::full_path(program)?;
+        server::version(&program)?;
+        let named = Some(SelectedMariaDbServer::Program(program));
+        Ok(Self { named })
+    }
+
+    /// MariaDB with the program of that path, of which only the name is looked at.
+    ///
+    /// # Errors
+    /// One line, if there is no such file.
+    fn of_unopened_program(program: &Path) -> Result<Self> {
+        let named = Some(SelectedMariaDbServer::Program(library::full_path(program)?));
+        Ok(Self { named })
     }
 
     fn open_database(&self, spec: &OpenSpec<'_>) -> Result<MariaDbDatabase> {
@@ -124,15 +157,11 @@ impl Engine for MariaDb {
     }
 
     fn with_library(&self, library: &Path) -> Result<Box<dyn Engine>> {
-        let program = library::full_path(library)?;
-        server::version(&program)?;
-        let named = Some(SelectedMariaDbServer::Program(program));
-        Ok(Box::new(Self { named }))
+        Ok(Box::new(Self::of_program(library)?))
     }
 
     fn unopened(&self, library: &Path) -> Result<Box<dyn Engine>> {
-        let named = Some(SelectedMariaDbServer::Program(library::full_path(library)?));
-        Ok(Box::new(Self { named }))
+        Ok(Box::new(Self::of_unopened_program(library)?))
     }
 
     fn with_address(&self, address: &Address) -> Result<Box<dyn Engine>> {
@@ -230,8 +259,7 @@ impl Engine for MariaDb {
         match MariaDbKnobs::from(spec.knobs).storage_engine {
             StorageEngine::Innodb => None,
             StorageEngine::Rocksdb => {
-                let data =
-                    server_access::instance_folder(spec.directory)?.join(server_access::DATA);
+                let data = server_access::instance_folder(spec.directory)?.join(socket::DATA);
                 crate::rocksdb::events::read_since(&data.join("#rocksdb"), since)
             }
         }
@@ -245,7 +273,7 @@ impl Engine for MariaDb {
         }
         let log = match knobs.log_directory {
             LogDirectory::Apart => server_access::LOG,
-            LogDirectory::Beside => server_access::DATA,
+            LogDirectory::Beside => socket::DATA,
         };
         let reader =
             event_watcher::reader(&server_access::instance_folder(spec.directory)?.join(log));

@@ -45,6 +45,21 @@ pub trait Cluster: Send + Sync {
         false
     }
 
+    /// Returns the order in which to start nodes that do not run. `spec` is that of the cluster.
+    ///
+    /// # Errors
+    /// One line, if the cluster cannot go on with these nodes.
+    fn start_order(
+        &self,
+        numbers: &[u32],
+        site: &ClusterSite,
+        _spec: &OpenSpec<'_>,
+    ) -> Result<Vec<u32>> {
+        let mut order = numbers.to_vec();
+        order.sort_by_key(|number| (*number != site.leader, *number));
+        Ok(order)
+    }
+
     /// Makes a follower the leader, and the nodes in `others` its followers. It is called only if
     /// the nodes do not do so themselves.
     ///

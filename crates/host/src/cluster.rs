@@ -10,6 +10,7 @@ use crate::network::ClusterNetwork;
 use election::NodeAnswers;
 use node::{Node, NodeService};
 use orders::OrderSocket;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::thread::Scope;
@@ -155,14 +156,16 @@ impl<'a> ClusterHost<'a> {
         &mut self.nodes[number as usize - 1]
     }
 
-    /// Starts nodes, the leader first.
+    /// Starts nodes in the order that the cluster needs.
     fn start(&mut self, numbers: &[u32], wait: &mut dyn FnMut() -> bool) -> Result<(), String> {
-        let mut order: Vec<u32> = numbers.to_vec();
-        order.sort_by_key(|number| (*number != self.state.last_leader, *number));
-        for number in order {
-            if self.node(number).is_running() {
-                continue;
-            }
+        let numbers = numbers.iter().copied();
+        let stopped: Vec<u32> = numbers
+            .filter(|number| !self.nodes[*number as usize - 1].is_running())
+            .collect();
+        self.site.leader = self.state.last_leader;
+        let spec = self.spec(&self.assignment.directory);
+        let order = self.cluster.start_order(&stopped, &self.site, &spec);
+        for number in order.map_err(|error| error.to_string())? {
             if self.state.outdated.contains(&number) && !self.is_led() {
                 return Err(format!(
                     "node {number} is made anew from a leader, and no node leads"
@@ -193,17 +196,24 @@ impl<'a> ClusterHost<'a> {
         std::fs::create_dir_all(&folder).map_err(failed)?;
         self.site.leader = self.state.last_leader;
         let service = NodeService::new(self.cluster, number, &self.site, self.network.as_ref());
-        let spec = OpenSpec {
-            directory: &folder,
-            durability: self.assignment.durability,
-            knobs: self.knobs,
-            sessions: self.assignment.sessions,
-        };
+        let spec = self.spec(&folder);
         let server = node::start(&service, &spec, wait)
             .map_err(|error| format!("node {number}: {error}"))?;
         self.node(number).run(server);
         self.note(&format!("node {number} runs"));
         Ok(())
+    }
+
+    fn spec<'s>(&self, directory: &'s Path) -> OpenSpec<'s>
+    where
+        'a: 's,
+    {
+        OpenSpec {
+            directory,
+            durability: self.assignment.durability,
+            knobs: self.knobs,
+            sessions: self.assignment.sessions,
+        }
     }
 
     fn set_leader(&mut self, leader: Option<u32>) -> Result<(), String> {

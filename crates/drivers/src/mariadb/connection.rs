@@ -16,6 +16,11 @@ const DISK_FULL: u16 = 1021;
 const TABLE_FULL: u16 = 1114;
 const PACKET_TOO_LARGE: u16 = 1153;
 const DATA_TOO_LONG: u16 = 1406;
+/// The server shuts down.
+const SHUTDOWN: u16 = 1053;
+/// A node of a cluster takes no transactions: Galera's text says why.
+const NOT_READY: u16 = 1047;
+const NOT_COMMITTED: u16 = 1180;
 /// Unknown user or password, and a schema that the user may not use.
 const ACCESS_DENIED: [u16; 3] = [1045, 1044, 1698];
 pub(super) const UNKNOWN_VARIABLE: i64 = 1193;
@@ -43,6 +48,10 @@ pub(super) fn client_error(error: mysql::Error) -> Error {
                 PACKET_TOO_LARGE | DATA_TOO_LONG => {
                     Error::Unsupported(format!("{text} (code {})", said.code))
                 }
+                SHUTDOWN => Error::Disconnected(format!("{text} (code {SHUTDOWN})")),
+                code if is_apart(code, &text) => {
+                    Error::Disconnected(format!("{text} (code {code})"))
+                }
                 code => common_errors::coded(code, text),
             }
         }
@@ -50,7 +59,10 @@ pub(super) fn client_error(error: mysql::Error) -> Error {
         mysql::Error::IoError(error) if error.kind() == ErrorKind::InvalidInput => {
             Error::engine(error.to_string())
         }
-        mysql::Error::IoError(error) => Error::engine(format!("the server is gone: {error}")),
+        mysql::Error::IoError(error) => Error::Disconnected(format!("the server is gone: {error}")),
+        mysql::Error::CodecError(error) if is_of_the_system(&error) => {
+            Error::Disconnected(format!("the server is gone: {error}"))
+        }
         mysql::Error::DriverError(error) if wants_plain_text(&error) => {
             Error::Unsupported(PLAIN_TEXT.to_owned())
         }
@@ -60,6 +72,22 @@ pub(super) fn client_error(error: mysql::Error) -> Error {
         mysql::Error::UrlError(error) => one_line(&error),
         mysql::Error::CodecError(error) => one_line(&error),
         other => one_line(&other),
+    }
+}
+
+/// Whether an error of the protocol is one of the connection below it.
+fn is_of_the_system(error: &dyn std::error::Error) -> bool {
+    error
+        .source()
+        .is_some_and(|below| below.is::<std::io::Error>())
+}
+
+/// Whether a node of a Galera cluster is apart from the part of the cluster that goes on.
+fn is_apart(code: u16, text: &str) -> bool {
+    match code {
+        NOT_READY => text.contains("WSREP"),
+        NOT_COMMITTED => text.contains("Primary Component"),
+        _ => false,
     }
 }
 
@@ -235,6 +263,13 @@ mod tests {
         assert!(
             client_error(said(DEADLOCK)).is_deadlock() && !client_error(said(1146)).is_conflict()
         );
+        let apart = mysql::Error::MySqlError(mysql::error::MySqlError {
+            state: String::new(),
+            message: "WSREP has not yet prepared node for application use".to_owned(),
+            code: NOT_READY,
+        });
+        assert!(client_error(apart).is_disconnection());
+        assert!(!client_error(said(NOT_READY)).is_disconnection());
         let waited = client_error(said(TOO_LONG_WAIT));
         assert!(waited.is_conflict() && !waited.is_deadlock());
     }

@@ -1,6 +1,7 @@
 //! An open database: our schema, and the server's settings and counters.
 
 use super::connection::{UNKNOWN_VARIABLE, client_error};
+use super::galera_knobs::GaleraKnobs;
 use super::knobs::{IsolationLevel, MariaDbKnobs, StorageEngine};
 use super::server_access::ServerAccess;
 use super::session::MariaDbSession;
@@ -9,14 +10,14 @@ use super::{schema, server, statement};
 use mysql::Conn;
 use mysql::prelude::Queryable;
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use trueput_engine::{
     CacheCount, CacheScope, CacheUse, Database, Durability, Error, Mode, OpenSpec, Result, Session,
     Value,
 };
 
 /// Variables that are read back in addition to those that knobs name.
-const VARIABLES: [&str; 10] = [
+const VARIABLES: [&str; 13] = [
     "version",
     "version_comment",
     "log_bin",
@@ -27,10 +28,13 @@ const VARIABLES: [&str; 10] = [
     "rocksdb_flush_log_at_trx_commit",
     "rocksdb_manual_wal_flush",
     "rocksdb_wal_dir",
+    "wsrep_on",
+    "wsrep_provider_options",
+    "wsrep_slave_threads",
 ];
 
 /// Counters of the server, by its own names.
-const COUNTERS: [&str; 26] = [
+const COUNTERS: [&str; 33] = [
     "Handler_commit",
     "Handler_rollback",
     "Innodb_buffer_pool_pages_data",
@@ -57,6 +61,13 @@ const COUNTERS: [&str; 26] = [
     "Rocksdb_compact_write_bytes",
     "Rocksdb_flush_write_bytes",
     "Rocksdb_wal_synced",
+    "wsrep_cluster_size",
+    "wsrep_flow_control_paused_ns",
+    "wsrep_local_bf_aborts",
+    "wsrep_local_cert_failures",
+    "wsrep_received_bytes",
+    "wsrep_replicated",
+    "wsrep_replicated_bytes",
 ];
 
 /// An open database: how to connect, and a connection that holds the schema, asks and
@@ -75,7 +86,11 @@ impl MariaDbDatabase {
     pub(super) fn open(server_access: ServerAccess, spec: &OpenSpec<'_>) -> Result<Self> {
         let knobs = MariaDbKnobs::from(spec.knobs);
         let storage = knobs.storage_engine;
-        let setup = setup(&knobs);
+        let mut setup = setup(&knobs);
+        if server_access.is_cluster() {
+            let bits = GaleraKnobs::from(spec.knobs).sync_wait().to_owned();
+            setup += &format!(", SESSION wsrep_sync_wait={bits}");
+        }
         let mut control = server_access.connect(None).map_err(client_error)?;
         let version: Option<String> = control
             .query_first("SELECT VERSION()")
@@ -113,10 +128,10 @@ impl MariaDbDatabase {
     /// # Errors
     /// [`Error::Engine`] with what the server says instead of `OK`.
     pub(super) fn check_table(&self) -> Result<()> {
-        let said: Vec<(String, String, String, String)> = self
-            .control()
-            .query("CHECK TABLE record EXTENDED")
-            .map_err(client_error)?;
+        let said: Vec<(String, String, String, String)> = self.with_control(|control| {
+            let said = control.query("CHECK TABLE record EXTENDED");
+            said.map_err(client_error)
+        })?;
         // A warning tells of a deleted record that purge has not removed yet; damage is an error,
         // and the status that ends the answer is then another one.
         let is_good = |row: &(String, String, String, String)| match row.2.as_str() {
@@ -132,8 +147,18 @@ impl MariaDbDatabase {
         }
     }
 
-    fn control(&self) -> MutexGuard<'_, Conn> {
-        self.control.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Works on the connection for work outside sessions; on another one if the node of a cluster
+    /// has gone.
+    fn with_control<T>(&self, mut work: impl FnMut(&mut Conn) -> Result<T>) -> Result<T> {
+        let mut control = self.control.lock().unwrap_or_else(PoisonError::into_inner);
+        match work(&mut control) {
+            Err(error) if error.is_disconnection() && self.server_access.is_cluster() => {}
+            done => return done,
+        }
+        let schema = Some(self.server_access.schema());
+        *control = self.server_access.connect(schema).map_err(client_error)?;
+        statement::batch(&mut control, &self.setup)?;
+        work(&mut control)
     }
 
     /// Returns the use of the storage engine's cache so far. InnoDB counts the asks and, of those,
@@ -167,7 +192,8 @@ impl MariaDbDatabase {
 
     /// Runs `statement`, which returns pairs of name and value, and keeps the wanted names.
     fn pairs(&self, statement: &str, wanted: &[&str]) -> Result<BTreeMap<String, Value>> {
-        let pairs: Vec<(String, String)> = self.control().query(statement).map_err(client_error)?;
+        let pairs: Vec<(String, String)> =
+            self.with_control(|control| control.query(statement).map_err(client_error))?;
         let is_wanted = |name: &String| wanted.iter().any(|known| known.eq_ignore_ascii_case(name));
         let kept = pairs.into_iter().filter(|(name, _)| is_wanted(name));
         Ok(kept
@@ -244,8 +270,7 @@ fn check_level(connection: &mut Conn, spec: &OpenSpec<'_>) -> Result<()> {
 
 impl Database for MariaDbDatabase {
     fn session(&self) -> Result<Box<dyn Session + '_>> {
-        let schema = Some(self.server_access.schema());
-        let mut connection = self.server_access.connect(schema).map_err(client_error)?;
+        let mut connection = self.server_access.connect_session().map_err(client_error)?;
         statement::batch(&mut connection, &self.setup)?;
         Ok(Box::new(MariaDbSession::new(self, connection)))
     }
@@ -263,12 +288,14 @@ impl Database for MariaDbDatabase {
         let mut wanted: Vec<&str> = VARIABLES.to_vec();
         wanted.extend(MariaDbKnobs::PARAMETERS.iter().map(|knob| knob.name));
         let mut settings = self.pairs("SHOW GLOBAL VARIABLES", &wanted)?;
-        let of_session = self.pairs("SHOW SESSION VARIABLES", &["tx_isolation"])?;
-        settings.extend(of_session);
-        let table: Option<(String, String)> = self
-            .control()
-            .query_first("SHOW CREATE TABLE record")
-            .map_err(client_error)?;
+        let of_session = ["tx_isolation", "wsrep_sync_wait"];
+        settings.extend(self.pairs("SHOW SESSION VARIABLES", &of_session)?);
+        let of_status = ["wsrep_provider_version"];
+        settings.extend(self.pairs("SHOW GLOBAL STATUS", &of_status)?);
+        let table: Option<(String, String)> = self.with_control(|control| {
+            let table = control.query_first("SHOW CREATE TABLE record");
+            table.map_err(client_error)
+        })?;
         if let Some((_, text)) = table {
             settings.insert("schema".to_owned(), Value::from(text.replace('\n', " ")));
         }
@@ -284,10 +311,10 @@ impl Database for MariaDbDatabase {
             StorageEngine::Innodb => "SET GLOBAL innodb_log_checkpoint_now=1",
             StorageEngine::Rocksdb => "SET GLOBAL rocksdb_force_flush_memtable_now=1",
         };
-        match statement::batch(&mut self.control(), statement) {
+        match self.with_control(|control| statement::batch(control, statement)) {
             // Older servers flush the log, on which the promise rests.
             Err(Error::Engine { code, .. }) if code == UNKNOWN_VARIABLE => {
-                statement::batch(&mut self.control(), "FLUSH ENGINE LOGS")
+                self.with_control(|control| statement::batch(control, "FLUSH ENGINE LOGS"))
             }
             outcome => outcome,
         }

@@ -67,9 +67,12 @@ fn make_ready(
     storage: StorageEngine,
 ) -> Result<()> {
     let name = server_access.schema();
-    let made = "CHARACTER SET utf8mb4 COLLATE utf8mb4_bin";
-    let statement = format!("CREATE DATABASE IF NOT EXISTS {} {made}", quoted(name));
-    statement::batch(connection, &statement)?;
+    // In a cluster a statement that makes something ends transactions, even if it makes nothing.
+    if !has_schema(connection, name)? {
+        let made = "CHARACTER SET utf8mb4 COLLATE utf8mb4_bin";
+        let statement = format!("CREATE DATABASE IF NOT EXISTS {} {made}", quoted(name));
+        statement::batch(connection, &statement)?;
+    }
     statement::batch(connection, &format!("USE {}", quoted(name)))?;
     let tables = tables(connection, name)?;
     let marker = format!("{}.{MARKER}", quoted(name));
@@ -79,7 +82,9 @@ fn make_ready(
         statement::batch(connection, &statement)?;
     }
     let begun = directory.join(BEGUN);
-    if !begun.exists() {
+    let is_begun = begun.exists();
+    let has_record = is_begun && tables.iter().any(|table| table == "record");
+    if !is_begun {
         if server_access.is_external() {
             exclude(connection, &marker, name)?;
         }
@@ -88,19 +93,29 @@ fn make_ready(
         drop_all(connection, others.map(full).collect())?;
         std::fs::write(&begun, name).map_err(Error::engine)?;
     }
-    let (key, engine) = (MAX_KEY_BYTES, storage.name());
-    statement::batch(
-        connection,
-        &format!(
-            "CREATE TABLE IF NOT EXISTS record (k VARBINARY({key}) NOT NULL PRIMARY KEY, \
-             v LONGBLOB NOT NULL) ENGINE={engine}"
-        ),
-    )?;
+    if !has_record {
+        let (key, engine) = (MAX_KEY_BYTES, storage.name());
+        statement::batch(
+            connection,
+            &format!(
+                "CREATE TABLE IF NOT EXISTS record (k VARBINARY({key}) NOT NULL PRIMARY KEY, \
+                 v LONGBLOB NOT NULL) ENGINE={engine}"
+            ),
+        )?;
+    }
     if server_access.is_external() {
         statement::batch(connection, "START TRANSACTION")?;
         statement::batch(connection, &format!("SELECT made FROM {marker}"))?;
     }
     Ok(())
+}
+
+fn has_schema(connection: &mut Conn, name: &str) -> Result<bool> {
+    let statement = "SELECT 1 FROM information_schema.schemata WHERE schema_name = ?";
+    let found: Option<i64> = connection
+        .exec_first(statement, (name,))
+        .map_err(client_error)?;
+    Ok(found.is_some())
 }
 
 /// The tables of our schema, or of a schema that will become ours.

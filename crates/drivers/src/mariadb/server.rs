@@ -1,7 +1,8 @@
 //! A trial's private server: its creation, start, queries and stop.
 
-use super::server_access::{COMPLETE_MARKER, DATA, LOG, SOCKET};
+use super::server_access::{COMPLETE_MARKER, LOG};
 use super::settings;
+use super::socket::{DATA, SOCKET};
 use super::{connection, server_access::ServerAccess};
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,30 +1,24 @@
 //! The server and schema of a database: a private server's, or a user's.
 
+use super::cluster_access::ClusterAccess;
+use super::socket::{DATA, SCHEMA, SOCKET, SocketFolder};
 use crate::library;
 use crate::percent::unescape;
 use mysql::{Conn, Opts, OptsBuilder};
-use std::fs::File;
 use std::io::{Error as IoError, ErrorKind};
-use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use trueput_engine::{Address, Error, Result, Secret};
 
-/// The private instance's data, within the database's folder.
-pub(super) const DATA: &str = "data";
 /// The subfolder of its log, if a knob separates it.
 pub(super) const LOG: &str = "log";
 /// The file that marks the instance as complete.
 pub(super) const COMPLETE_MARKER: &str = "instance-made";
-/// The socket, within the data.
-pub(super) const SOCKET: &str = "server.sock";
 /// The timeout of a connection to a host, unless the URL sets one (`tcp_connect_timeout_ms`): the
 /// kernel's own timeout for a host that drops packets is two minutes.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 /// The variable by which MariaDB's own clients are given a password.
 const PASSWORD: &str = "MYSQL_PWD";
-/// Our schema, on every server.
-pub(super) const SCHEMA: &str = "trueput";
 
 /// The folder of the private instance to which a database's folder belongs: itself or its parent.
 pub(super) fn instance_folder(directory: &Path) -> Option<&Path> {
@@ -37,6 +31,8 @@ pub(super) fn instance_folder(directory: &Path) -> Option<&Path> {
 pub(super) enum ServerAccess {
     /// The private instance in whose data folder the socket is, and the schema in it.
     Private(PathBuf, String),
+    /// A private Galera cluster.
+    Cluster(ClusterAccess),
     /// A server of the user's.
     External(Box<ExternalServer>),
 }
@@ -162,32 +158,42 @@ impl ServerAccess {
         matches!(self, Self::External(_))
     }
 
+    /// Whether the server is a node of a private cluster.
+    pub(super) fn is_cluster(&self) -> bool {
+        matches!(self, Self::Cluster(_))
+    }
+
     /// The schema in which everything happens.
     pub(super) fn schema(&self) -> &str {
         match self {
             Self::Private(_, schema) => schema,
+            Self::Cluster(cluster) => cluster.schema(),
             Self::External(server) => &server.schema,
         }
     }
 
-    /// Connects, with `schema` as the default one.
+    /// Connects for a session, with the schema as the default one.
+    ///
+    /// # Errors
+    /// The client library's error.
+    pub(super) fn connect_session(&self) -> mysql::Result<Conn> {
+        match self {
+            Self::Cluster(cluster) => cluster.connect_session(),
+            Self::Private(..) | Self::External(_) => self.connect(Some(self.schema())),
+        }
+    }
+
+    /// Connects, with `schema` as the default one: to the node that leads, in a cluster.
     ///
     /// # Errors
     /// The client library's error.
     pub(super) fn connect(&self, schema: Option<&str>) -> mysql::Result<Conn> {
         match self {
             Self::Private(data, _) => {
-                // The path of a socket has a limit of 107 bytes, which a folder's may exceed.
-                let folder = File::open(data)?;
-                let socket = format!("/proc/self/fd/{}/{SOCKET}", folder.as_raw_fd());
-                let options = OptsBuilder::new()
-                    .socket(Some(socket))
-                    .user(Some("root"))
-                    .db_name(schema)
-                    .max_allowed_packet(Some(1 << 30))
-                    .stmt_cache_size(0);
-                Conn::new(options)
+                let folder = SocketFolder::open(data)?;
+                Conn::new(folder.options().db_name(schema))
             }
+            Self::Cluster(cluster) => cluster.connect_to_leader(schema),
             Self::External(server) => {
                 let options = server
                     .with_password()

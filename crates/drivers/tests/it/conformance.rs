@@ -6,7 +6,11 @@ use std::collections::BTreeSet;
 use trueput_engine::Engine;
 
 /// Engines whose tests of the contract are elsewhere, and why.
-const ELSEWHERE: [(&str, &str); 4] = [
+const ELSEWHERE: [(&str, &str); 5] = [
+    (
+        "galera",
+        "the program hosts its nodes: galera.rs in the tests of the program",
+    ),
     ("gtm", "one to a process: a test program of its own"),
     ("odbc", "works only on a data source that is named: odbc.rs"),
     (

@@ -13,7 +13,7 @@ use trueput_record::recovery::EventRecord;
 use trueput_record::{Outcome, TrialRecord};
 
 /// Every engine that is a cluster.
-const CLUSTERS: [&str; 2] = ["postgresql-cluster", "etcd"];
+const CLUSTERS: [&str; 3] = ["postgresql-cluster", "etcd", "galera"];
 
 /// Returns the processes whose command lines name a path below this folder.
 fn processes_of(folder: &Path) -> Vec<String> {

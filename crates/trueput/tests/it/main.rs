@@ -18,6 +18,7 @@ mod crashes;
 mod engine_builds;
 mod filesystems;
 mod fuzz;
+mod galera;
 mod gate;
 mod generated_tables;
 mod histories;

@@ -1,0 +1,302 @@
+//! A node: how its server is made, started and asked, and which node starts the cluster.
+
+use super::position::{self, Position};
+use crate::mariadb::connection::client_error;
+use crate::mariadb::galera_knobs::{self, GaleraKnobs};
+use crate::mariadb::server::PrivateServer;
+use crate::mariadb::server_access::COMPLETE_MARKER;
+use crate::mariadb::socket::{DATA, SocketFolder, is_listening};
+use mysql::Conn;
+use mysql::prelude::Queryable;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+use trueput_engine::cluster::{ClusterSite, NodeRole};
+use trueput_engine::service::Signal;
+use trueput_engine::{Error, OpenSpec, Result, Service};
+
+/// The ports of a node: of the group, of transactions that it missed, and of copies of all files.
+const GROUP_PORT: u16 = 4567;
+const MISSED_PORT: u16 = 4568;
+const COPY_PORT: u16 = 4444;
+
+/// What a node's variable of this name says about its part in the cluster.
+const STATE: &str = "wsrep_local_state_comment";
+
+/// The time that a node may take to answer what it is.
+const ANSWER_LIMIT: Duration = Duration::from_secs(1);
+
+/// A node's server.
+pub(super) struct NodeServer {
+    pub number: u32,
+    pub site: ClusterSite,
+    pub server: PrivateServer,
+    /// The file of Galera's library.
+    pub provider: PathBuf,
+}
+
+impl NodeServer {
+    /// Returns whether this node makes the cluster, which the others then join.
+    fn founds(&self) -> bool {
+        let is_new = |number| matches!(position::saved(&self.site.folder(number)), Ok(None));
+        self.number == self.site.leader && (1..=self.site.nodes).all(is_new)
+    }
+
+    fn host(&self, number: u32) -> Result<String> {
+        let address = self.site.address(number).ok_or_else(|| {
+            Error::Unsupported(
+                "galera's nodes need a network of their own, which only root can make: run as root"
+                    .to_owned(),
+            )
+        })?;
+        Ok(address.to_string())
+    }
+
+    /// The options of a node beside those of a server.
+    fn options(&self, spec: &OpenSpec<'_>) -> Result<Vec<String>> {
+        let host = self.host(self.number)?;
+        let hosts: Result<Vec<String>> = (1..=self.site.nodes).map(|n| self.host(n)).collect();
+        let knobs = GaleraKnobs::from(spec.knobs);
+        let provider_options = format!(
+            "gmcast.listen_addr=tcp://{host}:{GROUP_PORT};ist.recv_addr={host}:{MISSED_PORT};{}",
+            knobs.provider_options()
+        );
+        let options = [
+            ("wsrep-on", "ON".to_owned()),
+            ("wsrep-provider", self.provider.display().to_string()),
+            ("wsrep-cluster-name", "trueput".to_owned()),
+            (
+                "wsrep-cluster-address",
+                format!("gcomm://{}", hosts?.join(",")),
+            ),
+            ("wsrep-node-address", host.clone()),
+            ("wsrep-node-incoming-address", host.clone()),
+            ("wsrep-node-name", node_name(self.number)),
+            ("wsrep-sst-method", "rsync".to_owned()),
+            ("wsrep-sst-receive-address", format!("{host}:{COPY_PORT}")),
+            ("wsrep-sst-donor", self.donors()),
+            ("wsrep-provider-options", provider_options),
+            ("wsrep-slave-threads", knobs.wsrep_slave_threads.to_string()),
+            // Galera needs both (Galera's documentation, "Configuring MariaDB Galera Cluster").
+            ("binlog-format", "ROW".to_owned()),
+            ("innodb-autoinc-lock-mode", "2".to_owned()),
+        ];
+        Ok(options
+            .map(|(name, value)| format!("--{name}={value}"))
+            .to_vec())
+    }
+
+    /// Returns the nodes that send this one what it has missed, first those that sessions do not
+    /// use: a donor of all files takes no transactions meanwhile. The comma at the end allows any.
+    fn donors(&self) -> String {
+        let is_spared = |number: &u32| ![self.number, self.site.leader].contains(number);
+        let spared = (1..=self.site.nodes).filter(is_spared);
+        spared
+            .map(|number| format!("{},", node_name(number)))
+            .collect()
+    }
+
+    /// The command of the server, however it starts.
+    fn plain_command(&self, spec: &OpenSpec<'_>) -> Result<Command> {
+        let mut command = self.server.command(spec)?;
+        command.args(self.options(spec)?);
+        Ok(command)
+    }
+
+    /// Returns where the transactions of the node, which does not run, end; `None` if it has none.
+    ///
+    /// # Errors
+    /// Its server does not recover its files.
+    pub fn position(&self, spec: &OpenSpec<'_>) -> Result<Option<Position>> {
+        let position = position::of_stopped(spec.directory, self.plain_command(spec)?)?;
+        Ok(position.filter(Position::is_known))
+    }
+}
+
+impl Service for NodeServer {
+    fn users(&self) -> &'static [&'static str] {
+        self.server.users()
+    }
+
+    fn make(&self, spec: &OpenSpec<'_>) -> Result<Vec<Command>> {
+        galera_knobs::check(spec.durability, spec.knobs)?;
+        self.host(self.number)?;
+        if self.founds() {
+            return self.server.make(spec);
+        }
+        // It gets all files from another node.
+        let mut folder = Command::new("mkdir");
+        folder
+            .args(["-p", "-m", "700"])
+            .arg(spec.directory.join(DATA));
+        let mut made = Command::new("touch");
+        made.arg(spec.directory.join(COMPLETE_MARKER));
+        Ok(vec![folder, made])
+    }
+
+    fn is_made(&self, spec: &OpenSpec<'_>) -> bool {
+        self.server.is_made(spec)
+    }
+
+    fn command(&self, spec: &OpenSpec<'_>) -> Result<Command> {
+        let mut command = self.plain_command(spec)?;
+        let saved = position::saved(spec.directory)?;
+        if saved
+            .as_ref()
+            .map_or(self.founds(), |saved| saved.may_bootstrap)
+        {
+            command.arg("--wsrep-new-cluster");
+        }
+        if let Some(Position { history, number }) = self.position(spec)? {
+            command.arg(format!("--wsrep-start-position={history}:{number}"));
+        }
+        Ok(command)
+    }
+
+    /// It is part of the cluster, and has what the cluster has.
+    fn is_ready(&self, spec: &OpenSpec<'_>) -> Result<bool> {
+        Ok(connect(spec.directory).is_ok_and(|mut connection| {
+            NodeStatus::of(&mut connection).is_ok_and(|status| status.is_synced())
+        }))
+    }
+
+    fn stop_signal(&self) -> Signal {
+        self.server.stop_signal()
+    }
+}
+
+fn node_name(number: u32) -> String {
+    format!("node{number}")
+}
+
+/// What a node says about itself.
+struct NodeStatus(BTreeMap<String, String>);
+
+impl NodeStatus {
+    fn of(connection: &mut Conn) -> Result<Self> {
+        let rows: Vec<(String, String)> = connection
+            .query("SHOW STATUS LIKE 'wsrep_%'")
+            .map_err(client_error)?;
+        Ok(Self(rows.into_iter().collect()))
+    }
+
+    fn value(&self, name: &str) -> &str {
+        self.0.get(name).map_or("", String::as_str)
+    }
+
+    /// Whether it belongs to the part of the cluster that goes on.
+    fn is_primary(&self) -> bool {
+        self.value("wsrep_cluster_status") == "Primary" && self.value("wsrep_ready") == "ON"
+    }
+
+    fn is_synced(&self) -> bool {
+        self.is_primary() && self.value(STATE) == "Synced"
+    }
+
+    /// Whether it takes transactions; one that sends another node what that has missed does, too.
+    fn takes_transactions(&self) -> bool {
+        self.is_synced() || (self.is_primary() && self.value(STATE) == "Donor/Desynced")
+    }
+
+    fn last_committed(&self) -> i64 {
+        self.value("wsrep_last_committed").parse().unwrap_or(-1)
+    }
+}
+
+fn connect(folder: &Path) -> Result<Conn> {
+    let folder = SocketFolder::open(&folder.join(DATA))
+        .map_err(|error| Error::Disconnected(format!("{}: {error}", folder.display())))?;
+    let options = folder.options().read_timeout(Some(ANSWER_LIMIT));
+    Conn::new(options).map_err(client_error)
+}
+
+fn status(site: &ClusterSite, number: u32) -> Result<NodeStatus> {
+    NodeStatus::of(&mut connect(&site.folder(number))?)
+}
+
+/// Returns the role of a running node: every one that takes transactions leads.
+pub(super) fn role(site: &ClusterSite, number: u32) -> Result<NodeRole> {
+    let status = status(site, number)?;
+    Ok(match status.takes_transactions() {
+        true => NodeRole::Leader,
+        false => NodeRole::Follower {
+            received: u64::try_from(status.last_committed()).unwrap_or_default(),
+        },
+    })
+}
+
+/// Where a node's transactions end, and whether its server runs.
+struct KnownNode {
+    number: u32,
+    last: i64,
+    is_running: bool,
+}
+
+/// Returns the order in which to start nodes. If no part of the cluster goes on, the node that has
+/// most begins it anew: a server that runs at once, another one when it is started as the first.
+///
+/// # Errors
+/// One line, if the node that has most is neither running nor to be started, or a node does not
+/// answer.
+pub(super) fn start_order(
+    mut order: Vec<u32>,
+    site: &ClusterSite,
+    position: &dyn Fn(u32) -> Result<Option<Position>>,
+) -> Result<Vec<u32>> {
+    order.sort_by_key(|number| (*number != site.leader, *number));
+    let is_running = |number: &u32| is_listening(&site.folder(*number).join(DATA));
+    let (running, stopped): (Vec<u32>, Vec<u32>) = (1..=site.nodes).partition(is_running);
+    let statuses: Vec<_> = running.iter().map(|number| status(site, *number)).collect();
+    if statuses.iter().flatten().any(NodeStatus::is_primary) {
+        return Ok(order);
+    }
+    let mut known: Vec<KnownNode> = Vec::new();
+    for (&number, status) in running.iter().zip(statuses) {
+        let status = status.map_err(|error| {
+            Error::Disconnected(format!("node {number} runs and does not answer: {error}"))
+        })?;
+        known.push(KnownNode {
+            number,
+            last: status.last_committed(),
+            is_running: true,
+        });
+    }
+    for number in stopped {
+        known.extend(position(number)?.map(|position| KnownNode {
+            number,
+            last: position.number,
+            is_running: false,
+        }));
+    }
+    // Of several that have most, one that runs.
+    if let Some(first) = known.iter().max_by_key(|node| (node.last, node.is_running)) {
+        begin_anew(first, &known, site, &mut order)?;
+    }
+    Ok(order)
+}
+
+fn begin_anew(
+    first: &KnownNode,
+    known: &[KnownNode],
+    site: &ClusterSite,
+    order: &mut [u32],
+) -> Result<()> {
+    let number = first.number;
+    for node in known.iter().filter(|node| !node.is_running) {
+        position::allow_bootstrap(&site.folder(node.number), node.number == number)?;
+    }
+    if first.is_running {
+        let statement = "SET GLOBAL wsrep_provider_options='pc.bootstrap=YES'";
+        let mut connection = connect(&site.folder(number))?;
+        return connection.query_drop(statement).map_err(client_error);
+    }
+    if !order.contains(&number) {
+        return Err(Error::Unsupported(format!(
+            "the cluster has no majority, and node {number} has its last transaction: start \
+             node-{number} first, or all nodes"
+        )));
+    }
+    order.sort_by_key(|other| (*other != number, *other));
+    Ok(())
+}

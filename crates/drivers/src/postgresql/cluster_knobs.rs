@@ -22,7 +22,7 @@ parameters! {
         synchronous_standbys: Integer<u32> = 1 in 1..=8, unit "servers",
             cost "more: the time of a commit, and no commits once too few followers are left",
         /// Time without an answer of the leader after which a follower is promoted.
-        failover_after: Integer = 1000 in 100..=600_000, unit "ms",
+        failover_after: Integer = 5000 in 100..=600_000, unit "ms",
             cost "shorter: a slow leader is taken for a dead one",
         /// Delay of every packet between the nodes, one way. Needs root.
         network_delay: Integer = 0 in 0..=10_000_000, unit "us",

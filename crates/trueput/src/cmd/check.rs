@@ -195,7 +195,7 @@ fn check_histories(
         level,
     } = subject;
     let mut failed = 0;
-    // Histories under faults take half a minute each.
+    // Histories under faults take more than a minute each.
     let most = if arguments.cluster { 1 } else { usize::MAX };
     for settings in isolation::settings(engine).into_iter().take(most) {
         let Ok(promise) = engine.promise_with(level, &subject.knobs(&settings)?) else {

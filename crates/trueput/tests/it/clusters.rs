@@ -12,6 +12,10 @@ use trueput_record::failover::Failover;
 use trueput_record::recovery::EventRecord;
 use trueput_record::{Outcome, TrialRecord};
 
+/// PostgreSQL with a leader that is replaced sooner than by default, and later than a busy machine
+/// lets one wait.
+const POSTGRESQL: &str = "postgresql-cluster --knob postgresql-cluster.failover_after=2000";
+
 /// Every engine that is a cluster.
 const CLUSTERS: [&str; 3] = ["postgresql-cluster", "etcd", "galera"];
 
@@ -143,8 +147,8 @@ fn a_killed_leader_is_replaced_and_no_synchronous_commit_is_missing() {
         return;
     }
     let bench = Bench::new();
-    let rest = "--durability sync --duration 7 --rate 200 --at 3s:kill=leader";
-    let record = trial_with_faults(&bench, "postgresql-cluster", rest);
+    let rest = "--durability sync --duration 8 --rate 200 --at 3s:kill=leader";
+    let record = trial_with_faults(&bench, POSTGRESQL, rest);
     assert!(ended_well(&record), "{:?}", record.outcome);
     let found = failover(&record);
     assert_eq!(found.missing, 0, "{found:?}");
@@ -177,9 +181,9 @@ fn a_leader_that_nobody_reaches_loses_what_only_it_has_and_the_loss_is_found() {
         return;
     }
     let bench = Bench::new();
-    // For a second the old leader acknowledges what no follower receives.
+    // For two seconds the old leader acknowledges what no follower receives.
     let rest = "--durability buffered --duration 6 --at 2s:partition=leader";
-    let record = trial_with_faults(&bench, "postgresql-cluster", rest);
+    let record = trial_with_faults(&bench, POSTGRESQL, rest);
     let missing = failover(&record).missing;
     assert!(missing > 0, "{:?}", record.measurement);
     let Outcome::Invalid { reasons } = &record.outcome else {
@@ -213,7 +217,7 @@ fn all_nodes_killed_and_started_again_have_every_commit() {
     }
     let bench = Bench::new();
     let rest = "--durability sync --duration 8 --at 2s:kill=all,3s:start=all";
-    let record = trial_with_faults(&bench, "postgresql-cluster", rest);
+    let record = trial_with_faults(&bench, POSTGRESQL, rest);
     assert!(ended_well(&record), "{:?}", record.outcome);
     let found = failover(&record);
     assert_eq!((found.missing, found.faults.len()), (0, 2), "{found:?}");

@@ -43,7 +43,7 @@ const FAULTS: [&str; 8] = [
 ];
 
 /// The time before each fault, and after the last: nodes fail over, and commit again.
-const FAULT_INTERVAL: Duration = Duration::from_secs(4);
+const FAULT_INTERVAL: Duration = Duration::from_secs(8);
 
 /// Checks a history of an engine with these settings. The inner error says why there is none.
 ///

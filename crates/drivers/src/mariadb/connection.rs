@@ -66,6 +66,9 @@ pub(super) fn client_error(error: mysql::Error) -> Error {
         mysql::Error::DriverError(error) if wants_plain_text(&error) => {
             Error::Unsupported(PLAIN_TEXT.to_owned())
         }
+        mysql::Error::DriverError(error @ mysql::DriverError::CouldNotConnect(_)) => {
+            Error::Disconnected(error.to_string().replace('\n', " "))
+        }
         mysql::Error::DriverError(mysql::DriverError::ConnectTimeout) => Error::engine(SILENT),
         // The client's own `Display` of these names its types around the text.
         mysql::Error::DriverError(error) => one_line(&error),

@@ -17,7 +17,7 @@ use pipe::{Mission, Reporter, WorkerControl};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use trueput_engine::{Database, OpenSpec, panics};
+use trueput_engine::{Database, Error, OpenSpec, panics};
 use trueput_host::process::list_loaded_files;
 use trueput_host::process::read_own_usage;
 use trueput_host::{placement, process};
@@ -125,8 +125,16 @@ fn open_spec<'a>(
     }
 }
 
+/// The time that a cluster may be without a leader when it is asked for its settings.
+const LEADER_LIMIT: Duration = Duration::from_secs(30);
+
 fn state(database: &dyn Database) -> Result<EngineState, String> {
-    let settings = database.settings();
+    let asked = Instant::now();
+    let mut settings = database.settings();
+    while settings.as_ref().is_err_and(Error::is_disconnection) && asked.elapsed() < LEADER_LIMIT {
+        std::thread::sleep(Duration::from_millis(50));
+        settings = database.settings();
+    }
     let counters = database.counters();
     Ok(EngineState {
         settings: settings.map_err(|error| format!("reading the engine's settings: {error}"))?,

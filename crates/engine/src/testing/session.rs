@@ -50,6 +50,10 @@ impl<'s> FaultySession<'s> {
 
     /// Reads the currently committed state, in a transaction of its own.
     fn read_committed<T>(&mut self, read: impl FnOnce(&mut dyn Session) -> Result<T>) -> Result<T> {
+        if self.mode == Some(Mode::Read) {
+            // Others commit between two reads, on a machine without load, too.
+            std::thread::sleep(Duration::from_micros(100));
+        }
         self.inner.begin(Mode::Read)?;
         let value = read(&mut *self.inner);
         self.inner.abort()?;

@@ -27,6 +27,7 @@
 //! - `marks`: caveats about a contender, shown wherever it is named
 //! - `multi_run`: the rates of each contender in several runs
 //! - `over_time`: the rate second by second, and its drops
+//! - `prediction`: the rate and latency expected for other numbers of clients, nodes and delays
 //! - `published`: comparison with published tables
 //! - `rankings`: cells grouped into rankings
 //! - `repeats`: the precision of the rates
@@ -67,6 +68,7 @@ pub mod log_flush;
 pub mod marks;
 pub mod multi_run;
 pub mod over_time;
+pub mod prediction;
 pub mod published;
 pub mod rankings;
 pub mod repeats;

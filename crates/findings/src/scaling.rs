@@ -71,6 +71,34 @@ pub enum Peak {
     OutOfReach,
 }
 
+/// The law with its three coefficients, without their errors.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Law {
+    coefficients: [f64; 3],
+}
+
+impl Law {
+    /// The law's rate at a number of workers, operations per second.
+    #[must_use]
+    pub fn at(&self, workers: f64) -> f64 {
+        solve::law(self.coefficients, workers)
+    }
+}
+
+/// The law of least squares, without errors, so that points at three different numbers of workers
+/// are enough: one number less than [`fit`] needs, as when one of four is left out to be predicted.
+/// `None` if there are fewer, or no coefficients are clearly the best.
+#[must_use]
+pub fn law_through(points: &[ScalingPoint]) -> Option<Law> {
+    let mut workers: Vec<f64> = points.iter().map(|point| point.workers).collect();
+    workers.sort_by(f64::total_cmp);
+    workers.dedup();
+    let solution = (workers.len() >= 3).then(|| solve::best(points))??;
+    Some(Law {
+        coefficients: solution.coefficients,
+    })
+}
+
 /// The law as fitted to some points.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Fit {
@@ -245,10 +273,15 @@ impl Fit {
     /// The law's rate at a number of workers, operations per second.
     #[must_use]
     pub fn at(&self, workers: f64) -> f64 {
-        solve::law(
-            [self.lambda.value, self.sigma.value, self.kappa.value],
-            workers,
-        )
+        self.law().at(workers)
+    }
+
+    /// The law without the errors of its coefficients.
+    #[must_use]
+    pub fn law(&self) -> Law {
+        Law {
+            coefficients: [self.lambda.value, self.sigma.value, self.kappa.value],
+        }
     }
 
     /// The reasons why the law does not describe its points; empty if it does. Otherwise neither
@@ -302,7 +335,7 @@ impl Fit {
 }
 
 /// The quantile at 0.975 of Student's t, for intervals of 95 %.
-fn student_t_975(degrees_of_freedom: usize) -> f64 {
+pub(crate) fn student_t_975(degrees_of_freedom: usize) -> f64 {
     const TABLE: [f64; 30] = [
         12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
         2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,

@@ -153,7 +153,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
     number.checked_mul(factor).ok_or_else(error)
 }
 
-/// Reads a duration in seconds: `10`, `0.5`, `500ms`, `10s`, `2m`, `1h`.
+/// Reads a duration in seconds: `10`, `0.5`, `500us`, `500ms`, `10s`, `2m`, `1h`.
 ///
 /// # Errors
 /// A sentence that says what was given and what would be right.
@@ -164,6 +164,7 @@ pub fn parse_seconds(text: &str) -> Result<f64, String> {
     let factor = match &text[digits.len()..] {
         "" | "s" => 1.0,
         "ms" => 1e-3,
+        "us" => 1e-6,
         "m" | "min" => 60.0,
         "h" => 3_600.0,
         _ => return Err(error()),

@@ -19,6 +19,7 @@
 //! - `in_memory`: the warning of databases in memory
 //! - `isolation`: isolation levels
 //! - `merge`: several runs in one report
+//! - `prediction`: rates and latencies expected elsewhere
 //! - `published`: published tables
 //! - `ranking_title`: the titles of rankings
 //! - `run_report`: a run, written in each format
@@ -40,6 +41,7 @@ pub mod history;
 mod in_memory;
 mod isolation;
 pub mod merge;
+pub mod prediction;
 pub mod published;
 mod ranking_title;
 mod run_report;

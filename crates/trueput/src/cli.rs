@@ -66,6 +66,8 @@ pub enum Command {
     Compare(cmd::compare::Arguments),
     /// Find where rates changed over many runs of one plan
     History(cmd::history::Arguments),
+    /// Predict rate and latency for other numbers of clients, nodes and network delays
+    Predict(cmd::predict::Arguments),
     /// Pack a run into one file for another machine
     Bundle(cmd::bundle::Arguments),
     /// Export trials as CSV, JSON Lines or OpenMetrics
@@ -109,6 +111,7 @@ impl Command {
             Self::Clean(arguments) => cmd::clean::run(&arguments),
             Self::Compare(arguments) => cmd::compare::run(&arguments),
             Self::History(arguments) => cmd::history::run(&arguments),
+            Self::Predict(arguments) => cmd::predict::run(&arguments),
             Self::Bundle(arguments) => cmd::bundle::run(&arguments),
             Self::Export(arguments) => cmd::export::run(&arguments),
             Self::Report(arguments) => cmd::report::run(&arguments),

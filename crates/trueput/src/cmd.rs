@@ -16,6 +16,7 @@ pub mod knobs;
 pub mod ledger;
 pub mod man;
 pub mod plan;
+pub mod predict;
 pub mod published;
 pub mod report;
 pub mod run;

@@ -72,6 +72,12 @@ impl From<trueput_findings::compare::Error> for Failure {
     }
 }
 
+impl From<trueput_findings::prediction::Error> for Failure {
+    fn from(error: trueput_findings::prediction::Error) -> Self {
+        Self::usage(error)
+    }
+}
+
 impl From<trueput_runner::matrix::Error> for Failure {
     fn from(error: trueput_runner::matrix::Error) -> Self {
         Self::usage(error)

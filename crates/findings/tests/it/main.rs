@@ -6,4 +6,5 @@
 )]
 
 mod calibration;
+mod prediction;
 mod scaling;

@@ -48,6 +48,7 @@ mod page_responses;
 mod page_tables;
 mod page_whole;
 mod page_widths;
+mod prediction;
 mod published;
 mod published_pairs;
 mod rankings;

@@ -323,6 +323,7 @@ fn command(input: &str, random: &mut Random) -> String {
         "report RUN --html page.html",
         "compare RUN --contenders lmdb,sqlite",
         "history RUN",
+        "predict RUN --nodes 3 --network-delay 1ms",
         "export RUN --format jsonl",
         "export RUN --format openmetrics",
         "bundle RUN --output made.tar.gz",

@@ -26,6 +26,7 @@ mod hosts;
 mod listings;
 mod native;
 mod page;
+mod predictions;
 mod published;
 mod repeats;
 mod secrets;

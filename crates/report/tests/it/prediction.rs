@@ -1,0 +1,347 @@
+//! Predictions from made-up runs whose law and costs are known.
+
+use crate::support::{report, spec, valid};
+use trueput_findings::compare::{Selector, Side};
+use trueput_findings::prediction::{
+    CheckKind, FollowerStep, Prediction, Question, predict, steady_state,
+};
+use trueput_record::hardware_limits::{FlushLimit, HardwareLimits};
+use trueput_record::{Durability, TrialRecord, Value};
+use trueput_report::charts::Charts;
+use trueput_report::prediction::render;
+use trueput_report::{Format, Style};
+
+const WORKERS: [u32; 6] = [1, 2, 4, 8, 16, 32];
+
+/// The law of the made-up node.
+fn law(active: f64) -> f64 {
+    2_000.0 * active / (1.0 + 0.05 * (active - 1.0) + 0.001 * active * (active - 1.0))
+}
+
+/// A flush takes a client of one 800 µs, and each operation commits twice.
+fn trial(cell: usize, workers: u32, per_s: f64) -> TrialRecord {
+    let mut spec = spec(cell as u32, "lmdb", Durability::Sync, 1);
+    spec.workers = workers;
+    spec.id = format!("{cell:04}-w{workers}");
+    let mut trial = valid(spec, per_s);
+    let measured = trial.measurement.as_mut().unwrap();
+    measured.commits = Some(2 * measured.operation("update").unwrap().count);
+    trial.hardware_limits = Some(HardwareLimits {
+        committers: workers,
+        flush: Some(FlushLimit {
+            separate_per_s: 1_250.0 * f64::from(workers),
+            ..FlushLimit::default()
+        }),
+        ..HardwareLimits::default()
+    });
+    trial
+}
+
+/// Closed loops that follow the law.
+fn one_node() -> Vec<TrialRecord> {
+    let cells = WORKERS.iter().enumerate();
+    cells
+        .map(|(cell, &workers)| trial(cell, workers, law(f64::from(workers))))
+        .collect()
+}
+
+/// Three nodes whose commits wait for a flush of one follower, without a delay and with one.
+fn three_nodes(delay_us: u32) -> Vec<TrialRecord> {
+    let mut trials = Vec::new();
+    for delay_us in [0, delay_us] {
+        for workers in WORKERS {
+            // Two commits for each operation, each with one round trip.
+            let delay_s = 2.0 * 2.0 * f64::from(delay_us) * 1e-6;
+            let state = steady_state(workers, delay_s, law, 32.0);
+            let mut trial = trial(trials.len(), workers, state.per_s);
+            let knobs = [
+                ("nodes", Value::Integer(3)),
+                ("synchronous_standbys", Value::Integer(1)),
+                ("cluster_commit", Value::from("by-level")),
+                ("network_delay", Value::Integer(i64::from(delay_us))),
+            ];
+            let knobs = knobs.map(|(name, value)| (name.to_owned(), value));
+            trial.spec.knobs.extend(knobs);
+            trials.push(trial);
+        }
+    }
+    trials
+}
+
+fn side(trials: Vec<TrialRecord>) -> Side {
+    Side::new("results/RUN", report(trials), Selector::default()).unwrap()
+}
+
+fn predicted(trials: Vec<TrialRecord>, question: &Question) -> Prediction {
+    predict(&side(trials), question).unwrap()
+}
+
+/// Asserts that there is no prediction, and that one line says why.
+#[track_caller]
+fn refused(trials: Vec<TrialRecord>, question: &Question, parts: &[&str]) {
+    let why = predict(&side(trials), question).unwrap_err().to_string();
+    assert!(!why.contains('\n'), "{why}");
+    for part in parts {
+        assert_has!(why, part);
+    }
+}
+
+fn told(prediction: &Prediction) -> String {
+    let style = Style {
+        width: None,
+        color: false,
+        charts: Charts::Off,
+    };
+    // The lines of a paragraph as one.
+    render(prediction, Format::Terminal, style).replace("\n  ", " ")
+}
+
+#[track_caller]
+fn near(found: f64, expected: f64, part: f64) {
+    let error = found / expected - 1.0;
+    assert!(error.abs() < part, "{found}, not {expected}");
+}
+
+fn clients(clients: u32) -> Question {
+    Question {
+        clients: vec![clients],
+        ..Question::default()
+    }
+}
+
+#[test]
+fn the_law_is_found_back_and_predicts_more_clients() {
+    let prediction = predicted(one_node(), &clients(64));
+    near(prediction.law.lambda.value, 2_000.0, 1e-4);
+    near(prediction.law.sigma.value, 0.05, 1e-3);
+    near(prediction.law.kappa.value, 0.001, 1e-3);
+    let answer = prediction.answer().unwrap();
+    near(answer.per_s, law(64.0), 1e-3);
+    near(answer.response_s, 64.0 / law(64.0), 1e-3);
+    let errors = prediction.errors(CheckKind::LeftOut).unwrap();
+    assert_eq!(errors.cells, WORKERS.len());
+    assert!(errors.worst < 0.001, "{errors:?}");
+    let text = told(&prediction);
+    assert_has!(text, "Expected with 64 clients on one node: ");
+    assert_has!(text, "Extrapolated: 64 clients are 2.00 times the 32");
+    assert_has!(text, "not how it scales");
+}
+
+#[test]
+fn cells_above_the_limit_of_the_fit_check_it() {
+    let question = Question {
+        fit_to: Some(8),
+        ..Question::default()
+    };
+    let mut trials = one_node();
+    // The last cell does half of what the law says.
+    let slow = law(32.0) / 2.0;
+    trials[5] = trial(5, 32, slow);
+    let prediction = predicted(trials, &question);
+    assert_eq!(prediction.answer().unwrap().clients, 8);
+    let errors = prediction.errors(CheckKind::MoreWorkers).unwrap();
+    assert_eq!(errors.cells, 2);
+    near(errors.worst, 1.0, 0.01);
+    let last = prediction.checks.iter().find(|check| check.clients == 32);
+    assert_eq!(last.unwrap().is_in_interval, Some(false));
+    assert_has!(told(&prediction), "1 of 2 within the interval");
+}
+
+#[test]
+fn scatter_of_the_rates_widens_the_interval() {
+    let width = |scatter: f64| {
+        let mut trials = one_node();
+        for (index, trial) in trials.iter_mut().enumerate() {
+            let sign = if index % 2 == 0 { 1.0 } else { -1.0 };
+            let rate = law(f64::from(trial.spec.workers)) * (1.0 + sign * scatter);
+            *trial = self::trial(index, trial.spec.workers, rate);
+        }
+        let prediction = predicted(trials, &clients(16));
+        let (low, high) = prediction.answer().unwrap().interval_per_s.unwrap();
+        assert!(low < law(16.0) * 1.001 && law(16.0) < high * 1.001);
+        high / low
+    };
+    let widths = [0.0, 0.01, 0.05].map(width);
+    assert!(widths[0] < 1.001 && widths[0] < widths[1] && widths[1] < widths[2]);
+    assert!(widths[1] > 1.02, "{widths:?}");
+}
+
+#[test]
+fn an_interval_that_says_nothing_is_not_written_out() {
+    let mut trials = one_node();
+    for (index, factor) in [1.0, 3.0, 0.3, 2.0, 0.5, 1.0].into_iter().enumerate() {
+        let workers = trials[index].spec.workers;
+        trials[index] = trial(index, workers, law(f64::from(workers)) * factor);
+    }
+    let text = told(&predicted(trials, &clients(1_000)));
+    assert_has!(text, "not known to within a factor of 10", "over 10×");
+    assert_has!(text, "The law describes the measured cells badly");
+    let sound = told(&predicted(one_node(), &clients(64)));
+    assert!(!sound.contains("factor of 10"), "{sound}");
+}
+
+#[test]
+fn a_delay_of_the_network_is_predicted_from_cells_without_one() {
+    let question = Question {
+        network_delays_s: vec![0.002],
+        ..clients(64)
+    };
+    let prediction = predicted(three_nodes(2_000), &question);
+    let errors = prediction.errors(CheckKind::OtherDelay).unwrap();
+    assert_eq!(errors.cells, WORKERS.len());
+    assert!(errors.worst < 0.001, "{errors:?}");
+    let answer = prediction.answer().unwrap();
+    let expected = steady_state(64, 0.008, law, 32.0);
+    near(answer.per_s, expected.per_s, 1e-3);
+    near(answer.added_wait.network_s, 0.004, 1e-9);
+    let text = told(&prediction);
+    assert_has!(text, "on 3 nodes with a delay of 2.00 ms each way");
+    assert!(!text.contains("The longest delay"), "{text}");
+    let question = Question {
+        network_delays_s: vec![0.005],
+        ..clients(8)
+    };
+    let text = told(&predicted(three_nodes(2_000), &question));
+    assert_has!(text, "The longest delay that was measured is 2.00 ms");
+}
+
+#[test]
+fn more_delay_lowers_the_rate_less_the_more_clients_there_are() {
+    let question = Question {
+        clients: vec![1, 8, 64, 512],
+        network_delays_s: vec![0.0, 0.001, 0.01],
+        nodes: vec![3],
+        ..Question::default()
+    };
+    let points = predicted(three_nodes(2_000), &question).points;
+    assert_eq!(points.len(), 12);
+    let rate = |delay: usize, clients: usize| points[4 * delay + clients].per_s;
+    let loss = |clients: usize| rate(2, clients) / rate(0, clients);
+    assert!(loss(0) < loss(1) && loss(1) < loss(2), "{points:?}");
+    // With one client at a time the round trips are all that is added.
+    near(1.0 / rate(1, 0) - 1.0 / rate(0, 0), 0.004, 1e-3);
+}
+
+#[test]
+fn a_single_node_becomes_a_cluster_by_terms_that_are_measured_or_given() {
+    let question = Question {
+        nodes: vec![3],
+        network_delays_s: vec![0.000_5],
+        ..clients(1)
+    };
+    let wait = |question: &Question| predicted(one_node(), question).answer().unwrap().added_wait;
+    let measured = wait(&question);
+    near(measured.network_s, 0.001, 1e-9);
+    // The fastest of two flushes takes less than the mean of 800 µs, both together more.
+    assert!(measured.flush_s > 0.0 && measured.flush_s < 0.000_8);
+    let both = Question {
+        followers: Some(2),
+        ..question.clone()
+    };
+    near(wait(&both).flush_s + measured.flush_s, 2.0 * 0.000_8, 1e-3);
+    let applied = Question {
+        step: Some(FollowerStep::RemoteApply),
+        follower_flush_s: Some(0.002),
+        follower_apply_s: Some(0.000_3),
+        ..question.clone()
+    };
+    near(wait(&applied).flush_s, measured.flush_s * 2.0 / 0.8, 1e-6);
+    near(wait(&applied).apply_s, 0.000_3, 1e-9);
+    let local = Question {
+        step: Some(FollowerStep::Local),
+        ..question.clone()
+    };
+    assert_eq!(wait(&local).total_s(), 0.0);
+    let text = told(&predicted(one_node(), &question));
+    assert_has!(text, "Measured on one node, so the wait for other nodes");
+    assert_has!(text, "flush limit of the hardware");
+}
+
+#[test]
+fn a_wait_that_the_law_contains_is_not_taken_out_of_it() {
+    let question = Question {
+        step: Some(FollowerStep::RemoteWrite),
+        ..clients(4)
+    };
+    let prediction = predicted(three_nodes(2_000), &question);
+    assert!(prediction.answer().unwrap().is_lower_bound);
+    near(prediction.answer().unwrap().per_s, law(4.0), 1e-3);
+    assert_has!(told(&prediction), "The rate is a lower bound");
+}
+
+#[test]
+fn what_cannot_be_predicted_is_refused_in_one_line() {
+    let few = one_node().into_iter().take(3).collect();
+    refused(
+        few,
+        &Question::default(),
+        &[
+            "3 different numbers of workers",
+            "; run: trueput run",
+            "--workers 1,2,4,8",
+        ],
+    );
+
+    let mut mixed = one_node();
+    mixed[0].spec.engine = "redb".to_owned();
+    refused(
+        mixed,
+        &Question::default(),
+        &["lmdb sync threen1; redb sync threen1"],
+    );
+
+    let mut open = one_node();
+    for trial in &mut open {
+        let measured = trial.measurement.as_mut().unwrap();
+        measured.open_loop = Some(Default::default());
+    }
+    refused(
+        open,
+        &Question::default(),
+        &["no valid trial of a closed loop"],
+    );
+
+    let alone = |question: &Question, part| refused(one_node(), question, &[part]);
+    let delayed = Question {
+        network_delays_s: vec![0.001],
+        ..Question::default()
+    };
+    alone(&delayed, "--nodes 3");
+    let many = Question {
+        nodes: vec![3],
+        followers: Some(3),
+        ..Question::default()
+    };
+    alone(&many, "3 nodes have 2 followers");
+    let none = Question {
+        fit_to: Some(0),
+        ..Question::default()
+    };
+    alone(&none, "the fewest workers that were measured are 1");
+}
+
+#[test]
+fn a_term_that_is_not_known_leads_to_the_option_or_the_run_that_gives_it() {
+    let three = Question {
+        nodes: vec![3],
+        network_delays_s: vec![0.001],
+        ..Question::default()
+    };
+    let mut unknown = one_node();
+    unknown
+        .iter_mut()
+        .for_each(|trial| trial.hardware_limits = None);
+    refused(unknown, &three, &["--follower-flush 1ms"]);
+    let mut uncounted = one_node();
+    for trial in &mut uncounted {
+        trial.measurement.as_mut().unwrap().commits = None;
+    }
+    refused(uncounted, &three, &["does not count its commits"]);
+
+    let only_delayed = three_nodes(2_000).into_iter().skip(WORKERS.len()).collect();
+    let shorter = Question {
+        network_delays_s: vec![0.001],
+        ..Question::default()
+    };
+    refused(only_delayed, &shorter, &["delay of 0.002 s"]);
+}

@@ -16,7 +16,7 @@ use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::thread::Scope;
 use std::time::{Duration, Instant};
 use trueput_engine::cluster::{ClusterAssignment, ClusterSite, ClusterState, NodeRole};
-use trueput_engine::{Cluster, OpenSpec, ParameterValues};
+use trueput_engine::{Cluster, OpenSpec, ParameterValues, Service};
 use trueput_record::fault::{ClusterOrder, FaultAction, FaultTarget};
 
 pub use log::read_log;
@@ -27,6 +27,9 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 /// The interval between two questions to the leader.
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
+
+/// The time that a node which came back has for what it missed before it is stopped.
+const CATCH_UP_LIMIT: Duration = Duration::from_secs(10);
 
 /// A cluster that runs.
 struct ClusterHost<'a> {
@@ -419,9 +422,30 @@ impl<'a> ClusterHost<'a> {
         }
     }
 
+    /// Waits until the nodes that the cluster can count on have what they missed. One that is
+    /// stopped while it receives that may end badly: a Galera node then aborts.
+    fn await_catch_up(&self) {
+        let began = Instant::now();
+        for (number, node) in self.numbers().zip(&self.nodes) {
+            let folder = self.site.folder(number);
+            let service = NodeService::new(self.cluster, number, &self.site, self.network.as_ref());
+            let spec = self.spec(&folder);
+            while node.is_available() && !service.is_ready(&spec).unwrap_or(true) {
+                if began.elapsed() > CATCH_UP_LIMIT {
+                    return self.note(&format!("node {number} has not caught up"));
+                }
+                std::thread::sleep(PAUSE);
+            }
+        }
+    }
+
     /// Stops all nodes in good order, the leader first, so that its followers receive its last
     /// transactions.
     fn stop(mut self) -> Result<(), String> {
+        // Without a leader there is nobody to catch up with.
+        if self.state.leader.is_some() {
+            self.await_catch_up();
+        }
         let leader = self.state.last_leader;
         let rest = self.numbers().filter(|number| *number != leader);
         let mut first = Ok(());

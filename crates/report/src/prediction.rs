@@ -68,8 +68,16 @@ fn answer(prediction: &Prediction, point: &PredictedPoint) -> String {
         counted(u64::from(point.clients), "client"),
         place(&point.replication),
         plural(&prediction.operation),
-        prediction.operation
+        timed_operation(prediction)
     )
+}
+
+/// The operation whose time is predicted: of a mix, any.
+fn timed_operation(prediction: &Prediction) -> &str {
+    match prediction.operation_share < 1.0 {
+        true => "operation of any kind",
+        false => &prediction.operation,
+    }
 }
 
 fn place(on: &Replication) -> String {
@@ -122,6 +130,13 @@ fn warnings(prediction: &Prediction) -> Vec<String> {
             "The measured cells show no limit: neither contention nor coherency is significant up \
              to {} clients. A limit beyond them is not in the law.",
             prediction.law.most_workers()
+        ));
+    }
+    if prediction.host_limited_trials > 0 {
+        said.push(format!(
+            "In {} a host that ran the workers may have been the limit, so the law may be that of \
+             the host.",
+            counted(prediction.host_limited_trials as u64, "trial")
         ));
     }
     if point.is_lower_bound {
@@ -221,7 +236,7 @@ fn points(prediction: &Prediction) -> Table {
             1,
             interval(|point| point.interval_per_s, number),
         )
-        .figures(format!("per {operation}"), 0, |point| {
+        .figures(format!("per {}", timed_operation(prediction)), 0, |point| {
             seconds(point.response_s)
         })
         .figures(
@@ -232,8 +247,8 @@ fn points(prediction: &Prediction) -> Table {
         .figures("active", 1, |point| number(point.active))
         .text("", 0, |point| {
             match (point.is_asked, point.beyond_measured > EXTRAPOLATED) {
-                (true, true) => "asked, extrapolated",
-                (true, false) => "asked",
+                (true, true) => "requested, extrapolated",
+                (true, false) => "requested",
                 (false, true) => "extrapolated",
                 (false, false) => "",
             }
@@ -276,8 +291,8 @@ fn law_terms(prediction: &Prediction) -> Vec<[String; 3]> {
     let interval = |of: &Coefficient| format!("fitted, {} to {}", short(of.low), short(of.high));
     vec![
         [
-            format!("one client's {}", prediction.operation),
-            seconds(1.0 / law.lambda.value),
+            format!("one client's {}", timed_operation(prediction)),
+            seconds(prediction.operation_share / law.lambda.value),
             format!(
                 "1/λ, fitted to {} at {} clients",
                 counted(law.points.len() as u64, "trial"),
@@ -421,8 +436,7 @@ fn signed_per_cent(share: f64) -> String {
 
 fn limits(prediction: &Prediction) -> Vec<String> {
     let mut said = Vec::new();
-    let cores = prediction.cores;
-    if cores > 0 {
+    if let Some(cores) = prediction.shared_cores.filter(|cores| *cores > 0) {
         let unit = if cores == 1 {
             "processor"
         } else {
@@ -436,8 +450,8 @@ fn limits(prediction: &Prediction) -> Vec<String> {
             "{all} shared {cores} {unit} and their disks: that measures what a protocol costs, not \
              how it scales on machines of their own."
         ));
+        said.extend(oversubscription_note(prediction.law.most_workers(), cores));
     }
-    said.extend(oversubscription_note(prediction.law.most_workers(), cores));
     said.push(match prediction.law.peak {
         Peak::OutOfReach => "The law has no significant peak.".to_owned(),
         Peak::At { workers, per_s, .. } => format!(

@@ -32,9 +32,9 @@ pub struct CheckedCell {
     pub predicted_per_s: f64,
     /// Predicted over measured, less 1.
     pub error: f64,
-    /// The measured mean latency of an operation, seconds; `None` if none was timed.
+    /// The measured mean latency of an operation of any kind, seconds; `None` if none was timed.
     pub measured_latency_s: Option<f64>,
-    /// The predicted time of an operation: clients over rate, seconds.
+    /// The predicted time of an operation of any kind: clients over the rate of all kinds, seconds.
     pub predicted_response_s: f64,
     /// Whether the measured rate is in the interval of the prediction; `None` for a cell that was
     /// left out, whose law has no interval.
@@ -86,16 +86,18 @@ impl Residuals {
 }
 
 /// The factor by which the rate of one more trial may differ from the prediction, at 95 %; `None`
-/// if fewer than three laws were fitted.
+/// if there are fewer than three, or none is determined without some cell: how much the law depends
+/// on that cell is then not known.
 ///
 /// Two errors of the logarithm are added as squares, each times its quantile of Student's t: that
 /// of the law, by the jackknife over the laws that lack one cell each (B. Efron, The Jackknife, the
 /// Bootstrap and Other Resampling Plans, SIAM 1982, chapter 3), and that of a trial around the law.
 pub(super) fn interval_factor(
-    laws: &[Law],
+    laws: &[Option<Law>],
     predict: impl Fn(&Law) -> f64,
     residuals: &Residuals,
 ) -> Option<f64> {
+    let laws = laws.iter().copied().collect::<Option<Vec<Law>>>()?;
     if laws.len() < 3 {
         return None;
     }

@@ -52,7 +52,7 @@ impl FromStr for FollowerStep {
 /// The nodes, and what a commit waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Replication {
-    /// The number of nodes; 1 for an engine that is no cluster.
+    /// The number of nodes; 1 for an engine that is not a cluster.
     pub nodes: u32,
     /// The number of followers that a commit waits for, the fastest ones.
     pub followers: u32,

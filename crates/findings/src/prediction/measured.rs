@@ -8,6 +8,8 @@ use crate::scaling::{FEWEST_POINTS, ScalingPoint};
 use crate::shell::quoted;
 use crate::statistics::median;
 use std::collections::BTreeSet;
+use trueput_record::address::is_address_for;
+use trueput_record::load_generator::LoadGenerator;
 use trueput_record::measurement::LatencySummary;
 use trueput_record::trial::Settings;
 use trueput_record::{TrialRecord, TrialSpec};
@@ -40,10 +42,10 @@ impl MeasuredCell<'_> {
         median(self.rates.iter().copied()).unwrap_or_default()
     }
 
-    /// The median of the repeats' mean latency of an operation, seconds; `None` if none was timed.
-    pub(super) fn latency_s(&self, kind: &str) -> Option<f64> {
-        let timed = self.trials.iter().filter_map(|trial| latency(trial, kind));
-        median(timed.map(|latency| latency.mean_ns * 1e-9))
+    /// The median of the repeats' mean latency of an operation of any kind, seconds; `None` if none
+    /// was timed.
+    pub(super) fn latency_s(&self) -> Option<f64> {
+        median(self.trials.iter().filter_map(|trial| mean_latency_s(trial)))
     }
 
     /// Its repeats as points of the law.
@@ -52,6 +54,18 @@ impl MeasuredCell<'_> {
         let rates = self.rates.iter();
         rates.map(move |&per_s| ScalingPoint { workers, per_s })
     }
+}
+
+/// The mean latency of all operations of a trial.
+fn mean_latency_s(trial: &TrialRecord) -> Option<f64> {
+    let operations = &trial.measurement.as_ref()?.operations;
+    let timed = operations.iter().filter(|one| one.latency.is_measured());
+    let (mut sum_ns, mut count) = (0.0, 0.0);
+    for operation in timed {
+        sum_ns += operation.count as f64 * operation.latency.mean_ns;
+        count += operation.count as f64;
+    }
+    (count > 0.0).then(|| sum_ns * 1e-9 / count)
 }
 
 fn latency<'a>(trial: &'a TrialRecord, kind: &str) -> Option<&'a LatencySummary> {
@@ -114,7 +128,41 @@ impl<'a> MeasuredSeries<'a> {
         measured
     }
 
-    /// Commits per operation; `None` if the workload does not count them.
+    /// The part of all operations that are of the kind whose rate is predicted.
+    pub(super) fn operation_share(&self) -> f64 {
+        let (mut own, mut all) = (0.0, 0.0);
+        let trials = self.base.iter().flat_map(|cell| &cell.trials);
+        for measurement in trials.filter_map(|trial| trial.measurement.as_ref()) {
+            let counts = measurement.operations.iter().map(|one| one.count as f64);
+            all += counts.sum::<f64>();
+            let headline = measurement.operation(&self.headline);
+            own += headline.map_or(0.0, |one| one.count as f64);
+        }
+        if all > 0.0 { own / all } else { 1.0 }
+    }
+
+    /// Whether server and workers ran on this machine alone.
+    pub(super) fn is_on_one_machine(&self) -> bool {
+        self.spec.conditions.hosts.is_none() && !self.is_by_address()
+    }
+
+    /// Whether the engine is a server of the user's, of whose nodes nothing is known.
+    pub(super) fn is_by_address(&self) -> bool {
+        let build = self.spec.build.as_deref();
+        build.is_some_and(|build| is_address_for(&self.spec.engine, build))
+    }
+
+    /// The number of trials that the law is fitted to in which a host that ran workers may have
+    /// been the limit.
+    pub(super) fn host_limited_trials(&self) -> usize {
+        let trials = self.base.iter().flat_map(|cell| &cell.trials);
+        let measured = trials.filter_map(|trial| trial.measurement.as_ref());
+        measured
+            .filter(|one| one.load_generators.iter().any(LoadGenerator::is_limit))
+            .count()
+    }
+
+    /// Commits per operation of that kind; `None` if the workload does not count them.
     pub(super) fn commits_per_operation(&self) -> Option<f64> {
         let (mut commits, mut operations) = (0.0, 0.0);
         for trial in self.base.iter().flat_map(|cell| &cell.trials) {
@@ -146,8 +194,20 @@ impl<'a> MeasuredSeries<'a> {
         timed.next()
     }
 
+    /// What makes a fit possible: to use all that was measured, or the command that measures more.
+    pub(super) fn remedy(&self, side: &Side) -> String {
+        let fitted = self.base.last().map_or(0, |cell| cell.workers);
+        let left_out = self.others.iter().map(|cell| cell.workers);
+        match left_out.max().filter(|most| *most > fitted) {
+            Some(most) if self.base.len() < FEWEST_POINTS => {
+                format!("raise --fit-to, up to {most}")
+            }
+            _ => format!("run: {}", Self::command(side)),
+        }
+    }
+
     /// The command that measured the run, with enough numbers of workers.
-    pub(super) fn command(side: &Side) -> String {
+    fn command(side: &Side) -> String {
         let mut words = side.report.manifest.host.program.command.iter();
         let mut command: Vec<String> = Vec::new();
         while let Some(word) = words.next() {

@@ -50,6 +50,16 @@ pub struct Question {
     pub fit_to: Option<u32>,
 }
 
+impl Question {
+    /// Whether it asks for other nodes, or for what a commit waits for there.
+    fn concerns_nodes(&self) -> bool {
+        !self.nodes.is_empty()
+            || !self.network_delays_s.is_empty()
+            || self.step.is_some()
+            || self.followers.is_some()
+    }
+}
+
 /// Why there is no prediction.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -81,12 +91,21 @@ pub enum Error {
         least: u32,
     },
     /// No law fits.
-    #[error("{why}; run: {command}")]
+    #[error("{why}; {remedy}")]
     Fit {
         /// Why not.
         why: FitError,
-        /// The command that measures enough.
-        command: String,
+        /// What makes a fit possible.
+        remedy: String,
+    },
+    /// The engine is a server of the user's.
+    #[error(
+        "the nodes behind the address of {engine} are not known, so only other numbers of clients \
+         are predicted: remove the options of nodes and network"
+    )]
+    UnknownNodes {
+        /// The engine.
+        engine: String,
     },
     /// A single node has no network.
     #[error("one node has no network: name the nodes, as in --nodes 3")]
@@ -101,8 +120,9 @@ pub enum Error {
     },
     /// A delay is shorter than the one that the law contains.
     #[error(
-        "the law was measured at a delay of {measured_s} s, which the model can only lengthen: run \
-         with the knob network_delay=0"
+        "the law was measured at a network delay of {} µs, and the model can only lengthen it: run \
+         with a shorter one, as in --knob network_delay=1",
+        measured_s * 1e6
     )]
     ShorterDelay {
         /// The delay that was measured, seconds.
@@ -139,7 +159,7 @@ pub struct PredictedPoint {
     pub per_s: f64,
     /// The 95 % interval of the rate of one more trial; `None` if too few cells could be left out.
     pub interval_per_s: Option<(f64, f64)>,
-    /// The mean time of an operation of a client, seconds: clients over rate.
+    /// The mean time of an operation of any kind, seconds: clients over the rate of all kinds.
     pub response_s: f64,
     /// Its interval.
     pub interval_response_s: Option<(f64, f64)>,
@@ -168,14 +188,21 @@ pub struct Prediction {
     pub law: Fit,
     /// The nodes that were measured, and what a commit waited for there.
     pub measured: Replication,
-    /// Commits per operation; `None` if the workload does not count them.
+    /// The part of all operations that are of this kind. The others are as many per operation of
+    /// this kind as were measured.
+    pub operation_share: f64,
+    /// Commits per operation of this kind; `None` if the workload does not count them.
     pub commits_per_operation: Option<f64>,
     /// The costs of a follower.
     pub follower: FollowerCosts,
     /// Measured cells, and what was predicted for them.
     pub checks: Vec<CheckedCell>,
-    /// The processors of the machine that was measured.
-    pub cores: u32,
+    /// The processors of the machine on which the trials ran; `None` if the server or the workers
+    /// ran on others.
+    pub shared_cores: Option<u32>,
+    /// Trials in which a host that ran workers may have been the limit, so that the law may be the
+    /// host's.
+    pub host_limited_trials: usize,
 }
 
 impl Prediction {
@@ -200,6 +227,7 @@ struct Model<'a> {
     without: Vec<Option<Law>>,
     measured: Replication,
     follower: FollowerCosts,
+    operation_share: f64,
     commits_per_operation: Option<f64>,
     residuals: Residuals,
 }
@@ -221,8 +249,13 @@ pub fn predict(side: &Side, question: &Question) -> Result<Prediction, Error> {
         points,
         checks: model.checks()?,
         measured: model.measured,
+        operation_share: model.operation_share,
         commits_per_operation: model.commits_per_operation,
-        cores: side.report.manifest.host.cores,
+        shared_cores: model
+            .series
+            .is_on_one_machine()
+            .then_some(side.report.manifest.host.cores),
+        host_limited_trials: model.series.host_limited_trials(),
         follower: model.follower,
         law: model.law,
     })
@@ -231,9 +264,13 @@ pub fn predict(side: &Side, question: &Question) -> Result<Prediction, Error> {
 impl<'a> Model<'a> {
     fn of(side: &'a Side, question: &Question) -> Result<Self, Error> {
         let series = MeasuredSeries::of(side, question.fit_to)?;
+        if series.is_by_address() && question.concerns_nodes() {
+            let engine = series.spec.engine.clone();
+            return Err(Error::UnknownNodes { engine });
+        }
         let law = fit(&series.points()).map_err(|why| Error::Fit {
             why,
-            command: MeasuredSeries::command(side),
+            remedy: series.remedy(side),
         })?;
         let cells = 0..series.base.len();
         let without = cells.map(|left_out| {
@@ -246,6 +283,7 @@ impl<'a> Model<'a> {
         let follower = follower_costs(&series, &law, question);
         Ok(Self {
             measured: series.replication(),
+            operation_share: series.operation_share(),
             commits_per_operation: series.commits_per_operation(),
             residuals: Residuals::of(&law),
             follower,
@@ -321,10 +359,10 @@ impl<'a> Model<'a> {
             steady_state(clients, delay_s, |active| law.at(active), most)
         };
         let state = solve(&self.law.law());
-        let laws: Vec<Law> = self.without.iter().copied().flatten().collect();
         let per_s = |law: &Law| solve(law).per_s;
-        let factor = interval_factor(&laws, per_s, &self.residuals);
+        let factor = interval_factor(&self.without, per_s, &self.residuals);
         let around = |value: f64| factor.map(|factor| (value / factor, value * factor));
+        let response_s = state.response_s * self.operation_share;
         Ok(PredictedPoint {
             clients,
             replication,
@@ -333,8 +371,8 @@ impl<'a> Model<'a> {
             is_lower_bound,
             per_s: state.per_s,
             interval_per_s: around(state.per_s),
-            response_s: state.response_s,
-            interval_response_s: around(state.response_s),
+            response_s,
+            interval_response_s: around(response_s),
             active: state.active,
             beyond_measured: state.beyond_measured,
         })
@@ -380,8 +418,8 @@ impl<'a> Model<'a> {
             measured_per_s,
             predicted_per_s,
             error: predicted_per_s / measured_per_s - 1.0,
-            measured_latency_s: cell.latency_s(&self.series.headline),
-            predicted_response_s: f64::from(cell.workers) / predicted_per_s,
+            measured_latency_s: cell.latency_s(),
+            predicted_response_s: f64::from(cell.workers) * self.operation_share / predicted_per_s,
             is_in_interval: interval.map(|(low, high)| (low..=high).contains(&measured_per_s)),
         }
     }

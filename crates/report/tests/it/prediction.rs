@@ -6,6 +6,7 @@ use trueput_findings::prediction::{
     CheckKind, FollowerStep, Prediction, Question, predict, steady_state,
 };
 use trueput_record::hardware_limits::{FlushLimit, HardwareLimits};
+use trueput_record::load_generator::LoadGenerator;
 use trueput_record::{Durability, TrialRecord, Value};
 use trueput_report::charts::Charts;
 use trueput_report::prediction::render;
@@ -25,6 +26,7 @@ fn trial(cell: usize, workers: u32, per_s: f64) -> TrialRecord {
     spec.id = format!("{cell:04}-w{workers}");
     let mut trial = valid(spec, per_s);
     let measured = trial.measurement.as_mut().unwrap();
+    measured.operations.retain(|one| one.kind == "update");
     measured.commits = Some(2 * measured.operation("update").unwrap().count);
     trial.hardware_limits = Some(HardwareLimits {
         committers: workers,
@@ -343,5 +345,73 @@ fn a_term_that_is_not_known_leads_to_the_option_or_the_run_that_gives_it() {
         network_delays_s: vec![0.001],
         ..Question::default()
     };
-    refused(only_delayed, &shorter, &["delay of 0.002 s"]);
+    refused(only_delayed, &shorter, &["delay of 2000 µs"]);
+}
+
+#[test]
+fn of_a_mix_the_time_is_that_of_an_operation_of_any_kind() {
+    let mut trials = one_node();
+    for trial in &mut trials {
+        let operations = &mut trial.measurement.as_mut().unwrap().operations;
+        let mut read = operations[0].clone();
+        read.kind = "read".to_owned();
+        read.count *= 3;
+        read.per_s *= 3.0;
+        // Clients are the sum of rate times latency.
+        operations[0].latency.mean_ns = f64::from(trial.spec.workers) / 7.0 / operations[0].per_s;
+        operations[0].latency.mean_ns *= 4e9;
+        read.latency.mean_ns = f64::from(trial.spec.workers) / 7.0 / read.per_s * 3e9;
+        operations.insert(0, read);
+    }
+    let prediction = predicted(trials, &clients(16));
+    near(prediction.operation_share, 0.25, 1e-9);
+    let answer = prediction.answer().unwrap();
+    near(answer.per_s, law(16.0), 1e-3);
+    near(answer.response_s, 16.0 / 4.0 / law(16.0), 1e-3);
+    for check in &prediction.checks {
+        near(
+            check.predicted_response_s,
+            check.measured_latency_s.unwrap(),
+            1e-3,
+        );
+    }
+    assert_has!(told(&prediction), "per operation of any kind (mean)");
+}
+
+#[test]
+fn of_a_server_by_its_address_only_other_clients_are_predicted() {
+    let mut trials = one_node();
+    for trial in &mut trials {
+        trial.spec.engine = "etcd".to_owned();
+        trial.spec.build = Some("http://a:2379".into());
+    }
+    let text = told(&predicted(trials.clone(), &clients(16)));
+    assert!(!text.contains("shared"), "{text}");
+    let three = Question {
+        nodes: vec![3],
+        ..Question::default()
+    };
+    refused(
+        trials,
+        &three,
+        &["the nodes behind the address of etcd are not known"],
+    );
+}
+
+#[test]
+fn trials_that_a_host_may_have_limited_are_named() {
+    let mut trials = one_node();
+    for trial in &mut trials {
+        let host = LoadGenerator {
+            cpu_share: Some(0.95),
+            ..LoadGenerator::default()
+        };
+        trial.measurement.as_mut().unwrap().load_generators = vec![host];
+    }
+    let prediction = predicted(trials, &clients(16));
+    assert_eq!(prediction.host_limited_trials, 6);
+    assert_has!(
+        told(&prediction),
+        "In 6 trials a host that ran the workers may have been"
+    );
 }

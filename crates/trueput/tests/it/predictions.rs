@@ -42,7 +42,7 @@ fn a_law_is_extrapolated_and_what_is_missing_leads_to_the_option_or_the_run() {
     );
     let refused: &[(&[&str], &str)] = &[
         (&["--network-delay", "1ms"], "--nodes 3"),
-        (&["--fit-to", "4"], "--workers 1,2,4,8"),
+        (&["--fit-to", "4"], "raise --fit-to, up to 8"),
         (&["--clients", "0"], "0 is not in 1..=100000"),
         (&["--network-delay", "soon"], "is not a duration"),
         (&["--cluster-commit", "maybe"], "remote-apply"),

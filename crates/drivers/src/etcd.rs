@@ -186,6 +186,10 @@ impl Engine for Etcd {
         Some(Isolation::Serializable)
     }
 
+    fn reads_are_recent(&self, knobs: &ParameterValues) -> bool {
+        EtcdKnobs::from(knobs).reads == knobs::Reads::Linearizable
+    }
+
     fn isolation_knobs(&self) -> &'static [&'static str] {
         &["reads"]
     }

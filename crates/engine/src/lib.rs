@@ -111,6 +111,12 @@ pub trait Engine: Send + Sync {
         self.isolation(knobs)
     }
 
+    /// Whether a transaction with these knobs sees every commit that was acknowledged before it
+    /// began.
+    fn reads_are_recent(&self, _knobs: &ParameterValues) -> bool {
+        true
+    }
+
     /// Returns the names of the knobs that determine isolation. Each is a choice or a Boolean; the
     /// anomaly suite tries all combinations of their values.
     fn isolation_knobs(&self) -> &'static [&'static str] {
@@ -249,8 +255,8 @@ pub trait Engine: Send + Sync {
         None
     }
 
-    /// Returns the nodes of which the engine consists; `None` if it is no cluster. Its service is
-    /// then a [`cluster::ClusterService`].
+    /// Returns the nodes of which the engine consists; `None` if it is not a cluster. Its service
+    /// is then a [`cluster::ClusterService`].
     fn cluster(&self) -> Option<Box<dyn Cluster>> {
         None
     }

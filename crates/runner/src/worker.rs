@@ -253,6 +253,7 @@ fn with_target<T>(
         directory: &assignment.directory,
         capabilities: resolved.engine.capabilities(),
         isolation: resolved.isolation(),
+        reads_are_recent: resolved.engine.reads_are_recent(&resolved.knobs),
         workers: assignment.spec.workers,
         threads: trueput_host::count_cores(),
         generation: assignment.generation,

@@ -357,6 +357,8 @@ pub struct JobDatabase<'a> {
     pub capabilities: Capabilities,
     /// The isolation of its transactions, as the driver states it; `None` if it states none.
     pub isolation: Option<Isolation>,
+    /// Whether the driver states that a transaction sees every earlier commit.
+    pub reads_are_recent: bool,
     /// The number of workers that the plan asks for; there may be more ([`Job::sessions`]).
     pub workers: u32,
     /// The number of threads that this process may use.

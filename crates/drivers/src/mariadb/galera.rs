@@ -166,6 +166,10 @@ impl Engine for Galera {
         self.isolation(knobs).map(|_| Isolation::ReadCommitted)
     }
 
+    fn reads_are_recent(&self, knobs: &ParameterValues) -> bool {
+        self.isolation(knobs).is_some()
+    }
+
     fn isolation_knobs(&self) -> &'static [&'static str] {
         &["writers", "isolation"]
     }

@@ -55,7 +55,7 @@ pub struct Arguments {
     #[arg(long, conflicts_with = "isolation")]
     history: bool,
     /// Run only the history check, on clusters, while nodes are killed, paused and (as root)
-    /// separated, for half a minute each time
+    /// separated: over a minute for lists and another for registers
     #[arg(long, conflicts_with_all = ["isolation", "history"])]
     cluster: bool,
 }
@@ -287,7 +287,7 @@ fn subjects(arguments: &Arguments, registry: &Registry) -> Result<Vec<Subject>, 
         .find(|(_, engine)| engine.cluster().is_none());
     if let Some((name, _)) = single.filter(|_| arguments.cluster) {
         return Err(Failure::Usage(format!(
-            "{name} is no cluster; name one: trueput check postgresql-cluster --cluster"
+            "{name} is not a cluster; name one: trueput check postgresql-cluster --cluster"
         )));
     }
     let mut subjects = Vec::new();

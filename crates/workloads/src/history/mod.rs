@@ -61,6 +61,13 @@ impl Workload for HistoryWorkload {
         settings: &ParameterValues,
         conditions: &Conditions,
     ) -> Result<Box<dyn Job>, String> {
+        if conditions.hosts.is_some() {
+            return Err(
+                "the check orders transactions by one clock, so its workers must run on this \
+                 host: remove hosts"
+                    .to_owned(),
+            );
+        }
         let config = HistoryConfig::new(&settings.into(), conditions);
         Ok(Box::new(HistoryJob { config }))
     }

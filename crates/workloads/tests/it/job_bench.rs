@@ -54,6 +54,7 @@ pub struct JobBench {
     pub seed: u64,
     /// The isolation that the engine states with its knobs.
     pub isolation: Option<Isolation>,
+    pub reads_are_recent: bool,
     /// Ends after the database is closed and before its folder goes.
     _server: Option<Server>,
     folder: tempfile::TempDir,
@@ -100,6 +101,7 @@ impl JobBench {
             generation: 0,
             seed: 1,
             isolation: engine.isolation(&knobs),
+            reads_are_recent: engine.reads_are_recent(&knobs),
             _server: server,
             folder,
         }
@@ -116,6 +118,7 @@ impl JobBench {
             directory: self.folder.path(),
             capabilities: self.capabilities,
             isolation: self.isolation,
+            reads_are_recent: self.reads_are_recent,
             workers: self.workers,
             threads: 2,
             generation: self.generation,

@@ -4,6 +4,7 @@
 use super::reconnection::ReconnectingSession;
 use super::subject::{Installation, SESSIONS, Subject};
 use crate::failure::Failure;
+use crate::output;
 use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -161,12 +162,21 @@ impl<'a> HistoryRun<'a> {
 
     /// Causes each fault after the one before had time to take effect.
     fn cause_faults(&self) -> Result<(), String> {
-        for order in FAULTS {
+        for (index, order) in FAULTS.into_iter().enumerate() {
             let order: ClusterOrder = order.parse()?;
             let needs_network = matches!(order.action, FaultAction::Partition | FaultAction::Heal);
             if needs_network && !trueput_host::is_root() {
                 continue;
             }
+            let left = FAULT_INTERVAL * (FAULTS.len() - index + 1) as u32;
+            output::note(&format!(
+                "{} {}: next {order}, fault {} of {}, at most {} s left",
+                self.subject.name,
+                self.subject.level,
+                index + 1,
+                FAULTS.len(),
+                left.as_secs()
+            ));
             sleep(FAULT_INTERVAL);
             send_order(self.installation.path(), order)
                 .map_err(|error| format!("{order}: {error}"))?;
@@ -190,6 +200,10 @@ impl<'a> HistoryRun<'a> {
             directory: self.installation.path(),
             capabilities: self.subject.engine.capabilities(),
             isolation: self.subject.engine.isolation(&self.installation.knobs),
+            reads_are_recent: self
+                .subject
+                .engine
+                .reads_are_recent(&self.installation.knobs),
             workers: WORKERS,
             threads: 1,
             generation: 0,

@@ -56,6 +56,19 @@ fn each_fault_of_isolation_is_found_in_lists_and_in_registers() {
 }
 
 #[test]
+fn stale_reads_are_no_fault_where_recent_ones_are_not_stated() {
+    let mut bench = Bench::new(&Reference, "", CONTENDED).with(Fault::ShowsFirstValue);
+    bench.reads_are_recent = false;
+    let checks = bench.run().1.checks;
+    let recency = checks.iter().find(|check| check.name == "recency").unwrap();
+    assert!(recency.passed, "{recency:?}");
+    assert!(
+        recency.detail.starts_with("not stated; occurred: "),
+        "{recency:?}"
+    );
+}
+
+#[test]
 fn each_fault_of_single_values_is_found() {
     for given in ["model=list-append", "model=register"] {
         let damaged = ["damaged read", "internal read"];
@@ -65,7 +78,7 @@ fn each_fault_of_single_values_is_found() {
             Fault::LosesPuts(50),
             given,
             "isolation",
-            &["internal read", "P4", "P3", "G"],
+            &["internal read", "P4", "P3", "G-single", "G1c", "G2"],
         );
     }
 }
@@ -165,7 +178,9 @@ fn what_is_beyond_the_limit_is_not_recorded_and_the_rest_is_checked() {
     assert_eq!(ended.counts.iter().sum::<u64>(), 2_000);
     assert_eq!(conclusion.results["history_committed"].to_string(), "400");
     assert_eq!(conclusion.results["history_unrecorded"].to_string(), "1600");
-    let isolation = &conclusion.checks[0].detail;
+    let mut checks = conclusion.checks.iter();
+    let isolation = checks.find(|check| check.name == "isolation");
+    let isolation = &isolation.unwrap().detail;
     assert!(
         isolation.contains("1600 later transactions were not recorded"),
         "{isolation}"

@@ -160,6 +160,14 @@ impl SshHosts {
         self.network.enter_here(RUNNER)
     }
 
+    /// Cuts the network of a host, from 0.
+    ///
+    /// # Errors
+    /// One sentence.
+    pub fn cut(&self, number: u32) -> Result<(), String> {
+        self.network.separate(&[RUNNER + 1 + number])
+    }
+
     /// Returns the processes on a host, from 0, apart from its server.
     #[must_use]
     pub fn processes(&self, number: u32) -> Vec<i32> {

@@ -65,7 +65,7 @@ fn check_name(name: &str) -> Result<(), String> {
     match is_name {
         true => Ok(()),
         false => Err(format!(
-            "'{name}' is no name of a host; write names as ssh takes them, as in a,b or me@a"
+            "'{name}' is not a host name; write names as ssh takes them, as in a,b or me@a"
         )),
     }
 }
@@ -120,7 +120,7 @@ mod tests {
             "a;b",
         ] {
             let why = text.parse::<HostList>().unwrap_err();
-            assert!(why.contains("is no name of a host"), "{text}: {why}");
+            assert!(why.contains("is not a host name"), "{text}: {why}");
         }
         let many: Vec<_> = (0..65).map(|number| format!("h{number}")).collect();
         assert!(

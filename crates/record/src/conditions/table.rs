@@ -609,7 +609,7 @@ mod tests {
             (
                 "hosts",
                 "a,-oProxyCommand=x",
-                "'-oProxyCommand=x' is no name of a host",
+                "'-oProxyCommand=x' is not a host name",
             ),
             ("hosts", "a,b,a", "host 'a' is named twice"),
             ("filesystem", "EXT4", "'EXT4' is no file system"),

@@ -1,6 +1,6 @@
 //! A connection to a host: ssh with this program at its other end.
 
-use super::protocol::{Hello, HostInstruction, HostReport};
+use super::protocol::{Hello, HostInstruction, HostReport, KEEP_ALIVE};
 use crate::clock::read_monotonic_ns;
 use crate::protocol::Instruction;
 use crate::worker_pool::{StandardErrorTail, wait_at_most};
@@ -9,7 +9,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 /// The limit on the connection of ssh, seconds.
@@ -18,6 +18,9 @@ const CONNECT_LIMIT_S: u32 = 10;
 /// Silence after which ssh asks its peer, seconds, and how often it asks before it ends.
 const ALIVE_INTERVAL_S: u32 = 5;
 const ALIVE_COUNT: u32 = 3;
+
+/// The interval at which a host is told that the runner is alive.
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(2);
 
 /// The time that a host's processes may take to end once their input has.
 const END_LIMIT: Duration = Duration::from_secs(2);
@@ -53,8 +56,8 @@ pub(crate) struct HostConnection {
     /// The path of the program there.
     program: PathBuf,
     child: Child,
-    /// Closed when the host's processes are to end.
-    input: Option<ChildStdin>,
+    /// Lines for the host. Its processes end once this is closed.
+    input: Option<Sender<Vec<u8>>>,
     tail: StandardErrorTail,
 }
 
@@ -82,11 +85,16 @@ impl HostConnection {
         if let Some(output) = child.stdout.take() {
             std::thread::spawn(move || receive(output, index, &events));
         }
-        let mut connection = Self {
+        // A thread writes, so that a host that reads nothing does not block the runner.
+        let (input, lines) = channel();
+        if let Some(stdin) = child.stdin.take() {
+            std::thread::spawn(move || write_lines(stdin, &lines));
+        }
+        let connection = Self {
             name: name.to_owned(),
             hello: None,
             program: program.to_owned(),
-            input: child.stdin.take(),
+            input: Some(input),
             child,
             tail,
         };
@@ -95,17 +103,13 @@ impl HostConnection {
     }
 
     /// Sends an instruction. A connection that has ended is noticed elsewhere.
-    pub fn send(&mut self, instruction: &HostInstruction) {
+    pub fn send(&self, instruction: &HostInstruction) {
         self.write(instruction);
     }
 
-    fn write<T: Serialize>(&mut self, line: &T) {
-        let Ok(mut line) = serde_json::to_vec(line) else {
-            return;
-        };
-        line.push(b'\n');
-        if let Some(input) = &mut self.input {
-            let _ = input.write_all(&line);
+    fn write<T: Serialize>(&self, line: &T) {
+        if let (Some(input), Some(line)) = (&self.input, to_line(line)) {
+            let _ = input.send(line);
         }
     }
 
@@ -209,6 +213,26 @@ fn ssh_command(name: &str, access: &HostAccess, program: &Path) -> Command {
 /// Quotes a word for the shell of the host.
 fn shell_word(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+fn to_line<T: Serialize>(value: &T) -> Option<Vec<u8>> {
+    let mut line = serde_json::to_vec(value).ok()?;
+    line.push(b'\n');
+    Some(line)
+}
+
+/// Writes lines to a host until there are no more, and in each pause that the runner is alive.
+fn write_lines(mut input: ChildStdin, lines: &Receiver<Vec<u8>>) {
+    loop {
+        let line = match lines.recv_timeout(KEEP_ALIVE_INTERVAL) {
+            Ok(line) => line,
+            Err(RecvTimeoutError::Timeout) => to_line(&KEEP_ALIVE).unwrap_or_default(),
+            Err(RecvTimeoutError::Disconnected) => return,
+        };
+        if input.write_all(&line).is_err() {
+            return;
+        }
+    }
 }
 
 fn receive(output: impl Read, index: usize, events: &Sender<(usize, ConnectionEvent)>) {

@@ -3,9 +3,17 @@
 
 use crate::protocol::{Assignment, Report};
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 use trueput_engine::ExportedAddress;
 use trueput_host::process::MemoryUsage;
 use trueput_host::usage::ResourceUsage;
+
+/// Tells a host that the runner is alive, and asks for a sign of life: a ping whose answer nobody
+/// awaits.
+pub(crate) const KEEP_ALIVE: HostInstruction = HostInstruction::Ping { number: u32::MAX };
+
+/// Silence of the other side after which a host or the runner gives the trial up.
+pub(crate) const SILENCE_LIMIT: Duration = Duration::from_secs(20);
 
 /// An instruction of the runner to its process on a host. It has no `Debug`: it may hold passwords.
 #[derive(Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use super::clock_offset::{RoundTrip, estimate_offset, to_host_ns, to_runner_ns};
 use super::connection::{ConnectionEvent, HostAccess, HostConnection};
-use super::protocol::{HostActivity, HostInstruction, HostReport};
+use super::protocol::{HostActivity, HostInstruction, HostReport, SILENCE_LIMIT};
 use crate::clock::read_monotonic_ns;
 use crate::protocol::{Assignment, ProcessResult, Report};
 use crate::worker_pool::PoolEvent;
@@ -18,8 +18,8 @@ use trueput_record::load_generator::{ClockOffset, Stall};
 /// The time that all hosts together may take to answer for the first time.
 const ANSWER_LIMIT: Duration = Duration::from_secs(20);
 
-/// Silence of a released host after which its trial fails.
-const SILENCE_LIMIT: Duration = Duration::from_secs(20);
+/// The runner itself was away, and not the hosts, if it listens again this long after it should.
+const OWN_PAUSE: Duration = Duration::from_secs(1);
 
 /// The round trips by which a host's clock is compared.
 const ROUND_TRIPS: u32 = 16;
@@ -91,6 +91,8 @@ pub(crate) struct HostWorkers {
     events: Receiver<(usize, ConnectionEvent)>,
     /// Events of workers that came while another answer was awaited.
     pending: VecDeque<(usize, PoolEvent)>,
+    /// When the runner looked for events last.
+    listened_at: Instant,
     /// When the workers were released, on the runner's monotonic clock, nanoseconds.
     release_ns: Option<u64>,
 }
@@ -118,6 +120,7 @@ impl HostWorkers {
             workers: Vec::new(),
             events,
             pending: VecDeque::new(),
+            listened_at: Instant::now(),
             release_ns: None,
         };
         let answered = connected.await_hellos();
@@ -313,10 +316,13 @@ impl HostWorkers {
         while self.pending.is_empty() {
             let left = until.saturating_duration_since(Instant::now());
             let received = self.events.recv_timeout(left);
-            self.notice_silence();
-            match received {
-                Ok((host, event)) => self.note_event(host, event),
-                Err(_) => break,
+            let is_timeout = received.is_err();
+            if let Ok((host, event)) = received {
+                self.note_event(host, event);
+            }
+            self.notice_silence(left);
+            if is_timeout {
+                break;
             }
         }
         let (index, event) = self.pending.pop_front()?;
@@ -398,10 +404,15 @@ impl HostWorkers {
         }
     }
 
-    /// Ends the connection to a host from which nothing has been heard for too long.
-    fn notice_silence(&mut self) {
-        if self.release_ns.is_none() {
-            return;
+    /// Ends the connection to a host from which nothing has been heard for too long. The runner has
+    /// listened for at most `listened`.
+    fn notice_silence(&mut self, listened: Duration) {
+        let away = self.listened_at.elapsed();
+        self.listened_at = Instant::now();
+        if away > listened + OWN_PAUSE {
+            // What came meanwhile is still to be read.
+            let hosts = self.hosts.iter_mut();
+            hosts.for_each(|host| host.heard_at = self.listened_at);
         }
         let is_silent =
             |host: &LoadHost| !host.is_closed && host.heard_at.elapsed() >= SILENCE_LIMIT;
@@ -472,10 +483,8 @@ impl HostWorkers {
         &mut self,
         results: &mut [Option<ProcessResult>],
     ) -> Result<Vec<HostParticipation>, String> {
-        if self.hosts.iter().all(|host| !host.is_closed) {
-            for (host, clock) in self.compare_clocks()?.into_iter().enumerate() {
-                self.hosts[host].clock_after = clock;
-            }
+        for (host, clock) in self.compare_clocks()?.into_iter().enumerate() {
+            self.hosts[host].clock_after = clock;
         }
         for (worker, result) in self.workers.iter().zip(results) {
             let host = &self.hosts[worker.host];

@@ -1,19 +1,21 @@
 //! The runner's process on another host: starts the host's workers, releases them at the common
 //! moment, relays instructions and reports, and watches the host.
 //!
-//! It ends with its standard input, and takes the workers with it: the kernel kills them should it
-//! be killed.
+//! It ends with its standard input, or when the runner is silent for too long: a network that is
+//! cut does not end the input for a long time. It takes the workers with it: the kernel kills them
+//! should it be killed.
 
 use super::pipe::Reporter;
 use crate::clock::read_monotonic_ns;
 use crate::context::sha256_of;
-use crate::hosts::protocol::{Hello, HostInstruction, HostReport};
+use crate::hosts::protocol::{Hello, HostInstruction, HostReport, SILENCE_LIMIT};
 use crate::hosts::usage::HostUsageReader;
 use crate::protocol::{Instruction, Report};
 use crate::worker_pool::{PoolEvent, WorkerPool};
 use std::io::{BufRead, BufReader, Stdin};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 use trueput_engine::Credentials;
@@ -26,6 +28,10 @@ const HEARTBEAT_NS: u64 = 250_000_000;
 
 /// A host that has not run for longer than this has stalled, nanoseconds.
 const STALL_NS: u64 = 2_000_000_000;
+
+/// The delay of the instruction to begin from which on a host has not begun with the others,
+/// nanoseconds.
+const LATE_RELEASE_NS: u64 = 10_000_000;
 
 /// The interval at which a measured worker reports, nanoseconds.
 const SECOND_NS: u64 = 1_000_000_000;
@@ -42,10 +48,13 @@ pub(super) fn serve(input: BufReader<Stdin>, reporter: Arc<Reporter>) -> Result<
     reporter.send(&HostReport::Hello(Box::new(introduce_host(usage.cores)?)))?;
     let (sender, instructions) = channel();
     let answers = Arc::clone(&reporter);
-    std::thread::spawn(move || listen(input, &sender, &answers));
     let now_ns = read_monotonic_ns()?;
+    let heard_ns = Arc::new(AtomicU64::new(now_ns));
+    let listener_ns = Arc::clone(&heard_ns);
+    std::thread::spawn(move || listen(input, &sender, &answers, &listener_ns));
     let agent = HostAgent {
         reporter,
+        heard_ns,
         pool: WorkerPool::new(),
         usage,
         release_ns: None,
@@ -70,9 +79,15 @@ fn introduce_host(cores: u32) -> Result<Hello, String> {
     })
 }
 
-/// Answers pings at once, and passes on all else.
-fn listen(input: BufReader<Stdin>, instructions: &Sender<HostInstruction>, reporter: &Reporter) {
+/// Answers pings at once, and passes on all else. It notes when it heard of the runner last.
+fn listen(
+    input: BufReader<Stdin>,
+    instructions: &Sender<HostInstruction>,
+    reporter: &Reporter,
+    heard_ns: &AtomicU64,
+) {
     for line in input.lines().map_while(Result::ok) {
+        heard_ns.store(read_monotonic_ns().unwrap_or(u64::MAX), Ordering::Relaxed);
         let heard = match serde_json::from_str(&line) {
             Ok(HostInstruction::Ping { number }) => {
                 let answer = answer_ping(number);
@@ -100,6 +115,8 @@ fn answer_ping(number: u32) -> Result<HostReport, String> {
 /// The state of the runner's process on a host.
 struct HostAgent {
     reporter: Arc<Reporter>,
+    /// When the runner was heard of last, on this host's monotonic clock.
+    heard_ns: Arc<AtomicU64>,
     pool: WorkerPool,
     usage: HostUsageReader,
     /// When the workers were released, on this host's monotonic clock.
@@ -123,6 +140,7 @@ impl HostAgent {
             }
             let now_ns = read_monotonic_ns()?;
             self.notice_own_stall(now_ns)?;
+            self.check_runner(now_ns)?;
             while let Some((number, event)) = self.pool.receive(Duration::ZERO) {
                 self.relay(number, event, now_ns)?;
             }
@@ -161,9 +179,18 @@ impl HostAgent {
         }
     }
 
-    /// Releases the workers at a moment that lies some milliseconds ahead.
+    /// Releases the workers at a moment that lies some milliseconds ahead. If the instruction comes
+    /// too late, it says for how long the host has not run.
     fn release(&mut self, at_ns: u64) -> Result<(), String> {
         self.usage.follow(&self.pool.pids());
+        let late_ns = read_monotonic_ns()?.saturating_sub(at_ns);
+        if late_ns > LATE_RELEASE_NS {
+            self.reporter.send(&HostReport::Stall {
+                number: None,
+                from_ns: at_ns,
+                length_ns: late_ns,
+            })?;
+        }
         while let Some(left_ns) = at_ns.checked_sub(read_monotonic_ns()?) {
             match left_ns > 100_000 {
                 true => std::thread::sleep(Duration::from_nanos(left_ns - 60_000)),
@@ -176,6 +203,19 @@ impl HostAgent {
         self.release_ns = Some(at_ns);
         (self.ran_at_ns, self.heartbeat_due_ns) = (at_ns, at_ns);
         Ok(())
+    }
+
+    /// # Errors
+    /// The runner is silent for too long: the workers must not go on without it.
+    fn check_runner(&self, now_ns: u64) -> Result<(), String> {
+        let silent_ns = now_ns.saturating_sub(self.heard_ns.load(Ordering::Relaxed));
+        match Duration::from_nanos(silent_ns) > SILENCE_LIMIT {
+            true => Err(format!(
+                "the runner has sent nothing for {} s: it is paused, or the network is down",
+                SILENCE_LIMIT.as_secs()
+            )),
+            false => Ok(()),
+        }
     }
 
     /// Reports that this process, and with it the host, has not run for a while.

@@ -186,12 +186,8 @@ fn the_hosts_rows_add_up_to_the_trial_and_are_shown() {
     assert_eq!((&*a.host, a.workers, &*b.host, b.workers), ("a", 2, "b", 1));
     // Workers take turns, so that the host of two has two thirds of the arrivals.
     assert_eq!(measurement.operations[0].count, total(a) + total(b));
-    assert!(
-        (1..=2).contains(&(total(a) / total(b).max(1))),
-        "{} {}",
-        total(a),
-        total(b)
-    );
+    let ratio = total(a) as f64 / total(b) as f64;
+    assert!((1.8..2.2).contains(&ratio), "{} {}", total(a), total(b));
     // Counts of histograms are added, never percentiles.
     let folder = bench.bench.run_folder();
     let stored = folder.histograms(&record.spec.id).unwrap().unwrap();
@@ -376,6 +372,31 @@ fn a_host_that_stays_paused_fails_the_trial_in_bounded_time() {
 }
 
 #[test]
+fn a_host_whose_network_is_cut_fails_the_trial_and_leaves_nothing_there() {
+    let Some(bench) = HostBench::start() else {
+        return;
+    };
+    let began = Instant::now();
+    let child = bench.start_trial(&null_trial(2, 300, "a,b"));
+    bench.hosts.cut(1).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let Outcome::Failed { reason, .. } = bench.record().outcome else {
+        panic!("{}", stdout(&output));
+    };
+    // Whoever notices first: ssh, or the runner.
+    assert_contains(&reason, &["host 'b'"]);
+    // Nobody can tell the host: it notices that the runner is silent.
+    while !bench.programs(1).is_empty() {
+        assert!(
+            began.elapsed() < Duration::from_secs(60),
+            "a process is left"
+        );
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    bench.assert_nothing_is_left();
+}
+
+#[test]
 fn a_run_that_is_interrupted_or_killed_leaves_nothing_on_its_hosts() {
     let Some(bench) = HostBench::start() else {
         return;
@@ -488,7 +509,12 @@ fn what_cannot_run_on_other_hosts_is_refused() {
         ),
         (
             "run micro --engine null --durability none --hosts=-oProxyCommand=x".to_owned(),
-            "is no name of a host",
+            "is not a host name",
+        ),
+        (
+            "run history --engine null --durability none --worker-kind processes --hosts a,b"
+                .to_owned(),
+            "orders transactions by one clock",
         ),
         (
             "run log-flush --hosts a".to_owned(),

@@ -17,6 +17,10 @@ pub struct FaultEffect {
     pub trials: usize,
     /// The shortest and the longest time in which nobody's commit was acknowledged, seconds.
     pub gap_s: (f64, f64),
+    /// The longest such time before the first fault.
+    pub usual_gap_s: f64,
+    /// Whether in a repeat that time had not ended at the next fault or the end.
+    pub gap_is_open: bool,
     /// The shortest and the longest time until the rate was back, seconds; `None` if a repeat did
     /// not get there.
     pub recovered_after_s: Option<(f64, f64)>,
@@ -31,6 +35,8 @@ pub struct FailoverTotals {
     pub unknown: u64,
     /// Those of them that had taken effect.
     pub unknown_committed: u64,
+    /// Those that took effect after they had been repeated.
+    pub late: u64,
     /// Acknowledged commits that were missing after a fault.
     pub missing: u64,
     /// The failures that an acknowledged commit survives, as the driver states it.
@@ -71,11 +77,13 @@ impl FailoverFindings {
         }
         for (_, repeats) in cells {
             let contender = names.cell(repeats[0].0);
+            let usual_gap_s = repeats.iter().map(|(_, it)| it.usual_gap_s);
+            let usual_gap_s = usual_gap_s.fold(0.0, f64::max);
             let faults = repeats[0].1.faults.iter().enumerate();
             found.effects.extend(faults.filter_map(|(index, first)| {
                 let outcomes = repeats.iter().filter_map(|(_, it)| it.faults.get(index));
                 let outcomes: Vec<_> = outcomes.collect();
-                effect(contender.clone(), first.order.clone(), &outcomes)
+                effect(contender.clone(), &first.order, &outcomes, usual_gap_s)
             }));
             found.totals.push(totals(contender, &repeats));
         }
@@ -83,13 +91,20 @@ impl FailoverFindings {
     }
 }
 
-fn effect(contender: String, order: String, outcomes: &[&FaultOutcome]) -> Option<FaultEffect> {
+fn effect(
+    contender: String,
+    order: &str,
+    outcomes: &[&FaultOutcome],
+    usual_gap_s: f64,
+) -> Option<FaultEffect> {
     let recovered: Option<Vec<f64>> = outcomes.iter().map(|it| it.recovered_after_s).collect();
     Some(FaultEffect {
         contender,
-        order,
+        order: order.to_owned(),
         trials: outcomes.len(),
         gap_s: ends(outcomes.iter().map(|it| it.gap_s))?,
+        usual_gap_s,
+        gap_is_open: outcomes.iter().any(|it| it.gap_is_open),
         recovered_after_s: recovered.and_then(|times| ends(times.into_iter())),
     })
 }
@@ -106,6 +121,7 @@ fn totals(contender: String, repeats: &[(&TrialRecord, &Failover)]) -> FailoverT
         contender,
         unknown: sum(Failover::unknown),
         unknown_committed: sum(|it| it.unknown_committed),
+        late: sum(|it| it.late),
         missing: sum(|it| it.missing),
         promised: promise(repeats[0].0),
     }

@@ -10,6 +10,9 @@ pub struct Failover {
     /// The longest time in which no worker's commit was acknowledged, seconds; times below 5 ms are
     /// 0.
     pub longest_gap_s: f64,
+    /// The longest such time before the first fault, seconds.
+    #[serde(default)]
+    pub usual_gap_s: f64,
     /// The longest time without an acknowledged commit of each worker, seconds, likewise.
     pub worker_gaps_s: Vec<f64>,
     /// Connections that were lost and opened again.
@@ -20,6 +23,9 @@ pub struct Failover {
     pub unknown_committed: u64,
     /// Commits whose answer was lost, and that had not taken effect; they were repeated.
     pub unknown_lost: u64,
+    /// Those of them that took effect later, after they had been repeated.
+    #[serde(default)]
+    pub late: u64,
     /// Acknowledged commits that were missing after a fault.
     pub missing: u64,
 }
@@ -35,6 +41,9 @@ pub struct FaultOutcome {
     pub nodes: Vec<u32>,
     /// The longest time until the next fault in which no worker's commit was acknowledged, seconds.
     pub gap_s: f64,
+    /// Whether that time had not ended at the next fault or the end of the trial.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub gap_is_open: bool,
     /// The time until commits were acknowledged at nine tenths of the rate before the first fault,
     /// over a second, in steps of 0.1 s; absent if they were not before the next fault or the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]

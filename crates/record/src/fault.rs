@@ -179,7 +179,7 @@ impl FromStr for ScheduledFault {
     fn from_str(text: &str) -> Result<Self, String> {
         let (time, order) = text.split_once(':').ok_or_else(|| {
             format!(
-                "'{text}' is no planned fault; write a time and an action, as in 10s:kill=leader"
+                "'{text}' is not a planned fault; write a time and an action, as in 10s:kill=leader"
             )
         })?;
         Ok(Self {

@@ -28,6 +28,10 @@ use trueput_record::{TrialSpec, WorkerKind};
 /// Silence of a worker after which a warning is shown. It is not killed: storage does stall.
 const SILENCE_LIMIT: Duration = Duration::from_secs(60);
 
+/// The time without an operation after which a trial with planned faults fails: longer than workers
+/// look for a leader themselves, which gives the better reason.
+const NO_ANSWER_LIMIT: Duration = Duration::from_secs(75);
+
 /// The time that workers may take to pause. They pause within microseconds once their unit of work
 /// is done, unless storage stalls; after this long they wait for each other.
 const PAUSE_LIMIT: Duration = Duration::from_secs(60);
@@ -337,6 +341,8 @@ struct WorkerMonitor<'a> {
     deadline: Option<Instant>,
     /// Operations at the last progress report, and its time.
     reported: (u64, Instant),
+    /// The last progress report at which more operations had ended than at the one before.
+    answered_at: Instant,
     /// When the measured part began, plus the time that the workers have been paused since.
     measured_from: Instant,
     /// The time at which all workers had paused.
@@ -364,6 +370,7 @@ impl<'a> WorkerMonitor<'a> {
             interrupted: false,
             deadline: None,
             reported: (0, now),
+            answered_at: now,
             measured_from: now,
             paused_since: None,
         }
@@ -397,6 +404,7 @@ impl<'a> WorkerMonitor<'a> {
         }
         self.measured_from = measured.min(Instant::now());
         self.reported.1 = self.measured_from;
+        self.answered_at = self.measured_from;
         for part in &mut self.parts {
             part.last_event_at = self.measured_from;
         }
@@ -443,6 +451,7 @@ impl<'a> WorkerMonitor<'a> {
                 events.poll();
                 self.report_progress(context, next_s);
                 self.warn_of_silence(context);
+                self.end_without_answers();
                 continue;
             }
             if context.stopped() && !self.interrupted {
@@ -568,6 +577,9 @@ impl<'a> WorkerMonitor<'a> {
         }
         let now = Instant::now();
         let (before, then) = std::mem::replace(&mut self.reported, (operations, now));
+        if operations > before {
+            self.answered_at = now;
+        }
         let passed_s = now.duration_since(then).as_secs_f64();
         context.emit(&Event::TrialProgress {
             id: self.spec.id.clone(),
@@ -584,6 +596,18 @@ impl<'a> WorkerMonitor<'a> {
             None => units as f64 / self.total_units.max(1) as f64,
         };
         done.min(1.0)
+    }
+
+    /// Ends workers that wait for a cluster which faults have left without an answer for good.
+    fn end_without_answers(&mut self) {
+        let is_waiting = !self.spec.conditions.faults.is_empty() && !self.has_executed();
+        if is_waiting && self.answered_at.elapsed() >= NO_ANSWER_LIMIT {
+            let limit_s = NO_ANSWER_LIMIT.as_secs();
+            let why =
+                format!("the cluster has answered no worker for {limit_s} s after its faults");
+            self.failure.get_or_insert(why);
+            self.deadline.get_or_insert_with(Instant::now);
+        }
     }
 
     fn warn_of_silence(&mut self, context: &mut RunContext<'_>) {

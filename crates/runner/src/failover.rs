@@ -42,6 +42,8 @@ pub(crate) struct CommitLog {
     pub unknown_committed: u64,
     /// Commits without an answer that had not.
     pub unknown_lost: u64,
+    /// Those of them that took effect later, after they had been repeated.
+    pub late: u64,
     /// Acknowledged commits that were missing later.
     pub missing: u64,
 }
@@ -89,6 +91,14 @@ impl CommitLog {
         }
     }
 
+    /// Returns the times without an acknowledgement. A worker that has done its share acknowledges
+    /// nothing more, and hides no gap of the others.
+    fn gaps_within(&self, from_ns: u64, to_ns: u64) -> Vec<(u64, u64)> {
+        let mut gaps = self.gaps.clone();
+        gaps.push((self.last_ns, to_ns));
+        clipped(&gaps, from_ns, to_ns)
+    }
+
     fn longest_gap_s(&self, from_ns: u64, to_ns: u64) -> f64 {
         longest_s(&clipped(&self.gaps, from_ns, to_ns))
     }
@@ -123,24 +133,30 @@ pub(crate) fn summarize(
 ) -> Failover {
     let mut gaps = vec![(start_ns, end_ns)];
     for log in logs {
-        gaps = intersection(&gaps, &clipped(&log.gaps, start_ns, end_ns));
+        gaps = intersection(&gaps, &log.gaps_within(start_ns, end_ns));
     }
     let next = faults.iter().skip(1).map(|fault| fault.at_ns);
     let ends = next.chain(std::iter::once(end_ns));
-    let outcomes = faults
-        .iter()
-        .zip(ends)
-        .map(|(fault, until_ns)| FaultOutcome {
+    let outcomes = faults.iter().zip(ends).map(|(fault, until_ns)| {
+        let own = clipped(&gaps, fault.at_ns, until_ns);
+        let longest = own.into_iter().max_by_key(|gap| gap.1 - gap.0);
+        let gap = longest.unwrap_or((fault.at_ns, fault.at_ns));
+        let recovered_ns = recovered_ns(logs, faults, gap.1, (start_ns, until_ns));
+        FaultOutcome {
             at_s: seconds(fault.at_ns.saturating_sub(start_ns)),
             order: fault.order.clone(),
             nodes: fault.nodes.clone(),
-            gap_s: longest_s(&clipped(&gaps, fault.at_ns, until_ns)),
-            recovered_after_s: recovered_after_s(logs, faults, fault, (start_ns, until_ns)),
-        });
+            gap_s: longest_s(&[gap]),
+            gap_is_open: gap.0 < gap.1 && gap.1 == until_ns,
+            recovered_after_s: recovered_ns.map(|at| seconds(at.saturating_sub(fault.at_ns))),
+        }
+    });
+    let first_fault_ns = faults.first().map_or(end_ns, |fault| fault.at_ns);
     let sum = |count: fn(&CommitLog) -> u64| logs.iter().map(count).sum();
     Failover {
         faults: outcomes.collect(),
         longest_gap_s: longest_s(&gaps),
+        usual_gap_s: longest_s(&clipped(&gaps, start_ns, first_fault_ns)),
         worker_gaps_s: logs
             .iter()
             .map(|log| log.longest_gap_s(start_ns, end_ns))
@@ -149,18 +165,20 @@ pub(crate) fn summarize(
         repeated: sum(|log| log.repeated),
         unknown_committed: sum(|log| log.unknown_committed),
         unknown_lost: sum(|log| log.unknown_lost),
+        late: sum(|log| log.late),
         missing: sum(|log| log.missing),
     }
 }
 
-/// Returns the time from a fault until commits are acknowledged at nine tenths of the rate before
-/// the first fault, over a second; `None` if they never are before `until_ns`.
-fn recovered_after_s(
+/// Returns the time after the longest gap of a fault from which on commits are acknowledged at nine
+/// tenths of the rate before the first fault, over a second; `None` if they never are before
+/// `until_ns`.
+fn recovered_ns(
     logs: &[CommitLog],
     faults: &[CausedFault],
-    fault: &CausedFault,
+    gap_end_ns: u64,
     (start_ns, until_ns): (u64, u64),
-) -> Option<f64> {
+) -> Option<u64> {
     let count = |slots: std::ops::Range<u64>| -> u64 {
         logs.iter().map(|log| log.count(slots.clone())).sum()
     };
@@ -173,15 +191,15 @@ fn recovered_after_s(
         .filter(|&slots| slots > 0)?;
     let usual = count(before) as f64 / length as f64;
     let window = RATE_WINDOW_NS / SLOT_NS;
-    let from = fault.at_ns / SLOT_NS + 1;
+    let from = gap_end_ns / SLOT_NS;
     let last = (until_ns / SLOT_NS).checked_sub(window)?;
     let is_back = |slot: &u64| {
         let counted = count(*slot..slot + window) as f64;
         // A window that begins before the first acknowledgement has not begun to recover.
         count(*slot..slot + 1) > 0 && counted >= RECOVERED_PART * usual * window as f64
     };
-    let gap_ended = (from..=last).find(is_back)?;
-    Some(seconds((gap_ended * SLOT_NS).saturating_sub(fault.at_ns)))
+    let back = (from..=last).find(is_back)?;
+    Some((back * SLOT_NS).max(gap_end_ns))
 }
 
 /// Returns why the figures of a trial with planned faults are invalid; empty if they are valid.
@@ -194,13 +212,29 @@ pub(crate) fn list_doubts(resolved: &ResolvedTrial, record: &TrialRecord) -> Vec
     let mut doubts = Vec::new();
     if failover.missing > 0 {
         let promise = match resolved.promise.cluster {
-            Some(survival) => format!("the level promises that it survives {survival}"),
+            Some(survival) => format!("promised to survive: {survival}"),
             None => "the level promises nothing for failures of nodes".to_owned(),
         };
         doubts.push(format!(
             "acknowledged commits that are missing after a fault: {}; {promise}",
             failover.missing
         ));
+    }
+    if failover.late > 0 {
+        doubts.push(format!(
+            "commits that took effect twice, since one without an answer took effect after it had \
+             been repeated: {}",
+            failover.late
+        ));
+    }
+    let elapsed_s = measured.map_or(0.0, |measured| measured.elapsed_s);
+    let has_no_commit = |gap_s: &f64| *gap_s >= 0.999 * elapsed_s;
+    if failover.worker_gaps_s.iter().all(has_no_commit) {
+        doubts.push(
+            "no write transaction was acknowledged, so nothing is known of failovers: choose a \
+             workload that writes"
+                .to_owned(),
+        );
     }
     if let Some(later) = planned.get(failover.faults.len()) {
         doubts.push(format!("the trial ended before its planned fault {later}"));
@@ -293,6 +327,28 @@ mod tests {
         let found = summarize(&logs, &[fault(10_000)], (0, 20_000 * MS));
         assert_eq!(found.faults[0].recovered_after_s, None);
         assert!((found.longest_gap_s - 10.0).abs() < 0.01, "{found:?}");
+        assert!(found.faults[0].gap_is_open);
+    }
+
+    #[test]
+    fn a_rate_is_back_only_after_the_gap_that_began_later() {
+        // A separated leader goes on until it is replaced.
+        let logs = [log(2, 12_000..15_000)];
+        let found = summarize(&logs, &[fault(10_000)], (0, 20_000 * MS));
+        let back = found.faults[0].recovered_after_s.unwrap();
+        assert!((5.0..5.3).contains(&back), "{back}");
+        assert!(!found.faults[0].gap_is_open && found.usual_gap_s < 0.01);
+    }
+
+    #[test]
+    fn a_worker_that_ended_early_hides_no_gap_of_the_others() {
+        let mut ended = CommitLog::begin(0, Some(20.0));
+        for at_ms in 1..5_000 {
+            ended.acknowledge(at_ms * MS);
+        }
+        let logs = [ended, log(2, 10_000..12_000)];
+        let found = summarize(&logs, &[fault(10_000)], (0, 20_000 * MS));
+        assert!((found.faults[0].gap_s - 2.0).abs() < 0.01, "{found:?}");
     }
 
     #[test]

@@ -36,13 +36,23 @@ impl FaultInjector {
     ///
     /// # Errors
     /// One sentence with the fault that could not be caused.
-    pub fn finish(self) -> Result<Vec<CausedFault>, String> {
+    pub fn finish(mut self) -> Result<Vec<CausedFault>, String> {
         self.stop.store(true, Ordering::SeqCst);
-        let Some(thread) = self.thread else {
+        let Some(thread) = self.thread.take() else {
             return Ok(Vec::new());
         };
         let caused = thread.join();
         caused.unwrap_or_else(|_| Err("causing the planned faults panicked".to_owned()))
+    }
+}
+
+impl Drop for FaultInjector {
+    /// A trial that has failed causes no more faults: the next one may use the same folder.
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::SeqCst);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
     }
 }
 

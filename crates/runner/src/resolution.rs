@@ -212,8 +212,8 @@ fn check_faults(engine: &dyn Engine, spec: &TrialSpec) -> Result<(), String> {
     let name = engine.info().name;
     if engine.cluster().is_none() {
         return Err(format!(
-            "at: {name} is no cluster that this program starts, so none of its nodes fails: remove \
-             at, or run an engine that is a cluster"
+            "at: {name} is not a cluster that this program starts, so none of its nodes fails: \
+             remove at, or run an engine that is a cluster"
         ));
     }
     if conditions.time_slice_s.is_some() || conditions.crash_and_recover {

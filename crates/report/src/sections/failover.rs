@@ -32,10 +32,12 @@ impl Section for PlannedFaults {
 }
 
 const ABOUT: &str = "The gap is the longest time until the next fault in which no worker's commit \
-    was acknowledged. The rate is back when over a second commits are acknowledged at nine tenths \
+    was acknowledged; ≥ if it had not ended then. Gap before: the longest one before the first \
+    fault. The rate is back when over a second commits are acknowledged at nine tenths \
     of the rate before the first fault. Each write transaction also puts its number into a record \
     of its worker's own. From that the worker learns, on the new leader, whether a commit without \
-    an answer took effect, and how many acknowledged commits are missing.";
+    an answer took effect, and how many acknowledged commits are missing. Late: it took effect \
+    after it had been repeated.";
 
 /// A fault in a trial.
 struct FaultRow {
@@ -43,7 +45,7 @@ struct FaultRow {
     at_s: f64,
     order: String,
     nodes: String,
-    gap_s: f64,
+    gap: String,
     recovered_after_s: Option<f64>,
 }
 
@@ -55,7 +57,7 @@ fn rows((trial, failover): (&TrialRecord, &Failover), names: &TrialNames) -> Vec
             at_s: fault.at_s,
             order: fault.order.clone(),
             nodes: nodes.join(", "),
-            gap_s: fault.gap_s,
+            gap: at_least(seconds(fault.gap_s), fault.gap_is_open),
             recovered_after_s: fault.recovered_after_s,
         }
     });
@@ -68,7 +70,7 @@ fn fault_table(rows: &[FaultRow]) -> Table {
         .text("fault", 0, |row| &row.order)
         .figures("at", 1, |row| seconds(row.at_s))
         .text("nodes", 2, |row| &row.nodes)
-        .figures("gap", 0, |row| seconds(row.gap_s))
+        .figures("gap", 0, |row| &row.gap)
         .figures("rate back after", 0, |row| {
             row.recovered_after_s
                 .map_or_else(|| "–".to_owned(), seconds)
@@ -86,8 +88,10 @@ fn commit_table(rows: &[(String, &Failover)]) -> Table {
         .figures("missing", 0, |(_, it)| it.missing)
         .figures("unknown", 0, |(_, it)| it.unknown())
         .figures("of them committed", 1, |(_, it)| it.unknown_committed)
+        .figures("late", 2, |(_, it)| it.late)
         .figures("repeated", 2, |(_, it)| it.repeated)
         .figures("reconnections", 3, |(_, it)| it.reconnections)
+        .figures("gap before", 2, |(_, it)| seconds(it.usual_gap_s))
         .figures("longest gap of a worker", 1, move |(_, it)| {
             seconds(longest(it))
         })
@@ -115,15 +119,23 @@ pub(crate) fn sentences(found: &FailoverFindings) -> Vec<String> {
 fn effect_in_words(effect: &FaultEffect) -> String {
     let back = match effect.recovered_after_s {
         Some(times_s) => format!("rate back after {}", range(times_s)),
-        None => "the rate does not come back".to_owned(),
+        None => "rate not back before the next fault or the end".to_owned(),
     };
     let order = &effect.order;
-    match effect.gap_s.1 > 0.0 {
+    match effect.gap_s.1 > effect.usual_gap_s {
         true => format!(
             "{order}: nobody commits for {}, {back}",
-            range(effect.gap_s)
+            at_least(range(effect.gap_s), effect.gap_is_open)
         ),
-        false => format!("{order}: no gap, {back}"),
+        false => format!("{order}: no longer gap than before the first fault, {back}"),
+    }
+}
+
+/// A time that may not have ended.
+fn at_least(time: String, is_open: bool) -> String {
+    match is_open {
+        true => format!("≥ {time}"),
+        false => time,
     }
 }
 
@@ -131,9 +143,14 @@ fn commits_in_words(totals: &FailoverTotals) -> String {
     let missing = match (totals.missing, totals.promised) {
         (0, _) => "No acknowledged commit is missing".to_owned(),
         (missing, Some(promised)) => format!(
-            "{missing} ACKNOWLEDGED COMMITS ARE MISSING; promised is that they survive {promised}"
+            "{} missing (promised to survive: {promised})",
+            are(missing, "acknowledged commit")
         ),
-        (missing, None) => format!("{missing} ACKNOWLEDGED COMMITS ARE MISSING"),
+        (missing, None) => format!("{} missing", are(missing, "acknowledged commit")),
+    };
+    let missing = match totals.late {
+        0 => missing,
+        late => format!("{missing}; {late} took effect twice"),
     };
     match totals.unknown {
         0 => format!("{missing}; no unknown outcome."),
@@ -143,6 +160,12 @@ fn commits_in_words(totals: &FailoverTotals) -> String {
             totals.unknown_committed
         ),
     }
+}
+
+/// `1 commit is`, `2 commits are`.
+fn are(count: u64, noun: &str) -> String {
+    let verb = if count == 1 { "is" } else { "are" };
+    format!("{} {verb}", counted(count, noun))
 }
 
 /// A range of times: `1.1 s`, `1.1 s to 1.3 s`.

@@ -75,20 +75,24 @@ impl<'a> FailoverSession<'a> {
     /// As [`FailoverSession::open`].
     pub fn finish(mut self) -> Result<CommitLog> {
         self.log.end_gap(now_ns()?);
+        let began = Instant::now();
         loop {
             self.reconnect()?;
-            let removed = self.remove_marker();
-            match removed {
+            match self.remove_marker() {
+                Err(error) if began.elapsed() >= NO_LEADER_LIMIT => return Err(error),
                 Err(error) if error.is_disconnection() => self.session = None,
                 Err(error) if error.is_conflict() => {}
                 removed => return removed.map(|()| self.log),
             }
+            std::thread::sleep(PAUSE);
         }
     }
 
     fn remove_marker(&mut self) -> Result<()> {
         let stored = self.read_marker()?;
         self.note_missing(stored);
+        // A removal without an answer may have taken effect.
+        self.acknowledged = 0;
         let marker = self.marker.clone();
         let session = self.present()?;
         session.begin(Mode::Write)?;
@@ -196,7 +200,9 @@ impl<'a> FailoverSession<'a> {
         self.log.reconnections += 1;
         if stored == self.acknowledged + 1 {
             self.log.unknown_committed += 1;
-            return self.acknowledge();
+            // It was read, which ends no time without commits.
+            self.acknowledged = stored;
+            return Ok(());
         }
         self.log.unknown_lost += 1;
         self.note_missing(stored);
@@ -208,6 +214,19 @@ impl<'a> FailoverSession<'a> {
         self.log.acknowledge(now_ns()?);
         Ok(())
     }
+}
+
+/// Puts the number of a transaction into the worker's own record: the next one after what is there.
+/// Returns what was there. It is read in the transaction, so that one that was repeated cannot take
+/// effect unnoticed later.
+fn mark(session: &mut (dyn Session + '_), marker: &[u8], acknowledged: u64) -> Result<u64> {
+    let mut stored = 0;
+    session.get(marker, &mut |value| {
+        stored = value.try_into().map_or(0, u64::from_be_bytes);
+    })?;
+    let number = stored.max(acknowledged) + 1;
+    session.put(marker, &number.to_be_bytes())?;
+    Ok(stored)
 }
 
 fn now_ns() -> Result<u64> {
@@ -275,19 +294,21 @@ impl Session for FailoverSession<'_> {
             self.open = None;
             return committed;
         }
-        let number = (self.acknowledged + 1).to_be_bytes();
-        let marker = std::mem::take(&mut self.marker);
+        let (marker, acknowledged) = (std::mem::take(&mut self.marker), self.acknowledged);
         let marked = self.pass(|session| {
-            let marked = session.put(&marker, &number);
+            let marked = mark(session, &marker, acknowledged);
             if marked.is_err() {
-                // The error of the put says more than one of the abort.
+                // The error says more than one of the abort.
                 let _ = session.abort();
             }
             marked
         });
         self.marker = marker;
         self.open = None;
-        marked?;
+        let late = marked?.saturating_sub(acknowledged);
+        // What took effect after it had been repeated did so before this transaction.
+        self.acknowledged += late;
+        self.log.late += late;
         match self.present().and_then(|session| session.commit()) {
             Ok(()) => self.acknowledge(),
             Err(error) if error.is_disconnection() => self.resolve(&error),

@@ -32,7 +32,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     let engine = selected.as_deref().unwrap_or(engine);
     let cluster = engine
         .cluster()
-        .ok_or_else(|| Failure::Usage(format!("{name} is no cluster")))?;
+        .ok_or_else(|| Failure::Usage(format!("{name} is not a cluster")))?;
     let knobs = parameter::resolve(name, engine.knobs(), &assignment.knobs);
     let knobs = knobs.map_err(Failure::Usage)?;
     trueput_host::cluster::run(&*cluster, &assignment, &knobs, &stop).map_err(Failure::Other)?;

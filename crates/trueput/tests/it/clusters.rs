@@ -189,11 +189,74 @@ fn a_leader_that_nobody_reaches_loses_what_only_it_has_and_the_loss_is_found() {
     let Outcome::Invalid { reasons } = &record.outcome else {
         panic!("{:?}", record.outcome);
     };
-    let told = format!("missing after a fault: {missing}; the level promises");
+    let told = format!("missing after a fault: {missing}; promised to survive: ");
     assert!(
         reasons.iter().any(|reason| reason.contains(&told)),
         "{reasons:?}"
     );
+}
+
+#[test]
+fn a_cluster_that_has_lost_its_majority_for_good_fails_the_trial_in_bounded_time() {
+    if !is_installed("postgresql-cluster") {
+        return;
+    }
+    let bench = Bench::new();
+    // The leader goes on, but its commits wait for followers that do not come back.
+    let rest = "--durability sync --duration 3 --at 1s:kill=node-2,1.5s:kill=node-3";
+    let began = Instant::now();
+    let record = trial_with_faults(&bench, POSTGRESQL, rest);
+    assert!(
+        began.elapsed() < Duration::from_secs(150),
+        "{:?}",
+        began.elapsed()
+    );
+    let Outcome::Failed { reason, .. } = &record.outcome else {
+        panic!("{:?}", record.outcome);
+    };
+    assert_contains(reason, &["the cluster has answered no worker for 75 s"]);
+}
+
+#[test]
+fn a_workload_that_writes_nothing_shows_no_failover() {
+    if !is_installed("postgresql-cluster") {
+        return;
+    }
+    let bench = Bench::new();
+    let line = "run micro --engine postgresql-cluster --durability sync --workers 2 --duration 3 \
+                --set test=read-random --set records=1000 --at 1s:kill=follower";
+    bench.run(line);
+    let Outcome::Invalid { reasons } = &bench.trials()[0].outcome else {
+        panic!("{:?}", bench.trials()[0].outcome);
+    };
+    let is_told = |reason: &String| reason.contains("choose a workload that writes");
+    assert!(reasons.iter().any(is_told), "{reasons:?}");
+}
+
+#[test]
+fn histories_are_checked_alone_and_in_a_run() {
+    let bench = Bench::new();
+    let work = bench.path().to_str().unwrap().to_owned();
+    let checked = format!("check lmdb --history --durability process --work {work}");
+    let text = bench.stdout_of(&checked);
+    assert_contains(
+        &text,
+        &[
+            "lmdb process list-append: serializable is stated and not refuted",
+            "register: ",
+        ],
+    );
+    let line = "run history --engine lmdb --durability process --workers 2 \
+                --set transactions=2000 --set model=register";
+    bench.run_expecting(ALL_WELL, line);
+    let record = &bench.trials()[0];
+    let checks = &record.verification.as_ref().unwrap().checks;
+    let names: Vec<_> = checks.iter().map(|check| &*check.name).collect();
+    for name in ["acknowledged", "isolation", "recency"] {
+        assert!(names.contains(&name), "{names:?}");
+    }
+    let results = &record.measurement.as_ref().unwrap().results;
+    assert_eq!(results["history_committed"].to_string(), "2000");
 }
 
 #[test]
@@ -318,7 +381,7 @@ fn faults_that_cannot_be_planned_are_refused() {
     let bench = Bench::new();
     let refusal = |rest: &str| bench.refusal_of(&format!("run micro {rest}"));
     let why = refusal("--engine lmdb --durability sync --duration 5 --at 1s:kill=leader");
-    assert_contains(&why, &["lmdb is no cluster"]);
+    assert_contains(&why, &["lmdb is not a cluster"]);
     let why = refusal("--engine lmdb --at 1s:kil=leader");
     assert_contains(&why, &["--at", "did you mean 'kill'"]);
     if is_installed("postgresql-cluster") {

@@ -280,14 +280,17 @@ fn failover() -> Failover {
             order: "kill=leader".to_owned(),
             nodes: vec![1],
             gap_s: 1.25,
+            gap_is_open: true,
             recovered_after_s: Some(1.5),
         }],
         longest_gap_s: 1.25,
+        usual_gap_s: 0.02,
         worker_gaps_s: vec![1.3, 1.4],
         reconnections: 4,
         repeated: 2,
         unknown_committed: 1,
         unknown_lost: 1,
+        late: 1,
         missing: 3,
     }
 }

@@ -9,6 +9,7 @@ use crate::{Durability, Error, OpenSpec, Result, Service, Value};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::io::Write;
 use std::net::Ipv4Addr;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -176,7 +177,10 @@ impl ClusterState {
     /// The file system's own.
     pub fn write(&self, cluster: &Path) -> std::io::Result<()> {
         let partial = cluster.join("cluster.json.partial");
-        std::fs::write(&partial, serde_json::to_vec(self)?)?;
+        let mut file = File::create(&partial)?;
+        file.write_all(&serde_json::to_vec(self)?)?;
+        // A power cut leaves one state or the other, and not an empty file.
+        file.sync_all()?;
         std::fs::rename(partial, cluster.join(STATE))
     }
 

@@ -352,6 +352,7 @@ mod tests {
             "postgres://host:5432/db",
             "postgres://[::1]:5432",
             "postgres://host",
+            "http://a:2379,b:2379,c:2379",
         ] {
             assert_eq!(redact(whole), whole);
         }

@@ -159,6 +159,7 @@ mod tests {
             ("mysql://host", "another kind of server"),
             ("http://host:99999", "port"),
             ("http://a,b", "more than one node"),
+            ("http://a:1,b:2", "more than one node"),
             ("http://host/path", "more than one node"),
             ("http://me@host", "without a password"),
         ] {

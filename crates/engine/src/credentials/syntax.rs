@@ -140,6 +140,15 @@ fn split_options(text: &str) -> Option<(String, String)> {
     (!secret.is_empty()).then(|| (joined, secret.join("&")))
 }
 
+/// Whether a text is a list of hosts, each with a port.
+fn names_several_hosts(text: &str) -> bool {
+    let has_port = |host: &str| {
+        let parts = host.rsplit_once(':');
+        parts.is_some_and(|(_, port)| !port.is_empty() && port.len() <= 5 && is_port(port))
+    };
+    text.contains(',') && text.split(',').all(has_port)
+}
+
 /// Returns the start of an address that ends within its password, without the password; `None` for
 /// any other text.
 pub(super) fn truncated(text: &str) -> Option<String> {
@@ -148,7 +157,10 @@ pub(super) fn truncated(text: &str) -> Option<String> {
         .filter(|(scheme, _)| is_scheme(scheme))?;
     let end = rest.find(['/', '?']).unwrap_or(rest.len());
     let (user, password) = rest[..end].split_once(':')?;
-    let is_truncated = !is_port(password) && !rest.contains('@') && !rest.starts_with('[');
+    let is_truncated = !is_port(password)
+        && !names_several_hosts(&rest[..end])
+        && !rest.contains('@')
+        && !rest.starts_with('[');
     is_truncated.then(|| format!("{scheme}://{user}"))
 }
 
@@ -231,7 +243,9 @@ fn mask_password(text: &str) -> Option<String> {
             let value = &rest[colon + 1..];
             let port = value.split(['/', '?']).next().unwrap_or_default();
             let is_path = start == 0 && rest[..colon].contains(['/', '\\']);
-            if is_path || is_port(port) || rest.starts_with('[') {
+            let authority = rest.split(['/', '?']).next().unwrap_or_default();
+            let is_place = is_port(port) || names_several_hosts(authority);
+            if is_path || is_place || rest.starts_with('[') {
                 return None;
             }
             (colon + 1, rest.len())

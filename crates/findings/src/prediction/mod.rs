@@ -29,7 +29,7 @@ pub const MOST_CLIENTS: u32 = 100_000;
 
 /// What to predict. Whatever is not given is as it was measured.
 #[derive(Debug, Clone, Default)]
-pub struct Question {
+pub struct PredictionRequest {
     /// Numbers of clients; empty: the most that the law is fitted to.
     pub clients: Vec<u32>,
     /// Numbers of nodes.
@@ -50,7 +50,7 @@ pub struct Question {
     pub fit_to: Option<u32>,
 }
 
-impl Question {
+impl PredictionRequest {
     /// Whether it asks for other nodes, or for what a commit waits for there.
     fn concerns_nodes(&self) -> bool {
         !self.nodes.is_empty()
@@ -236,9 +236,9 @@ struct Model<'a> {
 ///
 /// # Errors
 /// [`Error`] if no law is fitted, or a term of the model is not known.
-pub fn predict(side: &Side, question: &Question) -> Result<Prediction, Error> {
-    let model = Model::of(side, question)?;
-    let points = model.points(question)?;
+pub fn predict(side: &Side, request: &PredictionRequest) -> Result<Prediction, Error> {
+    let model = Model::of(side, request)?;
+    let points = model.points(request)?;
     let spec = model.series.spec;
     Ok(Prediction {
         contender: spec.contender(),
@@ -262,9 +262,9 @@ pub fn predict(side: &Side, question: &Question) -> Result<Prediction, Error> {
 }
 
 impl<'a> Model<'a> {
-    fn of(side: &'a Side, question: &Question) -> Result<Self, Error> {
-        let series = MeasuredSeries::of(side, question.fit_to)?;
-        if series.is_by_address() && question.concerns_nodes() {
+    fn of(side: &'a Side, request: &PredictionRequest) -> Result<Self, Error> {
+        let series = MeasuredSeries::of(side, request.fit_to)?;
+        if series.is_by_address() && request.concerns_nodes() {
             let engine = series.spec.engine.clone();
             return Err(Error::UnknownNodes { engine });
         }
@@ -280,7 +280,7 @@ impl<'a> Model<'a> {
             law_through(&points)
         });
         let without = without.collect();
-        let follower = follower_costs(&series, &law, question);
+        let follower = follower_costs(&series, &law, request);
         Ok(Self {
             measured: series.replication(),
             operation_share: series.operation_share(),
@@ -294,9 +294,9 @@ impl<'a> Model<'a> {
     }
 
     /// The points that are asked for, and with one number of clients those around it.
-    fn points(&self, question: &Question) -> Result<Vec<PredictedPoint>, Error> {
+    fn points(&self, request: &PredictionRequest) -> Result<Vec<PredictedPoint>, Error> {
         let most = self.law.most_workers() as u32;
-        let asked = match question.clients.as_slice() {
+        let asked = match request.clients.as_slice() {
             [] => vec![most],
             several => several.to_vec(),
         };
@@ -305,7 +305,7 @@ impl<'a> Model<'a> {
             several => several.to_vec(),
         };
         let mut points = Vec::new();
-        for replication in self.replications(question)? {
+        for replication in self.replications(request)? {
             for &clients in &clients {
                 points.push(PredictedPoint {
                     is_asked: asked.contains(&clients),
@@ -317,14 +317,14 @@ impl<'a> Model<'a> {
     }
 
     /// The combinations of nodes and delays that are asked for.
-    fn replications(&self, question: &Question) -> Result<Vec<Replication>, Error> {
+    fn replications(&self, request: &PredictionRequest) -> Result<Vec<Replication>, Error> {
         let measured = self.measured;
-        let nodes = or_measured(&question.nodes, measured.nodes);
-        let delays = or_measured(&question.network_delays_s, measured.network_delay_s);
+        let nodes = or_measured(&request.nodes, measured.nodes);
+        let delays = or_measured(&request.network_delays_s, measured.network_delay_s);
         let mut all = Vec::new();
         for &nodes in &nodes {
             for &network_delay_s in &delays {
-                all.push(replication(question, &measured, nodes, network_delay_s)?);
+                all.push(replication(request, &measured, nodes, network_delay_s)?);
             }
         }
         Ok(all)
@@ -427,7 +427,11 @@ impl<'a> Model<'a> {
 
 /// The costs of a follower: given, else measured without the engine. A replay takes at most what
 /// the operation takes without its flush.
-fn follower_costs(series: &MeasuredSeries<'_>, law: &Fit, question: &Question) -> FollowerCosts {
+fn follower_costs(
+    series: &MeasuredSeries<'_>,
+    law: &Fit,
+    request: &PredictionRequest,
+) -> FollowerCosts {
     let measured_flush_s = match series.spec.durability {
         Durability::Sync => series.flush_s(),
         _ => Some(0.0),
@@ -441,12 +445,12 @@ fn follower_costs(series: &MeasuredSeries<'_>, law: &Fit, question: &Question) -
         .map(|(service_s, flush_s)| (service_s - flush_s).max(0.0));
     let latency = series.latency_of_fewest();
     FollowerCosts {
-        flush_s: question.follower_flush_s.or(measured_flush_s),
-        is_flush_given: question.follower_flush_s.is_some(),
-        apply_s: question.follower_apply_s.or(measured_apply_s),
-        is_apply_given: question.follower_apply_s.is_some(),
+        flush_s: request.follower_flush_s.or(measured_flush_s),
+        is_flush_given: request.follower_flush_s.is_some(),
+        apply_s: request.follower_apply_s.or(measured_apply_s),
+        is_apply_given: request.follower_apply_s.is_some(),
         spread: latency.map(commit_wait::spread).unwrap_or_default(),
-        round_trips: question.round_trips.unwrap_or(1.0),
+        round_trips: request.round_trips.unwrap_or(1.0),
     }
 }
 
@@ -460,14 +464,14 @@ fn or_measured<T: Copy>(asked: &[T], measured: T) -> Vec<T> {
 /// The nodes that are asked for, and what a commit waits for there: as measured, else one follower
 /// and its flush.
 fn replication(
-    question: &Question,
+    request: &PredictionRequest,
     measured: &Replication,
     nodes: u32,
     network_delay_s: f64,
 ) -> Result<Replication, Error> {
     if nodes == 1 {
-        let needs_nodes = question.step.is_some_and(|step| step > FollowerStep::Local)
-            || question.followers.is_some()
+        let needs_nodes = request.step.is_some_and(|step| step > FollowerStep::Local)
+            || request.followers.is_some()
             || network_delay_s > 0.0;
         return match needs_nodes {
             true => Err(Error::NoNetwork),
@@ -479,7 +483,7 @@ fn replication(
         true => (measured.followers, measured.step),
         false => (1, FollowerStep::On),
     };
-    let followers = question.followers.unwrap_or(usual.0);
+    let followers = request.followers.unwrap_or(usual.0);
     if followers >= nodes {
         return Err(Error::TooFewFollowers { nodes, followers });
     }
@@ -490,7 +494,7 @@ fn replication(
     Ok(Replication {
         nodes,
         followers,
-        step: question.step.unwrap_or(usual.1),
+        step: request.step.unwrap_or(usual.1),
         network_delay_s,
     })
 }

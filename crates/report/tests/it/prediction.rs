@@ -3,7 +3,7 @@
 use crate::support::{report, spec, valid};
 use trueput_findings::compare::{Selector, Side};
 use trueput_findings::prediction::{
-    CheckKind, FollowerStep, Prediction, Question, predict, steady_state,
+    CheckKind, FollowerStep, Prediction, PredictionRequest, predict, steady_state,
 };
 use trueput_record::hardware_limits::{FlushLimit, HardwareLimits};
 use trueput_record::load_generator::LoadGenerator;
@@ -74,14 +74,14 @@ fn side(trials: Vec<TrialRecord>) -> Side {
     Side::new("results/RUN", report(trials), Selector::default()).unwrap()
 }
 
-fn predicted(trials: Vec<TrialRecord>, question: &Question) -> Prediction {
-    predict(&side(trials), question).unwrap()
+fn predicted(trials: Vec<TrialRecord>, request: &PredictionRequest) -> Prediction {
+    predict(&side(trials), request).unwrap()
 }
 
 /// Asserts that there is no prediction, and that one line says why.
 #[track_caller]
-fn refused(trials: Vec<TrialRecord>, question: &Question, parts: &[&str]) {
-    let why = predict(&side(trials), question).unwrap_err().to_string();
+fn refused(trials: Vec<TrialRecord>, request: &PredictionRequest, parts: &[&str]) {
+    let why = predict(&side(trials), request).unwrap_err().to_string();
     assert!(!why.contains('\n'), "{why}");
     for part in parts {
         assert_has!(why, part);
@@ -104,10 +104,10 @@ fn near(found: f64, expected: f64, part: f64) {
     assert!(error.abs() < part, "{found}, not {expected}");
 }
 
-fn clients(clients: u32) -> Question {
-    Question {
+fn clients(clients: u32) -> PredictionRequest {
+    PredictionRequest {
         clients: vec![clients],
-        ..Question::default()
+        ..PredictionRequest::default()
     }
 }
 
@@ -131,15 +131,15 @@ fn the_law_is_found_back_and_predicts_more_clients() {
 
 #[test]
 fn cells_above_the_limit_of_the_fit_check_it() {
-    let question = Question {
+    let request = PredictionRequest {
         fit_to: Some(8),
-        ..Question::default()
+        ..PredictionRequest::default()
     };
     let mut trials = one_node();
     // The last cell does half of what the law says.
     let slow = law(32.0) / 2.0;
     trials[5] = trial(5, 32, slow);
-    let prediction = predicted(trials, &question);
+    let prediction = predicted(trials, &request);
     assert_eq!(prediction.answer().unwrap().clients, 8);
     let errors = prediction.errors(CheckKind::MoreWorkers).unwrap();
     assert_eq!(errors.cells, 2);
@@ -184,11 +184,11 @@ fn an_interval_that_says_nothing_is_not_written_out() {
 
 #[test]
 fn a_delay_of_the_network_is_predicted_from_cells_without_one() {
-    let question = Question {
+    let request = PredictionRequest {
         network_delays_s: vec![0.002],
         ..clients(64)
     };
-    let prediction = predicted(three_nodes(2_000), &question);
+    let prediction = predicted(three_nodes(2_000), &request);
     let errors = prediction.errors(CheckKind::OtherDelay).unwrap();
     assert_eq!(errors.cells, WORKERS.len());
     assert!(errors.worst < 0.001, "{errors:?}");
@@ -199,23 +199,23 @@ fn a_delay_of_the_network_is_predicted_from_cells_without_one() {
     let text = told(&prediction);
     assert_has!(text, "on 3 nodes with a delay of 2.00 ms each way");
     assert!(!text.contains("The longest delay"), "{text}");
-    let question = Question {
+    let request = PredictionRequest {
         network_delays_s: vec![0.005],
         ..clients(8)
     };
-    let text = told(&predicted(three_nodes(2_000), &question));
+    let text = told(&predicted(three_nodes(2_000), &request));
     assert_has!(text, "The longest delay that was measured is 2.00 ms");
 }
 
 #[test]
 fn more_delay_lowers_the_rate_less_the_more_clients_there_are() {
-    let question = Question {
+    let request = PredictionRequest {
         clients: vec![1, 8, 64, 512],
         network_delays_s: vec![0.0, 0.001, 0.01],
         nodes: vec![3],
-        ..Question::default()
+        ..PredictionRequest::default()
     };
-    let points = predicted(three_nodes(2_000), &question).points;
+    let points = predicted(three_nodes(2_000), &request).points;
     assert_eq!(points.len(), 12);
     let rate = |delay: usize, clients: usize| points[4 * delay + clients].per_s;
     let loss = |clients: usize| rate(2, clients) / rate(0, clients);
@@ -226,46 +226,47 @@ fn more_delay_lowers_the_rate_less_the_more_clients_there_are() {
 
 #[test]
 fn a_single_node_becomes_a_cluster_by_terms_that_are_measured_or_given() {
-    let question = Question {
+    let request = PredictionRequest {
         nodes: vec![3],
         network_delays_s: vec![0.000_5],
         ..clients(1)
     };
-    let wait = |question: &Question| predicted(one_node(), question).answer().unwrap().added_wait;
-    let measured = wait(&question);
+    let wait =
+        |request: &PredictionRequest| predicted(one_node(), request).answer().unwrap().added_wait;
+    let measured = wait(&request);
     near(measured.network_s, 0.001, 1e-9);
     // The fastest of two flushes takes less than the mean of 800 µs, both together more.
     assert!(measured.flush_s > 0.0 && measured.flush_s < 0.000_8);
-    let both = Question {
+    let both = PredictionRequest {
         followers: Some(2),
-        ..question.clone()
+        ..request.clone()
     };
     near(wait(&both).flush_s + measured.flush_s, 2.0 * 0.000_8, 1e-3);
-    let applied = Question {
+    let applied = PredictionRequest {
         step: Some(FollowerStep::RemoteApply),
         follower_flush_s: Some(0.002),
         follower_apply_s: Some(0.000_3),
-        ..question.clone()
+        ..request.clone()
     };
     near(wait(&applied).flush_s, measured.flush_s * 2.0 / 0.8, 1e-6);
     near(wait(&applied).apply_s, 0.000_3, 1e-9);
-    let local = Question {
+    let local = PredictionRequest {
         step: Some(FollowerStep::Local),
-        ..question.clone()
+        ..request.clone()
     };
     assert_eq!(wait(&local).total_s(), 0.0);
-    let text = told(&predicted(one_node(), &question));
+    let text = told(&predicted(one_node(), &request));
     assert_has!(text, "Measured on one node, so the wait for other nodes");
     assert_has!(text, "flush limit of the hardware");
 }
 
 #[test]
 fn a_wait_that_the_law_contains_is_not_taken_out_of_it() {
-    let question = Question {
+    let request = PredictionRequest {
         step: Some(FollowerStep::RemoteWrite),
         ..clients(4)
     };
-    let prediction = predicted(three_nodes(2_000), &question);
+    let prediction = predicted(three_nodes(2_000), &request);
     assert!(prediction.answer().unwrap().is_lower_bound);
     near(prediction.answer().unwrap().per_s, law(4.0), 1e-3);
     assert_has!(told(&prediction), "The rate is a lower bound");
@@ -276,7 +277,7 @@ fn what_cannot_be_predicted_is_refused_in_one_line() {
     let few = one_node().into_iter().take(3).collect();
     refused(
         few,
-        &Question::default(),
+        &PredictionRequest::default(),
         &[
             "3 different numbers of workers",
             "; run: trueput run",
@@ -288,7 +289,7 @@ fn what_cannot_be_predicted_is_refused_in_one_line() {
     mixed[0].spec.engine = "redb".to_owned();
     refused(
         mixed,
-        &Question::default(),
+        &PredictionRequest::default(),
         &["lmdb sync threen1; redb sync threen1"],
     );
 
@@ -299,35 +300,35 @@ fn what_cannot_be_predicted_is_refused_in_one_line() {
     }
     refused(
         open,
-        &Question::default(),
+        &PredictionRequest::default(),
         &["no valid trial of a closed loop"],
     );
 
-    let alone = |question: &Question, part| refused(one_node(), question, &[part]);
-    let delayed = Question {
+    let alone = |request: &PredictionRequest, part| refused(one_node(), request, &[part]);
+    let delayed = PredictionRequest {
         network_delays_s: vec![0.001],
-        ..Question::default()
+        ..PredictionRequest::default()
     };
     alone(&delayed, "--nodes 3");
-    let many = Question {
+    let many = PredictionRequest {
         nodes: vec![3],
         followers: Some(3),
-        ..Question::default()
+        ..PredictionRequest::default()
     };
     alone(&many, "3 nodes have 2 followers");
-    let none = Question {
+    let none = PredictionRequest {
         fit_to: Some(0),
-        ..Question::default()
+        ..PredictionRequest::default()
     };
     alone(&none, "the fewest workers that were measured are 1");
 }
 
 #[test]
 fn a_term_that_is_not_known_leads_to_the_option_or_the_run_that_gives_it() {
-    let three = Question {
+    let three = PredictionRequest {
         nodes: vec![3],
         network_delays_s: vec![0.001],
-        ..Question::default()
+        ..PredictionRequest::default()
     };
     let mut unknown = one_node();
     unknown
@@ -341,9 +342,9 @@ fn a_term_that_is_not_known_leads_to_the_option_or_the_run_that_gives_it() {
     refused(uncounted, &three, &["does not count its commits"]);
 
     let only_delayed = three_nodes(2_000).into_iter().skip(WORKERS.len()).collect();
-    let shorter = Question {
+    let shorter = PredictionRequest {
         network_delays_s: vec![0.001],
-        ..Question::default()
+        ..PredictionRequest::default()
     };
     refused(only_delayed, &shorter, &["delay of 2000 µs"]);
 }
@@ -387,9 +388,9 @@ fn of_a_server_by_its_address_only_other_clients_are_predicted() {
     }
     let text = told(&predicted(trials.clone(), &clients(16)));
     assert!(!text.contains("shared"), "{text}");
-    let three = Question {
+    let three = PredictionRequest {
         nodes: vec![3],
-        ..Question::default()
+        ..PredictionRequest::default()
     };
     refused(
         trials,

@@ -10,7 +10,7 @@ use clap::Args;
 use std::path::Path;
 use std::process::ExitCode;
 use trueput_findings::compare::{Error, Side};
-use trueput_findings::prediction::{FollowerStep, MOST_CLIENTS, Question, predict};
+use trueput_findings::prediction::{FollowerStep, MOST_CLIENTS, PredictionRequest, predict};
 use trueput_record::value::parse_seconds;
 use trueput_report::Format;
 use trueput_report::prediction::render;
@@ -98,7 +98,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let (path, selector) = Side::split(&arguments.run)?;
     let run = bundle::open(Path::new(path), arguments.size)?.report()?;
     let side = Side::new(&arguments.run, run, selector).map_err(Error::from)?;
-    let prediction = predict(&side, &arguments.question())?;
+    let prediction = predict(&side, &arguments.request())?;
     let format = match arguments.json {
         true => Format::Json,
         false => Format::Terminal,
@@ -109,8 +109,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 }
 
 impl Arguments {
-    fn question(&self) -> Question {
-        Question {
+    fn request(&self) -> PredictionRequest {
+        PredictionRequest {
             clients: self.clients.clone(),
             nodes: self.nodes.clone(),
             network_delays_s: self.network_delay.clone(),

@@ -37,8 +37,8 @@ use trueput_engine::{
 const NAME: &str = "etcd";
 
 const SOURCE: &str = "etcd documentation 3.4, 'KV API guarantees' (Durability: any completed \
-                      operations are durable) and 'Failure modes'; server/etcdserver/raft.go and \
-                      wal.go (a node flushes its log before it answers)";
+                      operations are durable) and 'Failure modes'; its etcdserver/raft.go and \
+                      wal/wal.go (a node flushes its log before it answers)";
 
 /// The longest key. etcd bounds only requests, and keeps every key in memory.
 const LONGEST_KEY: usize = 64 << 10;

@@ -42,33 +42,44 @@ pub trait Cluster: Send + Sync {
     /// Returns whether the nodes themselves replace a leader that fails. Their host then promotes
     /// and kills none, and makes none anew: it lets sessions use a node that says that it leads. A
     /// node must be ready before the others run.
-    fn governs_itself(&self) -> bool {
+    fn elects_leader(&self) -> bool {
         false
     }
 
-    /// Returns the order in which to start nodes that do not run. `spec` is that of the cluster.
+    /// Returns the order in which to start nodes that do not run. `spec` is that of the cluster;
+    /// `recover` executes [`Service::recover`] of a node that does not run.
     ///
     /// # Errors
-    /// One line, if the cluster cannot go on with these nodes.
+    /// One line, if the cluster cannot go on with these nodes; those of `recover`.
     fn start_order(
         &self,
         numbers: &[u32],
         site: &ClusterSite,
         _spec: &OpenSpec<'_>,
+        _recover: &mut dyn FnMut(u32) -> Result<()>,
     ) -> Result<Vec<u32>> {
         let mut order = numbers.to_vec();
         order.sort_by_key(|number| (*number != site.leader, *number));
         Ok(order)
     }
 
-    /// Makes a follower the leader, and the nodes in `others` its followers. It is called only if
-    /// the nodes do not do so themselves.
+    /// Makes a follower the leader. It is called only if the nodes do not do so themselves.
     ///
     /// # Errors
     /// The errors of the engine.
-    fn promote(&self, number: u32, _others: &[u32], _site: &ClusterSite) -> Result<()> {
+    fn promote(&self, number: u32, _site: &ClusterSite) -> Result<()> {
         Err(Error::Unsupported(format!(
             "node {number} is not promoted: the nodes choose their leader"
+        )))
+    }
+
+    /// Makes a node follow a leader that was promoted.
+    ///
+    /// # Errors
+    /// The errors of the engine.
+    fn follow(&self, number: u32, _leader: u32, _site: &ClusterSite) -> Result<()> {
+        Err(Error::Unsupported(format!(
+            "node {number} follows whom it chooses"
         )))
     }
 
@@ -85,8 +96,19 @@ pub trait Cluster: Send + Sync {
 pub struct NetworkQuality {
     /// The delay that is added to each packet, microseconds.
     pub delay_us: u64,
-    /// The packets that are lost, of 1,000.
-    pub lost_per_mille: u64,
+    /// The packets that are lost, of 1,000,000.
+    pub lost_per_million: u64,
+}
+
+impl NetworkQuality {
+    /// The quality with this delay, and this part of the packets lost.
+    #[must_use]
+    pub fn new(delay_us: u64, lost_part: f64) -> Self {
+        Self {
+            delay_us,
+            lost_per_million: (lost_part * 1e6).round() as u64,
+        }
+    }
 }
 
 /// The role of a node.
@@ -139,10 +161,16 @@ impl ClusterSite {
     }
 }
 
+/// Returns the name of a node.
+#[must_use]
+pub fn node_name(number: u32) -> String {
+    format!("node-{number}")
+}
+
 /// Returns the folder of a node in that of its cluster.
 #[must_use]
 pub fn node_folder(cluster: &Path, number: u32) -> PathBuf {
-    cluster.join(format!("node-{number}"))
+    cluster.join(node_name(number))
 }
 
 /// The state of a cluster, in a file of its folder.
@@ -154,9 +182,9 @@ pub struct ClusterState {
     pub leader: Option<u32>,
     /// The node that led last.
     pub last_leader: u32,
-    /// Nodes that led before another one was promoted: they are made anew before they follow.
-    #[serde(default)]
-    pub outdated: Vec<u32>,
+    /// Nodes that missed a promotion: they are made anew before they follow.
+    #[serde(default, alias = "outdated")]
+    pub stale_nodes: Vec<u32>,
 }
 
 impl ClusterState {
@@ -188,6 +216,18 @@ impl ClusterState {
     #[must_use]
     pub fn is_in(cluster: &Path) -> bool {
         cluster.join(STATE).exists()
+    }
+
+    /// Returns the folder of the cluster in which a folder is a database: that folder itself, or
+    /// the one above it. Then the name of the folder is that of the database.
+    #[must_use]
+    pub fn find(database: &Path) -> Option<(&Path, Option<String>)> {
+        if Self::is_in(database) {
+            return Some((database, None));
+        }
+        let cluster = database.parent().filter(|folder| Self::is_in(folder))?;
+        let name = database.file_name()?.to_string_lossy().into_owned();
+        Some((cluster, Some(name)))
     }
 
     /// Returns the folder of the leader.
@@ -303,20 +343,44 @@ mod tests {
     #[test]
     fn a_state_is_read_back_and_tells_the_folder_of_its_leader() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(!ClusterState::is_in(folder.path()));
+        assert_eq!(ClusterState::find(folder.path()), None);
         let mut state = ClusterState {
             nodes: 3,
             leader: Some(2),
             last_leader: 2,
-            outdated: vec![1],
+            stale_nodes: vec![1],
         };
         state.write(folder.path()).unwrap();
         let read = ClusterState::read(folder.path()).unwrap();
         assert_eq!(read, state);
+        assert_eq!(
+            ClusterState::find(folder.path()),
+            Some((folder.path(), None))
+        );
+        let below = folder.path().join("check-07");
+        let name = Some("check-07".to_owned());
+        assert_eq!(ClusterState::find(&below), Some((folder.path(), name)));
+        assert_eq!(ClusterState::find(&below.join("deeper")), None);
         let leader = read.leader_folder(folder.path()).unwrap();
         assert_eq!(leader, folder.path().join("node-2"));
         state.leader = None;
         let error = state.leader_folder(folder.path()).unwrap_err();
         assert!(matches!(error, Error::Disconnected(_)), "{error}");
+    }
+
+    #[test]
+    fn stale_nodes_are_read_by_their_former_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let former = r#"{"nodes":3,"leader":2,"last_leader":2,"outdated":[1]}"#;
+        std::fs::write(folder.path().join(STATE), former).unwrap();
+        let read = ClusterState::read(folder.path()).unwrap();
+        assert_eq!(read.stale_nodes, [1]);
+    }
+
+    #[test]
+    fn a_part_of_lost_packets_is_kept_to_a_millionth() {
+        assert_eq!(NetworkQuality::new(7, 0.0004).lost_per_million, 400);
+        assert_eq!(NetworkQuality::new(0, 0.5).lost_per_million, 500_000);
+        assert_eq!(NetworkQuality::new(0, 0.0), NetworkQuality::default());
     }
 }

@@ -42,6 +42,15 @@ pub trait Service: Send + Sync {
     /// As [`Service::make`].
     fn command(&self, spec: &OpenSpec<'_>) -> Result<Command>;
 
+    /// Returns the commands that are executed before a server is started that did not stop in good
+    /// order; each ends by itself.
+    ///
+    /// # Errors
+    /// As [`Service::make`].
+    fn recover(&self, _spec: &OpenSpec<'_>) -> Result<Vec<Command>> {
+        Ok(Vec::new())
+    }
+
     /// Returns whether it responds to a client yet.
     ///
     /// # Errors

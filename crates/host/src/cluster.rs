@@ -16,10 +16,10 @@ use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::thread::Scope;
 use std::time::{Duration, Instant};
 use trueput_engine::cluster::{ClusterAssignment, ClusterSite, ClusterState, NodeRole};
-use trueput_engine::{Cluster, OpenSpec, ParameterValues, Service};
+use trueput_engine::{Cluster, Error, OpenSpec, ParameterValues, Service};
 use trueput_record::fault::{ClusterOrder, FaultAction, FaultTarget};
 
-pub use log::read_log;
+pub use log::{list_unordered_ends, read_log};
 pub use orders::send_order;
 
 /// The interval between two looks at orders and nodes.
@@ -27,6 +27,15 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 /// The interval between two questions to the leader.
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
+
+/// The least time without an answer that counts: a leader is asked several times within it.
+const LEAST_FAILOVER_LIMIT: Duration = Duration::from_millis(500);
+
+/// The time in which followers of a leader that was killed take what is on its way to them.
+const SETTLE_LIMIT: Duration = Duration::from_secs(5);
+
+/// The interval between two looks at the network.
+const NETWORK_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The time that a node which came back has for what it missed before it is stopped.
 const CATCH_UP_LIMIT: Duration = Duration::from_secs(10);
@@ -45,6 +54,8 @@ struct ClusterHost<'a> {
     /// The answer of the leader that is awaited, and the node that was asked.
     question: Option<(u32, Receiver<bool>)>,
     asked: Instant,
+    /// When the network was looked at, and the frames that it had lost by itself.
+    network_checked: (Instant, u64),
     /// The answers of each node, if the nodes choose their leader themselves.
     answers: Vec<NodeAnswers>,
 }
@@ -92,7 +103,7 @@ impl<'a> ClusterHost<'a> {
                 nodes: count,
                 leader: None,
                 last_leader: 1,
-                outdated: Vec::new(),
+                stale_nodes: Vec::new(),
             },
         };
         let site = ClusterSite {
@@ -112,6 +123,7 @@ impl<'a> ClusterHost<'a> {
             answered: Instant::now(),
             question: None,
             asked: Instant::now(),
+            network_checked: (Instant::now(), 0),
             answers: (0..count).map(|_| NodeAnswers::default()).collect(),
         })
     }
@@ -125,10 +137,10 @@ impl<'a> ClusterHost<'a> {
     where
         'a: 'scope,
     {
-        if self.cluster.governs_itself() {
+        if self.cluster.elects_leader() {
             self.await_leader(scope, stop)?;
         }
-        self.note(&format!(
+        self.log_event(&format!(
             "{} nodes run, node {} leads",
             self.site.nodes, self.state.last_leader
         ));
@@ -141,13 +153,17 @@ impl<'a> ClusterHost<'a> {
                 self.question = None;
                 order.answer(done);
             }
-            self.note_ended_nodes();
-            match self.cluster.governs_itself() {
+            self.log_ended_nodes();
+            if self.network_checked.0.elapsed() >= NETWORK_CHECK_INTERVAL {
+                self.log_lost_frames();
+            }
+            match self.cluster.elects_leader() {
                 true => self.follow_election(scope),
                 false => self.watch_leader(scope),
             }
             std::thread::sleep(PAUSE);
         }
+        self.log_lost_frames();
         Ok(())
     }
 
@@ -167,16 +183,18 @@ impl<'a> ClusterHost<'a> {
             .collect();
         self.site.leader = self.state.last_leader;
         let spec = self.spec(&self.assignment.directory);
-        let order = self.cluster.start_order(&stopped, &self.site, &spec);
+        let (cluster, site) = (self.cluster, self.site.clone());
+        let recover = &mut |number| self.recover_node(number, wait).map_err(Error::engine);
+        let order = cluster.start_order(&stopped, &site, &spec, recover);
         for number in order.map_err(|error| error.to_string())? {
-            if self.state.outdated.contains(&number) && !self.is_led() {
+            if self.state.stale_nodes.contains(&number) && !self.is_led() {
                 return Err(format!(
                     "node {number} is made anew from a leader, and no node leads"
                 ));
             }
             self.start_node(number, wait)?;
         }
-        let is_chosen_here = !self.cluster.governs_itself() && self.state.leader.is_none();
+        let is_chosen_here = !self.cluster.elects_leader() && self.state.leader.is_none();
         if is_chosen_here && self.node(self.state.last_leader).is_running() {
             self.set_leader(Some(self.state.last_leader))?;
         }
@@ -192,19 +210,29 @@ impl<'a> ClusterHost<'a> {
     fn start_node(&mut self, number: u32, wait: &mut dyn FnMut() -> bool) -> Result<(), String> {
         let folder = self.site.folder(number);
         let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
-        if self.state.outdated.contains(&number) {
+        if self.state.stale_nodes.contains(&number) {
             std::fs::remove_dir_all(&folder).map_err(failed)?;
-            self.state.outdated.retain(|outdated| *outdated != number);
+            self.state.stale_nodes.retain(|stale| *stale != number);
+            self.write_state()?;
         }
         std::fs::create_dir_all(&folder).map_err(failed)?;
         self.site.leader = self.state.last_leader;
+        self.recover_node(number, wait)?;
         let service = NodeService::new(self.cluster, number, &self.site, self.network.as_ref());
         let spec = self.spec(&folder);
         let server = node::start(&service, &spec, wait)
             .map_err(|error| format!("node {number}: {error}"))?;
         self.node(number).run(server);
-        self.note(&format!("node {number} runs"));
+        self.log_event(&format!("node {number} runs"));
         Ok(())
+    }
+
+    fn recover_node(&mut self, number: u32, wait: &mut dyn FnMut() -> bool) -> Result<(), String> {
+        let folder = self.site.folder(number);
+        let spec = self.spec(&folder);
+        let service = NodeService::new(self.cluster, number, &self.site, self.network.as_ref());
+        let recovered = self.nodes[number as usize - 1].recover(&service, &spec, wait);
+        recovered.map_err(|error| format!("node {number}: {error}"))
     }
 
     fn spec<'s>(&self, directory: &'s Path) -> OpenSpec<'s>
@@ -226,21 +254,44 @@ impl<'a> ClusterHost<'a> {
         }
         self.answered = Instant::now();
         self.question = None;
+        self.write_state()
+    }
+
+    fn write_state(&self) -> Result<(), String> {
         let directory = &self.assignment.directory;
         let written = self.state.write(directory);
         written.map_err(|error| format!("{}: {error}", directory.display()))
     }
 
     /// Writes a line with the time into the log of the cluster.
-    fn note(&self, text: &str) {
+    fn log_event(&self, text: &str) {
         eprintln!("{}", log::line(jiff::Timestamp::now(), text));
     }
 
-    /// Notes nodes that have ended without an order.
-    fn note_ended_nodes(&mut self) {
+    /// Returns the time without an answer of the leader after which it counts as lost.
+    fn failover_limit(&self) -> Duration {
+        let limit = Duration::from_millis(self.cluster.failover_after_ms(self.knobs));
+        limit.max(LEAST_FAILOVER_LIMIT)
+    }
+
+    /// Logs that the network has lost frames without having been asked to.
+    fn log_lost_frames(&mut self) {
+        let lost = self.network.as_ref().map_or(0, ClusterNetwork::overflows);
+        let before = std::mem::replace(&mut self.network_checked, (Instant::now(), lost)).1;
+        if lost > before {
+            self.log_event(&format!(
+                "the network has lost {} more packets: too many were on their way",
+                lost - before
+            ));
+        }
+    }
+
+    /// Logs nodes that have ended without an order.
+    fn log_ended_nodes(&mut self) {
         for number in self.numbers() {
             if let Some(reason) = self.node(number).end_reason() {
-                self.note(&format!("node {number} has ended: {reason}"));
+                let end = log::UNORDERED_END;
+                self.log_event(&format!("node {number} {end}: {reason}"));
             }
         }
     }
@@ -256,7 +307,7 @@ impl<'a> ClusterHost<'a> {
         };
         match self.question.take() {
             Some((asked, answer)) => match answer.try_recv() {
-                Ok(true) if asked == leader && !self.node(leader).is_apart() => {
+                Ok(true) if asked == leader && !self.node(leader).is_partitioned() => {
                     self.answered = Instant::now();
                 }
                 Ok(_) | Err(TryRecvError::Disconnected) => {}
@@ -275,9 +326,9 @@ impl<'a> ClusterHost<'a> {
             }
             None => {}
         }
-        let limit = Duration::from_millis(self.cluster.failover_after_ms(self.knobs));
+        let limit = self.failover_limit();
         if self.answered.elapsed() >= limit {
-            self.note(&format!(
+            self.log_event(&format!(
                 "node {leader} leads and has not answered for {} ms",
                 limit.as_millis()
             ));
@@ -286,48 +337,81 @@ impl<'a> ClusterHost<'a> {
     }
 
     /// Promotes the follower that has received most, if a majority of the nodes is there. The old
-    /// leader is killed first, so that there are never two.
+    /// leader is killed first, so that there are never two, and before the followers are compared:
+    /// as long as it lives it may acknowledge what only one of them has.
     fn replace_leader(&mut self, old: u32) {
+        let majority = self.site.nodes as usize / 2 + 1;
+        if self.list_followers(old).len() < majority {
+            return self.wait_for_nodes();
+        }
+        if let Err(error) = self.node(old).kill() {
+            return self.log_event(&error);
+        }
+        let mut followers = self.list_settled_followers(old);
+        if followers.len() < majority {
+            return self.wait_for_nodes();
+        }
+        followers.sort_unstable();
+        let Some((received, new)) = followers.pop() else {
+            return;
+        };
+        self.log_event(&format!(
+            "promoting node {new}, which has received {received}"
+        ));
+        if let Err(error) = self.cluster.promote(new, &self.site) {
+            return self.log_event(&format!("node {new} is not promoted: {error}"));
+        }
+        let others = followers.into_iter().map(|(_, number)| number).collect();
+        self.let_follow(new, others);
+        match self.set_leader(Some(new)) {
+            Ok(()) => self.log_event(&format!("node {new} leads")),
+            Err(error) => self.log_event(&error),
+        }
+    }
+
+    /// Returns the nodes that follow, with what they have received, in their order.
+    fn list_followers(&mut self, leader: u32) -> Vec<(u64, u32)> {
         let mut followers = Vec::new();
-        for number in self.numbers().filter(|number| *number != old) {
-            if !self.node(number).is_available() {
+        for number in self.numbers().filter(|number| *number != leader) {
+            if !self.node(number).is_available() || self.state.stale_nodes.contains(&number) {
                 continue;
             }
             if let Ok(NodeRole::Follower { received }) = self.cluster.role(number, &self.site) {
                 followers.push((received, number));
             }
         }
-        let majority = self.site.nodes as usize / 2 + 1;
-        if followers.len() < majority {
-            self.wait_for_nodes();
-            return;
-        }
-        if let Err(error) = self.node(old).kill() {
-            self.note(&error);
-            return;
-        }
-        followers.sort_unstable();
-        let Some((received, new)) = followers.pop() else {
-            return;
-        };
-        let others: Vec<u32> = followers.iter().map(|(_, number)| *number).collect();
-        self.note(&format!(
-            "promoting node {new}, which has received {received}"
-        ));
-        if let Err(error) = self.cluster.promote(new, &others, &self.site) {
-            self.note(&format!("node {new} is not promoted: {error}"));
-            return;
-        }
-        // What they have may differ from what the new leader has.
-        for number in self.numbers() {
-            let follows = number == new || others.contains(&number);
-            if !follows && !self.state.outdated.contains(&number) {
-                self.state.outdated.push(number);
+        followers
+    }
+
+    /// Returns the followers of a leader that was killed once they receive nothing any more.
+    fn list_settled_followers(&mut self, leader: u32) -> Vec<(u64, u32)> {
+        let began = Instant::now();
+        let mut before = self.list_followers(leader);
+        loop {
+            std::thread::sleep(CHECK_INTERVAL);
+            let followers = self.list_followers(leader);
+            if followers == before || began.elapsed() >= SETTLE_LIMIT {
+                return followers;
             }
+            before = followers;
         }
-        match self.set_leader(Some(new)) {
-            Ok(()) => self.note(&format!("node {new} leads")),
-            Err(error) => self.note(&error),
+    }
+
+    /// Lets nodes follow a new leader. All others are stale: what they have may differ.
+    fn let_follow(&mut self, leader: u32, mut others: Vec<u32>) {
+        let cluster = self.cluster;
+        others.retain(|&number| {
+            let followed = cluster.follow(number, leader, &self.site);
+            if let Err(error) = &followed {
+                self.log_event(&format!("node {number} does not follow: {error}"));
+            }
+            followed.is_ok()
+        });
+        for number in self.numbers() {
+            let follows = number == leader || others.contains(&number);
+            if !follows && !self.state.stale_nodes.contains(&number) {
+                self.state.stale_nodes.push(number);
+            }
         }
     }
 
@@ -339,11 +423,11 @@ impl<'a> ClusterHost<'a> {
         let leader = is_back.then_some(old);
         if self.state.leader != leader {
             match leader {
-                Some(_) => self.note(&format!("node {old} leads again")),
-                None => self.note("too few nodes are left to promote one"),
+                Some(_) => self.log_event(&format!("node {old} leads again")),
+                None => self.log_event("too few nodes are left to promote one"),
             }
             if let Err(error) = self.set_leader(leader) {
-                self.note(&error);
+                self.log_event(&error);
             }
         }
     }
@@ -352,7 +436,7 @@ impl<'a> ClusterHost<'a> {
     fn obey(&mut self, order: ClusterOrder, stop: &AtomicBool) -> Result<Vec<u32>, String> {
         let is_wanted = &mut || !stop.load(Ordering::SeqCst);
         let numbers = self.targets(order)?;
-        self.note(&format!("order: {order}: nodes {numbers:?}"));
+        self.log_event(&format!("order: {order}: nodes {numbers:?}"));
         match order.action {
             FaultAction::Kill => numbers
                 .iter()
@@ -362,29 +446,36 @@ impl<'a> ClusterHost<'a> {
                 numbers
                     .iter()
                     .for_each(|&number| self.node(number).resume());
-                self.remake_outdated(is_wanted)?;
+                self.remake_stale_nodes(is_wanted)?;
             }
-            FaultAction::Start => self.start(&numbers, is_wanted)?,
+            FaultAction::Start => {
+                self.start(&numbers, is_wanted)?;
+                self.remake_stale_nodes(is_wanted)?;
+            }
             FaultAction::Partition => {
                 self.own_network()?.separate(&numbers)?;
                 numbers
                     .iter()
-                    .for_each(|&number| self.node(number).set_apart(true));
+                    .for_each(|&number| self.node(number).set_partitioned(true));
             }
             FaultAction::Heal => {
                 self.own_network()?.heal()?;
                 for number in self.numbers() {
-                    self.node(number).set_apart(false);
+                    self.node(number).set_partitioned(false);
                 }
-                self.remake_outdated(is_wanted)?;
+                self.remake_stale_nodes(is_wanted)?;
             }
         }
         Ok(numbers)
     }
 
-    /// Makes running nodes that missed a promotion anew, so that they follow.
-    fn remake_outdated(&mut self, wait: &mut dyn FnMut() -> bool) -> Result<(), String> {
-        for number in self.state.outdated.clone() {
+    /// Makes running nodes that missed a promotion anew, so that they follow the leader, if there
+    /// is one.
+    fn remake_stale_nodes(&mut self, wait: &mut dyn FnMut() -> bool) -> Result<(), String> {
+        if !self.is_led() {
+            return Ok(());
+        }
+        for number in self.state.stale_nodes.clone() {
             if self.node(number).is_available() {
                 self.node(number).kill()?;
                 self.start_node(number, wait)?;
@@ -403,22 +494,28 @@ impl<'a> ClusterHost<'a> {
     fn targets(&self, order: ClusterOrder) -> Result<Vec<u32>, String> {
         let leader = self.state.last_leader;
         let count = self.site.nodes;
-        let mut followers = self.numbers().filter(|number| *number != leader);
+        let followers = self.numbers().filter(|number| *number != leader);
         // What a majority can do without.
         let minority = (count as usize - 1) / 2;
-        match order.target {
-            FaultTarget::Leader => Ok(vec![leader]),
-            FaultTarget::Follower => Ok(followers.next().into_iter().collect()),
-            FaultTarget::Minority => Ok(followers.take(minority).collect()),
+        let numbers: Vec<u32> = match order.target {
+            FaultTarget::Leader => vec![leader],
+            FaultTarget::Follower => followers.take(1).collect(),
+            FaultTarget::Minority => followers.take(minority).collect(),
             FaultTarget::Majority => {
                 let taken = followers.take(count as usize / 2);
-                Ok(std::iter::once(leader).chain(taken).collect())
+                std::iter::once(leader).chain(taken).collect()
             }
-            FaultTarget::All => Ok(self.numbers().collect()),
-            FaultTarget::Node(number) if number <= count => Ok(vec![number]),
+            FaultTarget::All => self.numbers().collect(),
+            FaultTarget::Node(number) if number <= count => vec![number],
             FaultTarget::Node(number) => {
-                Err(format!("no node-{number}: the cluster has {count} nodes"))
+                return Err(format!("no node-{number}: the cluster has {count} nodes"));
             }
+        };
+        match numbers.is_empty() {
+            false => Ok(numbers),
+            true => Err(format!(
+                "{order} concerns no node: the cluster has {count} nodes"
+            )),
         }
     }
 
@@ -432,7 +529,7 @@ impl<'a> ClusterHost<'a> {
             let spec = self.spec(&folder);
             while node.is_available() && !service.is_ready(&spec).unwrap_or(true) {
                 if began.elapsed() > CATCH_UP_LIMIT {
-                    return self.note(&format!("node {number} has not caught up"));
+                    return self.log_event(&format!("node {number} has not caught up"));
                 }
                 std::thread::sleep(PAUSE);
             }

@@ -24,12 +24,12 @@ const BRIDGES: [&str; 2] = ["together", "apart"];
 
 /// The network of a cluster's nodes.
 pub struct ClusterNetwork {
-    joint: Joint,
+    interconnect: Interconnect,
     nodes: Vec<File>,
 }
 
 /// What joins the nodes.
-enum Joint {
+enum Interconnect {
     /// Bridges in a namespace: the kernel forwards at once.
     Bridges(File),
     /// A switch of this process.
@@ -45,11 +45,14 @@ impl ClusterNetwork {
         let nodes: Vec<File> = (0..count)
             .map(|_| new_namespace())
             .collect::<Result<_, _>>()?;
-        let joint = match quality == NetworkQuality::default() {
-            true => Joint::Bridges(join_by_bridges(&nodes)?),
-            false => Joint::Switch(DelaySwitch::join(&nodes, quality)?),
+        let interconnect = match quality == NetworkQuality::default() {
+            true => Interconnect::Bridges(join_by_bridges(&nodes)?),
+            false => Interconnect::Switch(DelaySwitch::join(&nodes, quality)?),
         };
-        let network = Self { joint, nodes };
+        let network = Self {
+            interconnect,
+            nodes,
+        };
         for number in 1..=count {
             let address = network.address(number);
             let orders =
@@ -94,9 +97,9 @@ impl ClusterNetwork {
     /// # Errors
     /// One sentence, if `ip` fails.
     pub fn separate(&self, numbers: &[u32]) -> Result<(), String> {
-        match &self.joint {
-            Joint::Bridges(bridges) => attach(bridges, numbers.iter().copied(), BRIDGES[1]),
-            Joint::Switch(switch) => {
+        match &self.interconnect {
+            Interconnect::Bridges(bridges) => attach(bridges, numbers.iter().copied(), BRIDGES[1]),
+            Interconnect::Switch(switch) => {
                 switch.separate(numbers);
                 Ok(())
             }
@@ -108,12 +111,21 @@ impl ClusterNetwork {
     /// # Errors
     /// One sentence, if `ip` fails.
     pub fn heal(&self) -> Result<(), String> {
-        match &self.joint {
-            Joint::Bridges(bridges) => attach(bridges, 1..=self.count(), BRIDGES[0]),
-            Joint::Switch(switch) => {
+        match &self.interconnect {
+            Interconnect::Bridges(bridges) => attach(bridges, 1..=self.count(), BRIDGES[0]),
+            Interconnect::Switch(switch) => {
                 switch.heal();
                 Ok(())
             }
+        }
+    }
+
+    /// Returns the packets that were lost because too many were on their way.
+    #[must_use]
+    pub fn overflows(&self) -> u64 {
+        match &self.interconnect {
+            Interconnect::Bridges(_) => 0,
+            Interconnect::Switch(switch) => switch.overflows(),
         }
     }
 
@@ -268,10 +280,7 @@ pub(crate) mod tests {
             return;
         }
         for delay_us in [0, 2_000] {
-            check_partition(NetworkQuality {
-                delay_us,
-                lost_per_mille: 0,
-            });
+            check_partition(NetworkQuality::new(delay_us, 0.0));
         }
     }
 
@@ -313,17 +322,42 @@ pub(crate) mod tests {
             eprintln!("skipped: {why}");
             return;
         }
-        let network = |delay_us, lost_per_mille| {
-            let quality = NetworkQuality {
-                delay_us,
-                lost_per_mille,
-            };
-            ClusterNetwork::make(2, quality).unwrap()
+        let network = |delay_us, lost_part| {
+            ClusterNetwork::make(2, NetworkQuality::new(delay_us, lost_part)).unwrap()
         };
-        let slow = round_trip(&network(20_000, 0));
+        let slow = round_trip(&network(20_000, 0.0));
         assert!(slow >= Duration::from_millis(40), "{slow:?}");
-        let quick = round_trip(&network(0, 0));
+        let quick = round_trip(&network(0, 0.0));
         assert!(quick < Duration::from_millis(40), "{quick:?}");
-        assert!(!reaches(&network(0, 1_000), 1, 2));
+        assert!(!reaches(&network(0, 1.0), 1, 2));
+    }
+
+    #[test]
+    fn packets_beyond_those_that_the_switch_holds_are_counted() {
+        if !crate::is_root() {
+            eprintln!("skipped: network namespaces need root");
+            return;
+        }
+        if let Some(why) = reason_for_no_network() {
+            eprintln!("skipped: {why}");
+            return;
+        }
+        let long = NetworkQuality::new(10_000_000, 0.0);
+        let network = ClusterNetwork::make(2, long).unwrap();
+        assert_eq!(network.overflows(), 0);
+        let sent = within(network.namespace(1), || {
+            let socket = std::net::UdpSocket::bind("0.0.0.0:0")?;
+            socket.set_broadcast(true)?;
+            let [a, b, c] = NETWORK;
+            let everyone = Ipv4Addr::new(a, b, c, u8::MAX);
+            let began = Instant::now();
+            while network.overflows() == 0 && began.elapsed() < Duration::from_secs(8) {
+                // A full interface refuses one.
+                let _ = socket.send_to(b"packet", (everyone, 9));
+            }
+            Ok(())
+        });
+        sent.unwrap();
+        assert!(network.overflows() > 0);
     }
 }

@@ -131,9 +131,7 @@ impl Server {
                 user.change_owner(spec.database.directory)?;
             }
             let commands = spec.service.make(spec.database);
-            for command in commands.map_err(|error| format!("creating the instance: {error}"))? {
-                run_setup_command(spec, user.as_ref(), command, wait)?;
-            }
+            CREATION.run(spec, user.as_ref(), commands, wait)?;
         }
         let command = spec
             .service
@@ -335,11 +333,59 @@ impl Drop for Server {
     }
 }
 
-/// Runs one of the commands that create an instance.
+/// Executes the commands that recover an instance whose server did not stop in good order, each
+/// for 30 minutes at most. `wait` is called meanwhile and returns whether to continue.
+///
+/// # Errors
+/// [`ServerError`]; no process is left then.
+pub(crate) fn recover(
+    spec: &ServerSpec<'_>,
+    wait: &mut dyn FnMut() -> bool,
+) -> Result<(), ServerError> {
+    let user = find_user(spec.service)?;
+    let commands = spec.service.recover(spec.database);
+    RECOVERY.run(spec, user.as_ref(), commands, wait)
+}
+
+/// What commands before the start of a server are for.
+struct Setup {
+    purpose: &'static str,
+    /// The time that each may take.
+    limit: Duration,
+}
+
+const CREATION: Setup = Setup {
+    purpose: "creating the instance",
+    limit: SETUP_LIMIT,
+};
+
+const RECOVERY: Setup = Setup {
+    purpose: "recovering the instance",
+    limit: RECOVERY_LIMIT,
+};
+
+impl Setup {
+    fn run(
+        &self,
+        spec: &ServerSpec<'_>,
+        user: Option<&ServerUser>,
+        commands: trueput_engine::Result<Vec<Command>>,
+        wait: &mut dyn FnMut() -> bool,
+    ) -> Result<(), ServerError> {
+        let purpose = self.purpose;
+        for command in commands.map_err(|error| format!("{purpose}: {error}"))? {
+            run_setup_command(spec, user, command, self, wait)?;
+        }
+        Ok(())
+    }
+}
+
+/// Runs a command before the start of a server.
 fn run_setup_command(
     spec: &ServerSpec<'_>,
     user: Option<&ServerUser>,
     command: Command,
+    Setup { purpose, limit }: &Setup,
     wait: &mut dyn FnMut() -> bool,
 ) -> Result<(), ServerError> {
     let program = command.get_program().to_string_lossy().into_owned();
@@ -356,17 +402,14 @@ fn run_setup_command(
         ends_by_stop_signal: false,
         ended: None,
     };
-    let until = Instant::now() + SETUP_LIMIT;
+    let until = Instant::now() + *limit;
     loop {
         let text = match maker.status() {
             Some(status) if status.success() => return Ok(()),
-            Some(status) => format!(
-                "creating the instance: {program} {}",
-                describe_exit_status(status)
-            ),
+            Some(status) => format!("{purpose}: {program} {}", describe_exit_status(status)),
             None if Instant::now() >= until => {
-                let limit_s = SETUP_LIMIT.as_secs();
-                format!("creating the instance: {program} did not end within {limit_s} s")
+                let limit_s = limit.as_secs();
+                format!("{purpose}: {program} did not end within {limit_s} s")
             }
             None if !wait() => return Err(ServerError::Canceled),
             None => {

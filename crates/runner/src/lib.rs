@@ -49,6 +49,7 @@ mod attachment;
 mod audit_store;
 mod audited_only;
 mod clock;
+mod cluster_nodes;
 mod conformance;
 mod conformance_cache;
 mod conformance_result;

@@ -210,7 +210,7 @@ impl<'a> TimeSlot<'a> {
         let ended = match self.error.take() {
             // The first failure is the one to report.
             Some(error) => Err(error),
-            None => stopped.map(|()| list_reasons_for_doubt(&self.setup.resolved, self.trial)),
+            None => stopped.map(|()| list_reasons_for_doubt(self.setup, self.trial)),
         };
         self.trial.record.outcome = derive_outcome(ended);
     }

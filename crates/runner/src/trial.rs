@@ -2,6 +2,7 @@
 
 use crate::Phase;
 use crate::aggregate::{self, NamedHistograms};
+use crate::cluster_nodes;
 use crate::context::{RunContext, TrialError};
 use crate::database_size::measure_database;
 use crate::engine_events;
@@ -18,6 +19,7 @@ use crate::server_lifecycle::ServerLifecycle;
 use crate::worker_task::run_task;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::time::SystemTime;
 use trueput_host::trial_file_system::{self, TrialFileSystems};
 use trueput_host::usage::ResourceUsage;
 use trueput_host::{self as host, placement};
@@ -97,6 +99,8 @@ pub(crate) struct TrialSetup {
     pub resolved: Rc<ResolvedTrial>,
     /// The database's folder.
     pub directory: PathBuf,
+    /// The time since which it has been used for this trial.
+    pub began: SystemTime,
     /// The database that is in it.
     existing: ExistingDatabase,
     /// The counters of the storage below; `None` if they prove nothing.
@@ -130,6 +134,7 @@ impl TrialSetup {
             flush_counting: flush_evidence::prepare_flush_counting(spec, &resolved, &directory),
             resolved,
             directory,
+            began: SystemTime::now(),
             existing,
             needed_bytes,
         })
@@ -264,7 +269,7 @@ fn run_to_end(
     let stopped = server.stop(context, Phase::Verify);
     ended?;
     stopped?;
-    Ok(list_reasons_for_doubt(&setup.resolved, trial))
+    Ok(list_reasons_for_doubt(&setup, trial))
 }
 
 /// Prepares a trial, runs it and verifies its results, with its server running.
@@ -599,7 +604,8 @@ fn verify(
 }
 
 /// Returns why the numbers of a finished trial are invalid; empty if they are valid.
-pub(crate) fn list_reasons_for_doubt(resolved: &ResolvedTrial, trial: &TrialResult) -> Vec<String> {
+pub(crate) fn list_reasons_for_doubt(setup: &TrialSetup, trial: &TrialResult) -> Vec<String> {
+    let resolved = &*setup.resolved;
     let mut reasons = Vec::new();
     if cfg!(debug_assertions) {
         reasons.push("debug build: its figures do not apply to a release build".to_owned());
@@ -630,6 +636,8 @@ pub(crate) fn list_reasons_for_doubt(resolved: &ResolvedTrial, trial: &TrialResu
     let flushes = measurement.and_then(|measured| measured.flush_evidence.as_ref());
     reasons.extend(flushes.and_then(FlushEvidence::doubt));
     reasons.extend(failover::list_doubts(resolved, &trial.record));
+    let ends = cluster_nodes::list_doubts(resolved, &setup.directory, setup.began);
+    reasons.extend(ends);
     if let Some(verification) = trial.record.verification.as_ref().filter(|v| !v.passed) {
         let failures = verification.failures();
         match failures.is_empty() {

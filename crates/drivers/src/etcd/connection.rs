@@ -258,6 +258,9 @@ fn error_of(status: i64, text: String) -> Error {
     match status {
         // Canceled, deadline exceeded, unavailable: no leader, a lost leader, a timeout.
         1 | 4 | 14 => Error::Disconnected(text),
+        // Unknown, for errors that etcd gives no status of their own (togRPCError in
+        // etcdserver/api/v3rpc/util.go): Raft has no leader, or the node is being stopped.
+        2 if says("raft proposal dropped") || says("raft: stopped") => Error::Disconnected(text),
         // Resource exhausted.
         8 if says("space exceeded") => Error::Full(text),
         8 if says("too many requests") => Error::Conflict(text),
@@ -286,6 +289,9 @@ mod tests {
         let error = |status, text: &str| error_of(status, text.to_owned());
         assert!(error(14, "etcdserver: leader changed").is_disconnection());
         assert!(error(14, "etcdserver: request timed out").is_disconnection());
+        assert!(error(2, "raft proposal dropped").is_disconnection());
+        assert!(error(2, "raft: stopped").is_disconnection());
+        assert!(!error(2, "etcdserver: corrupt cluster").is_disconnection());
         let compacted = "etcdserver: mvcc: required revision has been compacted";
         assert!(error(11, compacted).is_conflict());
         assert!(error(8, "etcdserver: too many requests").is_conflict());

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 use trueput_engine::cluster::{ClusterState, node_folder};
-use trueput_engine::{Database, OpenSpec, Result, Session, Value};
+use trueput_engine::{Database, Error, OpenSpec, Result, Session, Value};
 
 /// The time that taking the keys of a user's cluster may take: what a trial before has left is
 /// deleted.
@@ -41,21 +41,13 @@ impl EtcdDatabase {
     /// there is no cluster.
     pub fn private(spec: &OpenSpec<'_>) -> Result<Self> {
         knobs::check(spec.durability, spec.knobs)?;
-        let above = spec
-            .directory
-            .parent()
-            .filter(|folder| ClusterState::is_in(folder));
-        let (cluster, name) = match (ClusterState::is_in(spec.directory), above) {
-            (false, Some(above)) => {
-                let name = spec.directory.file_name().unwrap_or_default();
-                (above, name.to_string_lossy().into_owned())
-            }
-            _ => (spec.directory, NAME.to_owned()),
-        };
-        // Says whether there is one.
-        ClusterState::read(cluster)?;
+        let (cluster, name) = ClusterState::find(spec.directory).ok_or_else(|| {
+            let folder = spec.directory.display();
+            Error::engine(format!("no etcd cluster runs in {folder}"))
+        })?;
         let access = Access::Leader(cluster.to_owned());
-        Ok(Self::new(access, KeySpace::new(&name), &spec.knobs.into()))
+        let space = KeySpace::new(name.as_deref().unwrap_or(NAME));
+        Ok(Self::new(access, space, &spec.knobs.into()))
     }
 
     /// Opens the database in a user's cluster.

@@ -9,7 +9,7 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
-use trueput_engine::cluster::{ClusterSite, NetworkQuality, NodeRole};
+use trueput_engine::cluster::{ClusterSite, NetworkQuality, NodeRole, node_name};
 use trueput_engine::service::Signal;
 use trueput_engine::{Cluster, Error, OpenSpec, ParameterValues, Result, Service};
 
@@ -58,7 +58,7 @@ impl Cluster for EtcdNodes {
         })
     }
 
-    fn governs_itself(&self) -> bool {
+    fn elects_leader(&self) -> bool {
         true
     }
 
@@ -69,10 +69,7 @@ impl Cluster for EtcdNodes {
 
     fn network(&self, knobs: &ParameterValues) -> NetworkQuality {
         let knobs = EtcdKnobs::from(knobs);
-        NetworkQuality {
-            delay_us: knobs.network_delay,
-            lost_per_mille: (knobs.network_loss * 1e3).round() as u64,
-        }
+        NetworkQuality::new(knobs.network_delay, knobs.network_loss)
     }
 }
 
@@ -100,10 +97,6 @@ impl EtcdNode {
 
 fn peer_socket(number: u32) -> String {
     format!("peer-{number}:0")
-}
-
-fn node_name(number: u32) -> String {
-    format!("node-{number}")
 }
 
 impl Service for EtcdNode {

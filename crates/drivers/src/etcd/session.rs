@@ -25,8 +25,11 @@ const PAGE_BYTES: usize = 8 << 20;
 pub(super) struct EtcdSession<'d> {
     connection: EtcdConnection,
     space: &'d KeySpace,
-    /// Whether a first read asks only the node.
+    /// Whether a transaction's first read asks only the node.
     is_serializable: bool,
+    /// Whether the node has what was acknowledged before the session began. A node that has just
+    /// been chosen may not have applied all of it yet.
+    is_current: bool,
     open: Option<Transaction>,
 }
 
@@ -45,6 +48,7 @@ impl<'d> EtcdSession<'d> {
             connection,
             space,
             is_serializable,
+            is_current: false,
             open: None,
         }
     }
@@ -54,7 +58,8 @@ impl<'d> EtcdSession<'d> {
     }
 
     /// Reads in the snapshot of the transaction, which the first read takes. A node that has a
-    /// revision has all before it, so a later read needs no other node.
+    /// revision has all before it, so a later read needs no other node. The first read of the
+    /// session always asks the leader: whoever connects again finds what was acknowledged before.
     fn range(&mut self, request: RangeRequest) -> Result<RangeResponse> {
         let transaction = self
             .open
@@ -62,10 +67,11 @@ impl<'d> EtcdSession<'d> {
             .ok_or_else(common_errors::no_transaction)?;
         let request = RangeRequest {
             revision: transaction.snapshot,
-            serializable: self.is_serializable || transaction.snapshot > 0,
+            serializable: (self.is_serializable && self.is_current) || transaction.snapshot > 0,
             ..request
         };
         let response: RangeResponse = self.connection.call(message::RANGE, &request)?;
+        self.is_current = true;
         if transaction.snapshot == 0 {
             let revision = response.header.as_ref().map(|header| header.revision);
             transaction.snapshot = revision.unwrap_or_default();

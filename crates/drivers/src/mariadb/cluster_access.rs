@@ -6,7 +6,7 @@ use mysql::Conn;
 use mysql::prelude::Queryable;
 use std::fs::OpenOptions;
 use std::io::{Error as IoError, ErrorKind, Seek, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 use trueput_engine::OpenSpec;
 use trueput_engine::cluster::{ClusterState, node_folder};
@@ -31,12 +31,8 @@ impl ClusterAccess {
     /// Returns that of the cluster that runs in the folder of `spec`, or in the folder above it:
     /// then it is another database of that cluster. `None` if none does.
     pub(super) fn of(spec: &OpenSpec<'_>) -> Option<Self> {
-        let above = spec.directory.parent();
-        let above = above.filter(|folder| ClusterState::is_in(folder));
-        let (directory, schema) = match (ClusterState::is_in(spec.directory), above) {
-            (true, _) => (spec.directory, SCHEMA.to_owned()),
-            (false, above) => (above?, schema_of(spec.directory)?),
-        };
+        let (directory, name) = ClusterState::find(spec.directory)?;
+        let schema = name.map_or_else(|| SCHEMA.to_owned(), |name| schema_of(&name));
         let knobs = GaleraKnobs::from(spec.knobs);
         Some(Self {
             directory: directory.to_owned(),
@@ -101,11 +97,10 @@ impl ClusterAccess {
     }
 }
 
-/// Returns the schema of a database in a folder below the cluster's.
-fn schema_of(directory: &Path) -> Option<String> {
-    let name = directory.file_name()?.to_string_lossy();
+/// Returns the schema of a database in a folder of this name below the cluster's.
+fn schema_of(name: &str) -> String {
     let name = name.replace(|letter: char| !letter.is_ascii_alphanumeric(), "_");
-    Some(format!("{SCHEMA}_{name}"))
+    format!("{SCHEMA}_{name}")
 }
 
 #[cfg(test)]
@@ -133,7 +128,7 @@ mod tests {
             nodes: 3,
             leader: None,
             last_leader: 1,
-            outdated: Vec::new(),
+            stale_nodes: Vec::new(),
         };
         state.write(folder.path()).unwrap();
         for writers in [Writers::One, Writers::All] {

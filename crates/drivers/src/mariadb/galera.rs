@@ -227,33 +227,27 @@ struct ServerGroup {
     provider: PathBuf,
 }
 
-impl ServerGroup {
-    fn node_server(&self, number: u32, site: &ClusterSite) -> NodeServer {
-        NodeServer {
-            number,
-            site: site.clone(),
-            server: PrivateServer {
-                program: self.server.clone(),
-            },
-            provider: self.provider.clone(),
-        }
-    }
-}
-
 impl Cluster for ServerGroup {
     fn nodes(&self, knobs: &ParameterValues) -> u32 {
         GaleraKnobs::from(knobs).node_count()
     }
 
     fn node(&self, number: u32, site: &ClusterSite) -> Box<dyn Service> {
-        Box::new(self.node_server(number, site))
+        Box::new(NodeServer {
+            number,
+            site: site.clone(),
+            server: PrivateServer {
+                program: self.server.clone(),
+            },
+            provider: self.provider.clone(),
+        })
     }
 
     fn role(&self, number: u32, site: &ClusterSite) -> Result<NodeRole> {
         node::role(site, number)
     }
 
-    fn governs_itself(&self) -> bool {
+    fn elects_leader(&self) -> bool {
         true
     }
 
@@ -261,16 +255,12 @@ impl Cluster for ServerGroup {
         &self,
         numbers: &[u32],
         site: &ClusterSite,
-        spec: &OpenSpec<'_>,
+        _spec: &OpenSpec<'_>,
+        recover: &mut dyn FnMut(u32) -> Result<()>,
     ) -> Result<Vec<u32>> {
-        node::start_order(numbers.to_vec(), site, &|number| {
-            let of_node = OpenSpec {
-                directory: &site.folder(number),
-                durability: spec.durability,
-                knobs: spec.knobs,
-                sessions: spec.sessions,
-            };
-            self.node_server(number, site).position(&of_node)
+        node::start_order(numbers.to_vec(), site, &mut |number| {
+            recover(number)?;
+            position::of_stopped(&site.folder(number))
         })
     }
 
@@ -280,9 +270,6 @@ impl Cluster for ServerGroup {
 
     fn network(&self, knobs: &ParameterValues) -> NetworkQuality {
         let knobs = GaleraKnobs::from(knobs);
-        NetworkQuality {
-            delay_us: knobs.network_delay,
-            lost_per_mille: (knobs.network_loss * 1e3).round() as u64,
-        }
+        NetworkQuality::new(knobs.network_delay, knobs.network_loss)
     }
 }

@@ -43,7 +43,7 @@ parameters! {
         gcache_size: Bytes = 128 MiB in 1 MiB..=1 TiB, cost "disk space",
         /// Time without an answer of the server that sessions use after which they use another
         /// one.
-        failover_after: Integer = 1000 in 100..=600_000, unit "ms",
+        failover_after: Integer = 1000 in 500..=600_000, unit "ms",
             cost "shorter: a slow server is taken for a dead one",
         /// Time that a session waits for an answer. Then its connection counts as lost.
         answer_timeout: Integer = 60_000 in 100..=3_600_000, unit "ms",

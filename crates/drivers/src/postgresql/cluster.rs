@@ -191,8 +191,12 @@ impl Cluster for ServerGroup {
         node::role(site, number)
     }
 
-    fn promote(&self, number: u32, others: &[u32], site: &ClusterSite) -> Result<()> {
-        node::promote(site, number, others)
+    fn promote(&self, number: u32, site: &ClusterSite) -> Result<()> {
+        node::promote(site, number)
+    }
+
+    fn follow(&self, number: u32, leader: u32, site: &ClusterSite) -> Result<()> {
+        node::follow(site, number, leader)
     }
 
     fn failover_after_ms(&self, knobs: &ParameterValues) -> u64 {
@@ -201,9 +205,6 @@ impl Cluster for ServerGroup {
 
     fn network(&self, knobs: &ParameterValues) -> NetworkQuality {
         let knobs = ClusterKnobs::from(knobs);
-        NetworkQuality {
-            delay_us: knobs.network_delay,
-            lost_per_mille: (knobs.network_loss * 1e3).round() as u64,
-        }
+        NetworkQuality::new(knobs.network_delay, knobs.network_loss)
     }
 }

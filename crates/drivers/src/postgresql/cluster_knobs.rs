@@ -2,6 +2,7 @@
 
 use super::knobs::{PostgresqlKnobs, WalLevel, WalSettings};
 use std::sync::LazyLock;
+use trueput_engine::cluster::node_name;
 use trueput_engine::{
     ClusterSurvival, Durability, Error, Parameter, ParameterValues, Result, choices, parameters,
 };
@@ -10,7 +11,7 @@ parameters! {
     /// The knobs of a cluster, beside those of its servers.
     pub(super) struct ClusterKnobs {
         /// Number of servers: one leads, the others follow.
-        nodes: Integer<u32> = 3 in 2..=9, unit "servers", cost "more: memory and CPU time",
+        nodes: Integer<u32> = 3 in 3..=9, unit "servers", cost "more: memory and CPU time",
         /// What a commit waits for (synchronous_commit). local: the leader's flush. remote-write:
         /// besides, followers have written the commit. on: they have flushed it. remote-apply: they
         /// show it to readers. by-level: on; at 'buffered' it is off, which waits for nothing.
@@ -22,7 +23,7 @@ parameters! {
         synchronous_standbys: Integer<u32> = 1 in 1..=8, unit "servers",
             cost "more: the time of a commit, and no commits once too few followers are left",
         /// Time without an answer of the leader after which a follower is promoted.
-        failover_after: Integer = 5000 in 100..=600_000, unit "ms",
+        failover_after: Integer = 5000 in 500..=600_000, unit "ms",
             cost "shorter: a slow leader is taken for a dead one",
         /// Delay of every packet between the nodes, one way. Needs root.
         network_delay: Integer = 0 in 0..=10_000_000, unit "us",
@@ -55,11 +56,6 @@ pub(super) static PARAMETERS: LazyLock<Vec<Parameter>> = LazyLock::new(|| {
         .copied()
         .collect()
 });
-
-/// Returns the name of a node's server.
-pub(super) fn node_name(number: u32) -> String {
-    format!("node{number}")
-}
 
 /// What a commit of a cluster waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,7 +130,8 @@ impl CommitWait {
 
     /// Returns the value of synchronous_standby_names.
     pub fn standby_names(self) -> String {
-        let names: Vec<_> = (1..=self.nodes).map(node_name).collect();
+        let names = (1..=self.nodes).map(|number| format!("\"{}\"", node_name(number)));
+        let names: Vec<String> = names.collect();
         format!("ANY {} ({})", self.standbys, names.join(", "))
     }
 
@@ -206,6 +203,15 @@ mod tests {
         assert_eq!(survives(std::slice::from_ref(&five), Durability::Sync), "a");
         let two = ("synchronous_standbys", Value::Integer(2));
         assert_eq!(survives(&[five, two], Durability::Sync), "pmja");
+    }
+
+    #[test]
+    fn two_nodes_are_refused_since_one_of_them_is_no_majority() {
+        let given = BTreeMap::from([("nodes".to_owned(), Value::Integer(2))]);
+        let refused = parameter::resolve(NAME, &PARAMETERS, &given).unwrap_err();
+        assert!(refused.contains("3 to 9"), "{refused}");
+        let four = ("nodes", Value::Integer(4));
+        assert_eq!(survives(&[four], Durability::Sync), "pmja");
     }
 
     #[test]

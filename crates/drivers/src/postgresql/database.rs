@@ -10,11 +10,11 @@ use super::session::PostgresqlSession;
 use super::wire::PostgresqlConnection;
 use super::{SCHEMA, external_schema, install};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use trueput_engine::cluster::ClusterState;
 use trueput_engine::{
-    CacheCount, CacheScope, CacheUse, Database, OpenSpec, Result, Session, Value,
+    CacheCount, CacheScope, CacheUse, Database, Error, OpenSpec, Result, Session, Value,
 };
 
 /// The tables in which the server counts, one row each, newer versions' among them.
@@ -90,15 +90,12 @@ impl PostgresqlDatabase {
     /// leads.
     pub fn of_cluster(spec: &OpenSpec<'_>) -> Result<Self> {
         let wait = CommitWait::of(spec.knobs, spec.durability)?;
-        let above = spec
-            .directory
-            .parent()
-            .filter(|folder| ClusterState::is_in(folder));
-        let (folder, schema) = match (ClusterState::is_in(spec.directory), above) {
-            (false, Some(above)) => (above, name_of(spec.directory)),
-            _ => (spec.directory, SCHEMA.to_owned()),
-        };
-        let access = Access::Leader(folder.to_owned());
+        let (cluster, name) = ClusterState::find(spec.directory).ok_or_else(|| {
+            let folder = spec.directory.display();
+            Error::engine(format!("no PostgreSQL cluster runs in {folder}"))
+        })?;
+        let schema = name.unwrap_or_else(|| SCHEMA.to_owned());
+        let access = Access::Leader(cluster.to_owned());
         let commit = wait.synchronous_commit;
         Self::open(access, &schema, commit, spec, |connection| {
             make_schema(connection, &schema)
@@ -181,11 +178,6 @@ impl PostgresqlDatabase {
 fn make_schema(connection: &mut PostgresqlConnection, name: &str) -> Result<()> {
     let statement = format!("CREATE SCHEMA IF NOT EXISTS {}", quoted(name));
     connection.simple(&statement, &mut |_, _| ()).map(drop)
-}
-
-fn name_of(folder: &Path) -> String {
-    let name = folder.file_name().unwrap_or_default();
-    name.to_string_lossy().into_owned()
 }
 
 fn connect(

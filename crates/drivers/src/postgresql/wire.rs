@@ -123,14 +123,15 @@ impl PostgresqlConnection {
     /// [`Error::Engine`] with the server's message, or the reason why it cannot be reached.
     pub fn open(address: &ServerAddress, settings: &[(&str, &str)]) -> Result<Self> {
         if address.others.is_empty() {
-            return Self::open_server(address, settings);
+            return Self::open_server(address, settings, None);
         }
         let mut reasons = Vec::new();
         for server in address.servers() {
-            match Self::open_server(&server, settings) {
-                Ok(mut connection) => match connection.follows()? {
-                    false => return Ok(connection),
-                    true => reasons.push("it follows another server".to_owned()),
+            match Self::open_server(&server, settings, None) {
+                Ok(mut connection) => match connection.follows() {
+                    Ok(false) => return Ok(connection),
+                    Ok(true) => reasons.push("it follows another server".to_owned()),
+                    Err(error) => reasons.push(error.to_string()),
                 },
                 Err(error) => reasons.push(error.to_string()),
             }
@@ -139,6 +140,14 @@ impl PostgresqlConnection {
             "no server of {address} takes transactions: {}",
             reasons.join("; ")
         )))
+    }
+
+    /// Connects to one server and logs in. No answer takes longer than `limit`, from the login on.
+    ///
+    /// # Errors
+    /// As [`PostgresqlConnection::open`].
+    pub fn open_within(address: &ServerAddress, limit: Duration) -> Result<Self> {
+        Self::open_server(address, &[], Some(limit))
     }
 
     /// Returns whether the server follows another one, and takes no transactions that write.
@@ -150,13 +159,25 @@ impl PostgresqlConnection {
         Ok(follows)
     }
 
-    fn open_server(address: &ServerAddress, settings: &[(&str, &str)]) -> Result<Self> {
+    fn open_server(
+        address: &ServerAddress,
+        settings: &[(&str, &str)],
+        limit: Option<Duration>,
+    ) -> Result<Self> {
         let stream = Stream::open(&address.endpoint)
             .map_err(|error| Error::Disconnected(format!("cannot reach {address}: {error}")))?;
         let is_exposed = stream
             .is_exposed()
             .map_err(|error| connection_error(&error))?;
-        Self::over_stream(stream, is_exposed, address, settings)
+        stream
+            .limit(Some(limit.unwrap_or(ADMISSION)))
+            .map_err(|error| connection_error(&error))?;
+        let connection = Self::over_stream(stream, is_exposed, address, settings)?;
+        connection
+            .stream
+            .limit(limit)
+            .map_err(|error| connection_error(&error))?;
+        Ok(connection)
     }
 
     /// Logs in over a stream.
@@ -166,9 +187,6 @@ impl PostgresqlConnection {
         address: &ServerAddress,
         settings: &[(&str, &str)],
     ) -> Result<Self> {
-        stream
-            .limit(Some(ADMISSION))
-            .map_err(|error| connection_error(&error))?;
         let mut connection = Self {
             stream,
             is_exposed,
@@ -179,10 +197,6 @@ impl PostgresqlConnection {
             parameters: BTreeMap::new(),
         };
         connection.log_in(address, settings)?;
-        connection
-            .stream
-            .limit(None)
-            .map_err(|error| connection_error(&error))?;
         Ok(connection)
     }
 
@@ -498,10 +512,9 @@ fn closed() -> Error {
 
 fn connection_error(error: &std::io::Error) -> Error {
     Error::Disconnected(match error.kind() {
-        ErrorKind::WouldBlock | ErrorKind::TimedOut => format!(
-            "the server did not respond within {} s",
-            ADMISSION.as_secs()
-        ),
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => {
+            "the server did not respond in time".to_owned()
+        }
         _ => format!("the connection to the server was lost: {error}"),
     })
 }
@@ -549,6 +562,27 @@ mod tests {
         assert!(!Stream::Tcp(client).is_exposed().unwrap());
         let (ours, _theirs) = UnixStream::pair().unwrap();
         assert!(!Stream::Unix(ours).is_exposed().unwrap());
+    }
+
+    #[test]
+    fn a_server_of_a_cluster_that_goes_while_it_is_asked_is_not_the_last_that_is_tried() {
+        let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = server.local_addr().unwrap().port();
+        let going = std::thread::spawn(move || {
+            let (mut client, _) = server.accept().unwrap();
+            let mut greeting = [0; 512];
+            let _ = client.read(&mut greeting).unwrap();
+            client
+                .write_all(b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I")
+                .unwrap();
+        });
+        let url = format!("postgres://me@127.0.0.1:{port},%2Fno%2Fsuch%2Ffolder/db");
+        let address = ServerAddress::parse(&trueput_engine::Address::of(&url)).unwrap();
+        let error = PostgresqlConnection::open(&address, &[]).err().unwrap();
+        going.join().unwrap();
+        let text = error.to_string();
+        assert!(text.contains("closed") || text.contains("lost"), "{text}");
+        assert!(text.contains("cannot reach"), "{text}");
     }
 
     fn error(code: &str) -> Error {

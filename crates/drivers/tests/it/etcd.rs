@@ -26,37 +26,45 @@ impl UserServer {
     /// Starts it with some more options; `None` if this machine has no etcd.
     fn start(options: &[&str]) -> Option<Self> {
         support::installed(&ENGINE)?;
+        let peer = free_url();
+        let server = Self::spawn(("its", &peer), &format!("its={peer}"), options);
+        server.wait();
+        Some(server)
+    }
+
+    /// Starts a server with a name and a URL for its peers, as a member of a cluster.
+    fn spawn((name, peer): (&str, &str), members: &str, options: &[&str]) -> Self {
         let data = tempfile::tempdir().unwrap();
-        let free = || {
-            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-            format!("http://{}", listener.local_addr().unwrap())
-        };
-        let (url, peer) = (free(), free());
+        let url = free_url();
         let program = ENGINE.library_files().remove(0);
         let child = Command::new(program)
             .current_dir(data.path())
-            .args(["--name=its", "--data-dir=data", "--unsafe-no-fsync"])
+            .args(["--data-dir=data", "--unsafe-no-fsync"])
+            .arg(format!("--name={name}"))
             .arg(format!("--listen-client-urls={url}"))
             .arg(format!("--advertise-client-urls={url}"))
             .arg(format!("--listen-peer-urls={peer}"))
             .arg(format!("--initial-advertise-peer-urls={peer}"))
-            .arg(format!("--initial-cluster=its={peer}"))
+            .arg(format!("--initial-cluster={members}"))
             .args(options)
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        let server = Self {
+        Self {
             child,
             url,
             _data: data,
-        };
+        }
+    }
+
+    /// Waits until it answers.
+    fn wait(&self) {
         let began = Instant::now();
-        while let Err(why) = server.engine().build() {
+        while let Err(why) = self.engine().build() {
             assert!(began.elapsed() < Duration::from_secs(60), "{why}");
             std::thread::sleep(Duration::from_millis(50));
         }
-        Some(server)
     }
 
     fn engine(&self) -> Box<dyn Engine> {
@@ -84,6 +92,11 @@ impl Drop for UserServer {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+fn free_url() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    format!("http://{}", listener.local_addr().unwrap())
 }
 
 fn is_conflict(done: trueput_engine::Result<()>) -> bool {
@@ -267,5 +280,29 @@ fn a_server_that_has_gone_is_a_lost_connection() {
     let why = session.commit().unwrap_err();
     assert!(why.is_disconnection(), "{why}");
     let why = database.session().err().unwrap();
+    assert!(why.is_disconnection(), "{why}");
+}
+
+#[test]
+fn the_first_read_of_a_session_asks_the_leader_whatever_later_ones_ask() {
+    if support::installed(&ENGINE).is_none() {
+        return;
+    }
+    let peers = [free_url(), free_url()];
+    let members = format!("its={},other={}", peers[0], peers[1]);
+    let server = UserServer::spawn(("its", &peers[0]), &members, &[]);
+    let mut other = UserServer::spawn(("other", &peers[1]), &members, &[]);
+    server.wait();
+    let folder = tempfile::tempdir().unwrap();
+    let knobs = "reads=serializable request_timeout=3000";
+    let database = open(&*server.engine(), folder.path(), Durability::Sync, knobs).unwrap();
+    write(&*database, b"k", b"v");
+    let mut used = database.session().unwrap();
+    assert!(used.point_read(b"k", &mut |_| ()).unwrap());
+    // One of two is no majority, so there is no leader to ask.
+    other.child.kill().unwrap();
+    assert!(used.point_read(b"k", &mut |_| ()).unwrap());
+    let mut new = database.session().unwrap();
+    let why = new.point_read(b"k", &mut |_| ()).unwrap_err();
     assert!(why.is_disconnection(), "{why}");
 }

@@ -65,7 +65,7 @@ impl<'a> ClusterHost<'a> {
         for (number, answers) in (1..).zip(&mut self.answers) {
             answers.ask(number, self.cluster, &self.site, scope);
         }
-        let limit = Duration::from_millis(self.cluster.failover_after_ms(self.knobs));
+        let limit = self.failover_limit();
         let leads = |number: &u32| self.answers[*number as usize - 1].leads(limit);
         let present = self.state.leader.filter(leads);
         let leader = present.or_else(|| self.numbers().find(leads));
@@ -73,11 +73,11 @@ impl<'a> ClusterHost<'a> {
             return;
         }
         match leader {
-            Some(number) => self.note(&format!("node {number} leads")),
-            None => self.note("no node says that it leads"),
+            Some(number) => self.log_event(&format!("node {number} leads")),
+            None => self.log_event("no node says that it leads"),
         }
         if let Err(error) = self.set_leader(leader) {
-            self.note(&error);
+            self.log_event(&error);
         }
     }
 

@@ -7,6 +7,9 @@ use trueput_engine::EngineEvent;
 /// What is between the time and the text of a line.
 const MARK: &str = " cluster: ";
 
+/// What the log says of a node that has ended without an order.
+pub(super) const UNORDERED_END: &str = "has ended by itself";
+
 /// Returns a line of the log.
 pub(super) fn line(at: jiff::Timestamp, text: &str) -> String {
     format!("{at}{MARK}{text}")
@@ -19,6 +22,15 @@ pub fn read_log(cluster: &Path, since: SystemTime) -> Vec<EngineEvent> {
     let text = String::from_utf8_lossy(&text);
     let events = text.lines().filter_map(event);
     events.filter(|event| event.at >= since).collect()
+}
+
+/// Returns the lines about nodes of the cluster in a folder that have ended without an order since
+/// a time.
+#[must_use]
+pub fn list_unordered_ends(cluster: &Path, since: SystemTime) -> Vec<String> {
+    let texts = read_log(cluster, since).into_iter();
+    let texts = texts.map(|event| event.detail);
+    texts.filter(|text| text.contains(UNORDERED_END)).collect()
 }
 
 fn event(line: &str) -> Option<EngineEvent> {
@@ -49,5 +61,20 @@ mod tests {
         assert_eq!(events.len(), 1);
         assert_eq!(events[0].detail, "node 2 leads");
         assert!(since("2026-11-25T10:01:00Z").is_empty());
+    }
+
+    #[test]
+    fn ends_without_an_order_are_told_from_other_lines() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |time: &str| -> jiff::Timestamp { time.parse().unwrap() };
+        let end = |number| format!("node {number} {UNORDERED_END}: killed by signal 9");
+        let lines = [
+            line(at("2026-11-25T10:00:01Z"), &end(2)),
+            line(at("2026-11-25T10:00:05Z"), "order: kill=leader: nodes [1]"),
+            line(at("2026-11-25T10:00:06Z"), &end(3)),
+        ];
+        std::fs::write(folder.path().join("server.log"), lines.join("\n")).unwrap();
+        let ends = list_unordered_ends(folder.path(), at("2026-11-25T10:00:02Z").into());
+        assert_eq!(ends, [end(3)]);
     }
 }

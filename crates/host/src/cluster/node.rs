@@ -7,6 +7,7 @@ use nix::sys::signal::{Signal as SystemSignal, kill};
 use nix::unistd::Pid;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::LazyLock;
 use trueput_engine::cluster::ClusterSite;
 use trueput_engine::service::Signal;
 use trueput_engine::{Cluster, Error, OpenSpec, Result, Service};
@@ -17,13 +18,33 @@ use trueput_record::Conditions;
 pub(super) struct Node {
     server: Option<Server>,
     is_paused: bool,
-    is_apart: bool,
+    is_partitioned: bool,
+    /// Whether its instance was recovered since its server ran.
+    is_recovered: bool,
 }
 
 impl Node {
     pub(super) fn run(&mut self, server: Server) {
         self.server = Some(server);
         self.is_paused = false;
+        self.is_recovered = false;
+    }
+
+    /// Executes what its service does before it is started, if it has not been done.
+    ///
+    /// # Errors
+    /// As [`crate::service::recover`].
+    pub(super) fn recover(
+        &mut self,
+        service: &dyn Service,
+        database: &OpenSpec<'_>,
+        wait: &mut dyn FnMut() -> bool,
+    ) -> std::result::Result<(), ServerError> {
+        if !self.is_recovered && !self.is_running() && service.is_made(database) {
+            crate::service::recover(&spec(service, database), wait)?;
+            self.is_recovered = true;
+        }
+        Ok(())
     }
 
     pub(super) fn is_running(&self) -> bool {
@@ -32,15 +53,15 @@ impl Node {
 
     /// Returns whether the cluster can count on it.
     pub(super) fn is_available(&self) -> bool {
-        self.is_running() && !self.is_paused && !self.is_apart
+        self.is_running() && !self.is_paused && !self.is_partitioned
     }
 
-    pub(super) fn is_apart(&self) -> bool {
-        self.is_apart
+    pub(super) fn is_partitioned(&self) -> bool {
+        self.is_partitioned
     }
 
-    pub(super) fn set_apart(&mut self, is_apart: bool) {
-        self.is_apart = is_apart;
+    pub(super) fn set_partitioned(&mut self, is_partitioned: bool) {
+        self.is_partitioned = is_partitioned;
     }
 
     /// Describes how it ended by itself; `None` if it runs, or did not run.
@@ -103,14 +124,18 @@ pub(super) fn start(
     database: &OpenSpec<'_>,
     wait: &mut dyn FnMut() -> bool,
 ) -> std::result::Result<Server, ServerError> {
-    let spec = ServerSpec {
+    Server::start(&spec(service, database), wait)
+}
+
+fn spec<'a>(service: &'a dyn Service, database: &'a OpenSpec<'a>) -> ServerSpec<'a> {
+    /// Processors and memory are inherited from this process.
+    static CONDITIONS: LazyLock<Conditions> = LazyLock::new(Conditions::default);
+    ServerSpec {
         service,
         database,
-        // Processors and memory are inherited from this process.
-        conditions: &Conditions::default(),
+        conditions: &CONDITIONS,
         group_entry: None,
-    };
-    Server::start(&spec, wait)
+    }
 }
 
 /// The service of a node, whose processes run in the node's network.
@@ -139,6 +164,11 @@ impl<'a> NodeService<'a> {
         }
         Ok(command)
     }
+
+    fn all_in_network(&self, commands: Vec<Command>) -> Result<Vec<Command>> {
+        let commands = commands.into_iter();
+        commands.map(|command| self.in_network(command)).collect()
+    }
 }
 
 impl Service for NodeService<'_> {
@@ -147,8 +177,7 @@ impl Service for NodeService<'_> {
     }
 
     fn make(&self, spec: &OpenSpec<'_>) -> Result<Vec<Command>> {
-        let commands = self.own.make(spec)?.into_iter();
-        commands.map(|command| self.in_network(command)).collect()
+        self.all_in_network(self.own.make(spec)?)
     }
 
     fn is_made(&self, spec: &OpenSpec<'_>) -> bool {
@@ -157,6 +186,10 @@ impl Service for NodeService<'_> {
 
     fn command(&self, spec: &OpenSpec<'_>) -> Result<Command> {
         self.in_network(self.own.command(spec)?)
+    }
+
+    fn recover(&self, spec: &OpenSpec<'_>) -> Result<Vec<Command>> {
+        self.all_in_network(self.own.recover(spec)?)
     }
 
     fn is_ready(&self, spec: &OpenSpec<'_>) -> Result<bool> {

@@ -20,12 +20,26 @@ use trueput_engine::{
 /// Writes its process number and waits for SIGTERM.
 const NODE: &str = "echo $$ > pid; trap 'exit 0' TERM; while :; do sleep 0.02; done";
 
+/// The file by which a node does not answer what its role is, and the one by which it does not
+/// follow a new leader.
+const SLOW: &str = "slow";
+const DEAF: &str = "deaf";
+
 /// The time that a change of the cluster may take.
 const LIMIT: Duration = Duration::from_secs(30);
 
 struct ShellCluster {
-    governs_itself: bool,
+    nodes: u32,
+    elects_leader: bool,
+    failover_after_ms: u64,
 }
+
+/// Three nodes whose leader the host replaces, later than a busy machine lets it wait.
+const REPLACED: ShellCluster = ShellCluster {
+    nodes: 3,
+    elects_leader: false,
+    failover_after_ms: 2_000,
+};
 
 struct ShellNode {
     leads: bool,
@@ -40,7 +54,7 @@ fn process_state(folder: &Path) -> Option<char> {
 
 impl Cluster for ShellCluster {
     fn nodes(&self, _knobs: &ParameterValues) -> u32 {
-        3
+        self.nodes
     }
 
     fn node(&self, number: u32, site: &ClusterSite) -> Box<dyn Service> {
@@ -51,8 +65,15 @@ impl Cluster for ShellCluster {
 
     fn role(&self, number: u32, site: &ClusterSite) -> Result<NodeRole> {
         let folder = site.folder(number);
-        if !matches!(process_state(&folder), Some('R' | 'S' | 'D')) {
-            return Err(Error::Disconnected(format!("node {number} does not run")));
+        let runs = |number| matches!(process_state(&site.folder(number)), Some('R' | 'S' | 'D'));
+        if !runs(number) || folder.join(SLOW).exists() {
+            return Err(Error::Disconnected(format!(
+                "node {number} does not answer"
+            )));
+        }
+        if number == 3 && runs(1) && site.folder(1).join(SLOW).exists() {
+            // Node 1 goes on to acknowledge transactions, by node 2, which was asked before.
+            write(site.folder(2).join("role"), "follower 100").map_err(Error::engine)?;
         }
         let role = read_to_string(folder.join("role")).map_err(Error::engine)?;
         Ok(match role.trim().strip_prefix("follower ") {
@@ -63,16 +84,37 @@ impl Cluster for ShellCluster {
         })
     }
 
-    fn governs_itself(&self) -> bool {
-        self.governs_itself
+    fn elects_leader(&self) -> bool {
+        self.elects_leader
     }
 
-    fn promote(&self, number: u32, _others: &[u32], site: &ClusterSite) -> Result<()> {
+    /// Recovers every one, as a cluster does that compares them.
+    fn start_order(
+        &self,
+        numbers: &[u32],
+        site: &ClusterSite,
+        _spec: &OpenSpec<'_>,
+        recover: &mut dyn FnMut(u32) -> Result<()>,
+    ) -> Result<Vec<u32>> {
+        numbers.iter().try_for_each(|number| recover(*number))?;
+        let mut order = numbers.to_vec();
+        order.sort_by_key(|number| (*number != site.leader, *number));
+        Ok(order)
+    }
+
+    fn promote(&self, number: u32, site: &ClusterSite) -> Result<()> {
         write(site.folder(number).join("role"), "leader").map_err(Error::engine)
     }
 
+    fn follow(&self, number: u32, _leader: u32, site: &ClusterSite) -> Result<()> {
+        match site.folder(number).join(DEAF).exists() {
+            true => Err(Error::Disconnected(format!("node {number} does not hear"))),
+            false => Ok(()),
+        }
+    }
+
     fn failover_after_ms(&self, _knobs: &ParameterValues) -> u64 {
-        300
+        self.failover_after_ms
     }
 
     fn network(&self, _knobs: &ParameterValues) -> NetworkQuality {
@@ -100,6 +142,12 @@ impl Service for ShellNode {
         let mut command = Command::new("sh");
         command.args(["-c", NODE]);
         Ok(command)
+    }
+
+    fn recover(&self, _spec: &OpenSpec<'_>) -> Result<Vec<Command>> {
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo once >> recovered"]);
+        Ok(vec![command])
     }
 
     fn is_ready(&self, spec: &OpenSpec<'_>) -> Result<bool> {
@@ -152,22 +200,16 @@ impl HostedCluster {
 
 /// Runs a test on a cluster whose leader the host replaces, and stops the cluster.
 fn with_cluster(test: impl FnOnce(&HostedCluster)) {
-    with(
-        &ShellCluster {
-            governs_itself: false,
-        },
-        test,
-    );
+    with(&REPLACED, test);
 }
 
 /// Runs a test on a cluster that chooses its leader itself, and stops the cluster.
-fn with_self_governing_cluster(test: impl FnOnce(&HostedCluster)) {
-    with(
-        &ShellCluster {
-            governs_itself: true,
-        },
-        test,
-    );
+fn with_electing_cluster(test: impl FnOnce(&HostedCluster)) {
+    let electing = ShellCluster {
+        elects_leader: true,
+        ..REPLACED
+    };
+    with(&electing, test);
 }
 
 fn with(shell: &ShellCluster, test: impl FnOnce(&HostedCluster)) {
@@ -219,13 +261,86 @@ fn a_killed_leader_is_replaced_by_the_follower_that_has_received_most() {
         write(cluster.folder(1).join("old"), "").unwrap();
         assert_eq!(cluster.order("kill=leader"), Ok(vec![1]));
         cluster.wait_for("node 3 leads", |cluster| cluster.leader() == Some(3));
-        let outdated = ClusterState::read(&cluster.directory).unwrap().outdated;
-        assert_eq!(outdated, [1]);
+        let stale = ClusterState::read(&cluster.directory).unwrap().stale_nodes;
+        assert_eq!(stale, [1]);
         // It led without the others: what it has may differ, so it is made anew.
         assert_eq!(cluster.order("start=node-1"), Ok(vec![1]));
         assert!(!cluster.folder(1).join("old").exists());
         let role = read_to_string(cluster.folder(1).join("role")).unwrap();
         assert_eq!(role.trim(), "follower 0");
+    });
+}
+
+#[test]
+fn what_a_slow_leader_acknowledges_until_it_is_killed_is_not_lost() {
+    with_cluster(|cluster| {
+        cluster.set_received(2, 5);
+        cluster.set_received(3, 9);
+        write(cluster.folder(1).join(SLOW), "").unwrap();
+        cluster.wait_for("node 2 leads", |cluster| cluster.leader() == Some(2));
+        assert_eq!(process_state(&cluster.folder(1)), None);
+    });
+}
+
+#[test]
+fn a_node_that_does_not_follow_the_new_leader_is_made_anew() {
+    with_cluster(|cluster| {
+        cluster.set_received(2, 5);
+        write(cluster.folder(3).join(DEAF), "").unwrap();
+        assert_eq!(cluster.order("kill=leader"), Ok(vec![1]));
+        cluster.wait_for("node 2 leads", |cluster| cluster.leader() == Some(2));
+        let stale = || ClusterState::read(&cluster.directory).unwrap().stale_nodes;
+        assert_eq!(stale(), [1, 3]);
+        assert_eq!(cluster.order("start=node-1"), Ok(vec![1]));
+        assert!(!cluster.folder(3).join(DEAF).exists());
+        assert_eq!(stale(), [0; 0]);
+    });
+}
+
+#[test]
+fn a_node_is_recovered_once_before_it_is_started_again() {
+    with_cluster(|cluster| {
+        let recovered = cluster.folder(2).join("recovered");
+        assert!(!recovered.exists());
+        assert_eq!(cluster.order("kill=node-2"), Ok(vec![2]));
+        assert_eq!(cluster.order("start=node-2"), Ok(vec![2]));
+        assert_eq!(read_to_string(&recovered).unwrap(), "once\n");
+        assert_eq!(cluster.order("kill=node-2"), Ok(vec![2]));
+        assert_eq!(cluster.order("start=node-2"), Ok(vec![2]));
+        assert_eq!(read_to_string(&recovered).unwrap(), "once\nonce\n");
+    });
+}
+
+#[test]
+fn orders_that_concern_no_node_are_refused() {
+    let one = ShellCluster {
+        nodes: 1,
+        ..REPLACED
+    };
+    with(&one, |cluster| {
+        for order in ["kill=minority", "kill=follower"] {
+            let error = cluster.order(order).unwrap_err();
+            assert!(error.contains("concerns no node"), "{error}");
+        }
+        assert_eq!(cluster.order("kill=majority"), Ok(vec![1]));
+    });
+}
+
+#[test]
+fn a_leader_is_not_given_up_between_two_answers() {
+    let hasty = ShellCluster {
+        elects_leader: true,
+        failover_after_ms: 10,
+        ..REPLACED
+    };
+    with(&hasty, |cluster| {
+        let leaders = (0..50).map(|_| {
+            std::thread::sleep(super::PAUSE);
+            cluster.leader()
+        });
+        // A busy machine may delay an answer.
+        let without = leaders.filter(Option::is_none).count();
+        assert!(without < 25, "{without} of 50");
     });
 }
 
@@ -266,7 +381,7 @@ fn what_cannot_be_done_is_said() {
 
 #[test]
 fn nodes_that_choose_their_leader_are_only_watched() {
-    with_self_governing_cluster(|cluster| {
+    with_electing_cluster(|cluster| {
         assert_eq!(cluster.leader(), Some(1));
         cluster.set_received(2, 5);
         write(cluster.folder(1).join("old"), "").unwrap();
@@ -278,7 +393,7 @@ fn nodes_that_choose_their_leader_are_only_watched() {
         assert_eq!(cluster.order("start=node-1"), Ok(vec![1]));
         assert!(cluster.folder(1).join("old").exists());
         let state = ClusterState::read(&cluster.directory).unwrap();
-        assert_eq!((state.leader, state.outdated), (Some(3), Vec::new()));
+        assert_eq!((state.leader, state.stale_nodes), (Some(3), Vec::new()));
         cluster.set_received(3, 9);
         cluster.wait_for("node 1 leads", |cluster| cluster.leader() == Some(1));
     });
@@ -286,7 +401,7 @@ fn nodes_that_choose_their_leader_are_only_watched() {
 
 #[test]
 fn a_paused_leader_is_not_killed_where_nodes_choose_theirs() {
-    with_self_governing_cluster(|cluster| {
+    with_electing_cluster(|cluster| {
         assert_eq!(cluster.order("pause=leader"), Ok(vec![1]));
         cluster.wait_for("nobody leads", |cluster| cluster.leader().is_none());
         assert_eq!(cluster.order("resume=node-1"), Ok(vec![1]));

@@ -19,7 +19,7 @@ use trueput_engine::cluster::NetworkQuality;
 /// The longest frame: that of an MTU of 1,500 bytes, with room.
 const LONGEST_FRAME: usize = 2_048;
 
-/// The most frames on their way; more are lost, as in a switch whose memory is full.
+/// The most frames on their way; more are lost and counted, as in a switch whose memory is full.
 const MOST_FRAMES: usize = 10_000;
 
 /// The interval at which the end is checked.
@@ -30,6 +30,7 @@ pub(super) struct DelaySwitch {
     stop: Arc<AtomicBool>,
     /// The ports that are apart from the others, a bit each.
     apart: Arc<AtomicU64>,
+    overflows: Arc<AtomicU64>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -44,6 +45,7 @@ impl DelaySwitch {
             format!("a network with a delay needs /dev/net/tun ('modprobe tun'): {error}")
         })?;
         let (stop, apart) = (Arc::<AtomicBool>::default(), Arc::<AtomicU64>::default());
+        let overflows = Arc::<AtomicU64>::default();
         let mut traffic = Traffic {
             addresses: vec![None; ports.len()],
             ports,
@@ -51,16 +53,18 @@ impl DelaySwitch {
             quality,
             random: 1,
             apart: Arc::clone(&apart),
+            overflows: Arc::clone(&overflows),
         };
         let is_over = Arc::clone(&stop);
         let thread = std::thread::spawn(move || {
             while !is_over.load(Ordering::Relaxed) {
-                traffic.turn();
+                traffic.forward_due_frames();
             }
         });
         Ok(Self {
             stop,
             apart,
+            overflows,
             thread: Some(thread),
         })
     }
@@ -76,6 +80,11 @@ impl DelaySwitch {
     /// Joins all nodes again.
     pub(super) fn heal(&self) {
         self.apart.store(0, Ordering::Relaxed);
+    }
+
+    /// Returns the frames that were lost because too many were on their way.
+    pub(super) fn overflows(&self) -> u64 {
+        self.overflows.load(Ordering::Relaxed)
     }
 }
 
@@ -106,11 +115,12 @@ struct Traffic {
     quality: NetworkQuality,
     random: u64,
     apart: Arc<AtomicU64>,
+    overflows: Arc<AtomicU64>,
 }
 
 impl Traffic {
     /// Waits for frames, and delivers those that are due.
-    fn turn(&mut self) {
+    fn forward_due_frames(&mut self) {
         let now = Instant::now();
         let next = self.queue.front().map(|frame| frame.due);
         let wait = next.map_or(PAUSE, |due| due.saturating_duration_since(now).min(PAUSE));
@@ -160,7 +170,11 @@ impl Traffic {
     fn send(&mut self, from: usize, port: usize, frame: &[u8]) {
         let apart = self.apart.load(Ordering::Relaxed);
         let is_apart = |port: usize| apart >> port & 1;
-        if is_apart(from) != is_apart(port) || self.is_lost() || self.queue.len() >= MOST_FRAMES {
+        if is_apart(from) != is_apart(port) || self.is_lost() {
+            return;
+        }
+        if self.queue.len() >= MOST_FRAMES {
+            self.overflows.fetch_add(1, Ordering::Relaxed);
             return;
         }
         self.queue.push_back(Frame {
@@ -174,7 +188,7 @@ impl Traffic {
     fn is_lost(&mut self) -> bool {
         let state = self.random.wrapping_mul(6_364_136_223_846_793_005);
         self.random = state.wrapping_add(1_442_695_040_888_963_407);
-        (self.random >> 33) % 1_000 < self.quality.lost_per_mille
+        (self.random >> 33) % 1_000_000 < self.quality.lost_per_million
     }
 }
 

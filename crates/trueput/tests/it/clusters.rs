@@ -4,7 +4,7 @@ use crate::support::{
     ALL_WELL, Bench, assert_answers, assert_contains, ended_well, is_installed, signal, stdout,
     unwrapped,
 };
-use nix::sys::signal::Signal::SIGINT;
+use nix::sys::signal::Signal::{SIGINT, SIGKILL};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -310,6 +310,31 @@ fn cluster_below(folder: &Path) -> Option<PathBuf> {
     // The conformance suite has a cluster of its own.
     let mut folders = folders.filter(|path| !path.ends_with(".conformance"));
     folders.find_map(|path| cluster_below(&path))
+}
+
+#[test]
+fn a_trial_in_which_a_node_ended_by_itself_is_invalid() {
+    if !is_installed("postgresql-cluster") {
+        return;
+    }
+    let bench = Bench::new();
+    let small = "--workers 2 --set test=overwrite --set records=2000 --duration 4";
+    let line = format!("run micro --engine postgresql-cluster --durability sync {small}");
+    let mut command = bench.command(&line);
+    let mut child = command.stdout(Stdio::null()).spawn().unwrap();
+    // Commits wait for one of two followers, so no session notices that one has gone.
+    let lock = cluster_folder(bench.path()).join("node-3/data/postmaster.pid");
+    let lock = std::fs::read_to_string(lock).unwrap();
+    signal(lock.lines().next().unwrap().parse().unwrap(), SIGKILL);
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+    let record = bench.trials().remove(0);
+    let Outcome::Invalid { reasons } = &record.outcome else {
+        panic!("{:?}", record.outcome);
+    };
+    let told = "node 3 has ended by itself";
+    let is_told = reasons.iter().any(|reason| reason.contains(told));
+    assert!(is_told, "{reasons:?}");
+    assert_eq!(processes_of(bench.path()), Vec::<String>::new());
 }
 
 #[test]

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use trueput_engine::cluster::{
-    ClusterAssignment, ClusterState, HOST_COMMAND, connect_to_host, node_folder,
+    ClusterAssignment, ClusterSite, ClusterState, HOST_COMMAND, NodeRole, connect_to_host,
+    node_folder,
 };
 use trueput_engine::{
     Database, Durability, Engine, Error, Mode, OpenSpec, ParameterValues, Result, Session, Value,
@@ -42,9 +43,11 @@ impl Cluster {
         let engine = engines
             .find(|engine| engine.info().name == "galera")
             .unwrap();
+        // Shorter than by default, and longer than a busy machine lets a node wait: two nodes that
+        // lose each other while the third is separated find no majority again.
         let short = [
-            ("evs_suspect_timeout", Value::Integer(1000)),
-            ("evs_inactive_timeout", Value::Integer(3000)),
+            ("evs_suspect_timeout", Value::Integer(2000)),
+            ("evs_inactive_timeout", Value::Integer(6000)),
             ("innodb_buffer_pool_size", Value::Integer(32 << 20)),
             ("innodb_log_file_size", Value::Integer(32 << 20)),
             ("gcache_size", Value::Integer(16 << 20)),
@@ -142,6 +145,18 @@ impl Cluster {
         }
     }
 
+    /// A node that still receives what it missed is a member already, but no fault may meet it.
+    fn all_take_transactions(&self) -> bool {
+        let site = ClusterSite {
+            directory: self.folder.clone(),
+            addresses: None,
+            nodes: 3,
+            leader: 1,
+        };
+        let nodes = self.engine.cluster().unwrap();
+        (1..=3).all(|number| matches!(nodes.role(number, &site), Ok(NodeRole::Leader)))
+    }
+
     fn keys(&self) -> Vec<String> {
         let database = self.open().unwrap();
         let mut session = database.session().unwrap();
@@ -218,7 +233,9 @@ fn nothing_acknowledged_is_missing_after_a_leader_is_killed_paused_or_separated(
         let leader = cluster.leader().unwrap();
         assert_eq!(cluster.order(&format!("{fault}=leader")), Ok(vec![leader]));
         let lost = put(&mut *session, "lost").unwrap_err();
-        assert!(lost.is_disconnection(), "{fault}: {lost}");
+        // A commit that the group has not ordered when it changes is a conflict.
+        let is_expected = lost.is_disconnection() || lost.is_conflict();
+        assert!(is_expected, "{fault}: {lost}");
         cluster.wait_for("another node is used", || {
             cluster.leader().is_some_and(|other| other != leader)
         });
@@ -232,7 +249,7 @@ fn nothing_acknowledged_is_missing_after_a_leader_is_killed_paused_or_separated(
         cluster.order(&undo).unwrap();
         cluster.put_when_possible(&format!("{index}-after-{fault}"));
         cluster.wait_for("all nodes are together again", || {
-            cluster.nodes_together() == 3
+            cluster.nodes_together() == 3 && cluster.all_take_transactions()
         });
     }
     let mut keys = cluster.keys();

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
-use trueput_engine::cluster::{ClusterSite, NodeRole};
+use trueput_engine::cluster::{ClusterSite, NodeRole, node_name};
 use trueput_engine::service::Signal;
 use trueput_engine::{Error, OpenSpec, Result, Service};
 
@@ -38,7 +38,7 @@ pub(super) struct NodeServer {
 
 impl NodeServer {
     /// Returns whether this node makes the cluster, which the others then join.
-    fn founds(&self) -> bool {
+    fn bootstraps(&self) -> bool {
         let is_new = |number| matches!(position::saved(&self.site.folder(number)), Ok(None));
         self.number == self.site.leader && (1..=self.site.nodes).all(is_new)
     }
@@ -103,15 +103,6 @@ impl NodeServer {
         command.args(self.options(spec)?);
         Ok(command)
     }
-
-    /// Returns where the transactions of the node, which does not run, end; `None` if it has none.
-    ///
-    /// # Errors
-    /// Its server does not recover its files.
-    pub fn position(&self, spec: &OpenSpec<'_>) -> Result<Option<Position>> {
-        let position = position::of_stopped(spec.directory, self.plain_command(spec)?)?;
-        Ok(position.filter(Position::is_known))
-    }
 }
 
 impl Service for NodeServer {
@@ -122,7 +113,7 @@ impl Service for NodeServer {
     fn make(&self, spec: &OpenSpec<'_>) -> Result<Vec<Command>> {
         galera_knobs::check(spec.durability, spec.knobs)?;
         self.host(self.number)?;
-        if self.founds() {
+        if self.bootstraps() {
             return self.server.make(spec);
         }
         // It gets all files from another node.
@@ -144,14 +135,23 @@ impl Service for NodeServer {
         let saved = position::saved(spec.directory)?;
         if saved
             .as_ref()
-            .map_or(self.founds(), |saved| saved.may_bootstrap)
+            .map_or(self.bootstraps(), |saved| saved.may_bootstrap)
         {
             command.arg("--wsrep-new-cluster");
         }
-        if let Some(Position { history, number }) = self.position(spec)? {
+        if let Some(Position { history, number }) = position::of_stopped(spec.directory)? {
             command.arg(format!("--wsrep-start-position={history}:{number}"));
         }
         Ok(command)
+    }
+
+    /// After a crash the server recovers its files, and says where its transactions end.
+    fn recover(&self, spec: &OpenSpec<'_>) -> Result<Vec<Command>> {
+        if !position::is_lost(spec.directory)? {
+            return Ok(Vec::new());
+        }
+        let recovery = position::recovery(spec.directory, &self.plain_command(spec)?);
+        Ok(vec![recovery])
     }
 
     /// It is part of the cluster, and has what the cluster has.
@@ -164,10 +164,6 @@ impl Service for NodeServer {
     fn stop_signal(&self) -> Signal {
         self.server.stop_signal()
     }
-}
-
-fn node_name(number: u32) -> String {
-    format!("node{number}")
 }
 
 /// What a node says about itself.
@@ -202,6 +198,14 @@ impl NodeStatus {
     fn last_committed(&self) -> i64 {
         self.value("wsrep_last_committed").parse().unwrap_or(-1)
     }
+
+    /// Where its transactions end.
+    fn position(&self) -> Position {
+        Position {
+            history: self.value("wsrep_local_state_uuid").to_owned(),
+            number: self.last_committed(),
+        }
+    }
 }
 
 fn connect(folder: &Path) -> Result<Conn> {
@@ -229,7 +233,7 @@ pub(super) fn role(site: &ClusterSite, number: u32) -> Result<NodeRole> {
 /// Where a node's transactions end, and whether its server runs.
 struct KnownNode {
     number: u32,
-    last: i64,
+    position: Position,
     is_running: bool,
 }
 
@@ -237,12 +241,12 @@ struct KnownNode {
 /// most begins it anew: a server that runs at once, another one when it is started as the first.
 ///
 /// # Errors
-/// One line, if the node that has most is neither running nor to be started, or a node does not
-/// answer.
+/// One line, if the node that has most is neither running nor to be started, a node does not
+/// answer, or nodes have the data of different clusters.
 pub(super) fn start_order(
     mut order: Vec<u32>,
     site: &ClusterSite,
-    position: &dyn Fn(u32) -> Result<Option<Position>>,
+    position: &mut dyn FnMut(u32) -> Result<Option<Position>>,
 ) -> Result<Vec<u32>> {
     order.sort_by_key(|number| (*number != site.leader, *number));
     let is_running = |number: &u32| is_listening(&site.folder(*number).join(DATA));
@@ -258,22 +262,39 @@ pub(super) fn start_order(
         })?;
         known.push(KnownNode {
             number,
-            last: status.last_committed(),
+            position: status.position(),
             is_running: true,
         });
     }
     for number in stopped {
         known.extend(position(number)?.map(|position| KnownNode {
             number,
-            last: position.number,
+            position,
             is_running: false,
         }));
     }
+    check_histories(&known)?;
     // Of several that have most, one that runs.
-    if let Some(first) = known.iter().max_by_key(|node| (node.last, node.is_running)) {
+    let most = |node: &&KnownNode| (node.position.number, node.is_running);
+    if let Some(first) = known.iter().max_by_key(most) {
         begin_anew(first, &known, site, &mut order)?;
     }
     Ok(order)
+}
+
+/// Checks that the nodes have the data of one cluster: numbers of different histories tell nothing.
+fn check_histories(known: &[KnownNode]) -> Result<()> {
+    let mut with_data = known.iter().filter(|node| node.position.is_known());
+    let Some(first) = with_data.next() else {
+        return Ok(());
+    };
+    match with_data.find(|node| node.position.history != first.position.history) {
+        None => Ok(()),
+        Some(other) => Err(Error::engine(format!(
+            "node {} has the history {} and node {} has {}: they are of different clusters",
+            first.number, first.position.history, other.number, other.position.history
+        ))),
+    }
 }
 
 fn begin_anew(
@@ -299,4 +320,26 @@ fn begin_anew(
     }
     order.sort_by_key(|other| (*other != number, *other));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_of_different_clusters_are_not_compared() {
+        let node = |number, history: &str, last| KnownNode {
+            number,
+            position: Position {
+                history: history.to_owned(),
+                number: last,
+            },
+            is_running: false,
+        };
+        let same = [node(1, "a", 7), node(2, "a", 9), node(3, "", -1)];
+        assert_eq!(check_histories(&same), Ok(()));
+        let error = check_histories(&[node(1, "a", 7), node(3, "b", 9)]).unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains("node 1") && text.contains("node 3"), "{text}");
+    }
 }

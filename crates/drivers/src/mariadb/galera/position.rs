@@ -1,14 +1,15 @@
 //! The position of a node in the order of transactions, as its files have it.
 
 use crate::mariadb::socket::DATA;
-use std::os::unix::fs::MetadataExt;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use trueput_engine::{Error, Result};
 
 /// The file in which Galera keeps a node's position; after a crash it has none.
 const STATE: &str = "grastate.dat";
+
+/// The file for what a server says when it recovers its files.
+const RECOVERY: &str = "recovery.log";
 
 /// The name of a cluster's history when a node has none.
 const NO_HISTORY: &str = "00000000-0000-0000-0000-000000000000";
@@ -40,7 +41,13 @@ impl Position {
 
     /// Whether the node has the data of a cluster.
     pub fn is_known(&self) -> bool {
-        self.history != NO_HISTORY
+        ![NO_HISTORY, ""].contains(&self.history.as_str())
+    }
+}
+
+impl SavedState {
+    fn is_lost(&self) -> bool {
+        self.position.is_known() && self.position.number < 0
     }
 }
 
@@ -97,35 +104,52 @@ pub(super) fn allow_bootstrap(node: &Path, is_allowed: bool) -> Result<()> {
     std::fs::write(&path, changed.join("\n") + "\n").map_err(failed)
 }
 
-/// Returns the position of a node that does not run. After a crash the server recovers its files
-/// and says it; `server` is its command.
+/// Returns whether the node in a folder has data and its file does not say where its transactions
+/// end: its server did not stop in good order.
 ///
 /// # Errors
-/// The server does not recover them.
-pub(super) fn of_stopped(node: &Path, server: Command) -> Result<Option<Position>> {
+/// As [`saved`].
+pub(super) fn is_lost(node: &Path) -> Result<bool> {
+    Ok(saved(node)?.is_some_and(|saved| saved.is_lost()))
+}
+
+/// Returns the command by which a server recovers the files of a node and says its position, made
+/// from the command that starts it.
+pub(super) fn recovery(node: &Path, server: &Command) -> Command {
+    let mut command = Command::new("sh");
+    // The server takes the place of the shell.
+    command
+        .args(["-c", r#"exec "$@" 2>"$0""#])
+        .arg(node.join(RECOVERY));
+    command.arg(server.get_program()).args(server.get_args());
+    command.arg("--wsrep-recover");
+    command
+}
+
+/// Returns the position of a node that does not run and was recovered if its own was lost; `None`
+/// if it has no data.
+///
+/// # Errors
+/// Its server has not said the position.
+pub(super) fn of_stopped(node: &Path) -> Result<Option<Position>> {
     let Some(saved) = saved(node)? else {
         return Ok(None);
     };
-    match saved.position.is_known() && saved.position.number < 0 {
-        true => recover(node, server).map(Some),
-        false => Ok(Some(saved.position)),
-    }
+    let position = match saved.is_lost() {
+        true => recovered(node)?,
+        false => saved.position,
+    };
+    Ok(Some(position).filter(Position::is_known))
 }
 
-fn recover(node: &Path, mut server: Command) -> Result<Position> {
-    let shown = node.display();
+/// Reads the position that the server said when it recovered the files of a node.
+fn recovered(node: &Path) -> Result<Position> {
+    let path = node.join(RECOVERY);
     let failed = |why: &dyn std::fmt::Display| {
-        Error::engine(format!("the position of the node in {shown}: {why}"))
+        Error::engine(format!("the position in {}: {why}", path.display()))
     };
-    // The server's own user: it may not be root.
-    let owner = std::fs::metadata(node.join(DATA)).map_err(|error| failed(&error))?;
-    let output = server
-        .uid(owner.uid())
-        .gid(owner.gid())
-        .arg("--wsrep-recover")
-        .output()
-        .map_err(|error| failed(&error))?;
-    let text = String::from_utf8_lossy(&output.stderr);
+    let text = std::fs::read(&path).map_err(|error| failed(&error))?;
+    let text = String::from_utf8_lossy(&text);
     let mut lines = text.lines().rev();
     let position = lines.find_map(|line| line.split_once("Recovered position:"));
     position
@@ -163,6 +187,30 @@ mod tests {
         assert!(after.may_bootstrap);
         std::fs::write(state_file(folder.path()), "garbage").unwrap();
         assert!(saved(folder.path()).is_err());
+    }
+
+    #[test]
+    fn a_node_that_crashed_has_the_position_that_its_server_recovered() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join(DATA)).unwrap();
+        assert_eq!(of_stopped(folder.path()), Ok(None));
+        let save = |number: i64| {
+            let text = format!("uuid: {HISTORY}\nseqno: {number}\nsafe_to_bootstrap: 0\n");
+            std::fs::write(state_file(folder.path()), text).unwrap();
+        };
+        let number = || of_stopped(folder.path()).unwrap().unwrap().number;
+        save(17);
+        assert_eq!(is_lost(folder.path()), Ok(false));
+        assert_eq!(number(), 17);
+        save(-1);
+        assert_eq!(is_lost(folder.path()), Ok(true));
+        assert!(of_stopped(folder.path()).is_err());
+        let mut server = Command::new("sh");
+        let says = format!("echo '[Note] WSREP: Recovered position: {HISTORY}:23' >&2");
+        server.args(["-c", &says]);
+        let status = recovery(folder.path(), &server).status().unwrap();
+        assert!(status.success());
+        assert_eq!(number(), 23);
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! A node: a server that leads or follows, how it is made, started, asked and promoted.
 
 use crate::postgresql::address::{PORT, ServerAddress};
-use crate::postgresql::cluster_knobs::{CommitWait, node_name};
+use crate::postgresql::cluster_knobs::CommitWait;
 use crate::postgresql::install;
 use crate::postgresql::instance::{COMPLETE_MARKER, DATA, Instance, bare, remove_lock_file};
 use crate::postgresql::wire::PostgresqlConnection;
 use std::path::Path;
 use std::process::Command;
-use trueput_engine::cluster::{ClusterSite, NodeRole, node_folder};
+use std::time::Duration;
+use trueput_engine::cluster::{ClusterSite, NodeRole, node_folder, node_name};
 use trueput_engine::service::Signal;
 use trueput_engine::{Error, OpenSpec, Result, Service};
 
@@ -19,6 +20,15 @@ const SOCKET_LOCK: &str = ".s.PGSQL.5432.lock";
 
 /// The log that a server keeps for followers that were away.
 const KEPT_LOG: &str = "1GB";
+
+/// The time that a node may take to answer what it is.
+const ROLE_LIMIT: Duration = Duration::from_secs(1);
+
+/// The time that a node may take to change whom it follows: it flushes a file of its settings.
+const CHANGE_LIMIT: Duration = Duration::from_secs(10);
+
+/// The time in which a follower takes transactions once it is promoted, seconds.
+const PROMOTION_LIMIT_S: u64 = 60;
 
 /// A node's server.
 pub(super) struct NodeServer {
@@ -118,12 +128,14 @@ impl Service for NodeServer {
         if !self.follows() {
             return self.instance.is_ready(spec);
         }
-        let Ok(mut connection) = connect(&self.site, self.number) else {
+        // One that starts lets nobody in.
+        let Ok(mut connection) = connect(&self.site, self.number, CHANGE_LIMIT) else {
             return Ok(false);
         };
-        follow(&mut connection, &self.site, self.number, self.site.leader)?;
-        let receiver = "SELECT status FROM pg_stat_wal_receiver";
-        Ok(first(&mut connection, receiver)? == "streaming")
+        match receives(&mut connection, &self.site, self.number) {
+            Err(error) if error.is_disconnection() => Ok(false),
+            receives => receives,
+        }
     }
 
     fn stop_signal(&self) -> Signal {
@@ -137,7 +149,7 @@ impl Service for NodeServer {
 
 /// Returns the role of a running node.
 pub(super) fn role(site: &ClusterSite, number: u32) -> Result<NodeRole> {
-    let mut connection = connect(site, number)?;
+    let mut connection = connect(site, number, ROLE_LIMIT)?;
     if first(&mut connection, "SELECT pg_is_in_recovery()")? == "f" {
         return Ok(NodeRole::Leader);
     }
@@ -148,20 +160,38 @@ pub(super) fn role(site: &ClusterSite, number: u32) -> Result<NodeRole> {
     })
 }
 
-/// Makes a follower the leader, and lets the others follow it.
-pub(super) fn promote(site: &ClusterSite, number: u32, others: &[u32]) -> Result<()> {
-    let mut connection = connect(site, number)?;
-    if first(&mut connection, "SELECT pg_promote(true, 60)")? != "t" {
-        return Err(Error::engine("it does not take transactions within 60 s"));
+/// Makes a follower the leader.
+pub(super) fn promote(site: &ClusterSite, number: u32) -> Result<()> {
+    let limit = Duration::from_secs(PROMOTION_LIMIT_S);
+    let mut connection = connect(site, number, limit + CHANGE_LIMIT)?;
+    let promote = format!("SELECT pg_promote(true, {PROMOTION_LIMIT_S})");
+    match first(&mut connection, &promote)?.as_str() {
+        "t" => Ok(()),
+        _ => Err(Error::engine(format!(
+            "it does not take transactions within {PROMOTION_LIMIT_S} s"
+        ))),
     }
-    for &other in others {
-        follow(&mut connect(site, other)?, site, other, number)?;
-    }
-    Ok(())
 }
 
-/// Has a node follow a leader, if it does not follow it already.
-fn follow(
+/// Has a node follow a leader.
+pub(super) fn follow(site: &ClusterSite, number: u32, leader: u32) -> Result<()> {
+    let mut connection = connect(site, number, CHANGE_LIMIT)?;
+    set_leader(&mut connection, site, number, leader)
+}
+
+/// Has a node follow the leader of the cluster, and returns whether it receives from it.
+fn receives(
+    connection: &mut PostgresqlConnection,
+    site: &ClusterSite,
+    number: u32,
+) -> Result<bool> {
+    set_leader(connection, site, number, site.leader)?;
+    let receiver = "SELECT status FROM pg_stat_wal_receiver";
+    Ok(first(connection, receiver)? == "streaming")
+}
+
+/// Sets whom a node follows, if it does not follow him already.
+fn set_leader(
     connection: &mut PostgresqlConnection,
     site: &ClusterSite,
     number: u32,
@@ -182,8 +212,9 @@ fn host(site: &ClusterSite, number: u32) -> String {
     site.host(number, &site.folder(number).join(DATA))
 }
 
-fn connect(site: &ClusterSite, number: u32) -> Result<PostgresqlConnection> {
-    PostgresqlConnection::open(&ServerAddress::private(&site.folder(number)), &[])
+/// Connects to a node, which may take that long for each answer.
+fn connect(site: &ClusterSite, number: u32, limit: Duration) -> Result<PostgresqlConnection> {
+    PostgresqlConnection::open_within(&ServerAddress::private(&site.folder(number)), limit)
 }
 
 /// Returns the first field that a statement returns, as text; empty if there is none.
@@ -198,4 +229,33 @@ fn first(connection: &mut PostgresqlConnection, statement: &str) -> Result<Strin
 /// Removes what keeps the servers of a cluster from starting after lost power.
 pub(super) fn remove_lock_files(cluster: &Path, nodes: u32) -> Result<()> {
     (1..=nodes).try_for_each(|number| remove_lock_file(&node_folder(cluster, number)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::net::UnixListener;
+    use std::time::Instant;
+
+    #[test]
+    fn a_node_that_does_not_answer_is_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let site = ClusterSite {
+            directory: folder.path().to_owned(),
+            addresses: None,
+            nodes: 3,
+            leader: 1,
+        };
+        let data = site.folder(2).join(DATA);
+        std::fs::create_dir_all(&data).unwrap();
+        let _silent = UnixListener::bind(data.join(".s.PGSQL.5432")).unwrap();
+        let began = Instant::now();
+        let error = role(&site, 2).unwrap_err();
+        assert!(error.is_disconnection(), "{error}");
+        let waited = began.elapsed();
+        assert!(
+            (ROLE_LIMIT..10 * ROLE_LIMIT).contains(&waited),
+            "{waited:?}"
+        );
+    }
 }

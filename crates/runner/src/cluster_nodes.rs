@@ -1,0 +1,19 @@
+//! Nodes of a cluster that fail in a trial without having been ordered to.
+
+use crate::resolution::ResolvedTrial;
+use std::path::Path;
+use std::time::SystemTime;
+use trueput_host::cluster;
+
+/// Returns why the figures of a trial with the cluster in a folder are invalid: nodes that have
+/// ended by themselves since it began. Its promise is that of a cluster with all of them.
+pub(crate) fn list_doubts(
+    resolved: &ResolvedTrial,
+    directory: &Path,
+    began: SystemTime,
+) -> Vec<String> {
+    match resolved.engine.cluster() {
+        Some(_) => cluster::list_unordered_ends(directory, began),
+        None => Vec::new(),
+    }
+}

@@ -277,6 +277,7 @@ fn a_server_that_has_gone_is_a_lost_connection() {
     let mut session = begin(&*database, Mode::Write);
     session.put(b"k", b"v").unwrap();
     server.child.kill().unwrap();
+    server.child.wait().unwrap();
     let why = session.commit().unwrap_err();
     assert!(why.is_disconnection(), "{why}");
     let why = database.session().err().unwrap();
@@ -301,6 +302,7 @@ fn the_first_read_of_a_session_asks_the_leader_whatever_later_ones_ask() {
     assert!(used.point_read(b"k", &mut |_| ()).unwrap());
     // One of two is no majority, so there is no leader to ask.
     other.child.kill().unwrap();
+    other.child.wait().unwrap();
     assert!(used.point_read(b"k", &mut |_| ()).unwrap());
     let mut new = database.session().unwrap();
     let why = new.point_read(b"k", &mut |_| ()).unwrap_err();

@@ -13,6 +13,8 @@ pub struct FaultEffect {
     pub contender: String,
     /// The fault, as a plan writes it: `kill=leader`.
     pub order: String,
+    /// The nodes that it concerned in the first of them; empty: there was nothing to do.
+    pub nodes: Vec<u32>,
     /// The repeats in which it was caused.
     pub trials: usize,
     /// The shortest and the longest time in which nobody's commit was acknowledged, seconds.
@@ -101,6 +103,7 @@ fn effect(
     Some(FaultEffect {
         contender,
         order: order.to_owned(),
+        nodes: outcomes.first()?.nodes.clone(),
         trials: outcomes.len(),
         gap_s: ends(outcomes.iter().map(|it| it.gap_s))?,
         usual_gap_s,

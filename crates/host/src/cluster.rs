@@ -435,7 +435,12 @@ impl<'a> ClusterHost<'a> {
     /// Executes an order, and returns the nodes that it concerned.
     fn obey(&mut self, order: ClusterOrder, stop: &AtomicBool) -> Result<Vec<u32>, String> {
         let is_wanted = &mut || !stop.load(Ordering::SeqCst);
-        let numbers = self.targets(order)?;
+        let mut numbers = self.targets(order)?;
+        match order.action {
+            FaultAction::Start => numbers.retain(|&number| !self.node(number).is_running()),
+            FaultAction::Resume => numbers.retain(|&number| self.node(number).is_paused()),
+            _ => {}
+        }
         self.log_event(&format!("order: {order}: nodes {numbers:?}"));
         match order.action {
             FaultAction::Kill => numbers

@@ -15,6 +15,9 @@ pub struct Failover {
     pub usual_gap_s: f64,
     /// The longest time without an acknowledged commit of each worker, seconds, likewise.
     pub worker_gaps_s: Vec<f64>,
+    /// Write transactions that were acknowledged, warm-up included.
+    #[serde(default)]
+    pub commits: u64,
     /// Connections that were lost and opened again.
     pub reconnections: u64,
     /// Transactions that were lost with their connection before they were committed, and repeated.

@@ -125,12 +125,17 @@ fn warnings(prediction: &Prediction) -> Vec<String> {
             "The law describes the measured cells badly: {why}."
         ));
     }
-    if prediction.law.sigma.may_be_zero() && prediction.law.kappa.may_be_zero() {
+    let law = &prediction.law;
+    if misfit(law).is_none() && law.sigma.may_be_zero() && law.kappa.may_be_zero() {
         said.push(format!(
             "The measured cells show no limit: neither contention nor coherency is significant up \
              to {} clients. A limit beyond them is not in the law.",
             prediction.law.most_workers()
         ));
+    }
+    let asked = &point.replication;
+    if asked.waits() && prediction.measured.nodes == 1 && asked.network_delay_s == 0.0 {
+        said.push("The network is taken to take no time: give --network-delay.".to_owned());
     }
     if prediction.host_limited_trials > 0 {
         said.push(format!(

@@ -9,6 +9,7 @@ use trueput_engine::{
 };
 use trueput_host::placement;
 use trueput_record::address::is_address_for;
+use trueput_record::fault::{FaultTarget, ScheduledFault};
 use trueput_record::plan::{MAX_WORKERS, check_count};
 use trueput_record::skipped::unsupported_level;
 use trueput_record::{Conditions, Durability, Isolation, Promise, TrialSpec, WorkerKind};
@@ -110,7 +111,7 @@ pub(crate) fn resolve_trial(
     check_workers(&*engine, spec)?;
     check_host_fit(&*engine, spec)?;
     check_fit(&*job, &*engine, &knobs).map_err(|why| format!("{}: {why}", spec.workload))?;
-    check_job(&*job, &*engine, spec)?;
+    check_job(&*job, &*engine, &knobs, spec)?;
     Ok(ResolvedTrial {
         engine,
         promise,
@@ -166,11 +167,16 @@ pub(crate) fn check_fit(
     Ok(())
 }
 
-fn check_job(job: &dyn Job, engine: &dyn Engine, spec: &TrialSpec) -> Result<(), String> {
+fn check_job(
+    job: &dyn Job,
+    engine: &dyn Engine,
+    knobs: &ParameterValues,
+    spec: &TrialSpec,
+) -> Result<(), String> {
     job.check_workers(spec.workers, spec.worker_kind)
         .map_err(|why| format!("{}: {why}", spec.workload))?;
     check_crash(job, engine, spec)?;
-    check_faults(engine, spec)?;
+    check_faults(engine, knobs, spec)?;
     match job.durability() {
         Some(level) if level != spec.durability => Err(format!(
             "with these settings, {} has durability '{level}', not '{}'",
@@ -204,7 +210,11 @@ fn check_crash(job: &dyn Job, engine: &dyn Engine, spec: &TrialSpec) -> Result<(
         .map_err(|why| format!("crash_and_recover: {}: {why}", spec.workload))
 }
 
-fn check_faults(engine: &dyn Engine, spec: &TrialSpec) -> Result<(), String> {
+fn check_faults(
+    engine: &dyn Engine,
+    knobs: &ParameterValues,
+    spec: &TrialSpec,
+) -> Result<(), String> {
     let conditions = &spec.conditions;
     let Some(last) = conditions.faults.faults().last() else {
         return Ok(());
@@ -216,6 +226,14 @@ fn check_faults(engine: &dyn Engine, spec: &TrialSpec) -> Result<(), String> {
              remove at, or run an engine that is a cluster"
         ));
     }
+    let nodes = engine.cluster().map_or(0, |cluster| cluster.nodes(knobs));
+    let is_absent = |fault: &&ScheduledFault| match fault.order.target {
+        FaultTarget::Node(number) => number > nodes,
+        _ => false,
+    };
+    if let Some(fault) = conditions.faults.faults().iter().find(is_absent) {
+        return Err(format!("at: {fault}: the cluster has {nodes} nodes"));
+    }
     if conditions.time_slice_s.is_some() || conditions.crash_and_recover {
         return Err(
             "at: faults are planned for trials of their own: remove time_slice and \
@@ -225,7 +243,7 @@ fn check_faults(engine: &dyn Engine, spec: &TrialSpec) -> Result<(), String> {
     }
     match conditions.duration_s {
         Some(duration_s) if last.at_s >= duration_s => Err(format!(
-            "at: {last} comes after the end of the trial, which takes {duration_s} s: lengthen \
+            "at: {last} is not before the end of the trial, which takes {duration_s} s: lengthen \
              duration"
         )),
         _ => Ok(()),

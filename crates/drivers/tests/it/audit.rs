@@ -80,21 +80,21 @@ fn every_engine_works_with_its_audit_knobs_and_finds_a_good_database_good() {
     }
 }
 
-/// Flips these bytes of each 4 KiB in the second half of the largest file whose name ends so.
+/// Flips these bytes of each 4 KiB in the second half of every file whose name ends so: one of them
+/// may be obsolete, and wait for its deletion.
 fn damage(folder: &Path, ending: &str, bytes: Range<usize>) {
     let entries = std::fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path());
-    let files = entries.filter(|path| path.to_str().unwrap().ends_with(ending));
-    let size = |path: &std::path::PathBuf| path.metadata().unwrap().len();
-    let file = files.max_by_key(size).unwrap();
-    let mut content = std::fs::read(&file).unwrap();
-    let pages = content.len() / 4096;
-    for page in content.chunks_mut(4096).skip(pages / 2) {
-        let flipped = page.iter_mut().take(bytes.end).skip(bytes.start);
-        flipped.for_each(|byte| *byte ^= 0xff);
+    for file in entries.filter(|path| path.to_str().unwrap().ends_with(ending)) {
+        let mut content = std::fs::read(&file).unwrap();
+        let pages = content.len() / 4096;
+        for page in content.chunks_mut(4096).skip(pages / 2) {
+            let flipped = page.iter_mut().take(bytes.end).skip(bytes.start);
+            flipped.for_each(|byte| *byte ^= 0xff);
+        }
+        std::fs::write(&file, content).unwrap();
     }
-    std::fs::write(&file, content).unwrap();
 }
 
 #[test]

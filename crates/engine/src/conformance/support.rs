@@ -73,8 +73,16 @@ fn transact<T>(
 }
 
 /// Tries again after conflicts, for as long as a check may.
-pub fn retried<T>(mut attempt: impl FnMut() -> crate::Result<T>) -> crate::Result<T> {
-    let deadline = Instant::now() + RETRY_LIMIT;
+pub fn retried<T>(attempt: impl FnMut() -> crate::Result<T>) -> crate::Result<T> {
+    retried_within(RETRY_LIMIT, attempt)
+}
+
+/// Tries again after conflicts, for at most this long.
+pub fn retried_within<T>(
+    limit: Duration,
+    mut attempt: impl FnMut() -> crate::Result<T>,
+) -> crate::Result<T> {
+    let deadline = Instant::now() + limit;
     loop {
         match attempt() {
             Err(error) if error.is_conflict() && Instant::now() < deadline => thread::yield_now(),

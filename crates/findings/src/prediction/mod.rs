@@ -472,6 +472,8 @@ fn replication(
     if nodes == 1 {
         let needs_nodes = request.step.is_some_and(|step| step > FollowerStep::Local)
             || request.followers.is_some()
+            || request.follower_flush_s.is_some()
+            || request.follower_apply_s.is_some()
             || network_delay_s > 0.0;
         return match needs_nodes {
             true => Err(Error::NoNetwork),

@@ -51,6 +51,10 @@ impl Node {
         self.server.is_some()
     }
 
+    pub(super) fn is_paused(&self) -> bool {
+        self.is_paused
+    }
+
     /// Returns whether the cluster can count on it.
     pub(super) fn is_available(&self) -> bool {
         self.is_running() && !self.is_paused && !self.is_partitioned

@@ -121,7 +121,11 @@ fn effect_in_words(effect: &FaultEffect) -> String {
         Some(times_s) => format!("rate back after {}", range(times_s)),
         None => "rate not back before the next fault or the end".to_owned(),
     };
-    let order = &effect.order;
+    let order = match effect.nodes.as_slice() {
+        [] => return format!("{}: there was nothing to do", effect.order),
+        [node] if !effect.order.contains("=node-") => format!("{} (node-{node})", effect.order),
+        _ => effect.order.clone(),
+    };
     match effect.gap_s.1 > effect.usual_gap_s {
         true => format!(
             "{order}: nobody commits for {}, {back}",

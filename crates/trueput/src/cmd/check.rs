@@ -55,7 +55,7 @@ pub struct Arguments {
     #[arg(long, conflicts_with = "isolation")]
     history: bool,
     /// Run only the history check, on clusters, while nodes are killed, paused and (as root)
-    /// separated: over a minute for lists and another for registers
+    /// separated: over a minute for lists and another for registers, at each level
     #[arg(long, conflicts_with_all = ["isolation", "history"])]
     cluster: bool,
 }

@@ -411,6 +411,8 @@ fn faults_that_cannot_be_planned_are_refused() {
     assert_contains(&why, &["--at", "did you mean 'kill'"]);
     if is_installed("postgresql-cluster") {
         let why = refusal("--engine postgresql-cluster --duration 5 --at 7s:kill=leader");
-        assert_contains(&why, &["7s:kill=leader comes after the end"]);
+        assert_contains(&why, &["7s:kill=leader is not before the end"]);
+        let why = refusal("--engine postgresql-cluster --duration 5 --at 1s:kill=node-9");
+        assert_contains(&why, &["1s:kill=node-9: the cluster has 3 nodes"]);
     }
 }

@@ -286,6 +286,7 @@ fn failover() -> Failover {
         longest_gap_s: 1.25,
         usual_gap_s: 0.02,
         worker_gaps_s: vec![1.3, 1.4],
+        commits: 2_400,
         reconnections: 4,
         repeated: 2,
         unknown_committed: 1,

@@ -46,6 +46,9 @@ const FAULTS: [&str; 8] = [
 /// The time before each fault, and after the last: nodes fail over, and commit again.
 const FAULT_INTERVAL: Duration = Duration::from_secs(8);
 
+/// The time that a cluster may take to have a leader after the last fault.
+const LEADER_LIMIT: Duration = Duration::from_secs(60);
+
 /// Checks a history of an engine with these settings. The inner error says why there is none.
 ///
 /// # Errors
@@ -170,7 +173,7 @@ impl<'a> HistoryRun<'a> {
             }
             let left = FAULT_INTERVAL * (FAULTS.len() - index + 1) as u32;
             output::note(&format!(
-                "{} {}: next {order}, fault {} of {}, at most {} s left",
+                "{} {}: next {order}, step {} of {}, at most {} s left for this history",
                 self.subject.name,
                 self.subject.level,
                 index + 1,
@@ -185,7 +188,25 @@ impl<'a> HistoryRun<'a> {
         Ok(())
     }
 
+    /// Waits until a cluster whose nodes failed takes sessions again.
+    fn await_leader(&self) -> Result<(), String> {
+        let began = Instant::now();
+        while let Err(error) = self.database.session() {
+            if began.elapsed() >= LEADER_LIMIT {
+                let limit_s = LEADER_LIMIT.as_secs();
+                return Err(format!(
+                    "no leader for {limit_s} s after the faults: {error}"
+                ));
+            }
+            sleep(Duration::from_millis(100));
+        }
+        Ok(())
+    }
+
     fn verify(&self, attachments: Vec<Vec<u8>>) -> Result<Vec<Check>, String> {
+        if self.with_faults {
+            self.await_leader()?;
+        }
         let ended = ExecutionSummary {
             counts: Vec::new(),
             conflicts: 0,

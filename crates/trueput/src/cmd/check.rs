@@ -8,12 +8,14 @@ mod reconnection;
 mod subject;
 
 use crate::cmd::engines;
-use crate::failure::{FAILED, Failure};
+use crate::failure::{FAILED, Failure, INTERRUPTED};
 use crate::output;
+use crate::signals::stop_flag;
 use clap::Args;
 use histories::{MODELS, check_history};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 use subject::Subject;
 use trueput_engine::{Credentials, Durability, Engine, conformance, isolation, panics};
 use trueput_record::measurement::Check;
@@ -28,7 +30,15 @@ Examples:
   trueput check postgresql --isolation
   trueput check lmdb sqlite --history                     # histories of random transactions
   trueput check postgresql-cluster --cluster              # the same while nodes fail
-  trueput check sqlite@build/libsqlite3.so                # your own build of an engine";
+  trueput check sqlite@build/libsqlite3.so                # your own build of an engine
+
+Ctrl-C ends a history at once, and a suite when it is done. A second one ends the program at once.
+
+Exit codes:
+  0    every check passed
+  1    a check failed, or another error occurred
+  2    bad input
+  130  interrupted by Ctrl-C or SIGTERM";
 
 /// The arguments of `trueput check`.
 #[derive(Debug, Args)]
@@ -67,16 +77,21 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
     let subjects = subjects(arguments, registry)?;
     let parent = arguments.work.clone().unwrap_or_else(std::env::temp_dir);
+    let stop = stop_flag()?;
     let mut failed = 0;
     if arguments.isolation {
         output::line(&anomalies::table_head())?;
     }
     let mut before = None;
     for subject in subjects {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
         let name = subject.name;
         // Isolation is the same at every durability level, so it is checked once.
         let isolates = before.replace(name) != Some(name);
-        let checked = panics::caught(|| check_subject(arguments, &parent, subject, isolates));
+        let checked =
+            panics::caught(|| check_subject(arguments, &parent, subject, isolates, &stop));
         failed += match checked {
             Ok(checked) => checked?,
             Err(why) => {
@@ -85,10 +100,10 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
             }
         };
     }
-    Ok(if failed == 0 {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::from(FAILED)
+    Ok(match (stop.load(Ordering::Relaxed), failed) {
+        (true, _) => ExitCode::from(INTERRUPTED),
+        (false, 0) => ExitCode::SUCCESS,
+        (false, _) => ExitCode::from(FAILED),
     })
 }
 
@@ -98,10 +113,11 @@ fn check_subject(
     parent: &Path,
     subject: Subject,
     mut isolates: bool,
+    stop: &AtomicBool,
 ) -> Result<usize, Failure> {
     let mut failed = 0;
     if arguments.cluster || (arguments.history && isolates) {
-        return check_histories(arguments, parent, subject);
+        return check_histories(arguments, parent, subject, stop);
     }
     if !arguments.isolation && !arguments.history {
         let conformed = check_conformance(arguments, parent, subject)?;
@@ -109,7 +125,7 @@ fn check_subject(
         isolates &= conformed.is_some();
     }
     if isolates && !arguments.history {
-        failed += check_isolation(arguments, parent, subject)?;
+        failed += check_isolation(arguments, parent, subject, stop)?;
     }
     Ok(failed)
 }
@@ -141,6 +157,7 @@ fn check_isolation(
     arguments: &Arguments,
     parent: &Path,
     subject: Subject,
+    stop: &AtomicBool,
 ) -> Result<usize, Failure> {
     let Subject {
         name,
@@ -150,6 +167,9 @@ fn check_isolation(
     let version = engine.build().map_or(String::new(), |build| build.version);
     let mut failed = 0;
     for settings in isolation::settings(engine) {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
         if engine
             .promise_with(level, &subject.knobs(&settings)?)
             .is_err()
@@ -188,6 +208,7 @@ fn check_histories(
     arguments: &Arguments,
     parent: &Path,
     subject: Subject,
+    stop: &AtomicBool,
 ) -> Result<usize, Failure> {
     let Subject {
         name,
@@ -210,7 +231,12 @@ fn check_histories(
         }
         for model in MODELS {
             let heading = format!("{name} {level}{words} {model}");
-            match check_history(subject, parent, &settings, model, arguments.cluster)? {
+            let checked = check_history(subject, parent, &settings, model, arguments.cluster, stop);
+            let checked = checked?;
+            if stop.load(Ordering::Relaxed) {
+                return Ok(failed);
+            }
+            match checked {
                 Err(why) => {
                     output::line(&format!("{heading}: FAILED: {why}"))?;
                     failed += 1;

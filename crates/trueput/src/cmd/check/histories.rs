@@ -6,6 +6,7 @@ use super::subject::{Installation, SESSIONS, Subject};
 use crate::failure::Failure;
 use crate::output;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use trueput_engine::parameter::resolve;
@@ -59,12 +60,14 @@ pub fn check_history(
     settings: &Settings,
     model: &str,
     with_faults: bool,
+    stop: &AtomicBool,
 ) -> Result<Result<Vec<Check>, String>, Failure> {
     let installation = match subject.install(parent, settings)? {
         Ok(installation) => installation,
         Err(why) => return Ok(Err(why)),
     };
-    Ok(HistoryRun::new(subject, &installation, model, with_faults).and_then(|run| run.run()))
+    let run = HistoryRun::new(subject, &installation, model, with_faults, stop);
+    Ok(run.and_then(|run| run.run()))
 }
 
 /// A history of an open database.
@@ -75,6 +78,8 @@ struct HistoryRun<'a> {
     job: Box<dyn Job>,
     with_faults: bool,
     stage: Stage,
+    /// Whether the user wants it to end.
+    stop: &'a AtomicBool,
 }
 
 impl<'a> HistoryRun<'a> {
@@ -83,6 +88,7 @@ impl<'a> HistoryRun<'a> {
         installation: &'a Installation,
         model: &str,
         with_faults: bool,
+        stop: &'a AtomicBool,
     ) -> Result<Self, String> {
         let spec = OpenSpec {
             directory: installation.path(),
@@ -110,6 +116,7 @@ impl<'a> HistoryRun<'a> {
             job,
             with_faults,
             stage: Stage::measured(),
+            stop,
         })
     }
 
@@ -122,7 +129,10 @@ impl<'a> HistoryRun<'a> {
                 true => self.cause_faults(),
                 false => Ok(()),
             };
-            let is_over = || caused.is_err() || self.with_faults || began.elapsed() >= TIME_LIMIT;
+            let is_over = || {
+                let is_late = self.with_faults || began.elapsed() >= TIME_LIMIT;
+                caused.is_err() || is_late || self.is_stopped()
+            };
             while !is_over() && !workers.iter().all(|worker| worker.is_finished()) {
                 sleep(Duration::from_millis(10));
             }
@@ -134,7 +144,26 @@ impl<'a> HistoryRun<'a> {
             (ended.collect::<Result<Vec<_>, _>>(), caused)
         });
         caused?;
-        self.verify(worked?)
+        match self.is_stopped() {
+            true => Err("stopped".to_owned()),
+            false => self.verify(worked?),
+        }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Waits before a fault, unless the user wants the history to end.
+    fn wait(&self) -> Result<(), String> {
+        let began = Instant::now();
+        while began.elapsed() < FAULT_INTERVAL {
+            if self.is_stopped() {
+                return Err("stopped".to_owned());
+            }
+            sleep(Duration::from_millis(50));
+        }
+        Ok(())
     }
 
     /// Does one worker's share, and returns its history.
@@ -180,12 +209,11 @@ impl<'a> HistoryRun<'a> {
                 FAULTS.len(),
                 left.as_secs()
             ));
-            sleep(FAULT_INTERVAL);
+            self.wait()?;
             send_order(self.installation.path(), order)
                 .map_err(|error| format!("{order}: {error}"))?;
         }
-        sleep(FAULT_INTERVAL);
-        Ok(())
+        self.wait()
     }
 
     /// Waits until a cluster whose nodes failed takes sessions again.

@@ -257,6 +257,18 @@ pub(crate) mod tests {
         }
     }
 
+    /// Whether a test cannot run here; it prints why.
+    fn is_skipped() -> bool {
+        let why = match crate::is_root() {
+            true => reason_for_no_network(),
+            false => Some("network namespaces need root".to_owned()),
+        };
+        if let Some(why) = &why {
+            eprintln!("skipped: {why}");
+        }
+        why.is_some()
+    }
+
     /// Returns whether a node reaches another one.
     fn reaches(network: &ClusterNetwork, from: u32, to: u32) -> bool {
         // A port on which nobody listens: a node that is there refuses at once.
@@ -271,12 +283,7 @@ pub(crate) mod tests {
 
     #[test]
     fn nodes_reach_each_other_until_they_are_separated() {
-        if !crate::is_root() {
-            eprintln!("skipped: network namespaces need root");
-            return;
-        }
-        if let Some(why) = reason_for_no_network() {
-            eprintln!("skipped: {why}");
+        if is_skipped() {
             return;
         }
         for delay_us in [0, 2_000] {
@@ -314,12 +321,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_delay_is_added_to_each_packet_and_lost_ones_do_not_arrive() {
-        if !crate::is_root() {
-            eprintln!("skipped: network namespaces need root");
-            return;
-        }
-        if let Some(why) = reason_for_no_network() {
-            eprintln!("skipped: {why}");
+        if is_skipped() {
             return;
         }
         let network = |delay_us, lost_part| {
@@ -334,12 +336,7 @@ pub(crate) mod tests {
 
     #[test]
     fn packets_beyond_those_that_the_switch_holds_are_counted() {
-        if !crate::is_root() {
-            eprintln!("skipped: network namespaces need root");
-            return;
-        }
-        if let Some(why) = reason_for_no_network() {
-            eprintln!("skipped: {why}");
+        if is_skipped() {
             return;
         }
         let long = NetworkQuality::new(10_000_000, 0.0);

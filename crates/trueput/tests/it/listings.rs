@@ -69,6 +69,8 @@ fn the_engines_fit_a_hundred_columns_and_narrower_terminals() {
         assert!(widest(&table) <= width, "{table}");
         assert_lists(&table, &["lmdb", "sqlite", "redb", "fjall"]);
         assert_contains(&table, &["--full"]);
+        let clusters = "named: postgresql-cluster, etcd, galera";
+        assert_contains(&unwrapped(&table), &[clusters]);
     }
 }
 

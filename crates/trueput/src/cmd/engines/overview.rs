@@ -28,6 +28,15 @@ pub(super) fn overview(listed: &[EngineListing]) -> Vec<Block> {
     if !unusable.is_empty() {
         blocks.push(Block::Warnings(unusable));
     }
+    let clusters = listed
+        .iter()
+        .filter(|listed| listed.engine.cluster().is_some());
+    let clusters: Vec<&str> = clusters.map(|listed| listed.engine.info().name).collect();
+    if !clusters.is_empty() {
+        let names = clusters.join(", ");
+        let text = format!("Clusters, run only where they are named: {names} (docs/CLUSTERS.md).");
+        blocks.push(Block::Text(text));
+    }
     let absent: Vec<_> = listed
         .iter()
         .flat_map(EngineListing::to_install)

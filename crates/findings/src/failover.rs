@@ -4,7 +4,7 @@ use crate::Run;
 use crate::trial_names::TrialNames;
 use serde::Serialize;
 use trueput_record::failover::{Failover, FaultOutcome};
-use trueput_record::{ClusterSurvival, TrialRecord};
+use trueput_record::{ClusterSurvival, Outcome, TrialRecord};
 
 /// The effect of a planned fault on a contender.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -54,9 +54,12 @@ pub struct FailoverFindings {
     pub totals: Vec<FailoverTotals>,
 }
 
-/// Returns the trials with planned faults that were measured, with what the faults did.
+/// Returns the trials with planned faults that were measured to their end, with what the faults
+/// did.
 pub fn trials_with_faults(run: &Run) -> impl Iterator<Item = (&TrialRecord, &Failover)> {
-    run.trials.iter().filter_map(|trial| {
+    let trials = run.trials.iter();
+    let ended = trials.filter(|trial| trial.outcome != Outcome::Interrupted);
+    ended.filter_map(|trial| {
         let failover = trial.measurement.as_ref()?.failover.as_ref()?;
         Some((trial, failover))
     })

@@ -47,8 +47,9 @@ pub struct FaultOutcome {
     /// Whether that time had not ended at the next fault or the end of the trial.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub gap_is_open: bool,
-    /// The time until commits were acknowledged at nine tenths of the rate before the first fault,
-    /// over a second, in steps of 0.1 s; absent if they were not before the next fault or the end.
+    /// The time until commits were again acknowledged at nine tenths of the rate before the first
+    /// fault, over a second, in steps of 0.1 s; 0 if they always were; absent if they were not
+    /// before the next fault or the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovered_after_s: Option<f64>,
 }

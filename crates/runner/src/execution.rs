@@ -468,8 +468,17 @@ impl<'a> WorkerMonitor<'a> {
         }
         match self.failure.take() {
             // A stopped worker may fail on the way; the user's interruption explains it.
-            Some(reason) if !self.interrupted => Err(TrialError::Failed(reason)),
+            Some(reason) if !self.interrupted => Err(TrialError::Failed(self.with_faults(reason))),
             _ => Ok(()),
+        }
+    }
+
+    /// Adds the planned faults to the reason of a failure: one of them may be the cause.
+    fn with_faults(&self, reason: String) -> String {
+        let faults = &self.spec.conditions.faults;
+        match faults.is_empty() {
+            true => reason,
+            false => format!("{reason} (planned faults: {faults})"),
         }
     }
 

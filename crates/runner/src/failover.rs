@@ -146,12 +146,7 @@ pub(crate) fn summarize(
         let own = clipped(&gaps, fault.at_ns, until_ns);
         let longest = own.into_iter().max_by_key(|gap| gap.1 - gap.0);
         let gap = longest.unwrap_or((fault.at_ns, fault.at_ns));
-        // A gap as before shows no effect of the fault.
-        let back_from_ns = match longest_s(&[gap]) > usual_gap_s {
-            true => gap.1,
-            false => fault.at_ns,
-        };
-        let recovered_ns = recovered_ns(logs, faults, back_from_ns, (start_ns, until_ns));
+        let recovered_ns = recovered_ns(logs, faults, (fault.at_ns, gap.1), (start_ns, until_ns));
         FaultOutcome {
             at_s: seconds(fault.at_ns.saturating_sub(start_ns)),
             order: fault.order.clone(),
@@ -180,13 +175,13 @@ pub(crate) fn summarize(
     }
 }
 
-/// Returns the time after the longest gap of a fault from which on commits are acknowledged at nine
-/// tenths of the rate before the first fault, over a second; `None` if they never are before
-/// `until_ns`.
+/// Returns when commits were again acknowledged at nine tenths of the rate before the first fault,
+/// over a second, after they had not been; the time of the fault if they always were. `None` if
+/// they were not before `until_ns`. The longest gap of the fault ends at `gap_end_ns`.
 fn recovered_ns(
     logs: &[CommitLog],
     faults: &[CausedFault],
-    gap_end_ns: u64,
+    (fault_ns, gap_end_ns): (u64, u64),
     (start_ns, until_ns): (u64, u64),
 ) -> Option<u64> {
     let count = |slots: std::ops::Range<u64>| -> u64 {
@@ -201,15 +196,22 @@ fn recovered_ns(
         .filter(|&slots| slots > 0)?;
     let usual = count(before) as f64 / length as f64;
     let window = RATE_WINDOW_NS / SLOT_NS;
-    let from = gap_end_ns / SLOT_NS;
     let last = (until_ns / SLOT_NS).checked_sub(window)?;
-    let is_back = |slot: &u64| {
-        let counted = count(*slot..slot + window) as f64;
-        // A window that begins before the first acknowledgement has not begun to recover.
-        count(*slot..slot + 1) > 0 && counted >= RECOVERED_PART * usual * window as f64
+    let first = fault_ns / SLOT_NS;
+    let is_usual =
+        |slot: &u64| count(*slot..slot + window) as f64 >= RECOVERED_PART * usual * window as f64;
+    let Some(fell) = (first..=last).find(|slot| !is_usual(slot)) else {
+        return (first <= last).then_some(fault_ns);
     };
-    let back = (from..=last).find(is_back)?;
-    Some((back * SLOT_NS).max(gap_end_ns))
+    // A window that begins before the first acknowledgement has not begun to recover.
+    let is_back = |slot: &u64| count(*slot..slot + 1) > 0 && is_usual(slot);
+    let back = (fell..=last).find(is_back)?;
+    // The gap may end within the slot.
+    let from_ns = back * SLOT_NS;
+    Some(match gap_end_ns < from_ns + SLOT_NS {
+        true => from_ns.max(gap_end_ns),
+        false => from_ns,
+    })
 }
 
 /// Returns why the figures of a trial with planned faults are invalid; empty if they are valid.

@@ -480,8 +480,9 @@ conditions! {
         /// results, and the database is then reopened, timed and verified.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         trial crash_and_recover: bool, as ToString::to_string;
-    /// Faults of a cluster at times of the measured part, as in 10s:kill=leader,20s:start=node-1
-    /// (see docs/CLUSTERS.md)
+    /// Faults of a cluster at times of the measured part, as in 10s:kill=leader,20s:start=all:
+    /// kill, pause, resume, partition, heal or start the leader, a follower, the minority, the
+    /// majority, all or node-N (see docs/CLUSTERS.md)
     "at" "FAULTS" One: faults {
         Text<FaultSchedule> = "none" by str::parse as "none, or TIME:ACTION=NODES, …"
     },

@@ -25,6 +25,9 @@ const FEWEST_ROWS: usize = 2;
 /// The most lines of a sentence.
 const MOST_WRAPPED: usize = 3;
 
+/// Likewise for what planned faults did: the answer of a run that has some.
+const MOST_FAULTS: usize = 6;
+
 /// The color of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Paint {
@@ -115,7 +118,7 @@ impl AnswerScreen<'_> {
     fn tail(&self, columns: usize, is_followed: bool) -> Vec<PaintedLine> {
         let plain = |text| (Paint::Plain, text);
         let faults = failover::sentences(&self.0.failover).into_iter();
-        let faults = faults.flat_map(|text| wrapped(&shown(&text), columns, "  ", MOST_WRAPPED));
+        let faults = faults.flat_map(|text| wrapped(&shown(&text), columns, "  ", MOST_FAULTS));
         let legends = [
             level_legend(&self.0.rankings, columns),
             words::not_audited(self.0),

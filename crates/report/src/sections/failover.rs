@@ -33,11 +33,11 @@ impl Section for PlannedFaults {
 
 const ABOUT: &str = "The gap is the longest time until the next fault in which no worker's commit \
     was acknowledged; ≥ if it had not ended then. Gap before: the longest one before the first \
-    fault. The rate is back when over a second commits are acknowledged at nine tenths \
-    of the rate before the first fault. Each write transaction also puts its number into a record \
-    of its worker's own. From that the worker learns, on the new leader, whether a commit without \
-    an answer took effect, and how many acknowledged commits are missing. Late: it took effect \
-    after it had been repeated.";
+    fault. The rate is back when, after it had fallen, commits are acknowledged over a second at \
+    nine tenths of the rate before the first fault. Each write transaction also puts its number \
+    into a record of its worker's own. From that the worker learns, on the new leader, whether a \
+    commit without an answer took effect, and how many acknowledged commits are missing. Late: it \
+    took effect after it had been repeated.";
 
 /// A fault in a trial.
 struct FaultRow {
@@ -118,6 +118,7 @@ pub(crate) fn sentences(found: &FailoverFindings) -> Vec<String> {
 
 fn effect_in_words(effect: &FaultEffect) -> String {
     let back = match effect.recovered_after_s {
+        Some((_, 0.0)) => "the rate did not fall".to_owned(),
         Some(times_s) => format!("rate back after {}", range(times_s)),
         None => "rate not back before the next fault or the end".to_owned(),
     };

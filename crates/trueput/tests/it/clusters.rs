@@ -260,6 +260,27 @@ fn histories_are_checked_alone_and_in_a_run() {
 }
 
 #[test]
+fn a_check_that_is_interrupted_leaves_nothing() {
+    let bench = Bench::new();
+    let work = bench.path().join("checks");
+    std::fs::create_dir(&work).unwrap();
+    let line = format!(
+        "check lmdb --history --durability sync --work {}",
+        work.display()
+    );
+    let mut child = bench.command(&line).stdout(Stdio::null()).spawn().unwrap();
+    let folders = || std::fs::read_dir(&work).unwrap().count();
+    let until = Instant::now() + Duration::from_secs(30);
+    while folders() == 0 {
+        assert!(Instant::now() < until, "no check has begun");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    signal(child.id().cast_signed(), SIGINT);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(folders(), 0);
+}
+
+#[test]
 fn histories_of_a_cluster_keep_its_isolation_while_nodes_fail() {
     if !is_installed("postgresql-cluster") || !nix::unistd::geteuid().is_root() {
         eprintln!("skipped: partitions need PostgreSQL and root");

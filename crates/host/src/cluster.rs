@@ -7,6 +7,7 @@ mod node;
 mod orders;
 
 use crate::network::ClusterNetwork;
+use crate::service::{Server, ServerError};
 use election::NodeAnswers;
 use node::{Node, NodeService};
 use orders::OrderSocket;
@@ -218,13 +219,28 @@ impl<'a> ClusterHost<'a> {
         std::fs::create_dir_all(&folder).map_err(failed)?;
         self.site.leader = self.state.last_leader;
         self.recover_node(number, wait)?;
-        let service = NodeService::new(self.cluster, number, &self.site, self.network.as_ref());
-        let spec = self.spec(&folder);
-        let server = node::start(&service, &spec, wait)
-            .map_err(|error| format!("node {number}: {error}"))?;
+        let mut started = self.start_server(number, wait);
+        // A Galera node that cannot receive what it missed aborts itself, and MariaDB's unit file
+        // for systemd restarts it (Restart=on-abort).
+        if let Err(ServerError::Aborted(why)) = &started {
+            self.log_event(&format!("node {number} aborted and is started again: {why}"));
+            self.node(number).forget_recovery();
+            self.recover_node(number, wait)?;
+            started = self.start_server(number, wait);
+        }
+        let server = started.map_err(|error| format!("node {number}: {error}"))?;
         self.node(number).run(server);
         self.log_event(&format!("node {number} runs"));
         Ok(())
+    }
+
+    fn start_server(
+        &self,
+        number: u32,
+        wait: &mut dyn FnMut() -> bool,
+    ) -> Result<Server, ServerError> {
+        let service = NodeService::new(self.cluster, number, &self.site, self.network.as_ref());
+        node::start(&service, &self.spec(&self.site.folder(number)), wait)
     }
 
     fn recover_node(&mut self, number: u32, wait: &mut dyn FnMut() -> bool) -> Result<(), String> {

@@ -70,6 +70,9 @@ pub enum ServerError {
     /// The caller stopped waiting.
     #[error("it was not waited for")]
     Canceled,
+    /// It aborted itself while it started; one sentence.
+    #[error("{0}")]
+    Aborted(String),
     /// It could not be created, started or stopped; one sentence.
     #[error("{0}")]
     Failed(String),
@@ -260,7 +263,12 @@ impl Server {
         };
         loop {
             if let Some(end) = self.exit_reason() {
-                return Err(ServerError::Failed(format!("{end} (while starting)")));
+                let reason = format!("{end} (while starting)");
+                let signal = self.status().and_then(|status| status.signal());
+                return Err(match signal == Some(SystemSignal::SIGABRT as i32) {
+                    true => ServerError::Aborted(reason),
+                    false => ServerError::Failed(reason),
+                });
             }
             match spec.service.is_ready(spec.database) {
                 Ok(true) => {

@@ -113,7 +113,9 @@ impl<'a> ServerLifecycle<'a> {
     fn trial_error(&self, error: ServerError) -> TrialError {
         match error {
             ServerError::Canceled => TrialError::Interrupted,
-            ServerError::Failed(why) => TrialError::Failed(format!("{}: {why}", self.spec.engine)),
+            ServerError::Aborted(why) | ServerError::Failed(why) => {
+                TrialError::Failed(format!("{}: {why}", self.spec.engine))
+            }
         }
     }
 

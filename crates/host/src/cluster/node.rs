@@ -47,6 +47,11 @@ impl Node {
         Ok(())
     }
 
+    /// Says that its server ended by a crash while it started: it is recovered again.
+    pub(super) fn forget_recovery(&mut self) {
+        self.is_recovered = false;
+    }
+
     pub(super) fn is_running(&self) -> bool {
         self.server.is_some()
     }

@@ -18,7 +18,8 @@ use trueput_engine::{
 };
 
 /// Writes its process number and waits for SIGTERM.
-const NODE: &str = "echo $$ > pid; trap 'exit 0' TERM; while :; do sleep 0.02; done";
+const NODE: &str = "[ -e aborts ] && kill -ABRT $$; echo $$ > pid; trap 'exit 0' TERM; \
+    while :; do sleep 0.02; done";
 
 /// The file by which a node does not answer what its role is, and the one by which it does not
 /// follow a new leader.
@@ -146,12 +147,15 @@ impl Service for ShellNode {
 
     fn recover(&self, _spec: &OpenSpec<'_>) -> Result<Vec<Command>> {
         let mut command = Command::new("sh");
-        command.args(["-c", "echo once >> recovered"]);
+        // A node that is to abort does so at its next start only.
+        let recovery = "echo once >> recovered; rm -f aborts; mv to-abort aborts 2>&-; :";
+        command.args(["-c", recovery]);
         Ok(vec![command])
     }
 
     fn is_ready(&self, spec: &OpenSpec<'_>) -> Result<bool> {
-        Ok(process_state(spec.directory).is_some())
+        let aborts = spec.directory.join("aborts").exists();
+        Ok(!aborts && process_state(spec.directory).is_some())
     }
 
     fn stop_signal(&self) -> Signal {
@@ -308,6 +312,17 @@ fn a_node_is_recovered_once_before_it_is_started_again() {
         assert_eq!(cluster.order("kill=node-2"), Ok(vec![2]));
         assert_eq!(cluster.order("start=node-2"), Ok(vec![2]));
         assert_eq!(read_to_string(&recovered).unwrap(), "once\nonce\n");
+    });
+}
+
+#[test]
+fn a_node_that_aborts_while_it_starts_is_started_once_more() {
+    with_cluster(|cluster| {
+        assert_eq!(cluster.order("kill=node-2"), Ok(vec![2]));
+        std::fs::write(cluster.folder(2).join("to-abort"), "").unwrap();
+        assert_eq!(cluster.order("start=node-2"), Ok(vec![2]));
+        let recovered = read_to_string(cluster.folder(2).join("recovered")).unwrap();
+        assert_eq!(recovered, "once\nonce\n");
     });
 }
 

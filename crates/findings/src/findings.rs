@@ -27,7 +27,11 @@ impl<'a> Findings<'a> {
     /// Computes the findings of a run.
     #[must_use]
     pub fn of(run: &'a Run) -> Self {
-        Self::with_rankings(run, rankings(&run.manifest, &run.trials))
+        // The trials of a search have the rates and knobs that it tries: they are not ranked.
+        match run.manifest.search {
+            Some(_) => Self::without_rankings(run),
+            None => Self::with_rankings(run, rankings(&run.manifest, &run.trials)),
+        }
     }
 
     /// As [`Findings::of`], for a report that shows no ranking.

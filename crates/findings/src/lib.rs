@@ -11,6 +11,7 @@
 //! - `audits`: audits of the promises behind a ranking
 //! - `bottleneck`: the bottleneck of a trial second by second, with the evidence
 //! - `builds`: the builds of engines in a ranking, and which of them are comparable
+//! - `capacity`: the highest rate at which each contender keeps an objective
 //! - `cells`: trials grouped into cells, the repeats of one combination
 //! - `compare`: comparison of two runs, or of two contenders of one run
 //! - `contender`: the names of contenders
@@ -50,6 +51,7 @@ pub mod answer;
 pub mod audits;
 pub mod bottleneck;
 pub mod builds;
+pub mod capacity;
 pub mod cells;
 pub mod compare;
 pub mod contender;

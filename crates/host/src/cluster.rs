@@ -223,7 +223,9 @@ impl<'a> ClusterHost<'a> {
         // A Galera node that cannot receive what it missed aborts itself, and MariaDB's unit file
         // for systemd restarts it (Restart=on-abort).
         if let Err(ServerError::Aborted(why)) = &started {
-            self.log_event(&format!("node {number} aborted and is started again: {why}"));
+            self.log_event(&format!(
+                "node {number} aborted and is started again: {why}"
+            ));
             self.node(number).forget_recovery();
             self.recover_node(number, wait)?;
             started = self.start_server(number, wait);

@@ -13,6 +13,7 @@ use crate::histogram::{LoggedHistogram, read_log};
 use crate::json_values::ValueLimit;
 use crate::lines::LineReader;
 use crate::regular_file::{self, OpenMode};
+use crate::search::SearchSettings;
 use crate::trial::check_id;
 use crate::upgrade::{self, FileKind};
 use crate::{Error, FORMAT_VERSION, HostFacts, TrialRecord, TrialSpec};
@@ -24,6 +25,8 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 const MANIFEST: &str = "run.json";
+/// The manifest of a search while its trials are being extended.
+const NEXT_MANIFEST: &str = "run.json.next";
 const TRIALS: &str = "trials.jsonl";
 const HISTOGRAMS: &str = "histograms";
 const END: &str = "end.json";
@@ -54,7 +57,8 @@ pub struct RunManifest {
     pub started_at: String,
     /// The machine and this program.
     pub host: HostFacts,
-    /// Every trial of the plan, in execution order: interleaved over the repeats.
+    /// Every trial of the plan, in execution order: interleaved over the repeats. A search adds
+    /// trials while it runs.
     pub trials: Vec<TrialSpec>,
     /// Parts of the plan that do not run, one sentence each (for example a level that an engine
     /// does not support).
@@ -85,6 +89,10 @@ pub struct RunManifest {
     /// A further property that the contenders of one ranking must share, at the user's request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub split_by: Option<RankingSplit>,
+    /// The question that the trials are proposed to answer, from the results so far; absent if the
+    /// plan lists them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<SearchSettings>,
 }
 
 /// A further property that the contenders of one ranking must share.
@@ -181,7 +189,8 @@ pub struct RunLock {
     _trials: File,
 }
 
-/// A run folder on disk. Only `end.json` and `report.html` are ever overwritten.
+/// A run folder on disk. Only `end.json` and `report.html` are ever overwritten, and `run.json` by
+/// a search, with more trials.
 #[derive(Debug, Clone)]
 pub struct RunFolder {
     path: PathBuf,
@@ -400,6 +409,16 @@ impl RunFolder {
         parsed
             .map(Some)
             .map_err(|error| Error::invalid(path, error.to_string()))
+    }
+
+    /// Replaces the manifest at once with one that has more trials, for a search.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if it cannot be written; the former manifest is then still there.
+    pub fn extend(&self, manifest: &RunManifest) -> Result<(), Error> {
+        self.write_synced(NEXT_MANIFEST, &to_json_pretty(manifest))?;
+        let (next, path) = (self.path.join(NEXT_MANIFEST), self.path.join(MANIFEST));
+        std::fs::rename(next, &path).map_err(|source| Error::io(path, source))
     }
 
     fn write_synced(&self, name: &str, text: &str) -> Result<(), Error> {

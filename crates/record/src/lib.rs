@@ -27,12 +27,14 @@
 //! - `list`: lists of values on the command line
 //! - `load_generator`: the hosts that ran a trial's workers
 //! - `measurement`: the record of a trial, one line of `trials.jsonl`
+//! - `objective`: response times and errors that a contender must keep
 //! - `parameter`: knobs and settings: types, ranges, defaults
 //! - `placement`: where workers ran and their memory lay
 //! - `plan`: plans
 //! - `published`: published tables, as data
 //! - `recovery`: engine events, and recovery from a crash
 //! - `regular_file`: files of folders of unknown origin
+//! - `search`: runs whose trials are proposed from the results so far
 //! - `skipped`: the lines that name skipped parts of a plan
 //! - `suggest`: the known name nearest to a misspelled one
 //! - `text`: text of unknown origin, made safe to show
@@ -62,12 +64,14 @@ mod lines;
 pub mod list;
 pub mod load_generator;
 pub mod measurement;
+pub mod objective;
 pub mod parameter;
 pub mod placement;
 pub mod plan;
 pub mod published;
 pub mod recovery;
 pub mod regular_file;
+pub mod search;
 pub mod skipped;
 pub mod suggest;
 pub mod text;

@@ -90,6 +90,25 @@ impl TrialRecord {
     }
 }
 
+/// The reason against every trial of a debug build.
+pub const DEBUG_BUILD: &str = "debug build: its figures do not apply to a release build";
+
+impl Outcome {
+    /// Returns the reasons against the figures, except that the program is a debug build: a search
+    /// goes on in one, and its report says so. Empty if the trial ended well or was interrupted.
+    #[must_use]
+    pub fn objections(&self) -> Vec<&str> {
+        match self {
+            Self::Valid | Self::Interrupted => Vec::new(),
+            Self::Failed { reason, .. } => vec![reason],
+            Self::Invalid { reasons } => {
+                let reasons = reasons.iter().map(String::as_str);
+                reasons.filter(|reason| *reason != DEBUG_BUILD).collect()
+            }
+        }
+    }
+}
+
 /// The outcome of a trial.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]

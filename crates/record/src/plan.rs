@@ -48,6 +48,7 @@ pub use crate::ablation::AblationKind;
 pub use crate::conditions::{CONDITIONS, Condition, ConditionLists};
 pub use step::PlanStep;
 
+use crate::objective::Objective;
 use crate::trial::Settings;
 use crate::value::format_bytes;
 use crate::{Durability, Error, Value, VerifyLevel, WorkerKind, regular_file};
@@ -98,6 +99,8 @@ pub struct PlanFile {
     pub seed: u64,
     /// The run conditions.
     pub conditions: ConditionLists,
+    /// What a rate must keep, for a search for capacity; `None` if the plan states none.
+    pub objective: Option<Objective>,
     /// The treatment of a level or a kind of worker that an engine does not support.
     pub unsupported: UnsupportedPolicy,
     /// The workload's settings.
@@ -279,6 +282,7 @@ impl PlanFile {
             verify: VerifyLevel::Full,
             seed: 1,
             conditions: ConditionLists::default(),
+            objective: None,
             unsupported: UnsupportedPolicy::Refuse,
             settings: Dimensions::new(),
             knobs: BTreeMap::new(),

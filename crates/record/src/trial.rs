@@ -1,6 +1,7 @@
 //! One cell of a plan, to run once.
 
 use crate::ablation::AblationStep;
+use crate::search::TrialRole;
 use crate::{Conditions, Durability, Value};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -144,6 +145,9 @@ pub struct TrialSpec {
     /// The step of an ablation; absent if the plan is not an ablation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<AblationStep>,
+    /// Its part in a search; absent if the plan lists its trials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<TrialRole>,
 }
 
 impl TrialSpec {

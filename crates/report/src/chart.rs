@@ -16,6 +16,8 @@ pub(crate) enum ChartKind {
     Timeline,
     /// A line a group over percentiles, the figure on a log scale: rows of percentile and figure.
     Percentiles,
+    /// A line a group, the figure on a log scale: rows of rate and figure.
+    Curve,
     /// Points and a curve for each group: rows of workers, measured rate, fitted rate.
     Scaling,
     /// A bar for each group, divided into intervals: rows of start, end, and the index of a word.

@@ -6,6 +6,7 @@ use crate::formats::{csv, html, json, markdown, terminal};
 use crate::sections;
 use std::path::PathBuf;
 use trueput_findings::Run;
+use trueput_record::search::SearchSettings;
 
 /// The page's file in a run folder.
 const PAGE: &str = "report.html";
@@ -20,6 +21,11 @@ pub trait RunReport {
     /// ends with a newline.
     #[must_use]
     fn render_ablation(&self, style: Style) -> String;
+
+    /// Writes the answer of a search for a terminal; `None` if the run is no search. It ends with a
+    /// newline.
+    #[must_use]
+    fn render_search(&self, style: Style) -> Option<String>;
 
     /// Writes the report as one HTML page that needs nothing else: no network and no other file. It
     /// ends with a newline.
@@ -43,6 +49,13 @@ impl RunReport for Run {
 
     fn render_ablation(&self, style: Style) -> String {
         terminal::render(&sections::ablation_document(self), style)
+    }
+
+    fn render_search(&self, style: Style) -> Option<String> {
+        let document = match self.manifest.search.as_ref()? {
+            SearchSettings::Capacity(_) => sections::capacity::document(self),
+        };
+        Some(terminal::render(&document, style))
     }
 
     fn page(&self) -> String {

@@ -12,6 +12,7 @@
 //! - `conformance`, `conformance_cache`, `conformance_result`: the conformance suite before a trial
 //! - `context`: the state of a run
 //! - `crash_recovery`: deliberate crashes, and the time until the database serves again
+//! - `database_reuse`: a database that the next trial uses
 //! - `database_size`: the size of a database's files
 //! - `disk_space`: the space that trials need
 //! - `engine_events`: checkpoints, compactions and stalls during a trial
@@ -55,6 +56,7 @@ mod conformance_cache;
 mod conformance_result;
 mod context;
 mod crash_recovery;
+mod database_reuse;
 mod database_size;
 pub mod disk_space;
 mod engine_events;
@@ -102,7 +104,7 @@ pub use program::collect_program_facts;
 pub use repeats::RepeatRule;
 pub use resolution::SelectedEngine;
 pub use resume::{check_folder, has_worked_in};
-pub use run::{RunSummary, create_run, run};
+pub use run::{RunSummary, TrialSource, check_proposals, create_run, run, run_search};
 pub use time_estimate::TimeEstimate;
 
 use std::path::{Path, PathBuf};
@@ -111,6 +113,7 @@ use std::sync::atomic::AtomicBool;
 use trueput_engine::credentials::redact_word;
 use trueput_engine::{Credentials, Engine};
 use trueput_record::folder::RankingSplit;
+use trueput_record::search::SearchSettings;
 use trueput_record::suggest::{did_you_mean, engine_hint};
 use trueput_workloads::Workload;
 
@@ -229,6 +232,8 @@ pub struct Options {
     pub include_assertions: bool,
     /// The parameter by which the run's reports split their rankings.
     pub split_by: Option<RankingSplit>,
+    /// The question of a search, for the manifest.
+    pub search: Option<SearchSettings>,
     /// Set by the caller's signal handler when the user stops the run: workers are stopped, and
     /// measurements so far are kept.
     pub stop: Arc<AtomicBool>,

@@ -427,6 +427,7 @@ impl<'a> Expansion<'a> {
                     conditions: Conditions::default(),
                     note: note.clone(),
                     step: None,
+                    role: None,
                 };
                 self.cells_of(engine, &draft, &settings, cells, skipped)?;
             }

@@ -1,7 +1,8 @@
 //! A run: checks, the run folder, then the trials.
 
 use crate::conformance_result::ConformanceResult;
-use crate::context::{ReusableDatabase, RunContext};
+use crate::context::RunContext;
+use crate::database_reuse::{keep_or_remove_database, offer_database};
 use crate::disk_space::{DiskSpace, RunSpace};
 use crate::hosts::check_hosts;
 use crate::program::collect_program_facts;
@@ -9,7 +10,7 @@ use crate::repeats::RepeatRule;
 use crate::resolution::resolve_trial;
 use crate::time_slice_group::{derive_group_key, group_trials};
 use crate::time_slicing::run_in_time_slices;
-use crate::trial::{TrialResult, compute_load_key, derive_outcome, run_trial};
+use crate::trial::{TrialResult, derive_outcome, run_trial};
 use crate::{AuditSubject, Error, Event, Options, Registry, conformance};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -21,7 +22,7 @@ use trueput_host as host;
 use trueput_host::run_work_folder::RunWorkFolder;
 use trueput_host::work_folder::WorkFolder;
 use trueput_record::audit_standing::AuditStanding;
-use trueput_record::folder::{RunEnd, SufficiencyReason};
+use trueput_record::folder::{DamagedLine, RunEnd, SufficiencyReason};
 use trueput_record::measurement::Outcome;
 use trueput_record::trial::Settings;
 use trueput_record::{FORMAT_VERSION, RunFolder, RunManifest, TrialRecord, TrialSpec, histogram};
@@ -88,11 +89,25 @@ pub fn create_run(
         until: options.until.as_ref().map(RepeatRule::as_stated),
         include_assertions: options.include_assertions,
         split_by: options.split_by,
+        search: options.search.clone(),
         trials,
         skipped,
     };
     let folder = RunFolder::create(results, &manifest)?;
     Ok((folder, manifest))
+}
+
+/// Checks that trials can run which a search may propose: as [`create_run`] does, without a folder.
+///
+/// # Errors
+/// A usage error if a trial requests something that does not exist.
+pub fn check_proposals(
+    trials: &[TrialSpec],
+    results: &Path,
+    options: &Options,
+    registry: &Registry,
+) -> Result<(), Error> {
+    check_trials(trials, results, options, registry).map(drop)
 }
 
 /// Checks every trial and returns how much must be free for the largest one, or for all where their
@@ -249,6 +264,9 @@ fn settings_give_up(
     found.into_iter()
 }
 
+/// Proposes the next trials of a search, given all that have ended; none if the search has ended.
+pub type TrialSource<'a> = dyn FnMut(&[TrialRecord]) -> Vec<TrialSpec> + 'a;
+
 /// Runs every trial of the manifest that has not ended yet, in its order.
 ///
 /// An interrupted trial has not ended, and runs again; with [`Options::resume_databases`] a failed
@@ -263,6 +281,25 @@ pub fn run(
     registry: &Registry,
     options: &Options,
     observer: &mut dyn FnMut(&Event),
+) -> Result<RunSummary, Error> {
+    run_search(folder, manifest, registry, options, observer, &mut |_| {
+        Vec::new()
+    })
+}
+
+/// As [`run`]; then runs the trials that `source` proposes, which are added to the manifest in the
+/// run folder, until it proposes none. The source is asked again with the same trials when an
+/// interrupted search is resumed.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_search(
+    folder: &RunFolder,
+    manifest: &RunManifest,
+    registry: &Registry,
+    options: &Options,
+    observer: &mut dyn FnMut(&Event),
+    source: &mut TrialSource<'_>,
 ) -> Result<RunSummary, Error> {
     let _lock = folder.lock()?;
     host::cgroup::remove_leftovers();
@@ -279,13 +316,7 @@ pub fn run(
         trials: to_do.len(),
         done_before: manifest.trials.len() - to_do.len(),
     });
-    for line in stored.damaged {
-        let message = format!(
-            "line {} of trials.jsonl is damaged: {}",
-            line.line, line.message
-        );
-        observer(&Event::Warning { message });
-    }
+    warn_of_damage(stored.damaged, observer);
     if is_resumed {
         let to_do = to_do.iter().copied();
         check_hosts(to_do, &options.host_access, &options.worker_program)?;
@@ -303,7 +334,8 @@ pub fn run(
         resolved: RefCell::default(),
         reusable: None,
     };
-    let run = run_trials(&mut context, folder, manifest, &to_do, &mut ended);
+    let mut manifest = manifest.clone();
+    let run = run_batches(&mut context, folder, &mut manifest, &mut ended, source);
     context.drop_reusable();
     let RunContext { area, observer, .. } = context;
     area.close();
@@ -317,7 +349,7 @@ pub fn run(
     folder.finish(&RunEnd {
         format: FORMAT_VERSION,
         ended_at: jiff::Timestamp::now().to_string(),
-        complete: enough.is_some() || all_ended(),
+        complete: enough.is_some() || all_ended() && !interrupted,
         stop_reason: enough,
         load_at_end: host::read_load_average(),
     })?;
@@ -326,6 +358,41 @@ pub fn run(
         interrupted,
     });
     Ok(summary(&ended, interrupted))
+}
+
+fn warn_of_damage(lines: Vec<DamagedLine>, observer: &mut dyn FnMut(&Event)) {
+    for DamagedLine { line, message } in lines {
+        let message = format!("line {line} of trials.jsonl is damaged: {message}");
+        observer(&Event::Warning { message });
+    }
+}
+
+/// Runs the trials of the manifest that have not ended, then those that are proposed.
+fn run_batches(
+    context: &mut RunContext<'_>,
+    folder: &RunFolder,
+    manifest: &mut RunManifest,
+    ended: &mut HashMap<String, Outcome>,
+    source: &mut TrialSource<'_>,
+) -> Result<Option<StopReason>, Error> {
+    loop {
+        let to_do = manifest.trials.iter();
+        let to_do: Vec<_> = to_do.filter(|spec| !ended.contains_key(&spec.id)).collect();
+        if let Some(stopped) = run_trials(context, folder, manifest, &to_do, ended)? {
+            return Ok(Some(stopped));
+        }
+        let proposed = source(&folder.trials()?.trials);
+        if proposed.is_empty() {
+            return Ok(None);
+        }
+        if context.stopped() {
+            return Ok(Some(StopReason::ByUser));
+        }
+        manifest.trials.extend(proposed);
+        manifest.changed_settings = changed_settings(&manifest.trials, context.registry);
+        manifest.costs = costs(&manifest.trials, context.registry);
+        folder.extend(manifest)?;
+    }
 }
 
 /// Returns the outcomes of trials that are not run again, by id.
@@ -432,7 +499,10 @@ fn run_trials(
         let interrupted = trials.iter().any(is_interrupted);
         for trial in trials {
             let stored = store(folder, &trial);
-            keep_or_remove_database(context, &trial, next.copied());
+            match next {
+                None if manifest.search.is_some() => offer_database(context, &trial),
+                next => keep_or_remove_database(context, &trial, next.copied()),
+            }
             stored?;
             let TrialResult { record, .. } = trial;
             if record.outcome != Outcome::Interrupted {
@@ -559,48 +629,6 @@ fn rename_earlier_histograms(path: &Path) -> std::io::Result<()> {
     let aside = |attempt: u32| path.with_extension(format!("attempt-{attempt}.hlog"));
     let free = (1..u32::MAX).map(aside).find(|aside| !is_there(aside));
     free.map_or(Ok(()), |aside| std::fs::rename(path, aside))
-}
-
-/// Keeps a trial's database if the next trial has the same load; removes it otherwise.
-fn keep_or_remove_database(
-    context: &mut RunContext<'_>,
-    trial: &TrialResult,
-    next: Option<&TrialSpec>,
-) {
-    // Contenders that share time slices have each a database of their own.
-    let spec = Some(&trial.record.spec).filter(|spec| derive_group_key(spec).is_none());
-    let key = spec.and_then(|spec| compute_load_key(context, spec));
-    let next_key = next.and_then(|next| compute_load_key(context, next));
-    match key {
-        Some(key) if trial.record.outcome == Outcome::Valid && next_key.as_ref() == Some(&key) => {
-            context.reusable = Some(ReusableDatabase {
-                key,
-                id: trial.database_id.clone(),
-                generation: trial.generation + 1,
-            });
-        }
-        _ => remove_database(context, trial),
-    }
-}
-
-/// Removes a trial's database, unless databases are kept.
-fn remove_database(context: &mut RunContext<'_>, trial: &TrialResult) {
-    let Options {
-        keep_databases,
-        keep_unfinished,
-        ..
-    } = context.options;
-    let unfinished = matches!(
-        trial.record.outcome,
-        Outcome::Failed { .. } | Outcome::Interrupted
-    );
-    let done = match *keep_databases || (*keep_unfinished && unfinished) {
-        true => context.area.unmount_trial(&trial.database_id),
-        false => context.area.remove_trial(&trial.database_id),
-    };
-    if let Err(message) = done {
-        context.warn(message);
-    }
 }
 
 #[cfg(test)]

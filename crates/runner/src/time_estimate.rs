@@ -109,6 +109,7 @@ fn key(spec: &TrialSpec) -> String {
         repeat: 0,
         note: None,
         step: None,
+        role: None,
         ..spec.clone()
     };
     serde_json::to_string(&alike).unwrap_or_default()

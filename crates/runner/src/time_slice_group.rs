@@ -63,6 +63,7 @@ mod tests {
             },
             note: None,
             step: None,
+            role: None,
         }
     }
 

@@ -28,7 +28,7 @@ use trueput_record::address::is_address_for;
 use trueput_record::flush_evidence::FlushEvidence;
 use trueput_record::hardware_limits::HardwareLimits;
 use trueput_record::load_generator::LoadGenerator;
-use trueput_record::measurement::{EngineReport, Outcome, Verification};
+use trueput_record::measurement::{DEBUG_BUILD, EngineReport, Outcome, Verification};
 use trueput_record::value::format_bytes;
 use trueput_record::{Conditions, FORMAT_VERSION, TrialRecord, TrialSpec, VerifyLevel, WorkerKind};
 use trueput_workloads::ExistingDatabase;
@@ -608,7 +608,7 @@ pub(crate) fn list_reasons_for_doubt(setup: &TrialSetup, trial: &TrialResult) ->
     let resolved = &*setup.resolved;
     let mut reasons = Vec::new();
     if cfg!(debug_assertions) {
-        reasons.push("debug build: its figures do not apply to a release build".to_owned());
+        reasons.push(DEBUG_BUILD.to_owned());
     }
     let version = trial
         .record

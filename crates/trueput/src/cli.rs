@@ -42,6 +42,8 @@ pub enum Command {
     /// Measure what each change of a knob gains and costs (ablation)
     #[command(visible_alias = "ablation")]
     Ledger(cmd::ledger::Arguments),
+    /// Find the highest rate at which contenders keep a response time
+    Capacity(cmd::capacity::Arguments),
     /// Solve 3n+1 problems from standard input, as the original program does
     Threen1(cmd::threen1::Arguments),
     /// Run YCSB's core workload from its property files
@@ -101,6 +103,7 @@ impl Command {
         match self {
             Self::Run(arguments) => cmd::run::run(&arguments, registry),
             Self::Ledger(arguments) => cmd::ledger::run(&arguments, registry),
+            Self::Capacity(arguments) => cmd::capacity::run(&arguments, registry),
             Self::Threen1(arguments) => cmd::threen1::run(&arguments, registry),
             Self::Ycsb(arguments) => cmd::ycsb::run(&arguments, registry),
             Self::Engines(arguments) => cmd::engines::run(&arguments, registry),

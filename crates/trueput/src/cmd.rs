@@ -2,6 +2,7 @@
 
 pub mod audit;
 pub mod bundle;
+pub mod capacity;
 pub mod check;
 pub mod clean;
 pub mod cluster_host;

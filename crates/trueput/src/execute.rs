@@ -41,6 +41,7 @@ pub fn options(places: &RunDirectories) -> Result<Options, Failure> {
         until: None,
         include_assertions: false,
         split_by: None,
+        search: None,
         stop: signals::stop_flag()?,
     })
 }
@@ -150,11 +151,15 @@ pub fn everything(report: &Run) -> String {
     format!("Everything: trueput report {run} --full")
 }
 
-/// Writes a run's answer to standard output.
+/// Writes a run's answer to standard output: of a search, what it found.
 ///
 /// # Errors
 /// If standard output is closed.
 pub fn write_answer(report: &Run, screen: Screen, closing: &[String]) -> Result<(), Failure> {
+    if let Some(answer) = report.render_search(screen.style(ChartsWhen::Never)) {
+        output::document(&answer, Format::Terminal)?;
+        return closing.iter().try_for_each(|line| output::line(line));
+    }
     let answer = Answer::of(report).render(screen.layout(), closing);
     output::document(&answer, Format::Terminal)
 }

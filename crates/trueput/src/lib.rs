@@ -36,6 +36,7 @@ mod progress;
 mod published_plan;
 mod repeats;
 mod screen;
+mod search_clock;
 mod signals;
 mod size_limit;
 mod suggestion;

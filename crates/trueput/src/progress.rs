@@ -134,7 +134,11 @@ impl Progress {
             }
             Event::TrialStarted { number, of, spec } => {
                 let (number, of) = (number + self.done_before, of + self.done_before);
-                let name = format!("trial {number} of {of}, {}", spec.id);
+                let name = match spec.role {
+                    // Nobody knows how many trials a search takes.
+                    Some(_) => format!("trial {}", spec.id),
+                    None => format!("trial {number} of {of}, {}", spec.id),
+                };
                 self.begin_trial(&name, spec.cell, now);
                 self.trials.push((spec.id.clone(), name));
             }
@@ -260,6 +264,13 @@ impl Progress {
                 self.say(&text);
             }
             ProgressStyle::Lines | ProgressStyle::Json => {}
+        }
+    }
+
+    /// Prints lines between the events, where people read.
+    pub fn say_all(&self, lines: Vec<String>) {
+        for line in lines {
+            self.say(&line);
         }
     }
 

@@ -44,6 +44,7 @@ keys! {
     "workload" => plan.workload = reader.text(item)?,
     "engines" => plan.engines = reader.engines(item)?,
     "durability" => plan.durability = reader.parsed_list(item)?,
+    "objective" => plan.objective = Some(reader.parsed(item)?),
     "levels" => plan.levels = reader.one_of(item, "levels", Levels::ALL, Levels::name)?,
     "workers" => {
         plan.workers = reader.one_or_many(item, |one| reader.count(one, "workers", MAX_WORKERS))?;

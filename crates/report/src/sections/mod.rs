@@ -4,6 +4,7 @@
 pub mod ablation;
 pub(crate) mod audits;
 mod bottlenecks;
+pub(crate) mod capacity;
 mod conclusion;
 pub(crate) mod failover;
 mod hardware_limits;
@@ -26,7 +27,8 @@ use std::ops::Deref;
 use trueput_findings::{Findings, Run};
 
 /// The sections in reading order. To add one, write its file and its row.
-const SECTIONS: [&dyn Section; 19] = [
+const SECTIONS: [&dyn Section; 20] = [
+    &capacity::Capacities,
     &rankings::Rankings,
     &failover::PlannedFaults,
     &audits::Audits,

@@ -43,6 +43,7 @@ pub fn spec(id: &str, act: &str) -> TrialSpec {
         conditions: Default::default(),
         note: None,
         step: None,
+        role: None,
     }
 }
 
@@ -83,6 +84,7 @@ impl Bench {
             until: None,
             include_assertions: false,
             split_by: None,
+            search: None,
             worker_program: std::env::current_exe().unwrap(),
             host_access: Default::default(),
             work: None,

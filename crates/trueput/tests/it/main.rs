@@ -12,6 +12,7 @@ mod bad_files;
 mod bad_input;
 mod bundles;
 mod caches;
+mod capacities;
 mod clusters;
 mod comparing;
 mod crashes;

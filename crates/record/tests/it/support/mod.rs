@@ -57,6 +57,10 @@ pub fn spec() -> TrialSpec {
             index: 1,
             name: "smaller map".to_owned(),
         }),
+        role: Some(trueput_record::search::TrialRole {
+            contender: 2,
+            purpose: trueput_record::search::TrialPurpose::Confirmation,
+        }),
     }
 }
 
@@ -112,6 +116,15 @@ pub fn manifest() -> RunManifest {
         }),
         include_assertions: true,
         split_by: Some(trueput_record::folder::RankingSplit::Isolation),
+        search: Some(trueput_record::search::SearchSettings::Capacity(
+            trueput_record::search::CapacitySettings {
+                objective: "p99<5ms,errors<0.1%".parse().unwrap(),
+                precision: 0.05,
+                confirmations: 3,
+                budget_s: 600.0,
+                arrival: trueput_record::conditions::Arrival::Poisson,
+            },
+        )),
     }
 }
 

@@ -28,6 +28,7 @@ pub(crate) fn chart(chart: &Chart, looks: &Appearance) -> Markup {
         ChartKind::Ratios => bars::ratios(chart),
         ChartKind::Timeline => lines::timeline(chart, looks),
         ChartKind::Percentiles => lines::percentiles(chart, looks),
+        ChartKind::Curve => lines::curve(chart, looks),
         ChartKind::Scaling => lines::scaling(chart, looks),
     };
     html! {

@@ -44,6 +44,7 @@ pub fn spec(cell: u32, engine: &str, durability: Durability, repeat: u32) -> Tri
         conditions: Default::default(),
         note: None,
         step: None,
+        role: None,
     }
 }
 
@@ -290,6 +291,7 @@ pub fn manifest(trials: &[TrialRecord]) -> RunManifest {
         until: None,
         include_assertions: false,
         split_by: None,
+        search: None,
     }
 }
 

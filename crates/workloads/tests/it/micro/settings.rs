@@ -163,6 +163,7 @@ fn trial(workers: u32, worker_kind: WorkerKind) -> TrialSpec {
         conditions: Conditions::default(),
         note: None,
         step: None,
+        role: None,
     }
 }
 

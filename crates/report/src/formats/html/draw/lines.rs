@@ -119,6 +119,7 @@ fn drawn(index: usize, line: &ChartLine, style: SeriesStyle) -> Markup {
 fn bottom_label(chart: &Chart) -> &'static str {
     match chart.kind {
         ChartKind::Percentiles => "percentile",
+        ChartKind::Curve => "per second",
         ChartKind::Scaling => "workers",
         _ => "time since the start",
     }
@@ -223,15 +224,9 @@ pub(super) fn percentiles(chart: &Chart, looks: &Appearance) -> Markup {
         true => 1.0,
         false => (logarithm(percentile) - FIRST) / (end - FIRST),
     };
-    let times = rows().map(|row| row.1);
-    let (least, longest) = times.fold((f64::MAX, 0.0), |(least, longest): (f64, f64), time| {
-        (least.min(time), longest.max(time))
-    });
-    let decades = axis::decades(least, longest);
-    let (low, high) = (decades[0].log10(), decades[decades.len() - 1].log10());
-    let height = |time: f64| (time.max(1.0).log10() - low) / (high - low);
+    let side = TimeAxis::of(rows().map(|row| row.1));
     let line = |rows: &Vec<Point>| {
-        let points = rows.iter().map(|(x, y)| (place(*x), 1.0 - height(*y)));
+        let points = rows.iter().map(|(x, y)| (place(*x), 1.0 - side.height(*y)));
         let points: Vec<_> = points.collect();
         ChartLine {
             marked: points.clone(),
@@ -251,15 +246,66 @@ pub(super) fn percentiles(chart: &Chart, looks: &Appearance) -> Markup {
         at: 1.0,
         text: "max".to_owned(),
     });
-    let tick = |time: &f64| Tick {
-        at: height(*time),
-        text: axis::written(Unit::Nanoseconds, *time),
+    frame(chart, looks, &lines, &bottom, &side.left())
+}
+
+/// A logarithmic axis of times, nanoseconds.
+struct TimeAxis {
+    decades: Vec<f64>,
+}
+
+impl TimeAxis {
+    /// Of the decades that hold these times.
+    fn of(times: impl Iterator<Item = f64>) -> Self {
+        let ends = (f64::MAX, 0.0);
+        let (least, longest) = times.fold(ends, |(least, longest): (f64, f64), time| {
+            (least.min(time), longest.max(time))
+        });
+        Self {
+            decades: axis::decades(least, longest),
+        }
+    }
+
+    /// The place of a time, as a part of the height from the bottom.
+    fn height(&self, time: f64) -> f64 {
+        let low = self.decades[0].log10();
+        let high = self.decades[self.decades.len() - 1].log10();
+        (time.max(1.0).log10() - low) / (high - low)
+    }
+
+    fn left(&self) -> LeftAxis {
+        let tick = |time: &f64| Tick {
+            at: self.height(*time),
+            text: axis::written(Unit::Nanoseconds, *time),
+        };
+        LeftAxis {
+            ticks: self.decades.iter().map(tick).collect(),
+            label: "latency, log scale",
+        }
+    }
+}
+
+/// Times by rate, on a logarithmic axis of times.
+pub(super) fn curve(chart: &Chart, looks: &Appearance) -> Markup {
+    let groups = chart.groups.iter().take(MOST_DRAWN);
+    let all: Vec<_> = groups.map(|group| pairs(group, 0, 1)).collect();
+    let ticks = axis::from_zero(Unit::PerSecond, most(&all, |point| point.0), 5);
+    let end = ticks.last().copied().unwrap_or(1.0);
+    let side = TimeAxis::of(all.iter().flatten().map(|point| point.1));
+    let line = |rows: &Vec<Point>| {
+        let points: Vec<_> = rows
+            .iter()
+            .map(|(x, y)| (x / end, 1.0 - side.height(*y)))
+            .collect();
+        ChartLine {
+            marked: points.clone(),
+            line: points,
+            more: html! {},
+        }
     };
-    let side = LeftAxis {
-        ticks: decades.iter().map(tick).collect(),
-        label: "latency, log scale",
-    };
-    frame(chart, looks, &lines, &bottom, &side)
+    let lines: Vec<_> = all.iter().map(line).collect();
+    let bottom = axis::even(Unit::PerSecond, &ticks, 0.0, end);
+    frame(chart, looks, &lines, &bottom, &side.left())
 }
 
 /// Rates by number of workers: measured rates as points, the law as a curve.

@@ -65,7 +65,11 @@ impl Appearance {
         let has_looks = |kind| {
             matches!(
                 kind,
-                ChartKind::Bars | ChartKind::Timeline | ChartKind::Percentiles | ChartKind::Scaling
+                ChartKind::Bars
+                    | ChartKind::Timeline
+                    | ChartKind::Percentiles
+                    | ChartKind::Curve
+                    | ChartKind::Scaling
             )
         };
         let found = charts.iter().filter(|chart| has_looks(chart.kind));

@@ -1,0 +1,292 @@
+//! Capacities: the highest rate at which each contender keeps an objective, from the trials of a
+//! search.
+//!
+//! A capacity is confirmed if every trial at its rate kept the objective, the confirmations
+//! included, and a trial at [`CapacitySettings::EXCESS`] times the rate did not.
+
+mod judgement;
+mod range;
+
+pub use judgement::{ObjectiveFigure, ObjectiveJudgement, Violation};
+
+use range::CapacityRange;
+use serde::Serialize;
+use trueput_record::folder::RunManifest;
+use trueput_record::search::{CapacitySettings, SearchSettings, TrialPurpose};
+use trueput_record::{Outcome, TrialRecord, TrialSpec};
+
+/// What is known of one contender's capacity.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Capacity {
+    /// The contender, by its place in the plan, from 0.
+    pub contender: u32,
+    /// The trial in closed loop, which says what was measured.
+    #[serde(skip)]
+    pub spec: TrialSpec,
+    /// The operations per second in closed loop, as the units of an open loop count them; `None`
+    /// until they are measured.
+    pub closed_loop_per_s: Option<f64>,
+    /// The highest rate that holds, requests per second: the capacity, or a lower bound.
+    pub holds_per_s: Option<f64>,
+    /// The lowest rate above it that fails, requests per second.
+    pub fails_per_s: Option<f64>,
+    /// Whether the search has ended for this contender, and how.
+    pub state: CapacityState,
+    /// Each trial in open loop, in the order in which they ran.
+    pub probes: Vec<CapacityProbe>,
+}
+
+/// How far a search for a capacity came.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "state", rename_all = "kebab-case")]
+pub enum CapacityState {
+    /// The rate was confirmed, and failed at 1.1 times.
+    Confirmed,
+    /// Trials are missing: the time was up, or the run was interrupted.
+    Unconfirmed,
+    /// No rate kept the objective, however low.
+    NothingHolds,
+    /// The contender could not be measured.
+    Unmeasured {
+        /// The reason that the record states.
+        message: String,
+    },
+}
+
+/// One trial in open loop.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CapacityProbe {
+    /// The trial.
+    pub id: String,
+    /// Requests per second.
+    pub rate_per_s: f64,
+    /// The reason for it.
+    pub purpose: TrialPurpose,
+    /// Its figures, and the limits that it reached.
+    pub judgement: ObjectiveJudgement,
+}
+
+/// The lowest rate that is tried is this part of the closed loop's, or
+/// [`LEAST_RATE_PER_S`].
+const LEAST_PART: f64 = 0.001;
+
+/// No lower rate is tried: a trial would have too few requests.
+pub const LEAST_RATE_PER_S: f64 = 1.0;
+
+impl Capacity {
+    /// The number of trials at the capacity in which the objective held.
+    #[must_use]
+    pub fn held_trials(&self) -> usize {
+        let at_capacity = self.probes.iter();
+        let at_capacity = at_capacity.filter(|probe| Some(probe.rate_per_s) == self.holds_per_s);
+        at_capacity.filter(|probe| probe.judgement.holds()).count()
+    }
+
+    /// The probe that came nearest to the objective; for a contender that never kept it.
+    #[must_use]
+    pub fn nearest(&self) -> Option<&CapacityProbe> {
+        let excess = |probe: &&CapacityProbe| {
+            let figures = probe.judgement.figures.iter();
+            let ratios = figures.map(|figure| figure.value / figure.below);
+            ratios.reduce(f64::max).unwrap_or(f64::INFINITY)
+        };
+        let probes = self.probes.iter();
+        probes.min_by(|one, other| excess(one).total_cmp(&excess(other)))
+    }
+
+    /// Whether a rate is too low to be tried.
+    #[must_use]
+    pub fn is_too_low(&self, rate_per_s: f64) -> bool {
+        let closed = self.closed_loop_per_s.unwrap_or_default();
+        rate_per_s < (closed * LEAST_PART).max(LEAST_RATE_PER_S)
+    }
+
+    /// Whether the trials at the capacity are as many as the settings ask for: the probe that found
+    /// it, and the confirmations.
+    #[must_use]
+    pub fn has_confirmations(&self, settings: &CapacitySettings) -> bool {
+        self.held_trials() > settings.confirmations as usize
+    }
+}
+
+/// Computes the capacities of a run, in the order of the contenders; none if it is not a search for
+/// capacity.
+#[must_use]
+pub fn capacities(manifest: &RunManifest, trials: &[TrialRecord]) -> Vec<Capacity> {
+    let Some(SearchSettings::Capacity(settings)) = &manifest.search else {
+        return Vec::new();
+    };
+    let specs = manifest.trials.iter();
+    let first = specs.filter_map(|spec| match spec.role {
+        Some(role) if role.purpose == TrialPurpose::ClosedLoop => Some((role.contender, spec)),
+        _ => None,
+    });
+    first
+        .map(|(contender, spec)| capacity(contender, spec, settings, trials))
+        .collect()
+}
+
+/// Computes the capacity of one contender, whose trial in closed loop has this specification.
+#[must_use]
+pub fn capacity(
+    contender: u32,
+    spec: &TrialSpec,
+    settings: &CapacitySettings,
+    trials: &[TrialRecord],
+) -> Capacity {
+    let mut capacity = Capacity {
+        contender,
+        spec: spec.clone(),
+        closed_loop_per_s: None,
+        holds_per_s: None,
+        fails_per_s: None,
+        state: CapacityState::Unconfirmed,
+        probes: Vec::new(),
+    };
+    let mut range = CapacityRange::default();
+    let ended = trials
+        .iter()
+        .filter(|it| it.outcome != Outcome::Interrupted);
+    for trial in ended {
+        match trial.spec.role {
+            Some(role) if role.contender == contender => {
+                add_trial(&mut capacity, &mut range, trial, settings);
+            }
+            _ => {}
+        }
+    }
+    (capacity.holds_per_s, capacity.fails_per_s) = (range.holds_per_s, range.fails_per_s);
+    if capacity.state == CapacityState::Unconfirmed {
+        capacity.state = state(&capacity, settings);
+    }
+    capacity
+}
+
+fn add_trial(
+    capacity: &mut Capacity,
+    range: &mut CapacityRange,
+    trial: &TrialRecord,
+    settings: &CapacitySettings,
+) {
+    let Some(role) = trial.spec.role else { return };
+    let Some(rate_per_s) = trial.spec.conditions.rate.map(|rate| rate.per_s) else {
+        capacity.closed_loop_per_s = closed_loop_per_s(trial);
+        if capacity.closed_loop_per_s.is_none() {
+            let objections = trial.outcome.objections().join("; ");
+            let message = match objections.is_empty() {
+                true => "it did no operation".to_owned(),
+                false => objections,
+            };
+            capacity.state = CapacityState::Unmeasured { message };
+        }
+        return;
+    };
+    let judgement = ObjectiveJudgement::of(trial, &settings.objective);
+    range.add(rate_per_s, judgement.holds());
+    // Wrong results are no matter of the rate.
+    let objections = trial.outcome.objections();
+    if matches!(trial.outcome, Outcome::Invalid { .. }) && !objections.is_empty() {
+        let message = objections.join("; ");
+        capacity.state = CapacityState::Unmeasured { message };
+    }
+    capacity.probes.push(CapacityProbe {
+        id: trial.spec.id.clone(),
+        rate_per_s,
+        purpose: role.purpose,
+        judgement,
+    });
+}
+
+/// The operations of a valid trial in closed loop, of all kinds, per second.
+fn closed_loop_per_s(trial: &TrialRecord) -> Option<f64> {
+    let measurement = trial.measurement.as_ref()?;
+    let operations = measurement.operations.iter();
+    let per_s: f64 = operations.map(|operation| operation.per_s).sum();
+    (trial.outcome.objections().is_empty() && per_s > 0.0).then_some(per_s)
+}
+
+fn state(capacity: &Capacity, settings: &CapacitySettings) -> CapacityState {
+    match (capacity.holds_per_s, capacity.fails_per_s) {
+        (None, Some(fails)) if capacity.is_too_low(fails / 2.0) => CapacityState::NothingHolds,
+        (Some(holds), Some(_))
+            if capacity.has_confirmations(settings) && has_failed_in_excess(capacity, holds) =>
+        {
+            CapacityState::Confirmed
+        }
+        _ => CapacityState::Unconfirmed,
+    }
+}
+
+fn has_failed_in_excess(capacity: &Capacity, holds_per_s: f64) -> bool {
+    let excess_per_s = excess_rate_per_s(holds_per_s);
+    let mut probes = capacity.probes.iter();
+    probes.any(|probe| probe.rate_per_s == excess_per_s && !probe.judgement.holds())
+}
+
+/// The rate above a capacity at which the objective must fail, per second.
+#[must_use]
+pub fn excess_rate_per_s(capacity_per_s: f64) -> f64 {
+    round_rate(capacity_per_s * CapacitySettings::EXCESS)
+}
+
+/// Rounds a rate to three significant digits: more would be noise.
+#[must_use]
+pub fn round_rate(rate_per_s: f64) -> f64 {
+    format!("{rate_per_s:.2e}").parse().unwrap_or(rate_per_s)
+}
+
+/// Capacities that can be compared: the same workload, settings, durability level and workers.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CapacityComparison {
+    /// The capacities, highest first; those without one come last.
+    pub capacities: Vec<Capacity>,
+}
+
+impl CapacityComparison {
+    /// The contender with the highest capacity; `None` if none has one.
+    #[must_use]
+    pub fn best(&self) -> Option<&Capacity> {
+        let first = self.capacities.first();
+        first.filter(|capacity| capacity.holds_per_s.is_some())
+    }
+
+    /// Whether a contender's range overlaps that of the best one, so that the order of the two is
+    /// not known.
+    #[must_use]
+    pub fn overlaps_best(&self, capacity: &Capacity) -> bool {
+        let best_per_s = self.best().and_then(|best| best.holds_per_s);
+        let reaches = |limit_per_s: f64| capacity.fails_per_s.is_none_or(|it| it > limit_per_s);
+        capacity.holds_per_s.is_some() && best_per_s.is_some_and(reaches)
+    }
+}
+
+/// Groups capacities into those that can be compared, in the order of the plan.
+#[must_use]
+pub fn comparisons(capacities: Vec<Capacity>) -> Vec<CapacityComparison> {
+    let mut groups: Vec<CapacityComparison> = Vec::new();
+    for capacity in capacities {
+        let group = groups.iter_mut().find(|group| {
+            let first = group.capacities.first();
+            first.is_some_and(|first| is_comparable(&first.spec, &capacity.spec))
+        });
+        match group {
+            Some(group) => group.capacities.push(capacity),
+            None => groups.push(CapacityComparison {
+                capacities: vec![capacity],
+            }),
+        }
+    }
+    for group in &mut groups {
+        let rate = |capacity: &Capacity| capacity.holds_per_s.unwrap_or_default();
+        let order = |one: &Capacity, other: &Capacity| rate(other).total_cmp(&rate(one));
+        group.capacities.sort_by(order);
+    }
+    groups
+}
+
+fn is_comparable(one: &TrialSpec, other: &TrialSpec) -> bool {
+    one.workload == other.workload
+        && one.settings == other.settings
+        && one.workers == other.workers
+        && one.durability == other.durability
+}

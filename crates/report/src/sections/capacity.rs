@@ -1,0 +1,357 @@
+//! The section on capacities.
+
+use super::header;
+use super::{Part, Section, SectionInput};
+use crate::chart::{Chart, ChartColumn, ChartGroup, ChartKind, Unit};
+use crate::document::{Block, Table};
+use trueput_findings::Run;
+use trueput_findings::capacity::{
+    Capacity, CapacityComparison, CapacityProbe, CapacityState, ObjectiveFigure, Violation,
+    capacities, comparisons,
+};
+use trueput_findings::rankings::groups;
+use trueput_findings::text::capitalized;
+use trueput_findings::trial_names::TrialNames;
+use trueput_findings::units::{counted, number, per_cent, plural, seconds, separate};
+use trueput_record::TrialRecord;
+use trueput_record::measurement::DEBUG_BUILD;
+use trueput_record::objective::ObjectiveMetric;
+use trueput_record::search::{CapacitySettings, SearchSettings, TrialPurpose};
+
+/// The highest rate at which each contender keeps the objective.
+pub(crate) struct Capacities;
+
+impl Section for Capacities {
+    fn parts(&self, input: &SectionInput<'_>) -> Vec<Part> {
+        let Some(settings) = settings(input.run) else {
+            return Vec::new();
+        };
+        let names = CapacityNames::of(input.run);
+        let groups = comparisons(capacities(&input.run.manifest, &input.run.trials));
+        let part = |group: &CapacityComparison| Part {
+            title: heading(group, settings),
+            blocks: blocks(group, settings, &names),
+            charts: input.page_charts(|| curves(group, settings, &names).into_iter().collect()),
+            ..Part::default()
+        };
+        groups.iter().map(part).collect()
+    }
+}
+
+/// The capacities of a run for a terminal, as blocks: the answer first.
+pub(crate) fn document(run: &Run) -> Vec<Block> {
+    let Some(settings) = settings(run) else {
+        return Vec::new();
+    };
+    let names = CapacityNames::of(run);
+    let mut blocks = vec![header::title(run)];
+    if run.manifest.host.program.profile == "debug" {
+        blocks.push(Block::Warnings(vec![format!(
+            "{}.",
+            capitalized(DEBUG_BUILD)
+        )]));
+    }
+    for group in comparisons(capacities(&run.manifest, &run.trials)) {
+        blocks.push(Block::Heading(2, heading(&group, settings)));
+        blocks.extend(self::blocks(&group, settings, &names));
+    }
+    let skipped = run.manifest.skipped.clone();
+    if let Some(skipped) = Block::List(skipped).filled() {
+        blocks.push(Block::Heading(2, "Not tried".to_owned()));
+        blocks.push(skipped);
+    }
+    blocks
+}
+
+/// The last trial of a contender in open loop, in a line, while its capacity is searched for.
+#[must_use]
+pub fn last_probe(capacity: &Capacity) -> Option<String> {
+    let last = capacity.probes.last()?;
+    let figures = last.judgement.figures.iter();
+    let figures: Vec<_> = figures
+        .map(|figure| format!("{} {}", figure.metric, formatted(figure)))
+        .collect();
+    let verdict = match last.judgement.holds() {
+        true => format!("holds, {}", figures.join(", ")),
+        false => format!("fails: {}", violations(last)),
+    };
+    let known = match (capacity.holds_per_s, capacity.fails_per_s) {
+        (Some(holds), Some(fails)) => {
+            format!("; capacity between {} and {}/s", rate(holds), rate(fails))
+        }
+        (Some(holds), None) => format!("; capacity {}/s or more", rate(holds)),
+        (None, Some(fails)) => format!("; capacity below {}/s", rate(fails)),
+        (None, None) => String::new(),
+    };
+    let name = capacity.spec.contender();
+    Some(format!(
+        "{name} at {}/s {verdict}{known}",
+        rate(last.rate_per_s)
+    ))
+}
+
+fn formatted(figure: &ObjectiveFigure) -> String {
+    match figure.metric {
+        "errors" => per_cent(figure.value),
+        _ => seconds(figure.value),
+    }
+}
+
+fn settings(run: &Run) -> Option<&CapacitySettings> {
+    match &run.manifest.search {
+        Some(SearchSettings::Capacity(settings)) => Some(settings),
+        _ => None,
+    }
+}
+
+/// The names of the contenders, from their trials in closed loop: the others have rates as well.
+struct CapacityNames {
+    first: Vec<TrialRecord>,
+    names: TrialNames,
+}
+
+impl CapacityNames {
+    fn of(run: &Run) -> Self {
+        let is_first = |trial: &&TrialRecord| {
+            let role = trial.spec.role;
+            role.is_some_and(|role| role.purpose == TrialPurpose::ClosedLoop)
+        };
+        let first: Vec<_> = run.trials.iter().filter(is_first).cloned().collect();
+        let names = TrialNames::of_groups(&groups(&run.manifest, &first), &first);
+        Self { first, names }
+    }
+
+    fn name(&self, capacity: &Capacity) -> String {
+        let mut trials = self.first.iter();
+        let first = trials.find(|trial| trial.spec.id == capacity.spec.id);
+        match first {
+            Some(trial) => self.names.contender(trial),
+            None => capacity.spec.contender(),
+        }
+    }
+}
+
+fn heading(group: &CapacityComparison, settings: &CapacitySettings) -> String {
+    let Some(first) = group.capacities.first() else {
+        return String::new();
+    };
+    format!(
+        "{}, {}, {}: capacity at {}",
+        first.spec.durability,
+        first.spec.workload,
+        counted(u64::from(first.spec.workers), "worker"),
+        settings.objective
+    )
+}
+
+fn blocks(
+    group: &CapacityComparison,
+    settings: &CapacitySettings,
+    names: &CapacityNames,
+) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    blocks.extend(answer(group, settings, names).map(Block::Text));
+    blocks.extend(Block::Table(table(group, settings, names)).filled());
+    let notes = group.capacities.iter().filter_map(|it| note(it, names));
+    blocks.extend(Block::List(notes.collect()).filled());
+    blocks
+}
+
+/// The highest capacity in a sentence or two.
+fn answer(
+    group: &CapacityComparison,
+    settings: &CapacitySettings,
+    names: &CapacityNames,
+) -> Option<String> {
+    let best = group.best()?;
+    let holds = best.holds_per_s?;
+    let (name, objective) = (names.name(best), &settings.objective);
+    let first = match best.state {
+        CapacityState::Confirmed => format!(
+            "{name} keeps {objective} up to {} requests/s: it held in {} trials there, and failed \
+             at {}/s.",
+            rate(holds),
+            best.held_trials(),
+            best.fails_per_s.map_or_else(String::new, rate)
+        ),
+        _ => format!(
+            "{name} keeps {objective} at {} requests/s or more.",
+            rate(holds)
+        ),
+    };
+    let others = group.capacities.iter().skip(1);
+    let tied: Vec<_> = others
+        .clone()
+        .filter(|it| group.overlaps_best(it))
+        .collect();
+    let next = others.clone().find(|it| !group.overlaps_best(it));
+    let second = match (
+        tied.as_slice(),
+        next.and_then(|next| Some((next, next.holds_per_s?))),
+    ) {
+        ([], Some((next, next_per_s))) => format!(
+            " That is {} the rate of {}, the next.",
+            factor(holds / next_per_s),
+            names.name(next)
+        ),
+        ([], None) => String::new(),
+        (tied, _) => {
+            let tied: Vec<_> = tied.iter().map(|it| names.name(it)).collect();
+            format!(
+                " Its range overlaps with that of {}: which of them takes more is not known.",
+                tied.join(" and ")
+            )
+        }
+    };
+    Some(first + &second)
+}
+
+fn rate(per_s: f64) -> String {
+    match per_s >= 100.0 {
+        true => separate(&format!("{per_s:.0}")),
+        false => number(per_s),
+    }
+}
+
+fn factor(factor: f64) -> String {
+    match factor {
+        ..1.1 => format!("{:.0} % above", (factor - 1.0) * 100.0),
+        _ => format!("{factor:.1} times"),
+    }
+}
+
+fn table(group: &CapacityComparison, settings: &CapacitySettings, names: &CapacityNames) -> Table {
+    let rows: Vec<_> = group
+        .capacities
+        .iter()
+        .filter(|it| it.closed_loop_per_s.is_some())
+        .collect();
+    let limits = settings.objective.limits().iter();
+    let mut table = Table::of(&rows)
+        .text("contender", 0, |it| names.name(it))
+        .figures("requests/s", 0, |it| it.holds_per_s.map_or_else(dash, rate))
+        .figures("fails at", 0, |it| it.fails_per_s.map_or_else(dash, rate));
+    for limit in limits {
+        let metric = limit.metric.word();
+        table = table.figures(metric, 1, move |it| figure_at_capacity(it, metric));
+    }
+    table
+        .figures("closed loop", 2, |it| {
+            it.closed_loop_per_s.map_or_else(dash, rate)
+        })
+        .figures("of it", 3, |it| {
+            let part = it.holds_per_s.zip(it.closed_loop_per_s);
+            part.map_or_else(dash, |(holds, closed)| per_cent(holds / closed))
+        })
+        .figures("trials", 3, |it| it.probes.len() + 1)
+        .build()
+}
+
+fn dash() -> String {
+    "–".to_owned()
+}
+
+/// The worst value of a figure in the trials at the capacity.
+fn figure_at_capacity(capacity: &Capacity, metric: &str) -> String {
+    let probes = capacity.probes.iter();
+    let at_capacity = probes.filter(|probe| Some(probe.rate_per_s) == capacity.holds_per_s);
+    let figures = at_capacity.flat_map(|probe| &probe.judgement.figures);
+    let of_metric = figures.filter(|figure| figure.metric == metric);
+    let worst = of_metric.max_by(|one, other| one.value.total_cmp(&other.value));
+    worst.map_or_else(dash, formatted)
+}
+
+/// The reason why a contender has no confirmed capacity, or how it fails beyond it.
+fn note(capacity: &Capacity, names: &CapacityNames) -> Option<String> {
+    let name = names.name(capacity);
+    match &capacity.state {
+        CapacityState::Confirmed => {
+            let fails = capacity.fails_per_s?;
+            let mut probes = capacity.probes.iter();
+            let failed = probes.find(|it| it.rate_per_s == fails && !it.judgement.holds())?;
+            Some(format!(
+                "{name} at {}/s: {}.",
+                rate(fails),
+                violations(failed)
+            ))
+        }
+        CapacityState::Unconfirmed => Some(match capacity.holds_per_s {
+            Some(_) => format!("{name}: the search ended before its capacity was confirmed."),
+            None => format!("{name}: the search ended before a rate was found that it keeps."),
+        }),
+        CapacityState::NothingHolds => Some(match capacity.nearest() {
+            Some(nearest) => format!(
+                "{name} keeps the objective at no rate. Nearest, at {}/s: {}.",
+                rate(nearest.rate_per_s),
+                violations(nearest)
+            ),
+            None => format!("{name} keeps the objective at no rate."),
+        }),
+        CapacityState::Unmeasured { message } => Some(format!("{name}: not measured: {message}")),
+    }
+}
+
+/// The limits that a trial reached, in words.
+fn violations(probe: &CapacityProbe) -> String {
+    let words = probe.judgement.violations.iter().map(violation);
+    words.collect::<Vec<_>>().join("; ")
+}
+
+fn violation(violation: &Violation) -> String {
+    match violation {
+        Violation::Limit(figure) => match figure.kind.as_str() {
+            "" => format!("{} of requests conflicted", per_cent(figure.value)),
+            kind => format!("{kind} {} {}", figure.metric, seconds(figure.value)),
+        },
+        Violation::Backlog {
+            requests,
+            oldest_wait_s,
+        } => format!(
+            "it fell behind by {} {} ({} late at the end)",
+            separate(&requests.to_string()),
+            if *requests == 1 {
+                "request".to_owned()
+            } else {
+                plural("request")
+            },
+            seconds(*oldest_wait_s)
+        ),
+        Violation::Trial { message } => message.clone(),
+    }
+}
+
+/// The first limited response time over the rate, for each contender; `None` if none is limited.
+fn curves(
+    group: &CapacityComparison,
+    settings: &CapacitySettings,
+    names: &CapacityNames,
+) -> Option<Chart> {
+    let mut limits = settings.objective.limits().iter();
+    let metric = limits
+        .find(|it| it.metric != ObjectiveMetric::Errors)?
+        .metric;
+    let points = |capacity: &Capacity| {
+        let probes = capacity.probes.iter();
+        let points = probes.filter_map(|probe| {
+            let mut figures = probe.judgement.figures.iter();
+            let figure = figures.find(|figure| figure.metric == metric.word())?;
+            Some(vec![probe.rate_per_s, figure.value * 1e9])
+        });
+        let mut points: Vec<_> = points.collect();
+        points.sort_by(|one, other| one[0].total_cmp(&other[0]));
+        ChartGroup::new(names.name(capacity), points)
+    };
+    let measured = group.capacities.iter().filter(|it| !it.probes.is_empty());
+    let groups: Vec<_> = measured.map(points).collect();
+    (!groups.is_empty()).then(|| Chart {
+        title: format!("{metric} response time by request rate"),
+        says: format!("{metric} of response times at each rate that was tried"),
+        note: format!("one point per trial; objective {}", settings.objective),
+        columns: vec![
+            ChartColumn::new("requests/s", Unit::PerSecond),
+            ChartColumn::new(metric.word(), Unit::Nanoseconds),
+        ],
+        groups,
+        ..Chart::new(ChartKind::Curve, "contender")
+    })
+}

@@ -1,0 +1,66 @@
+//! What becomes of a trial's database: the next trial with the same load uses it, or it is removed.
+
+use crate::Options;
+use crate::context::{ReusableDatabase, RunContext};
+use crate::time_slice_group::derive_group_key;
+use crate::trial::{TrialResult, compute_load_key};
+use trueput_record::TrialSpec;
+use trueput_record::measurement::Outcome;
+
+/// Keeps a trial's database if the next trial has the same load; removes it otherwise.
+pub(crate) fn keep_or_remove_database(
+    context: &mut RunContext<'_>,
+    trial: &TrialResult,
+    next: Option<&TrialSpec>,
+) {
+    let next_key = next.and_then(|next| compute_load_key(context, next));
+    match load_key_of_database(context, trial) {
+        Some(key) if next_key.as_ref() == Some(&key) => keep_database(context, trial, key),
+        _ => remove_database(context, trial),
+    }
+}
+
+/// Keeps a trial's database for the next trial of a search, which is not known yet. If that has
+/// another load, it removes the database.
+pub(crate) fn offer_database(context: &mut RunContext<'_>, trial: &TrialResult) {
+    match load_key_of_database(context, trial) {
+        Some(key) => keep_database(context, trial, key),
+        None => remove_database(context, trial),
+    }
+}
+
+/// The key of the load in a trial's database; `None` if no other trial can use that.
+fn load_key_of_database(context: &RunContext<'_>, trial: &TrialResult) -> Option<String> {
+    // Contenders that share time slices have each a database of their own.
+    let is_alone = derive_group_key(&trial.record.spec).is_none();
+    let is_usable = is_alone && trial.record.outcome == Outcome::Valid;
+    is_usable.then(|| compute_load_key(context, &trial.record.spec))?
+}
+
+fn keep_database(context: &mut RunContext<'_>, trial: &TrialResult, key: String) {
+    context.reusable = Some(ReusableDatabase {
+        key,
+        id: trial.database_id.clone(),
+        generation: trial.generation + 1,
+    });
+}
+
+/// Removes a trial's database, unless databases are kept.
+fn remove_database(context: &mut RunContext<'_>, trial: &TrialResult) {
+    let Options {
+        keep_databases,
+        keep_unfinished,
+        ..
+    } = context.options;
+    let unfinished = matches!(
+        trial.record.outcome,
+        Outcome::Failed { .. } | Outcome::Interrupted
+    );
+    let done = match *keep_databases || (*keep_unfinished && unfinished) {
+        true => context.area.unmount_trial(&trial.database_id),
+        false => context.area.remove_trial(&trial.database_id),
+    };
+    if let Err(message) = done {
+        context.warn(message);
+    }
+}

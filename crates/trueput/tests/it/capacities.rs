@@ -1,0 +1,154 @@
+//! `trueput capacity` at the command line: the search, its answer, bad input, an interruption.
+
+use crate::support::{ALL_WELL, Bench, assert_contains, signal, stderr, stdout, unwrapped};
+use nix::sys::signal::Signal::SIGINT;
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+use trueput_findings::Run;
+use trueput_findings::capacity::{CapacityState, capacities};
+use trueput_record::RunFolder;
+use trueput_record::search::TrialPurpose;
+
+/// A contender that takes some thousand requests a second, for it flushes at each commit.
+const SEARCH: &str = "capacity ycsb --engine lmdb --durability sync --workers 2 --set workload=a \
+    --set recordcount=1000 --duration 1";
+
+#[test]
+fn a_capacity_is_found_confirmed_and_reported_alike_everywhere() {
+    let bench = Bench::new();
+    // Requests pile up long before this limit: what fails is the rate.
+    let line =
+        format!("{SEARCH} --objective p99<250ms,errors<1% --precision 20% --confirmations 1");
+    let output = bench.run_expecting(ALL_WELL, &line);
+    let run = Run::load(bench.run_folder().path()).unwrap();
+    let found = &capacities(&run.manifest, &run.trials)[0];
+    assert_eq!(run.manifest.trials.len(), run.trials.len());
+    assert_eq!(found.state, CapacityState::Confirmed, "{}", stderr(&output));
+    let (holds, fails) = (found.holds_per_s.unwrap(), found.fails_per_s.unwrap());
+    assert!(fails <= holds * 1.21, "{holds} {fails}");
+    let at_capacity = found.probes.iter().filter(|it| it.rate_per_s == holds);
+    assert!(at_capacity.clone().all(|probe| probe.judgement.holds()));
+    assert_eq!(at_capacity.count(), found.held_trials());
+    let last = found.probes.last().unwrap();
+    assert_eq!(
+        (last.purpose, last.judgement.holds()),
+        (TrialPurpose::Excess, false)
+    );
+    let answer = unwrapped(&stdout(&output));
+    assert_contains(
+        &answer,
+        &[
+            "lmdb keeps p99<250ms,errors<1% up to",
+            "sync, ycsb, 2 workers",
+        ],
+    );
+    let folder = bench.run_folder().path().display().to_string();
+    let again = bench.run_expecting(0, &format!("report {folder}"));
+    assert_contains(
+        &unwrapped(&stdout(&again)),
+        &["lmdb keeps p99<250ms,errors<1% up to"],
+    );
+    let page = std::fs::read_to_string(run.folder.join("report.html")).unwrap();
+    assert_contains(&page, &["p99 response time by request rate", "lmdb keeps"]);
+    let progress = stderr(&output);
+    assert_contains(&progress, &["1 contender, at most ", "lmdb at "]);
+}
+
+#[test]
+fn an_objective_that_nothing_meets_is_answered_with_the_nearest_result() {
+    let bench = Bench::new();
+    let line = format!("{SEARCH} --objective p50<1us --json");
+    let output = bench.run_expecting(ALL_WELL, &line);
+    let text = stdout(&output);
+    let last: serde_json::Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+    assert_eq!(last["capacities"][0]["state"]["state"], "nothing-holds");
+    let folder = bench.run_folder().path().display().to_string();
+    let report = stdout(&bench.run_expecting(0, &format!("report {folder}")));
+    assert_contains(
+        &unwrapped(&report),
+        &["lmdb keeps the objective at no rate. Nearest, at"],
+    );
+}
+
+#[test]
+fn an_interrupted_search_goes_on_where_it_was() {
+    let bench = Bench::new();
+    let line = format!("{SEARCH} --objective p99<250ms --precision 50% --confirmations 1");
+    let mut command = bench.command(&line);
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let probed = lines
+        .by_ref()
+        .map(Result::unwrap)
+        .any(|line| line.starts_with("lmdb at "));
+    assert!(probed);
+    signal(child.id().cast_signed(), SIGINT);
+    lines.for_each(drop);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let folder = bench.run_folder();
+    let before = folder.trials().unwrap().trials;
+    assert!(!folder.end().unwrap().unwrap().complete);
+    let path = folder.path().display().to_string();
+    bench.run_expecting(ALL_WELL, &format!("capacity --resume {path}"));
+    let (folder, manifest) = RunFolder::open(folder.path()).unwrap();
+    let after = folder.trials().unwrap().trials;
+    assert_eq!(after[..before.len()], before);
+    let found = capacities(&manifest, &after);
+    assert_eq!(found[0].state, CapacityState::Confirmed);
+}
+
+#[test]
+fn what_cannot_be_searched_is_refused_in_one_line_before_anything_runs() {
+    let bench = Bench::new();
+    bench.write(
+        "rate.toml",
+        "workload = \"micro\"\nengines = [\"lmdb\"]\nrate = 100\n",
+    );
+    bench.write(
+        "bad.toml",
+        "workload = \"micro\"\nengines = [\"lmdb\"]\nobjective = \"p95<5ms\"\n",
+    );
+    for (line, right) in [
+        (
+            "capacity ycsb --engine lmdb".to_owned(),
+            "give one, as in --objective 'p99<5ms'",
+        ),
+        (
+            format!("{SEARCH} --objective p95<5ms"),
+            "it can limit mean, p50, p90, p99, p99.9, max",
+        ),
+        (format!("{SEARCH} --objective p99"), "write METRIC<LIMIT"),
+        (
+            format!("{SEARCH} --objective p99<5ms --budget 5s"),
+            "give 25s or more",
+        ),
+        (
+            format!("{SEARCH} --objective p99<5ms --rate 100"),
+            "remove it",
+        ),
+        (
+            format!("{SEARCH} --objective p99<5ms --precision 90%"),
+            "write 1% to 50%",
+        ),
+        (
+            "capacity rate.toml --objective p99<5ms".to_owned(),
+            "gives a rate",
+        ),
+        ("capacity bad.toml".to_owned(), "bad.toml:3"),
+        (
+            "capacity threen1 --engine lmdb --objective p99<5ms".to_owned(),
+            "duration",
+        ),
+        (
+            "capacity oltp-cheats --objective p99<5ms".to_owned(),
+            "has steps",
+        ),
+    ] {
+        let refused = bench.run_expecting(2, &line);
+        let message = stderr(&refused);
+        assert_contains(&message, &[right]);
+        assert_eq!(message.trim_end().lines().count(), 1, "{message}");
+        assert!(!bench.path().join("results").exists(), "{line}");
+    }
+}

@@ -1,0 +1,270 @@
+//! Searches on simulated contenders: a step, a queue of which the theory is known, and noise.
+
+use super::*;
+use hdrhistogram::Histogram;
+use trueput_findings::capacity::{LEAST_RATE_PER_S, capacity};
+use trueput_record::conditions::{Arrival, Rate};
+use trueput_record::measurement::{LatencySummary, OpenLoop, OperationSummary, ResponseSummary};
+use trueput_record::search::TrialRole;
+use trueput_record::{
+    Conditions, Durability, Measurement, Outcome, TrialRecord, TrialSpec, VerifyLevel, WorkerKind,
+};
+
+fn settings(objective: &str) -> CapacitySettings {
+    CapacitySettings {
+        objective: objective.parse().unwrap(),
+        precision: 0.05,
+        confirmations: 3,
+        budget_s: 600.0,
+        arrival: Arrival::Poisson,
+    }
+}
+
+fn spec(rate: Option<f64>, purpose: TrialPurpose) -> TrialSpec {
+    TrialSpec {
+        id: format!("{purpose:?}-{rate:?}"),
+        cell: 0,
+        repeat: 1,
+        workload: "micro".to_owned(),
+        settings: Default::default(),
+        engine: "null".to_owned(),
+        build: None,
+        durability: Durability::None,
+        knobs: Default::default(),
+        workers: 1,
+        worker_kind: WorkerKind::Threads,
+        verify: VerifyLevel::Full,
+        seed: 1,
+        conditions: Conditions {
+            rate: rate.map(|per_s| Rate {
+                per_s,
+                arrival: Arrival::Poisson,
+            }),
+            ..Conditions::default()
+        },
+        note: None,
+        step: None,
+        role: Some(TrialRole {
+            contender: 0,
+            purpose,
+        }),
+    }
+}
+
+fn record(spec: TrialSpec, measurement: Measurement) -> TrialRecord {
+    TrialRecord {
+        format: trueput_record::FORMAT_VERSION,
+        spec,
+        outcome: Outcome::Valid,
+        resumed: false,
+        started_at: String::new(),
+        file_system: None,
+        log_file_system: None,
+        engine: None,
+        conformance: None,
+        audit: None,
+        hardware_limits: None,
+        load: None,
+        measurement: Some(measurement),
+        verification: None,
+    }
+}
+
+fn closed_loop(per_s: f64) -> TrialRecord {
+    let operation = OperationSummary {
+        kind: "update".to_owned(),
+        per_s,
+        ..OperationSummary::default()
+    };
+    let measurement = Measurement {
+        operations: vec![operation],
+        ..Measurement::default()
+    };
+    record(spec(None, TrialPurpose::ClosedLoop), measurement)
+}
+
+/// The result of a trial at a rate with these response times, nanoseconds.
+fn open_loop(probe: NextProbe, elapsed_s: f64, backlog: u64, times_ns: &[u64]) -> TrialRecord {
+    let mut histogram = Histogram::<u64>::new(3).unwrap();
+    for &time_ns in times_ns {
+        histogram.record(time_ns).unwrap();
+    }
+    let open_loop = OpenLoop {
+        rate_per_s: probe.rate_per_s,
+        issued: times_ns.len() as u64 - backlog,
+        backlog,
+        responses: vec![ResponseSummary {
+            kind: "update".to_owned(),
+            count: times_ns.len() as u64,
+            latency: LatencySummary::of(&histogram),
+        }],
+        ..OpenLoop::default()
+    };
+    let measurement = Measurement {
+        elapsed_s,
+        open_loop: Some(open_loop),
+        ..Measurement::default()
+    };
+    record(spec(Some(probe.rate_per_s), probe.purpose), measurement)
+}
+
+/// Searches the capacity of a contender, which answers each probe.
+fn search(
+    settings: &CapacitySettings,
+    closed_per_s: f64,
+    mut answer: impl FnMut(NextProbe) -> TrialRecord,
+) -> Capacity {
+    let first = closed_loop(closed_per_s);
+    let first_spec = first.spec.clone();
+    let mut trials = vec![first];
+    loop {
+        let found = capacity(0, &first_spec, settings, &trials);
+        match next_probe(&found, settings) {
+            Some(probe) => trials.push(answer(probe)),
+            None => return found,
+        }
+    }
+}
+
+/// A contender that answers in a millisecond up to a rate, and in a second above it.
+fn step(limit_per_s: f64) -> impl FnMut(NextProbe) -> TrialRecord {
+    move |probe| {
+        let time_ns = if probe.rate_per_s <= limit_per_s {
+            1_000_000
+        } else {
+            1_000_000_000
+        };
+        let requests = (probe.rate_per_s * 5.0).max(1.0) as usize;
+        open_loop(probe, 5.0, 0, &vec![time_ns; requests])
+    }
+}
+
+#[test]
+fn a_limit_is_found_to_within_the_precision_confirmed_and_exceeded() {
+    for limit_per_s in [37.0, 260.0, 999.0, 1_400.0] {
+        let found = search(&settings("p99<5ms"), 1_000.0, step(limit_per_s));
+        let holds = found.holds_per_s.unwrap();
+        assert_eq!(found.state, CapacityState::Confirmed, "{limit_per_s}");
+        assert!(
+            (limit_per_s / 1.06..=limit_per_s).contains(&holds),
+            "{limit_per_s}: {holds}"
+        );
+        assert_eq!(found.held_trials(), 4);
+        let last = found.probes.last().unwrap();
+        assert_eq!(last.purpose, TrialPurpose::Excess);
+        assert!(!last.judgement.holds() && last.rate_per_s > limit_per_s);
+        assert!(
+            found.probes.len() < USUAL_TRIALS as usize + 4,
+            "{}",
+            found.probes.len()
+        );
+    }
+}
+
+#[test]
+fn an_objective_that_nothing_meets_ends_at_the_lowest_rate_with_the_nearest_result() {
+    let found = search(&settings("p99<0.5ms"), 1_000.0, step(100.0));
+    assert_eq!(found.state, CapacityState::NothingHolds);
+    assert_eq!(found.holds_per_s, None);
+    let nearest = found.nearest().unwrap();
+    assert_eq!(nearest.judgement.figures[0].metric, "p99");
+    assert!((nearest.judgement.figures[0].value - 0.001).abs() < 1e-5);
+    assert!(
+        found
+            .probes
+            .iter()
+            .all(|probe| probe.rate_per_s >= LEAST_RATE_PER_S)
+    );
+}
+
+#[test]
+fn a_rate_that_holds_only_now_and_then_is_not_confirmed() {
+    let mut trial = 0;
+    let found = search(&settings("p99<5ms"), 1_000.0, |probe| {
+        trial += 1;
+        // Between 500 and 800 every other trial fails.
+        let limit_per_s = if trial % 2 == 0 { 500.0 } else { 800.0 };
+        step(limit_per_s)(probe)
+    });
+    let holds = found.holds_per_s.unwrap();
+    assert_eq!(found.state, CapacityState::Confirmed);
+    assert!(holds <= 505.0, "{holds}");
+}
+
+/// A random number between 0 and 1 (splitmix64).
+fn uniform(state: &mut u64) -> f64 {
+    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let mut word = *state;
+    word = (word ^ word >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    word = (word ^ word >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    ((word ^ word >> 31) >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+const SERVICE_S: f64 = 0.001;
+const TRIAL_S: f64 = 120.0;
+
+/// A queue with random arrivals, one server and a constant service time (M/D/1).
+fn queue(probe: NextProbe, random: &mut u64) -> TrialRecord {
+    let (mut due_s, mut free_s) = (0.0, 0.0_f64);
+    let (mut times_ns, mut backlog) = (Vec::new(), 0);
+    loop {
+        due_s -= (1.0 - uniform(random)).ln() / probe.rate_per_s;
+        if due_s >= TRIAL_S {
+            break;
+        }
+        let begins_s = free_s.max(due_s);
+        if begins_s >= TRIAL_S {
+            backlog += 1;
+            times_ns.push(((TRIAL_S - due_s) * 1e9) as u64);
+            continue;
+        }
+        free_s = begins_s + SERVICE_S;
+        times_ns.push(((free_s - due_s) * 1e9) as u64);
+    }
+    open_loop(probe, TRIAL_S, backlog, &times_ns)
+}
+
+/// The part of the requests that wait at most `wait_s` in M/D/1 (A. K. Erlang, 1909).
+fn waits_at_most(wait_s: f64, rate_per_s: f64) -> f64 {
+    let steps = (wait_s / SERVICE_S).floor() as i32;
+    let mut sum = 0.0;
+    for step in 0..=steps {
+        let exponent = rate_per_s * (f64::from(step) * SERVICE_S - wait_s);
+        let factorial: f64 = (1..=step).map(f64::from).product();
+        sum += exponent.powi(step) / factorial * (-exponent).exp();
+    }
+    (1.0 - rate_per_s * SERVICE_S) * sum
+}
+
+/// The rate at which 99 % of the requests of M/D/1 take at most `limit_s`.
+fn theory_per_s(limit_s: f64) -> f64 {
+    let (mut low, mut high) = (0.0, 1.0 / SERVICE_S);
+    for _ in 0..60 {
+        let middle = f64::midpoint(low, high);
+        match waits_at_most(limit_s - SERVICE_S, middle) >= 0.99 {
+            true => low = middle,
+            false => high = middle,
+        }
+    }
+    low
+}
+
+#[test]
+fn the_capacity_of_a_queue_agrees_with_its_theory_within_five_per_cent() {
+    for (limit, limit_s) in [("p99<3ms", 0.003), ("p99<5ms", 0.005), ("p99<10ms", 0.01)] {
+        let mut random = 1;
+        let found = search(&settings(limit), 1_000.0, |probe| queue(probe, &mut random));
+        let (holds, expected) = (found.holds_per_s.unwrap(), theory_per_s(limit_s));
+        assert_eq!(found.state, CapacityState::Confirmed, "{limit}");
+        let off = holds / expected - 1.0;
+        assert!(off.abs() <= 0.05, "{limit}: {holds} against {expected}");
+    }
+}
+
+#[test]
+fn a_trial_lasts_until_the_percentile_has_requests_beyond_it() {
+    let objective: Objective = "p50<1ms,p99<5ms".parse().unwrap();
+    assert_eq!(trial_duration_s(1_000.0, 5.0, &objective), 5.0);
+    assert_eq!(trial_duration_s(100.0, 5.0, &objective), 10.0);
+    assert_eq!(trial_duration_s(1.0, 5.0, &objective), 30.0);
+}

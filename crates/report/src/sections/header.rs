@@ -72,6 +72,9 @@ const NOTHING_ENDED: &str = "No trial of this run has finished. There is nothing
 const HOW_TO_READ: &str = "Contenders are ranked by their median rate, and only against \
     contenders with the same settings, workers and durability level.";
 
+const NOT_RANKED: &str = "The trials of a search have the values that it tried, so they are not \
+    ranked.";
+
 const CLOSED_LOOP: &str = "Latencies are service times of a closed loop. They do not show how \
     long users wait at a fixed request rate.";
 
@@ -100,7 +103,11 @@ fn how_to_read(report: &Run) -> String {
         (false, true) => OPEN_LOOP,
         (false, false) => BOTH_LOOPS,
     };
-    format!("{HOW_TO_READ} {latencies}")
+    let order = match report.manifest.search {
+        Some(_) => NOT_RANKED,
+        None => HOW_TO_READ,
+    };
+    format!("{order} {latencies}")
 }
 
 /// The machine and the program, a line each.

@@ -290,29 +290,27 @@ impl<'a> CapacitySearch<'a> {
             let probe = next_probe(&found, self.settings)?;
             let left = self.contenders.len() - contender;
             let has_time = clock.has_time_for(contender, left);
-            has_time.then(|| self.spec(contender, &found, probe, ended.len()))
+            has_time.then(|| self.spec(contender, probe, ended))
         })
     }
 
-    fn spec(
-        &self,
-        contender: usize,
-        found: &Capacity,
-        probe: NextProbe,
-        number: usize,
-    ) -> TrialSpec {
+    fn spec(&self, contender: usize, probe: NextProbe, ended: &[TrialRecord]) -> TrialSpec {
         let closed = self.contenders[contender];
         let mut spec = open_loop(closed, probe.rate_per_s, self.settings.arrival);
         let usual_s = closed.conditions.duration_s.unwrap_or(USUAL_DURATION_S);
-        spec.conditions.duration_s = Some(trial_duration_s(
-            probe.rate_per_s,
-            usual_s,
-            &self.settings.objective,
-        ));
-        let same = found.probes.iter();
-        let same = same.filter(|it| it.rate_per_s == probe.rate_per_s).count();
-        spec.repeat = u32::try_from(same).unwrap_or(u32::MAX) + 1;
-        spec.cell = u32::try_from(number).unwrap_or(u32::MAX);
+        let duration_s = trial_duration_s(probe.rate_per_s, usual_s, &self.settings.objective);
+        spec.conditions.duration_s = Some(duration_s);
+        let is_repeat = |trial: &&TrialRecord| {
+            let of_contender = |role: TrialRole| role.contender as usize == contender;
+            trial.spec.role.is_some_and(of_contender)
+                && trial.spec.conditions.rate == spec.conditions.rate
+        };
+        let mut repeats = ended.iter().filter(is_repeat).map(|trial| &trial.spec);
+        let number = ended.len();
+        (spec.cell, spec.repeat) = match repeats.next_back() {
+            Some(last) => (last.cell, last.repeat + 1),
+            None => (u32::try_from(number).unwrap_or(u32::MAX), 1),
+        };
         spec.id = format!(
             "{:04}-{}-{}-w{}-{}-r{}",
             number + 1,

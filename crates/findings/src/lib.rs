@@ -42,6 +42,7 @@
 //! - `text`: findings that are text in JSON
 //! - `threen1`: the line of output of the original 3n+1 program
 //! - `trial_names`: one name for each trial and contender of a run
+//! - `tuning`: the configurations of a search for knobs, and its holdout
 //! - `units`: figures with units, for people
 //! - `workload_cells`: the trials of one workload, by cell
 //! - `writers`: failures that occur only with several writers
@@ -86,6 +87,7 @@ pub mod steadiness;
 pub mod text;
 pub mod threen1;
 pub mod trial_names;
+pub mod tuning;
 pub mod units;
 pub mod workload_cells;
 mod writers;

@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 pub enum SearchSettings {
     /// The highest rate at which each contender keeps an objective.
     Capacity(CapacitySettings),
+    /// The values of a contender's knobs that serve it best.
+    Tuning(TuningSettings),
 }
 
 /// The settings of a search for capacity.
@@ -33,6 +35,48 @@ impl CapacitySettings {
     pub const EXCESS: f64 = 1.1;
 }
 
+/// The settings of a search for knobs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TuningSettings {
+    /// What makes a configuration better.
+    pub score: TuningScore,
+    /// What a configuration must keep.
+    pub limits: TuningLimits,
+    /// The trials that the search and its holdout may take.
+    pub trials: u32,
+    /// The seed of the search's choices.
+    pub seed: u64,
+    /// The time for both, seconds.
+    pub budget_s: f64,
+}
+
+/// What makes a configuration better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TuningScore {
+    /// A higher rate in closed loop.
+    Rate,
+    /// A lower 99th percentile of the response times at the plan's rate.
+    P99,
+}
+
+/// Limits that a configuration must keep, beside its promise.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct TuningLimits {
+    /// Peak memory of the workers and the engine's server, bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
+    /// Size of the database on disk, bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub space_bytes: Option<u64>,
+    /// Time from killing every process to an open database, seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery_s: Option<f64>,
+    /// The most that a power loss may take, in time, seconds, for levels with a window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window_s: Option<f64>,
+}
+
 /// The part that a trial has in a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrialRole {
@@ -40,6 +84,9 @@ pub struct TrialRole {
     pub contender: u32,
     /// The reason for the trial.
     pub purpose: TrialPurpose,
+    /// The configuration of knobs, 0 being the default; absent in a search for capacity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub configuration: Option<u32>,
 }
 
 /// The reason for a trial of a search.
@@ -54,6 +101,12 @@ pub enum TrialPurpose {
     Confirmation,
     /// A rate above the one that was found, which must fail.
     Excess,
+    /// A configuration in a round of the search.
+    Tuning,
+    /// A configuration beside the winner, on data that the search has not seen.
+    Holdout,
+    /// The configuration that the search found best, on such data.
+    Winner,
 }
 
 impl TrialPurpose {
@@ -65,6 +118,8 @@ impl TrialPurpose {
             Self::Probe => "probe",
             Self::Confirmation => "confirmation",
             Self::Excess => "excess",
+            Self::Tuning => "search",
+            Self::Holdout | Self::Winner => "holdout",
         }
     }
 }

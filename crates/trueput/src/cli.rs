@@ -44,6 +44,8 @@ pub enum Command {
     Ledger(cmd::ledger::Arguments),
     /// Find the highest rate at which contenders keep a response time
     Capacity(cmd::capacity::Arguments),
+    /// Find the values of an engine's knobs that serve it best, without a weaker promise
+    Tune(cmd::tune::Arguments),
     /// Solve 3n+1 problems from standard input, as the original program does
     Threen1(cmd::threen1::Arguments),
     /// Run YCSB's core workload from its property files
@@ -104,6 +106,7 @@ impl Command {
             Self::Run(arguments) => cmd::run::run(&arguments, registry),
             Self::Ledger(arguments) => cmd::ledger::run(&arguments, registry),
             Self::Capacity(arguments) => cmd::capacity::run(&arguments, registry),
+            Self::Tune(arguments) => cmd::tune::run(&arguments, registry),
             Self::Threen1(arguments) => cmd::threen1::run(&arguments, registry),
             Self::Ycsb(arguments) => cmd::ycsb::run(&arguments, registry),
             Self::Engines(arguments) => cmd::engines::run(&arguments, registry),

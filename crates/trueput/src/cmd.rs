@@ -22,5 +22,6 @@ pub mod published;
 pub mod report;
 pub mod run;
 pub mod threen1;
+pub mod tune;
 pub mod workloads;
 pub mod ycsb;

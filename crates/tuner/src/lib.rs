@@ -4,5 +4,21 @@
 //! # Modules
 //!
 //! - `capacity`: the highest rate at which a contender keeps an objective
+//! - `fence`: which configurations keep the promise that was asked for
+//! - `space`: the parameters that a search may change, as a unit cube
+//! - `search`: the state machine that proposes rounds of trials and keeps their archive
+//! - `holdout`: whether the winner of a search is better, from trials that the search has not seen
+//! - `ablation`: what each changed parameter of a winner contributes
+//! - `forest`: a regression that predicts scores with their uncertainty
+//! - `sobol`: points that fill the cube evenly
+//! - `random`: random numbers from a seed
 
+pub mod ablation;
 pub mod capacity;
+pub mod fence;
+mod forest;
+pub mod holdout;
+mod random;
+pub mod search;
+mod sobol;
+pub mod space;

@@ -10,11 +10,9 @@ use trueput_findings::capacity::{
     capacities, comparisons,
 };
 use trueput_findings::rankings::groups;
-use trueput_findings::text::capitalized;
 use trueput_findings::trial_names::TrialNames;
 use trueput_findings::units::{counted, number, per_cent, plural, seconds, separate};
 use trueput_record::TrialRecord;
-use trueput_record::measurement::DEBUG_BUILD;
 use trueput_record::objective::ObjectiveMetric;
 use trueput_record::search::{CapacitySettings, SearchSettings, TrialPurpose};
 
@@ -45,12 +43,7 @@ pub(crate) fn document(run: &Run) -> Vec<Block> {
     };
     let names = CapacityNames::of(run);
     let mut blocks = vec![header::title(run)];
-    if run.manifest.host.program.profile == "debug" {
-        blocks.push(Block::Warnings(vec![format!(
-            "{}.",
-            capitalized(DEBUG_BUILD)
-        )]));
-    }
+    blocks.extend(header::debug_warning(run));
     for group in comparisons(capacities(&run.manifest, &run.trials)) {
         blocks.push(Block::Heading(2, heading(&group, settings)));
         blocks.extend(self::blocks(&group, settings, &names));

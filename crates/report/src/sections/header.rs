@@ -5,10 +5,12 @@ use crate::document::Block;
 use crate::in_memory;
 use trueput_findings::Run;
 use trueput_findings::answer::Answer;
+use trueput_findings::text::capitalized;
 use trueput_findings::units::{bytes, counted};
 use trueput_record::HostFacts;
 use trueput_record::folder::DamagedLine;
 use trueput_record::host::FileSystemFacts;
+use trueput_record::measurement::DEBUG_BUILD;
 
 /// The content before the first section.
 pub(crate) struct ReportHeader {
@@ -60,6 +62,12 @@ impl ReportHeader {
 /// The report's heading.
 pub(crate) fn title(run: &Run) -> Block {
     Block::Heading(1, format!("trueput: {}", run.manifest.name))
+}
+
+/// Warns that the figures are those of a debug build.
+pub(crate) fn debug_warning(run: &Run) -> Option<Block> {
+    let is_debug = run.manifest.host.program.profile == "debug";
+    is_debug.then(|| Block::Warnings(vec![format!("{}.", capitalized(DEBUG_BUILD))]))
 }
 
 /// The machine and the program.

@@ -19,6 +19,7 @@ mod rankings;
 pub mod scaling;
 mod steadiness;
 pub(crate) mod tpcc;
+pub(crate) mod tuning;
 
 use crate::chart::Chart;
 use crate::charts::Charts;
@@ -27,8 +28,9 @@ use std::ops::Deref;
 use trueput_findings::{Findings, Run};
 
 /// The sections in reading order. To add one, write its file and its row.
-const SECTIONS: [&dyn Section; 20] = [
+const SECTIONS: [&dyn Section; 21] = [
     &capacity::Capacities,
+    &tuning::TunedKnobs,
     &rankings::Rankings,
     &failover::PlannedFaults,
     &audits::Audits,

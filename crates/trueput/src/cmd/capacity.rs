@@ -175,6 +175,7 @@ fn create(
         spec.role = Some(TrialRole {
             contender,
             purpose: TrialPurpose::ClosedLoop,
+            configuration: None,
         });
     }
     let given = arguments.objective.clone().or(plan.objective);

@@ -37,4 +37,5 @@ mod tidy;
 mod time_slices;
 mod trouble;
 mod trust;
+mod tunings;
 mod version_1;

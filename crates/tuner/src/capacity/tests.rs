@@ -47,6 +47,7 @@ fn spec(rate: Option<f64>, purpose: TrialPurpose) -> TrialSpec {
         role: Some(TrialRole {
             contender: 0,
             purpose,
+            configuration: None,
         }),
     }
 }

@@ -60,6 +60,7 @@ pub fn spec() -> TrialSpec {
         role: Some(trueput_record::search::TrialRole {
             contender: 2,
             purpose: trueput_record::search::TrialPurpose::Confirmation,
+            configuration: Some(7),
         }),
     }
 }

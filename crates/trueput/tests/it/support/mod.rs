@@ -91,7 +91,7 @@ impl Bench {
     pub fn command(&self, line: &(impl CommandLine + ?Sized)) -> Command {
         let mut command = self.plain_command(line);
         // They take two seconds a run, and only their own tests look at them.
-        if let Some(&("run" | "threen1" | "capacity")) = line.words().first() {
+        if let Some(&("run" | "threen1" | "capacity" | "tune")) = line.words().first() {
             command.arg("--no-hardware-limits");
         }
         command

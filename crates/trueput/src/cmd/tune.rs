@@ -1,0 +1,262 @@
+//! `trueput tune`: the values of an engine's knobs that serve it best, without a weaker promise.
+
+mod limits;
+mod replay;
+
+use crate::built_in_plans::plan_or_workload;
+use crate::execute;
+use crate::failure::{EXIT_CODES, Failure};
+use crate::output;
+use crate::plan_overrides::{PlanOverrides, RunDirectories};
+use crate::progress::Progress;
+use crate::screen::Screen;
+use crate::trust::{ForeignCode, Trust};
+use clap::Args;
+use limits::Limits;
+use replay::TuningSearch;
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use trueput_findings::Run;
+use trueput_findings::tuning::tuning;
+use trueput_record::plan::PlanFile;
+use trueput_record::search::{
+    SearchSettings, TrialPurpose, TrialRole, TuningScore, TuningSettings,
+};
+use trueput_record::value::{format_seconds, parse_seconds};
+use trueput_record::{RunFolder, RunManifest, TrialRecord, TrialSpec};
+use trueput_runner::{Options, Registry, matrix};
+use trueput_tuner::search::FEWEST_TRIALS;
+
+/// The duration of a trial if neither the plan nor the command line gives one.
+const USUAL_DURATION_S: f64 = 5.0;
+
+/// The time that a trial takes beside its duration and warm-up, for the number of trials. The clock
+/// ends a search whose trials take longer.
+const OVERHEAD_S: f64 = 1.5;
+
+/// The default budget, seconds.
+const USUAL_BUDGET_S: f64 = 1_800.0;
+
+const EXAMPLES: &str = "\
+Examples:
+  trueput tune ycsb --engine sqlite --durability sync --workers 4 --budget 30m
+  trueput tune ycsb --engine rocksdb --durability sync --set workload=a --objective p99@2000
+  trueput tune tpcc --engine postgresql --workers 4 --within memory<2GiB,recovery<10s
+  trueput tune ycsb --engine wiredtiger --knob wiredtiger.cache_size=256MiB   # not searched
+  trueput tune --resume results/20261126T101500Z-ycsb
+
+A configuration runs only if its driver states the same durability level, with no larger window \
+than the default's. Knobs that the plan or --knob gives are kept. The last quarter of the trials \
+compares the best configuration with the default on other data: 'no better than the default' is a \
+valid answer. docs/TUNING.md describes the method.";
+
+/// The arguments of `trueput tune`.
+#[derive(Debug, Args)]
+#[command(after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
+pub struct Arguments {
+    /// A plan file, a built-in plan or a workload, of one engine at one level
+    #[arg(value_name = "PLAN|WORKLOAD", required_unless_present = "resume")]
+    what: Option<String>,
+    /// What is better: rate (operations per second in closed loop), or p99@RATE (the 99th
+    /// percentile of the response times at so many requests per second)
+    #[arg(long, value_name = "GOAL", default_value = "rate", value_parser = parse_goal)]
+    objective: Goal,
+    /// Limits that a configuration must keep, comma-separated: memory<SIZE, space<SIZE,
+    /// recovery<TIME, window<TIME
+    #[arg(long, value_name = "LIMITS")]
+    within: Option<Limits>,
+    /// Time for the search and its holdout, as in 30m [default: 30m]
+    #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
+    budget: Option<f64>,
+    /// Continue an interrupted search, with a new time budget
+    #[arg(long, value_name = "RUN", conflicts_with = "what")]
+    resume: Option<PathBuf>,
+    /// Write each event as one line of JSON to standard output, the findings last
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    screen: Screen,
+    #[command(flatten)]
+    overrides: PlanOverrides,
+    #[command(flatten)]
+    places: RunDirectories,
+    #[command(flatten)]
+    trust: Trust,
+}
+
+/// What a search is for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Goal {
+    score: TuningScore,
+    /// Requests per second; `None` for a closed loop.
+    rate_per_s: Option<f64>,
+}
+
+/// Reads what is better.
+fn parse_goal(text: &str) -> Result<Goal, String> {
+    let wrong = || format!("'{text}' is not a goal: write rate, or p99@RATE as in p99@2000");
+    if text == "rate" {
+        return Ok(Goal {
+            score: TuningScore::Rate,
+            rate_per_s: None,
+        });
+    }
+    let rate = text.strip_prefix("p99@").ok_or_else(wrong)?;
+    let per_s = rate.parse::<f64>().map_err(|_| wrong())?;
+    let fits = per_s.is_finite() && per_s > 0.0;
+    fits.then_some(Goal {
+        score: TuningScore::P99,
+        rate_per_s: Some(per_s),
+    })
+    .ok_or_else(wrong)
+}
+
+/// Runs the search and prints its result.
+///
+/// # Errors
+/// A usage error for an invalid plan, goal, limit, budget or folder, before anything runs.
+pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
+    let mut options = execute::options(&arguments.places)?;
+    options.host_access = arguments.overrides.host_options.access();
+    let (folder, manifest) = match &arguments.resume {
+        Some(path) => resume(path, arguments)?,
+        None => create(arguments, &mut options, registry)?,
+    };
+    execute::print_build_warnings(&manifest, registry);
+    let (Some(SearchSettings::Tuning(settings)), Some(first)) =
+        (&manifest.search, manifest.trials.first())
+    else {
+        let path = folder.path().display();
+        return Err(Failure::usage(format!("{path} is not a search for knobs")));
+    };
+    let mut search = TuningSearch::new(settings, first, &manifest, registry)?;
+    let progress = RefCell::new(match arguments.json {
+        true => Progress::json(),
+        false => Progress::for_people(),
+    });
+    let source = &mut |ended: &[TrialRecord]| {
+        let next = search.next(ended);
+        progress.borrow().say_all(search.take_news());
+        next
+    };
+    let observer = &mut |event: &_| progress.borrow_mut().observe(event);
+    let summary =
+        trueput_runner::run_search(&folder, &manifest, registry, &options, observer, source)?;
+    execute::finish(&summary, write_answer(&folder, arguments))
+}
+
+fn write_answer(folder: &RunFolder, arguments: &Arguments) -> Result<(), Failure> {
+    if arguments.json {
+        let run = Run::load(folder.path())?;
+        let document = serde_json::json!({ "tuning": tuning(&run.manifest, &run.trials) });
+        return output::json_lines(&document.to_string());
+    }
+    execute::report(folder, arguments.screen)
+}
+
+fn resume(path: &Path, arguments: &Arguments) -> Result<(RunFolder, RunManifest), Failure> {
+    let (folder, mut manifest) = RunFolder::open(path)?;
+    trueput_runner::check_folder(&folder)?;
+    let work = arguments.places.work.as_deref();
+    let foreign = ForeignCode::of_run(&folder, &manifest, work);
+    arguments
+        .trust
+        .check(&path.display().to_string(), &foreign)?;
+    if let (Some(SearchSettings::Tuning(settings)), Some(budget_s)) =
+        (&mut manifest.search, arguments.budget)
+    {
+        settings.budget_s = budget_s;
+    }
+    Ok((folder, manifest))
+}
+
+fn create(
+    arguments: &Arguments,
+    options: &mut Options,
+    registry: &Registry,
+) -> Result<(RunFolder, RunManifest), Failure> {
+    let what = arguments.what.as_deref().unwrap_or_default();
+    let mut plan = plan_or_workload(what, registry)?;
+    arguments.overrides.apply(&mut plan)?;
+    arguments
+        .trust
+        .check_plan(what, &plan, &arguments.overrides, registry)?;
+    let limits = arguments.within.unwrap_or_default();
+    prepare(&mut plan, what, arguments.objective, limits)?;
+    let mut matrix = matrix::expand(&plan, registry)?;
+    matrix.leave_out_unreachable(&plan, arguments.places.databases(), registry)?;
+    options.credentials = matrix.credentials;
+    let mut trials = matrix.trials;
+    let [first] = trials.as_mut_slice() else {
+        return Err(Failure::usage(format!(
+            "'{what}' has {} contenders: name one engine, level and number of workers, as in \
+             --engine sqlite --durability sync --workers 4",
+            trials.len()
+        )));
+    };
+    first.role = Some(TrialRole {
+        contender: 0,
+        purpose: TrialPurpose::Tuning,
+        configuration: Some(0),
+    });
+    let settings = TuningSettings {
+        score: arguments.objective.score,
+        limits: limits.limits,
+        trials: affordable_trials(arguments.budget, first)?,
+        seed: plan.seed,
+        budget_s: arguments.budget.unwrap_or(USUAL_BUDGET_S),
+    };
+    let results = &arguments.places.results;
+    output::note(&format!(
+        "at most {} trials in {}, a quarter of them for the holdout",
+        settings.trials,
+        format_seconds(settings.budget_s)
+    ));
+    options.search = Some(SearchSettings::Tuning(settings));
+    Ok(trueput_runner::create_run(
+        &plan.name,
+        &plan.about,
+        trials,
+        matrix.skipped,
+        results,
+        options,
+        registry,
+        execute::command_line(),
+    )?)
+}
+
+/// Makes the plan one of single trials, under the goal's rate.
+fn prepare(plan: &mut PlanFile, what: &str, goal: Goal, limits: Limits) -> Result<(), Failure> {
+    let refuse = |why: &str| Err(Failure::usage(format!("'{what}' {why}")));
+    if plan.conditions.rate_per_s.iter().any(|&rate| rate > 0.0) {
+        return refuse("gives a rate; give --objective p99@RATE instead");
+    }
+    if !plan.steps.is_empty() {
+        return refuse("has steps; 'trueput ledger' runs them");
+    }
+    plan.conditions.rate_per_s = goal.rate_per_s.into_iter().collect();
+    plan.conditions.crash_and_recover |= limits.limits.recovery_s.is_some();
+    plan.repeat = 1;
+    plan.conditions.duration_s.get_or_insert(USUAL_DURATION_S);
+    Ok(())
+}
+
+/// The trials that fit into the budget.
+fn affordable_trials(given_s: Option<f64>, first: &TrialSpec) -> Result<u32, Failure> {
+    let conditions = &first.conditions;
+    let duration_s = conditions.duration_s.unwrap_or(USUAL_DURATION_S);
+    let trial_s = duration_s + conditions.warm_up_s + OVERHEAD_S;
+    let budget_s = given_s.unwrap_or(USUAL_BUDGET_S);
+    let trials = (budget_s / trial_s) as u32;
+    if trials as usize >= FEWEST_TRIALS {
+        return Ok(trials.min(u32::try_from(matrix::MAX_TRIALS).unwrap_or(u32::MAX)));
+    }
+    let needed_s = (trial_s * FEWEST_TRIALS as f64).ceil();
+    Err(Failure::usage(format!(
+        "a budget of {} is too short: {FEWEST_TRIALS} trials are the fewest that can show a \
+         difference; give {} or more, or a shorter --duration",
+        format_seconds(budget_s),
+        format_seconds(needed_s)
+    )))
+}

@@ -1,0 +1,89 @@
+//! `trueput tune` at the command line: the search and its holdout, bad input.
+
+use crate::support::{Bench, assert_contains, stderr, stdout, unwrapped};
+use trueput_findings::Run;
+use trueput_findings::tuning::tuning;
+use trueput_record::search::TrialPurpose;
+
+const SEARCH: &str = "tune ycsb --engine sqlite --durability process --workers 1 --set workload=a \
+    --set recordcount=500 --duration 100ms";
+
+#[test]
+fn a_search_keeps_the_promise_pairs_each_trial_with_the_default_and_answers() {
+    let bench = Bench::new();
+    let output = bench.run(&format!("{SEARCH} --budget 40s"));
+    let run = Run::load(bench.run_folder().path()).unwrap();
+    let found = tuning(&run.manifest, &run.trials).unwrap();
+    assert!(found.configurations.len() > 5, "{}", stderr(&output));
+    assert!(found.configurations[0].changes.is_empty());
+    for trial in &run.trials {
+        let role = trial.spec.role.unwrap();
+        let default = run.trials.iter().filter(|other| {
+            let other_role = other.spec.role.unwrap();
+            let is_same_part = (role.purpose == TrialPurpose::Tuning)
+                == (other_role.purpose == TrialPurpose::Tuning);
+            other_role.configuration == Some(0)
+                && is_same_part
+                && other.spec.repeat == trial.spec.repeat
+        });
+        assert_eq!(default.count(), 1, "{}", trial.spec.id);
+        if let Some(engine) = &trial.engine {
+            assert_eq!(engine.promise.durability, trial.spec.durability);
+        }
+    }
+    let answer = unwrapped(&stdout(&output));
+    assert_contains(&answer, &["sqlite, process, ycsb, 1 worker: knobs by rate"]);
+    let verdict = [
+        "these knobs give",
+        "better than the default",
+        "failed in the holdout",
+    ];
+    let answer = answer.to_lowercase();
+    assert!(verdict.iter().any(|part| answer.contains(part)), "{answer}");
+}
+
+#[test]
+fn what_cannot_be_tuned_is_refused_in_one_line_before_anything_runs() {
+    let bench = Bench::new();
+    for (line, right) in [
+        (format!("{SEARCH} --budget 10s"), "give 39s or more"),
+        (
+            format!("{SEARCH} --durability process,sync"),
+            "has 2 contenders",
+        ),
+        (
+            format!("{SEARCH} --objective p99"),
+            "write rate, or p99@RATE",
+        ),
+        (
+            format!("{SEARCH} --objective p99@0"),
+            "write rate, or p99@RATE",
+        ),
+        (
+            format!("{SEARCH} --within speed<2"),
+            "write memory, space, recovery or window",
+        ),
+        (
+            format!("{SEARCH} --rate 100"),
+            "give --objective p99@RATE instead",
+        ),
+        ("tune oltp-cheats".to_owned(), "has steps"),
+    ] {
+        let refused = bench.run_expecting(2, &line);
+        let message = stderr(&refused);
+        assert_contains(&message, &[right]);
+        assert_eq!(message.trim_end().lines().count(), 1, "{message}");
+        assert!(!bench.path().join("results").exists(), "{line}");
+    }
+}
+
+#[test]
+fn every_knob_of_an_engine_can_be_kept_so_that_there_is_nothing_to_search() {
+    let bench = Bench::new();
+    let refused = bench.run("tune ycsb --engine null --durability none --workers 1 --duration 1");
+    assert_eq!(refused.status.code(), Some(2));
+    assert_contains(
+        &stderr(&refused),
+        &["there is no parameter with a range or choices to search"],
+    );
+}

@@ -1,0 +1,373 @@
+//! The search: a state machine that proposes rounds of trials and learns from their outcomes.
+//!
+//! A round has the default configuration, the incumbent (the best so far) and some challengers,
+//! each once. Scores are compared within their round, so what the machine does to all trials of a
+//! round (drift, neighbors) cancels (duet benchmarking: Bulej et al., ICPE 2020). The same plan and
+//! the same outcomes lead to the same rounds, so an interrupted search is resumed by recording its
+//! outcomes again.
+//!
+//! - Start: the default, presets, points of Sobol's sequence.
+//! - Then, if 40 or more trials are affordable: the greatest expected improvement by a random
+//!   forest (SMAC: Hutter, Hoos and Leyton-Brown, LION 2011); every fourth proposal is random.
+//! - Racing (irace: López-Ibáñez et al., 2016; on noisy machines also TUNA, `EuroSys` 2025): what
+//!   looks good in one trial is repeated up to eight times, and dropped when the interval of its
+//!   score excludes that it is better than the incumbent. A single trial may discard and never
+//!   crown: an incumbent has at least as many repeats as each challenger.
+//! - A quarter of the trials is left to the [`holdout`](crate::holdout).
+
+mod archive;
+mod effects;
+mod proposal;
+mod racing;
+
+pub use archive::{Configuration, ConfigurationId, Failure, FailureKind, Fate, Outcome, Purpose};
+pub use effects::Effect;
+
+use crate::random::Random;
+use crate::space::Space;
+use archive::{Archive, Entry as ArchivedEntry};
+use effects::Effects;
+use serde::{Deserialize, Serialize};
+use trueput_findings::statistics::{Interval, log_ratio_paired};
+use trueput_record::trial::Settings;
+
+/// The fewest trials of a search and its holdout together: with fewer, the holdout has fewer than
+/// three pairs, which cannot show a difference.
+pub const FEWEST_TRIALS: usize = 24;
+/// From this number of trials on, a model proposes configurations.
+const FOREST_FROM: usize = 40;
+/// Challengers of a round.
+const CHALLENGERS: usize = 4;
+
+/// How configurations are proposed. Rounds, racing and holdout are the same for each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Strategy {
+    /// Presets, an even sample of the space, then a model: the default.
+    Model,
+    /// Random points only.
+    Random,
+    /// One parameter at a time, from the best so far.
+    OneAtATime,
+    /// Presets only.
+    Presets,
+}
+
+/// A named configuration from outside: an engine's tuning guide, a published table.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Preset {
+    /// Its name in reports.
+    pub name: String,
+    /// Its settings.
+    pub settings: Settings,
+}
+
+/// What a search is asked to do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SearchPlan {
+    /// The seed of all random choices.
+    pub seed: u64,
+    /// The trials that may be run, those of the holdout included.
+    pub trials: usize,
+    /// How configurations are proposed.
+    pub strategy: Strategy,
+    /// Configurations to start with.
+    pub presets: Vec<Preset>,
+}
+
+/// One trial of a round.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// The configuration to run.
+    pub configuration: ConfigurationId,
+    /// Why it is run now.
+    pub purpose: Purpose,
+}
+
+/// Trials to run one after the other.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Round {
+    /// The number of the round, from 0.
+    pub number: usize,
+    /// The trials, in the order in which they are to run.
+    pub entries: Vec<Entry>,
+}
+
+/// The best configuration so far.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Incumbent {
+    /// Which it is.
+    pub configuration: ConfigurationId,
+    /// The estimated factor over the default's score, drawn towards 1 where repeats are few.
+    pub factor: f64,
+    /// The factor over the default in the rounds of both, with its interval at 95 %; none for the
+    /// default itself and for fewer than three rounds.
+    pub interval: Option<Interval>,
+    /// Trials with a score.
+    pub repeats: usize,
+}
+
+/// One step of the search's course.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct CourseStep {
+    /// Trials so far.
+    pub trials: usize,
+    /// The best configuration then.
+    pub incumbent: ConfigurationId,
+    /// Its estimated factor over the default, as it was known then.
+    pub factor: f64,
+}
+
+/// A search. See the module's documentation.
+#[derive(Debug)]
+pub struct Search {
+    space: Space,
+    plan: SearchPlan,
+    archive: Archive,
+    effects: Effects,
+    incumbent: ConfigurationId,
+    pending: Option<Round>,
+    course: Vec<CourseStep>,
+    refused: Vec<(String, String)>,
+}
+
+impl Search {
+    /// Starts a search.
+    ///
+    /// # Errors
+    /// One sentence: too few trials, or a preset that the parameters do not allow.
+    pub fn new(space: Space, plan: SearchPlan) -> Result<Self, String> {
+        if plan.trials < FEWEST_TRIALS {
+            return Err(format!(
+                "{} trials are too few for a search and its holdout; it takes at least \
+                 {FEWEST_TRIALS}",
+                plan.trials
+            ));
+        }
+        let default = Settings::new();
+        space
+            .check(&default)
+            .map_err(|why| format!("the default configuration is not allowed: {why}"))?;
+        let mut archive = Archive::default();
+        archive.add(default, Purpose::Default, None);
+        let mut search = Self {
+            space,
+            plan,
+            archive,
+            effects: Effects::default(),
+            incumbent: ConfigurationId::DEFAULT,
+            pending: None,
+            course: Vec::new(),
+            refused: Vec::new(),
+        };
+        search.admit_presets()?;
+        Ok(search)
+    }
+
+    fn admit_presets(&mut self) -> Result<(), String> {
+        if matches!(self.plan.strategy, Strategy::Random | Strategy::OneAtATime) {
+            return Ok(());
+        }
+        for preset in &self.plan.presets {
+            let settings = self
+                .space
+                .admit(&preset.settings)
+                .map_err(|why| format!("preset '{}': {why}", preset.name))?;
+            if let Err(why) = self.space.check(&settings) {
+                self.refused.push((preset.name.clone(), why));
+            } else if !self.archive.contains(&settings) {
+                self.archive
+                    .add(settings, Purpose::Preset, Some(preset.name.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the next trials; the same ones until their outcomes are recorded. `None` when the
+    /// search is over: its trials are spent, or nothing is left to try.
+    pub fn next_round(&mut self) -> Option<Round> {
+        if self.pending.is_none() {
+            self.pending = self.make_round();
+        }
+        self.pending.clone()
+    }
+
+    fn make_round(&mut self) -> Option<Round> {
+        let mut entries = vec![Entry {
+            configuration: ConfigurationId::DEFAULT,
+            purpose: Purpose::Default,
+        }];
+        if self.incumbent != ConfigurationId::DEFAULT {
+            entries.push(Entry {
+                configuration: self.incumbent,
+                purpose: Purpose::Incumbent,
+            });
+        }
+        let left = self.search_trials() - self.archive.trials();
+        let slots = CHALLENGERS.min(left.saturating_sub(entries.len()));
+        if slots == 0 {
+            return None;
+        }
+        let mut challengers = self.racers(slots);
+        self.propose(slots - challengers.len(), &mut challengers);
+        if challengers.is_empty() {
+            return None;
+        }
+        entries.extend(challengers);
+        let number = self.archive.rounds().len();
+        // No configuration always runs right after the same other one.
+        shuffle(
+            &mut entries,
+            &mut Random::new(self.plan.seed, stream(number, 0)),
+        );
+        Some(Round { number, entries })
+    }
+
+    /// Records what the trials of the pending round gave, in the order of its entries.
+    ///
+    /// # Errors
+    /// One sentence: there is no pending round, the number of outcomes is another, or a score is
+    /// not a finite number above 0. Nothing is recorded then.
+    pub fn record_round(&mut self, outcomes: Vec<Outcome>) -> Result<(), String> {
+        let round = self.pending.as_ref().ok_or("no round is pending")?;
+        if outcomes.len() != round.entries.len() {
+            return Err(format!(
+                "round {} has {} trials, not {}",
+                round.number,
+                round.entries.len(),
+                outcomes.len()
+            ));
+        }
+        let is_valid = |score: f64| score.is_finite() && score > 0.0;
+        for outcome in &outcomes {
+            if let Outcome::Score(score) = outcome
+                && !is_valid(*score)
+            {
+                return Err(format!("the score {score} is not a finite number above 0"));
+            }
+        }
+        let entries = round.entries.iter().zip(outcomes);
+        let entries = entries.map(|(entry, outcome)| ArchivedEntry {
+            configuration: entry.configuration,
+            outcome,
+        });
+        self.archive.record(entries.collect());
+        self.pending = None;
+        self.effects = Effects::fit(&self.archive);
+        self.judge();
+        self.course.push(CourseStep {
+            trials: self.archive.trials(),
+            incumbent: self.incumbent,
+            factor: self.effects.of(self.incumbent).shrunk.exp(),
+        });
+        Ok(())
+    }
+
+    /// Returns the trials that the search may use: three quarters of all.
+    #[must_use]
+    pub fn search_trials(&self) -> usize {
+        self.plan.trials - self.plan.trials.div_ceil(4)
+    }
+
+    /// Returns the trials that are left to the holdout: a quarter, and what the search did not use.
+    #[must_use]
+    pub fn holdout_trials(&self) -> usize {
+        self.plan.trials.saturating_sub(self.archive.trials())
+    }
+
+    /// Returns the plan of the search.
+    #[must_use]
+    pub fn plan(&self) -> &SearchPlan {
+        &self.plan
+    }
+
+    /// Returns the search space.
+    #[must_use]
+    pub fn space(&self) -> &Space {
+        &self.space
+    }
+
+    /// Returns every configuration, the default first, in the order of their first trials.
+    #[must_use]
+    pub fn configurations(&self) -> &[Configuration] {
+        self.archive.configurations()
+    }
+
+    /// Returns one configuration; `None` if there is none of that number.
+    #[must_use]
+    pub fn configuration(&self, id: ConfigurationId) -> Option<&Configuration> {
+        self.archive.configurations().get(id.0)
+    }
+
+    /// Returns the estimated effect of a configuration.
+    #[must_use]
+    pub fn effect(&self, id: ConfigurationId) -> Effect {
+        self.effects.of(id)
+    }
+
+    /// Returns the best so far after each round.
+    #[must_use]
+    pub fn course(&self) -> &[CourseStep] {
+        &self.course
+    }
+
+    /// Returns the presets that the fence refused, with its reasons.
+    #[must_use]
+    pub fn refused_presets(&self) -> &[(String, String)] {
+        &self.refused
+    }
+
+    /// Returns the best configuration so far; the default until another one is.
+    #[must_use]
+    pub fn incumbent(&self) -> Incumbent {
+        let (default, own) = self.archive.pairs(self.incumbent);
+        let is_default = self.incumbent == ConfigurationId::DEFAULT;
+        let effect = self.effects.of(self.incumbent);
+        Incumbent {
+            configuration: self.incumbent,
+            factor: effect.shrunk.exp(),
+            interval: (!is_default)
+                .then(|| log_ratio_paired(&default, &own, 0.95))
+                .flatten(),
+            repeats: effect.repeats,
+        }
+    }
+
+    /// Returns the best of the configurations that were drawn without a model (random ones and
+    /// Sobol's), for the holdout.
+    #[must_use]
+    pub fn best_random(&self) -> Option<ConfigurationId> {
+        self.best_of(|purpose| matches!(purpose, Purpose::Random | Purpose::LowDiscrepancy))
+    }
+
+    /// Returns the best of the presets, for the holdout.
+    #[must_use]
+    pub fn best_preset(&self) -> Option<ConfigurationId> {
+        self.best_of(|purpose| purpose == Purpose::Preset)
+    }
+
+    fn best_of(&self, is_meant: impl Fn(Purpose) -> bool) -> Option<ConfigurationId> {
+        let scored = self.archive.configurations().iter().filter(|one| {
+            let is_scored = self.effects.of(one.id).repeats > 0;
+            is_meant(one.purpose) && is_scored && !matches!(one.fate, Fate::Failed)
+        });
+        let value = |one: &&Configuration| self.effects.of(one.id).shrunk;
+        scored
+            .max_by(|one, other| value(one).total_cmp(&value(other)))
+            .map(|best| best.id)
+    }
+}
+
+/// Returns the number of a random stream: one for each round and use.
+fn stream(round: usize, part: u64) -> u64 {
+    (round as u64 + 1) * 16 + part
+}
+
+fn shuffle<T>(items: &mut [T], random: &mut Random) {
+    for end in (1..items.len()).rev() {
+        items.swap(end, random.below(end + 1));
+    }
+}
+
+#[cfg(test)]
+mod tests;

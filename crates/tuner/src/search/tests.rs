@@ -1,0 +1,266 @@
+use super::*;
+use crate::space::Restrictions;
+use trueput_record::parameter::{DefaultValue, Parameter, ValueKind};
+
+fn space(fence: crate::space::Fence) -> Space {
+    let parameter = |name, kind| Parameter {
+        name,
+        summary: "",
+        cost: "",
+        kind,
+        unit: "",
+    };
+    let share = ValueKind::Fraction {
+        default: DefaultValue::Value(0.1),
+        min: 0.0,
+        max: 1.0,
+    };
+    let flush = ValueKind::Boolean { default: true };
+    let parameters = [parameter("share", share), parameter("flush", flush)];
+    Space::new(&parameters, &Restrictions::default(), fence).unwrap()
+}
+
+fn open() -> Space {
+    space(Box::new(|_| Ok(())))
+}
+
+fn plan(trials: usize, presets: Vec<Preset>) -> SearchPlan {
+    SearchPlan {
+        seed: 5,
+        trials,
+        strategy: Strategy::Model,
+        presets,
+    }
+}
+
+fn preset(name: &str, settings: &[(&str, trueput_record::Value)]) -> Preset {
+    let settings = settings
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), value.clone()));
+    Preset {
+        name: name.to_owned(),
+        settings: settings.collect(),
+    }
+}
+
+/// A score without noise: the higher the share, the better.
+fn score(search: &Search, entry: &Entry) -> Outcome {
+    let settings = &search.configuration(entry.configuration).unwrap().settings;
+    let point = search.space().point(settings);
+    Outcome::Score(100.0 * (1.0 + point[0]))
+}
+
+fn outcomes(search: &Search, round: &Round) -> Vec<Outcome> {
+    round
+        .entries
+        .iter()
+        .map(|entry| score(search, entry))
+        .collect()
+}
+
+fn failure(reason: &str) -> Outcome {
+    Outcome::Failure(Failure {
+        kind: FailureKind::OutOfMemory,
+        reason: reason.to_owned(),
+    })
+}
+
+/// Runs a search to its end and calls `check` before each round is recorded.
+fn run(search: &mut Search, mut check: impl FnMut(&Search, &Round)) {
+    while let Some(round) = search.next_round() {
+        check(search, &round);
+        let outcomes = outcomes(search, &round);
+        search.record_round(outcomes).unwrap();
+    }
+}
+
+#[test]
+fn default_and_incumbent_are_in_every_round_and_a_quarter_of_the_trials_is_left() {
+    let mut search = Search::new(open(), plan(80, Vec::new())).unwrap();
+    run(&mut search, |search, round| {
+        let count = |id| {
+            round
+                .entries
+                .iter()
+                .filter(|entry| entry.configuration == id)
+                .count()
+        };
+        assert_eq!(count(ConfigurationId::DEFAULT), 1);
+        assert_eq!(count(search.incumbent().configuration), 1);
+    });
+    assert!(
+        (20..24).contains(&search.holdout_trials()),
+        "{}",
+        search.holdout_trials()
+    );
+    let incumbent = search.incumbent();
+    assert!(incumbent.factor > 1.4, "{incumbent:?}");
+    assert!(incumbent.interval.unwrap().low > 1.4);
+}
+
+#[test]
+fn an_incumbent_has_as_many_repeats_as_each_challenger() {
+    let mut search = Search::new(open(), plan(200, Vec::new())).unwrap();
+    run(&mut search, |search, _| {
+        let incumbent = search.incumbent();
+        let racing = search
+            .configurations()
+            .iter()
+            .filter(|one| one.fate == Fate::Racing);
+        for challenger in racing {
+            assert!(search.effect(challenger.id).repeats <= incumbent.repeats);
+        }
+        let is_default = incumbent.configuration == ConfigurationId::DEFAULT;
+        assert!(is_default || incumbent.repeats >= 4);
+    });
+}
+
+#[test]
+fn recorded_outcomes_lead_to_the_same_next_round() {
+    let mut whole = Search::new(open(), plan(80, Vec::new())).unwrap();
+    let mut recorded = Vec::new();
+    while let Some(round) = whole.next_round() {
+        assert_eq!(
+            whole.next_round().as_ref(),
+            Some(&round),
+            "until it is recorded"
+        );
+        let mut resumed = Search::new(open(), plan(80, Vec::new())).unwrap();
+        for (round, outcomes) in &recorded {
+            assert_eq!(resumed.next_round().as_ref(), Some(round));
+            resumed.record_round(Clone::clone(outcomes)).unwrap();
+        }
+        assert_eq!(resumed.next_round().as_ref(), Some(&round));
+        assert_eq!(resumed.configurations(), whole.configurations());
+        let outcomes = outcomes(&whole, &round);
+        whole.record_round(outcomes.clone()).unwrap();
+        recorded.push((round, outcomes));
+    }
+    assert!(recorded.len() > 8);
+}
+
+#[test]
+fn what_the_fence_refuses_is_never_proposed() {
+    let fence = |settings: &Settings| match settings.contains_key("flush") {
+        true => Err("fsync off keeps less than sync".to_owned()),
+        false => Ok(()),
+    };
+    let unsafe_preset = preset("fast", &[("flush", false.into())]);
+    for strategy in [Strategy::Model, Strategy::Random, Strategy::OneAtATime] {
+        let plan = SearchPlan {
+            strategy,
+            ..plan(100, vec![unsafe_preset.clone()])
+        };
+        let mut search = Search::new(space(Box::new(fence)), plan).unwrap();
+        run(&mut search, |_, _| {});
+        let all = search.configurations();
+        assert!(all.len() > 10 && all.iter().all(|one| !one.settings.contains_key("flush")));
+        if strategy == Strategy::Model {
+            assert_eq!(
+                search.refused_presets()[0].1,
+                "fsync off keeps less than sync"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_failure_is_kept_with_its_reason_and_never_repeated() {
+    let mut search = Search::new(open(), plan(80, Vec::new())).unwrap();
+    let mut failed = Vec::new();
+    while let Some(round) = search.next_round() {
+        let outcome = |entry: &Entry| {
+            assert!(!failed.contains(&entry.configuration), "it failed before");
+            let is_high = search
+                .space()
+                .point(&search.configuration(entry.configuration).unwrap().settings)[0]
+                > 0.7;
+            if is_high {
+                failure("no memory left")
+            } else {
+                score(&search, entry)
+            }
+        };
+        let outcomes: Vec<_> = round.entries.iter().map(outcome).collect();
+        let pairs = round.entries.iter().zip(&outcomes);
+        let of_round = pairs.filter(|(_, outcome)| matches!(outcome, Outcome::Failure(_)));
+        failed.extend(of_round.map(|(entry, _)| entry.configuration));
+        search.record_round(outcomes).unwrap();
+    }
+    assert!(!failed.is_empty());
+    for id in failed {
+        let one = search.configuration(id).unwrap();
+        assert_eq!(
+            (one.fate, one.failures[0].reason.as_str()),
+            (Fate::Failed, "no memory left")
+        );
+    }
+}
+
+#[test]
+fn scores_of_a_round_without_the_default_do_not_count() {
+    let mut search = Search::new(open(), plan(40, Vec::new())).unwrap();
+    let round = search.next_round().unwrap();
+    let outcome = |entry: &Entry| match entry.configuration {
+        ConfigurationId::DEFAULT => failure("neighbor"),
+        _ => score(&search, entry),
+    };
+    let outcomes = round.entries.iter().map(outcome).collect();
+    search.record_round(outcomes).unwrap();
+    assert!(
+        search
+            .configurations()
+            .iter()
+            .all(|one| one.scores.is_empty())
+    );
+    let again = search.next_round().unwrap();
+    assert!(
+        round
+            .entries
+            .iter()
+            .all(|entry| again.entries.contains(entry))
+    );
+}
+
+#[test]
+fn bad_input_is_refused_and_leaves_the_round_pending() {
+    let refusal = |trials, presets| Search::new(open(), plan(trials, presets)).unwrap_err();
+    assert!(refusal(23, Vec::new()).contains("it takes at least 24"));
+    let unknown = vec![preset("guide", &[("shares", 0.5.into())])];
+    assert!(refusal(60, unknown).contains("preset 'guide': the search has no setting 'shares'"));
+    let closed = space(Box::new(|_| Err("weaker".to_owned())));
+    let refused = Search::new(closed, plan(60, Vec::new())).unwrap_err();
+    assert!(refused.contains("the default configuration is not allowed: weaker"));
+    let mut search = Search::new(open(), plan(60, Vec::new())).unwrap();
+    assert!(
+        search
+            .record_round(Vec::new())
+            .unwrap_err()
+            .contains("no round is pending")
+    );
+    let round = search.next_round().unwrap();
+    assert!(
+        search
+            .record_round(Vec::new())
+            .unwrap_err()
+            .contains("has 5 trials, not 0")
+    );
+    let zero = vec![Outcome::Score(0.0); 5];
+    assert!(
+        search
+            .record_round(zero)
+            .unwrap_err()
+            .contains("not a finite number above 0")
+    );
+    assert_eq!(search.next_round(), Some(round));
+}
+
+#[test]
+fn names_in_records_are_kebab_case() {
+    let names = serde_json::json!([Purpose::OneAtATime, Fate::Overtaken, failure("why")]);
+    let failure = r#"{"failure":{"kind":"out-of-memory","reason":"why"}}"#;
+    assert_eq!(
+        names.to_string(),
+        format!(r#"["one-at-a-time","overtaken",{failure}]"#)
+    );
+}

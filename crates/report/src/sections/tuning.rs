@@ -75,7 +75,7 @@ fn blocks(run: &Run, found: &TuningFindings) -> Vec<Block> {
         if let Some(spec) = run.manifest.trials.first() {
             let text = "This runs it beside the default again:".to_owned();
             blocks.push(Block::Text(text));
-            blocks.push(Block::Command(command(spec, winner)));
+            blocks.push(Block::Command(command(run, spec, winner)));
         }
     }
     blocks.extend(Block::Table(table(found)).filled());
@@ -140,7 +140,7 @@ fn knob_lines(configuration: &TunedConfiguration) -> Vec<String> {
 }
 
 /// The command that runs the winner beside the default.
-fn command(spec: &TrialSpec, winner: &TunedConfiguration) -> Vec<String> {
+fn command(run: &Run, spec: &TrialSpec, winner: &TunedConfiguration) -> Vec<String> {
     let mut words = vec![
         "trueput".to_owned(),
         "ledger".to_owned(),
@@ -152,8 +152,11 @@ fn command(spec: &TrialSpec, winner: &TunedConfiguration) -> Vec<String> {
         "--workers".to_owned(),
         spec.workers.to_string(),
     ];
-    for (name, value) in &spec.settings {
-        words.extend(["--set".to_owned(), format!("{name}={value}")]);
+    let changed = run.manifest.changed_settings.get(&spec.workload);
+    for name in changed.into_iter().flatten() {
+        if let Some(value) = spec.settings.get(name) {
+            words.extend(["--set".to_owned(), format!("{name}={value}")]);
+        }
     }
     if let Some(duration_s) = spec.conditions.duration_s {
         words.extend(["--duration".to_owned(), duration_s.to_string()]);

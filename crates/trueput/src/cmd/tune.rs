@@ -42,7 +42,7 @@ const EXAMPLES: &str = "\
 Examples:
   trueput tune ycsb --engine sqlite --durability sync --workers 4 --budget 30m
   trueput tune ycsb --engine rocksdb --durability sync --set workload=a --objective p99@2000
-  trueput tune tpcc --engine postgresql --workers 4 --within memory<2GiB,recovery<10s
+  trueput tune tpcc --engine postgresql --workers 4 --within 'memory<2GiB,recovery<10s'
   trueput tune ycsb --engine wiredtiger --knob wiredtiger.cache_size=256MiB   # not searched
   trueput tune --resume results/20261126T101500Z-ycsb
 

@@ -218,6 +218,8 @@ impl PlanException {
 pub struct Origin {
     path: Option<PathBuf>,
     lines: BTreeMap<String, usize>,
+    /// The keys that another file set, which the plan names.
+    inherited: BTreeMap<String, PlanLine>,
     /// The keys that an option of the command line set.
     options: BTreeSet<String>,
 }
@@ -242,6 +244,9 @@ impl Origin {
     /// `engines`, `when.0` …; `None` if no file set it.
     #[must_use]
     pub fn of(&self, key: &str) -> Option<PlanLine> {
+        if let Some(line) = self.inherited.get(key) {
+            return Some(line.clone());
+        }
         let path = self.path.clone()?;
         self.lines.get(key).map(|&line| PlanLine { path, line })
     }
@@ -249,6 +254,13 @@ impl Origin {
     /// Says that a key no longer comes from the file, because the command line overrode it.
     pub fn forget(&mut self, key: &str) {
         self.lines.remove(key);
+        self.inherited.remove(key);
+    }
+
+    /// Returns whether a key comes from a workload file that the plan names.
+    #[must_use]
+    pub fn is_inherited(&self, key: &str) -> bool {
+        self.inherited.contains_key(key)
     }
 
     /// Says that an option of the command line set a key, whatever the file says of it.
@@ -300,23 +312,7 @@ impl PlanFile {
     /// longer than any plan; [`Error::Invalid`] with the line if it is not a plan: not TOML, an
     /// unknown key, a value of the wrong type.
     pub fn read(path: &Path) -> Result<Self, Error> {
-        let io = |source| Error::io(path, source);
-        // The user may name a plan by a link.
-        let real = path.canonicalize().map_err(io)?;
-        let folder = real.parent().unwrap_or(&real);
-        let name = Path::new(real.file_name().unwrap_or_default());
-        let bytes =
-            regular_file::read(folder, name, MOST_PLAN_BYTES).map_err(|error| match error {
-                Error::Io { source, .. } => io(source),
-                Error::TooLarge { .. } => Error::TooLarge {
-                    path: path.to_owned(),
-                    what: format!("a plan may have at most {}", format_bytes(MOST_PLAN_BYTES)),
-                },
-                other => other,
-            })?;
-        let text = String::from_utf8(bytes)
-            .map_err(|error| Error::invalid(path, format!("it is no UTF-8 text: {error}")))?;
-        Self::parse(path, &text)
+        Self::parse(path, &read_text(path)?)
     }
 
     /// Reads the text of a plan; messages show `path`, and its file name is the name of a plan that
@@ -327,6 +323,74 @@ impl PlanFile {
     pub fn parse(path: &Path, text: &str) -> Result<Self, Error> {
         read::plan(path, text)
     }
+
+    /// Takes the settings of a workload file, except those that the plan states itself.
+    pub fn inherit(&mut self, file: WorkloadFile) {
+        for (name, values) in file.settings {
+            if self.settings.contains_key(&name) {
+                continue;
+            }
+            let key = format!("settings.{name}");
+            if let Some(line) = file.origin.of(&key) {
+                self.origin.inherited.insert(key, line);
+            }
+            self.settings.insert(name, values);
+        }
+    }
+}
+
+/// Settings of the workload `custom` under a name, in a file of their own.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct WorkloadFile {
+    /// The name: that of the file unless it states another.
+    pub name: String,
+    /// What it models.
+    pub about: String,
+    /// The settings.
+    pub settings: Dimensions,
+    /// The file and the line of each setting.
+    pub origin: Origin,
+}
+
+impl WorkloadFile {
+    /// Whether a text is a workload file and not a plan: it has settings and names no workload.
+    #[must_use]
+    pub fn is_one(text: &str) -> bool {
+        read::is_workload_file(text)
+    }
+
+    /// Reads the text of a workload file; messages show `path`, and its file name is the name of a
+    /// workload that states none.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with the line if it is not a workload file: not TOML, an unknown key, a
+    /// value of the wrong type, no settings.
+    pub fn parse(path: &Path, text: &str) -> Result<Self, Error> {
+        read::workload_file(path, text)
+    }
+}
+
+/// Reads the text of a plan or workload file.
+///
+/// # Errors
+/// [`Error::Io`] if it cannot be read or is not a regular file; [`Error::TooLarge`] if it is longer
+/// than any plan; [`Error::Invalid`] if it is not text.
+pub fn read_text(path: &Path) -> Result<String, Error> {
+    let io = |source| Error::io(path, source);
+    // The user may name a plan by a link.
+    let real = path.canonicalize().map_err(io)?;
+    let folder = real.parent().unwrap_or(&real);
+    let name = Path::new(real.file_name().unwrap_or_default());
+    let bytes = regular_file::read(folder, name, MOST_PLAN_BYTES).map_err(|error| match error {
+        Error::Io { source, .. } => io(source),
+        Error::TooLarge { .. } => Error::TooLarge {
+            path: path.to_owned(),
+            what: format!("a plan may have at most {}", format_bytes(MOST_PLAN_BYTES)),
+        },
+        other => other,
+    })?;
+    String::from_utf8(bytes)
+        .map_err(|error| Error::invalid(path, format!("it is no UTF-8 text: {error}")))
 }
 
 /// Refuses a plan's name that cannot be part of a folder's name.

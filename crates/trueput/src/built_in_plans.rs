@@ -2,7 +2,7 @@
 //! one from any folder.
 
 use crate::failure::Failure;
-use crate::output;
+use crate::{output, workload_files};
 use std::path::{Path, PathBuf};
 use trueput_record::plan::PlanFile;
 use trueput_record::suggest::did_you_mean;
@@ -79,37 +79,47 @@ impl BuiltInPlan {
 /// Finds a built-in plan by name or file: `first-look`, `plans/first-look` or
 /// `plans/first-look.toml`.
 pub fn named(given: &str) -> Option<&'static BuiltInPlan> {
-    let name = given.strip_prefix(PREFIX).unwrap_or(given);
-    let name = name.strip_suffix(".toml").unwrap_or(name);
-    ALL.iter().find(|plan| plan.name == name)
+    ALL.iter()
+        .find(|plan| plan.name == workload_files::stem(given, PREFIX))
 }
 
-/// Reads a plan file or a built-in plan, or makes a plan for a workload. A file that is there comes
-/// first, then a workload, then a built-in plan.
+/// Reads a plan file, a workload file or a built-in one of either, or makes a plan for a workload.
+/// A file that is there comes first, then a workload, then a built-in plan, then a built-in
+/// workload file.
 ///
 /// # Errors
-/// As [`PlanFile::read`]; also if nothing has that name.
+/// As [`workload_files::read`]; also if nothing has that name.
 pub fn plan_or_workload(what: &str, registry: &Registry) -> Result<PlanFile, Failure> {
     let path = PathBuf::from(what);
-    let names_file = what.contains('/') || path.extension().is_some_and(|end| end == "toml");
+    let names_file = workload_files::is_path(what);
     if path.is_file() {
-        return Ok(PlanFile::read(&path)?);
+        return workload_files::read(&path, registry);
     }
     if !names_file && registry.workload(what).is_ok() {
         return Ok(PlanFile::for_workload(what));
     }
     if let Some(built_in) = named(what) {
-        if names_file && what.ends_with(".toml") {
-            output::note(&format!(
-                "there is no file {what} here; this is trueput's own plan {}",
-                built_in.name
-            ));
-        }
-        return Ok(built_in.plan()?);
+        note_built_in(what, "plan", built_in.name);
+        let mut plan = built_in.plan()?;
+        workload_files::adopt(&mut plan, Path::new(""), registry)?;
+        return Ok(plan);
+    }
+    if let Some(built_in) = workload_files::named(what) {
+        note_built_in(what, "workload file", built_in.name);
+        return Ok(workload_files::plan_of(built_in.file()?));
     }
     match names_file {
-        true => Ok(PlanFile::read(&path)?),
+        true => workload_files::read(&path, registry),
         false => Err(unknown(what, registry)),
+    }
+}
+
+/// Says that what was written as a file comes from the program.
+fn note_built_in(what: &str, kind: &str, name: &str) {
+    if what.ends_with(".toml") {
+        output::note(&format!(
+            "there is no file {what} here; this is trueput's own {kind} {name}"
+        ));
     }
 }
 
@@ -117,7 +127,9 @@ pub fn plan_or_workload(what: &str, registry: &Registry) -> Result<PlanFile, Fai
 fn unknown(what: &str, registry: &Registry) -> Failure {
     let workloads = registry.workloads.iter();
     let workloads = workloads.map(|workload| workload.info().name);
-    let hint = did_you_mean(what, workloads.chain(ALL.iter().map(|plan| plan.name)));
+    let plans = ALL.iter().map(|plan| plan.name);
+    let files = workload_files::ALL.iter().map(|file| file.name);
+    let hint = did_you_mean(what, workloads.chain(plans).chain(files));
     Failure::usage(format!(
         "unknown workload or plan '{what}'{hint}; 'trueput workloads' and 'trueput plan \
          list' list them"
@@ -141,6 +153,7 @@ mod tests {
         for plan in &ALL {
             assert_eq!(plan.plan().unwrap().name, plan.name);
             assert!(!plan.plan().unwrap().about.is_empty(), "{}", plan.name);
+            assert!(workload_files::named(plan.name).is_none());
         }
     }
 

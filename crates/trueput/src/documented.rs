@@ -1,7 +1,7 @@
 //! Tests that every command that the documents and the help texts show can be typed.
 
-use crate::built_in_plans;
 use crate::cli::Cli;
+use crate::{built_in_plans, workload_files};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 use std::path::Path;
@@ -101,6 +101,7 @@ fn is_there(named: &str, registry: &Registry) -> bool {
     let own = ["mine.toml", "plan.toml"].contains(&named);
     let table = named.strip_prefix("published/");
     own || built_in_plans::named(named).is_some()
+        || workload_files::named(named).is_some()
         || registry.workload(named).is_ok()
         || table.is_some_and(|id| published::named(id).is_ok())
 }

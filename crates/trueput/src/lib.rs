@@ -42,6 +42,7 @@ mod size_limit;
 mod suggestion;
 mod table;
 mod trust;
+mod workload_files;
 
 use clap::Parser;
 use failure::Failure;

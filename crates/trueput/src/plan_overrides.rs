@@ -2,6 +2,7 @@
 
 use crate::conditions::ConditionOptions;
 use crate::failure::Failure;
+use crate::workload_files;
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 use trueput_engine::credentials;
@@ -296,6 +297,7 @@ impl PlanOverrides {
                 when.settings.remove(&setting.name);
             }
         }
+        workload_files::drop_replaced(plan);
         // An exception whose settings were all overridden no longer applies, nor does its note.
         plan.when.retain(|when| !when.settings.is_empty());
         apply_knobs(&self.knobs, plan);

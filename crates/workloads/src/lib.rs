@@ -8,9 +8,10 @@
 //!
 //! # Modules
 //!
+//! - `custom`: a workload of one's own
 //! - `generate`: random choices: items by a distribution, keys, values
 //! - `history`: random transactions whose history is checked for isolation
-//! - `keyed`: the core that micro and ycsb share
+//! - `keyed`: the core that micro, ycsb and custom share
 //! - `micro`: fifteen tests after db_bench and Symas
 //! - `storage`: workloads on files, without an engine: log-flush, io-thrash
 //! - `threads`: work that several threads share
@@ -18,6 +19,7 @@
 //! - `tpcc`: the transactions of TPC-C
 //! - `ycsb`: YCSB's core workload, A to F
 
+pub mod custom;
 pub mod generate;
 pub mod history;
 mod keyed;
@@ -46,6 +48,7 @@ pub fn registry() -> &'static [&'static dyn Workload] {
         &threen1::ThreeN1,
         &micro::Micro,
         &ycsb::Ycsb,
+        &custom::Custom,
         &tpcc::Tpcc,
         &history::HistoryWorkload,
         &storage::log_flush::LogFlush,

@@ -1,6 +1,9 @@
 //! Reads a plan from TOML. Every error names the file, the line and the remedy.
 
 mod steps;
+mod workload_file;
+
+pub(super) use workload_file::{is_workload_file, workload_file};
 
 use super::{
     AblationKind, CONDITIONS, Condition, ConditionLists, Contender, Dimensions, Levels, MAX_REPEAT,
@@ -95,10 +98,7 @@ type Item<'i> = Spanned<DeValue<'i>>;
 /// Reads the text of the plan file at `path`.
 pub(super) fn plan(path: &Path, text: &str) -> Result<PlanFile, Error> {
     let reader = Reader { path, text };
-    let document = DeTable::parse(text).map_err(|error| {
-        let start = error.span().map_or(0, |span| span.start);
-        reader.error_at(start..start, error.message().replace('\n', "; "))
-    })?;
+    let document = reader.document()?;
     reader.plan(document.get_ref())
 }
 
@@ -123,6 +123,15 @@ fn reader_of<T>(keys: &[Key<T>], key: &str) -> Option<KeyReader<T>> {
 struct Reader<'a> {
     path: &'a Path,
     text: &'a str,
+}
+
+impl<'a> Reader<'a> {
+    fn document(&self) -> Result<Spanned<DeTable<'a>>, Error> {
+        DeTable::parse(self.text).map_err(|error| {
+            let start = error.span().map_or(0, |span| span.start);
+            self.error_at(start..start, error.message().replace('\n', "; "))
+        })
+    }
 }
 
 impl Reader<'_> {

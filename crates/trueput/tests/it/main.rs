@@ -26,6 +26,7 @@ mod histories;
 mod hosts;
 mod listings;
 mod native;
+mod own_workloads;
 mod page;
 mod predictions;
 mod published;

@@ -6,6 +6,7 @@
 
 use super::hash::ycsb_hash;
 use super::insert::ItemCount;
+use super::permutation::Permutation;
 use super::random::Random;
 use super::zipfian::{YCSB_THETA, Zipfian};
 use std::sync::Arc;
@@ -35,6 +36,19 @@ pub enum Distribution {
         /// The hash is taken modulo this; an item that is not there yet is drawn again. The number
         /// of items where none are added; [`ycsb_keyspace`] to do as YCSB.
         keyspace: u64,
+    },
+    /// Zipfian with any exponent, the popular items scattered by a permutation of all items. Which
+    /// ones they are does not depend on the seed.
+    ScatteredZipfian {
+        /// The exponent, between 0 and 1, both excluded.
+        theta: f64,
+    },
+    /// Gray and others' self-similar distribution (SIGMOD 1994), scattered like
+    /// `ScatteredZipfian`: this share of the items gets the rest of the operations, and of those
+    /// the same share of the items the same part, and so on. With 0.2 it is Pareto's 80/20.
+    SelfSimilar {
+        /// The share of the items, above 0 and below 0.5.
+        fraction: f64,
     },
     /// YCSB's `latest`: the last item most often, then the one before. Item 0 is never chosen if
     /// there is another, as in YCSB.
@@ -120,15 +134,76 @@ pub struct Chooser {
 #[derive(Clone)]
 enum ChooserState {
     Uniform,
-    Sequential { next: u64 },
+    Sequential {
+        next: u64,
+    },
     Zipfian(Zipfian),
-    Scrambled { zipfian: Zipfian, keyspace: u64 },
+    Scrambled {
+        zipfian: Zipfian,
+        keyspace: u64,
+    },
+    /// Ranks that a power of an even draw gives, or a zipfian one; scattered over the items.
+    Scattered {
+        ranks: Ranks,
+        items: Permutation,
+    },
+    /// The ends of the weights of equal slices of the items, the last one being 1.
+    Weighted {
+        ends: Arc<[f64]>,
+    },
     Latest(Zipfian),
-    Hotspot { set: f64, operations: f64 },
-    Exponential { mean: f64 },
+    Hotspot {
+        set: f64,
+        operations: f64,
+    },
+    Exponential {
+        mean: f64,
+    },
 }
 
+#[derive(Clone)]
+enum Ranks {
+    Zipfian(Zipfian),
+    /// The exponent of the draw.
+    SelfSimilar(f64),
+}
+
+/// Seed of the permutation that scatters popular items: the same for every trial.
+const SCATTER_SEED: u64 = 0x0074_7275_6570_7574;
+
 impl Chooser {
+    /// A chooser by weight: the items are divided into as many equal slices as there are weights,
+    /// and each item of a slice is as likely as the others.
+    ///
+    /// # Errors
+    /// If there are no items, a weight is negative or not finite, or all are 0.
+    pub fn weighted(weights: &[f64], items: Items) -> Result<Self, DistributionError> {
+        if items.count() == 0 {
+            return Err(DistributionError::NoItems);
+        }
+        for weight in weights {
+            let range = "of 0 or more";
+            check_within(
+                "a weight",
+                *weight,
+                -f64::MIN_POSITIVE,
+                f64::INFINITY,
+                range,
+            )?;
+        }
+        let sum = weights.iter().fold(0.0, |sum, weight| sum + weight);
+        check_within("the sum of the weights", sum, 0.0, f64::INFINITY, "above 0")?;
+        let mut end = 0.0;
+        let ends = weights.iter().map(|weight| {
+            end += weight / sum;
+            end
+        });
+        let kind = ChooserState::Weighted {
+            ends: ends.collect(),
+        };
+        Ok(Self { kind, items })
+    }
+
     /// A chooser for worker `worker` (from 0) of `workers`.
     ///
     /// # Errors
@@ -153,6 +228,16 @@ impl Chooser {
                 ChooserState::Zipfian(Zipfian::new(count, theta))
             }
             Distribution::ScrambledZipfian { keyspace } => scrambled(keyspace, count)?,
+            Distribution::ScatteredZipfian { theta } => {
+                check_within("theta", theta, 0.0, 1.0, "between 0 and 1, both excluded")?;
+                scattered(Ranks::Zipfian(Zipfian::new(count, theta)), count)
+            }
+            Distribution::SelfSimilar { fraction } => {
+                let range = "above 0 and below 0.5";
+                check_within("the popular share", fraction, 0.0, 0.5, range)?;
+                let exponent = fraction.ln() / (1.0 - fraction).ln();
+                scattered(Ranks::SelfSimilar(exponent), count)
+            }
             Distribution::Latest => ChooserState::Latest(Zipfian::new(count - 1, YCSB_THETA)),
             Distribution::Hotspot {
                 set_fraction,
@@ -201,6 +286,24 @@ impl Chooser {
                     return item;
                 }
             },
+            ChooserState::Scattered { ranks, items } => loop {
+                let rank = ranks.rank(random.unit_f64(), items.count());
+                let item = items.at(rank);
+                if item < count {
+                    return item;
+                }
+            },
+            ChooserState::Weighted { ends } => {
+                let unit = random.unit_f64();
+                // Rounding may leave a number beyond every end.
+                let slices = ends.len();
+                let slice = ends.partition_point(|end| *end <= unit).min(slices - 1);
+                let start =
+                    |slice: usize| (u128::from(count) * slice as u128 / slices as u128) as u64;
+                let (first, end) = (start(slice), start(slice + 1));
+                // With fewer items than slices some slices have none of their own.
+                first.min(last) + random.below(end - first)
+            }
             ChooserState::Latest(zipfian) => latest_item(zipfian, random.unit_f64(), last),
             ChooserState::Hotspot { set, operations } => {
                 let hot = (count as f64 * *set) as u64;
@@ -262,6 +365,26 @@ pub fn exponential_back(mean: f64, unit: f64) -> u64 {
 #[must_use]
 pub fn exponential_mean(percentile: f64, range: f64) -> f64 {
     range / -(1.0 - percentile / 100.0).ln()
+}
+
+impl Ranks {
+    #[inline]
+    fn rank(&mut self, unit: f64, count: u64) -> u64 {
+        match self {
+            Self::Zipfian(zipfian) => zipfian.rank(unit, count),
+            Self::SelfSimilar(exponent) => {
+                let rank = (count as f64 * unit.powf(*exponent)) as u64;
+                rank.min(count.saturating_sub(1))
+            }
+        }
+    }
+}
+
+fn scattered(ranks: Ranks, count: u64) -> ChooserState {
+    ChooserState::Scattered {
+        ranks,
+        items: Permutation::new(count, SCATTER_SEED),
+    }
 }
 
 fn scrambled(keyspace: u64, items: u64) -> Result<ChooserState, DistributionError> {

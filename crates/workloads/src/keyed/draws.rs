@@ -46,6 +46,42 @@ pub(crate) enum LengthDistribution {
     Uniform(u64, u64),
     /// Short ones more often, both ends included.
     Zipfian(u64, u64),
+    /// Log-normal, as sizes of stored objects often are.
+    LogNormal {
+        /// Shorter draws become this.
+        fewest: u64,
+        /// Half of the lengths are below this.
+        median: u64,
+        /// 99 of 100 lengths are below this. Longer draws than its square over the median, of which
+        /// there are about two in a million, become that.
+        p99: u64,
+    },
+}
+
+/// The normal distribution's 99th percentile, in standard deviations.
+const NORMAL_P99: f64 = 2.326_347_874_040_841;
+
+impl LengthDistribution {
+    /// The shortest length.
+    pub(crate) fn shortest(self) -> u64 {
+        match self {
+            Self::Constant(length) => length,
+            Self::Uniform(fewest, _) | Self::Zipfian(fewest, _) => fewest,
+            Self::LogNormal { fewest, .. } => fewest,
+        }
+    }
+
+    /// The longest length.
+    pub(crate) fn longest(self) -> u64 {
+        match self {
+            Self::Constant(length) => length,
+            Self::Uniform(_, most) | Self::Zipfian(_, most) => most,
+            Self::LogNormal { median, p99, .. } => {
+                let longest = u128::from(p99) * u128::from(p99) / u128::from(median.max(1));
+                u64::try_from(longest).unwrap_or(u64::MAX)
+            }
+        }
+    }
 }
 
 /// Draws lengths.
@@ -77,6 +113,16 @@ impl LengthChooser {
                 let span = most - fewest + 1;
                 fewest + self.ranks.rank(random.unit_f64(), span)
             }
+            LengthDistribution::LogNormal {
+                fewest,
+                median,
+                p99,
+            } => {
+                let (median, p99) = (median as f64, p99 as f64);
+                let deviation = (p99 / median).ln() / NORMAL_P99;
+                let length = median * (deviation * normal(random)).exp();
+                (length.round() as u64).clamp(fewest, self.lengths.longest())
+            }
         }
     }
 
@@ -85,7 +131,7 @@ impl LengthChooser {
         match self.lengths {
             LengthDistribution::Constant(length) => length as f64,
             LengthDistribution::Uniform(fewest, most) => (fewest + most) as f64 / 2.0,
-            LengthDistribution::Zipfian(..) => {
+            LengthDistribution::Zipfian(..) | LengthDistribution::LogNormal { .. } => {
                 const DRAWS: u32 = 10_000;
                 let (mut chooser, mut random) = (self.clone(), Random::new(0));
                 let sum: u64 = (0..DRAWS).map(|_| chooser.next(&mut random)).sum();
@@ -93,6 +139,12 @@ impl LengthChooser {
             }
         }
     }
+}
+
+/// A normally distributed number of mean 0 and deviation 1, by the method of Box and Muller (1958).
+fn normal(random: &mut Random) -> f64 {
+    let radius = (-2.0 * (1.0 - random.unit_f64()).ln()).sqrt();
+    radius * (std::f64::consts::TAU * random.unit_f64()).cos()
 }
 
 /// The length of a record in a version: the sum of its fields' lengths. The same record and version
@@ -121,10 +173,7 @@ impl RecordLengths {
 
     /// The longest record, bytes.
     pub(crate) fn longest(&self) -> u64 {
-        let (LengthDistribution::Constant(most)
-        | LengthDistribution::Uniform(_, most)
-        | LengthDistribution::Zipfian(_, most)) = self.field.lengths;
-        self.fields.saturating_mul(most)
+        self.fields.saturating_mul(self.field.lengths.longest())
     }
 }
 
@@ -177,5 +226,26 @@ mod tests {
             let mean = drawn.iter().sum::<u64>() as f64 / drawn.len() as f64;
             assert!((mean - chooser.mean()).abs() < 0.3, "{lengths:?}: {mean}");
         }
+    }
+
+    #[test]
+    fn log_normal_lengths_have_their_median_and_their_99th_percentile() {
+        let lengths = LengthDistribution::LogNormal {
+            fewest: 100,
+            median: 1_000,
+            p99: 20_000,
+        };
+        let (mut chooser, mut random) = (LengthChooser::new(lengths), Random::new(1));
+        let drawn: Vec<u64> = (0..DRAWS).map(|_| chooser.next(&mut random)).collect();
+        for (length, expected) in [(1_000, 0.5), (20_000, 0.99)] {
+            let below = drawn.iter().filter(|drawn| **drawn < length).count() as f64;
+            let share = below / DRAWS as f64;
+            let deviation = (expected * (1.0 - expected) / DRAWS as f64).sqrt();
+            // Lengths are whole numbers, so that some of the median are exactly it.
+            assert!((share - expected).abs() < 4.0 * deviation + 2e-4, "{share}");
+        }
+        assert!(drawn.iter().all(|drawn| (100..=400_000).contains(drawn)));
+        assert!(drawn.contains(&100));
+        assert_eq!(lengths.longest(), 400_000);
     }
 }

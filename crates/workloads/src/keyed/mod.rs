@@ -10,16 +10,23 @@
 //! | values | [`record::RecordMaker`] | [`record::ValueLengths`], [`draws::RecordLengths`] |
 //! | versions | [`write_tracker::WriteTracker`], [`update_counts::UpdateValidator`] | one of them |
 //! | checks | [`read_check::ReadValidator`], [`read_check::ReadCounts`] | what a read may return |
+//! | after the trial | [`final_check::verify`] | [`expected_state::ReplayableJob`] |
 //! | work | [`units::run_units`], [`transaction::transact`], [`load::load`] | none |
 //!
 //! Nothing here allocates, locks or formats within the measured loop, except to report an error.
 
+pub(crate) mod capacity;
 pub(crate) mod draws;
+pub(crate) mod expected_state;
+pub(crate) mod final_check;
+pub(crate) mod inserts;
 pub(crate) mod kinds;
 pub(crate) mod load;
+mod names;
 pub(crate) mod read_check;
 pub(crate) mod record;
 pub(crate) mod scan;
+pub(crate) mod sizes;
 pub(crate) mod transaction;
 pub(crate) mod units;
 pub(crate) mod update_counts;

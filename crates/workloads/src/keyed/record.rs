@@ -70,6 +70,25 @@ impl<L: ValueLengths> RecordMaker<L> {
         }
     }
 
+    /// The item of a key, if it has one ([`KeyFormat::read`]).
+    #[inline]
+    pub(crate) fn item(&self, key: &[u8]) -> Option<u64> {
+        self.keys.read(key)
+    }
+
+    /// The version of a value that stood under an item's key, by its length and every byte.
+    ///
+    /// # Errors
+    /// The fault of the value.
+    pub(crate) fn check_whole(&mut self, item: u64, value: &[u8]) -> Result<u32, String> {
+        let version = self.values.check_all(item, value);
+        let version = version.map_err(|error| error.to_string())?;
+        match self.lengths.value_bytes(item, version) == value.len() {
+            true => Ok(version),
+            false => Err(format!("record {item} has {} bytes", value.len())),
+        }
+    }
+
     /// The item and the version of a value that stood under a key, by its header; by every byte
     /// where `whole`.
     ///

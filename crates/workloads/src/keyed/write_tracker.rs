@@ -174,6 +174,17 @@ impl<'t> WriteTracker<'t> {
         }
     }
 
+    /// The worker's knowledge of others' writes.
+    pub(crate) fn knowledge(&self) -> WriteKnowledge {
+        self.knowledge
+    }
+
+    /// The number of loaded records.
+    #[inline]
+    pub(crate) fn records(&self) -> u64 {
+        self.trial.records
+    }
+
     #[inline]
     fn entry(&self, item: u64) -> Option<&'t RecordWrites> {
         self.table?.entry(item)

@@ -1,14 +1,17 @@
 //! The settings of a job, checked and made ready to use.
 
 use super::kinds::{Kind, Kinds};
-use super::settings::{DistributionName, Settings, TestName, short_value_message};
+use super::settings::{DistributionName, Settings, TestName};
 use crate::generate::distribution::{Distribution, share_start};
 use crate::generate::key::KeyFormat;
 use crate::generate::value::{MIN_VALUE_BYTES, Values, payload_percent};
+use crate::keyed::capacity;
 use crate::keyed::record::{FixedLength, RecordMaker};
+use crate::keyed::sizes;
 use crate::keyed::write_tracker::MAX_NUMBER;
 use crate::{Error, OperationBytes, Result};
 use std::ops::Range;
+use trueput_engine::Capabilities;
 use trueput_record::Conditions;
 
 /// Records per transaction of the load, and of fill-batch.
@@ -108,9 +111,10 @@ impl MicroConfig {
         let key_bytes = settings.key_bytes;
         let value_bytes = usize::try_from(settings.value_bytes).unwrap_or(usize::MAX);
         if value_bytes < MIN_VALUE_BYTES {
-            return Err(short_value_message(value_bytes));
+            return Err(sizes::short_value_message(value_bytes));
         }
-        let records = records(settings, (key_bytes + value_bytes) as u64)?;
+        let record_bytes = (key_bytes + value_bytes) as u64;
+        let records = sizes::records(settings.records, settings.size, record_bytes)?;
         let or_own = |given: u32, of: TestName, own: u32| match given {
             0 if name == of => own,
             given => given,
@@ -334,6 +338,16 @@ impl MicroConfig {
         }
     }
 
+    /// Refuses records that are too large for the engine.
+    ///
+    /// # Errors
+    /// One sentence with the size and the limit.
+    pub(super) fn check_room(&self, capabilities: &Capabilities) -> Result<(), String> {
+        // A missing key has a byte more than the others.
+        let key_bytes = self.key_bytes + usize::from(self.test == Test::Missing);
+        capacity::check_room(key_bytes, self.value_bytes, capabilities)
+    }
+
     /// About how many bytes the database takes.
     pub(super) fn expected_bytes(&self) -> u64 {
         // LMDB takes 129 bytes for a record of 116 that is appended.
@@ -473,16 +487,6 @@ fn test(settings: &Settings) -> Result<Test, String> {
         }
         TestName::Mix => Test::Mix(mix),
     })
-}
-
-fn records(settings: &Settings, record_bytes: u64) -> Result<u64, String> {
-    match settings.size {
-        0 => Ok(settings.records),
-        size if size < record_bytes => Err(format!(
-            "size={size} is less than one record of {record_bytes} bytes; give more"
-        )),
-        size => Ok(size / record_bytes),
-    }
 }
 
 fn distribution(asked: DistributionName, records: u64) -> Distribution {

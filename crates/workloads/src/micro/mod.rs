@@ -3,24 +3,22 @@
 //!
 //! `docs/workloads/micro.md` says what each test does, what is counted, and what is checked.
 
-mod capacity;
 mod config;
 mod execution;
-mod expected_state;
 mod kinds;
-mod names;
 mod operation_stream;
 mod scan;
 mod settings;
-mod verify;
 mod worker;
 
 use crate::generate::value::Values;
+use crate::keyed::capacity;
+use crate::keyed::final_check;
 use crate::keyed::load::load;
 use crate::keyed::write_tracker::{RecordSample, WriteTable};
 use crate::{
-    ExecutionSummary, ExistingDatabase, IneffectiveSetting, Job, JobDatabase, JobResults, JobTask,
-    LoadSummary, OperationBytes, Result, WorkerFindings, Workload, WorkloadInfo,
+    Error, ExecutionSummary, ExistingDatabase, IneffectiveSetting, Job, JobDatabase, JobResults,
+    JobTask, LoadSummary, OperationBytes, Result, WorkerFindings, Workload, WorkloadInfo,
 };
 use config::{LOAD_BATCH, MicroConfig, Test};
 use settings::Settings;
@@ -117,7 +115,7 @@ impl Job for MicroJob {
     }
 
     fn check_capabilities(&self, capabilities: &Capabilities) -> Result<(), String> {
-        capacity::check_room(&self.config, capabilities)
+        self.config.check_room(capabilities)
     }
 
     fn unit_kinds(&self) -> &'static [&'static str] {
@@ -192,7 +190,9 @@ impl Job for MicroJob {
         target: &JobDatabase<'_>,
         remains: ExistingDatabase,
     ) -> Result<Option<LoadSummary>> {
-        capacity::check_fit(&self.config, target)?;
+        let room = self.config.check_room(&target.capabilities);
+        room.map_err(Error::Workload)?;
+        capacity::check_generation(target)?;
         let nothing_to_load = self.config.fills() || !target.capabilities.retains_data;
         if nothing_to_load || remains == ExistingDatabase::Loaded {
             return Ok(None);
@@ -207,6 +207,6 @@ impl Job for MicroJob {
     }
 
     fn verify(&self, target: &JobDatabase<'_>, ended: &ExecutionSummary) -> Result<JobResults> {
-        verify::verify(&self.config, target, ended)
+        final_check::verify(&self.config, target, ended)
     }
 }

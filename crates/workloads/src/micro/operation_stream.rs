@@ -1,11 +1,15 @@
 //! The operations of a worker, in order: a function of only the settings, the seed, the generation,
 //! the worker and the number of workers, so that verification can draw them again.
 
-use super::config::{MicroConfig, MixPercentages, Test, WorkerRole};
+use super::config::{Maker, MicroConfig, MixPercentages, Test, WorkerRole};
 use crate::generate::distribution::{Chooser, Distribution, Items};
 use crate::generate::permutation::Permutation;
 use crate::generate::random::{Random, mix};
+use crate::keyed::expected_state::{ReplayableJob, WriteStream};
+use crate::keyed::inserts::InsertNumbers;
+use crate::keyed::record::FixedLength;
 use crate::{Error, Result};
+use std::ops::Range;
 
 /// An operation on one record, or on the records from one on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,38 +63,6 @@ struct MixedOperations {
     records: u64,
     can_read_inserted: bool,
     inserted: InsertNumbers,
-}
-
-/// The numbers of the records that one worker inserts: no two workers share one.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct InsertNumbers {
-    records: u64,
-    worker: u64,
-    workers: u64,
-    count: u64,
-}
-
-impl InsertNumbers {
-    /// The numbers for a worker that has not inserted anything yet.
-    pub(super) fn new(records: u64, worker: u32, workers: u32) -> Self {
-        Self {
-            records,
-            worker: worker.into(),
-            workers: workers.max(1).into(),
-            count: 0,
-        }
-    }
-
-    fn nth(&self, nth: u64) -> u64 {
-        self.records + nth * self.workers + self.worker
-    }
-
-    /// Inverse of `nth`: which worker inserted a record, and its index among that worker's inserts.
-    pub(super) fn origin(item: u64, records: u64, workers: u32) -> Option<(usize, u64)> {
-        let beyond = item.checked_sub(records)?;
-        let workers = u64::from(workers.max(1));
-        Some(((beyond % workers) as usize, beyond / workers))
-    }
 }
 
 impl OperationStream {
@@ -181,11 +153,21 @@ impl OperationStream {
             OperationSource::Mix(mixer) => mixer.next_operation(&mut self.random),
         }
     }
+}
 
-    /// The number of inserts drawn so far.
-    pub(super) fn inserted(&self) -> u64 {
+impl WriteStream for OperationStream {
+    fn next_writes(&mut self, visit: &mut dyn FnMut(u64, bool)) {
+        let step = self.next_operation();
+        match step.operation {
+            Operation::Update => visit(step.item, false),
+            Operation::Delete => visit(step.item, true),
+            _ => (),
+        }
+    }
+
+    fn inserted(&self) -> u64 {
         match &self.source {
-            OperationSource::Mix(mixer) => mixer.inserted.count,
+            OperationSource::Mix(mixer) => mixer.inserted.count(),
             _ => 0,
         }
     }
@@ -208,21 +190,11 @@ impl MixedOperations {
             _ => Operation::Read,
         };
         let item = match operation {
-            Operation::Insert => {
-                self.inserted.count += 1;
-                self.inserted.nth(self.inserted.count - 1)
-            }
+            Operation::Insert => self.inserted.next(),
             Operation::Update | Operation::Delete => {
                 self.write_chooser.next_among(self.records, random)
             }
-            _ if self.can_read_inserted => {
-                let known = self.records + self.inserted.count;
-                let chosen = self.read_chooser.next_among(known, random);
-                match chosen.checked_sub(self.records) {
-                    Some(nth) => self.inserted.nth(nth),
-                    None => chosen,
-                }
-            }
+            _ if self.can_read_inserted => self.inserted.choose(&mut self.read_chooser, random),
             _ => self.read_chooser.next_among(self.records, random),
         };
         PlannedOperation { operation, item }
@@ -233,4 +205,47 @@ fn chooser(config: &MicroConfig, items: u64, worker: u32, workers: u32) -> Resul
     let sessions = config.sessions(workers);
     Chooser::new(config.distribution, Items::Fixed(items), worker, sessions)
         .map_err(|error| Error::Workload(error.to_string()))
+}
+
+impl ReplayableJob for MicroConfig {
+    type Draws = OperationStream;
+    type Lengths = FixedLength;
+
+    fn records(&self) -> u64 {
+        self.records
+    }
+
+    fn mutators(&self, workers: u32) -> Range<u32> {
+        self.mutators(workers)
+    }
+
+    fn deletes(&self) -> bool {
+        self.deletes()
+    }
+
+    fn inserts(&self) -> bool {
+        self.inserts()
+    }
+
+    fn fills(&self) -> bool {
+        self.fills()
+    }
+
+    fn counts_writes(&self) -> bool {
+        false
+    }
+
+    fn maker(&self, seed: u64) -> Result<Maker> {
+        Ok(self.maker(self.values(seed)?))
+    }
+
+    fn stream(
+        &self,
+        seed: u64,
+        generation: u32,
+        worker: u32,
+        workers: u32,
+    ) -> Result<OperationStream> {
+        OperationStream::new(self, seed, generation, worker, workers)
+    }
 }

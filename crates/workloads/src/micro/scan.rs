@@ -1,83 +1,13 @@
 //! Short scans from a record on, and passes over all records.
 
-use super::config::{Maker, MicroConfig};
 use super::kinds::Kind;
 use super::worker::Worker;
-use crate::keyed::read_check::{ReadCounts, ReadFault, ReadValidator, RecordState};
-use crate::keyed::scan::scan_first;
-use crate::keyed::write_tracker::WriteTracker;
+use crate::keyed::read_check::ReadValidator;
+use crate::keyed::scan::{ScanCheck, scan_first};
 use crate::{JobTask, Result};
 use std::hint::black_box;
 use std::ops::{Bound, ControlFlow};
 use trueput_engine::{Direction, KeyRange, Mode, Result as EngineResult};
-
-/// Compares the records that a scan returns with the expected ones.
-struct ScanCheck<'w> {
-    config: &'w MicroConfig,
-    maker: &'w mut Maker,
-    tracker: &'w WriteTracker<'w>,
-    /// The least numbers of the records from `first` on.
-    floors: &'w [u32],
-    first: u64,
-    reverse: bool,
-    /// The next expected record; `None` after the last one.
-    next: Option<u64>,
-    reads: ReadCounts,
-}
-
-impl ScanCheck<'_> {
-    fn floor(&self, item: u64) -> u32 {
-        let place = item.checked_sub(self.first);
-        let place = place.and_then(|place| usize::try_from(place).ok());
-        place
-            .and_then(|place| self.floors.get(place))
-            .copied()
-            .unwrap_or(0)
-    }
-
-    fn check_record(&mut self, key: &[u8], value: &[u8]) {
-        let Some(item) = self.config.format.read(key) else {
-            self.reads
-                .count(self.next.unwrap_or(0), Err(ReadFault::Disorder));
-            return;
-        };
-        let ahead = match (self.next, self.reverse) {
-            (Some(next), false) => item >= next,
-            (Some(next), true) => item <= next,
-            (None, _) => false,
-        };
-        if !ahead {
-            self.reads.count(item, Err(ReadFault::Disorder));
-            return;
-        }
-        self.check_missing(Some(item));
-        let state = self.maker.state(item, value);
-        let verdict = self.tracker.validate(item, self.floor(item), state);
-        self.reads.count(item, verdict);
-        self.next = self.after(item);
-    }
-
-    fn after(&self, item: u64) -> Option<u64> {
-        match self.reverse {
-            false => item.checked_add(1),
-            true => item.checked_sub(1),
-        }
-    }
-
-    /// Checks the absence of the records from the next one up to `item`, or to the end.
-    fn check_missing(&mut self, item: Option<u64>) {
-        let loaded = 0..self.config.records;
-        while let Some(next) = self.next.filter(|next| loaded.contains(next)) {
-            if Some(next) == item {
-                return;
-            }
-            let floor = self.floor(next);
-            let absent = self.tracker.validate(next, floor, RecordState::Absent);
-            self.reads.count(next, absent);
-            self.next = self.after(next);
-        }
-    }
-}
 
 /// One record and the `nexts` after it, in a transaction.
 pub(super) fn scan_from(worker: &mut Worker<'_>, task: &mut JobTask<'_>, item: u64) -> Result<()> {
@@ -91,16 +21,8 @@ pub(super) fn scan_from(worker: &mut Worker<'_>, task: &mut JobTask<'_>, item: u
     let reads = worker.reads;
     let doing = || "scanning".to_owned();
     worker.reads = task.transact(Mode::Read, doing, |session, _| {
-        let mut check = ScanCheck {
-            config: worker.config,
-            maker: &mut worker.maker,
-            tracker: &worker.tracker,
-            floors: &worker.floors,
-            first: item,
-            reverse: false,
-            next: Some(item),
-            reads,
-        };
+        let from = (item, &*worker.floors);
+        let mut check = ScanCheck::new(&mut worker.maker, &worker.tracker, from, reads);
         let shown = scan_first(session, KeyRange::from(key), wanted, |key, value| {
             if worker.verifies {
                 check.check_record(key, value);
@@ -174,16 +96,9 @@ impl ScanPass {
         let unit = worker.paced.index(self.kind);
         let bound = worker.config.format.write(from, &mut worker.key);
         let (range, direction) = self.range(bound);
-        let mut check = ScanCheck {
-            config: worker.config,
-            maker: &mut worker.maker,
-            tracker: &worker.tracker,
-            floors: &[],
-            first: 0,
-            reverse: self.reverse,
-            next: Some(from),
-            reads: worker.reads,
-        };
+        let (maker, tracker) = (&mut worker.maker, &worker.tracker);
+        let check = ScanCheck::new(maker, tracker, (from, &[]), worker.reads);
+        let mut check = check.reversed(self.reverse);
         let verifies = worker.verifies;
         let (mut shown, mut due) = (0_u64, true);
         let doing = || "scanning".to_owned();

@@ -2,7 +2,7 @@
 
 use crate::IneffectiveSetting;
 use crate::generate::key::{MAX_KEY_BYTES, MIN_KEY_BYTES};
-use crate::generate::value::MIN_VALUE_BYTES;
+use crate::keyed::sizes::check_size;
 use trueput_engine::{choices, parameters};
 use trueput_record::Value;
 use trueput_record::plan::Dimensions;
@@ -94,17 +94,7 @@ const MIX_SETTINGS: [&str; 4] = [
 /// records, and only a mix has percentages.
 pub(super) fn check_given(given: &Dimensions) -> Result<(), IneffectiveSetting> {
     let is_default = |value: &Value| matches!(value, Value::Integer(0));
-    let sized = given
-        .get("size")
-        .is_some_and(|sizes| !sizes.iter().all(is_default));
-    if sized && given.contains_key("records") {
-        return Err(IneffectiveSetting {
-            name: "records",
-            message: "size and records both set how much is loaded, and size takes precedence: \
-                      remove one of them, or set size=0"
-                .to_owned(),
-        });
-    }
+    check_size(given)?;
     let is_mix = |value: &Value| *value == Value::from("mix");
     let mixed = given
         .get("test")
@@ -120,12 +110,4 @@ pub(super) fn check_given(given: &Dimensions) -> Result<(), IneffectiveSetting> 
             message: format!("{name} is a setting of test=mix, which is not among the tests"),
         }),
     }
-}
-
-/// The message about a value that has no room for its check and version.
-pub(super) fn short_value_message(value_bytes: usize) -> String {
-    format!(
-        "values of {value_bytes} bytes have no room for the check and the version by which reads \
-         are verified; give value_bytes={MIN_VALUE_BYTES} or more"
-    )
 }

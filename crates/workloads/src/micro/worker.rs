@@ -2,9 +2,9 @@
 
 use super::config::{Maker, MicroConfig};
 use super::kinds::Kinds;
-use super::names;
 use crate::generate::key::KeyBuffer;
 use crate::generate::value::Values;
+use crate::keyed::expected_state::worker_findings;
 use crate::keyed::read_check::ReadCounts;
 use crate::keyed::write_tracker::{TrialWrites, WriteKnowledge, WriteTable, WriteTracker};
 use crate::{JobTask, WorkerFindings};
@@ -63,26 +63,6 @@ impl<'w> Worker<'w> {
 
     /// Returns the findings of a worker that has finished.
     pub(super) fn findings(self, task: &JobTask<'_>) -> WorkerFindings {
-        let mut findings = WorkerFindings::new();
-        if !self.verifies {
-            return findings;
-        }
-        findings.insert(names::WORKER.to_owned(), task.worker.into());
-        findings.insert(names::DONE.to_owned(), self.done);
-        let mutators = self.config.mutators(task.workers);
-        let knowledge = WriteKnowledge::of(task.worker_kind, task.worker, &mutators);
-        findings.insert(names::KNOWLEDGE.to_owned(), knowledge as u64);
-        self.reads.write(&mut findings);
-        match self.tracker.into_unsettled() {
-            Some(unsettled) => findings.extend(
-                unsettled
-                    .into_iter()
-                    .map(|(item, floor)| (format!("{}{item}", names::UNSETTLED), floor.into())),
-            ),
-            None => {
-                findings.insert(names::OVERFLOWED.to_owned(), 1);
-            }
-        }
-        findings
+        worker_findings(task, self.done, &self.reads, self.tracker)
     }
 }

@@ -7,6 +7,7 @@
 )]
 
 mod counting_meter;
+mod custom;
 mod generate;
 mod history;
 mod job_bench;

@@ -7,11 +7,11 @@ use trueput_record::trial::Settings;
 use trueput_workloads::JobResults;
 
 /// Settings as a user writes them, with spaces between: `test=mix records=300`. The last of a name
-/// counts.
+/// counts. A `~` in a value is a space.
 pub fn settings(given: &str) -> Settings {
     let setting = |setting: &str| {
         let (name, value) = setting.split_once('=').unwrap();
-        (name.to_owned(), Value::parse(value))
+        (name.to_owned(), Value::parse(&value.replace('~', " ")))
     };
     given.split_whitespace().map(setting).collect()
 }

@@ -278,3 +278,65 @@ proptest! {
         prop_assert!(rank < items);
     }
 }
+
+/// The counts, the most frequent item first.
+fn by_frequency(distribution: Distribution) -> Vec<u64> {
+    let mut counts = counts(distribution);
+    counts.sort_unstable_by(|a, b| b.cmp(a));
+    counts
+}
+
+#[test]
+fn a_scattered_zipfian_has_the_probabilities_of_its_ranks_at_scattered_items() {
+    let theta = 0.8;
+    let drawn = counts(Distribution::ScatteredZipfian { theta });
+    let order =
+        trueput_workloads::generate::permutation::Permutation::new(ITEMS, 0x0074_7275_6570_7574);
+    let ranked: Vec<u64> = (0..ITEMS)
+        .map(|rank| drawn[order.at(rank) as usize])
+        .collect();
+    assert!(fits(&ranked, &rank_probabilities(ITEMS, theta)));
+    assert!(!fits(&ranked, &rank_probabilities(ITEMS, 0.7)));
+    assert!(
+        !fits(&drawn, &rank_probabilities(ITEMS, theta)),
+        "scattered"
+    );
+}
+
+#[test]
+fn of_a_self_similar_distribution_each_fifth_gets_four_fifths() {
+    let sorted = by_frequency(Distribution::SelfSimilar { fraction: 0.2 });
+    let drawn_by = |items: usize| sorted[..items].iter().sum::<u64>() as f64 / DRAWS as f64;
+    for (items, share) in [(200, 0.8), (40, 0.64), (8, 0.512)] {
+        let deviation = (share * (1.0 - share) / DRAWS as f64).sqrt();
+        // That the counts were sorted adds a little.
+        let off = (drawn_by(items) - share) / deviation;
+        assert!(off.abs() < 8.0, "{items}: {}", drawn_by(items));
+    }
+}
+
+#[test]
+fn weights_are_those_of_equal_slices() {
+    let weights = [1.0, 0.0, 5.0, 2.0];
+    let mut chooser = Chooser::weighted(&weights, Items::Fixed(ITEMS)).unwrap();
+    let mut random = Random::for_worker(2014, 0, "test");
+    let counts = count(ITEMS, DRAWS, || chooser.next(&mut random));
+    let expected: Vec<f64> = (0..ITEMS)
+        .map(|it| weights[it as usize / 250] / 8.0 / 250.0)
+        .collect();
+    assert!(fits(&counts, &expected));
+    assert_eq!(counts[250..500].iter().sum::<u64>(), 0);
+    // More slices than items.
+    let mut few = Chooser::weighted(&[1.0; 10], Items::Fixed(3)).unwrap();
+    let third = count(3, DRAWS, || few.next(&mut random));
+    assert!(third.iter().all(|it| *it > DRAWS / 5), "{third:?}");
+    for (weights, expected) in [
+        (&[][..], "the sum of the weights is 0"),
+        (&[0.0], "the sum of the weights is 0"),
+        (&[1.0, -1.0], "a weight is -1"),
+        (&[f64::NAN], "a weight is NaN"),
+    ] {
+        let refused = Chooser::weighted(weights, Items::Fixed(3)).err().unwrap();
+        assert!(refused.to_string().contains(expected), "{refused}");
+    }
+}

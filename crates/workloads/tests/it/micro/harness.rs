@@ -1,4 +1,5 @@
-//! Runs a job in this process, as the runner's workers do in theirs, on an engine that may fail.
+//! Runs a job of micro or custom in this process, as the runner's workers do in theirs, on an
+//! engine that may fail.
 
 use crate::counting_meter::{CountingMeter, in_threads, sum_up};
 use crate::job_bench::{self, JobBench, deref_to_job_bench};
@@ -13,6 +14,7 @@ use trueput_record::{Conditions, WorkerKind};
 use trueput_workloads::micro::Micro;
 use trueput_workloads::{
     ExecutionSummary, ExistingDatabase, Job, JobResults, LoadSummary, Result, WorkerFindings,
+    Workload,
 };
 
 /// The conditions of a trial that ends by time, as far as the job cares.
@@ -23,6 +25,7 @@ pub fn timed() -> Conditions {
     }
 }
 
+/// A job of micro.
 pub fn job_under(given: &str, conditions: &Conditions) -> Result<Box<dyn Job>, String> {
     job_bench::job_under(&Micro, given, conditions)
 }
@@ -30,6 +33,7 @@ pub fn job_under(given: &str, conditions: &Conditions) -> Result<Box<dyn Job>, S
 /// A database with a job on it.
 pub struct Bench {
     bench: JobBench,
+    workload: &'static dyn Workload,
     given: String,
     conditions: Conditions,
     pub warm_up: u64,
@@ -44,10 +48,23 @@ pub struct Bench {
 deref_to_job_bench!(Bench);
 
 impl Bench {
-    /// On a fresh database of `engine`, which works well.
+    /// A job of micro on a fresh database of `engine`, which works well.
     pub fn on(engine: &dyn Engine, workers: u32, conditions: &Conditions, given: &str) -> Self {
+        Self::of(&Micro, engine, workers, conditions, given)
+    }
+
+    /// A job of a workload on a fresh database of `engine`, which works well.
+    pub fn of(
+        workload: &'static dyn Workload,
+        engine: &dyn Engine,
+        workers: u32,
+        conditions: &Conditions,
+        given: &str,
+    ) -> Self {
+        let job = job_bench::job_under(workload, given, conditions).unwrap();
         Self {
-            bench: JobBench::new(engine, workers, job_under(given, conditions).unwrap()),
+            bench: JobBench::new(engine, workers, job),
+            workload,
             given: given.to_owned(),
             conditions: conditions.clone(),
             warm_up: 0,
@@ -88,7 +105,7 @@ impl Bench {
 
     /// Runs another trial on the database that this one left.
     pub fn then(mut self, conditions: &Conditions, given: &str) -> Self {
-        let next = job_under(given, conditions).unwrap();
+        let next = job_bench::job_under(self.workload, given, conditions).unwrap();
         assert_eq!(next.load_key(), self.job.load_key());
         assert!(next.load_key().is_some());
         self.job = next;
@@ -99,7 +116,7 @@ impl Bench {
     }
 
     fn new_job(&self) -> Box<dyn Job> {
-        job_under(&self.given, &self.conditions).unwrap()
+        job_bench::job_under(self.workload, &self.given, &self.conditions).unwrap()
     }
 
     pub fn prepare(&self) -> Result<Option<LoadSummary>> {

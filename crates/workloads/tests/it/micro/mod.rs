@@ -3,6 +3,6 @@
 
 mod crashes;
 mod faults;
-mod harness;
+pub mod harness;
 mod settings;
 mod tests;

@@ -1,12 +1,11 @@
 //! Verifies the database at the end against the operations of the workers.
 
-use super::config::MicroConfig;
-use super::expected_state::ExpectedState;
+use super::expected_state::{ExpectedState, ReplayableJob};
 use super::names;
-use crate::generate::value::Values;
-use crate::keyed::read_check::{ReadCounts, ReadFault, RecordState};
-use crate::keyed::transaction::transact_unmetered;
-use crate::keyed::write_tracker::WriteKnowledge;
+use super::read_check::{ReadCounts, ReadFault, RecordState};
+use super::record::{RecordMaker, ValueLengths};
+use super::transaction::transact_unmetered;
+use super::write_tracker::WriteKnowledge;
 use crate::{ExecutionSummary, JobDatabase, JobResults, Result, finding};
 use std::ops::ControlFlow;
 use trueput_engine::{Direction, KeyRange, Mode, Result as EngineResult};
@@ -17,19 +16,19 @@ use trueput_record::{Survival, VerifyLevel};
 const PROGRESS_STEP: u64 = 1 << 16;
 
 /// The results, and the checks where verification is on.
-pub(super) fn verify(
-    config: &MicroConfig,
+pub(crate) fn verify(
+    job: &impl ReplayableJob,
     target: &JobDatabase<'_>,
     ended: &ExecutionSummary,
 ) -> Result<JobResults> {
     let mut conclusion = JobResults::default();
     let (results, checks) = (&mut conclusion.results, &mut conclusion.checks);
-    results.insert("records".to_owned(), config.records.into());
+    results.insert("records".to_owned(), job.records().into());
     if ended.verify == VerifyLevel::Off || !target.capabilities.retains_data {
         return Ok(conclusion);
     }
-    let expected = ExpectedState::replay(config, target, ended)?;
-    let found = scan_database(config, target, ended, &expected)?;
+    let expected = ExpectedState::replay(job, target, ended)?;
+    let found = scan_database(job, target, ended, &expected)?;
     results.insert("records_at_end".to_owned(), found.records_found.into());
     checks.extend(check_reads(ended));
     if ended.crashed.is_some() {
@@ -40,7 +39,7 @@ pub(super) fn verify(
         let (found, inserted) = (found.records_found, expected.inserted());
         format!(
             "{found} found; {} filled or loaded, {inserted} inserted",
-            config.records
+            job.records()
         )
     }));
     checks.push(
@@ -135,15 +134,17 @@ struct DatabaseCheck {
 }
 
 fn scan_database(
-    config: &MicroConfig,
+    job: &impl ReplayableJob,
     target: &JobDatabase<'_>,
     ended: &ExecutionSummary,
     expected: &ExpectedState,
 ) -> Result<DatabaseCheck> {
     let mut session = target.open_session()?;
-    let checker = RecordChecker {
-        config,
-        values: config.values(target.seed)?,
+    let records = job.records();
+    let mut checker = RecordChecker {
+        records,
+        fills: job.fills(),
+        maker: job.maker(target.seed)?,
         level: ended.verify,
         may_miss: ended.crashed == Some(Survival::ConsistentPrefix),
         expected,
@@ -160,17 +161,17 @@ fn scan_database(
             let visit = &mut |key: &[u8], value: &[u8]| {
                 checker.check_record(&mut found, &mut next, key, value);
                 if found.records_found.is_multiple_of(PROGRESS_STEP) {
-                    (target.progress)(found.records_found as f64 / config.records as f64);
+                    (target.progress)(found.records_found as f64 / records as f64);
                 }
                 ControlFlow::Continue(())
             };
             session.scan(KeyRange::ALL, Direction::Forward, visit)?;
-            checker.check_missing(&mut found, next, config.records);
+            checker.check_missing(&mut found, next, records);
             Ok(())
         },
     )?;
-    // Only loaded records are ever deleted.
-    let missing = expected.inserted().saturating_sub(found.inserted);
+    let missing = expected.remaining_inserts();
+    let missing = missing.saturating_sub(found.inserted);
     if missing > 0 && checker.may_miss {
         found.missing += missing;
     } else if missing > 0 {
@@ -181,20 +182,28 @@ fn scan_database(
     Ok(found)
 }
 
-struct RecordChecker<'s> {
-    config: &'s MicroConfig,
-    values: Values,
+struct RecordChecker<'s, L> {
+    records: u64,
+    /// Whether the trial itself filled the database.
+    fills: bool,
+    maker: RecordMaker<L>,
     level: VerifyLevel,
     /// Whether acknowledged writes may be missing, and are counted.
     may_miss: bool,
     expected: &'s ExpectedState,
 }
 
-impl RecordChecker<'_> {
+impl<L: ValueLengths> RecordChecker<'_, L> {
     /// Looks at the next record of the scan; `next` is its number where none is missing.
-    fn check_record(&self, found: &mut DatabaseCheck, next: &mut u64, key: &[u8], value: &[u8]) {
+    fn check_record(
+        &mut self,
+        found: &mut DatabaseCheck,
+        next: &mut u64,
+        key: &[u8],
+        value: &[u8],
+    ) {
         found.records_found += 1;
-        let Some(item) = self.config.format.read(key) else {
+        let Some(item) = self.maker.item(key) else {
             found
                 .order
                 .note(|| format!("a key of {} bytes that no record has", key.len()));
@@ -206,7 +215,7 @@ impl RecordChecker<'_> {
                 .note(|| format!("record {item} after record {}", *next - 1));
             return;
         }
-        self.check_missing(found, *next, item.min(self.config.records));
+        self.check_missing(found, *next, item.min(self.records));
         *next = item.saturating_add(1);
         if self.expected.check_presence(item).is_err() {
             found
@@ -214,21 +223,15 @@ impl RecordChecker<'_> {
                 .note(|| format!("record {item} is there and should not be"));
             return;
         }
-        found.inserted += u64::from(item >= self.config.records);
+        found.inserted += u64::from(item >= self.records);
         if self.level != VerifyLevel::Full && !self.expected.is_tracked(item) {
             return;
         }
         found.looked_at += 1;
-        let seen = match self.values.check_all(item, value) {
-            Ok(_) if value.len() != self.config.value_bytes => {
-                found
-                    .contents
-                    .note(|| format!("record {item} has {} bytes", value.len()));
-                return;
-            }
+        let seen = match self.maker.check_whole(item, value) {
             Ok(version) => RecordState::Version(version),
             Err(wrong) => {
-                found.contents.note(|| wrong.to_string());
+                found.contents.note(|| wrong);
                 return;
             }
         };
@@ -250,7 +253,7 @@ impl RecordChecker<'_> {
                 continue;
             }
             // What was loaded before the workers came was closed in good order.
-            if self.may_miss && self.config.fills() {
+            if self.may_miss && self.fills {
                 found.missing += 1;
             } else {
                 found.records.note(|| format!("record {item} is lost"));

@@ -1,13 +1,14 @@
 //! The valid final content of the database. Each worker's operations are a function of the seed, so
 //! they are drawn again here, as many as the worker reports.
 
-use super::config::MicroConfig;
+use super::inserts::InsertNumbers;
 use super::names;
-use super::operation_stream::{InsertNumbers, Operation, OperationStream};
-use crate::keyed::read_check::{ReadFault, RecordState};
-use crate::keyed::write_tracker::{MAX_NUMBER, RecordSample, WriteKnowledge, version_parts};
-use crate::{ExecutionSummary, JobDatabase, Result, WorkerFindings, finding};
-use std::collections::BTreeMap;
+use super::read_check::{ReadCounts, ReadFault, RecordState};
+use super::record::{RecordMaker, ValueLengths};
+use super::write_tracker::{MAX_NUMBER, RecordSample, WriteKnowledge, WriteTracker, version_parts};
+use crate::{ExecutionSummary, JobDatabase, JobTask, Result, WorkerFindings, finding};
+use std::collections::{BTreeMap, HashSet};
+use std::ops::Range;
 
 /// At least one worker's last write of a record was an update.
 const ENDS_IN_UPDATE: u8 = 1;
@@ -17,8 +18,59 @@ const ENDS_IN_DELETE: u8 = 2;
 /// Set in a worker's own count where its last write was a delete.
 const DELETED: u32 = 1 << 31;
 
+/// The writes of one worker, drawn again in their order.
+pub(crate) trait WriteStream {
+    /// Draws the next unit of work, as [`names::DONE`] counts units, and passes its writes on,
+    /// except inserts: each record, and whether it is deleted. A record that was not loaded is only
+    /// deleted, by the worker that inserted it.
+    fn next_writes(&mut self, visit: &mut dyn FnMut(u64, bool));
+
+    /// The number of inserts drawn so far.
+    fn inserted(&self) -> u64;
+}
+
+/// A job whose writes are a function of its settings and the seed, so that verification knows the
+/// legal final states.
+pub(crate) trait ReplayableJob {
+    /// The operations of a worker, as they are drawn.
+    type Draws: WriteStream;
+    /// The lengths of values.
+    type Lengths: ValueLengths;
+
+    /// Records that are loaded or filled.
+    fn records(&self) -> u64;
+
+    /// The workers that update or delete records which others may meet, by their indexes.
+    fn mutators(&self, workers: u32) -> Range<u32>;
+
+    /// Whether records are taken out.
+    fn deletes(&self) -> bool;
+
+    /// Whether records beyond the loaded ones are inserted.
+    fn inserts(&self) -> bool;
+
+    /// Whether the trial itself fills an empty database.
+    fn fills(&self) -> bool;
+
+    /// Whether each write reads its record and bears the number after the one that it read, so
+    /// that the last number is the count of the writes unless one was lost.
+    fn counts_writes(&self) -> bool;
+
+    /// The generator of a seed's records.
+    ///
+    /// # Errors
+    /// The values' parameters do not fit.
+    fn maker(&self, seed: u64) -> Result<RecordMaker<Self::Lengths>>;
+
+    /// The operations of a worker, from the first on.
+    ///
+    /// # Errors
+    /// The distribution does not fit the records.
+    fn stream(&self, seed: u64, generation: u32, worker: u32, workers: u32) -> Result<Self::Draws>;
+}
+
 /// The legal final states.
-pub(super) struct ExpectedState {
+pub(crate) struct ExpectedState {
     generation: u32,
     records: u64,
     sample: RecordSample,
@@ -31,10 +83,14 @@ pub(super) struct ExpectedState {
     ends: Vec<u8>,
     /// Records that each worker inserted.
     inserted: Vec<u64>,
+    /// Inserted records that were deleted.
+    removed: HashSet<u64>,
     /// Records whose last write met another under way, with the least number that they may bear.
     unsettled: BTreeMap<u64, u32>,
     /// Whether there were too many to list, so that any record may be one.
     overflowed: bool,
+    /// Whether the last number of a record is the count of its writes.
+    is_counted: bool,
 }
 
 impl ExpectedState {
@@ -42,37 +98,40 @@ impl ExpectedState {
     ///
     /// # Errors
     /// If a stream cannot be created.
-    pub(super) fn replay(
-        config: &MicroConfig,
+    pub(crate) fn replay(
+        job: &impl ReplayableJob,
         target: &JobDatabase<'_>,
         ended: &ExecutionSummary,
     ) -> Result<Self> {
-        let sample = RecordSample::new(ended.verify, config.records);
-        let mutators = config.mutators(target.workers);
+        let sample = RecordSample::new(ended.verify, job.records());
+        let mutators = job.mutators(target.workers);
         let is_mutator = |findings: &&WorkerFindings| mutators.contains(&worker(findings));
-        let shared = ended
-            .findings
-            .iter()
-            .filter(is_mutator)
-            .all(|findings| finding(findings, names::KNOWLEDGE) == WriteKnowledge::All as u64);
-        let all = usize::try_from(config.records).unwrap_or(usize::MAX);
+        let is_counted = job.counts_writes();
+        let knows_all = |findings: &WorkerFindings| {
+            finding(findings, names::KNOWLEDGE) == WriteKnowledge::All as u64
+        };
+        let mut writers = ended.findings.iter().filter(is_mutator);
+        let shared = is_counted || writers.all(knows_all);
+        let all = usize::try_from(job.records()).unwrap_or(usize::MAX);
         let room = |wanted: bool, length: usize| if wanted { length } else { 0 };
         let mut expected = Self {
             generation: target.generation,
-            records: config.records,
+            records: job.records(),
             sample,
             workers: target.workers,
             totals: vec![0; room(!mutators.is_empty(), sample.len())],
             own: Vec::new(),
-            ends: vec![0; room(config.deletes(), all)],
+            ends: vec![0; room(job.deletes(), all)],
             inserted: vec![0; target.workers as usize],
+            removed: HashSet::new(),
             unsettled: BTreeMap::new(),
             overflowed: false,
+            is_counted,
         };
         for findings in &ended.findings {
-            let replayed = mutators.contains(&worker(findings)) || config.inserts();
+            let replayed = mutators.contains(&worker(findings)) || job.inserts();
             if replayed {
-                expected.add(config, target, findings, shared)?;
+                expected.add(job, target, findings, shared)?;
             }
         }
         Ok(expected)
@@ -80,38 +139,38 @@ impl ExpectedState {
 
     fn add(
         &mut self,
-        config: &MicroConfig,
+        job: &impl ReplayableJob,
         target: &JobDatabase<'_>,
         findings: &WorkerFindings,
         shared: bool,
     ) -> Result<()> {
         let worker = worker(findings);
         let (seed, generation) = (target.seed, target.generation);
-        let mut stream = OperationStream::new(config, seed, generation, worker, target.workers)?;
+        let mut stream = job.stream(seed, generation, worker, target.workers)?;
         let mut own = vec![0; if shared { 0 } else { self.totals.len() }];
         let mut ends = vec![0; self.ends.len()];
         for _ in 0..finding(findings, names::DONE) {
-            let step = stream.next_operation();
-            let deletes = match step.operation {
-                Operation::Update => false,
-                Operation::Delete => true,
-                _ => continue,
-            };
-            if let Some(end) = ends.get_mut(step.item as usize) {
-                *end = if deletes {
-                    ENDS_IN_DELETE
-                } else {
-                    ENDS_IN_UPDATE
+            stream.next_writes(&mut |item, deletes| {
+                if item >= self.records {
+                    self.removed.insert(item);
+                    return;
+                }
+                if let Some(end) = ends.get_mut(item as usize) {
+                    *end = if deletes {
+                        ENDS_IN_DELETE
+                    } else {
+                        ENDS_IN_UPDATE
+                    };
+                }
+                let Some(place) = self.sample.place(item) else {
+                    return;
                 };
-            }
-            let Some(place) = self.sample.place(step.item) else {
-                continue;
-            };
-            self.totals[place] = self.totals[place].saturating_add(1);
-            if let Some(own) = own.get_mut(place) {
-                let deleted = if deletes { DELETED } else { 0 };
-                *own = (*own & !DELETED).saturating_add(1).min(!DELETED) | deleted;
-            }
+                self.totals[place] = self.totals[place].saturating_add(1);
+                if let Some(own) = own.get_mut(place) {
+                    let deleted = if deletes { DELETED } else { 0 };
+                    *own = (*own & !DELETED).saturating_add(1).min(!DELETED) | deleted;
+                }
+            });
         }
         self.ends
             .iter_mut()
@@ -135,27 +194,35 @@ impl ExpectedState {
     }
 
     /// Records that workers inserted.
-    pub(super) fn inserted(&self) -> u64 {
+    pub(crate) fn inserted(&self) -> u64 {
         self.inserted.iter().sum()
     }
 
+    /// Records that workers inserted and did not delete.
+    pub(crate) fn remaining_inserts(&self) -> u64 {
+        self.inserted() - self.removed.len() as u64
+    }
+
     /// Records whose final version is not known exactly.
-    pub(super) fn unsettled(&self) -> usize {
+    pub(crate) fn unsettled(&self) -> usize {
+        if self.is_counted {
+            return 0;
+        }
         self.unsettled.len()
     }
 
     /// Whether no record's final version can be determined exactly.
-    pub(super) fn is_inexact(&self) -> bool {
-        self.overflowed
+    pub(crate) fn is_inexact(&self) -> bool {
+        self.overflowed && !self.is_counted
     }
 
     /// Whether the versions of a record are followed.
-    pub(super) fn is_tracked(&self, item: u64) -> bool {
+    pub(crate) fn is_tracked(&self, item: u64) -> bool {
         item >= self.records || self.sample.place(item).is_some()
     }
 
     /// Checks whether a record may be absent.
-    pub(super) fn check_absence(&self, item: u64) -> Result<(), ReadFault> {
+    pub(crate) fn check_absence(&self, item: u64) -> Result<(), ReadFault> {
         let ends = self.ends.get(item as usize).copied().unwrap_or(0);
         if ends & ENDS_IN_DELETE > 0 {
             Ok(())
@@ -165,9 +232,12 @@ impl ExpectedState {
     }
 
     /// Checks whether a record may be there.
-    pub(super) fn check_presence(&self, item: u64) -> Result<(), ReadFault> {
+    pub(crate) fn check_presence(&self, item: u64) -> Result<(), ReadFault> {
         let legal = match InsertNumbers::origin(item, self.records, self.workers) {
-            Some((worker, nth)) => self.inserted.get(worker).is_some_and(|count| nth < *count),
+            Some((worker, nth)) => {
+                let was_inserted = self.inserted.get(worker).is_some_and(|count| nth < *count);
+                was_inserted && !self.removed.contains(&item)
+            }
             None => self.ends.get(item as usize) != Some(&ENDS_IN_DELETE),
         };
         if legal {
@@ -178,7 +248,7 @@ impl ExpectedState {
     }
 
     /// Checks the version of an existing record.
-    pub(super) fn check_version(&self, item: u64, state: RecordState) -> Result<(), ReadFault> {
+    pub(crate) fn check_version(&self, item: u64, state: RecordState) -> Result<(), ReadFault> {
         let version = match state {
             RecordState::Version(version) => version,
             RecordState::Absent => return self.check_absence(item),
@@ -215,6 +285,7 @@ impl ExpectedState {
     /// Checks a number if all writes of a record are numbered together.
     fn check_number(&self, item: u64, number: u32, total: u32) -> Result<(), ReadFault> {
         let least = match self.unsettled.get(&item) {
+            _ if self.is_counted => total,
             Some(floor) => (*floor).clamp(1, total),
             None if self.overflowed => 1,
             None => total,
@@ -237,6 +308,35 @@ impl ExpectedState {
             Err(ReadFault::Stale)
         }
     }
+}
+
+/// What a worker that has done `done` units of work reports for [`ExpectedState::replay`]; nothing
+/// where reads are not checked.
+pub(crate) fn worker_findings(
+    task: &JobTask<'_>,
+    done: u64,
+    reads: &ReadCounts,
+    tracker: WriteTracker<'_>,
+) -> WorkerFindings {
+    let mut findings = WorkerFindings::new();
+    if !task.verifies_reads() {
+        return findings;
+    }
+    findings.insert(names::WORKER.to_owned(), task.worker.into());
+    findings.insert(names::DONE.to_owned(), done);
+    findings.insert(names::KNOWLEDGE.to_owned(), tracker.knowledge() as u64);
+    reads.write(&mut findings);
+    match tracker.into_unsettled() {
+        Some(unsettled) => findings.extend(
+            unsettled
+                .into_iter()
+                .map(|(item, floor)| (format!("{}{item}", names::UNSETTLED), floor.into())),
+        ),
+        None => {
+            findings.insert(names::OVERFLOWED.to_owned(), 1);
+        }
+    }
+    findings
 }
 
 fn worker(findings: &WorkerFindings) -> u32 {

@@ -1,0 +1,218 @@
+//! The settings of a job, checked and made ready to use.
+
+use super::mix::{Step, Transaction, TransactionMix};
+use super::popularity::{Popularity, RecordChoice};
+use super::settings::Settings;
+use crate::generate::distribution::share_start;
+use crate::generate::key::KeyFormat;
+use crate::generate::value::{Values, payload_percent};
+use crate::keyed::capacity;
+use crate::keyed::draws::{LengthChooser, LengthDistribution, RecordLengths};
+use crate::keyed::expected_state::ReplayableJob;
+use crate::keyed::record::RecordMaker;
+use crate::keyed::sizes;
+use crate::{Error, OperationBytes, Result};
+use trueput_engine::Capabilities;
+use trueput_record::Conditions;
+
+/// Makes the records of this workload.
+pub(super) type Maker = RecordMaker<RecordLengths>;
+
+/// A job's settings.
+#[derive(Debug, Clone)]
+pub(super) struct CustomConfig {
+    pub mix: TransactionMix,
+    pub records: u64,
+    /// The records that are chosen from: the first this many.
+    pub chosen_from: u64,
+    pub format: KeyFormat,
+    pub key_bytes: usize,
+    pub value_bytes: LengthDistribution,
+    /// Mean length of a value, bytes.
+    mean_value_bytes: f64,
+    pub compressibility: u8,
+    pub choice: RecordChoice,
+    /// Whether reads choose among the worker's own inserts too.
+    pub reads_inserted: bool,
+    /// Whether each worker takes its records from a queue, the oldest first.
+    pub is_queue: bool,
+    /// Transactions that end the trial; `None` if time does.
+    pub transactions: Option<u64>,
+    /// Whether transactions are done that will not be counted.
+    warms_up: bool,
+    pub load_batch: u64,
+    pub think_ns: u64,
+}
+
+impl CustomConfig {
+    /// Reads the settings.
+    ///
+    /// # Errors
+    /// One sentence, if the settings contradict each other or the conditions.
+    pub(super) fn new(settings: &Settings, conditions: &Conditions) -> Result<Self, String> {
+        let value_bytes = settings.value_bytes.0;
+        let mean_value_bytes = LengthChooser::new(value_bytes).mean();
+        let record_bytes = settings.key_bytes as u64 + mean_value_bytes.ceil() as u64;
+        let records = sizes::records(settings.records, settings.size, record_bytes)?;
+        let chosen_from = (records as f64 * settings.working_set).ceil() as u64;
+        let chosen_from = chosen_from.clamp(1, records);
+        let is_latest = settings.distribution == Popularity::Latest;
+        let is_queue = settings.distribution == Popularity::Oldest;
+        check_choice(settings, chosen_from < records)?;
+        if settings.think_time > 0.0 && conditions.rate.is_some() {
+            return Err(format!(
+                "at a fixed rate the arrivals, not think_time={}, decide when a transaction \
+                 begins; leave think_time or rate out",
+                settings.think_time
+            ));
+        }
+        Ok(Self {
+            mix: settings.operations,
+            records,
+            chosen_from,
+            format: KeyFormat::plain(settings.key_bytes).map_err(|error| error.to_string())?,
+            key_bytes: settings.key_bytes,
+            value_bytes,
+            mean_value_bytes,
+            compressibility: settings.compressibility,
+            choice: RecordChoice::new(settings.distribution, chosen_from)?,
+            reads_inserted: is_latest,
+            is_queue,
+            transactions: match settings.operationcount {
+                0 => conditions.duration_s.is_none().then_some(records),
+                given => Some(given),
+            },
+            warms_up: conditions.warm_up_s > 0.0,
+            load_batch: settings.loadbatchsize,
+            think_ns: (settings.think_time * 1e9) as u64,
+        })
+    }
+
+    /// The number of transactions that end one worker's part; `None` if time does.
+    pub(super) fn quota(&self, worker: u32, workers: u32) -> Option<u64> {
+        let from = |worker| Some(share_start(self.transactions?, worker, workers));
+        Some(from(worker + 1)? - from(worker)?)
+    }
+
+    /// Refuses records that are too large for the engine.
+    ///
+    /// # Errors
+    /// One sentence with the size and the limit.
+    pub(super) fn check_room(&self, capabilities: &Capabilities) -> Result<(), String> {
+        let longest = usize::try_from(self.value_bytes.longest()).unwrap_or(usize::MAX);
+        capacity::check_room(self.key_bytes, longest, capabilities)
+    }
+
+    /// Mean bytes of a record.
+    pub(super) fn record_bytes(&self) -> f64 {
+        self.key_bytes as f64 + self.mean_value_bytes
+    }
+
+    /// Bytes that a transaction moves.
+    pub(super) fn volume(&self, transaction: &Transaction) -> OperationBytes {
+        let record = self.record_bytes();
+        let volume = |step: &Step| match step {
+            Step::Get => (record, 0.0),
+            Step::Scan(records) => (record * f64::from(*records), 0.0),
+            Step::Put | Step::Insert => (0.0, record),
+            Step::Update => (record, record),
+            Step::ReadModifyWrite => (2.0 * record, record),
+            Step::Delete => (0.0, self.key_bytes as f64),
+        };
+        let volumes = transaction.steps().iter().map(volume);
+        let sum = |sum: (f64, f64), one: (f64, f64)| (sum.0 + one.0, sum.1 + one.1);
+        let (read, written) = volumes.fold((0.0, 0.0), sum);
+        OperationBytes::new(read, written)
+    }
+
+    /// Bytes of the live keys and values after `counts` transactions, by kind; `None` if the counts
+    /// do not determine them.
+    pub(super) fn live_bytes(&self, counts: &[u64]) -> Option<u64> {
+        // It is not counted whether a record that was deleted or put was there.
+        if self.deletes() || (self.inserts() && self.warms_up) {
+            return None;
+        }
+        let inserts = |transaction: &Transaction| transaction.count(|it| it == Step::Insert) as u64;
+        let inserted: u64 = self
+            .mix
+            .iter()
+            .zip(counts)
+            .map(|(transaction, count)| count * inserts(transaction))
+            .sum();
+        Some(((self.records + inserted) as f64 * self.record_bytes()) as u64)
+    }
+
+    /// Commits that wrote something, among `counts` transactions by kind.
+    pub(super) fn commits(&self, counts: &[u64]) -> u64 {
+        let with_counts = self.mix.iter().zip(counts);
+        let writing = with_counts.filter(|(transaction, _)| transaction.writes());
+        writing.map(|(_, count)| count).sum()
+    }
+
+    /// Bytes of keys and values that one commit writes, on average.
+    pub(super) fn commit_bytes(&self) -> u64 {
+        let weights = self.mix.proportions();
+        let all = self.mix.iter().zip(weights);
+        let writing = all.filter(|(transaction, _)| transaction.writes());
+        let (mut bytes, mut sum) = (0.0, 0.0);
+        for (transaction, weight) in writing {
+            bytes += weight * self.volume(transaction).written_bytes;
+            sum += weight;
+        }
+        if sum > 0.0 { (bytes / sum) as u64 } else { 0 }
+    }
+
+    /// About how many bytes the database takes.
+    pub(super) fn expected_bytes(&self) -> u64 {
+        // As for micro: what an engine adds to a record.
+        const OVERHEAD: f64 = 16.0;
+        let weights = self.mix.proportions();
+        let inserts = |(transaction, weight): (&Transaction, f64)| {
+            weight * transaction.count(|it| it == Step::Insert) as f64
+        };
+        let inserts: f64 = self.mix.iter().zip(weights).map(inserts).sum();
+        let inserted = self.transactions.unwrap_or(0) as f64 * inserts;
+        let bytes = (self.records as f64 + inserted) * (self.record_bytes() + OVERHEAD);
+        (1 << 20).max(bytes as u64)
+    }
+
+    /// The values of a seed.
+    ///
+    /// # Errors
+    /// Never, for the settings' range is that of the generator.
+    pub(super) fn values(&self, seed: u64) -> Result<Values> {
+        let percent = payload_percent(self.compressibility, self.mean_value_bytes as usize);
+        Values::new(seed, percent).map_err(|error| Error::Workload(error.to_string()))
+    }
+
+    /// The generator of records with these values.
+    pub(super) fn maker_of(&self, values: Values, seed: u64) -> Maker {
+        let lengths = RecordLengths::new(1, self.value_bytes, seed);
+        Maker::new(self.format, values, lengths)
+    }
+}
+
+/// Refuses a part of the records or an operation for which the distribution has no meaning.
+fn check_choice(settings: &Settings, is_part: bool) -> Result<(), String> {
+    let name = match settings.distribution {
+        Popularity::Latest => "latest",
+        Popularity::Oldest => "oldest",
+        _ => return Ok(()),
+    };
+    if is_part {
+        return Err(format!(
+            "distribution={name} chooses by age and working_set={} the first records; leave one \
+             of them out",
+            settings.working_set
+        ));
+    }
+    let overwrites = |step: Step| step.mutates() && step != Step::Delete;
+    if name == "oldest" && settings.operations.has(overwrites) {
+        return Err(
+            "distribution=oldest is a queue: give only insert, get, scan(N) and delete, or \
+             another distribution"
+                .to_owned(),
+        );
+    }
+    Ok(())
+}

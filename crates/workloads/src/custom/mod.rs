@@ -1,0 +1,226 @@
+//! A workload of one's own: transactions of any operations by weight, on records of any size and
+//! popularity.
+//!
+//! `docs/workloads/custom.md` has the grammar, each setting, and what is checked.
+
+mod config;
+mod mix;
+mod popularity;
+mod settings;
+mod sizes;
+mod transaction_stream;
+mod worker;
+
+use crate::generate::value::Values;
+use crate::keyed::capacity::check_generation;
+use crate::keyed::expected_state::ReplayableJob;
+use crate::keyed::final_check;
+use crate::keyed::load::load;
+use crate::keyed::sizes::check_size;
+use crate::keyed::write_tracker::{RecordSample, WriteTable};
+use crate::{
+    Error, ExecutionSummary, ExistingDatabase, IneffectiveSetting, Job, JobDatabase, JobResults,
+    JobTask, LoadSummary, OperationBytes, Result, WorkerFindings, Workload, WorkloadInfo,
+};
+use config::CustomConfig;
+use mix::Step;
+use settings::{DISTRIBUTION, Settings};
+use std::path::Path;
+use std::sync::OnceLock;
+use trueput_engine::{Capabilities, Parameter, ParameterValues};
+use trueput_record::measurement::Measurement;
+use trueput_record::plan::Dimensions;
+use trueput_record::{Conditions, Survival, TrialSpec, WorkerKind};
+use worker::Worker;
+
+/// The name of the workload.
+pub const NAME: &str = "custom";
+
+/// Resolves the files that settings of this workload name, relative to the folder of the file that
+/// states the settings.
+pub fn resolve_files(settings: &mut Dimensions, folder: &Path) {
+    for value in settings.get_mut(DISTRIBUTION).into_iter().flatten() {
+        if let Some(resolved) = popularity::resolve_file(&value.to_string(), folder) {
+            *value = resolved.into();
+        }
+    }
+}
+
+/// The workload.
+#[derive(Debug, Clone, Copy)]
+pub struct Custom;
+
+impl Workload for Custom {
+    fn info(&self) -> WorkloadInfo {
+        WorkloadInfo {
+            name: NAME,
+            summary: "a workload of one's own: any operations and transactions by weight, on \
+                      records of any size and popularity",
+            headline: "",
+            worker_kind: WorkerKind::Threads,
+        }
+    }
+
+    fn settings(&self) -> &'static [Parameter] {
+        Settings::PARAMETERS
+    }
+
+    fn check_given(&self, given: &Dimensions) -> Result<(), IneffectiveSetting> {
+        check_size(given)
+    }
+
+    fn has_end(&self, settings: &ParameterValues, conditions: &Conditions) -> bool {
+        conditions.rate.is_none() || Settings::from(settings).operationcount > 0
+    }
+
+    fn job(
+        &self,
+        settings: &ParameterValues,
+        conditions: &Conditions,
+    ) -> Result<Box<dyn Job>, String> {
+        let config = CustomConfig::new(&settings.into(), conditions)?;
+        Ok(Box::new(CustomJob {
+            kinds: config.mix.names(),
+            config,
+            values: OnceLock::new(),
+            table: OnceLock::new(),
+        }))
+    }
+}
+
+struct CustomJob {
+    config: CustomConfig,
+    kinds: &'static [&'static str],
+    /// Made before the workers of a process are released.
+    values: OnceLock<Values>,
+    /// The writes of each record that the threads of a process know of.
+    table: OnceLock<WriteTable>,
+}
+
+impl CustomJob {
+    /// The values of a seed, which is the same for all workers of a process.
+    fn values(&self, seed: u64) -> Result<Values> {
+        match self.values.get() {
+            Some(values) => Ok(values.clone()),
+            None => {
+                let values = self.config.values(seed)?;
+                Ok(self.values.get_or_init(|| values).clone())
+            }
+        }
+    }
+
+    fn table(&self, task: &JobTask<'_>) -> Option<&WriteTable> {
+        let wanted = task.verifies_reads() && self.config.mix.has(Step::mutates);
+        let make = || WriteTable::new(RecordSample::new(task.verify, self.config.records));
+        wanted.then(|| self.table.get_or_init(make))
+    }
+}
+
+impl Job for CustomJob {
+    fn kinds(&self) -> &'static [&'static str] {
+        self.kinds
+    }
+
+    fn total_units(&self) -> u64 {
+        self.config.transactions.unwrap_or(0)
+    }
+
+    fn check_capabilities(&self, capabilities: &Capabilities) -> Result<(), String> {
+        self.config.check_room(capabilities)
+    }
+
+    fn needs_transactions(&self) -> bool {
+        let has_several = self.config.mix.iter().any(|it| it.steps().len() > 1);
+        has_several || self.config.mix.has(Step::reads_first)
+    }
+
+    fn check_crash(&self, _survival: Survival) -> Result<(), String> {
+        match self.config.deletes() {
+            true => Err(
+                "with deletes it cannot verify what a crash lost: remove delete from operations, \
+                 or remove crash_and_recover"
+                    .to_owned(),
+            ),
+            false => Ok(()),
+        }
+    }
+
+    fn volumes(&self) -> Vec<OperationBytes> {
+        let transactions = self.config.mix.iter();
+        transactions.map(|it| self.config.volume(it)).collect()
+    }
+
+    fn live_bytes(&self, counts: &[u64]) -> Option<u64> {
+        self.config.live_bytes(counts)
+    }
+
+    fn commits(&self, counts: &[u64]) -> Option<u64> {
+        Some(self.config.commits(counts))
+    }
+
+    fn changing_commits(&self, _spec: &TrialSpec, measurement: &Measurement) -> Option<u64> {
+        // A put may bear another writer's number, and a delete may find nothing. The next version
+        // of a record that was read, or a new record, always changes something.
+        let is_certain = |step: Step| step.reads_first() || step == Step::Insert;
+        let mix = &self.config.mix;
+        match mix.has(|step| step.writes() && !is_certain(step)) {
+            true => None,
+            false => measurement.commits,
+        }
+    }
+
+    fn commit_bytes(&self) -> u64 {
+        self.config.commit_bytes()
+    }
+
+    fn load_key(&self) -> Option<String> {
+        let CustomConfig {
+            records,
+            key_bytes,
+            value_bytes,
+            compressibility,
+            ..
+        } = &self.config;
+        let lasting = !(self.config.deletes() || self.config.inserts());
+        lasting.then(|| format!("{records} x {key_bytes} + {value_bytes:?} to {compressibility} %"))
+    }
+
+    fn expected_bytes(&self) -> u64 {
+        self.config.expected_bytes()
+    }
+
+    fn initialize(&self, task: &JobTask<'_>) -> Result<()> {
+        self.table(task);
+        self.values(task.seed).map(drop)
+    }
+
+    fn prepare(
+        &self,
+        target: &JobDatabase<'_>,
+        remains: ExistingDatabase,
+    ) -> Result<Option<LoadSummary>> {
+        let room = self.config.check_room(&target.capabilities);
+        room.map_err(Error::Workload)?;
+        check_generation(target)?;
+        if !target.capabilities.retains_data || remains == ExistingDatabase::Loaded {
+            return Ok(None);
+        }
+        let mut maker = self.config.maker(target.seed)?;
+        load(
+            self.config.records,
+            self.config.load_batch,
+            &mut maker,
+            target,
+        )
+        .map(Some)
+    }
+
+    fn execute(&self, task: &mut JobTask<'_>) -> Result<WorkerFindings> {
+        let values = self.values(task.seed)?;
+        Worker::new(&self.config, values, self.table(task), task)?.run(task)
+    }
+
+    fn verify(&self, target: &JobDatabase<'_>, ended: &ExecutionSummary) -> Result<JobResults> {
+        final_check::verify(&self.config, target, ended)
+    }
+}

@@ -1,0 +1,224 @@
+//! The grammar of `distribution`: which records operations choose how often.
+
+use super::sizes::call;
+use crate::generate::distribution::{Chooser, Distribution, Items};
+use crate::{Error, Result};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use trueput_record::regular_file;
+use trueput_record::suggest::did_you_mean;
+
+/// The longest histogram file, bytes.
+const MAX_HISTOGRAM_BYTES: u64 = 1 << 20;
+
+/// The distributions by name.
+const WORDS: [&str; 8] = [
+    "uniform",
+    "zipfian",
+    "latest",
+    "hotspot",
+    "pareto",
+    "sequential",
+    "oldest",
+    "histogram",
+];
+
+/// A distribution of operations over records.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) enum Popularity {
+    /// Each as often as any other.
+    #[default]
+    Uniform,
+    /// YCSB's zipfian, scattered.
+    Zipfian,
+    /// Zipfian with another exponent, scattered.
+    ZipfianOf(f64),
+    /// The last records most often.
+    Latest,
+    /// The first records' share of the records, and of the operations.
+    Hotspot(f64, f64),
+    /// 80 % of the operations on 20 % of the records, and so on within these.
+    Pareto,
+    /// One after the other.
+    Sequential,
+    /// The worker's oldest record, which a delete takes out: a queue.
+    Oldest,
+    /// By the weights of slices of the records, in a file.
+    Histogram(&'static str),
+}
+
+impl Popularity {
+    /// Reads `uniform`, `zipfian`, `zipfian(0.8)`, `latest`, `hotspot`, `hotspot(20%..80%)`,
+    /// `pareto`, `sequential`, `oldest` or `histogram(FILE)`.
+    ///
+    /// # Errors
+    /// One sentence: the wrong part, and what would be right.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let (name, argument) = match call(text) {
+            Some((name, argument)) => (name, Some(argument)),
+            None => (text, None),
+        };
+        Ok(match (name, argument) {
+            ("uniform", None) => Self::Uniform,
+            ("zipfian", None) => Self::Zipfian,
+            ("zipfian", Some(theta)) => Self::ZipfianOf(exponent(text, theta)?),
+            ("latest", None) => Self::Latest,
+            ("hotspot", None) => Self::Hotspot(0.2, 0.8),
+            ("hotspot", Some(shares)) => hotspot(text, shares)?,
+            ("pareto", None) => Self::Pareto,
+            ("sequential", None) => Self::Sequential,
+            ("oldest", None) => Self::Oldest,
+            ("histogram", Some(file)) if !file.is_empty() => Self::Histogram(intern(file)),
+            ("histogram", _) => {
+                return Err("histogram needs a file of weights; write histogram(FILE)".to_owned());
+            }
+            _ if WORDS.contains(&name) => {
+                return Err(format!("'{text}' takes no argument; write {name}"));
+            }
+            _ => {
+                let hint = did_you_mean(name, WORDS);
+                return Err(format!(
+                    "unknown distribution '{name}'{hint}; choose from uniform, zipfian, \
+                     zipfian(0.8), latest, hotspot(20%..80%), pareto, sequential, oldest, \
+                     histogram(FILE)"
+                ));
+            }
+        })
+    }
+}
+
+/// The text of a popularity whose file is relative, with the file in a folder; `None` for others.
+pub(super) fn resolve_file(text: &str, folder: &Path) -> Option<String> {
+    let ("histogram", file) = call(text)? else {
+        return None;
+    };
+    let file = folder.join(file);
+    Some(format!("histogram({})", file.display()))
+}
+
+fn exponent(text: &str, theta: &str) -> Result<f64, String> {
+    match theta.parse::<f64>() {
+        Ok(theta) if theta > 0.0 && theta < 1.0 => Ok(theta),
+        _ => Err(format!(
+            "'{text}' has no exponent between 0 and 1, both excluded; write zipfian(0.8)"
+        )),
+    }
+}
+
+fn hotspot(text: &str, shares: &str) -> Result<Popularity, String> {
+    let percent = |share: &str| {
+        let number = share.trim().strip_suffix('%')?.parse::<f64>().ok()?;
+        (0.0..=100.0).contains(&number).then_some(number / 100.0)
+    };
+    let parsed = shares
+        .split_once("..")
+        .and_then(|(records, operations)| Some((percent(records)?, percent(operations)?)));
+    parsed.map_or_else(
+        || {
+            Err(format!(
+                "'{text}' is not a share of the records and one of the operations; write \
+                 hotspot(20%..80%) for 20 % of the records and 80 % of the operations"
+            ))
+        },
+        |(records, operations)| Ok(Popularity::Hotspot(records, operations)),
+    )
+}
+
+/// Returns text that lives as long as the program: settings are copied. Each distinct text is kept
+/// once.
+fn intern(text: &str) -> &'static str {
+    static KNOWN: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
+    let mut known = KNOWN
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    if let Some(same) = known.iter().find(|other| **other == text) {
+        return same;
+    }
+    let text = &*Box::leak(text.to_owned().into_boxed_str());
+    known.push(text);
+    text
+}
+
+/// A popularity with what it needs: the weights are read.
+#[derive(Debug, Clone)]
+pub(super) enum RecordChoice {
+    /// By a law.
+    By(Distribution),
+    /// By the weights of slices.
+    Weights(Arc<[f64]>),
+}
+
+impl RecordChoice {
+    /// Of a popularity over this many records.
+    ///
+    /// # Errors
+    /// One sentence, if a file cannot be read or is wrong.
+    pub(super) fn new(popularity: Popularity, records: u64) -> Result<Self, String> {
+        Ok(Self::By(match popularity {
+            Popularity::Uniform => Distribution::Uniform,
+            Popularity::Zipfian => Distribution::ScrambledZipfian { keyspace: records },
+            Popularity::ZipfianOf(theta) => Distribution::ScatteredZipfian { theta },
+            Popularity::Latest => Distribution::Latest,
+            Popularity::Hotspot(set_fraction, operation_fraction) => Distribution::Hotspot {
+                set_fraction,
+                operation_fraction,
+            },
+            Popularity::Pareto => Distribution::SelfSimilar { fraction: 0.2 },
+            // Each worker begins with the oldest record of its share, and a queue goes on from it.
+            Popularity::Sequential | Popularity::Oldest => Distribution::Sequential,
+            Popularity::Histogram(file) => return Ok(Self::Weights(read_weights(file)?)),
+        }))
+    }
+
+    /// The chooser of a worker.
+    ///
+    /// # Errors
+    /// The distribution does not fit the records.
+    pub(super) fn chooser(&self, records: u64, worker: u32, workers: u32) -> Result<Chooser> {
+        let items = Items::Fixed(records);
+        let chooser = match self {
+            Self::By(distribution) => Chooser::new(*distribution, items, worker, workers),
+            Self::Weights(weights) => Chooser::weighted(weights, items),
+        };
+        chooser.map_err(|error| Error::Workload(error.to_string()))
+    }
+}
+
+/// Reads a file of weights: a number on each line; empty lines and those that begin with # are
+/// skipped.
+fn read_weights(file: &str) -> Result<Arc<[f64]>, String> {
+    let path = Path::new(file);
+    let folder = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let name = path.file_name().map_or(path, Path::new);
+    let bytes = regular_file::read(folder, name, MAX_HISTOGRAM_BYTES)
+        .map_err(|error| format!("the histogram cannot be read: {error}"))?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| format!("{file} is not text; give a file with a weight on each line"))?;
+    let mut weights = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        match line.parse::<f64>() {
+            Ok(weight) if weight >= 0.0 && weight.is_finite() => weights.push(weight),
+            _ => {
+                let shown: String = line.chars().take(40).collect();
+                return Err(format!(
+                    "{file}:{}: '{shown}' is not a weight; write a number of 0 or more",
+                    index + 1
+                ));
+            }
+        }
+    }
+    match weights.iter().sum::<f64>() {
+        sum if sum > 0.0 && sum.is_finite() => Ok(weights.into()),
+        _ => Err(format!(
+            "{file} has no weight above 0; write a weight on each line, one for each equal slice \
+             of the records"
+        )),
+    }
+}

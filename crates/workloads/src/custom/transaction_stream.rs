@@ -1,0 +1,210 @@
+//! The transactions of a worker, in order: a function of only the settings, the seed, the
+//! generation, the worker and the number of workers, so that verification can draw them again.
+
+use super::config::{CustomConfig, Maker};
+use super::mix::{MAX_KINDS, MAX_STEPS, Step, TransactionMix};
+use crate::Result;
+use crate::generate::distribution::{Chooser, share_start};
+use crate::generate::random::{Random, mix};
+use crate::keyed::draws::OperationMix;
+use crate::keyed::draws::RecordLengths;
+use crate::keyed::expected_state::{ReplayableJob, WriteStream};
+use crate::keyed::inserts::InsertNumbers;
+use std::ops::Range;
+
+/// One operation and its record's number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct PlannedStep {
+    pub step: Step,
+    pub item: u64,
+    /// Whether the record may be there: not that of an empty queue.
+    pub exists: bool,
+}
+
+/// One worker's records in the order of their age: its share of the loaded ones, then those that it
+/// inserted. No other worker takes any of them.
+struct Queue {
+    loaded: Range<u64>,
+    /// Records taken out.
+    taken: u64,
+}
+
+impl Queue {
+    /// The oldest record, and whether there is one: the next to be inserted if not.
+    fn oldest(&self, inserted: &InsertNumbers) -> (u64, bool) {
+        let loaded = self.loaded.end - self.loaded.start;
+        match self.taken.checked_sub(loaded) {
+            None => (self.loaded.start + self.taken, true),
+            Some(nth) => (inserted.nth(nth), nth < inserted.count()),
+        }
+    }
+}
+
+/// The transactions of one worker.
+pub(super) struct TransactionStream {
+    mix: TransactionMix,
+    kinds: OperationMix<MAX_KINDS>,
+    random: Random,
+    /// Chooses the loaded record of a write.
+    write_chooser: Chooser,
+    /// Chooses the record of a read, with `latest` also among this worker's own inserts.
+    read_chooser: Chooser,
+    chosen_from: u64,
+    reads_inserted: bool,
+    /// In the place of the choosers.
+    queue: Option<Queue>,
+    inserted: InsertNumbers,
+    /// The operations of the last transaction drawn.
+    steps: [PlannedStep; MAX_STEPS],
+    length: usize,
+}
+
+impl TransactionStream {
+    /// The transactions of a worker, from the first on.
+    ///
+    /// # Errors
+    /// The distribution does not fit the records.
+    pub(super) fn new(
+        config: &CustomConfig,
+        seed: u64,
+        generation: u32,
+        worker: u32,
+        workers: u32,
+    ) -> Result<Self> {
+        let chooser = config.choice.chooser(config.chosen_from, worker, workers)?;
+        // Trials that share a load do not repeat each other.
+        let seed = mix(seed ^ u64::from(generation).rotate_left(32));
+        let first = PlannedStep {
+            step: Step::Get,
+            item: 0,
+            exists: true,
+        };
+        let share = |worker| share_start(config.records, worker, workers);
+        let queue = config.is_queue.then(|| Queue {
+            loaded: share(worker)..share(worker + 1),
+            taken: 0,
+        });
+        Ok(Self {
+            mix: config.mix,
+            kinds: OperationMix::new(&config.mix.proportions()),
+            random: Random::for_worker(seed, worker, "custom"),
+            read_chooser: chooser.clone(),
+            write_chooser: chooser,
+            chosen_from: config.chosen_from,
+            reads_inserted: config.reads_inserted,
+            queue,
+            inserted: InsertNumbers::new(config.records, worker, workers),
+            steps: [first; MAX_STEPS],
+            length: 0,
+        })
+    }
+
+    /// Draws the next transaction and returns its kind. The stream has no end: the worker stops
+    /// after its share.
+    #[inline]
+    pub(super) fn next_transaction(&mut self) -> usize {
+        let kind = self.kinds.next(&mut self.random);
+        let mix = self.mix;
+        let steps = mix.get(kind).steps();
+        for (index, step) in steps.iter().enumerate() {
+            let (item, exists) = self.choose(*step);
+            self.steps[index] = PlannedStep {
+                step: *step,
+                item,
+                exists,
+            };
+        }
+        self.length = steps.len();
+        kind
+    }
+
+    /// The record of an operation, and whether it may be there.
+    #[inline]
+    fn choose(&mut self, step: Step) -> (u64, bool) {
+        let random = &mut self.random;
+        let item = match (step, &mut self.queue) {
+            (Step::Insert, _) => self.inserted.next(),
+            (_, Some(queue)) => {
+                let (item, exists) = queue.oldest(&self.inserted);
+                queue.taken += u64::from(exists && step == Step::Delete);
+                return (item, exists);
+            }
+            (Step::Get | Step::Scan(_), None) if self.reads_inserted => {
+                self.inserted.choose(&mut self.read_chooser, random)
+            }
+            (Step::Get | Step::Scan(_), None) => {
+                self.read_chooser.next_among(self.chosen_from, random)
+            }
+            _ => self.write_chooser.next_among(self.chosen_from, random),
+        };
+        (item, true)
+    }
+
+    /// The operations of the last transaction drawn.
+    #[inline]
+    pub(super) fn steps(&self) -> &[PlannedStep] {
+        &self.steps[..self.length]
+    }
+}
+
+impl WriteStream for TransactionStream {
+    fn next_writes(&mut self, visit: &mut dyn FnMut(u64, bool)) {
+        self.next_transaction();
+        for planned in self.steps() {
+            if planned.step.mutates() && planned.exists {
+                visit(planned.item, planned.step == Step::Delete);
+            }
+        }
+    }
+
+    fn inserted(&self) -> u64 {
+        self.inserted.count()
+    }
+}
+
+impl ReplayableJob for CustomConfig {
+    type Draws = TransactionStream;
+    type Lengths = RecordLengths;
+
+    fn records(&self) -> u64 {
+        self.records
+    }
+
+    fn mutators(&self, workers: u32) -> Range<u32> {
+        0..if self.mix.has(Step::mutates) {
+            workers
+        } else {
+            0
+        }
+    }
+
+    fn deletes(&self) -> bool {
+        self.mix.has(|step| step == Step::Delete)
+    }
+
+    fn inserts(&self) -> bool {
+        self.mix.has(|step| step == Step::Insert)
+    }
+
+    fn fills(&self) -> bool {
+        false
+    }
+
+    fn counts_writes(&self) -> bool {
+        self.mix.has(Step::mutates) && !self.mix.has(|step| step.mutates() && !step.reads_first())
+    }
+
+    fn maker(&self, seed: u64) -> Result<Maker> {
+        Ok(self.maker_of(self.values(seed)?, seed))
+    }
+
+    fn stream(
+        &self,
+        seed: u64,
+        generation: u32,
+        worker: u32,
+        workers: u32,
+    ) -> Result<TransactionStream> {
+        TransactionStream::new(self, seed, generation, worker, workers)
+    }
+}

@@ -37,6 +37,7 @@ mod published_plan;
 mod repeats;
 mod screen;
 mod search_clock;
+mod search_run;
 mod signals;
 mod size_limit;
 mod suggestion;

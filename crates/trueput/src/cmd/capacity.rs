@@ -1,6 +1,5 @@
 //! `trueput capacity`: the highest rate at which each contender keeps an objective.
 
-use crate::built_in_plans::plan_or_workload;
 use crate::execute;
 use crate::failure::{EXIT_CODES, Failure};
 use crate::output;
@@ -9,6 +8,7 @@ use crate::progress::Progress;
 use crate::repeats::parse_part;
 use crate::screen::Screen;
 use crate::search_clock::SearchClock;
+use crate::search_run::{self, OVERHEAD_S, USUAL_DURATION_S};
 use crate::trust::Trust;
 use clap::Args;
 use std::cell::RefCell;
@@ -17,7 +17,6 @@ use trueput_findings::Run;
 use trueput_findings::capacity::{Capacity, capacities, capacity};
 use trueput_record::conditions::{Arrival, Rate};
 use trueput_record::objective::Objective;
-use trueput_record::plan::PlanFile;
 use trueput_record::search::{CapacitySettings, SearchSettings, TrialPurpose, TrialRole};
 use trueput_record::value::{format_seconds, parse_seconds};
 use trueput_record::{RunFolder, RunManifest, TrialRecord, TrialSpec};
@@ -25,13 +24,6 @@ use trueput_runner::{Options, Registry, matrix};
 use trueput_tuner::capacity::{
     FEWEST_TRIALS, NextProbe, USUAL_TRIALS, next_probe, trial_duration_s,
 };
-
-/// The duration of a trial if neither the plan nor the command line gives one.
-const USUAL_DURATION_S: f64 = 5.0;
-
-/// The time that a trial takes beside its duration and warm-up, for estimates: opening, verifying,
-/// and a part of the load. On two cores most engines need less for 100,000 records.
-const OVERHEAD_S: f64 = 1.5;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -140,13 +132,8 @@ fn resume(
     path: &std::path::Path,
     arguments: &Arguments,
 ) -> Result<(RunFolder, RunManifest), Failure> {
-    let (folder, mut manifest) = RunFolder::open(path)?;
-    trueput_runner::check_folder(&folder)?;
-    let work = arguments.places.work.as_deref();
-    let foreign = crate::trust::ForeignCode::of_run(&folder, &manifest, work);
-    arguments
-        .trust
-        .check(&path.display().to_string(), &foreign)?;
+    let opened = search_run::open(path, &arguments.places, arguments.trust)?;
+    let (folder, mut manifest) = opened;
     if let (Some(SearchSettings::Capacity(settings)), Some(budget_s)) =
         (&mut manifest.search, arguments.budget)
     {
@@ -161,12 +148,10 @@ fn create(
     registry: &Registry,
 ) -> Result<(RunFolder, RunManifest), Failure> {
     let what = arguments.what.as_deref().unwrap_or_default();
-    let mut plan = plan_or_workload(what, registry)?;
-    arguments.overrides.apply(&mut plan)?;
-    arguments
-        .trust
-        .check_plan(what, &plan, &arguments.overrides, registry)?;
-    let arrival = prepare(&mut plan, what)?;
+    let instead = "remove it, for this command is to find it";
+    let (overrides, trust) = (&arguments.overrides, arguments.trust);
+    let mut plan = search_run::read_plan(what, overrides, trust, instead, registry)?;
+    let arrival = std::mem::take(&mut plan.conditions.arrival);
     let mut matrix = matrix::expand(&plan, registry)?;
     matrix.leave_out_unreachable(&plan, arguments.places.databases(), registry)?;
     options.credentials = matrix.credentials;
@@ -214,20 +199,6 @@ fn create(
         registry,
         execute::command_line(),
     )?)
-}
-
-/// Makes the plan one of closed loops, each run once; returns the arrival of its open loops.
-fn prepare(plan: &mut PlanFile, what: &str) -> Result<Arrival, Failure> {
-    let refuse = |why: &str| Err(Failure::usage(format!("'{what}' {why}")));
-    if plan.conditions.rate_per_s.iter().any(|&rate| rate > 0.0) {
-        return refuse("gives a rate, which this command is to find; remove it");
-    }
-    if !plan.steps.is_empty() {
-        return refuse("has steps; 'trueput ledger' runs them");
-    }
-    plan.repeat = 1;
-    plan.conditions.duration_s.get_or_insert(USUAL_DURATION_S);
-    Ok(std::mem::take(&mut plan.conditions.arrival))
 }
 
 /// The budget, and whether it suffices.

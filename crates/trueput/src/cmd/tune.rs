@@ -3,14 +3,14 @@
 mod limits;
 mod replay;
 
-use crate::built_in_plans::plan_or_workload;
 use crate::execute;
 use crate::failure::{EXIT_CODES, Failure};
 use crate::output;
 use crate::plan_overrides::{PlanOverrides, RunDirectories};
 use crate::progress::Progress;
 use crate::screen::Screen;
-use crate::trust::{ForeignCode, Trust};
+use crate::search_run::{self, OVERHEAD_S, USUAL_DURATION_S};
+use crate::trust::Trust;
 use clap::Args;
 use limits::Limits;
 use replay::TuningSearch;
@@ -19,7 +19,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use trueput_findings::Run;
 use trueput_findings::tuning::tuning;
-use trueput_record::plan::PlanFile;
 use trueput_record::search::{
     SearchSettings, TrialPurpose, TrialRole, TuningScore, TuningSettings,
 };
@@ -27,13 +26,6 @@ use trueput_record::value::{format_seconds, parse_seconds};
 use trueput_record::{RunFolder, RunManifest, TrialRecord, TrialSpec};
 use trueput_runner::{Options, Registry, matrix};
 use trueput_tuner::search::FEWEST_TRIALS;
-
-/// The duration of a trial if neither the plan nor the command line gives one.
-const USUAL_DURATION_S: f64 = 5.0;
-
-/// The time that a trial takes beside its duration and warm-up, for the number of trials. The clock
-/// ends a search whose trials take longer.
-const OVERHEAD_S: f64 = 1.5;
 
 /// The default budget, seconds.
 const USUAL_BUDGET_S: f64 = 1_800.0;
@@ -156,13 +148,8 @@ fn write_answer(folder: &RunFolder, arguments: &Arguments) -> Result<(), Failure
 }
 
 fn resume(path: &Path, arguments: &Arguments) -> Result<(RunFolder, RunManifest), Failure> {
-    let (folder, mut manifest) = RunFolder::open(path)?;
-    trueput_runner::check_folder(&folder)?;
-    let work = arguments.places.work.as_deref();
-    let foreign = ForeignCode::of_run(&folder, &manifest, work);
-    arguments
-        .trust
-        .check(&path.display().to_string(), &foreign)?;
+    let opened = search_run::open(path, &arguments.places, arguments.trust)?;
+    let (folder, mut manifest) = opened;
     if let (Some(SearchSettings::Tuning(settings)), Some(budget_s)) =
         (&mut manifest.search, arguments.budget)
     {
@@ -177,13 +164,12 @@ fn create(
     registry: &Registry,
 ) -> Result<(RunFolder, RunManifest), Failure> {
     let what = arguments.what.as_deref().unwrap_or_default();
-    let mut plan = plan_or_workload(what, registry)?;
-    arguments.overrides.apply(&mut plan)?;
-    arguments
-        .trust
-        .check_plan(what, &plan, &arguments.overrides, registry)?;
+    let instead = "give --objective p99@RATE instead";
+    let (overrides, trust) = (&arguments.overrides, arguments.trust);
+    let mut plan = search_run::read_plan(what, overrides, trust, instead, registry)?;
     let limits = arguments.within.unwrap_or_default();
-    prepare(&mut plan, what, arguments.objective, limits)?;
+    plan.conditions.rate_per_s = arguments.objective.rate_per_s.into_iter().collect();
+    plan.conditions.crash_and_recover |= limits.limits.recovery_s.is_some();
     let mut matrix = matrix::expand(&plan, registry)?;
     matrix.leave_out_unreachable(&plan, arguments.places.databases(), registry)?;
     options.credentials = matrix.credentials;
@@ -224,22 +210,6 @@ fn create(
         registry,
         execute::command_line(),
     )?)
-}
-
-/// Makes the plan one of single trials, under the goal's rate.
-fn prepare(plan: &mut PlanFile, what: &str, goal: Goal, limits: Limits) -> Result<(), Failure> {
-    let refuse = |why: &str| Err(Failure::usage(format!("'{what}' {why}")));
-    if plan.conditions.rate_per_s.iter().any(|&rate| rate > 0.0) {
-        return refuse("gives a rate; give --objective p99@RATE instead");
-    }
-    if !plan.steps.is_empty() {
-        return refuse("has steps; 'trueput ledger' runs them");
-    }
-    plan.conditions.rate_per_s = goal.rate_per_s.into_iter().collect();
-    plan.conditions.crash_and_recover |= limits.limits.recovery_s.is_some();
-    plan.repeat = 1;
-    plan.conditions.duration_s.get_or_insert(USUAL_DURATION_S);
-    Ok(())
 }
 
 /// The trials that fit into the budget.

@@ -13,6 +13,7 @@
 //! - `builds`: the builds of engines in a ranking, and which of them are comparable
 //! - `capacity`: the highest rate at which each contender keeps an objective
 //! - `cells`: trials grouped into cells, the repeats of one combination
+//! - `choice`: the contender that keeps an objective at the highest rate, and what it costs
 //! - `compare`: comparison of two runs, or of two contenders of one run
 //! - `contender`: the names of contenders
 //! - `disturbance`: use of the machine by other programs
@@ -54,6 +55,7 @@ pub mod bottleneck;
 pub mod builds;
 pub mod capacity;
 pub mod cells;
+pub mod choice;
 pub mod compare;
 pub mod contender;
 pub mod disturbance;

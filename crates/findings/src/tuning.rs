@@ -3,13 +3,13 @@
 
 use crate::eligibility::{headline, rate};
 use crate::fixed_rate::{all_kept, worst_times};
-use crate::statistics::{Comparison, Interval, compare, log_ratio_paired};
+use crate::statistics::{Comparison, Interval, Verdict, compare, log_ratio_paired};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use trueput_record::folder::RunManifest;
 use trueput_record::measurement::Measurement;
 use trueput_record::search::{
-    SearchSettings, TrialPurpose, TuningLimits, TuningScore, TuningSettings,
+    SearchSettings, TrialPurpose, TrialRole, TuningLimits, TuningScore, TuningSettings,
 };
 use trueput_record::trial::Settings;
 use trueput_record::{Outcome, TrialRecord, Value};
@@ -28,6 +28,17 @@ pub struct TuningFindings {
     pub holdout_failures: Vec<String>,
     /// Trials of the search, those of the holdout not included.
     pub search_trials: usize,
+}
+
+impl TuningFindings {
+    /// The winner, if it is better than the default on data that the search has not seen.
+    #[must_use]
+    pub fn better(&self) -> Option<&TunedConfiguration> {
+        let verdict = self.holdout.as_ref().map(|it| it.verdict);
+        let is_better = verdict == Some(Verdict::Faster) && self.holdout_failures.is_empty();
+        let number = self.winner.filter(|_| is_better)?;
+        self.configurations.iter().find(|it| it.number == number)
+    }
 }
 
 /// One configuration of knobs.
@@ -55,10 +66,23 @@ pub fn tuning(manifest: &RunManifest, trials: &[TrialRecord]) -> Option<TuningFi
     let Some(SearchSettings::Tuning(settings)) = &manifest.search else {
         return None;
     };
-    let ended: Vec<_> = trials
-        .iter()
-        .filter(|trial| trial.outcome != Outcome::Interrupted)
-        .collect();
+    tuning_of(0, settings, manifest, trials)
+}
+
+/// Computes the findings of the search for one contender's knobs; `None` if it has not begun.
+#[must_use]
+pub fn tuning_of(
+    contender: u32,
+    settings: &TuningSettings,
+    manifest: &RunManifest,
+    trials: &[TrialRecord],
+) -> Option<TuningFindings> {
+    let is_meant = |trial: &&TrialRecord| {
+        let of_contender =
+            |role: TrialRole| role.contender == contender && role.purpose.is_of_tuning();
+        trial.outcome != Outcome::Interrupted && trial.spec.role.is_some_and(of_contender)
+    };
+    let ended: Vec<_> = trials.iter().filter(is_meant).collect();
     let is_holdout = |trial: &&&TrialRecord| purpose(trial) != Some(TrialPurpose::Tuning);
     let (holdout, search): (Vec<_>, Vec<_>) = ended.iter().partition(|it| is_holdout(it));
     let default = ended.iter().find(|trial| configuration(trial) == Some(0))?;
@@ -130,11 +154,7 @@ pub fn score(
 }
 
 fn check_limits(measurement: &Measurement, limits: &TuningLimits) -> Result<(), String> {
-    let resources = &measurement.resources;
-    let memory_bytes = match resources.peak_pss_bytes {
-        0 => resources.peak_rss_bytes,
-        peak_bytes => peak_bytes,
-    };
+    let memory_bytes = peak_memory_bytes(measurement);
     let space_bytes = measurement.database.allocated_bytes;
     let recovery = measurement.recovery.as_ref();
     let recovery_s = recovery.map(|recovery| recovery.recovery_s);
@@ -151,6 +171,16 @@ fn check_limits(measurement: &Measurement, limits: &TuningLimits) -> Result<(), 
             Err(format!("it took {recovery_s:.2} s to recover"))
         }
         _ => Ok(()),
+    }
+}
+
+/// The peak memory of a trial's workers and its engine's server, bytes.
+#[must_use]
+pub fn peak_memory_bytes(measurement: &Measurement) -> u64 {
+    let resources = &measurement.resources;
+    match resources.peak_pss_bytes {
+        0 => resources.peak_rss_bytes,
+        peak_bytes => peak_bytes,
     }
 }
 

@@ -76,6 +76,10 @@ pub struct RunManifest {
     /// older runs.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub changed_settings: BTreeMap<String, Vec<String>>,
+    /// By engine, the names of the knobs that the plan changes from the default, those that a
+    /// search tries not included; empty in older runs.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub changed_knobs: BTreeMap<String, Vec<String>>,
     /// The folder for databases, if the user named one: a resumed run looks there for databases of
     /// a killed run.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -3,6 +3,7 @@
 use crate::conditions::Arrival;
 use crate::objective::Objective;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The question that a run's trials are proposed to answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -12,6 +13,48 @@ pub enum SearchSettings {
     Capacity(CapacitySettings),
     /// The values of a contender's knobs that serve it best.
     Tuning(TuningSettings),
+    /// The contender that keeps an objective at the highest rate, with its default knobs or tuned.
+    Choice(ChoiceSettings),
+}
+
+impl SearchSettings {
+    /// The time for the whole search, seconds.
+    #[must_use]
+    pub fn budget_s(&self) -> f64 {
+        match self {
+            Self::Capacity(settings) => settings.budget_s,
+            Self::Tuning(settings) => settings.budget_s,
+            Self::Choice(settings) => settings.budget_s,
+        }
+    }
+
+    /// Gives the search another budget, seconds.
+    pub fn set_budget_s(&mut self, budget_s: f64) {
+        match self {
+            Self::Capacity(settings) => settings.budget_s = budget_s,
+            Self::Tuning(settings) => settings.budget_s = budget_s,
+            Self::Choice(settings) => settings.budget_s = budget_s,
+        }
+    }
+}
+
+/// The settings of a choice between contenders.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ChoiceSettings {
+    /// The search for each capacity; its budget is a part of the whole.
+    pub capacity: CapacitySettings,
+    /// The search for each contender's knobs, whose trials and budget depend on the time that is
+    /// left; `None` if no knobs are tuned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tuning: Option<TuningSettings>,
+    /// By contender, the reason why its knobs cannot be tuned.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub untunable: BTreeMap<u32, String>,
+    /// The request rate that the user needs, per second; `None` if the plan states none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needed_per_s: Option<f64>,
+    /// The time for everything, seconds.
+    pub budget_s: f64,
 }
 
 /// The settings of a search for capacity.
@@ -84,7 +127,8 @@ pub struct TrialRole {
     pub contender: u32,
     /// The reason for the trial.
     pub purpose: TrialPurpose,
-    /// The configuration of knobs, 0 being the default; absent in a search for capacity.
+    /// The configuration of knobs, 0 being the default; absent in a search for the capacity of the
+    /// default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub configuration: Option<u32>,
 }
@@ -107,9 +151,26 @@ pub enum TrialPurpose {
     Holdout,
     /// The configuration that the search found best, on such data.
     Winner,
+    /// The best two contenders at one rate, in turns.
+    RunOff,
 }
 
 impl TrialPurpose {
+    /// Whether the trial belongs to a search for a capacity.
+    #[must_use]
+    pub fn is_of_capacity(self) -> bool {
+        matches!(
+            self,
+            Self::ClosedLoop | Self::Probe | Self::Confirmation | Self::Excess
+        )
+    }
+
+    /// Whether the trial belongs to a search for knobs, its holdout included.
+    #[must_use]
+    pub fn is_of_tuning(self) -> bool {
+        matches!(self, Self::Tuning | Self::Holdout | Self::Winner)
+    }
+
     /// Returns the reason in a word or two.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -120,6 +181,7 @@ impl TrialPurpose {
             Self::Excess => "excess",
             Self::Tuning => "search",
             Self::Holdout | Self::Winner => "holdout",
+            Self::RunOff => "run-off",
         }
     }
 }

@@ -27,6 +27,7 @@
 //! - `significance`: levels of significance
 //! - `text_width`: the width of text on a terminal
 //! - `threen1`: the line of output of the original 3n+1 program
+//! - `trial_command`: the command that runs a trial again
 
 pub mod answer;
 pub mod audit_report;
@@ -49,6 +50,7 @@ mod sections;
 mod significance;
 pub mod text_width;
 mod threen1;
+mod trial_command;
 
 pub use formats::terminal::{render_with, wrap};
 pub use formats::{Error, Format, Style};

@@ -54,6 +54,7 @@ impl RunReport for Run {
     fn render_search(&self, style: Style) -> Option<String> {
         let document = match self.manifest.search.as_ref()? {
             SearchSettings::Capacity(_) => sections::capacity::document(self),
+            SearchSettings::Choice(_) => sections::choice::document(self),
             SearchSettings::Tuning(_) => sections::tuning::document(self),
         };
         Some(terminal::render(&document, style))

@@ -16,8 +16,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
+use trueput_engine::Parameter;
 use trueput_engine::credentials::redact;
-use trueput_engine::parameter::resolve;
 use trueput_host as host;
 use trueput_host::run_work_folder::RunWorkFolder;
 use trueput_host::work_folder::WorkFolder;
@@ -84,6 +84,7 @@ pub fn create_run(
         ),
         headlines: headlines(&trials, registry),
         changed_settings: changed_settings(&trials, registry),
+        changed_knobs: changed_knobs(&trials, registry),
         costs: costs(&trials, registry),
         work: options.work.as_deref().map(absolute),
         until: options.until.as_ref().map(RepeatRule::as_stated),
@@ -191,32 +192,40 @@ fn headlines(trials: &[TrialSpec], registry: &Registry) -> BTreeMap<String, Stri
 /// Returns, by workload, the settings that some trial changes from the default, in the workload's
 /// order.
 fn changed_settings(trials: &[TrialSpec], registry: &Registry) -> BTreeMap<String, Vec<String>> {
-    let mut changed = BTreeMap::new();
-    for spec in trials {
-        if changed.contains_key(&spec.workload) {
-            continue;
+    let settings = trials.iter().filter_map(|spec| {
+        let workload = registry.workload(&spec.workload).ok()?;
+        Some((spec.workload.as_str(), workload.settings(), &spec.settings))
+    });
+    changed(settings)
+}
+
+/// Returns, by engine, the knobs that the plan changes from the default, in the engine's order.
+fn changed_knobs(trials: &[TrialSpec], registry: &Registry) -> BTreeMap<String, Vec<String>> {
+    let knobs = trials.iter().filter_map(|spec| {
+        let engine = registry.engine(&spec.engine).ok()?;
+        Some((spec.engine.as_str(), engine.knobs(), &spec.knobs))
+    });
+    changed(knobs)
+}
+
+/// Returns, by owner, the parameters that some trial changes from the default, in their order.
+fn changed<'a>(
+    trials: impl Iterator<Item = (&'a str, &'static [Parameter], &'a Settings)>,
+) -> BTreeMap<String, Vec<String>> {
+    let mut changed: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut order = BTreeMap::new();
+    for (owner, parameters, given) in trials {
+        for (place, parameter) in parameters.iter().enumerate() {
+            let name = parameter.name;
+            let usual = parameter.kind.default_value();
+            if given.get(name).is_some_and(|value| *value != usual) {
+                order.insert((owner, place), name);
+            }
         }
-        let Ok(workload) = registry.workload(&spec.workload) else {
-            continue;
-        };
-        let defaults = resolve(&spec.workload, workload.settings(), &Settings::new());
-        let Ok(defaults) = defaults else {
-            continue;
-        };
-        let differs = |name: &str| {
-            let mut same = trials
-                .iter()
-                .filter(|other| other.workload == spec.workload);
-            same.any(|other| other.settings.get(name) != defaults.as_settings().get(name))
-        };
-        let names = workload.settings().iter().map(|setting| setting.name);
-        let names: Vec<_> = names
-            .filter(|name| differs(name))
-            .map(str::to_owned)
-            .collect();
-        if !names.is_empty() {
-            changed.insert(spec.workload.clone(), names);
-        }
+    }
+    for ((owner, _), name) in order {
+        let names = changed.entry(owner.to_owned()).or_default();
+        names.push(name.to_owned());
     }
     changed
 }

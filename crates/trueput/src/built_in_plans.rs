@@ -29,7 +29,7 @@ macro_rules! embedded {
 }
 
 /// The built-in plans; the one to run first comes first.
-pub static ALL: [BuiltInPlan; 21] = embedded![
+pub static ALL: [BuiltInPlan; 22] = embedded![
     "first-look",
     "first-look-long",
     "threen1-engines",
@@ -37,6 +37,7 @@ pub static ALL: [BuiltInPlan; 21] = embedded![
     "threen1-words",
     "ycsb",
     "larger-than-memory",
+    "which-engine",
     "symas-small",
     "symas-scaling",
     "symas-numa",

@@ -42,6 +42,8 @@ pub enum Command {
     /// Measure what each change of a knob gains and costs (ablation)
     #[command(visible_alias = "ablation")]
     Ledger(cmd::ledger::Arguments),
+    /// Choose an engine: the one that keeps a response time at the highest rate, default and tuned
+    Choose(cmd::choose::Arguments),
     /// Find the highest rate at which contenders keep a response time
     Capacity(cmd::capacity::Arguments),
     /// Find the values of an engine's knobs that serve it best, without a weaker promise
@@ -105,6 +107,7 @@ impl Command {
         match self {
             Self::Run(arguments) => cmd::run::run(&arguments, registry),
             Self::Ledger(arguments) => cmd::ledger::run(&arguments, registry),
+            Self::Choose(arguments) => cmd::choose::run(&arguments, registry),
             Self::Capacity(arguments) => cmd::capacity::run(&arguments, registry),
             Self::Tune(arguments) => cmd::tune::run(&arguments, registry),
             Self::Threen1(arguments) => cmd::threen1::run(&arguments, registry),

@@ -4,6 +4,7 @@ pub mod audit;
 pub mod bundle;
 pub mod capacity;
 pub mod check;
+pub mod choose;
 pub mod clean;
 pub mod cluster_host;
 pub mod compare;

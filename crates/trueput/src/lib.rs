@@ -22,6 +22,7 @@
 mod ascii;
 mod built_in_plans;
 mod bundle;
+mod capacity_search;
 mod cli;
 mod cmd;
 mod conditions;
@@ -43,6 +44,7 @@ mod size_limit;
 mod suggestion;
 mod table;
 mod trust;
+mod tuning_search;
 mod workload_files;
 
 use clap::Parser;

@@ -12,7 +12,7 @@ pub use judgement::{ObjectiveFigure, ObjectiveJudgement, Violation};
 use range::CapacityRange;
 use serde::Serialize;
 use trueput_record::folder::RunManifest;
-use trueput_record::search::{CapacitySettings, SearchSettings, TrialPurpose};
+use trueput_record::search::{CapacitySettings, SearchSettings, TrialPurpose, TrialRole};
 use trueput_record::{Outcome, TrialRecord, TrialSpec};
 
 /// What is known of one contender's capacity.
@@ -116,26 +116,25 @@ pub fn capacities(manifest: &RunManifest, trials: &[TrialRecord]) -> Vec<Capacit
     let Some(SearchSettings::Capacity(settings)) = &manifest.search else {
         return Vec::new();
     };
-    let specs = manifest.trials.iter();
-    let first = specs.filter_map(|spec| match spec.role {
-        Some(role) if role.purpose == TrialPurpose::ClosedLoop => Some((role.contender, spec)),
-        _ => None,
-    });
-    first
-        .map(|(contender, spec)| capacity(contender, spec, settings, trials))
+    closed_loops(manifest)
+        .map(|spec| capacity(spec, settings, trials))
         .collect()
+}
+
+/// The trials in closed loop with which searches for a capacity begin, in the order of the plan.
+pub fn closed_loops(manifest: &RunManifest) -> impl Iterator<Item = &TrialSpec> {
+    let specs = manifest.trials.iter();
+    specs.filter(|spec| {
+        spec.role
+            .is_some_and(|role| role.purpose == TrialPurpose::ClosedLoop)
+    })
 }
 
 /// Computes the capacity of one contender, whose trial in closed loop has this specification.
 #[must_use]
-pub fn capacity(
-    contender: u32,
-    spec: &TrialSpec,
-    settings: &CapacitySettings,
-    trials: &[TrialRecord],
-) -> Capacity {
+pub fn capacity(spec: &TrialSpec, settings: &CapacitySettings, trials: &[TrialRecord]) -> Capacity {
     let mut capacity = Capacity {
-        contender,
+        contender: spec.role.map_or(0, |role| role.contender),
         spec: spec.clone(),
         closed_loop_per_s: None,
         holds_per_s: None,
@@ -147,19 +146,27 @@ pub fn capacity(
     let ended = trials
         .iter()
         .filter(|it| it.outcome != Outcome::Interrupted);
-    for trial in ended {
-        match trial.spec.role {
-            Some(role) if role.contender == contender => {
-                add_trial(&mut capacity, &mut range, trial, settings);
-            }
-            _ => {}
-        }
+    for trial in ended.filter(|trial| is_probe_of(spec, trial)) {
+        add_trial(&mut capacity, &mut range, trial, settings);
     }
     (capacity.holds_per_s, capacity.fails_per_s) = (range.holds_per_s, range.fails_per_s);
     if capacity.state == CapacityState::Unconfirmed {
         capacity.state = state(&capacity, settings);
     }
     capacity
+}
+
+/// Whether a trial belongs to the search for the capacity of a contender, whose trial in closed
+/// loop has this specification.
+#[must_use]
+pub fn is_probe_of(closed_loop: &TrialSpec, trial: &TrialRecord) -> bool {
+    let is_same = |role: TrialRole| {
+        let (contender, configuration) = (role.contender, role.configuration);
+        let own = closed_loop.role;
+        own.is_some_and(|it| it.contender == contender && it.configuration == configuration)
+    };
+    let role = trial.spec.role;
+    role.is_some_and(|role| role.purpose.is_of_capacity() && is_same(role))
 }
 
 fn add_trial(

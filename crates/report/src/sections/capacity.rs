@@ -12,9 +12,9 @@ use trueput_findings::capacity::{
 use trueput_findings::rankings::groups;
 use trueput_findings::trial_names::TrialNames;
 use trueput_findings::units::{counted, number, per_cent, plural, seconds, separate};
-use trueput_record::TrialRecord;
 use trueput_record::objective::ObjectiveMetric;
 use trueput_record::search::{CapacitySettings, SearchSettings, TrialPurpose};
+use trueput_record::{TrialRecord, TrialSpec};
 
 /// The highest rate at which each contender keeps the objective.
 pub(crate) struct Capacities;
@@ -24,7 +24,7 @@ impl Section for Capacities {
         let Some(settings) = settings(input.run) else {
             return Vec::new();
         };
-        let names = CapacityNames::of(input.run);
+        let names = ContenderNames::of(input.run);
         let groups = comparisons(capacities(&input.run.manifest, &input.run.trials));
         let part = |group: &CapacityComparison| Part {
             title: heading(group, settings),
@@ -41,7 +41,7 @@ pub(crate) fn document(run: &Run) -> Vec<Block> {
     let Some(settings) = settings(run) else {
         return Vec::new();
     };
-    let names = CapacityNames::of(run);
+    let names = ContenderNames::of(run);
     let mut blocks = vec![header::title(run)];
     blocks.extend(header::debug_warning(run));
     for group in comparisons(capacities(&run.manifest, &run.trials)) {
@@ -97,26 +97,30 @@ fn settings(run: &Run) -> Option<&CapacitySettings> {
     }
 }
 
-/// The names of the contenders, from their trials in closed loop: the others have rates as well.
-struct CapacityNames {
+/// The names of the contenders, from their trials in closed loop with the knobs of the plan: the
+/// others have rates or other knobs as well.
+pub(super) struct ContenderNames {
     first: Vec<TrialRecord>,
     names: TrialNames,
 }
 
-impl CapacityNames {
-    fn of(run: &Run) -> Self {
+impl ContenderNames {
+    pub(super) fn of(run: &Run) -> Self {
         let is_first = |trial: &&TrialRecord| {
             let role = trial.spec.role;
-            role.is_some_and(|role| role.purpose == TrialPurpose::ClosedLoop)
+            role.is_some_and(|role| {
+                role.purpose == TrialPurpose::ClosedLoop && role.configuration.is_none()
+            })
         };
         let first: Vec<_> = run.trials.iter().filter(is_first).cloned().collect();
         let names = TrialNames::of_groups(&groups(&run.manifest, &first), &first);
         Self { first, names }
     }
 
-    fn name(&self, capacity: &Capacity) -> String {
+    pub(super) fn name(&self, capacity: &Capacity) -> String {
         let mut trials = self.first.iter();
-        let first = trials.find(|trial| trial.spec.id == capacity.spec.id);
+        let contender = |spec: &TrialSpec| spec.role.map(|role| role.contender);
+        let first = trials.find(|trial| contender(&trial.spec) == contender(&capacity.spec));
         match first {
             Some(trial) => self.names.contender(trial),
             None => capacity.spec.contender(),
@@ -140,12 +144,15 @@ fn heading(group: &CapacityComparison, settings: &CapacitySettings) -> String {
 fn blocks(
     group: &CapacityComparison,
     settings: &CapacitySettings,
-    names: &CapacityNames,
+    names: &ContenderNames,
 ) -> Vec<Block> {
     let mut blocks = Vec::new();
     blocks.extend(answer(group, settings, names).map(Block::Text));
     blocks.extend(Block::Table(table(group, settings, names)).filled());
-    let notes = group.capacities.iter().filter_map(|it| note(it, names));
+    let notes = group
+        .capacities
+        .iter()
+        .filter_map(|it| note(it, &names.name(it)));
     blocks.extend(Block::List(notes.collect()).filled());
     blocks
 }
@@ -154,7 +161,7 @@ fn blocks(
 fn answer(
     group: &CapacityComparison,
     settings: &CapacitySettings,
-    names: &CapacityNames,
+    names: &ContenderNames,
 ) -> Option<String> {
     let best = group.best()?;
     let holds = best.holds_per_s?;
@@ -199,21 +206,21 @@ fn answer(
     Some(first + &second)
 }
 
-fn rate(per_s: f64) -> String {
+pub(super) fn rate(per_s: f64) -> String {
     match per_s >= 100.0 {
         true => separate(&format!("{per_s:.0}")),
         false => number(per_s),
     }
 }
 
-fn factor(factor: f64) -> String {
+pub(super) fn factor(factor: f64) -> String {
     match factor {
         ..1.1 => format!("{:.0} % above", (factor - 1.0) * 100.0),
         _ => format!("{factor:.1} times"),
     }
 }
 
-fn table(group: &CapacityComparison, settings: &CapacitySettings, names: &CapacityNames) -> Table {
+fn table(group: &CapacityComparison, settings: &CapacitySettings, names: &ContenderNames) -> Table {
     let rows: Vec<_> = group
         .capacities
         .iter()
@@ -245,7 +252,7 @@ fn dash() -> String {
 }
 
 /// The worst value of a figure in the trials at the capacity.
-fn figure_at_capacity(capacity: &Capacity, metric: &str) -> String {
+pub(super) fn figure_at_capacity(capacity: &Capacity, metric: &str) -> String {
     let probes = capacity.probes.iter();
     let at_capacity = probes.filter(|probe| Some(probe.rate_per_s) == capacity.holds_per_s);
     let figures = at_capacity.flat_map(|probe| &probe.judgement.figures);
@@ -255,8 +262,7 @@ fn figure_at_capacity(capacity: &Capacity, metric: &str) -> String {
 }
 
 /// The reason why a contender has no confirmed capacity, or how it fails beyond it.
-fn note(capacity: &Capacity, names: &CapacityNames) -> Option<String> {
-    let name = names.name(capacity);
+pub(super) fn note(capacity: &Capacity, name: &str) -> Option<String> {
     match &capacity.state {
         CapacityState::Confirmed => {
             let fails = capacity.fails_per_s?;
@@ -314,10 +320,10 @@ fn violation(violation: &Violation) -> String {
 }
 
 /// The first limited response time over the rate, for each contender; `None` if none is limited.
-fn curves(
+pub(super) fn curves(
     group: &CapacityComparison,
     settings: &CapacitySettings,
-    names: &CapacityNames,
+    names: &ContenderNames,
 ) -> Option<Chart> {
     let mut limits = settings.objective.limits().iter();
     let metric = limits

@@ -5,6 +5,7 @@ pub mod ablation;
 pub(crate) mod audits;
 mod bottlenecks;
 pub(crate) mod capacity;
+pub(crate) mod choice;
 mod conclusion;
 pub(crate) mod failover;
 mod hardware_limits;
@@ -28,7 +29,8 @@ use std::ops::Deref;
 use trueput_findings::{Findings, Run};
 
 /// The sections in reading order. To add one, write its file and its row.
-const SECTIONS: [&dyn Section; 21] = [
+const SECTIONS: [&dyn Section; 22] = [
+    &choice::Recommendation,
     &capacity::Capacities,
     &tuning::TunedKnobs,
     &rankings::Rankings,

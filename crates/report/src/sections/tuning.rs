@@ -3,6 +3,7 @@
 use super::header;
 use super::{Part, Section, SectionInput};
 use crate::document::{Block, Table};
+use crate::trial_command::trial_command;
 use trueput_findings::Run;
 use trueput_findings::statistics::Verdict;
 use trueput_findings::tuning::{TunedConfiguration, TuningFindings, tuning};
@@ -69,8 +70,7 @@ fn score(run: &Run) -> Option<TuningScore> {
 
 fn blocks(run: &Run, found: &TuningFindings) -> Vec<Block> {
     let mut blocks = vec![Block::Text(answer(found))];
-    let winner = winner(found);
-    if let Some(winner) = winner.filter(|_| is_better(found)) {
+    if let Some(winner) = found.better() {
         blocks.push(Block::List(knob_lines(winner)));
         if let Some(spec) = run.manifest.trials.first() {
             let text = "This runs it beside the default again:".to_owned();
@@ -86,11 +86,6 @@ fn blocks(run: &Run, found: &TuningFindings) -> Vec<Block> {
 fn winner(found: &TuningFindings) -> Option<&TunedConfiguration> {
     let number = found.winner?;
     found.configurations.iter().find(|it| it.number == number)
-}
-
-fn is_better(found: &TuningFindings) -> bool {
-    let verdict = found.holdout.as_ref().map(|it| it.verdict);
-    verdict == Some(Verdict::Faster) && found.holdout_failures.is_empty()
 }
 
 /// The result in a sentence or two.
@@ -141,26 +136,7 @@ fn knob_lines(configuration: &TunedConfiguration) -> Vec<String> {
 
 /// The command that runs the winner beside the default.
 fn command(run: &Run, spec: &TrialSpec, winner: &TunedConfiguration) -> Vec<String> {
-    let mut words = vec![
-        "trueput".to_owned(),
-        "ledger".to_owned(),
-        spec.workload.clone(),
-        "--engine".to_owned(),
-        spec.contender(),
-        "--durability".to_owned(),
-        spec.durability.to_string(),
-        "--workers".to_owned(),
-        spec.workers.to_string(),
-    ];
-    let changed = run.manifest.changed_settings.get(&spec.workload);
-    for name in changed.into_iter().flatten() {
-        if let Some(value) = spec.settings.get(name) {
-            words.extend(["--set".to_owned(), format!("{name}={value}")]);
-        }
-    }
-    if let Some(duration_s) = spec.conditions.duration_s {
-        words.extend(["--duration".to_owned(), duration_s.to_string()]);
-    }
+    let mut words = trial_command(run, "ledger", spec, spec);
     let changes: Vec<_> = winner
         .changes
         .iter()

@@ -1,29 +1,26 @@
 //! `trueput capacity`: the highest rate at which each contender keeps an objective.
 
+use crate::capacity_search;
 use crate::execute;
 use crate::failure::{EXIT_CODES, Failure};
 use crate::output;
 use crate::plan_overrides::{PlanOverrides, RunDirectories};
 use crate::progress::Progress;
-use crate::repeats::parse_part;
 use crate::screen::Screen;
 use crate::search_clock::SearchClock;
-use crate::search_run::{self, OVERHEAD_S, USUAL_DURATION_S};
+use crate::search_run;
 use crate::trust::Trust;
 use clap::Args;
 use std::cell::RefCell;
 use std::process::ExitCode;
 use trueput_findings::Run;
-use trueput_findings::capacity::{Capacity, capacities, capacity};
-use trueput_record::conditions::{Arrival, Rate};
+use trueput_findings::capacity::{capacities, closed_loops};
 use trueput_record::objective::Objective;
-use trueput_record::search::{CapacitySettings, SearchSettings, TrialPurpose, TrialRole};
+use trueput_record::search::{CapacitySettings, SearchSettings};
 use trueput_record::value::{format_seconds, parse_seconds};
 use trueput_record::{RunFolder, RunManifest, TrialRecord, TrialSpec};
 use trueput_runner::{Options, Registry, matrix};
-use trueput_tuner::capacity::{
-    FEWEST_TRIALS, NextProbe, USUAL_TRIALS, next_probe, trial_duration_s,
-};
+use trueput_tuner::capacity::{FEWEST_TRIALS, USUAL_TRIALS};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -54,7 +51,8 @@ pub struct Arguments {
     #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
     budget: Option<f64>,
     /// Stop when the lowest rate that fails is at most this much above the highest that holds
-    #[arg(long, value_name = "FRACTION", value_parser = parse_precision, default_value = "5%")]
+    #[arg(long, value_name = "FRACTION", value_parser = search_run::parse_precision,
+        default_value = "5%")]
     precision: f64,
     /// Trials that confirm the rate; each must keep the objective
     #[arg(long, value_name = "N", default_value_t = 3,
@@ -76,14 +74,6 @@ pub struct Arguments {
     trust: Trust,
 }
 
-/// Reads the precision of the search.
-fn parse_precision(text: &str) -> Result<f64, String> {
-    let part = parse_part(text)?;
-    let fits = (0.01..=0.5).contains(&part);
-    fits.then_some(part)
-        .ok_or_else(|| format!("'{text}' is out of range: write 1% to 50%"))
-}
-
 /// Runs the search and prints the capacities.
 ///
 /// # Errors
@@ -92,7 +82,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     let mut options = execute::options(&arguments.places)?;
     options.host_access = arguments.overrides.host_options.access();
     let (folder, manifest) = match &arguments.resume {
-        Some(path) => resume(path, arguments)?,
+        Some(path) => search_run::open(path, arguments.budget, &arguments.places, arguments.trust)?,
         None => create(arguments, &mut options, registry)?,
     };
     execute::print_build_warnings(&manifest, registry);
@@ -106,11 +96,13 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
         true => Progress::json(),
         false => Progress::for_people(),
     });
-    let search = CapacitySearch::new(settings, &manifest);
+    let contenders: Vec<_> = closed_loops(&manifest).collect();
     let mut clock = SearchClock::new(settings.budget_s);
     let source = &mut |ended: &[TrialRecord]| {
-        progress.borrow().say_all(search.last_result(ended));
-        search.next(ended, &mut clock).into_iter().collect()
+        let result = capacity_search::last_result(&contenders, settings, ended);
+        progress.borrow().say_all(result.into_iter().collect());
+        let next = next_trial(&contenders, settings, ended, &mut clock);
+        next.into_iter().collect()
     };
     let observer = &mut |event: &_| progress.borrow_mut().observe(event);
     let summary =
@@ -128,47 +120,21 @@ fn write_answer(folder: &RunFolder, arguments: &Arguments) -> Result<(), Failure
     execute::report(folder, arguments.screen)
 }
 
-fn resume(
-    path: &std::path::Path,
-    arguments: &Arguments,
-) -> Result<(RunFolder, RunManifest), Failure> {
-    let opened = search_run::open(path, &arguments.places, arguments.trust)?;
-    let (folder, mut manifest) = opened;
-    if let (Some(SearchSettings::Capacity(settings)), Some(budget_s)) =
-        (&mut manifest.search, arguments.budget)
-    {
-        settings.budget_s = budget_s;
-    }
-    Ok((folder, manifest))
-}
-
 fn create(
     arguments: &Arguments,
     options: &mut Options,
     registry: &Registry,
 ) -> Result<(RunFolder, RunManifest), Failure> {
     let what = arguments.what.as_deref().unwrap_or_default();
-    let instead = "remove it, for this command is to find it";
     let (overrides, trust) = (&arguments.overrides, arguments.trust);
-    let mut plan = search_run::read_plan(what, overrides, trust, instead, registry)?;
+    let mut plan = search_run::read_plan(what, overrides, trust, registry)?;
+    search_run::refuse_rate(&plan, what, "remove it, for this command is to find it")?;
     let arrival = std::mem::take(&mut plan.conditions.arrival);
     let mut matrix = matrix::expand(&plan, registry)?;
     matrix.leave_out_unreachable(&plan, arguments.places.databases(), registry)?;
     options.credentials = matrix.credentials;
-    let mut trials = matrix.trials;
-    for (contender, spec) in (0..).zip(&mut trials) {
-        spec.role = Some(TrialRole {
-            contender,
-            purpose: TrialPurpose::ClosedLoop,
-            configuration: None,
-        });
-    }
-    let given = arguments.objective.clone().or(plan.objective);
-    let objective = given.ok_or_else(|| {
-        Failure::usage(format!(
-            "'{what}' has no objective: give one, as in --objective 'p99<5ms'"
-        ))
-    })?;
+    let trials = capacity_search::contenders(matrix.trials);
+    let objective = search_run::objective(&arguments.objective, &plan, what)?;
     let settings = CapacitySettings {
         objective,
         precision: arguments.precision,
@@ -176,11 +142,8 @@ fn create(
         budget_s: budget_s(arguments.budget, &trials)?,
         arrival,
     };
-    let open: Vec<_> = trials
-        .iter()
-        .map(|spec| open_loop(spec, 1.0, arrival))
-        .collect();
     let results = &arguments.places.results;
+    let open = capacity_search::open_loops(&trials, arrival);
     trueput_runner::check_proposals(&open, results, options, registry)?;
     output::note(&format!(
         "{} contender{}, at most {}",
@@ -203,109 +166,27 @@ fn create(
 
 /// The budget, and whether it suffices.
 fn budget_s(given_s: Option<f64>, trials: &[TrialSpec]) -> Result<f64, Failure> {
-    let of_trial = |spec: &TrialSpec| {
-        let conditions = &spec.conditions;
-        conditions.duration_s.unwrap_or(USUAL_DURATION_S) + conditions.warm_up_s + OVERHEAD_S
-    };
-    let one_each_s: f64 = trials.iter().map(of_trial).sum();
+    let one_each_s: f64 = trials.iter().map(search_run::trial_s).sum();
     let least_s = (one_each_s * f64::from(FEWEST_TRIALS)).ceil();
     match given_s {
         None => Ok((one_each_s * f64::from(USUAL_TRIALS)).ceil()),
         Some(given_s) if given_s >= least_s => Ok(given_s),
-        Some(given_s) => Err(Failure::usage(format!(
-            "a budget of {} is too short for {} contenders: give {} or more, fewer contenders, or \
-             a shorter --duration",
-            format_seconds(given_s),
-            trials.len(),
-            format_seconds(least_s)
-        ))),
+        Some(given_s) => Err(search_run::too_short(given_s, trials.len(), least_s)),
     }
 }
 
-/// A contender's trial in open loop.
-fn open_loop(closed: &TrialSpec, per_s: f64, arrival: Arrival) -> TrialSpec {
-    let mut spec = closed.clone();
-    spec.conditions.rate = Some(Rate { per_s, arrival });
-    spec
-}
-
-/// The search: which trial comes next.
-struct CapacitySearch<'a> {
-    settings: &'a CapacitySettings,
-    /// The trial in closed loop of each contender.
-    contenders: Vec<&'a TrialSpec>,
-}
-
-impl<'a> CapacitySearch<'a> {
-    fn new(settings: &'a CapacitySettings, manifest: &'a RunManifest) -> Self {
-        let trials = manifest.trials.iter();
-        let is_first = |spec: &&TrialSpec| {
-            spec.role
-                .is_some_and(|role| role.purpose == TrialPurpose::ClosedLoop)
-        };
-        Self {
-            settings,
-            contenders: trials.filter(is_first).collect(),
-        }
-    }
-
-    fn capacity(&self, contender: usize, ended: &[TrialRecord]) -> Capacity {
-        let number = u32::try_from(contender).unwrap_or(u32::MAX);
-        capacity(number, self.contenders[contender], self.settings, ended)
-    }
-
-    /// The next trial: of the first contender whose search has not ended, as long as there is time
-    /// for it.
-    fn next(&self, ended: &[TrialRecord], clock: &mut SearchClock) -> Option<TrialSpec> {
-        (0..self.contenders.len()).find_map(|contender| {
-            let found = self.capacity(contender, ended);
-            let probe = next_probe(&found, self.settings)?;
-            let left = self.contenders.len() - contender;
-            let has_time = clock.has_time_for(contender, left);
-            has_time.then(|| self.spec(contender, probe, ended))
-        })
-    }
-
-    fn spec(&self, contender: usize, probe: NextProbe, ended: &[TrialRecord]) -> TrialSpec {
-        let closed = self.contenders[contender];
-        let mut spec = open_loop(closed, probe.rate_per_s, self.settings.arrival);
-        let usual_s = closed.conditions.duration_s.unwrap_or(USUAL_DURATION_S);
-        let duration_s = trial_duration_s(probe.rate_per_s, usual_s, &self.settings.objective);
-        spec.conditions.duration_s = Some(duration_s);
-        let is_repeat = |trial: &&TrialRecord| {
-            let of_contender = |role: TrialRole| role.contender as usize == contender;
-            trial.spec.role.is_some_and(of_contender)
-                && trial.spec.conditions.rate == spec.conditions.rate
-        };
-        let mut repeats = ended.iter().filter(is_repeat).map(|trial| &trial.spec);
-        let number = ended.len();
-        (spec.cell, spec.repeat) = match repeats.next_back() {
-            Some(last) => (last.cell, last.repeat + 1),
-            None => (u32::try_from(number).unwrap_or(u32::MAX), 1),
-        };
-        spec.id = format!(
-            "{:04}-{}-{}-w{}-{}-r{}",
-            number + 1,
-            spec.engine,
-            spec.durability,
-            spec.workers,
-            probe.rate_per_s,
-            spec.repeat
-        );
-        spec.role = closed.role.map(|role| TrialRole {
-            purpose: probe.purpose,
-            ..role
-        });
-        spec
-    }
-
-    /// The result of the last trial, in a line; none before the first.
-    fn last_result(&self, ended: &[TrialRecord]) -> Vec<String> {
-        let last = ended.last().and_then(|trial| trial.spec.role);
-        let Some(role) = last else {
-            return Vec::new();
-        };
-        let found = self.capacity(role.contender as usize, ended);
-        trueput_report::last_probe(&found).into_iter().collect()
-    }
+/// The next trial: of the first contender whose search has not ended, as long as there is time for
+/// it.
+fn next_trial(
+    contenders: &[&TrialSpec],
+    settings: &CapacitySettings,
+    ended: &[TrialRecord],
+    clock: &mut SearchClock,
+) -> Option<TrialSpec> {
+    let mut numbered = contenders.iter().enumerate();
+    numbered.find_map(|(contender, closed)| {
+        let spec = capacity_search::next_trial(closed, settings, ended)?;
+        let left = contenders.len() - contender;
+        clock.has_time_for(contender, left).then_some(spec)
+    })
 }

@@ -1,7 +1,6 @@
 //! `trueput tune`: the values of an engine's knobs that serve it best, without a weaker promise.
 
 mod limits;
-mod replay;
 
 use crate::execute;
 use crate::failure::{EXIT_CODES, Failure};
@@ -9,13 +8,13 @@ use crate::output;
 use crate::plan_overrides::{PlanOverrides, RunDirectories};
 use crate::progress::Progress;
 use crate::screen::Screen;
-use crate::search_run::{self, OVERHEAD_S, USUAL_DURATION_S};
+use crate::search_run;
 use crate::trust::Trust;
+use crate::tuning_search::TuningSearch;
 use clap::Args;
 use limits::Limits;
-use replay::TuningSearch;
 use std::cell::RefCell;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use trueput_findings::Run;
 use trueput_findings::tuning::tuning;
@@ -112,7 +111,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     let mut options = execute::options(&arguments.places)?;
     options.host_access = arguments.overrides.host_options.access();
     let (folder, manifest) = match &arguments.resume {
-        Some(path) => resume(path, arguments)?,
+        Some(path) => search_run::open(path, arguments.budget, &arguments.places, arguments.trust)?,
         None => create(arguments, &mut options, registry)?,
     };
     execute::print_build_warnings(&manifest, registry);
@@ -122,7 +121,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
         let path = folder.path().display();
         return Err(Failure::usage(format!("{path} is not a search for knobs")));
     };
-    let mut search = TuningSearch::new(settings, first, &manifest, registry)?;
+    let mut search = TuningSearch::new(settings.clone(), first.clone(), &manifest, registry)?;
     let progress = RefCell::new(match arguments.json {
         true => Progress::json(),
         false => Progress::for_people(),
@@ -147,26 +146,15 @@ fn write_answer(folder: &RunFolder, arguments: &Arguments) -> Result<(), Failure
     execute::report(folder, arguments.screen)
 }
 
-fn resume(path: &Path, arguments: &Arguments) -> Result<(RunFolder, RunManifest), Failure> {
-    let opened = search_run::open(path, &arguments.places, arguments.trust)?;
-    let (folder, mut manifest) = opened;
-    if let (Some(SearchSettings::Tuning(settings)), Some(budget_s)) =
-        (&mut manifest.search, arguments.budget)
-    {
-        settings.budget_s = budget_s;
-    }
-    Ok((folder, manifest))
-}
-
 fn create(
     arguments: &Arguments,
     options: &mut Options,
     registry: &Registry,
 ) -> Result<(RunFolder, RunManifest), Failure> {
     let what = arguments.what.as_deref().unwrap_or_default();
-    let instead = "give --objective p99@RATE instead";
     let (overrides, trust) = (&arguments.overrides, arguments.trust);
-    let mut plan = search_run::read_plan(what, overrides, trust, instead, registry)?;
+    let mut plan = search_run::read_plan(what, overrides, trust, registry)?;
+    search_run::refuse_rate(&plan, what, "give --objective p99@RATE instead")?;
     let limits = arguments.within.unwrap_or_default();
     plan.conditions.rate_per_s = arguments.objective.rate_per_s.into_iter().collect();
     plan.conditions.crash_and_recover |= limits.limits.recovery_s.is_some();
@@ -214,9 +202,7 @@ fn create(
 
 /// The trials that fit into the budget.
 fn affordable_trials(given_s: Option<f64>, first: &TrialSpec) -> Result<u32, Failure> {
-    let conditions = &first.conditions;
-    let duration_s = conditions.duration_s.unwrap_or(USUAL_DURATION_S);
-    let trial_s = duration_s + conditions.warm_up_s + OVERHEAD_S;
+    let trial_s = search_run::trial_s(first);
     let budget_s = given_s.unwrap_or(USUAL_BUDGET_S);
     let trials = (budget_s / trial_s) as u32;
     if trials as usize >= FEWEST_TRIALS {

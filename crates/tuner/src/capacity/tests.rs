@@ -119,7 +119,7 @@ fn search(
     let first_spec = first.spec.clone();
     let mut trials = vec![first];
     loop {
-        let found = capacity(0, &first_spec, settings, &trials);
+        let found = capacity(&first_spec, settings, &trials);
         match next_probe(&found, settings) {
             Some(probe) => trials.push(answer(probe)),
             None => return found,

@@ -108,6 +108,7 @@ pub fn manifest() -> RunManifest {
         trials: vec![spec()],
         skipped: vec!["redb does not support durability 'process'".to_owned()],
         changed_settings: Default::default(),
+        changed_knobs: Default::default(),
         headlines: [("threen1".to_owned(), "update".to_owned())].into(),
         costs: [("lmdb.map_size".to_owned(), "address space".to_owned())].into(),
         work: Some("/fast/work".into()),

@@ -287,6 +287,7 @@ pub fn manifest(trials: &[TrialRecord]) -> RunManifest {
         headlines: [("threen1".to_owned(), "update".to_owned())].into(),
         costs: Default::default(),
         changed_settings: Default::default(),
+        changed_knobs: Default::default(),
         work: None,
         until: None,
         include_assertions: false,

@@ -20,13 +20,13 @@ use trueput_tuner::space::{Bounds, Fence, Restrictions, Space};
 /// The part of the time after which the search leaves the rest to the holdout.
 const SEARCH_PART: f64 = 0.75;
 
-/// Sizes are searched up to this part of the machine's memory.
+/// Sizes are searched up to this part of the memory: the trial's limit, or else the machine's.
 const MEMORY_PART: f64 = 0.5;
 
 /// A search and its next trials.
-pub(super) struct TuningSearch<'a> {
-    settings: &'a TuningSettings,
-    first: &'a TrialSpec,
+pub struct TuningSearch<'a> {
+    settings: TuningSettings,
+    first: TrialSpec,
     manifest: &'a RunManifest,
     engine: &'static dyn Engine,
     began: Instant,
@@ -46,17 +46,17 @@ struct WantedTrial {
 
 impl<'a> TuningSearch<'a> {
     /// The search of a run whose first trial has the default configuration.
-    pub(super) fn new(
-        settings: &'a TuningSettings,
-        first: &'a TrialSpec,
+    pub fn new(
+        settings: TuningSettings,
+        first: TrialSpec,
         manifest: &'a RunManifest,
         registry: &Registry,
     ) -> Result<Self, Failure> {
         let search = Self {
+            engine: registry.engine(&first.engine).map_err(Failure::usage)?,
             settings,
             first,
             manifest,
-            engine: registry.engine(&first.engine).map_err(Failure::usage)?,
             began: Instant::now(),
             longest: Duration::ZERO,
             proposed: None,
@@ -92,7 +92,9 @@ impl<'a> TuningSearch<'a> {
             .filter(is_free)
             .copied()
             .collect();
-        let most_bytes = self.manifest.host.memory_bytes as f64 * MEMORY_PART;
+        let memory_bytes = self.first.conditions.memory_bytes;
+        let memory_bytes = memory_bytes.unwrap_or(self.manifest.host.memory_bytes);
+        let most_bytes = memory_bytes as f64 * MEMORY_PART;
         let mut restrictions = Restrictions::default();
         for knob in &free {
             if let ValueKind::Bytes { min, max, .. } = knob.kind
@@ -129,14 +131,16 @@ impl<'a> TuningSearch<'a> {
     }
 
     /// The trials to run next, given all that have ended; none when the search is over.
-    pub(super) fn next(&mut self, ended: &[TrialRecord]) -> Vec<TrialSpec> {
+    pub fn next(&mut self, ended: &[TrialRecord]) -> Vec<TrialSpec> {
         if let Some((since, count)) = self.proposed.take() {
             self.longest = self.longest.max(since.elapsed() / count.max(1));
         }
         let Ok(mut search) = self.search() else {
             return Vec::new();
         };
-        let has_holdout = ended.iter().any(|trial| !is_search(trial));
+        let has_holdout = ended
+            .iter()
+            .any(|trial| self.is_own(trial) && !is_search(trial));
         let mut wanted = self.search_trials(&mut search, ended, has_holdout);
         if wanted.is_empty() {
             wanted = self.holdout_trials(&search, ended);
@@ -151,7 +155,7 @@ impl<'a> TuningSearch<'a> {
     }
 
     /// Lines on what has changed since they were last taken.
-    pub(super) fn take_news(&mut self) -> Vec<String> {
+    pub fn take_news(&mut self) -> Vec<String> {
         std::mem::take(&mut self.news)
     }
 
@@ -234,6 +238,13 @@ impl<'a> TuningSearch<'a> {
         self.began.elapsed() + needed <= budget
     }
 
+    /// Whether a trial belongs to this contender's search or its holdout.
+    fn is_own(&self, trial: &TrialRecord) -> bool {
+        let contender = self.first.role.map(|role| role.contender);
+        let role = trial.spec.role;
+        role.is_some_and(|role| role.purpose.is_of_tuning() && Some(role.contender) == contender)
+    }
+
     /// What the trial of a configuration in a round gave; `None` if it has not ended.
     fn outcome(
         &self,
@@ -244,13 +255,14 @@ impl<'a> TuningSearch<'a> {
     ) -> Option<Outcome> {
         let is_meant = |trial: &&TrialRecord| {
             let number = trial.spec.role.and_then(|role| role.configuration);
-            number.map(|number| number as usize) == Some(configuration.0)
+            self.is_own(trial)
+                && number.map(|number| number as usize) == Some(configuration.0)
                 && trial.spec.repeat == round
                 && is_search(trial) == in_search
                 && trial.outcome != TrialOutcome::Interrupted
         };
         let trial = ended.iter().find(is_meant)?;
-        Some(match score(trial, self.settings, self.manifest) {
+        Some(match score(trial, &self.settings, self.manifest) {
             Ok(score) => Outcome::Score(score),
             Err(reason) => Outcome::Failure(TrialFailure {
                 kind: failure_kind(&trial.outcome),
@@ -279,7 +291,7 @@ impl<'a> TuningSearch<'a> {
             wanted.round
         );
         spec.role = Some(TrialRole {
-            contender: 0,
+            contender: self.first.role.map_or(0, |role| role.contender),
             purpose: wanted.purpose,
             configuration: Some(id),
         });

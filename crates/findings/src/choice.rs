@@ -1,0 +1,301 @@
+//! Choices: which contender keeps an objective at the highest rate, with its default knobs or
+//! tuned, and what it costs beside the others.
+
+use crate::capacity::{Capacity, ObjectiveJudgement, capacity, closed_loops, round_rate};
+use crate::tuning::{TuningFindings, peak_memory_bytes, tuning_of};
+use serde::Serialize;
+use trueput_record::folder::RunManifest;
+use trueput_record::search::{ChoiceSettings, SearchSettings, TrialPurpose, TrialRole};
+use trueput_record::{Isolation, Outcome, TrialRecord, TrialSpec, WorkerKind};
+
+/// The contenders of a choice, and the evidence.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Choice {
+    /// The contenders, that with the highest capacity first; those without one come last.
+    pub candidates: Vec<Candidate>,
+    /// The comparison of the two with the highest capacities; `None` before it ends a pair, or if
+    /// there are no two.
+    pub run_off: Option<RunOff>,
+}
+
+/// One contender.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Candidate {
+    /// Its capacity with the knobs of the plan, or the engine's defaults.
+    pub default: Capacity,
+    /// The search for its knobs; `None` before it begins.
+    pub tuning: Option<TuningFindings>,
+    /// Its capacity with the knobs that the search found; `None` if they are no better, or were not
+    /// measured.
+    pub tuned: Option<Capacity>,
+    /// Its costs at its capacity; `None` without one.
+    pub costs: Option<CandidateCosts>,
+}
+
+/// What a contender takes at its capacity, and what it promises there.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CandidateCosts {
+    /// Peak memory of the workers and the engine's server, bytes.
+    pub memory_bytes: u64,
+    /// Size of the database on disk, bytes.
+    pub space_bytes: u64,
+    /// The isolation that its driver states; `None` if it states none.
+    pub isolation: Option<Isolation>,
+    /// Whether several processes may use its database.
+    pub worker_kind: WorkerKind,
+    /// A fault of the engine that can lose records or return wrong results, as a clause.
+    pub known_defect: Option<String>,
+}
+
+/// The two best contenders at one rate, in turns.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct RunOff {
+    /// Requests per second.
+    pub rate_per_s: f64,
+    /// Pairs of trials.
+    pub pairs: usize,
+    /// Trials in which that with the highest capacity kept the objective.
+    pub first_held: usize,
+    /// Trials in which the other did.
+    pub second_held: usize,
+}
+
+/// Capacities that differ by less are near each other: noise of a tenth is usual, so that no rate
+/// between them separates them.
+const NEAR_FACTOR: f64 = 1.2;
+
+/// Pairs of trials in a run-off. If one contender holds in all and the other in none, chance
+/// explains that in 1 of 16 cases at most (sign test, two-sided).
+pub const RUN_OFF_PAIRS: u32 = 5;
+
+/// The result of a run-off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RunOffResult {
+    /// That with the highest capacity kept the objective in every trial, the other in none.
+    Confirmed,
+    /// The other did.
+    Overruled,
+    /// Neither: it is not known which takes more.
+    Unsure,
+}
+
+impl RunOff {
+    /// What the trials show.
+    #[must_use]
+    pub fn result(&self) -> RunOffResult {
+        let all = RUN_OFF_PAIRS as usize;
+        match (self.first_held, self.second_held) {
+            (held, 0) if held >= all => RunOffResult::Confirmed,
+            (0, held) if held >= all => RunOffResult::Overruled,
+            _ => RunOffResult::Unsure,
+        }
+    }
+}
+
+impl Candidate {
+    /// Its capacity with the better knobs. Tuned knobs are better only if the rate that they keep
+    /// is not below the lowest at which the default fails.
+    #[must_use]
+    pub fn best(&self) -> &Capacity {
+        self.tuned
+            .as_ref()
+            .filter(|_| self.is_tuned_better())
+            .unwrap_or(&self.default)
+    }
+
+    /// Whether its capacity is that of the tuned knobs.
+    #[must_use]
+    pub fn is_tuned_better(&self) -> bool {
+        let tuned_per_s = self.tuned.as_ref().and_then(|it| it.holds_per_s);
+        tuned_per_s.is_some_and(|tuned_per_s| match self.default.holds_per_s {
+            Some(default_per_s) => tuned_per_s >= self.default.fails_per_s.unwrap_or(default_per_s),
+            None => true,
+        })
+    }
+}
+
+impl Choice {
+    /// The contender to choose: that with the highest capacity, unless the run-off overrules it.
+    /// `None` if none keeps the objective.
+    #[must_use]
+    pub fn first(&self) -> Option<&Candidate> {
+        let first = self.keeping(usize::from(self.is_overruled()));
+        first.or_else(|| self.keeping(0))
+    }
+
+    /// The next best contender; `None` if no second one keeps the objective.
+    #[must_use]
+    pub fn second(&self) -> Option<&Candidate> {
+        self.keeping(usize::from(!self.is_overruled()))
+    }
+
+    /// The two contenders with the highest capacities, the highest first; `None` if there are no
+    /// two that keep the objective.
+    #[must_use]
+    pub fn highest_two(&self) -> Option<[&Candidate; 2]> {
+        Some([self.keeping(0)?, self.keeping(1)?])
+    }
+
+    fn keeping(&self, place: usize) -> Option<&Candidate> {
+        let candidate = self.candidates.get(place);
+        candidate.filter(|it| it.best().holds_per_s.is_some())
+    }
+
+    fn is_overruled(&self) -> bool {
+        let result = self.run_off.map(|run_off| run_off.result());
+        result == Some(RunOffResult::Overruled)
+    }
+
+    /// The rate at which the highest two are compared: between their capacities, or the higher one
+    /// if they are near each other. `None` if there are no two.
+    #[must_use]
+    pub fn run_off_rate_per_s(&self) -> Option<f64> {
+        let [first, second] = self.highest_two()?;
+        let (first_per_s, second_per_s) = (first.best().holds_per_s?, second.best().holds_per_s?);
+        Some(match first_per_s > second_per_s * NEAR_FACTOR {
+            true => round_rate((first_per_s * second_per_s).sqrt()),
+            false => first_per_s,
+        })
+    }
+}
+
+/// Computes the choice of a run; `None` if the run is none.
+#[must_use]
+pub fn choice(manifest: &RunManifest, trials: &[TrialRecord]) -> Option<Choice> {
+    let Some(SearchSettings::Choice(settings)) = &manifest.search else {
+        return None;
+    };
+    let defaults = closed_loops(manifest).filter(|spec| configuration(spec).is_none());
+    let candidates = defaults.map(|spec| candidate(spec, settings, manifest, trials));
+    let mut candidates: Vec<_> = candidates.collect();
+    candidates.sort_by(|one, other| {
+        let rate = |candidate: &Candidate| candidate.best().holds_per_s.unwrap_or_default();
+        rate(other).total_cmp(&rate(one))
+    });
+    let mut choice = Choice {
+        candidates,
+        run_off: None,
+    };
+    choice.run_off = run_off(&choice, settings, trials);
+    Some(choice)
+}
+
+/// Computes what is known of one contender, whose default's trial in closed loop has this
+/// specification.
+#[must_use]
+pub fn candidate(
+    spec: &TrialSpec,
+    settings: &ChoiceSettings,
+    manifest: &RunManifest,
+    trials: &[TrialRecord],
+) -> Candidate {
+    let number = spec.role.map_or(0, |role| role.contender);
+    let tuned = trials.iter().map(|trial| &trial.spec).find(|other| {
+        let is_tuned = |role: TrialRole| {
+            let is_first = role.purpose == TrialPurpose::ClosedLoop;
+            is_first && role.contender == number && role.configuration.is_some()
+        };
+        other.role.is_some_and(is_tuned)
+    });
+    let tuning = settings.tuning.as_ref();
+    let mut candidate = Candidate {
+        default: capacity(spec, &settings.capacity, trials),
+        tuning: tuning.and_then(|it| tuning_of(number, it, manifest, trials)),
+        tuned: tuned.map(|spec| capacity(spec, &settings.capacity, trials)),
+        costs: None,
+    };
+    candidate.costs = costs(candidate.best(), trials);
+    candidate
+}
+
+fn configuration(spec: &TrialSpec) -> Option<u32> {
+    spec.role.and_then(|role| role.configuration)
+}
+
+/// The costs in the last trial at a capacity in which the objective held.
+fn costs(capacity: &Capacity, trials: &[TrialRecord]) -> Option<CandidateCosts> {
+    let mut probes = capacity.probes.iter().rev();
+    let last = probes
+        .find(|probe| Some(probe.rate_per_s) == capacity.holds_per_s && probe.judgement.holds())?;
+    let trial = trials.iter().find(|trial| trial.spec.id == last.id)?;
+    let measurement = trial.measurement.as_ref()?;
+    let engine = trial.engine.as_ref();
+    Some(CandidateCosts {
+        memory_bytes: peak_memory_bytes(measurement),
+        space_bytes: measurement.database.allocated_bytes,
+        isolation: engine.and_then(|engine| engine.isolation),
+        worker_kind: trial.spec.worker_kind,
+        known_defect: engine.and_then(|engine| engine.known_defect.clone()),
+    })
+}
+
+/// The run-off of the first two contenders, as far as its trials have ended in pairs.
+fn run_off(choice: &Choice, settings: &ChoiceSettings, trials: &[TrialRecord]) -> Option<RunOff> {
+    let rate_per_s = choice.run_off_rate_per_s()?;
+    let [first, second] = choice.highest_two()?;
+    let mut run_off = RunOff {
+        rate_per_s,
+        pairs: 0,
+        first_held: 0,
+        second_held: 0,
+    };
+    for pair in 1..=RUN_OFF_PAIRS {
+        let held = |candidate: &Candidate| {
+            let trial = run_off_trial(&candidate.best().spec, rate_per_s, pair, trials)?;
+            Some(ObjectiveJudgement::of(trial, &settings.capacity.objective).holds())
+        };
+        let (Some(first_held), Some(second_held)) = (held(first), held(second)) else {
+            break;
+        };
+        run_off.pairs += 1;
+        run_off.first_held += usize::from(first_held);
+        run_off.second_held += usize::from(second_held);
+    }
+    (run_off.pairs > 0).then_some(run_off)
+}
+
+/// The trial of a contender in a pair of the run-off at a rate; `None` if it has not ended.
+#[must_use]
+pub fn run_off_trial<'a>(
+    closed_loop: &TrialSpec,
+    rate_per_s: f64,
+    pair: u32,
+    trials: &'a [TrialRecord],
+) -> Option<&'a TrialRecord> {
+    let wanted = closed_loop.role.map(|role| TrialRole {
+        purpose: TrialPurpose::RunOff,
+        ..role
+    });
+    trials.iter().find(|trial| {
+        let spec = &trial.spec;
+        spec.role == wanted
+            && spec.repeat == pair
+            && trial.outcome != Outcome::Interrupted
+            && spec.conditions.rate.map(|rate| rate.per_s) == Some(rate_per_s)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn result(first_held: usize, second_held: usize, pairs: usize) -> RunOffResult {
+        let run_off = RunOff {
+            rate_per_s: 100.0,
+            pairs,
+            first_held,
+            second_held,
+        };
+        run_off.result()
+    }
+
+    #[test]
+    fn a_run_off_decides_only_if_every_trial_agrees() {
+        assert_eq!(result(5, 0, 5), RunOffResult::Confirmed);
+        assert_eq!(result(0, 5, 5), RunOffResult::Overruled);
+        for (first, second, pairs) in [(5, 1, 5), (4, 0, 5), (4, 0, 4), (0, 0, 5), (5, 5, 5)] {
+            assert_eq!(result(first, second, pairs), RunOffResult::Unsure);
+        }
+    }
+}

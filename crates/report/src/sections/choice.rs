@@ -1,0 +1,413 @@
+//! The section on a choice between contenders.
+
+use super::capacity::{ContenderNames, curves, factor, figure_at_capacity, note, rate};
+use super::header;
+use super::{Part, Section, SectionInput};
+use crate::document::{Block, Table};
+use crate::trial_command::trial_command;
+use trueput_findings::Run;
+use trueput_findings::capacity::CapacityComparison;
+use trueput_findings::choice::{Candidate, CandidateCosts, Choice, RunOffResult, choice};
+use trueput_findings::isolation;
+use trueput_findings::units::{bytes, counted, number, separate};
+use trueput_record::WorkerKind;
+use trueput_record::search::{ChoiceSettings, SearchSettings};
+
+/// A cost is mentioned if it is this many times that of another contender.
+const NOTABLE_FACTOR: f64 = 1.5;
+
+/// Contenders that are far behind are no alternative: theirs is below this part of the first one's
+/// capacity.
+const ALTERNATIVE_PART: f64 = 0.25;
+
+/// Which contender keeps the objective at the highest rate.
+pub(crate) struct Recommendation;
+
+impl Section for Recommendation {
+    fn parts(&self, input: &SectionInput<'_>) -> Vec<Part> {
+        let Some(view) = ChoiceView::of(input.run) else {
+            return Vec::new();
+        };
+        let mut parts = vec![Part {
+            title: view.heading(),
+            blocks: view.blocks(),
+            charts: input.page_charts(|| view.charts()),
+            ..Part::default()
+        }];
+        parts.extend(Part::unless_empty("How to verify it", view.commands()));
+        parts
+    }
+}
+
+/// The choice of a run for a terminal, as blocks: the answer first.
+pub(crate) fn document(run: &Run) -> Vec<Block> {
+    let mut blocks = vec![header::title(run)];
+    blocks.extend(header::debug_warning(run));
+    let Some(view) = ChoiceView::of(run) else {
+        return blocks;
+    };
+    blocks.push(Block::Heading(2, view.heading()));
+    blocks.extend(view.blocks());
+    let titled = [
+        ("How to verify it", view.commands()),
+        ("Not tried", vec![Block::List(run.manifest.skipped.clone())]),
+    ];
+    for (title, content) in titled {
+        let content: Vec<_> = content.into_iter().filter_map(Block::filled).collect();
+        if !content.is_empty() {
+            blocks.push(Block::Heading(2, title.to_owned()));
+            blocks.extend(content);
+        }
+    }
+    blocks
+}
+
+/// A choice and what its text needs.
+struct ChoiceView<'a> {
+    run: &'a Run,
+    settings: &'a ChoiceSettings,
+    choice: Choice,
+    names: ContenderNames,
+}
+
+impl<'a> ChoiceView<'a> {
+    fn of(run: &'a Run) -> Option<Self> {
+        let Some(SearchSettings::Choice(settings)) = &run.manifest.search else {
+            return None;
+        };
+        Some(Self {
+            run,
+            settings,
+            choice: choice(&run.manifest, &run.trials)?,
+            names: ContenderNames::of(run),
+        })
+    }
+
+    fn name(&self, candidate: &Candidate) -> String {
+        self.names.name(&candidate.default)
+    }
+
+    fn heading(&self) -> String {
+        let first = self.choice.candidates.first();
+        let spec = first.map(|candidate| &candidate.default.spec);
+        let question = spec.map_or_else(String::new, |spec| {
+            format!(
+                "{}, {}, {}: ",
+                spec.durability,
+                spec.workload,
+                counted(u64::from(spec.workers), "worker")
+            )
+        });
+        format!("{question}choice at {}", self.settings.capacity.objective)
+    }
+
+    fn blocks(&self) -> Vec<Block> {
+        let mut blocks = vec![Block::Text(self.answer())];
+        if let Some(first) = self.choice.first() {
+            blocks.extend(Block::List(tuned_knobs(first)).filled());
+            let costs = self.extra_costs(first);
+            if !costs.is_empty() {
+                let text = format!("What it costs more: {}.", costs.join("; "));
+                blocks.push(Block::Text(text));
+            }
+        }
+        blocks.extend(Block::Table(self.table()).filled());
+        blocks.extend(Block::List(self.notes()).filled());
+        blocks
+    }
+
+    /// The recommendation: what, by how much, how sure.
+    fn answer(&self) -> String {
+        let objective = &self.settings.capacity.objective;
+        let Some((first, holds_per_s)) = self
+            .choice
+            .first()
+            .and_then(|first| Some((first, first.best().holds_per_s?)))
+        else {
+            return format!("No contender keeps {objective}, or the search ended too early.");
+        };
+        let mut text = format!(
+            "{}{}: {objective} up to {} requests/s",
+            self.name(first),
+            match first.is_tuned_better() {
+                true => " with the knobs below",
+                false => " with its default knobs",
+            },
+            rate(holds_per_s)
+        );
+        text += &match self.settings.needed_per_s {
+            Some(needed_per_s) if needed_per_s <= holds_per_s => format!(
+                ", {} times the {}/s that you need.",
+                number(holds_per_s / needed_per_s),
+                separate(&needed_per_s.to_string())
+            ),
+            Some(needed_per_s) => format!(
+                ". None reaches the {}/s that you need.",
+                separate(&needed_per_s.to_string())
+            ),
+            None => ".".to_owned(),
+        };
+        if first.is_tuned_better()
+            && let Some(default_per_s) = first.default.holds_per_s
+        {
+            text += &format!(" By default it takes {}/s.", rate(default_per_s));
+        }
+        text + &self.comparison(holds_per_s)
+    }
+
+    /// The first contender beside the second.
+    fn comparison(&self, first_per_s: f64) -> String {
+        let Some((second, second_per_s)) = self
+            .choice
+            .second()
+            .and_then(|second| Some((second, second.best().holds_per_s?)))
+        else {
+            return String::new();
+        };
+        let name = self.name(second);
+        let Some(run_off) = self.choice.run_off else {
+            return format!(
+                " That is {} the rate of {name}, the next. The two were not compared in turns: the \
+                 time was up.",
+                factor(first_per_s / second_per_s)
+            );
+        };
+        let result = run_off.result();
+        let (own_held, other_held) = match result {
+            RunOffResult::Overruled => (run_off.second_held, run_off.first_held),
+            _ => (run_off.first_held, run_off.second_held),
+        };
+        let in_turns = format!(
+            "in turns at {}/s it kept the objective in {own_held} of {}, {name} in {other_held}",
+            rate(run_off.rate_per_s),
+            counted(run_off.pairs as u64, "trial"),
+        );
+        match result {
+            RunOffResult::Overruled => format!(
+                " The search had found {}/s for {name}, but {in_turns}.",
+                rate(second_per_s)
+            ),
+            RunOffResult::Confirmed => format!(
+                " That is {} the rate of {name}, the next: {in_turns}.",
+                factor(first_per_s / second_per_s)
+            ),
+            RunOffResult::Unsure => format!(
+                " {name} is next, with {}/s. Which of the two takes more is not sure: {in_turns}.",
+                rate(second_per_s)
+            ),
+        }
+    }
+
+    /// What the first contender costs more, or promises less, than alternatives to it.
+    fn extra_costs(&self, first: &Candidate) -> Vec<String> {
+        let Some((own, first_per_s)) = first.costs.as_ref().zip(first.best().holds_per_s) else {
+            return Vec::new();
+        };
+        let alternatives = self.choice.candidates.iter().skip(1).filter(|it| {
+            let holds_per_s = it.best().holds_per_s.unwrap_or_default();
+            holds_per_s >= first_per_s * ALTERNATIVE_PART
+        });
+        let alternatives: Vec<_> = alternatives
+            .filter_map(|it| Some((self.name(it), it.costs.as_ref()?)))
+            .collect();
+        let mut costs = Vec::new();
+        let least = |of: fn(&CandidateCosts) -> u64| {
+            let least = alternatives.iter().min_by_key(|(_, costs)| of(costs));
+            least.map(|(name, costs)| (name, of(costs)))
+        };
+        for (what, own_bytes, least) in [
+            ("disk space", own.space_bytes, least(|it| it.space_bytes)),
+            ("memory", own.memory_bytes, least(|it| it.memory_bytes)),
+        ] {
+            if let Some((name, least_bytes)) = least
+                && own_bytes as f64 > least_bytes as f64 * NOTABLE_FACTOR
+            {
+                costs.push(format!(
+                    "{} of {what}, where {name} takes {}",
+                    bytes(own_bytes as f64),
+                    bytes(least_bytes as f64)
+                ));
+            }
+        }
+        let stronger = alternatives
+            .iter()
+            .find(|(_, it)| it.isolation > own.isolation);
+        if let Some((name, other)) = stronger {
+            costs.push(format!(
+                "its transactions are {}, those of {name} {}",
+                isolation::word(own.isolation),
+                isolation::word(other.isolation)
+            ));
+        }
+        let shared = alternatives
+            .iter()
+            .find(|(_, it)| it.worker_kind == WorkerKind::Processes);
+        if let (WorkerKind::Threads, Some((name, _))) = (own.worker_kind, shared) {
+            costs.push(format!(
+                "one process at a time may use its database, where {name} allows several"
+            ));
+        }
+        costs.extend(own.known_defect.clone());
+        costs
+    }
+
+    fn table(&self) -> Table {
+        let rows: Vec<_> = self
+            .choice
+            .candidates
+            .iter()
+            .filter(|it| it.default.closed_loop_per_s.is_some())
+            .collect();
+        let needed_per_s = self.settings.needed_per_s;
+        let mut table = Table::of(&rows)
+            .text("contender", 0, |it| self.name(it))
+            .figures("default/s", 0, |it| {
+                it.default.holds_per_s.map_or_else(dash, rate)
+            });
+        if self.settings.tuning.is_some() {
+            table = table.figures("tuned/s", 0, |it| tuned_rate(it));
+        }
+        if let Some(needed_per_s) = needed_per_s {
+            table = table.figures("of need", 0, move |it| {
+                let holds_per_s = it.best().holds_per_s;
+                holds_per_s.map_or_else(dash, |it| format!("{:.2}×", it / needed_per_s))
+            });
+        }
+        for limit in self.settings.capacity.objective.limits() {
+            let metric = limit.metric.word();
+            table = table.figures(metric, 1, move |it| figure_at_capacity(it.best(), metric));
+        }
+        let cost = |it: &Candidate, of: fn(&CandidateCosts) -> u64| {
+            let costs = it.costs.as_ref();
+            costs.map_or_else(dash, |costs| bytes(of(costs) as f64))
+        };
+        table
+            .figures("memory", 1, move |it| cost(it, |costs| costs.memory_bytes))
+            .figures("disk", 1, move |it| cost(it, |costs| costs.space_bytes))
+            .text("isolation", 2, |it| {
+                let costs = it.costs.as_ref();
+                costs.map_or_else(dash, |costs| isolation::word(costs.isolation).to_owned())
+            })
+            .figures("closed loop", 3, |it| {
+                it.default.closed_loop_per_s.map_or_else(dash, rate)
+            })
+            .build()
+    }
+
+    /// What is to know about each contender: how it fails, and whether it was tuned.
+    fn notes(&self) -> Vec<String> {
+        let candidates = &self.choice.candidates;
+        let failures = candidates
+            .iter()
+            .filter_map(|it| note(it.best(), &self.name(it)));
+        failures.chain(self.tuning_notes()).collect()
+    }
+
+    fn tuning_notes(&self) -> Vec<String> {
+        if self.settings.tuning.is_none() {
+            return vec!["No knobs were tuned, as asked.".to_owned()];
+        }
+        let mut notes = Vec::new();
+        let mut untuned = Vec::new();
+        for candidate in &self.choice.candidates {
+            let name = self.name(candidate);
+            let why_not = self.settings.untunable.get(&candidate.default.contender);
+            match (&candidate.tuning, why_not) {
+                (_, Some(why)) => notes.push(format!("{name}: not tuned: {why}")),
+                (None, _) if candidate.default.closed_loop_per_s.is_some() => untuned.push(name),
+                (None, _) => {}
+                (Some(found), _) => {
+                    let trials = counted(found.search_trials as u64, "trial");
+                    notes.push(match (&candidate.tuned, found.better()) {
+                        (Some(_), _) if candidate.is_tuned_better() => {
+                            format!("{name}: tuned in {trials}: {}", knobs(candidate))
+                        }
+                        (Some(_), _) => format!(
+                            "{name}: {trials} found knobs with a higher rate in closed loop, but \
+                             not at the objective"
+                        ),
+                        (None, Some(_)) => format!(
+                            "{name}: {trials} found better knobs; the time was up before their \
+                             capacity was measured"
+                        ),
+                        (None, None) => {
+                            format!("{name}: {trials} found no better knobs")
+                        }
+                    });
+                }
+            }
+        }
+        if !untuned.is_empty() {
+            notes.push(format!(
+                "Not tuned, for lack of time: {}. A longer --budget tunes more.",
+                untuned.join(", ")
+            ));
+        }
+        notes
+    }
+
+    /// The commands that measure the recommendation again, by itself and over time.
+    fn commands(&self) -> Vec<Block> {
+        let Some(first) = self.choice.first() else {
+            return Vec::new();
+        };
+        let best = first.best();
+        let objective = self.settings.capacity.objective.to_string();
+        let mut capacity = trial_command(self.run, "capacity", &best.spec, &first.default.spec);
+        capacity.extend(["--objective".to_owned(), objective]);
+        let mut blocks = vec![
+            Block::Text("Its capacity, in a search of its own:".to_owned()),
+            Block::Command(capacity),
+        ];
+        let wanted_per_s = self.settings.needed_per_s.or(best.holds_per_s);
+        if let Some(per_s) = wanted_per_s {
+            let mut run = trial_command(self.run, "run", &best.spec, &first.default.spec);
+            run.extend(["--rate".to_owned(), per_s.to_string()]);
+            run.extend(["--repeat".to_owned(), "5".to_owned()]);
+            blocks.push(Block::Text(format!(
+                "Its response times at {}/s:",
+                rate(per_s)
+            )));
+            blocks.push(Block::Command(run));
+        }
+        blocks
+    }
+
+    fn charts(&self) -> Vec<crate::chart::Chart> {
+        let capacities = self.choice.candidates.iter().map(|it| it.best().clone());
+        let comparison = CapacityComparison {
+            capacities: capacities.collect(),
+        };
+        let settings = &self.settings.capacity;
+        curves(&comparison, settings, &self.names)
+            .into_iter()
+            .collect()
+    }
+}
+
+fn tuned_rate(candidate: &Candidate) -> String {
+    let tuned = candidate.tuned.as_ref();
+    tuned.and_then(|it| it.holds_per_s).map_or_else(dash, rate)
+}
+
+fn dash() -> String {
+    "–".to_owned()
+}
+
+/// The knobs of the tuned capacity, if that is the better one.
+fn tuned_knobs(candidate: &Candidate) -> Vec<String> {
+    let tuned = candidate.tuned.as_ref();
+    let Some(tuned) = tuned.filter(|_| candidate.is_tuned_better()) else {
+        return Vec::new();
+    };
+    let default = &candidate.default.spec.knobs;
+    let knobs = tuned.spec.knobs.iter();
+    let changed = knobs.filter(|(name, value)| default.get(*name) != Some(value));
+    changed
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect()
+}
+
+fn knobs(candidate: &Candidate) -> String {
+    tuned_knobs(candidate).join(", ")
+}

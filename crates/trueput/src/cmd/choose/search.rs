@@ -1,0 +1,397 @@
+//! The search behind a choice: which trials come next.
+//!
+//! It is derived from the records alone, except for the time: an interrupted one goes on with
+//! whatever is missing.
+
+use crate::capacity_search::{last_result, next_trial, open_loop, trial_id};
+use crate::search_clock::SearchClock;
+use crate::search_run;
+use crate::tuning_search::TuningSearch;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+use trueput_findings::capacity::{capacity, closed_loops, is_probe_of};
+use trueput_findings::choice::{
+    Candidate, Choice, RUN_OFF_PAIRS, candidate, choice, run_off_trial,
+};
+use trueput_findings::tuning::TunedConfiguration;
+use trueput_findings::units::counted;
+use trueput_record::search::{ChoiceSettings, TrialPurpose, TrialRole, TuningSettings};
+use trueput_record::value::format_seconds;
+use trueput_record::{RunManifest, TrialRecord, TrialSpec};
+use trueput_runner::Registry;
+use trueput_tuner::capacity::{FEWEST_TRIALS, trial_duration_s};
+use trueput_tuner::search::FEWEST_TRIALS as FEWEST_TUNING_TRIALS;
+
+/// Trials of a search for knobs at least.
+pub const LEAST_TUNING_TRIALS: u32 = FEWEST_TUNING_TRIALS as u32;
+
+/// The part of the time for everything but the run-off.
+pub const SEARCH_PART: f64 = 0.9;
+
+/// The part of the time for the capacities of the defaults if knobs are tuned as well.
+const DEFAULT_PART: f64 = 0.4;
+
+/// From the best contender down, each gets this part of the time that is left for tuning: most goes
+/// to those that are likely to be chosen.
+const SHARE: f64 = 0.25;
+
+/// The part of a contender's share for its search for knobs; the rest is for its capacity with
+/// them.
+const TUNING_PART: f64 = 0.65;
+
+/// Cells of one contender: their numbers must not meet those of another.
+const CELLS: u32 = 100_000;
+
+/// The part of the time for the capacities of the defaults.
+pub fn default_part(has_tuning: bool) -> f64 {
+    match has_tuning {
+        true => DEFAULT_PART,
+        false => SEARCH_PART,
+    }
+}
+
+/// A search, its time, and its contenders.
+pub struct ChoiceSearch<'a> {
+    settings: &'a ChoiceSettings,
+    manifest: &'a RunManifest,
+    registry: &'a Registry,
+    /// The trial in closed loop of each default.
+    defaults: Vec<&'a TrialSpec>,
+    end: Instant,
+    clock: SearchClock,
+    /// The searches for knobs that have begun, by contender.
+    begun: BTreeMap<u32, ContenderSearch<'a>>,
+    news: Vec<String>,
+}
+
+/// A search for one contender's knobs, then for its capacity with them.
+struct ContenderSearch<'a> {
+    search: TuningSearch<'a>,
+    has_ended: bool,
+    /// The time for both.
+    share: Duration,
+    since: Instant,
+    clock: SearchClock,
+}
+
+impl<'a> ChoiceSearch<'a> {
+    /// The time begins now.
+    pub fn new(
+        settings: &'a ChoiceSettings,
+        manifest: &'a RunManifest,
+        registry: &'a Registry,
+    ) -> Self {
+        let is_default =
+            |spec: &&TrialSpec| spec.role.is_some_and(|role| role.configuration.is_none());
+        let part = default_part(settings.tuning.is_some());
+        Self {
+            settings,
+            manifest,
+            registry,
+            defaults: closed_loops(manifest).filter(is_default).collect(),
+            end: Instant::now() + Duration::from_secs_f64(settings.budget_s),
+            clock: SearchClock::new(settings.budget_s * part),
+            begun: BTreeMap::new(),
+            news: Vec::new(),
+        }
+    }
+
+    /// Lines on what has changed since they were last taken.
+    pub fn take_news(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.news)
+    }
+
+    /// The trials to run next, given all that have ended; none when the search is over.
+    pub fn next(&mut self, ended: &[TrialRecord]) -> Vec<TrialSpec> {
+        let result = last_result(&self.defaults, &self.settings.capacity, ended);
+        self.news.extend(result);
+        if let Some(spec) = self.next_of_defaults(ended) {
+            return vec![spec];
+        }
+        let tuning = self.next_of_tuning(ended);
+        match tuning.is_empty() {
+            true => self.next_of_run_off(ended),
+            false => tuning,
+        }
+    }
+
+    fn next_of_defaults(&mut self, ended: &[TrialRecord]) -> Option<TrialSpec> {
+        let contenders = self.defaults.len();
+        let mut numbered = self.defaults.iter().enumerate();
+        numbered.find_map(|(contender, closed)| {
+            let spec = next_trial(closed, &self.settings.capacity, ended)?;
+            let has_time = self.clock.has_time_for(contender, contenders - contender);
+            has_time.then_some(spec)
+        })
+    }
+
+    /// The next trials of the first contender, from the best default down, whose knobs are not yet
+    /// tuned.
+    fn next_of_tuning(&mut self, ended: &[TrialRecord]) -> Vec<TrialSpec> {
+        let Some(template) = &self.settings.tuning else {
+            return Vec::new();
+        };
+        let mut left_s = self.tuning_time_s(template, ended);
+        let order = self.order(ended);
+        for (closed, left) in order.iter().zip((1..=order.len()).rev()) {
+            let Some(role) = closed.role else { continue };
+            let least_s = self.least_share_s(closed, ended);
+            let share_s = (left_s * SHARE.max(1.0 / left as f64)).max(least_s);
+            if share_s > left_s {
+                return Vec::new();
+            }
+            left_s -= share_s;
+            if !self.begun.contains_key(&role.contender) {
+                let Some(tuning) = self.begin(closed, template, share_s, ended) else {
+                    continue;
+                };
+                self.begun.insert(role.contender, tuning);
+            }
+            let next = self.next_of_contender(closed, role.contender, ended);
+            if !next.is_empty() {
+                return next;
+            }
+        }
+        Vec::new()
+    }
+
+    /// The time for tuning, as the records tell it, so that a resumed search divides it alike:
+    /// without that for the run-off and for the capacities of the defaults.
+    fn tuning_time_s(&self, template: &TuningSettings, ended: &[TrialRecord]) -> f64 {
+        let of_default = |trial: &&TrialRecord| {
+            let mut defaults = self.defaults.iter();
+            defaults.any(|closed| is_probe_of(closed, trial))
+        };
+        let spent_s: f64 = ended.iter().filter(of_default).map(trial_s).sum();
+        (template.budget_s * SEARCH_PART - spent_s).max(0.0)
+    }
+
+    /// The contenders with tunable knobs that could be measured, from the best default down.
+    fn order(&self, ended: &[TrialRecord]) -> Vec<&'a TrialSpec> {
+        let rates = self.defaults.iter().filter_map(|closed| {
+            let found = capacity(closed, &self.settings.capacity, ended);
+            let is_tunable = !self.settings.untunable.contains_key(&found.contender);
+            let rates = (
+                found.holds_per_s.unwrap_or_default(),
+                found.closed_loop_per_s?,
+            );
+            is_tunable.then_some((rates, *closed))
+        });
+        let mut rates: Vec<_> = rates.collect();
+        rates.sort_by(|(one, _), (other, _)| {
+            other.0.total_cmp(&one.0).then(other.1.total_cmp(&one.1))
+        });
+        rates.into_iter().map(|(_, closed)| closed).collect()
+    }
+
+    /// The least time in which a contender's knobs and its capacity with them can be searched for.
+    fn least_share_s(&self, closed: &TrialSpec, ended: &[TrialRecord]) -> f64 {
+        let trials = LEAST_TUNING_TRIALS + FEWEST_TRIALS;
+        expected_trial_s(closed, ended) * f64::from(trials)
+    }
+
+    /// Begins a contender's search for knobs; `None` if there is no time for it.
+    fn begin(
+        &mut self,
+        closed: &'a TrialSpec,
+        template: &TuningSettings,
+        share_s: f64,
+        ended: &[TrialRecord],
+    ) -> Option<ContenderSearch<'a>> {
+        let now = Instant::now();
+        let share = Duration::from_secs_f64(share_s);
+        let has_begun = ended.iter().any(|trial| is_tuning_of(closed, trial));
+        if now + share.mul_f64(0.5) > self.end && !has_begun {
+            return None;
+        }
+        let budget_s = share_s * TUNING_PART;
+        let trials = (budget_s / expected_trial_s(closed, ended)) as u32;
+        let settings = TuningSettings {
+            trials: trials.max(LEAST_TUNING_TRIALS),
+            budget_s,
+            ..template.clone()
+        };
+        let name = closed.contender();
+        self.news.push(format!(
+            "tuning {name}: at most {} in {}",
+            counted(u64::from(settings.trials), "trial"),
+            format_seconds(budget_s.round())
+        ));
+        let search = TuningSearch::new(settings, closed.clone(), self.manifest, self.registry);
+        Some(ContenderSearch {
+            search: search.ok()?,
+            has_ended: false,
+            share,
+            since: now,
+            clock: SearchClock::new(share_s),
+        })
+    }
+
+    /// The next trials of a contender: of its search for knobs, then of its capacity with them.
+    fn next_of_contender(
+        &mut self,
+        closed: &TrialSpec,
+        contender: u32,
+        ended: &[TrialRecord],
+    ) -> Vec<TrialSpec> {
+        let Some(tuning) = self.begun.get_mut(&contender) else {
+            return Vec::new();
+        };
+        if !tuning.has_ended {
+            let mut next = tuning.search.next(ended);
+            let name = closed.contender();
+            let news = tuning.search.take_news();
+            self.news
+                .extend(news.iter().map(|line| format!("{name}: {line}")));
+            next.iter_mut()
+                .for_each(|spec| spec.cell += (contender + 1) * CELLS);
+            if !next.is_empty() {
+                return next;
+            }
+            tuning.has_ended = true;
+            let left = tuning.share.saturating_sub(tuning.since.elapsed());
+            tuning.clock = SearchClock::new(left.as_secs_f64());
+        }
+        let found = candidate(closed, self.settings, self.manifest, ended).tuning;
+        let Some(tuned) = found.as_ref().and_then(|found| {
+            let better = found.better()?;
+            Some(tuned_closed_loop(closed, better, ended))
+        }) else {
+            return Vec::new();
+        };
+        let result = last_result(&[&tuned], &self.settings.capacity, ended);
+        self.news
+            .extend(result.map(|line| format!("tuned, {line}")));
+        let has_begun = ended.iter().any(|trial| is_probe_of(&tuned, trial));
+        let next = match has_begun {
+            true => next_trial(&tuned, &self.settings.capacity, ended),
+            false => Some(tuned),
+        };
+        let next = next.filter(|_| tuning.clock.has_time_for(0, 1));
+        next.into_iter().collect()
+    }
+
+    /// The next pair of the run-off: the two best contenders at one rate.
+    fn next_of_run_off(&mut self, ended: &[TrialRecord]) -> Vec<TrialSpec> {
+        let Some(found) = choice(self.manifest, ended) else {
+            return Vec::new();
+        };
+        self.tell(&found);
+        let (Some([first, second]), Some(rate_per_s)) =
+            (found.highest_two(), found.run_off_rate_per_s())
+        else {
+            return Vec::new();
+        };
+        for pair in 1..=RUN_OFF_PAIRS {
+            let lacks = |candidate: &&Candidate| {
+                let spec = &candidate.best().spec;
+                run_off_trial(spec, rate_per_s, pair, ended).is_none()
+            };
+            // The order alternates, so that neither always follows the other.
+            let both = match pair % 2 {
+                1 => [first, second],
+                _ => [second, first],
+            };
+            let missing: Vec<_> = both.into_iter().filter(lacks).collect();
+            if missing.is_empty() {
+                continue;
+            }
+            let specs: Vec<_> = missing
+                .iter()
+                .zip(ended.len()..)
+                .map(|(candidate, number)| self.run_off_spec(candidate, rate_per_s, pair, number))
+                .collect();
+            let needed_s: f64 = specs.iter().map(|spec| expected_trial_s(spec, ended)).sum();
+            let has_time = Instant::now() + Duration::from_secs_f64(needed_s) <= self.end;
+            return if has_time { specs } else { Vec::new() };
+        }
+        Vec::new()
+    }
+
+    fn run_off_spec(
+        &self,
+        candidate: &Candidate,
+        rate_per_s: f64,
+        pair: u32,
+        number: usize,
+    ) -> TrialSpec {
+        let closed = &candidate.best().spec;
+        let settings = &self.settings.capacity;
+        let mut spec = open_loop(closed, rate_per_s, settings.arrival);
+        let usual_s = closed
+            .conditions
+            .duration_s
+            .unwrap_or(search_run::USUAL_DURATION_S);
+        let duration_s = trial_duration_s(rate_per_s, usual_s, &settings.objective);
+        spec.conditions.duration_s = Some(duration_s);
+        spec.role = closed.role.map(|role| TrialRole {
+            purpose: TrialPurpose::RunOff,
+            ..role
+        });
+        // Data and operations that no search has seen.
+        spec.seed = spec.seed.wrapping_add(2);
+        spec.cell = (candidate.default.contender + 2) * CELLS - 1;
+        spec.repeat = pair;
+        spec.id = trial_id(&spec, TrialPurpose::RunOff.name(), number);
+        spec
+    }
+
+    /// Says how the run-off stands.
+    fn tell(&mut self, found: &Choice) {
+        let (Some(run_off), Some([first, second])) = (found.run_off, found.highest_two()) else {
+            return;
+        };
+        self.news.push(format!(
+            "run-off at {}/s, {}: {} kept the objective in {}, {} in {}",
+            run_off.rate_per_s,
+            counted(run_off.pairs as u64, "pair"),
+            first.best().spec.contender(),
+            run_off.first_held,
+            second.best().spec.contender(),
+            run_off.second_held
+        ));
+    }
+}
+
+/// The trial in closed loop of a tuned contender.
+fn tuned_closed_loop(
+    closed: &TrialSpec,
+    better: &TunedConfiguration,
+    ended: &[TrialRecord],
+) -> TrialSpec {
+    let mut spec = closed.clone();
+    spec.knobs.extend(better.changes.clone());
+    spec.role = closed.role.map(|role| TrialRole {
+        configuration: Some(better.number),
+        ..role
+    });
+    spec.cell = u32::try_from(ended.len()).unwrap_or(u32::MAX);
+    spec.id = trial_id(&spec, "tuned", ended.len());
+    spec
+}
+
+fn is_tuning_of(closed: &TrialSpec, trial: &TrialRecord) -> bool {
+    let number = closed.role.map(|role| role.contender);
+    trial
+        .spec
+        .role
+        .is_some_and(|role| role.purpose.is_of_tuning() && Some(role.contender) == number)
+}
+
+/// The time that a contender's trial with a new database takes, from the load of its first one,
+/// seconds.
+fn expected_trial_s(closed: &TrialSpec, ended: &[TrialRecord]) -> f64 {
+    let contender = closed.role.map(|role| role.contender);
+    let mut own = ended
+        .iter()
+        .filter(|trial| trial.spec.role.map(|role| role.contender) == contender);
+    let load_s = own.find_map(|trial| Some(trial.load.as_ref()?.elapsed_s));
+    search_run::trial_s(closed) + load_s.unwrap_or_default()
+}
+
+/// The time that a trial took, seconds.
+fn trial_s(trial: &TrialRecord) -> f64 {
+    let measured_s = trial.measurement.as_ref().map(|it| it.elapsed_s);
+    let load_s = trial.load.as_ref().map(|it| it.elapsed_s);
+    measured_s.unwrap_or_default() + load_s.unwrap_or_default() + search_run::OVERHEAD_S
+}

@@ -1,0 +1,133 @@
+//! `trueput choose` at the command line: the recommendation, with and without tuning, bad input, an
+//! interruption.
+
+use crate::support::{ALL_WELL, Bench, assert_contains, signal, stderr, stdout, unwrapped};
+use nix::sys::signal::Signal::SIGINT;
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+use trueput_findings::Run;
+use trueput_findings::choice::choice;
+use trueput_record::search::TrialPurpose;
+
+/// Requests pile up long before this limit: what fails is the rate.
+const SEARCH: &str = "choose ycsb --engine lmdb,sqlite --durability sync --workers 2 \
+    --set workload=a --set recordcount=1000 --objective p99<250ms --precision 50% \
+    --confirmations 1 --budget 20m";
+
+#[test]
+fn the_better_of_two_contenders_is_recommended_even_after_an_interruption() {
+    let bench = Bench::new();
+    let line = format!("{SEARCH} --duration 0.5 --no-tuning --rate 5");
+    let mut command = bench.command(&line);
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let mut of_search = lines.by_ref().map(Result::unwrap);
+    assert!(of_search.any(|line| line.starts_with("lmdb at ")));
+    signal(child.id().cast_signed(), SIGINT);
+    lines.for_each(drop);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let before = bench.run_folder().trials().unwrap().trials;
+    let path = bench.run_folder().path().display().to_string();
+    let output = bench.run_expecting(ALL_WELL, &format!("choose --resume {path}"));
+    let run = Run::load(bench.run_folder().path()).unwrap();
+    assert_eq!(run.trials[..before.len()], before);
+    let found = choice(&run.manifest, &run.trials).unwrap();
+    let (first, second) = (found.first().unwrap(), found.second().unwrap());
+    let run_off = found.run_off.unwrap();
+    assert_eq!(run_off.pairs, 5, "{}", stderr(&output));
+    let rates = [first, second].map(|it| it.best().holds_per_s.unwrap());
+    let is_between = rates[0].min(rates[1]) <= run_off.rate_per_s;
+    assert!(
+        is_between && run_off.rate_per_s <= rates[0].max(rates[1]),
+        "{run_off:?} {rates:?}"
+    );
+    let answer = unwrapped(&stdout(&output));
+    let name = first.default.spec.contender();
+    assert_contains(
+        &answer,
+        &[
+            "sync, ycsb, 2 workers: choice at p99<250ms",
+            &format!("{name} with its default knobs: p99<250ms up to"),
+            "times the 5/s that you need",
+            "it kept the objective in",
+            "No knobs were tuned, as asked.",
+            "How to verify it",
+            &format!("trueput capacity ycsb --engine {name} --durability sync --workers 2"),
+            "Not tried",
+            "galera and odbc: only where they are named",
+        ],
+    );
+    let page = std::fs::read_to_string(run.folder.join("report.html")).unwrap();
+    assert_contains(
+        &page,
+        &["p99 response time by request rate", "How to verify it"],
+    );
+}
+
+#[test]
+fn knobs_are_tuned_before_the_choice_and_the_answer_says_which() {
+    let bench = Bench::new();
+    let line = "choose ycsb --engine sqlite --durability sync --workers 1 --set workload=a \
+        --set recordcount=200 --objective p99<250ms --precision 50% --confirmations 1 \
+        --duration 0.2 --budget 5m --json";
+    let output = bench.run_expecting(ALL_WELL, line);
+    let text = stdout(&output);
+    let last: serde_json::Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+    let candidate = &last["choice"]["candidates"][0];
+    let configurations = candidate["tuning"]["configurations"].as_array().unwrap();
+    assert!(configurations.len() > 2, "{candidate}");
+    let run = Run::load(bench.run_folder().path()).unwrap();
+    let purposes: Vec<_> = run.trials.iter().filter_map(|it| it.spec.role).collect();
+    let has = |purpose| purposes.iter().any(|role| role.purpose == purpose);
+    assert!(has(TrialPurpose::Confirmation) && has(TrialPurpose::Tuning));
+    let is_tuned = candidate["tuned"].is_object();
+    let tuned = |role: &&trueput_record::search::TrialRole| {
+        role.configuration.is_some() && role.purpose == TrialPurpose::Probe
+    };
+    assert_eq!(
+        is_tuned,
+        purposes.iter().any(|role| tuned(&role)),
+        "{candidate}"
+    );
+    let folder = bench.run_folder().path().display().to_string();
+    let report = unwrapped(&stdout(
+        &bench.run_expecting(0, &format!("report {folder}")),
+    ));
+    let words = match is_tuned {
+        true => "sqlite: ",
+        false => "found no better knobs",
+    };
+    assert_contains(&report, &[words, "requests/s"]);
+}
+
+#[test]
+fn what_cannot_be_chosen_is_refused_in_one_line_before_anything_runs() {
+    let bench = Bench::new();
+    for (line, right) in [
+        (
+            "choose ycsb --engine lmdb --durability sync".to_owned(),
+            "give one, as in --objective 'p99<5ms'",
+        ),
+        (
+            SEARCH.replace("--durability sync", "--durability sync,process"),
+            "asks several questions",
+        ),
+        (
+            format!("{SEARCH} --rate 100 --rate 200"),
+            "gives several rates",
+        ),
+        (
+            SEARCH.replace("20m", "20s"),
+            "is too short for 2 contenders: give",
+        ),
+        (
+            "choose oltp-cheats --objective p99<5ms".to_owned(),
+            "has steps",
+        ),
+    ] {
+        let message = bench.refusal_of(&line);
+        assert_contains(&message, &[right]);
+        assert!(!bench.path().join("results").exists(), "{line}");
+    }
+}

@@ -2,20 +2,15 @@
 
 use crate::failure::Failure;
 use std::time::{Duration, Instant};
-use trueput_engine::Engine;
-use trueput_engine::parameter::resolve;
 use trueput_findings::tuning::score;
-use trueput_record::parameter::ValueKind;
-use trueput_record::search::{TrialPurpose, TrialRole, TuningSettings};
-use trueput_record::trial::Settings;
-use trueput_record::{Outcome as TrialOutcome, Promise, RunManifest, TrialRecord, TrialSpec};
+use trueput_record::search::{TrialPurpose, TrialRole, TuningLimits, TuningSettings};
+use trueput_record::{Outcome as TrialOutcome, RunManifest, TrialRecord, TrialSpec};
 use trueput_runner::Registry;
-use trueput_tuner::fence::check_promise;
+use trueput_tuner::fence::knob_space;
 use trueput_tuner::holdout::{Holdout, Role};
 use trueput_tuner::search::{
     ConfigurationId, Failure as TrialFailure, FailureKind, Outcome, Search, SearchPlan, Strategy,
 };
-use trueput_tuner::space::{Bounds, Fence, Restrictions, Space};
 
 /// The part of the time after which the search leaves the rest to the holdout.
 const SEARCH_PART: f64 = 0.75;
@@ -25,10 +20,10 @@ const MEMORY_PART: f64 = 0.5;
 
 /// A search and its next trials.
 pub struct TuningSearch<'a> {
+    search: Search,
     settings: TuningSettings,
     first: TrialSpec,
     manifest: &'a RunManifest,
-    engine: &'static dyn Engine,
     began: Instant,
     /// The longest time between two proposals, per trial.
     longest: Duration,
@@ -52,8 +47,21 @@ impl<'a> TuningSearch<'a> {
         manifest: &'a RunManifest,
         registry: &Registry,
     ) -> Result<Self, Failure> {
-        let search = Self {
-            engine: registry.engine(&first.engine).map_err(Failure::usage)?,
+        let engine = registry.engine(&first.engine).map_err(Failure::usage)?;
+        let memory_bytes = first.conditions.memory_bytes;
+        let memory_bytes = memory_bytes.unwrap_or(manifest.host.memory_bytes);
+        let most_bytes = memory_bytes as f64 * MEMORY_PART;
+        let (fixed, window_s) = (&first.knobs, settings.limits.window_s);
+        let space = knob_space(engine, first.durability, fixed, window_s, most_bytes)
+            .map_err(Failure::usage)?;
+        let plan = SearchPlan {
+            seed: settings.seed,
+            trials: settings.trials as usize,
+            strategy: Strategy::Model,
+            presets: Vec::new(),
+        };
+        Ok(Self {
+            search: Search::new(space, plan).map_err(Failure::usage)?,
             settings,
             first,
             manifest,
@@ -62,72 +70,7 @@ impl<'a> TuningSearch<'a> {
             proposed: None,
             news: Vec::new(),
             rounds_told: 0,
-        };
-        search.search().map_err(Failure::usage)?;
-        Ok(search)
-    }
-
-    /// The search before its first round.
-    fn search(&self) -> Result<Search, String> {
-        let space = self.space()?;
-        let plan = SearchPlan {
-            seed: self.settings.seed,
-            trials: self.settings.trials as usize,
-            strategy: Strategy::Model,
-            presets: Vec::new(),
-        };
-        Search::new(space, plan)
-    }
-
-    /// The engine's knobs that the plan leaves at their defaults.
-    fn space(&self) -> Result<Space, String> {
-        let is_free = |knob: &&trueput_engine::Parameter| {
-            let own = self.first.knobs.get(knob.name);
-            own.is_none_or(|value| *value == knob.kind.default_value())
-        };
-        let free: Vec<_> = self
-            .engine
-            .knobs()
-            .iter()
-            .filter(is_free)
-            .copied()
-            .collect();
-        let memory_bytes = self.first.conditions.memory_bytes;
-        let memory_bytes = memory_bytes.unwrap_or(self.manifest.host.memory_bytes);
-        let most_bytes = memory_bytes as f64 * MEMORY_PART;
-        let mut restrictions = Restrictions::default();
-        for knob in &free {
-            if let ValueKind::Bytes { min, max, .. } = knob.kind
-                && (min as f64) < most_bytes
-                && (max as f64) > most_bytes
-            {
-                let bounds = Bounds {
-                    low: None,
-                    high: Some(most_bytes),
-                };
-                restrictions.bounds.insert(knob.name.to_owned(), bounds);
-            }
-        }
-        Space::new(&free, &restrictions, self.fence()?)
-            .map_err(|why| format!("{}: {why}", self.first.engine))
-    }
-
-    /// Refuses what the engine refuses, and a weaker promise than that of the first trial.
-    fn fence(&self) -> Result<Fence, String> {
-        let (engine, durability) = (self.engine, self.first.durability);
-        let window_s = self.settings.limits.window_s;
-        let fixed = self.first.knobs.clone();
-        let promise = move |changes: &Settings| -> Result<Promise, String> {
-            let mut knobs = fixed.clone();
-            knobs.extend(changes.clone());
-            let knobs = resolve(engine.info().name, engine.knobs(), &knobs)?;
-            let promise = engine.promise_with(durability, &knobs);
-            promise.map_err(|error| error.to_string())
-        };
-        let wanted = promise(&Settings::new())?;
-        Ok(Box::new(move |changes| {
-            check_promise(&wanted, window_s, &promise(changes)?)
-        }))
+        })
     }
 
     /// The trials to run next, given all that have ended; none when the search is over.
@@ -135,20 +78,17 @@ impl<'a> TuningSearch<'a> {
         if let Some((since, count)) = self.proposed.take() {
             self.longest = self.longest.max(since.elapsed() / count.max(1));
         }
-        let Ok(mut search) = self.search() else {
-            return Vec::new();
-        };
         let has_holdout = ended
             .iter()
             .any(|trial| self.is_own(trial) && !is_search(trial));
-        let mut wanted = self.search_trials(&mut search, ended, has_holdout);
+        let mut wanted = self.search_trials(ended, has_holdout);
         if wanted.is_empty() {
-            wanted = self.holdout_trials(&search, ended);
+            wanted = self.holdout_trials(ended);
         }
         let specs: Vec<_> = wanted
             .iter()
             .zip(ended.len()..)
-            .filter_map(|(wanted, number)| self.spec(&search, wanted, number))
+            .filter_map(|(wanted, number)| self.spec(wanted, number))
             .collect();
         self.proposed = Some((Instant::now(), u32::try_from(specs.len()).unwrap_or(1)));
         specs
@@ -161,13 +101,8 @@ impl<'a> TuningSearch<'a> {
 
     /// Records the rounds that have ended, and returns the trials that the next one lacks; none if
     /// the search is over.
-    fn search_trials(
-        &mut self,
-        search: &mut Search,
-        ended: &[TrialRecord],
-        has_holdout: bool,
-    ) -> Vec<WantedTrial> {
-        while let Some(round) = search.next_round() {
+    fn search_trials(&mut self, ended: &[TrialRecord], has_holdout: bool) -> Vec<WantedTrial> {
+        while let Some(round) = self.search.next_round() {
             let number = u32::try_from(round.number).unwrap_or(u32::MAX) + 1;
             let entries = round.entries.iter();
             let found: Vec<Option<Outcome>> = entries
@@ -175,12 +110,12 @@ impl<'a> TuningSearch<'a> {
                 .map(|entry| self.outcome(ended, entry.configuration, number, true))
                 .collect();
             if let Some(outcomes) = found.iter().cloned().collect::<Option<Vec<_>>>() {
-                if search.record_round(outcomes).is_err() {
+                if self.search.record_round(outcomes).is_err() {
                     return Vec::new();
                 }
                 continue;
             }
-            self.tell(search);
+            self.tell();
             if has_holdout || !self.has_time(SEARCH_PART, round.entries.len()) {
                 return Vec::new();
             }
@@ -193,13 +128,13 @@ impl<'a> TuningSearch<'a> {
                 })
                 .collect();
         }
-        self.tell(search);
+        self.tell();
         Vec::new()
     }
 
     /// The trials that the next pair of the holdout lacks; none if it is over.
-    fn holdout_trials(&self, search: &Search, ended: &[TrialRecord]) -> Vec<WantedTrial> {
-        let Some(holdout) = Holdout::new(search) else {
+    fn holdout_trials(&self, ended: &[TrialRecord]) -> Vec<WantedTrial> {
+        let Some(holdout) = Holdout::new(&self.search) else {
             return Vec::new();
         };
         for pair in 0..holdout.pairs {
@@ -267,12 +202,21 @@ impl<'a> TuningSearch<'a> {
             Err(reason) => Outcome::Failure(TrialFailure {
                 kind: failure_kind(&trial.outcome),
                 reason,
+                score: self.score_without_limits(trial),
             }),
         })
     }
 
-    fn spec(&self, search: &Search, wanted: &WantedTrial, number: usize) -> Option<TrialSpec> {
-        let configuration = search.configuration(wanted.configuration)?;
+    fn score_without_limits(&self, trial: &TrialRecord) -> Option<f64> {
+        let settings = TuningSettings {
+            limits: TuningLimits::default(),
+            ..self.settings.clone()
+        };
+        score(trial, &settings, self.manifest).ok()
+    }
+
+    fn spec(&self, wanted: &WantedTrial, number: usize) -> Option<TrialSpec> {
+        let configuration = self.search.configuration(wanted.configuration)?;
         let mut spec = self.first.clone();
         spec.knobs.extend(configuration.settings.clone());
         let id = u32::try_from(wanted.configuration.0).ok()?;
@@ -299,7 +243,8 @@ impl<'a> TuningSearch<'a> {
     }
 
     /// Says how the search stands, once for each round.
-    fn tell(&mut self, search: &Search) {
+    fn tell(&mut self) {
+        let search = &self.search;
         let rounds = search.course().len();
         if rounds <= self.rounds_told {
             return;

@@ -3,7 +3,86 @@
 //! A search that may weaken the promise finds that a commit without a flush is fast. So a
 //! configuration runs only if its driver states that it keeps at least what the default keeps.
 
-use trueput_record::{ClusterSurvival, Promise, Window};
+use crate::space::{Bounds, Fence, Restrictions, Space};
+use trueput_engine::Engine;
+use trueput_record::parameter::{Parameter, ValueKind, resolve};
+use trueput_record::trial::Settings;
+use trueput_record::{ClusterSurvival, Durability, Isolation, Promise, Window};
+
+/// Makes the space of an engine's knobs, except those that `fixed` gives another value than their
+/// default. It refuses what the engine refuses, and weaker durability or isolation than that of
+/// `fixed`. Sizes are searched up to `most_bytes`, where their own range allows.
+///
+/// # Errors
+/// One sentence: there is nothing to search, or the engine refuses `fixed`.
+pub fn knob_space(
+    engine: &'static dyn Engine,
+    durability: Durability,
+    fixed: &Settings,
+    window_limit_s: Option<f64>,
+    most_bytes: f64,
+) -> Result<Space, String> {
+    let is_free = |knob: &&Parameter| {
+        let own = fixed.get(knob.name);
+        own.is_none_or(|value| *value == knob.kind.default_value())
+    };
+    let free: Vec<_> = engine.knobs().iter().filter(is_free).copied().collect();
+    let mut restrictions = Restrictions::default();
+    for knob in &free {
+        if let ValueKind::Bytes { min, max, .. } = knob.kind
+            && (min as f64) < most_bytes
+            && (max as f64) > most_bytes
+        {
+            let bounds = Bounds {
+                low: None,
+                high: Some(most_bytes),
+            };
+            restrictions.bounds.insert(knob.name.to_owned(), bounds);
+        }
+    }
+    let fence = promise_fence(engine, durability, fixed.clone(), window_limit_s)?;
+    let space = Space::new(&free, &restrictions, fence);
+    space.map_err(|why| format!("{}: {why}", engine.info().name))
+}
+
+/// Refuses what the engine refuses, and weaker durability or isolation than that of `fixed`.
+fn promise_fence(
+    engine: &'static dyn Engine,
+    durability: Durability,
+    fixed: Settings,
+    window_limit_s: Option<f64>,
+) -> Result<Fence, String> {
+    let promises = move |changes: &Settings| -> Result<_, String> {
+        let mut knobs = fixed.clone();
+        knobs.extend(changes.clone());
+        let knobs = resolve(engine.info().name, engine.knobs(), &knobs)?;
+        let promise = engine.promise_with(durability, &knobs);
+        let promise = promise.map_err(|error| error.to_string())?;
+        Ok((promise, engine.isolation(&knobs)))
+    };
+    let (wanted, wanted_isolation) = promises(&Settings::new())?;
+    Ok(Box::new(move |changes| {
+        let (promise, isolation) = promises(changes)?;
+        check_promise(&wanted, window_limit_s, &promise)?;
+        check_isolation(wanted_isolation, isolation)
+    }))
+}
+
+/// Less isolation is a weaker promise too, and often a faster one.
+fn check_isolation(wanted: Option<Isolation>, found: Option<Isolation>) -> Result<(), String> {
+    let Some(wanted) = wanted else {
+        return Ok(());
+    };
+    let lacking = found.map(|found| found.lacks(wanted).next());
+    match lacking {
+        Some(None) => Ok(()),
+        Some(Some(phenomenon)) => Err(format!(
+            "it permits {} and {wanted} does not",
+            phenomenon.name()
+        )),
+        None => Err(format!("its isolation is unknown, and not {wanted}")),
+    }
+}
 
 /// Checks that a configuration's promise is no weaker than another one, usually the default's; a
 /// limit on the window's time replaces the other's.

@@ -6,19 +6,16 @@
 //!
 //! Each tree learns a bootstrap sample. A split considers a random part of the axes, each at a
 //! random point between two neighboring values, so that predictions between samples vary smoothly
-//! over the trees. A category is split into random subsets. The variance of a prediction is that
-//! of the trees' means plus the mean variance within their leaves.
+//! over the trees. The uncertainty of a prediction is the variance of the trees' predictions.
+
+mod tree;
 
 use crate::random::Random;
+use statrs::function::erf::erf;
 use std::f64::consts::{PI, SQRT_2};
+use tree::Tree;
 
 const TREES: usize = 40;
-/// Samples below which a node is a leaf, as in SMAC.
-const FEWEST_TO_SPLIT: usize = 4;
-/// The part of the axes that a split considers, as in SMAC.
-const AXES_PART: f64 = 5.0 / 6.0;
-/// The fewest samples of a forest.
-const FEWEST_SAMPLES: usize = 4;
 
 /// A point of the unit cube and the value there.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,88 +32,29 @@ pub struct Forest {
     trees: Vec<Tree>,
 }
 
-#[derive(Debug)]
-struct Tree {
-    root: Node,
-    /// For each sample, whether the tree has learned it.
-    is_learned: Vec<bool>,
-}
-
-#[derive(Debug)]
-enum Node {
-    Leaf { mean: f64, variance: f64 },
-    Branch { split: Split, sides: Box<[Node; 2]> },
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Split {
-    /// Below the threshold is the first side.
-    Below { axis: usize, threshold: f64 },
-    /// The categories of the set's bits are the first side.
-    Subset { axis: usize, count: usize, set: u64 },
-}
-
-impl Split {
-    fn side(&self, point: &[f64]) -> usize {
-        let is_first = match *self {
-            Self::Below { axis, threshold } => point[axis] < threshold,
-            Self::Subset { axis, count, set } => set >> category(point[axis], count) & 1 == 1,
-        };
-        usize::from(!is_first)
-    }
-}
-
-fn category(position: f64, count: usize) -> usize {
-    ((position * count as f64) as usize).min(count - 1).min(63)
-}
-
 impl Forest {
     /// Fits a forest. `categories` has the number of categories of each axis, 0 for a range. `None`
-    /// for fewer than four samples.
+    /// without a sample.
     #[must_use]
     pub(crate) fn fit(
         samples: &[Sample],
         categories: &[usize],
         random: &mut Random,
     ) -> Option<Self> {
-        if samples.len() < FEWEST_SAMPLES {
-            return None;
-        }
-        let tree = |_| {
-            let mut is_learned = vec![false; samples.len()];
-            let mut drawn = Vec::with_capacity(samples.len());
-            for _ in 0..samples.len() {
-                let index = random.below(samples.len());
-                is_learned[index] = true;
-                drawn.push(&samples[index]);
-            }
-            let root = grow(&drawn, categories, random);
-            Tree { root, is_learned }
-        };
-        Some(Self {
-            trees: (0..TREES).map(tree).collect(),
+        let trees = (0..TREES).map(|_| Tree::grow(samples, categories, random));
+        (!samples.is_empty()).then(|| Self {
+            trees: trees.collect(),
         })
     }
 
-    /// Returns mean and variance of the prediction at a point.
+    /// Returns mean and deviation of the prediction at a point.
     #[must_use]
     pub fn predict(&self, point: &[f64]) -> (f64, f64) {
-        let leaves = || self.trees.iter().map(|tree| tree.root.leaf(point));
-        let count = self.trees.len() as f64;
-        let mean = leaves().map(|(mean, _)| mean).sum::<f64>() / count;
-        let within = leaves().map(|(_, variance)| variance).sum::<f64>() / count;
-        let between = leaves().map(|(own, _)| (own - mean).powi(2)).sum::<f64>() / count;
-        (mean, within + between)
-    }
-
-    /// Returns the expected improvement over `best` at a point (Jones, Schonlau and Welch, 1998).
-    #[must_use]
-    pub fn expected_improvement(&self, point: &[f64], best: f64) -> f64 {
-        let (mean, variance) = self.predict(point);
-        let deviation = variance.sqrt().max(1e-9);
-        let z = (mean - best) / deviation;
-        let density = (-z * z / 2.0).exp() / (2.0 * PI).sqrt();
-        deviation * (z * normal_below(z) + density)
+        let values: Vec<f64> = self.trees.iter().map(|tree| tree.predict(point)).collect();
+        let count = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / count;
+        let variance = values.iter().map(|own| (own - mean).powi(2)).sum::<f64>() / count;
+        (mean, variance.sqrt())
     }
 
     /// Returns each axis's share of the importance: how much the squared error of predictions for
@@ -136,7 +74,7 @@ impl Forest {
                 for sample in &unseen {
                     let mut changed = sample.point.clone();
                     changed[axis] = unseen[random.below(unseen.len())].point[axis];
-                    let error = |point| (tree.root.leaf(point).0 - sample.value).powi(2);
+                    let error = |point| (tree.predict(point) - sample.value).powi(2);
                     *growth += error(&changed) - error(&sample.point);
                 }
             }
@@ -150,142 +88,20 @@ impl Forest {
     }
 }
 
-impl Node {
-    /// Mean and variance of the leaf of a point.
-    fn leaf(&self, point: &[f64]) -> (f64, f64) {
-        match self {
-            Self::Leaf { mean, variance } => (*mean, *variance),
-            Self::Branch { split, sides } => sides[split.side(point)].leaf(point),
-        }
-    }
-}
-
-/// Mean and sum of squared deviations.
-fn moments<'s>(samples: impl Iterator<Item = &'s Sample> + Clone) -> (f64, f64, f64) {
-    let count = samples.clone().count() as f64;
-    let mean = samples.clone().map(|sample| sample.value).sum::<f64>() / count.max(1.0);
-    let squares = samples.map(|sample| (sample.value - mean).powi(2)).sum();
-    (count, mean, squares)
-}
-
-fn grow(samples: &[&Sample], categories: &[usize], random: &mut Random) -> Node {
-    let (count, mean, squares) = moments(samples.iter().copied());
-    let leaf = Node::Leaf {
-        mean,
-        variance: squares / count,
-    };
-    if samples.len() < FEWEST_TO_SPLIT || squares <= 1e-12 {
-        return leaf;
-    }
-    let Some(split) = best_split(samples, categories, random) else {
-        return leaf;
-    };
-    let (first, second): (Vec<_>, Vec<_>) = samples
-        .iter()
-        .partition(|sample| split.side(&sample.point) == 0);
-    let sides = Box::new([
-        grow(&first, categories, random),
-        grow(&second, categories, random),
-    ]);
-    Node::Branch { split, sides }
-}
-
-/// The split of the smallest sum of squares within its sides, of one random split per axis.
-fn best_split(samples: &[&Sample], categories: &[usize], random: &mut Random) -> Option<Split> {
-    let mut best: Option<(f64, Split)> = None;
-    for (axis, count) in categories.iter().enumerate() {
-        if random.uniform() > AXES_PART {
-            continue;
-        }
-        let split = match count {
-            0 => threshold(samples, axis, random),
-            count => subset(samples, axis, *count, random),
-        };
-        let Some(split) = split else {
-            continue;
-        };
-        let side = |side| {
-            let of_side = samples
-                .iter()
-                .copied()
-                .filter(move |one| split.side(&one.point) == side);
-            moments(of_side).2
-        };
-        let squares = side(0) + side(1);
-        if best.is_none_or(|(least, _)| squares < least) {
-            best = Some((squares, split));
-        }
-    }
-    best.map(|(_, split)| split)
-}
-
-/// The best threshold of an axis, at a random point between two neighboring values.
-fn threshold(samples: &[&Sample], axis: usize, random: &mut Random) -> Option<Split> {
-    let mut sorted: Vec<_> = samples
-        .iter()
-        .map(|one| (one.point[axis], one.value))
-        .collect();
-    sorted.sort_by(|one, other| one.0.total_cmp(&other.0));
-    let total: f64 = sorted.iter().map(|(_, value)| value).sum();
-    let (mut below, mut best) = (0.0, None);
-    for index in 1..sorted.len() {
-        below += sorted[index - 1].1;
-        let (before, after) = (sorted[index - 1].0, sorted[index].0);
-        if before == after {
-            continue;
-        }
-        let (n, m) = (index as f64, (sorted.len() - index) as f64);
-        // The sum of squares within the sides is least where this is greatest.
-        let between = below * below / n + (total - below) * (total - below) / m;
-        if best.is_none_or(|(most, _, _)| between > most) {
-            best = Some((between, before, after));
-        }
-    }
-    best.map(|(_, before, after)| Split::Below {
-        axis,
-        threshold: after - random.uniform() * (after - before),
-    })
-}
-
-/// A random subset of the categories, with samples on both sides.
-fn subset(samples: &[&Sample], axis: usize, count: usize, random: &mut Random) -> Option<Split> {
-    let sets = samples
-        .iter()
-        .map(|one| 1_u64 << category(one.point[axis], count));
-    let present = sets.fold(0, |all, one| all | one);
-    if present.count_ones() < 2 {
-        return None;
-    }
-    loop {
-        let set = random.next_u64();
-        if set & present != 0 && set & present != present {
-            return Some(Split::Subset { axis, count, set });
-        }
-    }
-}
-
-/// The standard normal distribution's part below z, by the error function of Abramowitz and Stegun
-/// (7.1.26), which is right to 1.5e-7.
-fn normal_below(z: f64) -> f64 {
-    let x = z.abs() / SQRT_2;
-    let t = 1.0 / (1.0 + 0.327_591_1 * x);
-    let factors = [
-        0.254_829_592,
-        -0.284_496_736,
-        1.421_413_741,
-        -1.453_152_027,
-        1.061_405_429,
-    ];
-    let polynomial = factors
-        .iter()
-        .rev()
-        .fold(0.0, |sum, factor| (sum + factor) * t);
-    let tail = polynomial * (-x * x).exp() / 2.0;
-    if z > 0.0 { 1.0 - tail } else { tail }
+/// Returns by how much a value of this mean and deviation is expected to exceed `best`, where what
+/// falls short counts as nothing (Jones, Schonlau and Welch, 1998).
+#[must_use]
+pub(crate) fn expected_improvement((mean, deviation): (f64, f64), best: f64) -> f64 {
+    let deviation = deviation.max(1e-9);
+    let z = (mean - best) / deviation;
+    let density = (-z * z / 2.0).exp() / (2.0 * PI).sqrt();
+    let below = f64::midpoint(1.0, erf(z / SQRT_2));
+    deviation * (z * below + density)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::tree::category;
     use super::*;
 
     /// Samples of a step on the first axis and a category on the second; the third does nothing.
@@ -350,14 +166,22 @@ mod tests {
 
     #[test]
     fn expected_improvement_agrees_with_its_closed_form() {
-        // R: pnorm(c(-2, 0, 1.5)) is 0.02275013 0.5 0.9331928.
-        for (z, part) in [(-2.0, 0.022_750_13), (0.0, 0.5), (1.5, 0.933_192_8)] {
-            assert!((normal_below(z) - part).abs() < 2e-7, "{z}");
+        // scipy 1.17.1: (m - b) * norm.cdf((m - b) / s) + s * norm.pdf((m - b) / s).
+        for (best, expected) in [(0.5, 0.541_657_735_250_6), (1.0, 0.199_471_140_2)] {
+            let found = expected_improvement((1.0, 0.5), best);
+            assert!((found - expected).abs() < 1e-9, "{best}: {found}");
         }
+        let certain = expected_improvement((1.0, 0.0), 0.25);
+        assert!((certain - 0.75).abs() < 1e-8, "{certain}");
+        assert!(expected_improvement((1.0, 0.0), 2.0) < 1e-8);
+    }
+
+    #[test]
+    fn a_single_sample_is_predicted_everywhere_and_none_cannot_be_learned() {
         let mut random = Random::new(4, 1);
-        assert!(Forest::fit(&samples(3, &mut random), &CATEGORIES, &mut random).is_none());
-        let forest = Forest::fit(&samples(80, &mut random), &CATEGORIES, &mut random).unwrap();
-        let at = |x: f64| forest.expected_improvement(&[x, 0.5, 0.5], 1.5);
-        assert!(at(0.9) > 0.3 && at(0.1) < 0.2, "{} {}", at(0.9), at(0.1));
+        let sample = samples(1, &mut random);
+        assert!(Forest::fit(&[], &CATEGORIES, &mut random).is_none());
+        let forest = Forest::fit(&sample, &CATEGORIES, &mut random).unwrap();
+        assert_eq!(forest.predict(&[0.5; 3]), (sample[0].value, 0.0));
     }
 }

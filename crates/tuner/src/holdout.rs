@@ -79,14 +79,10 @@ pub struct HoldoutVerdict {
 
 impl Holdout {
     /// Plans the holdout of a search that is over. Presets and random ones are in it if ten or more
-    /// rounds are affordable with them. `None` if the search found nothing better than the default,
-    /// which needs no holdout.
+    /// rounds are affordable with them. `None` if all but the default failed.
     #[must_use]
     pub fn new(search: &Search) -> Option<Self> {
-        let winner = search.incumbent().configuration;
-        if winner == ConfigurationId::DEFAULT {
-            return None;
-        }
+        let winner = search.winner()?;
         let trials = search.holdout_trials();
         let mut entries = vec![
             Entry {
@@ -145,7 +141,9 @@ impl Holdout {
             let (other, winner) = pairs(rounds, role);
             (role, compare_among(&other, &winner, true, count))
         });
-        let search_factor = search.incumbent().factor;
+        let own = self.entries.iter().find(|it| it.role == Role::Winner);
+        let estimate = own.and_then(|it| search.estimate(it.configuration));
+        let search_factor = estimate.map_or(1.0, |it| it.factor.estimate);
         let gain = search_factor.ln();
         let shrinkage = comparison.ratio.filter(|_| gain > 0.0);
         HoldoutVerdict {
@@ -162,10 +160,8 @@ impl Holdout {
 /// Scores of another configuration and of the winner in the rounds of both.
 fn pairs(rounds: &[Vec<(Role, Outcome)>], other: Role) -> (Vec<f64>, Vec<f64>) {
     let score = |round: &Vec<(Role, Outcome)>, role: Role| {
-        round.iter().find_map(|(own, outcome)| match outcome {
-            Outcome::Score(score) if *own == role => Some(*score),
-            _ => None,
-        })
+        let own = round.iter().find(|(own, _)| *own == role);
+        own.and_then(|(_, outcome)| outcome.measured())
     };
     let both = |round| Some((score(round, other)?, score(round, Role::Winner)?));
     rounds.iter().filter_map(both).unzip()

@@ -37,6 +37,13 @@ impl Random {
         radius * (std::f64::consts::TAU * self.uniform()).cos()
     }
 
+    /// Brings a list into a random order (Fisher and Yates, 1938).
+    pub(crate) fn shuffle<T>(&mut self, list: &mut [T]) {
+        for last in (1..list.len()).rev() {
+            list.swap(last, self.below(last + 1));
+        }
+    }
+
     /// Returns a uniformly distributed point of the unit cube.
     pub(crate) fn point(&mut self, dimensions: usize) -> Vec<f64> {
         (0..dimensions).map(|_| self.uniform()).collect()

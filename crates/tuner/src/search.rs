@@ -10,25 +10,25 @@
 //! - Then, if 40 or more trials are affordable: the greatest expected improvement by a random
 //!   forest (SMAC: Hutter, Hoos and Leyton-Brown, LION 2011); every fourth proposal is random.
 //! - Racing (irace: López-Ibáñez et al., 2016; on noisy machines also TUNA, `EuroSys` 2025): what
-//!   looks good in one trial is repeated up to eight times, and dropped when the interval of its
-//!   score excludes that it is better than the incumbent. A single trial may discard and never
-//!   crown: an incumbent has at least as many repeats as each challenger.
+//!   looks good in one trial is repeated, and dropped when the interval of its score excludes that
+//!   it is better than the incumbent. A single trial may discard and never crown. The last part of
+//!   the trials only repeats.
 //! - A quarter of the trials is left to the [`holdout`](crate::holdout).
 
 mod archive;
-mod effects;
+mod estimates;
 mod proposal;
 mod racing;
 
 pub use archive::{Configuration, ConfigurationId, Failure, FailureKind, Fate, Outcome, Purpose};
-pub use effects::Effect;
+pub use estimates::Estimate;
 
 use crate::random::Random;
 use crate::space::Space;
 use archive::{Archive, Entry as ArchivedEntry};
-use effects::Effects;
+use estimates::Estimates;
 use serde::{Deserialize, Serialize};
-use trueput_findings::statistics::{Interval, log_ratio_paired};
+use trueput_findings::statistics::Interval;
 use trueput_record::trial::Settings;
 
 /// The fewest trials of a search and its holdout together: with fewer, the holdout has fewer than
@@ -36,8 +36,15 @@ use trueput_record::trial::Settings;
 pub const FEWEST_TRIALS: usize = 24;
 /// From this number of trials on, a model proposes configurations.
 const FOREST_FROM: usize = 40;
-/// Challengers of a round.
-const CHALLENGERS: usize = 4;
+/// Challengers of a round: few enough for the results of a round to count soon, many enough for the
+/// default and the incumbent not to take most of the trials.
+const CHALLENGERS: usize = 6;
+/// Challengers of a round that are repeats, while there is something new to try.
+const RACERS: usize = 1;
+/// The part of the search's trials after which challengers are only repeats.
+const EXPLORATION_PART: f64 = 0.85;
+/// Rounds in a row without a score of the default after which a search ends.
+const MOST_UNSCORED_ROUNDS: usize = 3;
 
 /// How configurations are proposed. Rounds, racing and holdout are the same for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,10 +105,9 @@ pub struct Round {
 pub struct Incumbent {
     /// Which it is.
     pub configuration: ConfigurationId,
-    /// The estimated factor over the default's score, drawn towards 1 where repeats are few.
+    /// The estimated factor over the default's score; 1 for the default.
     pub factor: f64,
-    /// The factor over the default in the rounds of both, with its interval at 95 %; none for the
-    /// default itself and for fewer than three rounds.
+    /// The factor with its interval at 95 %; none for the default.
     pub interval: Option<Interval>,
     /// Trials with a score.
     pub repeats: usize,
@@ -124,7 +130,7 @@ pub struct Search {
     space: Space,
     plan: SearchPlan,
     archive: Archive,
-    effects: Effects,
+    estimates: Estimates,
     incumbent: ConfigurationId,
     pending: Option<Round>,
     course: Vec<CourseStep>,
@@ -154,7 +160,7 @@ impl Search {
             space,
             plan,
             archive,
-            effects: Effects::default(),
+            estimates: Estimates::default(),
             incumbent: ConfigurationId::DEFAULT,
             pending: None,
             course: Vec::new(),
@@ -205,22 +211,51 @@ impl Search {
         }
         let left = self.search_trials() - self.archive.trials();
         let slots = CHALLENGERS.min(left.saturating_sub(entries.len()));
-        if slots == 0 {
+        let is_broken = self.archive.unscored_rounds() >= MOST_UNSCORED_ROUNDS;
+        if slots == 0 || is_broken {
             return None;
         }
-        let mut challengers = self.racers(slots);
-        self.propose(slots - challengers.len(), &mut challengers);
+        let challengers = self.challengers(slots);
         if challengers.is_empty() {
             return None;
         }
         entries.extend(challengers);
         let number = self.archive.rounds().len();
         // No configuration always runs right after the same other one.
-        shuffle(
-            &mut entries,
-            &mut Random::new(self.plan.seed, stream(number, 0)),
-        );
+        Random::new(self.plan.seed, stream(number, 0)).shuffle(&mut entries);
         Some(Round { number, entries })
+    }
+
+    /// What waits for its first score, then repeats beside new proposals. The even sample at the
+    /// start is not held up by repeats; where there is nothing new, repeats take its place.
+    fn challengers(&mut self, slots: usize) -> Vec<Entry> {
+        let mut chosen = self.waiting(slots);
+        let free = slots - chosen.len();
+        let explored = EXPLORATION_PART * self.search_trials() as f64;
+        let repeats = match self.is_sampling() {
+            _ if self.archive.trials() as f64 >= explored => free,
+            true => 0,
+            false => RACERS.min(free),
+        };
+        let mut racers = self.racers().into_iter().map(|configuration| Entry {
+            configuration,
+            purpose: Purpose::Racing,
+        });
+        chosen.extend(racers.by_ref().take(repeats));
+        self.propose(slots - chosen.len(), &mut chosen);
+        chosen.extend(racers.take(slots - chosen.len()));
+        chosen
+    }
+
+    fn waiting(&self, slots: usize) -> Vec<Entry> {
+        let all = self.archive.configurations().iter();
+        let waiting = all
+            .filter(|one| one.fate == Fate::Waiting && one.id != ConfigurationId::DEFAULT)
+            .map(|one| Entry {
+                configuration: one.id,
+                purpose: one.purpose,
+            });
+        waiting.take(slots).collect()
     }
 
     /// Records what the trials of the pending round gave, in the order of its entries.
@@ -239,12 +274,9 @@ impl Search {
             ));
         }
         let is_valid = |score: f64| score.is_finite() && score > 0.0;
-        for outcome in &outcomes {
-            if let Outcome::Score(score) = outcome
-                && !is_valid(*score)
-            {
-                return Err(format!("the score {score} is not a finite number above 0"));
-            }
+        let mut scores = outcomes.iter().filter_map(Outcome::measured);
+        if let Some(score) = scores.find(|score| !is_valid(*score)) {
+            return Err(format!("the score {score} is not a finite number above 0"));
         }
         let entries = round.entries.iter().zip(outcomes);
         let entries = entries.map(|(entry, outcome)| ArchivedEntry {
@@ -253,12 +285,12 @@ impl Search {
         });
         self.archive.record(entries.collect());
         self.pending = None;
-        self.effects = Effects::fit(&self.archive);
+        self.estimates = Estimates::fit(&self.archive);
         self.judge();
         self.course.push(CourseStep {
             trials: self.archive.trials(),
             incumbent: self.incumbent,
-            factor: self.effects.of(self.incumbent).shrunk.exp(),
+            factor: self.incumbent().factor,
         });
         Ok(())
     }
@@ -299,10 +331,11 @@ impl Search {
         self.archive.configurations().get(id.0)
     }
 
-    /// Returns the estimated effect of a configuration.
+    /// Returns the estimated gain of a configuration; `None` without a round in which it and the
+    /// default have a score.
     #[must_use]
-    pub fn effect(&self, id: ConfigurationId) -> Effect {
-        self.effects.of(id)
+    pub fn estimate(&self, id: ConfigurationId) -> Option<Estimate> {
+        self.estimates.estimate(id)
     }
 
     /// Returns the best so far after each round.
@@ -320,53 +353,54 @@ impl Search {
     /// Returns the best configuration so far; the default until another one is.
     #[must_use]
     pub fn incumbent(&self) -> Incumbent {
-        let (default, own) = self.archive.pairs(self.incumbent);
+        let estimate = self.estimate(self.incumbent);
         let is_default = self.incumbent == ConfigurationId::DEFAULT;
-        let effect = self.effects.of(self.incumbent);
         Incumbent {
             configuration: self.incumbent,
-            factor: effect.shrunk.exp(),
-            interval: (!is_default)
-                .then(|| log_ratio_paired(&default, &own, 0.95))
-                .flatten(),
-            repeats: effect.repeats,
+            factor: estimate.map_or(1.0, |it| it.factor.estimate),
+            interval: estimate.map(|it| it.factor).filter(|_| !is_default),
+            repeats: self.estimates.repeats(self.incumbent),
         }
+    }
+
+    /// Returns the configuration for the holdout: the incumbent or, if that is the default, the
+    /// best of the others, which few trials may have hidden; `None` if no other is left.
+    #[must_use]
+    pub fn winner(&self) -> Option<ConfigurationId> {
+        if self.incumbent != ConfigurationId::DEFAULT {
+            return Some(self.incumbent);
+        }
+        let repeated = self.best_of(|one| self.estimates.repeats(one.id) > 1);
+        repeated.or_else(|| self.best_of(|_| true))
     }
 
     /// Returns the best of the configurations that were drawn without a model (random ones and
     /// Sobol's), for the holdout.
     #[must_use]
     pub fn best_random(&self) -> Option<ConfigurationId> {
-        self.best_of(|purpose| matches!(purpose, Purpose::Random | Purpose::LowDiscrepancy))
+        self.best_of(|one| matches!(one.purpose, Purpose::Random | Purpose::LowDiscrepancy))
     }
 
     /// Returns the best of the presets, for the holdout.
     #[must_use]
     pub fn best_preset(&self) -> Option<ConfigurationId> {
-        self.best_of(|purpose| purpose == Purpose::Preset)
+        self.best_of(|one| one.purpose == Purpose::Preset)
     }
 
-    fn best_of(&self, is_meant: impl Fn(Purpose) -> bool) -> Option<ConfigurationId> {
-        let scored = self.archive.configurations().iter().filter(|one| {
-            let is_scored = self.effects.of(one.id).repeats > 0;
-            is_meant(one.purpose) && is_scored && !matches!(one.fate, Fate::Failed)
-        });
-        let value = |one: &&Configuration| self.effects.of(one.id).shrunk;
-        scored
-            .max_by(|one, other| value(one).total_cmp(&value(other)))
-            .map(|best| best.id)
+    /// The greatest gain among those that did not fail.
+    fn best_of(&self, is_meant: impl Fn(&Configuration) -> bool) -> Option<ConfigurationId> {
+        let others = self.archive.configurations().iter().skip(1);
+        let sound = others.filter(|one| one.fate != Fate::Failed && is_meant(one));
+        let gains = sound.filter_map(|one| Some((self.estimates.gain(one.id)?, one.id)));
+        gains
+            .max_by(|one, other| one.0.total_cmp(&other.0))
+            .map(|(_, id)| id)
     }
 }
 
 /// Returns the number of a random stream: one for each round and use.
 fn stream(round: usize, part: u64) -> u64 {
     (round as u64 + 1) * 16 + part
-}
-
-fn shuffle<T>(items: &mut [T], random: &mut Random) {
-    for end in (1..items.len()).rev() {
-        items.swap(end, random.below(end + 1));
-    }
 }
 
 #[cfg(test)]

@@ -108,6 +108,28 @@ impl Space {
         self.changes(values.map(|(axis, at)| axis.value(*at)))
     }
 
+    /// Returns the settings at a point; those of its values that the fence refuses beside the ones
+    /// before them, in the order of the parameters, stay at their default. A part of the knobs often
+    /// fits one value of another only, so that few points are allowed as they are.
+    #[must_use]
+    pub fn allowed_settings(&self, point: &[f64]) -> Settings {
+        let drawn = self.settings(point);
+        if self.check(&drawn).is_ok() {
+            return drawn;
+        }
+        let mut allowed = Settings::new();
+        for name in self.names() {
+            let Some(value) = drawn.get(name) else {
+                continue;
+            };
+            allowed.insert(name.to_owned(), value.clone());
+            if self.check(&allowed).is_err() {
+                allowed.remove(name);
+            }
+        }
+        allowed
+    }
+
     /// Returns the point of settings that [`Self::admit`] returned. A value outside of the searched
     /// range, which a preset may have, is at its end.
     #[must_use]
@@ -145,7 +167,8 @@ impl Space {
 
     /// Returns positions on an axis that show its course: each special value and category, and the
     /// ends and the middle of its range.
-    pub(crate) fn levels(&self, dimension: usize) -> Vec<f64> {
+    #[must_use]
+    pub fn levels(&self, dimension: usize) -> Vec<f64> {
         self.axes[dimension].levels()
     }
 

@@ -60,14 +60,18 @@ pub enum FailureKind {
     Timeout,
 }
 
-/// A trial without a score.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// A trial without a score that counts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Failure {
     /// Its kind.
     pub kind: FailureKind,
     /// What happened, in one sentence.
     pub reason: String,
+    /// The score of a trial that only a constraint excludes: others are compared with the default
+    /// by it, even if the default itself breaks the constraint.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score: Option<f64>,
 }
 
 /// What a trial gave.
@@ -76,15 +80,26 @@ pub struct Failure {
 pub enum Outcome {
     /// A number above 0; higher is better.
     Score(f64),
-    /// No score, which counts as the worst.
+    /// No score that counts, which is as the worst.
     Failure(Failure),
+}
+
+impl Outcome {
+    /// Returns the score, even if a constraint excludes the trial.
+    #[must_use]
+    pub fn measured(&self) -> Option<f64> {
+        match self {
+            Self::Score(score) => Some(*score),
+            Self::Failure(failure) => failure.score,
+        }
+    }
 }
 
 /// What became of a configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fate {
-    /// It has not run yet.
+    /// It has no score yet that can be compared.
     Waiting,
     /// It may still win.
     Racing,
@@ -92,10 +107,6 @@ pub enum Fate {
     Dropped,
     /// A trial of it failed.
     Failed,
-    /// It was the incumbent until another one was.
-    Overtaken,
-    /// It is the best so far.
-    Incumbent,
 }
 
 /// A configuration with all that is known of it.
@@ -111,8 +122,6 @@ pub struct Configuration {
     /// The name of the preset, if it is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preset: Option<String>,
-    /// Its scores: the round, and the logarithm of the score over the default's in that round.
-    pub scores: Vec<(usize, f64)>,
     /// Its failures.
     pub failures: Vec<Failure>,
     /// What became of it.
@@ -145,7 +154,6 @@ impl Archive {
             settings,
             purpose,
             preset,
-            scores: Vec::new(),
             failures: Vec::new(),
             fate: Fate::Waiting,
         });
@@ -174,32 +182,33 @@ impl Archive {
         self.rounds.iter().map(Vec::len).sum()
     }
 
-    /// Records a round. Scores of a round whose default failed have nothing to be compared with.
+    /// Records a round. A default that failed without a score may have one in the next round.
     pub(super) fn record(&mut self, entries: Vec<Entry>) {
-        let round = self.rounds.len();
-        let default = score_of(&entries, ConfigurationId::DEFAULT);
         for entry in &entries {
             let configuration = &mut self.configurations[entry.configuration.0];
-            match (&entry.outcome, default) {
-                (Outcome::Failure(failure), _) => configuration.failures.push(failure.clone()),
-                (Outcome::Score(score), Some(default)) => {
-                    configuration.scores.push((round, (score / default).ln()));
+            if let Outcome::Failure(failure) = &entry.outcome {
+                configuration.failures.push(failure.clone());
+                if configuration.id != ConfigurationId::DEFAULT || failure.score.is_some() {
+                    configuration.fate = Fate::Failed;
                 }
-                (Outcome::Score(_), None) => {}
             }
         }
         self.rounds.push(entries);
     }
 
-    /// Returns the scores of the default and of a configuration in the rounds of both.
-    pub(super) fn pairs(&self, id: ConfigurationId) -> (Vec<f64>, Vec<f64>) {
-        let both = |round: &Vec<Entry>| {
-            Some((
-                score_of(round, ConfigurationId::DEFAULT)?,
-                score_of(round, id)?,
-            ))
-        };
-        self.rounds.iter().filter_map(both).unzip()
+    /// Returns the logarithms of the scores of the rounds in which the default has one.
+    pub(super) fn comparable_rounds(&self) -> Vec<Vec<(ConfigurationId, f64)>> {
+        let rounds = self.rounds.iter().filter(|round| has_default(round));
+        let logarithm = |entry: &Entry| Some((entry.configuration, score_of(entry)?.ln()));
+        rounds
+            .map(|round| round.iter().filter_map(logarithm).collect())
+            .collect()
+    }
+
+    /// Returns how many rounds in a row, the last one included, have no score of the default.
+    pub(super) fn unscored_rounds(&self) -> usize {
+        let rounds = self.rounds.iter().rev();
+        rounds.take_while(|round| !has_default(round)).count()
     }
 
     /// Returns how many configurations came from a purpose.
@@ -209,9 +218,17 @@ impl Archive {
     }
 }
 
-fn score_of(round: &[Entry], id: ConfigurationId) -> Option<f64> {
-    round.iter().find_map(|entry| match entry.outcome {
-        Outcome::Score(score) if entry.configuration == id => Some(score),
-        _ => None,
-    })
+fn has_default(round: &[Entry]) -> bool {
+    let mut scored = round.iter().filter(|entry| score_of(entry).is_some());
+    scored.any(|entry| entry.configuration == ConfigurationId::DEFAULT)
+}
+
+/// The score that counts: the default's even if it breaks a constraint.
+fn score_of(entry: &Entry) -> Option<f64> {
+    match &entry.outcome {
+        Outcome::Score(score) => Some(*score),
+        Outcome::Failure(failure) => failure
+            .score
+            .filter(|_| entry.configuration == ConfigurationId::DEFAULT),
+    }
 }

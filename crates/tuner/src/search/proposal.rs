@@ -1,8 +1,8 @@
 //! New configurations to try.
 
-use super::archive::{Configuration, ConfigurationId, Fate, Purpose};
+use super::archive::{ConfigurationId, Fate, Purpose};
 use super::{Entry, FOREST_FROM, Search, Strategy, stream};
-use crate::forest::{Forest, Sample};
+use crate::forest::{Forest, Sample, expected_improvement};
 use crate::random::Random;
 use crate::sobol::SobolSequence;
 use trueput_record::trial::Settings;
@@ -10,37 +10,31 @@ use trueput_record::trial::Settings;
 /// Of so many proposals, one is random: no part of the space is left out for ever, whatever the
 /// model believes (SMAC interleaves random configurations for the same reason).
 const RANDOM_EVERY: usize = 4;
-/// The share of the search's trials that its even sample may take at most.
-const SAMPLE_SHARE: f64 = 0.3;
+/// The part of the search's trials that its even sample may take at most.
+const SAMPLE_PART: f64 = 0.35;
 /// Random points among which the model chooses.
-const RANDOM_CANDIDATES: usize = 1000;
+const RANDOM_CANDIDATES: usize = 400;
 /// Good configurations whose neighbors are candidates, and neighbors of each.
 const PARENTS: usize = 6;
-const NEIGHBORS: usize = 60;
+const NEIGHBORS: usize = 40;
 /// The deviation of a neighbor's coordinate (SMAC's 0.2).
 const STEP: f64 = 0.2;
-/// Draws after which the space counts as exhausted: all are known or refused by the fence.
+/// Draws after which the space counts as exhausted: all are known.
 const MOST_DRAWS: usize = 2000;
+/// The part of the forest's deviation that counts as uncertainty. Most of it is the noise of the
+/// trials, which another trial at that point would not remove.
+const DEVIATION_PART: f64 = 0.3;
+/// A failure is as good as the worst score, and no better than this part of the default's.
+const FAILURE_FACTOR: f64 = 0.5;
 
 impl Search {
-    /// Adds up to `slots` configurations that have not run yet.
+    /// Adds up to `slots` new configurations.
     pub(super) fn propose(&mut self, slots: usize, entries: &mut Vec<Entry>) {
-        let waiting = self
-            .archive
-            .configurations()
-            .iter()
-            .filter(|one| one.fate == Fate::Waiting && one.id != ConfigurationId::DEFAULT);
-        let entry = |one: &Configuration| Entry {
-            configuration: one.id,
-            purpose: one.purpose,
-        };
-        let waiting: Vec<_> = waiting.map(entry).take(slots).collect();
-        let free = slots - waiting.len();
-        entries.extend(waiting);
-        for place in 0..free {
-            let round = self.archive.rounds().len();
+        let mut samples = self.samples();
+        let round = self.archive.rounds().len();
+        for place in 0..slots {
             let mut random = Random::new(self.plan.seed, stream(round, 1 + place as u64));
-            let Some((settings, purpose)) = self.proposal(&mut random) else {
+            let Some((settings, purpose)) = self.proposal(&mut samples, &mut random) else {
                 return;
             };
             let configuration = self.archive.add(settings, purpose, None);
@@ -51,57 +45,68 @@ impl Search {
         }
     }
 
-    fn proposal(&self, random: &mut Random) -> Option<(Settings, Purpose)> {
+    fn proposal(
+        &self,
+        samples: &mut Vec<Sample>,
+        random: &mut Random,
+    ) -> Option<(Settings, Purpose)> {
         match self.plan.strategy {
             Strategy::Presets => None,
             Strategy::Random => self.random_settings(random),
             Strategy::OneAtATime => self.step().or_else(|| self.random_step(random)),
-            Strategy::Model => self.modeled(random),
+            Strategy::Model => self.modeled(samples, random),
         }
     }
 
-    fn modeled(&self, random: &mut Random) -> Option<(Settings, Purpose)> {
-        let sampled = self.archive.count(Purpose::LowDiscrepancy);
-        let has_model = self.plan.trials >= FOREST_FROM;
-        if sampled < self.sample_size() || !has_model {
+    fn modeled(
+        &self,
+        samples: &mut Vec<Sample>,
+        random: &mut Random,
+    ) -> Option<(Settings, Purpose)> {
+        if self.is_sampling() || self.plan.trials < FOREST_FROM {
             return self
-                .sobol_settings(sampled)
+                .sobol_settings(self.archive.count(Purpose::LowDiscrepancy))
                 .or_else(|| self.random_settings(random));
         }
         let drawn = self.archive.count(Purpose::Random) + self.archive.count(Purpose::Model);
         match drawn % RANDOM_EVERY == RANDOM_EVERY - 1 {
             true => self.random_settings(random),
             false => self
-                .best_expected(random)
+                .best_expected(samples, random)
                 .or_else(|| self.random_settings(random)),
         }
     }
 
-    /// Twice as many points as parameters; fewer if the budget is small.
-    fn sample_size(&self) -> usize {
-        let affordable = (self.search_trials() as f64 * SAMPLE_SHARE) as usize;
-        affordable.min(2 * self.space.dimensions()).max(4)
+    /// Whether the even sample at the start is not complete.
+    pub(super) fn is_sampling(&self) -> bool {
+        let is_meant = self.plan.strategy == Strategy::Model;
+        is_meant && self.archive.count(Purpose::LowDiscrepancy) < self.sample_size()
     }
 
-    /// Whether settings are new and the fence allows them.
-    fn is_open(&self, settings: &Settings) -> bool {
-        !self.archive.contains(settings) && self.space.check(settings).is_ok()
+    /// Twice as many points as parameters; fewer if the budget is small.
+    fn sample_size(&self) -> usize {
+        let affordable = (self.search_trials() as f64 * SAMPLE_PART) as usize;
+        affordable.min(2 * self.space.dimensions())
+    }
+
+    /// Returns the settings at a point, as far as the fence allows them; `None` if they are known.
+    fn new_settings(&self, point: &[f64]) -> Option<Settings> {
+        let settings = self.space.allowed_settings(point);
+        (!self.archive.contains(&settings)).then_some(settings)
     }
 
     fn sobol_settings(&self, from: usize) -> Option<(Settings, Purpose)> {
         let sequence = SobolSequence::new(self.plan.seed, self.space.dimensions());
-        // Points that the fence refuses are skipped again each time: the state is the archive.
+        // Points that are known are skipped again each time: the state is the archive.
         let index = u32::try_from(from).unwrap_or(u32::MAX);
-        let points = (index..index.saturating_add(MOST_DRAWS as u32)).map(|at| sequence.point(at));
-        let mut settings = points.map(|point| self.space.settings(&point));
-        let settings = settings.find(|settings| self.is_open(settings))?;
+        let mut points = index..index.saturating_add(MOST_DRAWS as u32);
+        let settings = points.find_map(|at| self.new_settings(&sequence.point(at)))?;
         Some((settings, Purpose::LowDiscrepancy))
     }
 
     fn random_settings(&self, random: &mut Random) -> Option<(Settings, Purpose)> {
-        let mut draw = || self.space.settings(&random.point(self.space.dimensions()));
-        let mut draws = (0..MOST_DRAWS).map(|_| draw());
-        let settings = draws.find(|settings| self.is_open(settings))?;
+        let mut draws = (0..MOST_DRAWS).map(|_| random.point(self.space.dimensions()));
+        let settings = draws.find_map(|point| self.new_settings(&point))?;
         Some((settings, Purpose::Random))
     }
 
@@ -114,8 +119,7 @@ impl Search {
             for level in self.space.levels(dimension) {
                 let mut point = start.clone();
                 point[dimension] = level;
-                let settings = self.space.settings(&point);
-                if self.is_open(&settings) {
+                if let Some(settings) = self.new_settings(&point) {
                     return Some((settings, Purpose::OneAtATime));
                 }
             }
@@ -131,71 +135,84 @@ impl Search {
         for _ in 0..MOST_DRAWS {
             let mut point = start.clone();
             point[random.below(start.len())] = random.uniform();
-            let settings = self.space.settings(&point);
-            if self.is_open(&settings) {
+            if let Some(settings) = self.new_settings(&point) {
                 return Some((settings, Purpose::OneAtATime));
             }
         }
         None
     }
 
-    /// The candidate of the greatest expected improvement.
-    fn best_expected(&self, random: &mut Random) -> Option<(Settings, Purpose)> {
-        let samples = self.samples();
-        let forest = Forest::fit(&samples, &self.space.categories(), random)?;
-        let believed = samples.iter().map(|sample| forest.predict(&sample.point).0);
-        let best = believed.fold(f64::NEG_INFINITY, f64::max);
-        let mut candidates: Vec<_> = self
-            .candidates(&samples, random)
-            .into_iter()
-            .map(|point| (forest.expected_improvement(&point, best), point))
-            .collect();
-        candidates.sort_by(|one, other| other.0.total_cmp(&one.0));
-        let settings = candidates
-            .iter()
-            .map(|(_, point)| self.space.settings(point));
-        let settings = settings
-            .take(MOST_DRAWS)
-            .find(|settings| self.is_open(settings))?;
+    /// The candidate of the greatest expected improvement. It counts as observed at its prediction
+    /// before the next one of the round is chosen ("Kriging believer": Ginsbourger, Le Riche and
+    /// Carraro, 2010), so that the proposals of one round differ.
+    fn best_expected(
+        &self,
+        samples: &mut Vec<Sample>,
+        random: &mut Random,
+    ) -> Option<(Settings, Purpose)> {
+        let forest = Forest::fit(samples, &self.space.categories(), random)?;
+        let parents = self.parents(&forest);
+        let best = parents.first().map_or(0.0, |parent| parent.value);
+        let improvement = |settings: &Settings| {
+            let (mean, deviation) = forest.predict(&self.space.point(settings));
+            expected_improvement((mean, DEVIATION_PART * deviation), best)
+        };
+        let candidates = self.candidates(&parents, random).into_iter();
+        let new = candidates.filter_map(|point| self.new_settings(&point));
+        let valued = new.map(|settings| (improvement(&settings), settings));
+        let (_, settings) = valued.max_by(|one, other| one.0.total_cmp(&other.0))?;
+        let point = self.space.point(&settings);
+        let value = forest.predict(&point).0;
+        samples.push(Sample { point, value });
         Some((settings, Purpose::Model))
     }
 
-    /// What the model learns from: one sample for each configuration. A failure has the worst
-    /// effect. A proposal of this round, which has not run, is believed to be as the default is, so
-    /// that the proposals of one round differ.
+    /// What the model learns from: each trial with a score, and each failed configuration.
     fn samples(&self) -> Vec<Sample> {
-        let effects = || {
-            self.archive
-                .configurations()
-                .iter()
-                .map(|one| self.effects.of(one.id))
+        let all = self.archive.configurations();
+        let sample = |id: ConfigurationId, value: f64| Sample {
+            point: self.space.point(&all[id.0].settings),
+            value,
         };
-        let worst = effects().map(|effect| effect.mean).fold(0.0, f64::min);
-        let sample = |one: &Configuration| Sample {
-            point: self.space.point(&one.settings),
-            value: match (one.fate, self.effects.of(one.id)) {
-                (Fate::Failed, _) => worst,
-                (_, effect) => effect.shrunk,
-            },
-        };
-        self.archive.configurations().iter().map(sample).collect()
+        let scores = self.estimates.adjusted();
+        let logarithms = scores.iter().map(|(_, log)| *log);
+        let worst = logarithms.fold(FAILURE_FACTOR.ln(), f64::min);
+        let failed = all.iter().filter(|one| one.fate == Fate::Failed);
+        let failed = failed.map(|one| sample(one.id, worst));
+        let sound = scores
+            .iter()
+            .filter(|(id, _)| all[id.0].fate != Fate::Failed);
+        let sound = sound.map(|(id, log)| sample(*id, *log));
+        sound.chain(failed).collect()
     }
 
-    /// Random points, and neighbors of the good configurations.
-    fn candidates(&self, samples: &[Sample], random: &mut Random) -> Vec<Vec<f64>> {
-        let categories = self.space.categories();
-        let mut points: Vec<_> = (0..RANDOM_CANDIDATES)
-            .map(|_| random.point(categories.len()))
+    /// The configurations that the forest predicts to be best, with its predictions.
+    fn parents(&self, forest: &Forest) -> Vec<Sample> {
+        let all = self.archive.configurations().iter();
+        let racing = all.filter(|one| one.fate == Fate::Racing);
+        let mut parents: Vec<_> = racing
+            .map(|one| {
+                let point = self.space.point(&one.settings);
+                let value = forest.predict(&point).0;
+                Sample { point, value }
+            })
             .collect();
-        let mut parents: Vec<_> = samples.iter().collect();
         parents.sort_by(|one, other| other.value.total_cmp(&one.value));
         parents.truncate(PARENTS);
-        for parent in &parents {
-            for _ in 0..NEIGHBORS {
-                let other = &parents[random.below(parents.len())].point;
-                points.push(neighbor(&parent.point, other, &categories, random));
-            }
+        parents
+    }
+
+    /// Random points, and neighbors of good configurations and of the incumbent.
+    fn candidates(&self, parents: &[Sample], random: &mut Random) -> Vec<Vec<f64>> {
+        let categories = self.space.categories();
+        let incumbent = &self.archive.configurations()[self.incumbent.0].settings;
+        let incumbent = self.space.point(incumbent);
+        let parents = parents.iter().map(|parent| &parent.point);
+        let mut points = Vec::new();
+        for parent in parents.chain([&incumbent]) {
+            points.extend((0..NEIGHBORS).map(|_| neighbor(parent, &categories, random)));
         }
+        points.extend((0..RANDOM_CANDIDATES).map(|_| random.point(categories.len())));
         points
     }
 
@@ -205,16 +222,7 @@ impl Search {
     /// Empty while there is too little data.
     #[must_use]
     pub fn importance(&self) -> Vec<(&'static str, f64)> {
-        let scored = self
-            .samples()
-            .into_iter()
-            .zip(self.archive.configurations());
-        let is_known =
-            |one: &Configuration| one.fate == Fate::Failed || self.effects.of(one.id).repeats > 0;
-        let samples: Vec<_> = scored
-            .filter(|(_, one)| is_known(one))
-            .map(|(sample, _)| sample)
-            .collect();
+        let samples = self.samples();
         let mut random = Random::new(self.plan.seed, stream(0, 15));
         let Some(forest) = Forest::fit(&samples, &self.space.categories(), &mut random) else {
             return Vec::new();
@@ -226,28 +234,17 @@ impl Search {
     }
 }
 
-/// A point beside one parent, half of them with a random part of another one's coordinates: what
-/// two good configurations have from different parameters is often good together.
-fn neighbor(parent: &[f64], other: &[f64], categories: &[usize], random: &mut Random) -> Vec<f64> {
+/// A point beside another one: one coordinate, or now and then more, is changed.
+fn neighbor(parent: &[f64], categories: &[usize], random: &mut Random) -> Vec<f64> {
     let mut point = parent.to_vec();
-    let share = if random.below(2) == 0 {
-        0.0
-    } else {
-        random.uniform()
-    };
-    for (own, other) in point.iter_mut().zip(other) {
-        if random.uniform() < share {
-            *own = *other;
+    loop {
+        let axis = random.below(point.len());
+        point[axis] = match categories[axis] {
+            0 => (point[axis] + STEP * random.normal()).clamp(0.0, 1.0),
+            _ => random.uniform(),
+        };
+        if random.below(2) == 0 {
+            return point;
         }
     }
-    for _ in 0..=random.below(3) {
-        let axis = random.below(point.len());
-        // A category or a special value is reached by a jump only.
-        let is_jump = categories[axis] > 0 || random.below(4) == 0;
-        point[axis] = match is_jump {
-            true => random.uniform(),
-            false => (point[axis] + STEP * random.normal()).clamp(0.0, 1.0),
-        };
-    }
-    point
 }

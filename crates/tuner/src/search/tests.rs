@@ -62,6 +62,7 @@ fn failure(reason: &str) -> Outcome {
     Outcome::Failure(Failure {
         kind: FailureKind::OutOfMemory,
         reason: reason.to_owned(),
+        score: None,
     })
 }
 
@@ -99,19 +100,15 @@ fn default_and_incumbent_are_in_every_round_and_a_quarter_of_the_trials_is_left(
 }
 
 #[test]
-fn an_incumbent_has_as_many_repeats_as_each_challenger() {
+fn an_incumbent_is_repeated_and_as_often_as_the_one_before_it() {
     let mut search = Search::new(open(), plan(200, Vec::new())).unwrap();
+    let mut before = search.incumbent();
     run(&mut search, |search, _| {
         let incumbent = search.incumbent();
-        let racing = search
-            .configurations()
-            .iter()
-            .filter(|one| one.fate == Fate::Racing);
-        for challenger in racing {
-            assert!(search.effect(challenger.id).repeats <= incumbent.repeats);
-        }
         let is_default = incumbent.configuration == ConfigurationId::DEFAULT;
-        assert!(is_default || incumbent.repeats >= 4);
+        assert!(is_default || incumbent.repeats >= 2);
+        assert!(incumbent.repeats >= before.repeats.min(4));
+        before = incumbent;
     });
 }
 
@@ -136,7 +133,7 @@ fn recorded_outcomes_lead_to_the_same_next_round() {
         whole.record_round(outcomes.clone()).unwrap();
         recorded.push((round, outcomes));
     }
-    assert!(recorded.len() > 8);
+    assert!(recorded.len() > 6);
 }
 
 #[test]
@@ -211,7 +208,7 @@ fn scores_of_a_round_without_the_default_do_not_count() {
         search
             .configurations()
             .iter()
-            .all(|one| one.scores.is_empty())
+            .all(|one| search.estimate(one.id).is_none())
     );
     let again = search.next_round().unwrap();
     assert!(
@@ -220,6 +217,74 @@ fn scores_of_a_round_without_the_default_do_not_count() {
             .iter()
             .all(|entry| again.entries.contains(entry))
     );
+}
+
+#[test]
+fn a_search_ends_when_the_default_fails_three_times_in_a_row() {
+    let mut search = Search::new(open(), plan(200, Vec::new())).unwrap();
+    let mut rounds = 0;
+    while let Some(round) = search.next_round() {
+        let outcome = |entry: &Entry| match entry.configuration {
+            ConfigurationId::DEFAULT if rounds != 1 => failure("neighbor"),
+            _ => score(&search, entry),
+        };
+        let outcomes = round.entries.iter().map(outcome).collect();
+        search.record_round(outcomes).unwrap();
+        rounds += 1;
+    }
+    assert_eq!(rounds, 5, "the second round starts the count again");
+}
+
+#[test]
+fn a_default_that_breaks_a_constraint_is_compared_with_and_never_the_incumbent() {
+    let mut search = Search::new(open(), plan(80, Vec::new())).unwrap();
+    while let Some(round) = search.next_round() {
+        // The lower the share, the better; what is below 0.2 takes too much memory.
+        let outcome = |entry: &Entry| {
+            let settings = &search.configuration(entry.configuration).unwrap().settings;
+            let share = search.space().point(settings)[0];
+            match 2.0 - share {
+                score if share >= 0.2 => Outcome::Score(score),
+                score => Outcome::Failure(Failure {
+                    kind: FailureKind::Constraint,
+                    reason: "too much memory".to_owned(),
+                    score: Some(score),
+                }),
+            }
+        };
+        let outcomes = round.entries.iter().map(outcome).collect();
+        search.record_round(outcomes).unwrap();
+    }
+    let best = search.incumbent();
+    let winner = search.configuration(best.configuration).unwrap();
+    let share = search.space().point(&winner.settings)[0];
+    assert!((0.2..0.5).contains(&share), "{share}");
+    // The default has a share of 0.1.
+    let expected = (2.0 - share) / 1.9;
+    assert!((best.factor - expected).abs() < 1e-9 && best.factor < 1.0);
+    assert_eq!(search.winner(), Some(best.configuration));
+}
+
+#[test]
+fn the_best_challenger_is_in_the_holdout_if_nothing_is_better_than_the_default() {
+    let mut search = Search::new(open(), plan(80, Vec::new())).unwrap();
+    while let Some(round) = search.next_round() {
+        let outcome = |entry: &Entry| match entry.configuration {
+            ConfigurationId::DEFAULT => Outcome::Score(205.0),
+            _ => score(&search, entry),
+        };
+        let outcomes = round.entries.iter().map(outcome).collect();
+        search.record_round(outcomes).unwrap();
+    }
+    assert_eq!(search.incumbent().configuration, ConfigurationId::DEFAULT);
+    let winner = search.winner().unwrap();
+    assert_ne!(winner, ConfigurationId::DEFAULT);
+    let factor = search.estimate(winner).unwrap().factor.estimate;
+    let repeated = search.configurations().iter().filter_map(|one| {
+        let estimate = search.estimate(one.id).filter(|it| it.repeats > 1)?;
+        (one.id != ConfigurationId::DEFAULT).then_some(estimate.factor.estimate)
+    });
+    assert_eq!(repeated.fold(0.0, f64::max), factor);
 }
 
 #[test]
@@ -243,9 +308,9 @@ fn bad_input_is_refused_and_leaves_the_round_pending() {
         search
             .record_round(Vec::new())
             .unwrap_err()
-            .contains("has 5 trials, not 0")
+            .contains("has 7 trials, not 0")
     );
-    let zero = vec![Outcome::Score(0.0); 5];
+    let zero = vec![Outcome::Score(0.0); 7];
     assert!(
         search
             .record_round(zero)
@@ -257,10 +322,10 @@ fn bad_input_is_refused_and_leaves_the_round_pending() {
 
 #[test]
 fn names_in_records_are_kebab_case() {
-    let names = serde_json::json!([Purpose::OneAtATime, Fate::Overtaken, failure("why")]);
+    let names = serde_json::json!([Purpose::OneAtATime, Fate::Dropped, failure("why")]);
     let failure = r#"{"failure":{"kind":"out-of-memory","reason":"why"}}"#;
     assert_eq!(
         names.to_string(),
-        format!(r#"["one-at-a-time","overtaken",{failure}]"#)
+        format!(r#"["one-at-a-time","dropped",{failure}]"#)
     );
 }

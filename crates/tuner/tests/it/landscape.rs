@@ -70,6 +70,17 @@ const NAMES: [&str; 30] = [
 ];
 
 impl Landscape {
+    /// What is true of it, as in docs/TUNING.md.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Planted => "planted: 3 of 6 knobs matter",
+            Self::AllEqual => "all equal: a winner is claimed",
+            Self::Interaction => "4 of 8 knobs matter only together",
+            Self::Useless => "4 of 30 knobs matter",
+            Self::Crash => "configurations beside the optimum crash",
+        }
+    }
+
     fn dimensions(self) -> usize {
         match self {
             Self::Useless => 30,

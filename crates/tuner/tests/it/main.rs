@@ -2,5 +2,12 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod controls;
+mod fence;
 mod landscape;
 mod simulation;
+
+/// A uniformly distributed point of the unit cube, the same for the same number.
+fn random_point(number: u64, dimensions: usize) -> Vec<f64> {
+    let mut machine = simulation::Machine::new(number);
+    (0..dimensions).map(|_| machine.uniform()).collect()
+}

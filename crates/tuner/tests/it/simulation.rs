@@ -3,7 +3,9 @@
 use crate::landscape::Landscape;
 use trueput_record::trial::Settings;
 use trueput_tuner::holdout::{Conclusion, Holdout, HoldoutVerdict};
-use trueput_tuner::search::{Failure, FailureKind, Outcome, Preset, Search, SearchPlan, Strategy};
+use trueput_tuner::search::{
+    ConfigurationId, Failure, FailureKind, Outcome, Preset, Search, SearchPlan, Strategy,
+};
 
 /// The deviation of the noise of a single score.
 pub const NOISE: f64 = 0.2;
@@ -25,7 +27,7 @@ impl Machine {
     }
 
     /// `SplitMix64` (Steele, Lea and Flood, 2014).
-    fn uniform(&mut self) -> f64 {
+    pub fn uniform(&mut self) -> f64 {
         self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.state;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -49,6 +51,7 @@ impl Machine {
             None => Outcome::Failure(Failure {
                 kind: FailureKind::Crash,
                 reason: "killed by signal 11".to_owned(),
+                score: None,
             }),
         }
     }
@@ -118,7 +121,7 @@ pub fn find(landscape: Landscape, strategy: Strategy, trials: usize, seed: u64) 
     let mut search = search_of(landscape, strategy, trials, seed);
     let mut machine = Machine::new(seed);
     run_search(&mut search, landscape, &mut machine);
-    let winner = search.incumbent().configuration;
+    let winner = search.winner().unwrap_or(ConfigurationId::DEFAULT);
     let settings = &search.configuration(winner).unwrap().settings;
     let part = landscape
         .part(search.space(), settings)

@@ -1,0 +1,334 @@
+//! What a search proposes keeps the promise: for every engine and level, by the fence over the
+//! whole space of its knobs. `read_back.rs` asks the engines themselves.
+
+use crate::random_point;
+use trueput_drivers::registry;
+use trueput_engine::Engine;
+use trueput_engine::parameter::resolve;
+use trueput_record::trial::Settings;
+use trueput_record::{Durability, Isolation, Promise, Value};
+use trueput_tuner::fence::knob_space;
+use trueput_tuner::space::Space;
+
+/// Sizes are searched up to this, as on a machine with 16 GiB.
+const MOST_BYTES: f64 = 8_589_934_592.0;
+/// Spaces of up to so many combinations of levels are tried whole.
+const WHOLE_SPACE: usize = 20_000;
+/// Random points where the space is larger, beside all pairs of levels.
+const RANDOM_POINTS: u64 = 4_000;
+/// Parts of each axis at whose ends a knob is changed alone.
+const GRID: usize = 24;
+
+/// Values of knobs that weaken what a level promises, as the engines' manuals say.
+const UNSAFE: [(&str, Durability, &str, &str); 29] = [
+    ("sqlite", Durability::Sync, "journal_mode", "off"),
+    ("sqlite", Durability::Sync, "journal_mode", "memory"),
+    ("sqlite", Durability::Async, "journal_mode", "off"),
+    ("sqlite", Durability::Async, "wal_autocheckpoint", "0"),
+    ("sqlite", Durability::Process, "journal_mode", "off"),
+    ("redb", Durability::Buffered, "commits_per_sync", "100000"),
+    ("rocksdb", Durability::Buffered, "preset", "prefix"),
+    (
+        "rocksdb",
+        Durability::Buffered,
+        "max_write_buffer_number",
+        "64",
+    ),
+    ("berkeleydb", Durability::Buffered, "log_buffer", "114688"),
+    ("wiredtiger", Durability::Buffered, "table", "lsm"),
+    ("wiredtiger", Durability::Buffered, "checkpoint_wait", "0"),
+    ("mariadb", Durability::Sync, "innodb_doublewrite", "off"),
+    ("mariadb", Durability::Async, "innodb_doublewrite", "off"),
+    ("mariadb", Durability::Buffered, "innodb_doublewrite", "off"),
+    ("mariadb", Durability::Process, "storage_engine", "rocksdb"),
+    ("mariadb", Durability::Sync, "isolation", "read-committed"),
+    ("galera", Durability::Sync, "innodb_doublewrite", "off"),
+    ("galera", Durability::Async, "innodb_doublewrite", "off"),
+    ("galera", Durability::Buffered, "innodb_doublewrite", "off"),
+    ("gtm", Durability::Sync, "journaling", "off"),
+    ("gtm", Durability::Buffered, "journaling", "off"),
+    ("postgresql", Durability::Sync, "full_page_writes", "false"),
+    (
+        "postgresql",
+        Durability::Buffered,
+        "full_page_writes",
+        "false",
+    ),
+    (
+        "postgresql",
+        Durability::Sync,
+        "isolation",
+        "read-committed",
+    ),
+    (
+        "postgresql-cluster",
+        Durability::Sync,
+        "full_page_writes",
+        "false",
+    ),
+    (
+        "postgresql-cluster",
+        Durability::Sync,
+        "cluster_commit",
+        "local",
+    ),
+    (
+        "postgresql-cluster",
+        Durability::Sync,
+        "cluster_commit",
+        "remote-write",
+    ),
+    ("etcd", Durability::Sync, "nodes", "1"),
+    ("etcd", Durability::Process, "nodes", "1"),
+];
+
+/// The space of an engine's knobs at a level that it promises; `None` if there is nothing to search.
+pub fn space(engine: &'static dyn Engine, level: Durability) -> Option<Space> {
+    knob_space(engine, level, &Settings::new(), None, MOST_BYTES).ok()
+}
+
+/// What an engine says of a configuration at a level.
+struct Statement {
+    promise: Promise,
+    isolation: Option<Isolation>,
+}
+
+/// `None` if the engine refuses the configuration at that level.
+fn statement(engine: &dyn Engine, level: Durability, settings: &Settings) -> Option<Statement> {
+    let knobs = resolve(engine.info().name, engine.knobs(), settings).unwrap();
+    Some(Statement {
+        promise: engine.promise_with(level, &knobs).ok()?,
+        isolation: engine.isolation(&knobs),
+    })
+}
+
+impl Statement {
+    /// Whether it promises less than the default does.
+    fn is_weaker(&self, default: &Self) -> bool {
+        let figures = |promise: &Promise| {
+            let window = promise.window.as_ref();
+            let number = |count: Option<u64>| count.map(|count| count as f64);
+            [
+                window.and_then(|it| it.time_s),
+                window.and_then(|it| number(it.bytes)),
+                window.and_then(|it| number(it.commits)),
+            ]
+        };
+        let failures = |promise: &Promise| {
+            let cluster = promise.cluster.as_ref();
+            cluster.map_or([true; 4], |it| {
+                [it.process, it.machine, it.majority_power, it.all_power]
+            })
+        };
+        let is_wider = match (&self.promise.window, &default.promise.window) {
+            (Some(_), None) => true,
+            (None, _) => false,
+            (Some(_), Some(_)) => figures(&default.promise)
+                .iter()
+                .zip(figures(&self.promise))
+                .any(|(limit, own)| limit.is_some_and(|limit| own.is_none_or(|own| own > limit))),
+        };
+        let survives_less = failures(&default.promise)
+            .iter()
+            .zip(failures(&self.promise))
+            .any(|(wanted, own)| *wanted && !own);
+        let is_isolated_less = default.isolation.is_some_and(|wanted| {
+            self.isolation
+                .is_none_or(|own| own.lacks(wanted).next().is_some())
+        });
+        let is_other_level = self.promise.durability != default.promise.durability;
+        is_other_level || is_wider || survives_less || is_isolated_less
+    }
+}
+
+/// Calls `test` with every combination of levels of a small space; of a large one with each level
+/// and a grid of each axis alone, each pair of levels, and random points.
+fn visit(space: &Space, mut test: impl FnMut(&Settings)) {
+    let default = space.point(&Settings::new());
+    let levels: Vec<_> = (0..default.len()).map(|axis| space.levels(axis)).collect();
+    let mut changed = |changes: &[(usize, f64)]| {
+        let mut point = default.clone();
+        for (axis, level) in changes {
+            point[*axis] = *level;
+        }
+        test(&space.settings(&point));
+    };
+    for axis in 0..default.len() {
+        let grid = (0..=GRID).map(|part| part as f64 / GRID as f64);
+        for level in levels[axis].iter().copied().chain(grid) {
+            changed(&[(axis, level)]);
+        }
+        for other in axis + 1..default.len() {
+            for level in &levels[axis] {
+                for other_level in &levels[other] {
+                    changed(&[(axis, *level), (other, *other_level)]);
+                }
+            }
+        }
+    }
+    let combinations = levels
+        .iter()
+        .map(|levels| levels.len() as f64)
+        .product::<f64>();
+    if combinations > WHOLE_SPACE as f64 {
+        for number in 0..RANDOM_POINTS {
+            test(&space.settings(&random_point(number, default.len())));
+        }
+        return;
+    }
+    for number in 0..combinations as usize {
+        let mut rest = number;
+        let coordinate = |levels: &Vec<f64>| {
+            let level = levels[rest % levels.len()];
+            rest /= levels.len();
+            level
+        };
+        let point: Vec<f64> = levels.iter().map(coordinate).collect();
+        test(&space.settings(&point));
+    }
+}
+
+/// Everything that the space proposes keeps the promise, and what keeps it is proposed.
+fn only_what_keeps_the_promise_is_proposed(name: &str) {
+    let mut engines = registry().iter();
+    let engine = *engines.find(|engine| engine.info().name == name).unwrap();
+    let levels = Durability::ALL.into_iter();
+    for level in levels.filter(|level| engine.promise(*level).is_some()) {
+        let Some(space) = space(engine, level) else {
+            println!("{name} at {level}: no knob to search");
+            continue;
+        };
+        let default = statement(engine, level, &Settings::new()).unwrap();
+        let (mut proposed, mut weaker, mut impossible) = (0, 0, 0);
+        visit(&space, |settings| {
+            let own = statement(engine, level, settings);
+            let keeps = own.as_ref().is_some_and(|own| !own.is_weaker(&default));
+            let fence = space.check(settings);
+            assert_eq!(
+                fence.is_ok(),
+                keeps,
+                "{name} at {level}: {settings:?}: {fence:?}"
+            );
+            match own {
+                Some(_) if keeps => proposed += 1,
+                Some(_) => weaker += 1,
+                None => impossible += 1,
+            }
+        });
+        println!(
+            "{name} at {level}: {proposed} proposed, {weaker} refused as weaker, {impossible} that \
+             the engine refuses at this level"
+        );
+        let rows = UNSAFE.iter().filter(|row| (row.0, row.1) == (name, level));
+        assert!(
+            weaker == 0 || UNSAFE.iter().any(|row| row.0 == name),
+            "add {name} to UNSAFE"
+        );
+        for (_, _, knob, value) in rows {
+            is_met_and_refused(&space, knob, value);
+        }
+        random_points_lead_to_proposals(&space);
+    }
+}
+
+/// Where some knobs fit only some values of others, a random point seldom has them all.
+fn random_points_lead_to_proposals(space: &Space) {
+    let mut proposals = Vec::new();
+    for number in 0..100 {
+        let point = random_point(number, space.dimensions());
+        let settings = space.allowed_settings(&point);
+        assert_eq!(space.check(&settings), Ok(()), "{settings:?}");
+        let drawn = space.settings(&point);
+        let is_part = settings
+            .iter()
+            .all(|(name, value)| drawn.get(name) == Some(value));
+        assert!(is_part, "{settings:?} of {drawn:?}");
+        if space.check(&drawn).is_ok() {
+            assert_eq!(settings, drawn);
+        }
+        if !proposals.contains(&settings) {
+            proposals.push(settings);
+        }
+    }
+    let combinations = (0..space.dimensions()).map(|axis| space.levels(axis).len());
+    let most = combinations.product::<usize>().min(100);
+    assert!(
+        2 * proposals.len() >= most,
+        "only {} of 100 differ",
+        proposals.len()
+    );
+}
+
+/// The space has the value, so a search would come across it.
+fn is_met_and_refused(space: &Space, knob: &str, value: &str) {
+    let as_text = Settings::from([(knob.to_owned(), Value::from(value))]);
+    let parsed = Settings::from([(knob.to_owned(), Value::parse(value))]);
+    let given = [as_text, parsed];
+    let mut is_met = false;
+    visit(space, |settings| is_met |= given.contains(settings));
+    assert!(is_met, "no point of the space is {knob}={value}");
+    let refusals = given.iter().map(|settings| space.check(settings));
+    assert!(
+        refusals.into_iter().all(|refusal| refusal.is_err()),
+        "{knob}={value}"
+    );
+}
+
+macro_rules! tests {
+    ($($test:ident: $engine:literal,)*) => {
+        $(
+            #[test]
+            fn $test() {
+                only_what_keeps_the_promise_is_proposed($engine);
+            }
+        )*
+
+        const TESTED: &[&str] = &[$($engine,)*];
+    };
+}
+
+tests! {
+    null: "null",
+    lmdb: "lmdb",
+    sqlite: "sqlite",
+    redb: "redb",
+    fjall: "fjall",
+    rocksdb: "rocksdb",
+    leveldb: "leveldb",
+    berkeleydb: "berkeleydb",
+    wiredtiger: "wiredtiger",
+    tokudb: "tokudb",
+    mdbx: "mdbx",
+    mariadb: "mariadb",
+    gtm: "gtm",
+    postgresql: "postgresql",
+    postgresql_cluster: "postgresql-cluster",
+    etcd: "etcd",
+    galera: "galera",
+    odbc: "odbc",
+}
+
+#[test]
+fn every_engine_of_the_registry_has_a_test() {
+    let names = registry().iter().map(|engine| engine.info().name);
+    assert_eq!(names.collect::<Vec<_>>(), TESTED);
+}
+
+/// What is no value of a knob cannot be proposed either.
+#[test]
+fn a_flush_cannot_be_turned_off_by_a_knob() {
+    for (name, knob, value) in [
+        ("postgresql", "fsync", "off"),
+        ("postgresql-cluster", "fsync", "off"),
+        ("mariadb", "innodb_flush_method", "nosync"),
+        ("fjall", "persist_mode", "buffer"),
+        ("wiredtiger", "transaction_sync", "none"),
+    ] {
+        let mut engines = registry().iter();
+        let engine = engines.find(|engine| engine.info().name == name).unwrap();
+        let space = space(*engine, Durability::Sync).unwrap();
+        let settings = Settings::from([(knob.to_owned(), Value::from(value))]);
+        assert!(space.names().any(|own| own == knob), "{name} has {knob}");
+        assert!(space.admit(&settings).is_err(), "{name}: {knob}={value}");
+    }
+}

@@ -6,7 +6,7 @@ use crate::tuning::{TuningFindings, peak_memory_bytes, tuning_of};
 use serde::Serialize;
 use trueput_record::folder::RunManifest;
 use trueput_record::search::{ChoiceSettings, SearchSettings, TrialPurpose, TrialRole};
-use trueput_record::{Isolation, Outcome, TrialRecord, TrialSpec, WorkerKind};
+use trueput_record::{Isolation, Outcome, TrialRecord, TrialSpec};
 
 /// The contenders of a choice, and the evidence.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -41,8 +41,6 @@ pub struct CandidateCosts {
     pub space_bytes: u64,
     /// The isolation that its driver states; `None` if it states none.
     pub isolation: Option<Isolation>,
-    /// Whether several processes may use its database.
-    pub worker_kind: WorkerKind,
     /// A fault of the engine that can lose records or return wrong results, as a clause.
     pub known_defect: Option<String>,
 }
@@ -225,7 +223,6 @@ fn costs(capacity: &Capacity, trials: &[TrialRecord]) -> Option<CandidateCosts> 
         memory_bytes: peak_memory_bytes(measurement),
         space_bytes: measurement.database.allocated_bytes,
         isolation: engine.and_then(|engine| engine.isolation),
-        worker_kind: trial.spec.worker_kind,
         known_defect: engine.and_then(|engine| engine.known_defect.clone()),
     })
 }

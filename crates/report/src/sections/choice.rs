@@ -10,7 +10,6 @@ use trueput_findings::capacity::CapacityComparison;
 use trueput_findings::choice::{Candidate, CandidateCosts, Choice, RunOffResult, choice};
 use trueput_findings::isolation;
 use trueput_findings::units::{bytes, counted, number, separate};
-use trueput_record::WorkerKind;
 use trueput_record::search::{ChoiceSettings, SearchSettings};
 
 /// A cost is mentioned if it is this many times that of another contender.
@@ -237,14 +236,6 @@ impl<'a> ChoiceView<'a> {
                 "its transactions are {}, those of {name} {}",
                 isolation::word(own.isolation),
                 isolation::word(other.isolation)
-            ));
-        }
-        let shared = alternatives
-            .iter()
-            .find(|(_, it)| it.worker_kind == WorkerKind::Processes);
-        if let (WorkerKind::Threads, Some((name, _))) = (own.worker_kind, shared) {
-            costs.push(format!(
-                "one process at a time may use its database, where {name} allows several"
             ));
         }
         costs.extend(own.known_defect.clone());

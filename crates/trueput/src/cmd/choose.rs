@@ -20,6 +20,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use trueput_findings::Run;
 use trueput_findings::choice::choice;
+use trueput_findings::eligibility::HARNESS_ENGINE;
 use trueput_record::objective::Objective;
 use trueput_record::plan::{PlanFile, UnsupportedPolicy};
 use trueput_record::search::{
@@ -141,6 +142,8 @@ fn create(
     let mut matrix = matrix::expand(&plan, registry)?;
     matrix.leave_out_unreachable(&plan, arguments.places.databases(), registry)?;
     options.credentials = matrix.credentials;
+    // The null engine stores nothing: it measures the bench itself.
+    matrix.trials.retain(|spec| spec.engine != HARNESS_ENGINE);
     let trials = one_question(capacity_search::contenders(matrix.trials), what)?;
     let mut settings = ChoiceSettings {
         capacity: CapacitySettings {
@@ -205,6 +208,11 @@ fn one_question(trials: Vec<TrialSpec>, what: &str) -> Result<Vec<TrialSpec>, Fa
     let question = |spec: &TrialSpec| (spec.durability, spec.workers, spec.settings.clone());
     let mut others = trials.iter().skip(1);
     let first = trials.first().map(question);
+    if trials.is_empty() {
+        return Err(Failure::usage(format!(
+            "'{what}' has no engine that stores data"
+        )));
+    }
     if others.any(|spec| Some(question(spec)) != first) {
         return Err(Failure::usage(format!(
             "'{what}' asks several questions: give one durability level, number of workers and \

@@ -3,8 +3,11 @@
 
 use crate::eligibility::{headline, rate};
 use crate::fixed_rate::{all_kept, worst_times};
-use crate::statistics::{Comparison, Interval, Verdict, compare, log_ratio_paired};
+use crate::statistics::{
+    Comparison, Interval, Verdict, compare, compare_among, log_ratio_paired, median,
+};
 use serde::Serialize;
+use std::cmp::Ordering::Equal;
 use std::collections::{BTreeMap, BTreeSet};
 use trueput_record::folder::RunManifest;
 use trueput_record::measurement::Measurement;
@@ -26,11 +29,63 @@ pub struct TuningFindings {
     pub holdout: Option<Comparison>,
     /// The winner's failures in the holdout, one sentence each.
     pub holdout_failures: Vec<String>,
+    /// The part of the search's gain that the holdout did not confirm: 0 if it confirmed all, 1 if
+    /// nothing was left; by logarithms. `None` without pairs, and if the search saw no gain.
+    pub shrinkage: Option<f64>,
     /// Trials of the search, those of the holdout not included.
     pub search_trials: usize,
+    /// Trials of the holdout.
+    pub holdout_trials: usize,
+    /// The trials that the search and the holdout may take.
+    pub planned_trials: usize,
+    /// Each trial of the search, in the order in which they ran.
+    pub course: Vec<CourseTrial>,
+    /// The winner over itself with one knob at its default; none if no winner was claimed.
+    pub ablation: Vec<KnobGain>,
+}
+
+/// A trial of the search.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CourseTrial {
+    /// The configuration.
+    pub number: u32,
+    /// Its score over the default's in the same round; `None` if it failed, or the default did.
+    pub factor: Option<f64>,
+    /// The best factor of a configuration so far, by the geometric mean of at least two trials; 1
+    /// for the default.
+    pub best: f64,
+}
+
+/// The gain of one knob of a winner, given the others.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct KnobGain {
+    /// The knob.
+    pub knob: String,
+    /// The winner's value.
+    pub value: Value,
+    /// The default, which the other side of the pairs has.
+    pub default: Option<Value>,
+    /// The winner over the other side; the comparisons share one error budget.
+    pub comparison: Comparison,
+    /// The geometric mean of the ratios; `None` without a pair.
+    pub factor: Option<f64>,
+    /// The reasons why trials with the default have no score, one sentence each.
+    pub failures: Vec<String>,
 }
 
 impl TuningFindings {
+    /// The configurations with a score that no other one excels in score, memory, space and
+    /// recovery at once, the highest score first.
+    #[must_use]
+    pub fn front(&self) -> Vec<&TunedConfiguration> {
+        let scored = || self.configurations.iter().filter(|it| it.factor.is_some());
+        let mut front: Vec<_> = scored()
+            .filter(|it| !scored().any(|other| other.dominates(it)))
+            .collect();
+        front.sort_by(|one, other| other.factor.partial_cmp(&one.factor).unwrap_or(Equal));
+        front
+    }
+
     /// The winner, if it is better than the default on data that the search has not seen.
     #[must_use]
     pub fn better(&self) -> Option<&TunedConfiguration> {
@@ -48,6 +103,8 @@ pub struct TunedConfiguration {
     pub number: u32,
     /// The knobs that differ from the default's, with their values.
     pub changes: BTreeMap<String, Value>,
+    /// The preset that it is, if it is one.
+    pub preset: Option<String>,
     /// Trials in the search.
     pub trials: usize,
     /// Its score over the default's in the same rounds; `None` without a score.
@@ -58,6 +115,27 @@ pub struct TunedConfiguration {
     pub holdout_factor: Option<f64>,
     /// The reasons why trials have no score, one sentence each.
     pub failures: Vec<String>,
+    /// Median of the peak memory of its trials in the search, bytes.
+    pub memory_bytes: Option<f64>,
+    /// Median of the size of its database on disk, bytes.
+    pub space_bytes: Option<f64>,
+    /// Median of the time from killing every process to an open database, seconds; `None` if the
+    /// trials did not measure it.
+    pub recovery_s: Option<f64>,
+}
+
+impl TunedConfiguration {
+    /// Whether it is at least as good as another one in everything, and better in something.
+    fn dominates(&self, other: &Self) -> bool {
+        let figures = |it: &Self| {
+            let costs = [it.memory_bytes, it.space_bytes, it.recovery_s];
+            let [memory, space, recovery] = costs.map(|cost| -cost.unwrap_or_default());
+            [it.factor.unwrap_or_default(), memory, space, recovery]
+        };
+        let (own, others) = (figures(self), figures(other));
+        let mut both = own.iter().zip(&others);
+        both.clone().all(|(own, other)| own >= other) && both.any(|(own, other)| own > other)
+    }
 }
 
 /// Computes the findings of a search for knobs; `None` if the run is none.
@@ -77,14 +155,11 @@ pub fn tuning_of(
     manifest: &RunManifest,
     trials: &[TrialRecord],
 ) -> Option<TuningFindings> {
-    let is_meant = |trial: &&TrialRecord| {
-        let of_contender =
-            |role: TrialRole| role.contender == contender && role.purpose.is_of_tuning();
-        trial.outcome != Outcome::Interrupted && trial.spec.role.is_some_and(of_contender)
-    };
-    let ended: Vec<_> = trials.iter().filter(is_meant).collect();
-    let is_holdout = |trial: &&&TrialRecord| purpose(trial) != Some(TrialPurpose::Tuning);
-    let (holdout, search): (Vec<_>, Vec<_>) = ended.iter().partition(|it| is_holdout(it));
+    let ended = ended_trials(contender, trials);
+    let is_ablation = |trial: &&TrialRecord| purpose(trial) == Some(TrialPurpose::Ablation);
+    let (ablation, ended): (Vec<_>, Vec<_>) = ended.partition(is_ablation);
+    let is_search = |trial: &&&TrialRecord| purpose(trial) == Some(TrialPurpose::Tuning);
+    let (search, holdout): (Vec<_>, Vec<_>) = ended.iter().partition(|it| is_search(it));
     let default = ended.iter().find(|trial| configuration(trial) == Some(0))?;
     let numbers: BTreeSet<u32> = ended.iter().filter_map(|it| configuration(it)).collect();
     let scored = |trials: &[&TrialRecord]| Scores::of(trials, settings, manifest);
@@ -92,42 +167,152 @@ pub fn tuning_of(
     let configurations = numbers.iter().filter_map(|&number| {
         let mut of_number = ended.iter().filter(|it| configuration(it) == Some(number));
         let knobs = &of_number.next()?.spec.knobs;
-        let (base, own) = in_search.pairs(number);
+        let (base, own) = in_search.pairs(0, number);
+        let changes = changes(&default.spec.knobs, knobs);
+        let mut presets = settings.presets.iter();
+        let preset = presets.find(|preset| number > 0 && preset.settings == changes);
         Some(TunedConfiguration {
             number,
-            changes: changes(&default.spec.knobs, knobs),
+            preset: preset.map(|preset| preset.name.clone()),
+            changes,
             trials: in_search.count(number),
             factor: geometric_factor(&base, &own),
             interval: log_ratio_paired(&base, &own, 0.95).filter(|_| number > 0),
             holdout_factor: {
-                let (base, own) = in_holdout.pairs(number);
+                let (base, own) = in_holdout.pairs(0, number);
                 geometric_factor(&base, &own)
             },
             failures: in_search.failures(number),
+            memory_bytes: cost(&search, number, |it| peak_memory_bytes(it) as f64),
+            space_bytes: cost(&search, number, |it| it.database.allocated_bytes as f64),
+            recovery_s: median(costs(&search, number).filter_map(|it| {
+                let recovery = it.recovery.as_ref()?;
+                Some(recovery.recovery_s)
+            })),
         })
     });
     let winner = holdout
         .iter()
         .find(|trial| purpose(trial) == Some(TrialPurpose::Winner))
         .and_then(|trial| configuration(trial));
-    let pairs = winner.map(|winner| in_holdout.pairs(winner));
+    let pairs = winner.map(|winner| in_holdout.pairs(0, winner));
+    let configurations: Vec<_> = configurations.collect();
+    let best = configurations.iter().find(|it| Some(it.number) == winner);
     Some(TuningFindings {
-        configurations: configurations.collect(),
+        shrinkage: best.and_then(shrinkage),
+        ablation: best.map_or_else(Vec::new, |best| {
+            knob_gains(best, default, &ablation, settings, manifest)
+        }),
+        configurations,
         winner,
         holdout: pairs
             .filter(|(base, _)| !base.is_empty())
             .map(|(base, own)| compare(&base, &own, true)),
         holdout_failures: winner.map_or_else(Vec::new, |it| in_holdout.failures(it)),
         search_trials: search.len(),
+        holdout_trials: holdout.len(),
+        planned_trials: settings.trials.saturating_sub(settings.ablation_trials()) as usize,
+        course: course(&search, &in_search),
     })
 }
 
-/// The score of a trial: higher is better.
+/// The trials of one contender's search that have ended.
+fn ended_trials(contender: u32, trials: &[TrialRecord]) -> impl Iterator<Item = &TrialRecord> {
+    let is_own = move |role: TrialRole| role.contender == contender && role.purpose.is_of_tuning();
+    trials.iter().filter(move |trial| {
+        trial.outcome != Outcome::Interrupted && trial.spec.role.is_some_and(is_own)
+    })
+}
+
+/// The measurements of a configuration.
+fn costs<'a>(trials: &'a [&'a TrialRecord], number: u32) -> impl Iterator<Item = &'a Measurement> {
+    let own = trials
+        .iter()
+        .filter(move |trial| configuration(trial) == Some(number));
+    own.filter_map(|trial| trial.measurement.as_ref())
+}
+
+fn cost(trials: &[&TrialRecord], number: u32, of: fn(&Measurement) -> f64) -> Option<f64> {
+    median(costs(trials, number).map(of))
+}
+
+fn course(trials: &[&TrialRecord], scores: &Scores) -> Vec<CourseTrial> {
+    let mut logs: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    let mut course = Vec::new();
+    for trial in trials {
+        let Some(number) = configuration(trial).filter(|number| *number > 0) else {
+            continue;
+        };
+        let factor = scores.factor(trial.spec.repeat, number);
+        if let Some(factor) = factor {
+            logs.entry(number).or_default().push(factor.ln());
+        }
+        let means = logs.values().filter(|logs| logs.len() > 1);
+        let means = means.map(|logs| (logs.iter().sum::<f64>() / logs.len() as f64).exp());
+        let best = means.fold(1.0, f64::max);
+        course.push(CourseTrial {
+            number,
+            factor,
+            best,
+        });
+    }
+    course
+}
+
+fn shrinkage(winner: &TunedConfiguration) -> Option<f64> {
+    let gain = winner.factor?.ln();
+    let confirmed = winner.holdout_factor?.ln();
+    (gain > 0.0).then(|| 1.0 - confirmed / gain)
+}
+
+/// The gains of the winner's knobs, the greatest first.
+fn knob_gains(
+    winner: &TunedConfiguration,
+    default: &TrialRecord,
+    trials: &[&TrialRecord],
+    settings: &TuningSettings,
+    manifest: &RunManifest,
+) -> Vec<KnobGain> {
+    // Limits were judged in the search and the holdout. A knob's gain is its gain in any case.
+    let unlimited = TuningSettings {
+        limits: TuningLimits::default(),
+        ..settings.clone()
+    };
+    let scores = Scores::of(trials, &unlimited, manifest);
+    let mut steps: BTreeMap<u32, &TrialRecord> = BTreeMap::new();
+    for trial in trials {
+        if let Some(number) = configuration(trial).filter(|number| *number != winner.number) {
+            steps.entry(number).or_insert(trial);
+        }
+    }
+    let gain = |(&number, step): (&u32, &&TrialRecord)| {
+        let left = changes(&default.spec.knobs, &step.spec.knobs);
+        let mut removed = winner.changes.iter();
+        let (knob, value) = removed.find(|(name, _)| !left.contains_key(*name))?;
+        let (base, own) = scores.pairs(number, winner.number);
+        Some(KnobGain {
+            knob: knob.clone(),
+            value: value.clone(),
+            default: default.spec.knobs.get(knob).cloned(),
+            comparison: compare_among(&base, &own, true, steps.len()),
+            factor: geometric_factor(&base, &own),
+            failures: scores.failures(number),
+        })
+    };
+    let mut gains: Vec<_> = steps.iter().filter_map(gain).collect();
+    let factor = |gain: &KnobGain| gain.factor.unwrap_or_default();
+    gains.sort_by(|one, other| factor(other).total_cmp(&factor(one)));
+    gains
+}
+
+/// The score of a trial: higher is better. `default` is the default's trial in the same round, for
+/// limits that are multiples of what it takes.
 ///
 /// # Errors
 /// One sentence, if it has none: it failed, is invalid, or broke a limit.
 pub fn score(
     trial: &TrialRecord,
+    default: Option<&TrialRecord>,
     settings: &TuningSettings,
     manifest: &RunManifest,
 ) -> Result<f64, String> {
@@ -137,6 +322,7 @@ pub fn score(
     }
     let measurement = trial.measurement.as_ref().ok_or("it was not measured")?;
     check_limits(measurement, &settings.limits)?;
+    check_space_factor(measurement, default, &settings.limits)?;
     let found = match settings.score {
         TuningScore::Rate => rate(trial, &headline(manifest, &[trial])),
         TuningScore::P99 if !all_kept(&[trial]) => {
@@ -184,6 +370,26 @@ pub fn peak_memory_bytes(measurement: &Measurement) -> u64 {
     }
 }
 
+fn check_space_factor(
+    measurement: &Measurement,
+    default: Option<&TrialRecord>,
+    limits: &TuningLimits,
+) -> Result<(), String> {
+    let Some(limit) = limits.space_factor else {
+        return Ok(());
+    };
+    let default = default.and_then(|trial| trial.measurement.as_ref());
+    let default = default.ok_or("the default, whose space is the measure, was not measured")?;
+    let space = |measurement: &Measurement| measurement.database.allocated_bytes as f64;
+    let factor = space(measurement) / space(default).max(1.0);
+    match factor >= limit {
+        true => Err(format!(
+            "its database took {factor:.1} times the space of the default's"
+        )),
+        false => Ok(()),
+    }
+}
+
 /// The scores of trials by round and configuration.
 struct Scores {
     rounds: BTreeMap<u32, BTreeMap<u32, Result<f64, String>>>,
@@ -194,21 +400,32 @@ impl Scores {
         let mut rounds: BTreeMap<u32, BTreeMap<_, _>> = BTreeMap::new();
         for trial in trials {
             if let Some(number) = configuration(trial) {
+                let default = trials
+                    .iter()
+                    .find(|it| configuration(it) == Some(0) && it.spec.repeat == trial.spec.repeat);
                 let round = rounds.entry(trial.spec.repeat).or_default();
-                round.insert(number, score(trial, settings, manifest));
+                let score = score(trial, default.copied(), settings, manifest);
+                round.insert(number, score);
             }
         }
         Self { rounds }
     }
 
-    /// The scores of the default and of a configuration in the rounds in which both have one.
-    fn pairs(&self, number: u32) -> (Vec<f64>, Vec<f64>) {
+    /// The scores of two configurations in the rounds in which both have one.
+    fn pairs(&self, base: u32, number: u32) -> (Vec<f64>, Vec<f64>) {
         let score = |round: &BTreeMap<u32, Result<f64, String>>, number| {
             round.get(&number)?.as_ref().ok().copied()
         };
         let rounds = self.rounds.values();
-        let both = rounds.filter_map(|round| Some((score(round, 0)?, score(round, number)?)));
+        let both = rounds.filter_map(|round| Some((score(round, base)?, score(round, number)?)));
         both.unzip()
+    }
+
+    /// A score over the default's in the same round.
+    fn factor(&self, round: u32, number: u32) -> Option<f64> {
+        let round = self.rounds.get(&round)?;
+        let score = |number| round.get(number)?.as_ref().ok().copied();
+        Some(score(&number)? / score(&0)?)
     }
 
     fn count(&self, number: u32) -> usize {

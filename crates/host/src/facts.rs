@@ -17,7 +17,7 @@ pub fn read_facts(directory: &Path, program: ProgramFacts) -> HostFacts {
             .unwrap_or_default()
             .to_owned(),
         cores: count_cores(),
-        memory_bytes: memory_bytes(&text("/proc/meminfo")).unwrap_or_default(),
+        memory_bytes: read_memory_bytes(),
         numa_nodes: super::topology::read_nodes(),
         operating_system: pretty_name(&text("/etc/os-release")).unwrap_or_default(),
         kernel: read_kernel_version(),
@@ -93,6 +93,12 @@ fn clock(cpu_information: &str) -> &'static str {
     } else {
         "clock_gettime(CLOCK_MONOTONIC)"
     }
+}
+
+/// Returns the memory of this machine, bytes; 0 if the kernel does not say.
+#[must_use]
+pub fn read_memory_bytes() -> u64 {
+    memory_bytes(&text("/proc/meminfo")).unwrap_or_default()
 }
 
 fn memory_bytes(memory_information: &str) -> Option<u64> {

@@ -33,6 +33,7 @@ pub mod work_folder;
 pub use allocator::read_allocator;
 pub use facts::{
     count_configured_processors, count_cores, read_facts, read_kernel_version, read_load_average,
+    read_memory_bytes,
 };
 pub use file_system::{find_file_system, find_nearest_existing, read_free_bytes};
 pub use user::is_root;

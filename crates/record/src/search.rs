@@ -1,5 +1,6 @@
 //! Searches: runs whose trials are proposed one after the other, from the results so far.
 
+use crate::Value;
 use crate::conditions::Arrival;
 use crate::objective::Objective;
 use serde::{Deserialize, Serialize};
@@ -91,6 +92,55 @@ pub struct TuningSettings {
     pub seed: u64,
     /// The time for both, seconds.
     pub budget_s: f64,
+    /// Published advice to begin with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub presets: Vec<TuningPreset>,
+    /// The knobs to search; all that the plan does not give if there is none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub searched: Vec<SearchedKnob>,
+}
+
+impl TuningSettings {
+    /// With fewer trials, all are for the search and its holdout.
+    const ABLATION_FROM: u32 = 60;
+
+    /// Returns the trials that are kept for the ablation of the winner: a tenth.
+    #[must_use]
+    pub fn ablation_trials(&self) -> u32 {
+        match self.trials >= Self::ABLATION_FROM {
+            true => self.trials / 10,
+            false => 0,
+        }
+    }
+}
+
+/// Published advice on an engine's knobs, for the machine and the level of a search.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TuningPreset {
+    /// Its name.
+    pub name: String,
+    /// The title of its source.
+    pub title: String,
+    /// The address of its source.
+    pub url: String,
+    /// The values that are tried; none if all were dropped.
+    pub settings: BTreeMap<String, Value>,
+    /// The values that are not tried, each with the reason, one sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dropped: Vec<String>,
+}
+
+/// A knob that is searched, with its bounds in the knob's unit (bytes, seconds).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SearchedKnob {
+    /// The knob.
+    pub name: String,
+    /// The lowest value; `None`: as the search chooses it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub low: Option<f64>,
+    /// The highest value; `None`: as the search chooses it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub high: Option<f64>,
 }
 
 /// What makes a configuration better.
@@ -112,6 +162,9 @@ pub struct TuningLimits {
     /// Size of the database on disk, bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub space_bytes: Option<u64>,
+    /// Size of the database on disk, as a multiple of the default's in the same round.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub space_factor: Option<f64>,
     /// Time from killing every process to an open database, seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery_s: Option<f64>,
@@ -153,6 +206,8 @@ pub enum TrialPurpose {
     Winner,
     /// The best two contenders at one rate, in turns.
     RunOff,
+    /// The winner, whole or with one knob at its default, on such data.
+    Ablation,
 }
 
 impl TrialPurpose {
@@ -168,7 +223,10 @@ impl TrialPurpose {
     /// Whether the trial belongs to a search for knobs, its holdout included.
     #[must_use]
     pub fn is_of_tuning(self) -> bool {
-        matches!(self, Self::Tuning | Self::Holdout | Self::Winner)
+        matches!(
+            self,
+            Self::Tuning | Self::Holdout | Self::Winner | Self::Ablation
+        )
     }
 
     /// Returns the reason in a word or two.
@@ -182,6 +240,7 @@ impl TrialPurpose {
             Self::Tuning => "search",
             Self::Holdout | Self::Winner => "holdout",
             Self::RunOff => "run-off",
+            Self::Ablation => "ablation",
         }
     }
 }

@@ -18,6 +18,9 @@ pub(crate) enum ChartKind {
     Percentiles,
     /// A line a group, the figure on a log scale: rows of rate and figure.
     Curve,
+    /// A line for each of the first two groups, points for the others: rows of a trial's number
+    /// and a factor.
+    Course,
     /// Points and a curve for each group: rows of workers, measured rate, fitted rate.
     Scaling,
     /// A bar for each group, divided into intervals: rows of start, end, and the index of a word.

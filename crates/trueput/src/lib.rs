@@ -45,6 +45,7 @@ mod suggestion;
 mod table;
 mod trust;
 mod tuning_search;
+mod tuning_space;
 mod workload_files;
 
 use clap::Parser;

@@ -1,22 +1,28 @@
 //! The search, brought to where its records are, and its next trials.
 
 use crate::failure::Failure;
+use crate::tuning_space::SearchSpace;
 use std::time::{Duration, Instant};
-use trueput_findings::tuning::score;
-use trueput_record::search::{TrialPurpose, TrialRole, TuningLimits, TuningSettings};
+use trueput_findings::tuning::{score, tuning_of};
+use trueput_record::search::{TrialPurpose, TrialRole, TuningLimits, TuningPreset, TuningSettings};
+use trueput_record::trial::Settings;
 use trueput_record::{Outcome as TrialOutcome, RunManifest, TrialRecord, TrialSpec};
 use trueput_runner::Registry;
-use trueput_tuner::fence::knob_space;
+use trueput_tuner::ablation::ablation;
 use trueput_tuner::holdout::{Holdout, Role};
 use trueput_tuner::search::{
-    ConfigurationId, Failure as TrialFailure, FailureKind, Outcome, Search, SearchPlan, Strategy,
+    ConfigurationId, Failure as TrialFailure, FailureKind, Outcome, Preset, Search, SearchPlan,
+    Strategy,
 };
 
 /// The part of the time after which the search leaves the rest to the holdout.
-const SEARCH_PART: f64 = 0.75;
+const SEARCH_PART: f64 = 0.7;
 
-/// Sizes are searched up to this part of the memory: the trial's limit, or else the machine's.
-const MEMORY_PART: f64 = 0.5;
+/// The part after which the holdout leaves the rest to the ablation, if there is to be one.
+const HOLDOUT_PART: f64 = 0.9;
+
+/// The fewest rounds of an ablation: fewer show no difference.
+const ABLATION_ROUNDS: usize = 3;
 
 /// A search and its next trials.
 pub struct TuningSearch<'a> {
@@ -34,9 +40,19 @@ pub struct TuningSearch<'a> {
 
 /// A configuration to run in a round.
 struct WantedTrial {
-    configuration: ConfigurationId,
+    configuration: u32,
+    /// What differs from the default.
+    changes: Settings,
     purpose: TrialPurpose,
     round: u32,
+}
+
+/// The part of a search that a trial belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SearchPart {
+    Search,
+    Holdout,
+    Ablation,
 }
 
 impl<'a> TuningSearch<'a> {
@@ -48,17 +64,19 @@ impl<'a> TuningSearch<'a> {
         registry: &Registry,
     ) -> Result<Self, Failure> {
         let engine = registry.engine(&first.engine).map_err(Failure::usage)?;
-        let memory_bytes = first.conditions.memory_bytes;
-        let memory_bytes = memory_bytes.unwrap_or(manifest.host.memory_bytes);
-        let most_bytes = memory_bytes as f64 * MEMORY_PART;
-        let (fixed, window_s) = (&first.knobs, settings.limits.window_s);
-        let space = knob_space(engine, first.durability, fixed, window_s, most_bytes)
-            .map_err(Failure::usage)?;
+        let space = SearchSpace {
+            engine,
+            first: &first,
+            window_s: settings.limits.window_s,
+            memory_bytes: manifest.host.memory_bytes,
+            searched: &settings.searched,
+        };
+        let space = space.space().map_err(Failure::usage)?;
         let plan = SearchPlan {
             seed: settings.seed,
-            trials: settings.trials as usize,
+            trials: (settings.trials - settings.ablation_trials()) as usize,
             strategy: Strategy::Model,
-            presets: Vec::new(),
+            presets: presets(&settings),
         };
         Ok(Self {
             search: Search::new(space, plan).map_err(Failure::usage)?,
@@ -78,17 +96,23 @@ impl<'a> TuningSearch<'a> {
         if let Some((since, count)) = self.proposed.take() {
             self.longest = self.longest.max(since.elapsed() / count.max(1));
         }
-        let has_holdout = ended
-            .iter()
-            .any(|trial| self.is_own(trial) && !is_search(trial));
+        let has = |part| {
+            let mut own = ended.iter().filter(|trial| self.is_own(trial));
+            own.any(|trial| part_of(trial) == part)
+        };
+        let has_ablation = has(SearchPart::Ablation);
+        let has_holdout = has_ablation || has(SearchPart::Holdout);
         let mut wanted = self.search_trials(ended, has_holdout);
-        if wanted.is_empty() {
+        if wanted.is_empty() && !has_ablation {
             wanted = self.holdout_trials(ended);
+        }
+        if wanted.is_empty() {
+            wanted = self.ablation_trials(ended);
         }
         let specs: Vec<_> = wanted
             .iter()
             .zip(ended.len()..)
-            .filter_map(|(wanted, number)| self.spec(wanted, number))
+            .map(|(wanted, number)| self.spec(wanted, number))
             .collect();
         self.proposed = Some((Instant::now(), u32::try_from(specs.len()).unwrap_or(1)));
         specs
@@ -107,7 +131,7 @@ impl<'a> TuningSearch<'a> {
             let entries = round.entries.iter();
             let found: Vec<Option<Outcome>> = entries
                 .clone()
-                .map(|entry| self.outcome(ended, entry.configuration, number, true))
+                .map(|entry| self.outcome(ended, entry.configuration, number, SearchPart::Search))
                 .collect();
             if let Some(outcomes) = found.iter().cloned().collect::<Option<Vec<_>>>() {
                 if self.search.record_round(outcomes).is_err() {
@@ -121,10 +145,13 @@ impl<'a> TuningSearch<'a> {
             }
             let missing = entries.zip(found).filter(|(_, outcome)| outcome.is_none());
             return missing
-                .map(|(entry, _)| WantedTrial {
-                    configuration: entry.configuration,
-                    purpose: TrialPurpose::Tuning,
-                    round: number,
+                .filter_map(|(entry, _)| {
+                    wanted(
+                        &self.search,
+                        entry.configuration,
+                        TrialPurpose::Tuning,
+                        number,
+                    )
                 })
                 .collect();
         }
@@ -144,26 +171,91 @@ impl<'a> TuningSearch<'a> {
             let missing: Vec<_> = entries
                 .into_iter()
                 .filter(|it| {
-                    self.outcome(ended, it.configuration, number, false)
+                    self.outcome(ended, it.configuration, number, SearchPart::Holdout)
                         .is_none()
                 })
-                .map(|entry| WantedTrial {
-                    configuration: entry.configuration,
-                    purpose: match entry.role {
+                .filter_map(|entry| {
+                    let purpose = match entry.role {
                         Role::Winner => TrialPurpose::Winner,
                         _ => TrialPurpose::Holdout,
-                    },
-                    round: number,
+                    };
+                    wanted(&self.search, entry.configuration, purpose, number)
                 })
                 .collect();
             if !missing.is_empty() {
-                return match self.has_time(1.0, count) {
+                let part = match self.settings.ablation_trials() {
+                    0 => 1.0,
+                    _ => HOLDOUT_PART,
+                };
+                return match self.has_time(part, count) {
                     true => missing,
                     false => Vec::new(),
                 };
             }
         }
         Vec::new()
+    }
+
+    /// The trials that the next round of the ablation lacks: the winner, and the winner with one
+    /// knob at its default; none if it is over, or if no winner was claimed.
+    fn ablation_trials(&self, ended: &[TrialRecord]) -> Vec<WantedTrial> {
+        let Some((holdout, entries)) = self.ablation_entries(ended) else {
+            return Vec::new();
+        };
+        for round in 0..self.ablation_budget(ended) / entries.len() {
+            // Rounds go on counting where the holdout's end, so that each repeat has its number.
+            let number = u32::try_from(holdout.pairs + round).unwrap_or(u32::MAX) + 1;
+            let mut in_order: Vec<_> = entries.iter().collect();
+            in_order.rotate_left(round % entries.len());
+            let missing: Vec<_> = in_order
+                .into_iter()
+                .filter(|(id, _)| {
+                    let id = ConfigurationId(*id as usize);
+                    self.outcome(ended, id, number, SearchPart::Ablation)
+                        .is_none()
+                })
+                .map(|(configuration, changes)| WantedTrial {
+                    configuration: *configuration,
+                    changes: changes.clone(),
+                    purpose: TrialPurpose::Ablation,
+                    round: number,
+                })
+                .collect();
+            if !missing.is_empty() {
+                return match self.has_time(1.0, entries.len()) {
+                    true => missing,
+                    false => Vec::new(),
+                };
+            }
+        }
+        Vec::new()
+    }
+
+    /// The configurations of an ablation, the winner first; the others are numbered after those of
+    /// the search. `None` if no winner with two or more changes was claimed, or trials are too few.
+    fn ablation_entries(&self, ended: &[TrialRecord]) -> Option<(Holdout, Vec<(u32, Settings)>)> {
+        let contender = self.first.role.map_or(0, |role| role.contender);
+        let found = tuning_of(contender, &self.settings, self.manifest, ended)?;
+        let winner = found.better()?.number;
+        let id = ConfigurationId(winner as usize);
+        let changes = self.search.configuration(id)?.settings.clone();
+        let most = self.ablation_budget(ended) / ABLATION_ROUNDS;
+        if self.settings.ablation_trials() == 0 || changes.len() < 2 || most < 2 {
+            return None;
+        }
+        let steps = ablation(&self.search, id).into_iter().take(most - 1);
+        let first = u32::try_from(self.search.configurations().len()).ok()?;
+        let steps = (first..).zip(steps.map(|step| step.settings));
+        let entries = std::iter::once((winner, changes)).chain(steps).collect();
+        Some((Holdout::new(&self.search)?, entries))
+    }
+
+    /// The trials of the ablation: those that are kept for it, and those that are left.
+    fn ablation_budget(&self, ended: &[TrialRecord]) -> usize {
+        let before = ended
+            .iter()
+            .filter(|trial| self.is_own(trial) && part_of(trial) != SearchPart::Ablation);
+        (self.settings.trials as usize).saturating_sub(before.count())
     }
 
     /// Whether so many trials end within a part of the time.
@@ -173,7 +265,7 @@ impl<'a> TuningSearch<'a> {
         self.began.elapsed() + needed <= budget
     }
 
-    /// Whether a trial belongs to this contender's search or its holdout.
+    /// Whether a trial belongs to this contender's search, its holdout or its ablation.
     fn is_own(&self, trial: &TrialRecord) -> bool {
         let contender = self.first.role.map(|role| role.contender);
         let role = trial.spec.role;
@@ -186,18 +278,21 @@ impl<'a> TuningSearch<'a> {
         ended: &[TrialRecord],
         configuration: ConfigurationId,
         round: u32,
-        in_search: bool,
+        part: SearchPart,
     ) -> Option<Outcome> {
-        let is_meant = |trial: &&TrialRecord| {
-            let number = trial.spec.role.and_then(|role| role.configuration);
-            self.is_own(trial)
-                && number.map(|number| number as usize) == Some(configuration.0)
-                && trial.spec.repeat == round
-                && is_search(trial) == in_search
-                && trial.outcome != TrialOutcome::Interrupted
+        let find = |configuration: ConfigurationId| {
+            ended.iter().find(|trial| {
+                let number = trial.spec.role.and_then(|role| role.configuration);
+                self.is_own(trial)
+                    && number.map(|number| number as usize) == Some(configuration.0)
+                    && trial.spec.repeat == round
+                    && part_of(trial) == part
+                    && trial.outcome != TrialOutcome::Interrupted
+            })
         };
-        let trial = ended.iter().find(is_meant)?;
-        Some(match score(trial, &self.settings, self.manifest) {
+        let trial = find(configuration)?;
+        let default = find(ConfigurationId::DEFAULT);
+        Some(match score(trial, default, &self.settings, self.manifest) {
             Ok(score) => Outcome::Score(score),
             Err(reason) => Outcome::Failure(TrialFailure {
                 kind: failure_kind(&trial.outcome),
@@ -212,14 +307,13 @@ impl<'a> TuningSearch<'a> {
             limits: TuningLimits::default(),
             ..self.settings.clone()
         };
-        score(trial, &settings, self.manifest).ok()
+        score(trial, None, &settings, self.manifest).ok()
     }
 
-    fn spec(&self, wanted: &WantedTrial, number: usize) -> Option<TrialSpec> {
-        let configuration = self.search.configuration(wanted.configuration)?;
+    fn spec(&self, wanted: &WantedTrial, number: usize) -> TrialSpec {
         let mut spec = self.first.clone();
-        spec.knobs.extend(configuration.settings.clone());
-        let id = u32::try_from(wanted.configuration.0).ok()?;
+        spec.knobs.extend(wanted.changes.clone());
+        let id = wanted.configuration;
         let is_holdout = wanted.purpose != TrialPurpose::Tuning;
         // The holdout has data and operations that the search has not seen.
         spec.seed = spec.seed.wrapping_add(u64::from(is_holdout));
@@ -239,7 +333,7 @@ impl<'a> TuningSearch<'a> {
             purpose: wanted.purpose,
             configuration: Some(id),
         });
-        Some(spec)
+        spec
     }
 
     /// Says how the search stands, once for each round.
@@ -271,10 +365,27 @@ impl<'a> TuningSearch<'a> {
     }
 }
 
-/// Whether a trial belongs to the search itself.
-fn is_search(trial: &TrialRecord) -> bool {
-    let role = trial.spec.role;
-    role.is_some_and(|role| role.purpose == TrialPurpose::Tuning)
+fn part_of(trial: &TrialRecord) -> SearchPart {
+    match trial.spec.role.map(|role| role.purpose) {
+        Some(TrialPurpose::Tuning) => SearchPart::Search,
+        Some(TrialPurpose::Ablation) => SearchPart::Ablation,
+        _ => SearchPart::Holdout,
+    }
+}
+
+/// A trial of a configuration of the search.
+fn wanted(
+    search: &Search,
+    configuration: ConfigurationId,
+    purpose: TrialPurpose,
+    round: u32,
+) -> Option<WantedTrial> {
+    Some(WantedTrial {
+        configuration: u32::try_from(configuration.0).ok()?,
+        changes: search.configuration(configuration)?.settings.clone(),
+        purpose,
+        round,
+    })
 }
 
 fn failure_kind(outcome: &TrialOutcome) -> FailureKind {
@@ -285,5 +396,155 @@ fn failure_kind(outcome: &TrialOutcome) -> FailureKind {
         } => FailureKind::Refused,
         TrialOutcome::Failed { .. } => FailureKind::Crash,
         TrialOutcome::Valid | TrialOutcome::Interrupted => FailureKind::Constraint,
+    }
+}
+
+/// The published advice to begin with.
+fn presets(settings: &TuningSettings) -> Vec<Preset> {
+    let presets = settings.presets.iter();
+    let usable = presets.filter(|preset| !preset.settings.is_empty());
+    let preset = |preset: &TuningPreset| Preset {
+        name: preset.name.clone(),
+        settings: preset.settings.clone(),
+    };
+    usable.map(preset).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tuning_space::tests::first;
+    use std::collections::BTreeSet;
+    use trueput_findings::tuning::tuning;
+    use trueput_record::measurement::{Measurement, OperationSummary};
+    use trueput_record::search::{SearchSettings, TuningLimits, TuningScore};
+    use trueput_record::{FORMAT_VERSION, HostFacts, Value};
+
+    const TRIALS: u32 = 160;
+
+    fn settings() -> TuningSettings {
+        TuningSettings {
+            score: TuningScore::Rate,
+            limits: TuningLimits::default(),
+            trials: TRIALS,
+            seed: 1,
+            budget_s: 1e6,
+            presets: Vec::new(),
+            searched: Vec::new(),
+        }
+    }
+
+    fn manifest(first: &TrialSpec) -> RunManifest {
+        RunManifest {
+            format: FORMAT_VERSION,
+            name: String::new(),
+            about: String::new(),
+            started_at: String::new(),
+            host: HostFacts {
+                memory_bytes: 8 << 30,
+                ..HostFacts::default()
+            },
+            headlines: [(first.workload.clone(), "op".to_owned())].into(),
+            changed_settings: Default::default(),
+            changed_knobs: Default::default(),
+            costs: Default::default(),
+            work: None,
+            until: None,
+            include_assertions: false,
+            split_by: None,
+            search: Some(SearchSettings::Tuning(settings())),
+            trials: vec![first.clone()],
+            skipped: Vec::new(),
+        }
+    }
+
+    /// A trial on an engine on which two knobs matter, and how much is left to `gain`.
+    fn simulated(spec: TrialSpec, number: usize, gain: f64) -> TrialRecord {
+        let integer = |name: &str| match spec.knobs.get(name) {
+            Some(Value::Integer(number)) => *number,
+            _ => 0,
+        };
+        let is_large = |name: &str, from: i64| i32::from(integer(name) > from);
+        let good = is_large("cache_size", 4 << 20) + is_large("mmap_size", 0);
+        // A noise of a few per cent.
+        let noise = 1.0 + 0.02 * (number as f64 * 12.9898).sin();
+        let operation = OperationSummary {
+            kind: "op".to_owned(),
+            count: 1_000,
+            per_s: 1_000.0 * gain.powi(good) * noise,
+            ..OperationSummary::default()
+        };
+        TrialRecord {
+            format: FORMAT_VERSION,
+            spec,
+            outcome: TrialOutcome::Valid,
+            resumed: false,
+            started_at: String::new(),
+            file_system: None,
+            log_file_system: None,
+            engine: None,
+            conformance: None,
+            audit: None,
+            hardware_limits: None,
+            load: None,
+            measurement: Some(Measurement {
+                operations: vec![operation],
+                ..Measurement::default()
+            }),
+            verification: None,
+        }
+    }
+
+    fn run(gain: f64) -> (Vec<TrialRecord>, RunManifest) {
+        let mut first = first(&[]);
+        first.role = Some(TrialRole {
+            contender: 0,
+            purpose: TrialPurpose::Tuning,
+            configuration: Some(0),
+        });
+        let manifest = manifest(&first);
+        let (settings, registry) = (settings(), crate::registry());
+        let mut search = TuningSearch::new(settings, first.clone(), &manifest, &registry).unwrap();
+        let mut ended = vec![simulated(first, 0, gain)];
+        loop {
+            let next = search.next(&ended);
+            if next.is_empty() {
+                return (ended, manifest);
+            }
+            for spec in next {
+                ended.push(simulated(spec, ended.len(), gain));
+            }
+        }
+    }
+
+    #[test]
+    fn the_ablation_of_a_winner_shows_which_knobs_gain() {
+        let (ended, manifest) = run(1.5);
+        assert!(ended.len() <= TRIALS as usize, "{}", ended.len());
+        let found = tuning(&manifest, &ended).unwrap();
+        assert!(found.better().is_some());
+        let winner = found.winner.unwrap() as usize;
+        let changes = &found.configurations[winner].changes;
+        for gain in &found.ablation {
+            let factor = gain.factor.unwrap();
+            match ["cache_size", "mmap_size"].contains(&gain.knob.as_str()) {
+                true => assert!((1.4..1.6).contains(&factor), "{gain:?}"),
+                false => assert!((0.95..1.05).contains(&factor), "{gain:?}"),
+            }
+            assert!(changes.contains_key(&gain.knob));
+            assert!(gain.comparison.ratio.is_some(), "three rounds or more");
+        }
+        let known: Vec<_> = found.ablation.iter().map(|gain| &gain.knob).collect();
+        assert!(known.len() > 1, "{known:?}");
+        let cells = ended.iter().map(|it| (it.spec.cell, it.spec.repeat));
+        assert_eq!(cells.collect::<BTreeSet<_>>().len(), ended.len());
+    }
+
+    #[test]
+    fn nothing_is_ablated_if_no_winner_was_claimed() {
+        let (ended, manifest) = run(1.0);
+        let found = tuning(&manifest, &ended).unwrap();
+        assert!(found.better().is_none());
+        assert!(found.ablation.is_empty());
     }
 }

@@ -3,7 +3,7 @@
 //! A search that may weaken the promise finds that a commit without a flush is fast. So a
 //! configuration runs only if its driver states that it keeps at least what the default keeps.
 
-use crate::space::{Bounds, Fence, Restrictions, Space};
+use crate::space::{Fence, Restrictions, Space};
 use trueput_engine::Engine;
 use trueput_record::parameter::{Parameter, ValueKind, resolve};
 use trueput_record::trial::Settings;
@@ -11,7 +11,8 @@ use trueput_record::{ClusterSurvival, Durability, Isolation, Promise, Window};
 
 /// Makes the space of an engine's knobs, except those that `fixed` gives another value than their
 /// default. It refuses what the engine refuses, and weaker durability or isolation than that of
-/// `fixed`. Sizes are searched up to `most_bytes`, where their own range allows.
+/// `fixed`. Sizes are searched up to `most_bytes`, where their own range allows and `restrictions`
+/// give no other bound.
 ///
 /// # Errors
 /// One sentence: there is nothing to search, or the engine refuses `fixed`.
@@ -21,23 +22,21 @@ pub fn knob_space(
     fixed: &Settings,
     window_limit_s: Option<f64>,
     most_bytes: f64,
+    mut restrictions: Restrictions,
 ) -> Result<Space, String> {
     let is_free = |knob: &&Parameter| {
         let own = fixed.get(knob.name);
         own.is_none_or(|value| *value == knob.kind.default_value())
     };
     let free: Vec<_> = engine.knobs().iter().filter(is_free).copied().collect();
-    let mut restrictions = Restrictions::default();
     for knob in &free {
         if let ValueKind::Bytes { min, max, .. } = knob.kind
             && (min as f64) < most_bytes
             && (max as f64) > most_bytes
         {
-            let bounds = Bounds {
-                low: None,
-                high: Some(most_bytes),
-            };
-            restrictions.bounds.insert(knob.name.to_owned(), bounds);
+            let bounds = restrictions.bounds.entry(knob.name.to_owned());
+            let bounds = bounds.or_default();
+            bounds.high = bounds.high.or(Some(most_bytes));
         }
     }
     let fence = promise_fence(engine, durability, fixed.clone(), window_limit_s)?;

@@ -2,17 +2,22 @@
 
 use super::header;
 use super::{Part, Section, SectionInput};
+use crate::chart::{Chart, ChartColumn, ChartGroup, ChartKind, Unit};
 use crate::document::{Block, Table};
 use crate::trial_command::trial_command;
 use trueput_findings::Run;
 use trueput_findings::statistics::Verdict;
-use trueput_findings::tuning::{TunedConfiguration, TuningFindings, tuning};
-use trueput_findings::units::counted;
-use trueput_record::TrialSpec;
-use trueput_record::search::{SearchSettings, TuningScore};
+use trueput_findings::tuning::{CourseTrial, KnobGain, TunedConfiguration, TuningFindings, tuning};
+use trueput_findings::units::{counted, seconds};
+use trueput_record::search::{SearchSettings, TuningScore, TuningSettings};
+use trueput_record::value::format_bytes;
+use trueput_record::{TrialSpec, Value};
 
 /// Configurations that the table shows; `--json` has all.
 const MOST_ROWS: usize = 12;
+
+/// The trials of a round, at most: a search that ends fewer trials early was not cut short.
+const LARGEST_ROUND: usize = 6;
 
 /// Reasons for failures that are listed.
 const MOST_REASONS: usize = 5;
@@ -23,7 +28,11 @@ pub(crate) struct TunedKnobs;
 impl Section for TunedKnobs {
     fn part(&self, input: &SectionInput<'_>) -> Option<Part> {
         let found = tuning(&input.run.manifest, &input.run.trials)?;
-        Part::unless_empty(&heading(input.run), blocks(input.run, &found))
+        let part = Part::unless_empty(&heading(input.run), blocks(input.run, &found))?;
+        Some(Part {
+            charts: input.page_charts(|| course(&found).into_iter().collect()),
+            ..part
+        })
     }
 }
 
@@ -62,16 +71,24 @@ fn goal(run: &Run) -> String {
 }
 
 fn score(run: &Run) -> Option<TuningScore> {
+    settings(run).map(|settings| settings.score)
+}
+
+fn settings(run: &Run) -> Option<&TuningSettings> {
     match &run.manifest.search {
-        Some(SearchSettings::Tuning(settings)) => Some(settings.score),
+        Some(SearchSettings::Tuning(settings)) => Some(settings),
         _ => None,
     }
 }
 
 fn blocks(run: &Run, found: &TuningFindings) -> Vec<Block> {
     let mut blocks = vec![Block::Text(answer(found))];
+    blocks.extend(unfinished(found).map(Block::Text));
     if let Some(winner) = found.better() {
-        blocks.push(Block::List(knob_lines(winner)));
+        blocks.push(match gains(winner, found) {
+            gains if gains.is_empty() => Block::List(knob_lines(winner)),
+            gains => Block::Table(knob_table(&gains)),
+        });
         if let Some(spec) = run.manifest.trials.first() {
             let text = "This runs it beside the default again:".to_owned();
             blocks.push(Block::Text(text));
@@ -79,8 +96,23 @@ fn blocks(run: &Run, found: &TuningFindings) -> Vec<Block> {
         }
     }
     blocks.extend(Block::Table(table(found)).filled());
+    blocks.extend(Block::Table(front(found)).filled());
     blocks.extend(Block::List(failures(found)).filled());
+    blocks.extend(Block::List(dropped(run)).filled());
     blocks
+}
+
+/// The values of presets that were not tried.
+fn dropped(run: &Run) -> Vec<String> {
+    let presets = settings(run).map(|settings| &settings.presets);
+    let presets = presets.into_iter().flatten();
+    let dropped = presets.filter(|preset| !preset.dropped.is_empty());
+    dropped
+        .map(|preset| {
+            let values = preset.dropped.join("; ");
+            format!("Not tried of preset {}: {values}", preset.name)
+        })
+        .collect()
 }
 
 fn winner(found: &TuningFindings) -> Option<&TunedConfiguration> {
@@ -109,7 +141,12 @@ fn answer(found: &TuningFindings) -> String {
         format!(" (95 %: {:.2} to {:.2})", ratio.low, ratio.high)
     });
     let search = winner.factor.map_or_else(String::new, |searched| {
-        format!(" The search had measured {searched:.2} times.")
+        let lost = found.shrinkage.filter(|part| *part > 0.0).map(|part| {
+            let part = (part * 100.0).round();
+            format!(": {part} % of that gain, by logarithms, was not confirmed")
+        });
+        let lost = lost.unwrap_or_default();
+        format!(" The search had measured {searched:.2} times{lost}.")
     });
     let pairs = "pairs that the search had not seen";
     match holdout.verdict {
@@ -127,11 +164,141 @@ fn answer(found: &TuningFindings) -> String {
     }
 }
 
+/// What the time did not suffice for.
+fn unfinished(found: &TuningFindings) -> Option<String> {
+    let ran = found.search_trials + found.holdout_trials;
+    let planned = match found.winner {
+        Some(_) => found.planned_trials,
+        // Without a winner there is no holdout.
+        None => found.planned_trials - found.planned_trials / 4,
+    };
+    let is_short = ran + LARGEST_ROUND < planned;
+    is_short.then(|| {
+        format!(
+            "{ran} of at most {planned} trials ran ({} in the search, {} in the holdout): the time \
+             was up, the run was interrupted, or nothing was left to try.",
+            found.search_trials, found.holdout_trials
+        )
+    })
+}
+
+/// The course of the search, drawn.
+fn course(found: &TuningFindings) -> Option<Chart> {
+    let trials = || (1..).zip(&found.course);
+    let last = trials().last().map(|(number, _)| f64::from(number))?;
+    let of = |figure: &dyn Fn(&CourseTrial) -> Option<f64>| -> Vec<Vec<f64>> {
+        let points = trials().filter_map(|(number, it)| Some((number, figure(it)?)));
+        points
+            .map(|(number, figure)| vec![f64::from(number), figure])
+            .collect()
+    };
+    let failed = |it: &CourseTrial| it.factor.is_none().then_some(0.0);
+    let groups = [
+        ("best so far", of(&|it| Some(it.best))),
+        ("default", vec![vec![0.0, 1.0], vec![last, 1.0]]),
+        ("a trial", of(&|it| it.factor)),
+        ("a failed trial", of(&failed)),
+    ];
+    let groups = groups.into_iter().filter(|(_, points)| !points.is_empty());
+    Some(Chart {
+        title: "Course of the search".to_owned(),
+        says: "Score of each trial over the default's in the same round, and the best so far"
+            .to_owned(),
+        note: "best so far: of at least two trials; failed trials at 0".to_owned(),
+        columns: vec![
+            ChartColumn::new("trial", Unit::Number),
+            ChartColumn::new("times the default", Unit::Times),
+        ],
+        groups: groups
+            .map(|(name, points)| ChartGroup::new(name, points))
+            .collect(),
+        ..Chart::new(ChartKind::Course, "series")
+    })
+}
+
+/// The configurations that no other one excels in everything.
+fn front(found: &TuningFindings) -> Table {
+    let mut rows = found.front();
+    if rows.len() < 2 {
+        return Table::default();
+    }
+    let has_recovery = rows.iter().any(|it| it.recovery_s.is_some());
+    rows.truncate(MOST_ROWS);
+    let size = |bytes: Option<f64>| bytes.map_or_else(dash, |bytes| format_bytes(bytes as u64));
+    let mut table = Table::of(&rows)
+        .text("front: configuration", 0, |it| match it.number {
+            0 => "default".to_owned(),
+            _ => name(it),
+        })
+        .figures("score", 0, |it| times(it.factor))
+        .figures("trials", 2, |it| it.trials)
+        .figures("memory", 0, |it| size(it.memory_bytes))
+        .figures("space", 0, |it| size(it.space_bytes));
+    if has_recovery {
+        table = table.figures("recovery", 0, |it| it.recovery_s.map_or_else(dash, seconds));
+    }
+    let mut table = table.build();
+    table.caption = "front".to_owned();
+    table
+}
+
 fn knob_lines(configuration: &TunedConfiguration) -> Vec<String> {
     let changes = configuration.changes.iter();
     changes
         .map(|(name, value)| format!("{name}={value}"))
         .collect()
+}
+
+/// A changed knob of the winner, and what it gains, if the ablation reached it.
+struct ChangedKnob<'a> {
+    knob: &'a str,
+    value: &'a Value,
+    gain: Option<&'a KnobGain>,
+}
+
+/// The winner's knobs, the greatest gain first; none if there was no ablation.
+fn gains<'a>(winner: &'a TunedConfiguration, found: &'a TuningFindings) -> Vec<ChangedKnob<'a>> {
+    if found.ablation.is_empty() {
+        return Vec::new();
+    }
+    let place = |knob: &str| found.ablation.iter().position(|gain| gain.knob == knob);
+    let changes = winner.changes.iter();
+    let mut knobs: Vec<_> = changes
+        .map(|(knob, value)| ChangedKnob {
+            knob,
+            value,
+            gain: place(knob).map(|place| &found.ablation[place]),
+        })
+        .collect();
+    knobs.sort_by_key(|it| place(it.knob).unwrap_or(usize::MAX));
+    knobs
+}
+
+fn knob_table(knobs: &[ChangedKnob<'_>]) -> Table {
+    Table::of(knobs)
+        .text("knob", 0, |it| it.knob.to_owned())
+        .text("value", 0, |it| it.value.to_string())
+        .text("default", 1, |it| {
+            let default = it.gain.and_then(|gain| gain.default.as_ref());
+            default.map_or_else(dash, ToString::to_string)
+        })
+        .figures("gain", 0, |it| match it.gain {
+            Some(gain) if gain.factor.is_none() && !gain.failures.is_empty() => "fails".to_owned(),
+            gain => times(gain.and_then(|gain| gain.factor)),
+        })
+        .figures("95 %", 0, |it| {
+            let ratio = it.gain.and_then(|gain| gain.comparison.ratio);
+            ratio.map_or_else(dash, |it| format!("{:.2} to {:.2}", it.low, it.high))
+        })
+        .build()
+}
+
+fn name(configuration: &TunedConfiguration) -> String {
+    let knobs = knob_lines(configuration).join(", ");
+    match &configuration.preset {
+        Some(preset) => format!("preset {preset}: {knobs}"),
+        None => knobs,
+    }
 }
 
 /// The command that runs the winner beside the default.
@@ -161,7 +328,7 @@ fn table(found: &TuningFindings) -> Table {
     });
     rows.truncate(MOST_ROWS);
     Table::of(&rows)
-        .text("configuration", 0, |it| knob_lines(it).join(", "))
+        .text("configuration", 0, |it| name(it))
         .figures("in the search", 0, |it| times(it.factor))
         .figures("95 %", 1, |it| {
             let interval = it.interval;

@@ -56,3 +56,4 @@ mod scaling;
 mod summary;
 mod support;
 mod tpcc;
+mod tuning;

@@ -165,6 +165,8 @@ fn create(
         trials: LEAST_TUNING_TRIALS,
         seed: plan.seed,
         budget_s: settings.budget_s,
+        presets: Vec::new(),
+        searched: Vec::new(),
     });
     let results = &arguments.places.results;
     let open = capacity_search::open_loops(&trials, arrival);

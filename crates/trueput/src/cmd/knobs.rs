@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use trueput_engine::Parameter;
 use trueput_record::suggest::did_you_mean;
 use trueput_runner::Registry;
+use trueput_tuner::presets::presets;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -41,8 +42,26 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
         output::line(&format!("{} has no knobs", arguments.owner))?;
     } else {
         output::write(&table(knobs))?;
+        write_presets(&arguments.owner)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Lists the presets from published advice.
+fn write_presets(owner: &str) -> Result<(), Failure> {
+    let presets = presets(owner).map_err(Failure::usage)?;
+    let listed: Vec<_> = presets
+        .iter()
+        .map(|preset| Entry {
+            cells: [preset.name.clone()],
+            below: vec![preset.stated_values().collect::<Vec<_>>().join("; ")],
+        })
+        .collect();
+    if listed.is_empty() {
+        return Ok(());
+    }
+    output::line("\nPresets, with which 'trueput tune' begins; docs/TUNING.md has their sources:")?;
+    output::write(&table::entries(["preset"], &listed, list_width()))
 }
 
 fn knobs_of(owner: &str, registry: &Registry) -> Result<&'static [Parameter], Failure> {

@@ -11,6 +11,7 @@ use crate::screen::Screen;
 use crate::search_run;
 use crate::trust::Trust;
 use crate::tuning_search::TuningSearch;
+use crate::tuning_space::{SearchSpace, searched_knobs};
 use clap::Args;
 use limits::Limits;
 use std::cell::RefCell;
@@ -18,6 +19,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use trueput_findings::Run;
 use trueput_findings::tuning::tuning;
+use trueput_host::{count_cores, read_memory_bytes};
 use trueput_record::search::{
     SearchSettings, TrialPurpose, TrialRole, TuningScore, TuningSettings,
 };
@@ -35,6 +37,7 @@ Examples:
   trueput tune ycsb --engine rocksdb --durability sync --set workload=a --objective p99@2000
   trueput tune tpcc --engine postgresql --workers 4 --within 'memory<2GiB,recovery<10s'
   trueput tune ycsb --engine wiredtiger --knob wiredtiger.cache_size=256MiB   # not searched
+  trueput tune ycsb --engine wiredtiger --search cache_size=64MiB..1GiB,leaf_page_max
   trueput tune --resume results/20261126T101500Z-ycsb
 
 A configuration runs only if its driver states the same durability level, with no larger window \
@@ -54,9 +57,17 @@ pub struct Arguments {
     #[arg(long, value_name = "GOAL", default_value = "rate", value_parser = parse_goal)]
     objective: Goal,
     /// Limits that a configuration must keep, comma-separated: memory<SIZE, space<SIZE,
-    /// recovery<TIME, window<TIME
+    /// space<2x (twice the default's), recovery<TIME, window<TIME
     #[arg(long, value_name = "LIMITS")]
     within: Option<Limits>,
+    /// The knobs to search, comma-separated, with bounds if wanted:
+    /// cache_size=64MiB..1GiB,page_size
+    /// [default: all that the plan does not give]
+    #[arg(long, value_name = "KNOBS", value_delimiter = ',')]
+    search: Vec<String>,
+    /// Do not begin with published advice, which 'trueput knobs ENGINE' lists
+    #[arg(long)]
+    no_presets: bool,
     /// Time for the search and its holdout, as in 30m [default: 30m]
     #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
     budget: Option<f64>,
@@ -174,13 +185,7 @@ fn create(
         purpose: TrialPurpose::Tuning,
         configuration: Some(0),
     });
-    let settings = TuningSettings {
-        score: arguments.objective.score,
-        limits: limits.limits,
-        trials: affordable_trials(arguments.budget, first)?,
-        seed: plan.seed,
-        budget_s: arguments.budget.unwrap_or(USUAL_BUDGET_S),
-    };
+    let settings = tuning_settings(arguments, plan.seed, first, registry)?;
     let results = &arguments.places.results;
     output::note(&format!(
         "at most {} trials in {}, a quarter of them for the holdout",
@@ -198,6 +203,38 @@ fn create(
         registry,
         execute::command_line(),
     )?)
+}
+
+fn tuning_settings(
+    arguments: &Arguments,
+    seed: u64,
+    first: &TrialSpec,
+    registry: &Registry,
+) -> Result<TuningSettings, Failure> {
+    let engine = registry.engine(&first.engine).map_err(Failure::usage)?;
+    let limits = arguments.within.unwrap_or_default().limits;
+    let searched = searched_knobs(&arguments.search, engine, first).map_err(Failure::usage)?;
+    let space = SearchSpace {
+        engine,
+        first,
+        window_s: limits.window_s,
+        memory_bytes: read_memory_bytes(),
+        searched: &searched,
+    };
+    // Also refuses a space without knobs, before a run folder is made.
+    let presets = space.presets(count_cores()).map_err(Failure::usage)?;
+    Ok(TuningSettings {
+        score: arguments.objective.score,
+        limits,
+        trials: affordable_trials(arguments.budget, first)?,
+        seed,
+        budget_s: arguments.budget.unwrap_or(USUAL_BUDGET_S),
+        presets: match arguments.no_presets {
+            true => Vec::new(),
+            false => presets,
+        },
+        searched,
+    })
 }
 
 /// The trials that fit into the budget.

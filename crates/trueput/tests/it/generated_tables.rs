@@ -35,6 +35,7 @@ fn tables() -> Vec<DocumentTable> {
         of("docs/DURABILITY.md", "promises", promises(&audits)),
         of("docs/AUDIT.md", "audits", results(&audits)),
         of("docs/KNOBS.md", "knobs", knobs()),
+        of("docs/TUNING.md", "presets", presets()),
     ];
     tables.extend(trueput::registry().workloads.iter().map(|workload| {
         let document = format!("docs/workloads/{}.md", workload.info().name);
@@ -54,6 +55,27 @@ fn table(heads: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
         ));
     }
     text
+}
+
+fn presets() -> String {
+    let of_engine = |engine: &'static str| {
+        let presets = trueput_tuner::presets::presets(engine).unwrap();
+        presets.into_iter().map(move |preset| {
+            let values: Vec<_> = preset.stated_values().collect();
+            let source = match preset.url.starts_with("http") {
+                true => format!("[{}]({})", preset.title, preset.url),
+                false => format!("{} ([table](../{}))", preset.title, preset.url),
+            };
+            let engine = format!("`{engine}`");
+            let name = format!("`{}`", preset.name);
+            vec![engine, name, values.join("; "), source, preset.says]
+        })
+    };
+    let heads = ["engine", "preset", "values", "source", "it says"];
+    table(
+        &heads,
+        trueput_tuner::presets::engines().flat_map(of_engine),
+    )
 }
 
 fn conditions() -> String {

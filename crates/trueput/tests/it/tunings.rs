@@ -2,8 +2,11 @@
 
 use crate::support::{Bench, assert_contains, stderr, stdout, unwrapped};
 use trueput_findings::Run;
-use trueput_findings::tuning::tuning;
+use trueput_findings::tuning::{TunedConfiguration, tuning};
+use trueput_record::Value;
+use trueput_record::parameter::resolve;
 use trueput_record::search::TrialPurpose;
+use trueput_tuner::presets::{Machine, presets};
 
 const SEARCH: &str = "tune ycsb --engine sqlite --durability process --workers 1 --set workload=a \
     --set recordcount=500 --duration 100ms";
@@ -64,6 +67,14 @@ fn what_cannot_be_tuned_is_refused_in_one_line_before_anything_runs() {
             "write memory, space, recovery or window",
         ),
         (
+            format!("{SEARCH} --search cache_sise"),
+            "did you mean 'cache_size'",
+        ),
+        (
+            format!("{SEARCH} --search page_size --knob sqlite.page_size=8192"),
+            "keeps it at 8192",
+        ),
+        (
             format!("{SEARCH} --rate 100"),
             "give --objective p99@RATE instead",
         ),
@@ -82,8 +93,52 @@ fn every_knob_of_an_engine_can_be_kept_so_that_there_is_nothing_to_search() {
     let bench = Bench::new();
     let refused = bench.run("tune ycsb --engine null --durability none --workers 1 --duration 1");
     assert_eq!(refused.status.code(), Some(2));
-    assert_contains(
-        &stderr(&refused),
-        &["there is no parameter with a range or choices to search"],
-    );
+    assert_contains(&stderr(&refused), &["null has no knobs to search"]);
+    assert!(!bench.path().join("results").exists());
+}
+
+#[test]
+fn presets_name_knobs_of_their_engines_with_values_in_range_on_small_and_large_machines() {
+    let registry = trueput::registry();
+    for name in trueput_tuner::presets::engines() {
+        let engine = registry.engine(name).unwrap();
+        for preset in presets(name).unwrap() {
+            assert!(preset.url.contains("://") || preset.url.starts_with("published/"));
+            for (memory_bytes, cores) in [(2 << 30, 1), (24 << 30, 2), (2 << 40, 256)] {
+                let machine = Machine {
+                    memory_bytes,
+                    cores,
+                };
+                let settings = preset.settings(machine).unwrap();
+                let resolved = resolve(name, engine.knobs(), &settings);
+                assert!(
+                    resolved.is_ok(),
+                    "{}: {}",
+                    preset.name,
+                    resolved.unwrap_err()
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn the_knobs_to_search_can_be_named_and_bounded_and_are_the_only_ones_that_change() {
+    let bench = Bench::new();
+    let within = "--search cache_size=1MiB..8MiB,wal_autocheckpoint --within space<50x";
+    bench.run(&format!("{SEARCH} {within} --budget 40s"));
+    let run = Run::load(bench.run_folder().path()).unwrap();
+    let found = tuning(&run.manifest, &run.trials).unwrap();
+    for (name, value) in found.configurations.iter().flat_map(|it| &it.changes) {
+        match (name.as_str(), value) {
+            ("cache_size", Value::Integer(bytes)) => {
+                assert!((1 << 20..=8 << 20).contains(bytes), "{bytes}");
+            }
+            ("wal_autocheckpoint", _) => {}
+            other => panic!("{other:?} is changed"),
+        }
+    }
+    let preset = |it: &TunedConfiguration| it.preset.as_deref() == Some("large-cache");
+    let large_cache = found.configurations.iter().find(|it| preset(it)).unwrap();
+    assert_eq!(large_cache.changes.len(), 1, "cache_size is out of bounds");
 }

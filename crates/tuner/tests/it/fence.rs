@@ -8,7 +8,7 @@ use trueput_engine::parameter::resolve;
 use trueput_record::trial::Settings;
 use trueput_record::{Durability, Isolation, Promise, Value};
 use trueput_tuner::fence::knob_space;
-use trueput_tuner::space::Space;
+use trueput_tuner::space::{Restrictions, Space};
 
 /// Sizes are searched up to this, as on a machine with 16 GiB.
 const MOST_BYTES: f64 = 8_589_934_592.0;
@@ -84,7 +84,8 @@ const UNSAFE: [(&str, Durability, &str, &str); 29] = [
 
 /// The space of an engine's knobs at a level that it promises; `None` if there is nothing to search.
 pub fn space(engine: &'static dyn Engine, level: Durability) -> Option<Space> {
-    knob_space(engine, level, &Settings::new(), None, MOST_BYTES).ok()
+    let (fixed, all) = (Settings::new(), Restrictions::default());
+    knob_space(engine, level, &fixed, None, MOST_BYTES, all).ok()
 }
 
 /// What an engine says of a configuration at a level.

@@ -29,6 +29,7 @@ pub(crate) fn chart(chart: &Chart, looks: &Appearance) -> Markup {
         ChartKind::Timeline => lines::timeline(chart, looks),
         ChartKind::Percentiles => lines::percentiles(chart, looks),
         ChartKind::Curve => lines::curve(chart, looks),
+        ChartKind::Course => lines::course(chart, looks),
         ChartKind::Scaling => lines::scaling(chart, looks),
     };
     html! {

@@ -7,6 +7,7 @@ use crate::capacity_search::{last_result, next_trial, open_loop, trial_id};
 use crate::search_clock::SearchClock;
 use crate::search_run;
 use crate::tuning_search::TuningSearch;
+use crate::tuning_space::SearchSpace;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use trueput_findings::capacity::{capacity, closed_loops, is_probe_of};
@@ -15,7 +16,10 @@ use trueput_findings::choice::{
 };
 use trueput_findings::tuning::TunedConfiguration;
 use trueput_findings::units::counted;
-use trueput_record::search::{ChoiceSettings, TrialPurpose, TrialRole, TuningSettings};
+use trueput_host::count_cores;
+use trueput_record::search::{
+    ChoiceSettings, TrialPurpose, TrialRole, TuningPreset, TuningSettings,
+};
 use trueput_record::value::format_seconds;
 use trueput_record::{RunManifest, TrialRecord, TrialSpec};
 use trueput_runner::Registry;
@@ -209,6 +213,7 @@ impl<'a> ChoiceSearch<'a> {
         let settings = TuningSettings {
             trials: trials.max(LEAST_TUNING_TRIALS),
             budget_s,
+            presets: self.presets(closed, template).unwrap_or_default(),
             ..template.clone()
         };
         let name = closed.contender();
@@ -225,6 +230,22 @@ impl<'a> ChoiceSearch<'a> {
             since: now,
             clock: SearchClock::new(share_s),
         })
+    }
+
+    /// The published advice for a contender's engine, as far as it may run.
+    fn presets(
+        &self,
+        closed: &TrialSpec,
+        template: &TuningSettings,
+    ) -> Result<Vec<TuningPreset>, String> {
+        let space = SearchSpace {
+            engine: self.registry.engine(&closed.engine)?,
+            first: closed,
+            window_s: template.limits.window_s,
+            memory_bytes: self.manifest.host.memory_bytes,
+            searched: &template.searched,
+        };
+        space.presets(count_cores())
     }
 
     /// The next trials of a contender: of its search for knobs, then of its capacity with them.

@@ -20,7 +20,11 @@ pub(super) fn of(chart: &Chart, looks: &Appearance) -> Markup {
             let word = |word: &Word| patch(word.text, &paint(word.color));
             chart.words.iter().map(word).collect()
         }
-        ChartKind::Timeline | ChartKind::Percentiles | ChartKind::Curve | ChartKind::Scaling => {
+        ChartKind::Timeline
+        | ChartKind::Percentiles
+        | ChartKind::Curve
+        | ChartKind::Course
+        | ChartKind::Scaling => {
             let groups = chart.groups.iter().take(MOST_DRAWN).enumerate();
             let entry = |(index, group): (usize, &ChartGroup)| line(index, &group.name, looks);
             groups.map(entry).collect()

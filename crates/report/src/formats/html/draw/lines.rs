@@ -120,6 +120,7 @@ fn bottom_label(chart: &Chart) -> &'static str {
     match chart.kind {
         ChartKind::Percentiles => "percentile",
         ChartKind::Curve => "per second",
+        ChartKind::Course => "trials",
         ChartKind::Scaling => "workers",
         _ => "time since the start",
     }
@@ -306,6 +307,36 @@ pub(super) fn curve(chart: &Chart, looks: &Appearance) -> Markup {
     let lines: Vec<_> = all.iter().map(line).collect();
     let bottom = axis::even(Unit::PerSecond, &ticks, 0.0, end);
     frame(chart, looks, &lines, &bottom, &side.left())
+}
+
+/// The course of a search: the first two groups as lines, the others as points.
+pub(super) fn course(chart: &Chart, looks: &Appearance) -> Markup {
+    let groups = chart.groups.iter().take(MOST_DRAWN);
+    let all: Vec<_> = groups.map(|group| pairs(group, 0, 1)).collect();
+    let trials = axis::from_zero(Unit::Number, most(&all, |point| point.0), 5);
+    let factors = axis::from_zero(Unit::Times, most(&all, |point| point.1), 5);
+    let end = |ticks: &[f64]| ticks.last().copied().unwrap_or(1.0);
+    let (right, top) = (end(&trials), end(&factors));
+    let line = |(index, rows): (usize, &Vec<Point>)| {
+        let points = rows.iter().map(|(x, y)| (x / right, 1.0 - y / top));
+        let points: Vec<_> = points.collect();
+        let (line, marked) = match index {
+            0 | 1 => (points, Vec::new()),
+            _ => (Vec::new(), points),
+        };
+        ChartLine {
+            line,
+            marked,
+            more: html! {},
+        }
+    };
+    let lines: Vec<_> = all.iter().enumerate().map(line).collect();
+    let bottom = axis::even(Unit::Number, &trials, 0.0, right);
+    let side = LeftAxis {
+        ticks: axis::even(Unit::Times, &factors, 0.0, top),
+        label: "times the default",
+    };
+    frame(chart, looks, &lines, &bottom, &side)
 }
 
 /// Rates by number of workers: measured rates as points, the law as a curve.

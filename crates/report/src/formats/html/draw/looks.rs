@@ -69,6 +69,7 @@ impl Appearance {
                     | ChartKind::Timeline
                     | ChartKind::Percentiles
                     | ChartKind::Curve
+                    | ChartKind::Course
                     | ChartKind::Scaling
             )
         };

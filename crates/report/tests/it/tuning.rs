@@ -1,0 +1,138 @@
+//! The section on a search for knobs.
+
+use crate::support::{flat, report, spec, terminal, valid};
+use trueput_findings::Run;
+use trueput_record::search::{
+    SearchSettings, TrialPurpose, TrialRole, TuningLimits, TuningPreset, TuningScore,
+    TuningSettings,
+};
+use trueput_record::{Durability, TrialRecord, Value};
+use trueput_report::RunReport;
+
+const MIB: i64 = 1 << 20;
+
+/// A trial of a configuration whose knobs make these numbers of operations.
+fn trial(
+    purpose: TrialPurpose,
+    configuration: u32,
+    round: u32,
+    knobs: &[(&str, i64)],
+    per_s: f64,
+) -> TrialRecord {
+    let mut spec = spec(configuration, "lmdb", Durability::Sync, round);
+    spec.id = format!("{}-{configuration}-{round}", purpose.name());
+    for (name, value) in [("cache", 64), ("buffer", 4)] {
+        spec.knobs
+            .insert(name.to_owned(), Value::Integer(value * MIB));
+    }
+    for (name, value) in knobs {
+        spec.knobs
+            .insert((*name).to_owned(), Value::Integer(value * MIB));
+    }
+    spec.role = Some(TrialRole {
+        contender: 0,
+        purpose,
+        configuration: Some(configuration),
+    });
+    let noise = 1.0 + f64::from(round * 7 % 5) / 500.0;
+    let mut record = valid(spec, per_s * noise);
+    if let Some(measurement) = &mut record.measurement {
+        measurement.resources.peak_pss_bytes += u64::from(configuration) << 24;
+    }
+    record
+}
+
+/// A search whose winner has a cache that doubles the rate, and a buffer that does nothing.
+fn search(planned: u32) -> Run {
+    let both = [("cache", 256), ("buffer", 8)];
+    let mut trials = Vec::new();
+    for round in 1..=8 {
+        let mut add = |purpose, number, knobs: &[(&str, i64)], per_s| {
+            trials.push(trial(purpose, number, round, knobs, per_s));
+        };
+        add(TrialPurpose::Tuning, 0, &[], 1_000.0);
+        add(TrialPurpose::Tuning, 1, &both, 2_200.0);
+        add(TrialPurpose::Tuning, 2, &[("buffer", 16)], 900.0);
+        add(TrialPurpose::Holdout, 0, &[], 1_000.0);
+        add(TrialPurpose::Winner, 1, &both, 2_000.0);
+        add(TrialPurpose::Ablation, 1, &both, 2_000.0);
+        add(TrialPurpose::Ablation, 3, &[("buffer", 8)], 1_000.0);
+        add(TrialPurpose::Ablation, 4, &[("cache", 256)], 2_000.0);
+    }
+    let mut run = report(trials);
+    let preset = TuningPreset {
+        name: "guide".to_owned(),
+        title: "A guide".to_owned(),
+        url: "https://example.org".to_owned(),
+        settings: [("buffer".to_owned(), Value::Integer(16 * MIB))].into(),
+        dropped: vec!["sync=off: it keeps none and not sync".to_owned()],
+    };
+    run.manifest.search = Some(SearchSettings::Tuning(TuningSettings {
+        score: TuningScore::Rate,
+        limits: TuningLimits::default(),
+        trials: planned,
+        seed: 1,
+        budget_s: 60.0,
+        presets: vec![preset],
+        searched: Vec::new(),
+    }));
+    run
+}
+
+fn row<'a>(text: &'a str, first: &str) -> &'a str {
+    let mut lines = text.lines();
+    lines
+        .find(|line| line.starts_with(first))
+        .unwrap_or_default()
+}
+
+#[test]
+fn the_answer_has_the_gain_of_each_knob_and_what_the_holdout_did_not_confirm() {
+    let text = terminal(&search(44), 100);
+    let gains = |knob| row(&text, knob).to_owned();
+    assert!(gains("cache ").contains("2.00×"), "{text}");
+    assert!(gains("buffer ").contains("1.00×"), "{text}");
+    assert!(gains("cache ").contains("67108864"), "the default: {text}");
+    let text = flat(&text);
+    for part in [
+        "These knobs give 2.00 times the default's score",
+        "The search had measured 2.20 times: 12 % of that gain",
+        "preset guide: buffer=16777216",
+        "Not tried of preset guide: sync=off: it keeps none and not sync",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(!text.contains("of at most"), "{text}");
+}
+
+#[test]
+fn a_search_that_was_cut_short_says_so() {
+    let text = flat(&terminal(&search(100), 100));
+    let short = "40 of at most 90 trials ran (24 in the search, 16 in the holdout)";
+    assert!(text.contains(short), "{text}");
+}
+
+#[test]
+fn the_front_leaves_out_what_another_configuration_excels_in_everything() {
+    let text = terminal(&search(44), 140);
+    let front: Vec<_> = text
+        .lines()
+        .skip_while(|line| !line.starts_with("front: configuration"))
+        .take(5)
+        .collect();
+    let front = front.join("\n");
+    // The preset is slower than the default and takes more memory.
+    assert!(
+        front.contains("default") && front.contains("cache="),
+        "{text}"
+    );
+    assert!(!front.contains("preset guide"), "{text}");
+}
+
+#[test]
+fn the_page_draws_the_course_of_the_search() {
+    let page = search(44).page();
+    for part in ["Course of the search", "best so far"] {
+        assert!(page.contains(part), "{part}");
+    }
+}

@@ -298,6 +298,7 @@ fn check_open_loop(record: &TrialRecord, measured: &Measurement) -> Option<Strin
     let (kept, asked) = (&measured.open_loop, record.spec.conditions.rate);
     match (kept, asked) {
         (Some(kept), Some(asked)) if is_near(kept.rate_per_s, asked.per_s) => None,
+        (Some(kept), None) if kept.is_recorded() => None,
         (None, None) => None,
         (None, Some(_)) if !is_timed(measured) => None,
         _ => Some("the plan and the measurement have different rates of an open loop".to_owned()),

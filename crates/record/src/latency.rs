@@ -22,7 +22,7 @@ pub struct OperationSummary {
 pub struct OpenLoop {
     /// Requested arrivals of units of work per second.
     pub rate_per_s: f64,
-    /// When each became due: `constant` or `poisson`.
+    /// When each became due: `constant`, `poisson` or `recorded`.
     pub arrival: String,
     /// Units begun.
     pub issued: u64,
@@ -33,6 +33,18 @@ pub struct OpenLoop {
     /// Per kind of unit. The first kind includes the backlog, with its waiting time at the end:
     /// those response times are lower bounds.
     pub responses: Vec<ResponseSummary>,
+}
+
+impl OpenLoop {
+    /// The arrival of requests at the times that a workload itself states.
+    pub const RECORDED: &str = "recorded";
+
+    /// Returns whether requests arrived at the times that the workload itself states, so that the
+    /// rate is no condition of the trial.
+    #[must_use]
+    pub fn is_recorded(&self) -> bool {
+        self.arrival == Self::RECORDED
+    }
 }
 
 /// Response times of one kind of unit.

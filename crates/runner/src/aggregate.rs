@@ -156,7 +156,12 @@ fn open_loop(
         .iter()
         .filter_map(|part| part.open_loop.as_ref())
         .collect();
-    let (Some(rate), false) = (conditions.rate, paced.is_empty()) else {
+    let recorded = job
+        .scheduled_per_s()
+        .map(|per_s| (per_s, OpenLoop::RECORDED));
+    let at_rate = conditions.rate;
+    let at_rate = at_rate.map(|rate| (rate.per_s, rate.arrival.word()));
+    let (Some((rate_per_s, arrival)), false) = (recorded.or(at_rate), paced.is_empty()) else {
         return Ok(None);
     };
     let units = job.unit_kinds();
@@ -167,8 +172,8 @@ fn open_loop(
     let responses = summarize_responses(units, &histograms);
     let oldest_ns = paced.iter().map(|part| part.oldest_wait_ns).max();
     let open_loop = OpenLoop {
-        rate_per_s: rate.per_s,
-        arrival: rate.arrival.word().to_owned(),
+        rate_per_s,
+        arrival: arrival.to_owned(),
         issued: paced.iter().map(|part| part.issued).sum(),
         backlog: paced.iter().map(|part| part.backlog).sum(),
         oldest_wait_s: oldest_ns.unwrap_or_default() as f64 / 1e9,

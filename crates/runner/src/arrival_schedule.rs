@@ -5,6 +5,7 @@
 //! due meanwhile waits, and its waiting is part of its response time.
 
 use trueput_record::conditions::{Arrival, Rate};
+use trueput_workloads::DueTimes;
 use trueput_workloads::generate::random::{mix, splitmix64};
 
 /// The arrivals of one worker.
@@ -86,6 +87,42 @@ impl ArrivalSchedule {
     }
 }
 
+/// Arrivals at times that the workload states.
+pub(crate) struct RecordedSchedule<'a> {
+    due_ns: DueTimes<'a>,
+    /// When the next unit is due; [`u64::MAX`] after the last.
+    next_ns: u64,
+}
+
+impl<'a> RecordedSchedule<'a> {
+    /// Arrivals at these times, in their order.
+    pub fn new(mut due_ns: DueTimes<'a>) -> Self {
+        let next_ns = due_ns.next().unwrap_or(u64::MAX);
+        Self { due_ns, next_ns }
+    }
+
+    /// Returns when the next unit is due.
+    pub fn next_ns(&self) -> u64 {
+        self.next_ns
+    }
+
+    /// Moves on to the next unit.
+    pub fn advance(&mut self) {
+        self.next_ns = self.due_ns.next().unwrap_or(u64::MAX);
+    }
+
+    /// How long the units wait that are due by `end_ns` and were not begun, as
+    /// [`ArrivalSchedule::backlog`] returns it.
+    pub fn backlog(mut self, end_ns: u64) -> Vec<(u64, u64)> {
+        let mut waiting = Vec::new();
+        while self.next_ns <= end_ns && self.next_ns < u64::MAX {
+            waiting.push((end_ns - self.next_ns, 1));
+            self.advance();
+        }
+        waiting
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -141,6 +178,21 @@ mod tests {
         let waiting = schedule.clone().backlog(7_000_000);
         assert_eq!(waiting, [(2_000_000, 1), (1_000_000, 1), (0, 1)]);
         assert!(schedule.backlog(4_000_000).is_empty());
+    }
+
+    #[test]
+    fn a_recorded_schedule_keeps_its_own_times_and_has_an_end() {
+        let times = [0, 500, 500, 9_000];
+        let schedule = || RecordedSchedule::new(Box::new(times.into_iter()));
+        let mut kept = schedule();
+        for time_ns in times {
+            assert_eq!(kept.next_ns(), time_ns);
+            kept.advance();
+        }
+        assert_eq!(kept.next_ns(), u64::MAX);
+        let waiting = schedule().backlog(600);
+        assert_eq!(waiting, [(600, 1), (100, 1), (100, 1)]);
+        assert!(kept.backlog(u64::MAX - 1).is_empty());
     }
 
     #[test]

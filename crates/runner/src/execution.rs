@@ -80,6 +80,8 @@ pub(crate) struct ExecutionPlan<'a> {
     pub resolved: &'a ResolvedTrial,
     /// The counters of the storage below; `None` if they prove nothing.
     pub flush_counting: Option<&'a FlushCountsResult>,
+    /// The folder for the workers' parts of a trace; `None` if none is recorded.
+    pub trace_folder: Option<&'a Path>,
 }
 
 /// A trial's workers that have the database open.
@@ -296,7 +298,11 @@ fn start_pool(
         spec: spec.clone(),
         directory: work.directory.to_owned(),
         generation: work.generation,
-        task: WorkerTask::Execute { first, sessions },
+        task: WorkerTask::Execute {
+            first,
+            sessions,
+            trace_folder: work.trace_folder.map(Path::to_owned),
+        },
     };
     let processes: Vec<(u32, u32)> = processes;
     if spec.conditions.hosts.is_some() {

@@ -40,6 +40,7 @@
 //! - `time_estimate`: how long a run takes
 //! - `time_slice_group`, `time_slicing`: contenders that run side by side in slices
 //! - `timeline`: a trial second by second
+//! - `trace_file`, `trace_folder`: the requests of a trial, recorded
 //! - `trial`: one trial: prepare, execute, verify
 //! - `user_folder`: a folder of entries that belongs to this user alone
 //! - `worker`, `worker_pool`, `worker_processes`, `worker_task`: worker processes and their tasks
@@ -86,6 +87,8 @@ mod time_estimate;
 mod time_slice_group;
 mod time_slicing;
 mod timeline;
+mod trace_file;
+mod trace_folder;
 mod trial;
 mod user_folder;
 pub mod worker;

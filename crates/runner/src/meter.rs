@@ -3,7 +3,7 @@
 //! One operation costs one read of the time-stamp counter, one multiplication, and three memory
 //! writes to lines that only its worker writes. Another thread reads the counts once a second.
 
-use crate::arrival_schedule::ArrivalSchedule;
+use crate::arrival_schedule::{ArrivalSchedule, RecordedSchedule};
 use crate::clock::read_monotonic_ns;
 use hdrhistogram::Histogram;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
@@ -11,7 +11,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use trueput_record::conditions::Rate;
 use trueput_record::histogram;
-use trueput_workloads::Meter;
+use trueput_workloads::{DueTimes, Meter};
 
 /// A worker sleeps until this long before a unit is due and spins for the rest, because the kernel
 /// wakes a thread some 50 microseconds late.
@@ -232,10 +232,45 @@ pub struct ArrivalSpec {
     pub seed: u64,
 }
 
+/// The schedule of an open loop.
+enum Schedule<'a> {
+    /// At a rate; it begins anew after the warm-up.
+    Rate(ArrivalSpec, ArrivalSchedule),
+    /// At the workload's own times, which the warm-up takes a part of.
+    Recorded(RecordedSchedule<'a>),
+}
+
+impl Schedule<'_> {
+    fn at_rate(pace: ArrivalSpec) -> Self {
+        let schedule = ArrivalSchedule::new(pace.rate, pace.worker, pace.workers, pace.seed);
+        Self::Rate(pace, schedule)
+    }
+
+    fn next_ns(&self) -> u64 {
+        match self {
+            Self::Rate(_, schedule) => schedule.next_ns(),
+            Self::Recorded(schedule) => schedule.next_ns(),
+        }
+    }
+
+    fn advance(&mut self) {
+        match self {
+            Self::Rate(_, schedule) => schedule.advance(),
+            Self::Recorded(schedule) => schedule.advance(),
+        }
+    }
+
+    fn backlog(self, end_ns: u64) -> Vec<(u64, u64)> {
+        match self {
+            Self::Rate(_, schedule) => schedule.backlog(end_ns),
+            Self::Recorded(schedule) => schedule.backlog(end_ns),
+        }
+    }
+}
+
 /// The open loop of one worker.
-struct OpenLoop {
-    pace: ArrivalSpec,
-    schedule: ArrivalSchedule,
+struct OpenLoop<'a> {
+    schedule: Schedule<'a>,
     /// The clock when the schedule began.
     began: u64,
     /// When the current unit was due, nanoseconds since then.
@@ -249,11 +284,10 @@ struct OpenLoop {
     responses: Vec<Histogram<u64>>,
 }
 
-impl OpenLoop {
-    fn new(pace: ArrivalSpec, units: usize) -> Self {
+impl<'a> OpenLoop<'a> {
+    fn new(schedule: Schedule<'a>, units: usize) -> Self {
         Self {
-            schedule: ArrivalSchedule::new(pace.rate, pace.worker, pace.workers, pace.seed),
-            pace,
+            schedule,
             began: 0,
             due_ns: 0,
             issued: 0,
@@ -263,15 +297,22 @@ impl OpenLoop {
         }
     }
 
-    fn restart(&mut self, now: u64) {
-        let ArrivalSpec {
-            rate,
-            worker,
-            workers,
-            seed,
-        } = self.pace;
-        self.schedule = ArrivalSchedule::new(rate, worker, workers, seed);
+    /// Begins: the worker has been released.
+    fn begin(&mut self, now: u64) {
         self.began = now;
+        self.forget();
+    }
+
+    /// Begins anew after the warm-up.
+    fn restart(&mut self, now: u64) {
+        if let Schedule::Rate(pace, _) = self.schedule {
+            self.schedule = Schedule::at_rate(pace);
+            self.began = now;
+        }
+        self.forget();
+    }
+
+    fn forget(&mut self) {
         self.due_ns = 0;
         self.issued = 0;
         (self.late, self.is_behind) = (0, false);
@@ -304,7 +345,7 @@ pub struct ClockMeter<'a> {
     /// The clock when the measured part began, if that was after the release.
     measured_from: Option<u64>,
     histograms: Vec<Histogram<u64>>,
-    open: Option<OpenLoop>,
+    open: Option<OpenLoop<'a>>,
     counters: &'a WorkerCounters,
     stage: &'a Stage,
     /// Clock ticks of the worker's pauses, which do not count.
@@ -389,7 +430,15 @@ impl<'a> ClockMeter<'a> {
     /// unit.
     #[must_use]
     pub fn with_arrivals(mut self, pace: ArrivalSpec, units: usize) -> Self {
-        self.open = Some(OpenLoop::new(pace, units));
+        self.open = Some(OpenLoop::new(Schedule::at_rate(pace), units));
+        self
+    }
+
+    /// Keeps the times that the workload itself states, from [`ClockMeter::begin`] on.
+    #[must_use]
+    pub fn with_recorded_arrivals(mut self, due_ns: DueTimes<'a>, units: usize) -> Self {
+        let schedule = Schedule::Recorded(RecordedSchedule::new(due_ns));
+        self.open = Some(OpenLoop::new(schedule, units));
         self
     }
 
@@ -397,7 +446,7 @@ impl<'a> ClockMeter<'a> {
     pub fn begin(&mut self) {
         self.last = self.now();
         if let Some(open) = &mut self.open {
-            open.restart(self.last);
+            open.begin(self.last);
         }
     }
 

@@ -82,6 +82,9 @@ pub(crate) enum WorkerTask {
         first: u32,
         /// The number of workers in this process, each a thread.
         sessions: u32,
+        /// The folder for their parts of a trace; `None` if none is recorded.
+        #[serde(default)]
+        trace_folder: Option<PathBuf>,
     },
     /// Open the database after a crash, and commit a first transaction.
     Recover,

@@ -112,6 +112,7 @@ pub(crate) fn resolve_trial(
     check_host_fit(&*engine, spec)?;
     check_fit(&*job, &*engine, &knobs).map_err(|why| format!("{}: {why}", spec.workload))?;
     check_job(&*job, &*engine, &knobs, spec)?;
+    check_recording(&*job, workload.subject(), spec)?;
     Ok(ResolvedTrial {
         engine,
         promise,
@@ -184,6 +185,25 @@ fn check_job(
         )),
         _ => Ok(()),
     }
+}
+
+/// Checks that all requests of a trial whose trace is recorded pass a session.
+fn check_recording(
+    job: &dyn Job,
+    subject: WorkloadSubject,
+    spec: &TrialSpec,
+) -> Result<(), String> {
+    let refusal = match &spec.conditions {
+        conditions if conditions.record_trace_bytes.is_none() => return Ok(()),
+        _ if job.uses_sql() => "its statements of SQL name no keys",
+        _ if subject == WorkloadSubject::Storage => "it uses files and no keys",
+        conditions if !conditions.faults.is_empty() => "a failover repeats its requests",
+        _ => return Ok(()),
+    };
+    Err(format!(
+        "record_trace: {} cannot be recorded as {refusal}: remove record_trace",
+        spec.workload
+    ))
 }
 
 fn check_crash(job: &dyn Job, engine: &dyn Engine, spec: &TrialSpec) -> Result<(), String> {

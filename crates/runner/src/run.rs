@@ -10,6 +10,7 @@ use crate::repeats::RepeatRule;
 use crate::resolution::resolve_trial;
 use crate::time_slice_group::{derive_group_key, group_trials};
 use crate::time_slicing::run_in_time_slices;
+use crate::trace_folder::{self, rename_earlier};
 use crate::trial::{TrialResult, derive_outcome, run_trial};
 use crate::{AuditSubject, Error, Event, Options, Registry, conformance};
 use std::cell::RefCell;
@@ -508,6 +509,8 @@ fn run_trials(
         let interrupted = trials.iter().any(is_interrupted);
         for trial in trials {
             let stored = store(folder, &trial);
+            let traced = trace_folder::store(context, folder, &trial.record);
+            let stored = stored.and(traced.map_err(Into::into));
             match next {
                 None if manifest.search.is_some() => offer_database(context, &trial),
                 next => keep_or_remove_database(context, &trial, next.copied()),
@@ -612,8 +615,7 @@ fn find_audit(context: &RunContext<'_>, spec: &TrialSpec) -> Option<AuditStandin
 fn store(folder: &RunFolder, trial: &TrialResult) -> Result<(), Error> {
     if let Some(measurement) = &trial.record.measurement {
         let path = folder.histogram_path(&trial.record.spec.id);
-        rename_earlier_histograms(&path)
-            .map_err(|source| trueput_record::Error::io(&path, source))?;
+        rename_earlier(&path).map_err(|source| trueput_record::Error::io(&path, source))?;
         let kinds: Vec<_> = trial
             .histograms
             .iter()
@@ -626,18 +628,6 @@ fn store(folder: &RunFolder, trial: &TrialResult) -> Result<(), Error> {
         histogram::write_log(&path, &comment, began, duration, &kinds)?;
     }
     Ok(folder.append(&trial.record)?)
-}
-
-/// Renames the histograms of an earlier attempt at the same trial: no measurement is overwritten.
-fn rename_earlier_histograms(path: &Path) -> std::io::Result<()> {
-    // A link counts as an existing file, wherever it leads.
-    let is_there = |path: &Path| path.symlink_metadata().is_ok();
-    if !is_there(path) {
-        return Ok(());
-    }
-    let aside = |attempt: u32| path.with_extension(format!("attempt-{attempt}.hlog"));
-    let free = (1..u32::MAX).map(aside).find(|aside| !is_there(aside));
-    free.map_or(Ok(()), |aside| std::fs::rename(path, aside))
 }
 
 #[cfg(test)]

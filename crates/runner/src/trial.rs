@@ -16,6 +16,7 @@ use crate::protocol::{
 };
 use crate::resolution::ResolvedTrial;
 use crate::server_lifecycle::ServerLifecycle;
+use crate::trace_folder;
 use crate::worker_task::run_task;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -107,6 +108,8 @@ pub(crate) struct TrialSetup {
     flush_counting: Option<FlushCountsResult>,
     /// Bytes that must be free on the file system of its database.
     needed_bytes: u64,
+    /// The folder for the workers' parts of a trace; `None` if none is recorded.
+    trace_folder: Option<PathBuf>,
 }
 
 impl TrialSetup {
@@ -130,7 +133,9 @@ impl TrialSetup {
             trial.record.hardware_limits = hardware_limits(context, spec, &resolved, &directory)?;
         }
         let needed_bytes = needed_bytes(context, spec, &resolved);
+        let trace_folder = trace_folder::make(context, spec)?;
         Ok(Self {
+            trace_folder,
             flush_counting: flush_evidence::prepare_flush_counting(spec, &resolved, &directory),
             resolved,
             directory,
@@ -149,6 +154,7 @@ impl TrialSetup {
             total_units: self.resolved.job.total_units(),
             resolved: &self.resolved,
             flush_counting: self.flush_counting.as_ref(),
+            trace_folder: self.trace_folder.as_deref(),
         }
     }
 

@@ -5,6 +5,7 @@ mod failover;
 mod host_agent;
 mod native;
 mod pipe;
+mod recording;
 mod recover;
 
 use crate::Registry;
@@ -92,7 +93,9 @@ fn serve(
             reporter.send(&Report::HardwareLimits(Box::new(measured)))
         }
         WorkerTask::Prepare { existing } => prepare(resolved, assignment, *existing, reporter),
-        WorkerTask::Execute { first, sessions } => {
+        WorkerTask::Execute {
+            first, sessions, ..
+        } => {
             let sessions = *first..first.saturating_add(*sessions);
             execute::execute(resolved, assignment, sessions, control, reporter)
         }

@@ -52,6 +52,9 @@ pub enum Command {
     Threen1(cmd::threen1::Arguments),
     /// Run YCSB's core workload from its property files
     Ycsb(cmd::ycsb::Arguments),
+    /// Replay a trace of requests, or show what is in it
+    #[command(subcommand)]
+    Trace(cmd::trace::Command),
     /// List engines: versions, workers, durability levels, how to install more
     Engines(cmd::engines::Arguments),
     /// List workloads and their settings
@@ -112,6 +115,7 @@ impl Command {
             Self::Tune(arguments) => cmd::tune::run(&arguments, registry),
             Self::Threen1(arguments) => cmd::threen1::run(&arguments, registry),
             Self::Ycsb(arguments) => cmd::ycsb::run(&arguments, registry),
+            Self::Trace(command) => cmd::trace::run(&command, registry),
             Self::Engines(arguments) => cmd::engines::run(&arguments, registry),
             Self::Workloads(arguments) => cmd::workloads::run(&arguments, registry),
             Self::Knobs(arguments) => cmd::knobs::run(&arguments, registry),

@@ -23,6 +23,7 @@ pub mod published;
 pub mod report;
 pub mod run;
 pub mod threen1;
+pub mod trace;
 pub mod tune;
 pub mod workloads;
 pub mod ycsb;

@@ -47,6 +47,7 @@ mod trust;
 mod tuning_search;
 mod tuning_space;
 mod workload_files;
+mod workload_run;
 
 use clap::Parser;
 use failure::Failure;

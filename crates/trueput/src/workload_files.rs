@@ -8,6 +8,7 @@ use trueput_record::plan::{PlanFile, WorkloadFile, read_text};
 use trueput_record::suggest::did_you_mean;
 use trueput_runner::Registry;
 use trueput_workloads::custom::{NAME, resolve_files};
+use trueput_workloads::trace;
 
 /// Optional prefix of a built-in workload file's name, as in its path.
 const PREFIX: &str = "workloads/";
@@ -78,6 +79,8 @@ pub fn read(path: &Path, registry: &Registry) -> Result<PlanFile, Failure> {
     let mut plan = PlanFile::parse(path, &text)?;
     if plan.workload == NAME {
         resolve_files(&mut plan.settings, folder(path));
+    } else if plan.workload == trace::NAME {
+        trace::resolve_files(&mut plan.settings, folder(path));
     }
     adopt(&mut plan, folder(path), registry)?;
     Ok(plan)

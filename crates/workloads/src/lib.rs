@@ -17,6 +17,7 @@
 //! - `threads`: work that several threads share
 //! - `threen1`: the 3n+1 benchmark
 //! - `tpcc`: the transactions of TPC-C
+//! - `trace`: the requests of a trace, replayed
 //! - `ycsb`: YCSB's core workload, A to F
 
 pub mod custom;
@@ -28,6 +29,7 @@ pub mod storage;
 mod threads;
 pub mod threen1;
 pub mod tpcc;
+pub mod trace;
 pub mod ycsb;
 
 use serde::{Deserialize, Serialize};
@@ -49,6 +51,7 @@ pub fn registry() -> &'static [&'static dyn Workload] {
         &micro::Micro,
         &ycsb::Ycsb,
         &custom::Custom,
+        &trace::TraceWorkload,
         &tpcc::Tpcc,
         &history::HistoryWorkload,
         &storage::log_flush::LogFlush,
@@ -175,6 +178,9 @@ impl OperationBytes {
     }
 }
 
+/// The times at which units are due, in their order, nanoseconds since the workers' release.
+pub type DueTimes<'a> = Box<dyn Iterator<Item = u64> + 'a>;
+
 /// A workload with values for its settings.
 pub trait Job: Send + Sync {
     /// The kinds of operation that it does, in the order of [`Meter::finish`]'s index.
@@ -247,6 +253,17 @@ pub trait Job: Send + Sync {
     /// index.
     fn unit_kinds(&self) -> &'static [&'static str] {
         self.kinds()
+    }
+
+    /// The rate of all workers together, per second, if the job itself says when its units are due:
+    /// the trial is then an open loop without a rate of the plan.
+    fn scheduled_per_s(&self) -> Option<f64> {
+        None
+    }
+
+    /// When each unit of a worker of `workers` is due; `None` without [`Job::scheduled_per_s`].
+    fn due_times(&self, _worker: u32, _workers: u32) -> Option<DueTimes<'_>> {
+        None
     }
 
     /// Bytes moved per operation, in the order of [`Job::kinds`]; empty if it is not known.

@@ -147,6 +147,7 @@ impl Conditions {
                 "time_slice" => continue,
                 "rate" => self.rate.map(|rate| rate.per_s.to_string()),
                 "memory" => self.memory_bytes.map(exact_bytes),
+                "record_trace" => self.record_trace_bytes.map(exact_bytes),
                 _ if condition.is_flag() => None,
                 _ => condition.value.map(|value| value(self)),
             };
@@ -500,6 +501,13 @@ conditions! {
         /// after the other.
         #[serde(skip_serializing_if = "Option::is_none")]
         trial time_slice_s: Option<f64>, as seconds_or_none;
+    /// Record the requests of the workers as a trace in the run folder, which 'trueput trace' can
+    /// replay; SIZE is the memory of each worker's buffer, as in 64MiB. It costs some of the rate
+    "record_trace" "SIZE" One: record_trace_bytes {Option<Bytes> or "none" in 64 KiB..},
+        /// The buffer of each worker in which its requests are recorded, bytes; `None`: they are
+        /// not recorded.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        trial record_trace_bytes: Option<u64>, as size_text;
 }
 
 /// Scales a duration, to 1 s at least.

@@ -70,6 +70,7 @@ fn check_conditions(conditions: &Conditions) -> Result<(), String> {
         ("crash_and_recover", conditions.crash_and_recover),
         ("time_slice", conditions.time_slice_s.is_some()),
         ("at", !conditions.faults.is_empty()),
+        ("record_trace", conditions.record_trace_bytes.is_some()),
     ];
     match of_this_host.into_iter().find(|(_, is_set)| *is_set) {
         Some((name, _)) => Err(format!(

@@ -304,3 +304,28 @@ fn what_is_due_and_not_begun_at_the_end_is_reported() {
         responses.issued + responses.backlog
     );
 }
+
+#[test]
+fn the_times_of_a_workload_go_on_through_the_warm_up_and_what_is_left_is_the_backlog() {
+    let (counters, stage) = (WorkerCounters::default(), Stage::warming());
+    let times_ms = [0, 1, 30, 31, 32];
+    let due_ns = Box::new(times_ms.into_iter().map(|time_ms| time_ms * 1_000_000));
+    let mut meter = ClockMeter::new(1, &counters, &stage).with_recorded_arrivals(due_ns, 1);
+    meter.begin();
+    for unit in 0..3 {
+        if unit == 2 {
+            stage.measure();
+        }
+        assert!(meter.next_unit());
+        meter.finish(0);
+        meter.finish_unit(0);
+    }
+    // The third is the first that counts, and was due 30 ms after the release.
+    std::thread::sleep(Duration::from_millis(5));
+    stage.end();
+    assert!(!meter.next_unit());
+    let responses = meter.finish_open_loop().unwrap();
+    assert_eq!((responses.issued, responses.backlog), (1, 2));
+    assert!(responses.oldest_wait_ns > 1_000_000, "{responses:?}");
+    assert_eq!(counters.counts(1), [1]);
+}

@@ -3,16 +3,20 @@
 use super::failover::FailoverSession;
 use super::native;
 use super::pipe::{Gate, Reporter, WorkerControl};
+use super::recording::RecordingSession;
 use crate::attachment::Attachment;
 use crate::clock::read_monotonic_ns;
 use crate::meter::{ArrivalSpec, ClockMeter, MAX_KINDS, ResponseTimes, WorkerCounters};
 use crate::protocol::{
     Assignment, CacheReport, OpenLoopResult, OperationCounts, ProcessResult, Report, WorkerResult,
+    WorkerTask,
 };
 use crate::resolution::ResolvedTrial;
+use crate::trace_file::part_path;
 use hdrhistogram::Histogram;
 use std::cell::Cell;
 use std::ops::Range;
+use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 use trueput_engine::{CacheCount, CacheScope, Database, NativeProgram, Session, panics};
@@ -201,6 +205,13 @@ impl WorkerContext<'_> {
     ) -> Result<WorkerOutput, String> {
         let opening = |error| format!("opening a session: {error}");
         let conditions = &self.assignment.spec.conditions;
+        if let Some((folder, buffer_bytes)) = self.trace_recording() {
+            let session = self.database.session().map_err(opening)?;
+            let mut session = RecordingSession::new(session, buffer_bytes)?;
+            let output = self.work(&mut session, index, counters, messages)?;
+            session.finish(&part_path(folder, index))?;
+            return Ok(output);
+        }
         if conditions.faults.is_empty() {
             let mut session = self.database.session().map_err(opening)?;
             return self.work(&mut *session, index, counters, messages);
@@ -214,6 +225,16 @@ impl WorkerContext<'_> {
         let mut output = self.work(&mut session, index, counters, messages)?;
         output.result.commit_log = Some(session.finish().map_err(|error| error.to_string())?);
         Ok(output)
+    }
+
+    /// The folder for parts of a trace and the size of each worker's buffer; `None` if none is
+    /// recorded.
+    fn trace_recording(&self) -> Option<(&Path, u64)> {
+        let WorkerTask::Execute { trace_folder, .. } = &self.assignment.task else {
+            return None;
+        };
+        let conditions = &self.assignment.spec.conditions;
+        Some((trace_folder.as_deref()?, conditions.record_trace_bytes?))
     }
 
     /// Does the worker's share in a session.
@@ -308,6 +329,10 @@ impl WorkerContext<'_> {
     ) -> ClockMeter<'m> {
         let spec = &self.assignment.spec;
         let meter = ClockMeter::new(kinds, counters, &self.control.stage);
+        let units = self.resolved.job.unit_kinds().len();
+        if let Some(due_ns) = self.resolved.job.due_times(worker, spec.workers) {
+            return meter.with_recorded_arrivals(due_ns, units);
+        }
         match spec.conditions.rate {
             Some(rate) if worker < spec.workers => {
                 let (workers, seed) = (spec.workers, spec.seed);
@@ -317,7 +342,7 @@ impl WorkerContext<'_> {
                     workers,
                     seed,
                 };
-                meter.with_arrivals(pace, self.resolved.job.unit_kinds().len())
+                meter.with_arrivals(pace, units)
             }
             _ => meter,
         }

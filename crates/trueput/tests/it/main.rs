@@ -37,6 +37,7 @@ mod servers;
 mod support;
 mod tidy;
 mod time_slices;
+mod traces;
 mod trouble;
 mod trust;
 mod tunings;

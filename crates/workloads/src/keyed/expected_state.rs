@@ -40,6 +40,11 @@ pub(crate) trait ReplayableJob {
     /// Records that are loaded or filled.
     fn records(&self) -> u64;
 
+    /// Those of them that are there at first.
+    fn records_at_first(&self) -> u64 {
+        self.records()
+    }
+
     /// The workers that update or delete records which others may meet, by their indexes.
     fn mutators(&self, workers: u32) -> Range<u32>;
 
@@ -51,6 +56,12 @@ pub(crate) trait ReplayableJob {
 
     /// Whether the trial itself fills an empty database.
     fn fills(&self) -> bool;
+
+    /// Whether a record below [`ReplayableJob::records`] is not there at first. Its writes are
+    /// numbered as if it had been deleted, so [`ReplayableJob::deletes`] holds if there is one.
+    fn is_absent_at_first(&self, _item: u64) -> bool {
+        false
+    }
 
     /// Whether each write reads its record and bears the number after the one that it read, so
     /// that the last number is the count of the writes unless one was lost.
@@ -128,11 +139,21 @@ impl ExpectedState {
             overflowed: false,
             is_counted,
         };
+        // Without deletes every record is there at first.
+        let all = 0..if job.deletes() { job.records() } else { 0 };
+        let absent: Vec<u64> = all.filter(|item| job.is_absent_at_first(*item)).collect();
+        for place in absent.iter().filter_map(|item| sample.place(*item)) {
+            expected.totals[place] = 1;
+        }
         for findings in &ended.findings {
             let replayed = mutators.contains(&worker(findings)) || job.inserts();
             if replayed {
-                expected.add(job, target, findings, shared)?;
+                expected.add(job, target, findings, (shared, &absent))?;
             }
+        }
+        for item in absent {
+            let end = &mut expected.ends[item as usize];
+            *end = if *end == 0 { ENDS_IN_DELETE } else { *end };
         }
         Ok(expected)
     }
@@ -142,12 +163,17 @@ impl ExpectedState {
         job: &impl ReplayableJob,
         target: &JobDatabase<'_>,
         findings: &WorkerFindings,
-        shared: bool,
+        (shared, absent): (bool, &[u64]),
     ) -> Result<()> {
         let worker = worker(findings);
         let (seed, generation) = (target.seed, target.generation);
         let mut stream = job.stream(seed, generation, worker, target.workers)?;
         let mut own = vec![0; if shared { 0 } else { self.totals.len() }];
+        for place in absent.iter().filter_map(|item| self.sample.place(*item)) {
+            if let Some(own) = own.get_mut(place) {
+                *own = 1 | DELETED;
+            }
+        }
         let mut ends = vec![0; self.ends.len()];
         for _ in 0..finding(findings, names::DONE) {
             stream.next_writes(&mut |item, deletes| {

@@ -23,7 +23,7 @@ pub(crate) fn verify(
 ) -> Result<JobResults> {
     let mut conclusion = JobResults::default();
     let (results, checks) = (&mut conclusion.results, &mut conclusion.checks);
-    results.insert("records".to_owned(), job.records().into());
+    results.insert("records".to_owned(), job.records_at_first().into());
     if ended.verify == VerifyLevel::Off || !target.capabilities.retains_data {
         return Ok(conclusion);
     }
@@ -39,7 +39,7 @@ pub(crate) fn verify(
         let (found, inserted) = (found.records_found, expected.inserted());
         format!(
             "{found} found; {} filled or loaded, {inserted} inserted",
-            job.records()
+            job.records_at_first()
         )
     }));
     checks.push(

@@ -3,11 +3,98 @@
 use super::read_check::RecordState;
 use crate::generate::key::{KeyBuffer, KeyFormat};
 use crate::generate::value::Values;
+use std::sync::Arc;
 
 /// Tells how long the value of a record is.
 pub(crate) trait ValueLengths {
     /// The bytes of an item's value in a version: the same item and version always have the same.
     fn value_bytes(&mut self, item: u64, version: u32) -> usize;
+
+    /// Whether the value of an item in a version may have so many bytes. A value's own header
+    /// covers its length already; this refuses one that was never written.
+    #[inline]
+    fn fits(&mut self, item: u64, version: u32, bytes: usize) -> bool {
+        self.value_bytes(item, version) == bytes
+    }
+}
+
+/// A list of keys in their order: the number of a key is its place.
+#[derive(Debug)]
+pub(crate) struct KeyTable {
+    bytes: Vec<u8>,
+    /// The end of each key in `bytes`.
+    ends: Vec<u64>,
+}
+
+impl KeyTable {
+    /// The table of keys that are sorted and distinct.
+    pub(crate) fn new(sorted: &[Box<[u8]>]) -> Self {
+        let mut bytes = Vec::with_capacity(sorted.iter().map(|key| key.len()).sum());
+        let mut ends = Vec::with_capacity(sorted.len());
+        for key in sorted {
+            bytes.extend_from_slice(key);
+            ends.push(bytes.len() as u64);
+        }
+        Self { bytes, ends }
+    }
+
+    /// The key of a number.
+    #[inline]
+    pub(crate) fn key(&self, item: u64) -> &[u8] {
+        let item = item as usize;
+        let start = item.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.bytes[start as usize..self.ends[item] as usize]
+    }
+
+    /// The number of a key; `None` if it is not in the table.
+    pub(crate) fn find(&self, key: &[u8]) -> Option<u64> {
+        let (mut from, mut to) = (0, self.ends.len() as u64);
+        while from < to {
+            let middle = from + (to - from) / 2;
+            match self.key(middle).cmp(key) {
+                std::cmp::Ordering::Less => from = middle + 1,
+                std::cmp::Ordering::Equal => return Some(middle),
+                std::cmp::Ordering::Greater => to = middle,
+            }
+        }
+        None
+    }
+
+    /// Bytes that the table takes in memory.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        (self.bytes.len() + size_of_val(&*self.ends)) as u64
+    }
+
+    /// The length of the longest key, bytes.
+    pub(crate) fn longest(&self) -> usize {
+        let keys = (0..self.ends.len() as u64).map(|item| self.key(item).len());
+        keys.max().unwrap_or(0)
+    }
+}
+
+/// The keys of records.
+#[derive(Debug, Clone)]
+pub(crate) enum RecordKeys {
+    /// Generated from the number of the item.
+    Generated(KeyFormat),
+    /// Listed.
+    Listed(Arc<KeyTable>),
+}
+
+impl From<KeyFormat> for RecordKeys {
+    fn from(format: KeyFormat) -> Self {
+        Self::Generated(format)
+    }
+}
+
+impl RecordKeys {
+    #[inline]
+    fn write<'b>(&'b self, item: u64, buffer: &'b mut KeyBuffer) -> &'b [u8] {
+        match self {
+            Self::Generated(format) => format.write(item, buffer),
+            Self::Listed(table) => table.key(item),
+        }
+    }
 }
 
 /// The length of values that are all equally long, bytes.
@@ -24,7 +111,7 @@ impl ValueLengths for FixedLength {
 /// Makes and recognizes the records of a seed.
 #[derive(Debug, Clone)]
 pub(crate) struct RecordMaker<L> {
-    keys: KeyFormat,
+    keys: RecordKeys,
     values: Values,
     lengths: L,
     key: KeyBuffer,
@@ -33,10 +120,10 @@ pub(crate) struct RecordMaker<L> {
 
 impl<L: ValueLengths> RecordMaker<L> {
     /// A generator of records with these keys, values and lengths.
-    pub(crate) fn new(keys: KeyFormat, values: Values, mut lengths: L) -> Self {
+    pub(crate) fn new(keys: impl Into<RecordKeys>, values: Values, mut lengths: L) -> Self {
         let value = vec![0; lengths.value_bytes(0, 0)];
         Self {
-            keys,
+            keys: keys.into(),
             values,
             lengths,
             key: KeyBuffer::default(),
@@ -54,6 +141,12 @@ impl<L: ValueLengths> RecordMaker<L> {
     #[inline]
     pub(crate) fn make(&mut self, item: u64, version: u32) -> (&[u8], &[u8]) {
         let bytes = self.lengths.value_bytes(item, version);
+        self.make_sized(item, version, bytes)
+    }
+
+    /// The key of an item and its value in a version, of so many bytes.
+    #[inline]
+    pub(crate) fn make_sized(&mut self, item: u64, version: u32, bytes: usize) -> (&[u8], &[u8]) {
         self.value.resize(bytes, 0);
         self.values.write(item, version, &mut self.value);
         (self.keys.write(item, &mut self.key), &self.value)
@@ -63,7 +156,7 @@ impl<L: ValueLengths> RecordMaker<L> {
     #[inline]
     pub(crate) fn state(&mut self, item: u64, value: &[u8]) -> RecordState {
         match self.values.read(item, value) {
-            Ok(version) if self.lengths.value_bytes(item, version) == value.len() => {
+            Ok(version) if self.lengths.fits(item, version, value.len()) => {
                 RecordState::Version(version)
             }
             _ => RecordState::Foreign,
@@ -73,7 +166,10 @@ impl<L: ValueLengths> RecordMaker<L> {
     /// The item of a key, if it has one ([`KeyFormat::read`]).
     #[inline]
     pub(crate) fn item(&self, key: &[u8]) -> Option<u64> {
-        self.keys.read(key)
+        match &self.keys {
+            RecordKeys::Generated(format) => format.read(key),
+            RecordKeys::Listed(table) => table.find(key),
+        }
     }
 
     /// The version of a value that stood under an item's key, by its length and every byte.
@@ -83,7 +179,7 @@ impl<L: ValueLengths> RecordMaker<L> {
     pub(crate) fn check_whole(&mut self, item: u64, value: &[u8]) -> Result<u32, String> {
         let version = self.values.check_all(item, value);
         let version = version.map_err(|error| error.to_string())?;
-        match self.lengths.value_bytes(item, version) == value.len() {
+        match self.lengths.fits(item, version, value.len()) {
             true => Ok(version),
             false => Err(format!("record {item} has {} bytes", value.len())),
         }

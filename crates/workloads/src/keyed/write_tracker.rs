@@ -113,6 +113,24 @@ impl WriteTable {
         }
     }
 
+    /// The same, where some records are not there at first: each begins with a delete that has
+    /// ended.
+    pub(crate) fn with_absent(sample: RecordSample, is_absent: impl Fn(u64) -> bool) -> Self {
+        let table = Self::new(sample);
+        for item in (0..sample.records).filter(|item| is_absent(*item)) {
+            if let Some(entry) = table.entry(item) {
+                let all = [
+                    &entry.issued,
+                    &entry.completed,
+                    &entry.floor,
+                    &entry.deleted,
+                ];
+                all.into_iter().for_each(|number| number.store(1, SeqCst));
+            }
+        }
+        table
+    }
+
     #[inline]
     fn entry(&self, item: u64) -> Option<&RecordWrites> {
         self.entries.get(self.sample.place(item)?)

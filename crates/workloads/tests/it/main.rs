@@ -16,4 +16,5 @@ mod storage;
 mod support;
 mod threen1;
 mod tpcc;
+mod trace;
 mod ycsb;

@@ -84,6 +84,7 @@ fn conditions() -> Conditions {
         crash_and_recover: true,
         faults: "10s:kill=leader,20s:heal".parse().unwrap(),
         time_slice_s: Some(0.01),
+        record_trace_bytes: Some(1 << 26),
     }
 }
 

@@ -1,0 +1,254 @@
+//! `trueput trace`: replays a trace of requests, or shows what is in it.
+
+use crate::failure::{EXIT_CODES, Failure, USAGE};
+use crate::output;
+use crate::workload_run::WorkloadRun;
+use clap::{Args, Subcommand, ValueEnum};
+use serde_json::json;
+use std::process::ExitCode;
+use trueput_findings::units::counted;
+use trueput_record::plan::PlanFile;
+use trueput_record::text::escape_line;
+use trueput_record::value::format_bytes;
+use trueput_runner::Registry;
+use trueput_workloads::trace::{FormatChoice, NAME, SizeSummary, TraceSummary, summarize};
+
+const EXAMPLES: &str = "\
+Examples:
+  trueput trace describe traffic.csv
+  trueput trace replay traffic.csv --engine lmdb,sqlite --durability process --workers 4
+  trueput trace replay traffic.csv --engine rocksdb --speed 10       # ten times as fast
+  trueput trace replay cluster12.csv --format twitter --closed --requests 1000000 --engine lmdb
+  trueput run micro --engine lmdb --record-trace 64MiB               # record one
+  trueput trace replay results/RUN/traces/TRIAL.csv --engine sqlite  # and replay it
+
+docs/workloads/trace.md describes the formats. 'trueput run trace --set file=FILE' and a plan with \
+workload = \"trace\" do the same as replay.";
+
+/// What to do with a trace.
+#[derive(Debug, Subcommand)]
+#[command(after_help = EXAMPLES)]
+pub enum Command {
+    /// Replay a trace on engines, at its own times or as fast as they can
+    Replay(Box<ReplayArguments>),
+    /// Show what is in a trace: operations, keys, sizes, times, popularity, damaged lines
+    Describe(DescribeArguments),
+}
+
+/// The arguments of `trueput trace replay`.
+#[derive(Debug, Args)]
+#[command(after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
+pub struct ReplayArguments {
+    /// The trace, or example for a small one that is part of the program
+    #[arg(value_name = "FILE")]
+    file: String,
+    /// Format of the trace [default: recognized by its first line]
+    #[arg(long, value_name = "FORMAT", value_enum)]
+    format: Option<FormatName>,
+    /// Replay so many times as fast as recorded
+    #[arg(long, value_name = "FACTOR", conflicts_with = "closed")]
+    speed: Option<f64>,
+    /// Make each request when the last has ended, not at the times of the trace
+    #[arg(long)]
+    closed: bool,
+    /// Replay only the first requests
+    #[arg(long, value_name = "N")]
+    requests: Option<u32>,
+    #[command(flatten)]
+    run: WorkloadRun,
+}
+
+/// The arguments of `trueput trace describe`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct DescribeArguments {
+    /// The trace, or example for a small one that is part of the program
+    #[arg(value_name = "FILE")]
+    file: String,
+    /// Format of the trace [default: recognized by its first line]
+    #[arg(long, value_name = "FORMAT", value_enum)]
+    format: Option<FormatName>,
+    /// Write JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// A format, on the command line.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum FormatName {
+    /// Columns that the first line names: time,operation,key,size,transaction
+    Csv,
+    /// An object of JSON on each line
+    Jsonl,
+    /// The human-readable trace of RocksDB's trace_analyzer
+    Rocksdb,
+    /// Twitter's cache traces
+    Twitter,
+    /// The block traces of Microsoft Research Cambridge
+    Msr,
+}
+
+impl From<FormatName> for FormatChoice {
+    fn from(name: FormatName) -> Self {
+        match name {
+            FormatName::Csv => Self::Csv,
+            FormatName::Jsonl => Self::Jsonl,
+            FormatName::Rocksdb => Self::Rocksdb,
+            FormatName::Twitter => Self::Twitter,
+            FormatName::Msr => Self::Msr,
+        }
+    }
+}
+
+/// Does what the command says.
+///
+/// # Errors
+/// A usage error for a damaged trace or a wrong option, before anything runs.
+pub fn run(command: &Command, registry: &Registry) -> Result<ExitCode, Failure> {
+    match command {
+        Command::Replay(arguments) => replay(arguments, registry),
+        Command::Describe(arguments) => describe(arguments),
+    }
+}
+
+fn replay(arguments: &ReplayArguments, registry: &Registry) -> Result<ExitCode, Failure> {
+    let mut plan = PlanFile::for_workload(NAME);
+    let mut set = |name: &str, value| plan.settings.insert(name.to_owned(), vec![value]);
+    set("file", arguments.file.as_str().into());
+    if let Some(format) = arguments.format {
+        set("format", FormatChoice::from(format).word().into());
+    }
+    if let Some(speed) = arguments.speed {
+        set("speed", speed.into());
+    }
+    if arguments.closed {
+        set("pace", "closed".into());
+    }
+    if let Some(requests) = arguments.requests {
+        set("requests", u64::from(requests).into());
+    }
+    arguments.run.run(plan, registry)
+}
+
+fn describe(arguments: &DescribeArguments) -> Result<ExitCode, Failure> {
+    let format = arguments.format.map_or(FormatChoice::Auto, Into::into);
+    let summary = summarize(&arguments.file, format).map_err(Failure::usage)?;
+    match arguments.json {
+        true => output::json(&document(&summary))?,
+        false => output::write(&text(&arguments.file, &summary))?,
+    }
+    Ok(match summary.damaged_lines {
+        0 => ExitCode::SUCCESS,
+        _ => ExitCode::from(USAGE),
+    })
+}
+
+/// The summary in lines, for people.
+fn text(file: &str, summary: &TraceSummary) -> String {
+    let mut lines = vec![
+        format!("{} ({})", escape_line(file), summary.format),
+        line("operations", &summary.operations.to_string()),
+    ];
+    let requests: u64 = summary.requests.iter().map(|(_, count)| count).sum();
+    lines.push(line("requests", &requests.to_string()));
+    for (kind, count) in &summary.requests {
+        let share = percent(*count as f64 / requests as f64);
+        lines.push(line(&format!("  {kind}"), &format!("{count} ({share})")));
+    }
+    lines.push(line("keys", &summary.key_bytes.count.to_string()));
+    lines.push(line("  loaded first", &summary.loaded_keys.to_string()));
+    lines.push(line("  length", &sizes(&summary.key_bytes)));
+    lines.push(line(
+        "values stated",
+        &summary.value_bytes.count.to_string(),
+    ));
+    if summary.value_bytes.count > 0 {
+        lines.push(line("  size", &sizes(&summary.value_bytes)));
+    }
+    if summary.unstated_sizes > 0 {
+        let count = summary.unstated_sizes;
+        let text = format!("{count} stored values; they get value_bytes");
+        lines.push(line("  not stated", &text));
+    }
+    lines.push(line("time", &times(summary, requests)));
+    for (keys, share) in summary.popularity {
+        let name = format!("top {} of keys", percent(keys));
+        lines.push(line(&name, &format!("{} of operations", percent(share))));
+    }
+    lines.push(line("memory", &format_bytes(summary.memory_bytes)));
+    if summary.damaged_lines > 0 {
+        let count = counted(summary.damaged_lines, "damaged line");
+        lines.push(format!(
+            "{count}, left out above; a replay refuses the trace:"
+        ));
+        lines.extend(
+            summary
+                .damage
+                .iter()
+                .map(|why| format!("  {}", escape_line(why))),
+        );
+    }
+    lines.join("\n") + "\n"
+}
+
+fn line(name: &str, value: &str) -> String {
+    format!("{name:<20}  {value}")
+}
+
+fn percent(share: f64) -> String {
+    format!("{} %", (share * 1_000.0).round() / 10.0)
+}
+
+fn sizes(sizes: &SizeSummary) -> String {
+    let SizeSummary {
+        least,
+        median,
+        p99,
+        most,
+        ..
+    } = sizes;
+    format!("{least} to {most} bytes, median {median}, 99 % up to {p99}")
+}
+
+fn times(summary: &TraceSummary, requests: u64) -> String {
+    match (summary.duration_s, summary.peak_per_s) {
+        (Some(duration_s), Some(peak)) if duration_s > 0.0 => {
+            let mean = requests as f64 / duration_s;
+            format!("{duration_s:.3} s, {mean:.1} requests/s, at most {peak} in a second")
+        }
+        (Some(_), _) => "all at the same time; replay it with --closed".to_owned(),
+        _ => "not stated; replay it with --closed".to_owned(),
+    }
+}
+
+fn document(summary: &TraceSummary) -> serde_json::Value {
+    let sizes = |sizes: &SizeSummary| {
+        json!({
+            "count": sizes.count, "least": sizes.least, "median": sizes.median,
+            "p99": sizes.p99, "most": sizes.most, "sum": sizes.sum,
+        })
+    };
+    let requests = summary.requests.iter();
+    let requests: serde_json::Map<_, _> = requests
+        .map(|(kind, count)| ((*kind).to_owned(), json!(count)))
+        .collect();
+    let popularity = summary.popularity.iter();
+    let popularity: Vec<_> = popularity
+        .map(|(keys, operations)| json!({"keys": keys, "operations": operations}))
+        .collect();
+    json!({
+        "format": summary.format,
+        "operations": summary.operations,
+        "requests": requests,
+        "loaded_keys": summary.loaded_keys,
+        "key_bytes": sizes(&summary.key_bytes),
+        "value_bytes": sizes(&summary.value_bytes),
+        "unstated_sizes": summary.unstated_sizes,
+        "duration_s": summary.duration_s,
+        "peak_per_s": summary.peak_per_s,
+        "popularity": popularity,
+        "memory_bytes": summary.memory_bytes,
+        "damaged_lines": summary.damaged_lines,
+        "damage": summary.damage,
+    })
+}

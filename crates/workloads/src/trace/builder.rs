@@ -1,0 +1,248 @@
+//! Stores the lines of a trace, as far as they fit together.
+
+use super::format::{Format, TraceLine};
+use super::operation::Action;
+use super::stored::{KeyFacts, MAX_TIME_NS, Operation, Trace};
+use crate::keyed::record::KeyTable;
+use std::collections::HashMap;
+use std::sync::Arc;
+use trueput_record::value::format_bytes;
+
+/// The longest value, bytes.
+const MAX_VALUE_BYTES: u64 = 1 << 30;
+
+/// The longest scan, records.
+pub(super) const MAX_SCAN: u64 = 1_000_000;
+
+/// Operations that the numbers of the requests have room for.
+const MAX_OPERATIONS: usize = u32::MAX as usize;
+
+/// Bytes of an operation while the trace is read: as stored, and its exact time.
+const OPERATION_BYTES: u64 = size_of::<Operation>() as u64 + 8;
+
+/// Bytes of a key while the trace is read, about, besides its own.
+const KEY_BYTES: u64 = 96;
+
+/// Nanoseconds of a second, for formats whose times are whole seconds.
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// A trace that is being read.
+pub(super) struct TraceBuilder {
+    /// Requests to take; 0: all.
+    most_requests: u64,
+    numbers: HashMap<Box<[u8]>, u32>,
+    facts: Vec<KeyFacts>,
+    key_bytes: u64,
+    operations: Vec<Operation>,
+    times_ns: Vec<u64>,
+    is_timed: Option<bool>,
+    /// The number of the transaction that the last line belongs to.
+    transaction: Option<u64>,
+    requests: u64,
+    is_full: bool,
+    /// Memory of this machine, bytes.
+    memory_bytes: u64,
+}
+
+impl TraceBuilder {
+    /// Nothing read yet; `most_requests` requests end it, if not 0.
+    pub(super) fn new(most_requests: u64) -> Self {
+        let memory = nix::sys::sysinfo::sysinfo();
+        Self {
+            most_requests,
+            numbers: HashMap::new(),
+            facts: Vec::new(),
+            key_bytes: 0,
+            operations: Vec::new(),
+            times_ns: Vec::new(),
+            is_timed: None,
+            transaction: None,
+            requests: 0,
+            is_full: false,
+            memory_bytes: memory.map_or(u64::MAX, |memory| memory.ram_total()),
+        }
+    }
+
+    /// Whether as many requests were read as were asked for.
+    pub(super) fn is_full(&self) -> bool {
+        self.is_full
+    }
+
+    /// Adds a line.
+    ///
+    /// # Errors
+    /// One clause: what does not fit.
+    pub(super) fn add(&mut self, line: &TraceLine<'_>) -> Result<(), String> {
+        let size = self.check(line)?;
+        let continues = line.transaction.is_some() && line.transaction == self.transaction;
+        if !continues && self.most_requests > 0 && self.requests == self.most_requests {
+            self.is_full = true;
+            return Ok(());
+        }
+        self.requests += u64::from(!continues);
+        (self.transaction, self.is_timed) = (line.transaction, Some(line.time_ns.is_some()));
+        let key = self.number_of(&line.key);
+        let facts = &mut self.facts[key as usize];
+        facts.begins_with.get_or_insert(line.action);
+        if facts.first_bytes == 0 && line.action != Action::Scan {
+            facts.first_bytes = size;
+        }
+        self.operations
+            .push(Operation::new(line.action, key, size, 0, continues));
+        self.times_ns.push(line.time_ns.unwrap_or(0));
+        Ok(())
+    }
+
+    /// Checks a line against those before it, and returns its size; 0 if it states none.
+    fn check(&self, line: &TraceLine<'_>) -> Result<u32, String> {
+        if line.key.is_empty() {
+            return Err("the key is empty; give one".to_owned());
+        }
+        match (self.is_timed, line.time_ns) {
+            (Some(true), None) => {
+                return Err("it has no time, and the lines before it have".to_owned());
+            }
+            (Some(false), Some(_)) => {
+                return Err("it has a time, and the lines before it have none".to_owned());
+            }
+            _ => {}
+        }
+        if self.operations.len() == MAX_OPERATIONS {
+            return Err(format!(
+                "more than {MAX_OPERATIONS} operations; give requests=N"
+            ));
+        }
+        let size = line.size.unwrap_or(0);
+        match line.action {
+            Action::Scan if size > MAX_SCAN => Err(format!(
+                "a scan of {size} records is too long; {MAX_SCAN} is the maximum"
+            )),
+            Action::Scan => Ok(size as u32),
+            _ if size > MAX_VALUE_BYTES => Err(format!(
+                "a value of {size} bytes is too long; {} is the maximum",
+                format_bytes(MAX_VALUE_BYTES)
+            )),
+            _ => Ok(size as u32),
+        }
+    }
+
+    fn number_of(&mut self, key: &[u8]) -> u32 {
+        if let Some(number) = self.numbers.get(key) {
+            return *number;
+        }
+        let number = self.facts.len() as u32;
+        self.numbers.insert(key.into(), number);
+        self.facts.push(KeyFacts::default());
+        self.key_bytes += key.len() as u64;
+        number
+    }
+
+    /// Refuses a trace that takes more than half of this machine's memory.
+    ///
+    /// # Errors
+    /// One clause with both sizes.
+    pub(super) fn check_memory(&self) -> Result<(), String> {
+        let (operations, keys) = (self.operations.len() as u64, self.facts.len() as u64);
+        let bytes = operations * OPERATION_BYTES + keys * KEY_BYTES + 2 * self.key_bytes;
+        if bytes <= self.memory_bytes / 2 {
+            return Ok(());
+        }
+        Err(format!(
+            "its first {operations} operations on {keys} keys take {} of memory, more than half of \
+             this machine's {}; give requests={} or less",
+            format_bytes(bytes),
+            format_bytes(self.memory_bytes),
+            self.requests
+        ))
+    }
+
+    /// Puts the requests in the order of their times and numbers the keys in theirs.
+    ///
+    /// # Errors
+    /// One clause, if there is no operation, or the times are too far apart.
+    pub(super) fn finish(mut self, format: &Format) -> Result<Trace, String> {
+        if self.operations.is_empty() {
+            return Err("it has no operation".to_owned());
+        }
+        self.sort_keys();
+        let mut keys: Vec<_> = std::mem::take(&mut self.numbers).into_keys().collect();
+        keys.sort_unstable();
+        let table = KeyTable::new(&keys);
+        drop(keys);
+        self.set_times(format)?;
+        let of_values = self.operations.iter();
+        let of_values = of_values.filter(|it| it.action() != Action::Scan);
+        let mut trace = Trace {
+            format: format.word(),
+            keys: Arc::new(table),
+            longest_value: of_values.map(|it| it.size).max().unwrap_or(0),
+            facts: self.facts,
+            operations: self.operations,
+            requests: self.requests,
+            longest_request: 0,
+            is_timed: self.is_timed == Some(true),
+        };
+        trace.longest_request = trace.requests().map(<[_]>::len).max().unwrap_or(0);
+        Ok(trace)
+    }
+
+    /// Numbers the keys in their order.
+    fn sort_keys(&mut self) {
+        let mut order: Vec<_> = self.numbers.iter().collect();
+        order.sort_unstable();
+        let mut new_numbers = vec![0_u32; order.len()];
+        let mut facts = Vec::with_capacity(order.len());
+        for (new, (_, old)) in (0_u32..).zip(order) {
+            new_numbers[*old as usize] = new;
+            facts.push(self.facts[*old as usize]);
+        }
+        self.facts = facts;
+        for operation in &mut self.operations {
+            operation.key = new_numbers[operation.key as usize];
+        }
+    }
+
+    /// Gives the operations their times since the first one, in the order of the times.
+    fn set_times(&mut self, format: &Format) -> Result<(), String> {
+        let mut starts: Vec<usize> = (0..self.operations.len())
+            .filter(|at| !self.operations[*at].continues())
+            .collect();
+        let times_ns = std::mem::take(&mut self.times_ns);
+        // Requests of the same time stay in the order of their lines.
+        starts.sort_by_key(|start| times_ns[*start]);
+        let first = starts.first().map_or(0, |start| times_ns[*start]);
+        let mut times: Vec<u64> = starts
+            .iter()
+            .map(|start| times_ns[*start] - first)
+            .collect();
+        if format.has_whole_seconds() {
+            spread_seconds(&mut times);
+        }
+        if times.last().is_some_and(|last| *last > MAX_TIME_NS) {
+            return Err("its times are more than 18 years apart".to_owned());
+        }
+        let lines = &self.operations;
+        let mut ordered = Vec::with_capacity(lines.len());
+        for (start, time_ns) in starts.into_iter().zip(times) {
+            let rest = lines[start + 1..].iter().take_while(|it| it.continues());
+            for line in lines[start..=start].iter().chain(rest) {
+                let (action, continues) = (line.action(), line.continues());
+                ordered.push(Operation::new(
+                    action, line.key, line.size, time_ns, continues,
+                ));
+            }
+        }
+        self.operations = ordered;
+        Ok(())
+    }
+}
+
+/// Spreads the requests of a second evenly over it: whole seconds would make them all due at once.
+fn spread_seconds(times_ns: &mut [u64]) {
+    for same in times_ns.chunk_by_mut(|one, next| one == next) {
+        let count = same.len() as u64;
+        for (nth, time_ns) in (0_u64..).zip(same) {
+            *time_ns += (u128::from(nth) * u128::from(SECOND_NS) / u128::from(count)) as u64;
+        }
+    }
+}

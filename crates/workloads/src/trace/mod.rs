@@ -1,0 +1,263 @@
+//! Replays a trace: requests that somebody recorded, at their own times or as fast as possible.
+//!
+//! `docs/workloads/trace.md` has the formats, the settings, and what is checked.
+
+mod builder;
+mod config;
+mod format;
+mod operation;
+mod reader;
+mod settings;
+mod stored;
+mod stream;
+mod summary;
+mod text;
+mod worker;
+
+use crate::generate::value::Values;
+use crate::keyed::capacity::check_generation;
+use crate::keyed::expected_state::ReplayableJob;
+use crate::keyed::final_check;
+use crate::keyed::load::load_those;
+use crate::keyed::write_tracker::{RecordSample, WriteTable};
+use crate::{
+    DueTimes, Error, ExecutionSummary, ExistingDatabase, IneffectiveSetting, Job, JobDatabase,
+    JobResults, JobTask, LoadSummary, OperationBytes, Result, WorkerFindings, Workload,
+    WorkloadInfo,
+};
+use config::TraceConfig;
+pub use format::FormatChoice;
+use operation::Action;
+use settings::{FILE, Pace, Settings};
+use std::path::Path;
+use std::sync::OnceLock;
+use stream::TraceReplay;
+pub use summary::{SizeSummary, TraceSummary, summarize};
+use trueput_engine::{Capabilities, Parameter, ParameterValues};
+use trueput_record::measurement::Measurement;
+use trueput_record::plan::Dimensions;
+use trueput_record::{Conditions, Survival, TrialSpec, Value, WorkerKind};
+use worker::Worker;
+
+/// The name of the workload.
+pub const NAME: &str = "trace";
+
+/// Resolves the files that settings of this workload name, relative to the folder of the file that
+/// states the settings.
+pub fn resolve_files(settings: &mut Dimensions, folder: &Path) {
+    for value in settings.get_mut(FILE).into_iter().flatten() {
+        let given = value.to_string();
+        if given != reader::EXAMPLE_NAME {
+            *value = folder.join(given).display().to_string().into();
+        }
+    }
+}
+
+/// The workload.
+#[derive(Debug, Clone, Copy)]
+pub struct TraceWorkload;
+
+impl Workload for TraceWorkload {
+    fn info(&self) -> WorkloadInfo {
+        WorkloadInfo {
+            name: NAME,
+            summary: "the requests of a trace, as they were recorded: CSV, JSON Lines, RocksDB's, \
+                      Twitter's, MSR Cambridge's",
+            headline: "",
+            worker_kind: WorkerKind::Threads,
+        }
+    }
+
+    fn settings(&self) -> &'static [Parameter] {
+        Settings::PARAMETERS
+    }
+
+    fn check_given(&self, given: &Dimensions) -> Result<(), IneffectiveSetting> {
+        let paces = given.get("pace").into_iter().flatten();
+        let is_closed = |pace: &Value| pace.to_string() == Pace::Closed.word();
+        let mut paces = paces.peekable();
+        if given.contains_key("speed") && paces.peek().is_some() && paces.all(is_closed) {
+            return Err(IneffectiveSetting {
+                name: "speed",
+                message: "pace=closed leaves the times of the trace out, and speed scales them: \
+                          remove one of them"
+                    .to_owned(),
+            });
+        }
+        Ok(())
+    }
+
+    fn job(
+        &self,
+        settings: &ParameterValues,
+        conditions: &Conditions,
+    ) -> Result<Box<dyn Job>, String> {
+        let config = TraceConfig::new(&settings.into(), conditions)?;
+        Ok(Box::new(TraceJob {
+            replay: TraceReplay::new(config),
+            values: OnceLock::new(),
+            table: OnceLock::new(),
+        }))
+    }
+}
+
+struct TraceJob {
+    replay: TraceReplay,
+    /// Made before the workers of a process are released.
+    values: OnceLock<Values>,
+    /// The writes of each record that the threads of a process know of.
+    table: OnceLock<WriteTable>,
+}
+
+impl TraceJob {
+    fn config(&self) -> &TraceConfig {
+        &self.replay.config
+    }
+
+    /// The values of a seed, which is the same for all workers of a process.
+    fn values(&self, seed: u64) -> Result<Values> {
+        match self.values.get() {
+            Some(values) => Ok(values.clone()),
+            None => {
+                let values = self.config().values(seed)?;
+                Ok(self.values.get_or_init(|| values).clone())
+            }
+        }
+    }
+
+    fn table(&self, task: &JobTask<'_>) -> Option<&WriteTable> {
+        let wanted = task.verifies_reads() && self.config().trace.has(Action::writes);
+        let make = || {
+            let sample = RecordSample::new(task.verify, self.config().keys());
+            WriteTable::with_absent(sample, |item| !self.config().is_loaded(item))
+        };
+        wanted.then(|| self.table.get_or_init(make))
+    }
+}
+
+impl Job for TraceJob {
+    fn kinds(&self) -> &'static [&'static str] {
+        self.config().kinds.names()
+    }
+
+    fn total_units(&self) -> u64 {
+        self.config().trace.requests
+    }
+
+    fn scheduled_per_s(&self) -> Option<f64> {
+        let config = self.config();
+        config.speed.map(|speed| config.rate_per_s(speed))
+    }
+
+    fn due_times(&self, worker: u32, workers: u32) -> Option<DueTimes<'_>> {
+        let speed = self.config().speed?;
+        let starts = self.replay.shares(workers).of_worker(worker).iter();
+        Some(Box::new(
+            starts.map(move |start| self.config().due_ns(*start, speed)),
+        ))
+    }
+
+    fn check_capabilities(&self, capabilities: &Capabilities) -> Result<(), String> {
+        self.config().check_room(capabilities)
+    }
+
+    fn needs_transactions(&self) -> bool {
+        let trace = &self.config().trace;
+        trace.longest_request > 1 || trace.has(Action::reads_first)
+    }
+
+    fn check_crash(&self, _survival: Survival) -> Result<(), String> {
+        match self.replay.deletes() {
+            true => Err(
+                "the trace inserts or deletes keys, and a key that is missing after a crash could \
+                 be either: give load=all and a trace without deletes, or remove crash_and_recover"
+                    .to_owned(),
+            ),
+            false => Ok(()),
+        }
+    }
+
+    fn volumes(&self) -> Vec<OperationBytes> {
+        self.config().volumes()
+    }
+
+    fn live_bytes(&self, counts: &[u64]) -> Option<u64> {
+        self.config().live_bytes_after(counts)
+    }
+
+    fn commits(&self, counts: &[u64]) -> Option<u64> {
+        Some(self.config().commits(counts))
+    }
+
+    fn changing_commits(&self, _spec: &TrialSpec, measurement: &Measurement) -> Option<u64> {
+        // A delete may find nothing, and a key of a transaction may have other writers.
+        let trace = &self.config().trace;
+        let is_certain = trace.longest_request == 1 && !trace.has(|it| it == Action::Delete);
+        measurement.commits.filter(|_| is_certain)
+    }
+
+    fn commit_bytes(&self) -> u64 {
+        self.config().commit_bytes()
+    }
+
+    fn load_key(&self) -> Option<String> {
+        let config = self.config();
+        let digest = config.trace.load_digest();
+        let (bytes, percent) = (config.bytes(0), config.compressibility);
+        let key = format!("trace {digest:016x} with {bytes} B to {percent} %");
+        (!self.replay.deletes()).then_some(key)
+    }
+
+    fn expected_bytes(&self) -> u64 {
+        self.config().expected_bytes()
+    }
+
+    fn initialize(&self, task: &JobTask<'_>) -> Result<()> {
+        self.table(task);
+        self.replay.shares(task.workers);
+        self.values(task.seed).map(drop)
+    }
+
+    fn prepare(
+        &self,
+        target: &JobDatabase<'_>,
+        remains: ExistingDatabase,
+    ) -> Result<Option<LoadSummary>> {
+        let config = self.config();
+        let room = config.check_room(&target.capabilities);
+        room.map_err(Error::Workload)?;
+        check_generation(target)?;
+        if !target.capabilities.retains_data || remains == ExistingDatabase::Loaded {
+            return Ok(None);
+        }
+        let mut maker = self.replay.maker(target.seed)?;
+        load_those(
+            config.keys(),
+            config.load_batch,
+            |item| config.is_loaded(item),
+            &mut maker,
+            target,
+        )
+        .map(Some)
+    }
+
+    fn execute(&self, task: &mut JobTask<'_>) -> Result<WorkerFindings> {
+        let values = self.values(task.seed)?;
+        Worker::new(&self.replay, values, self.table(task), task).run(task)
+    }
+
+    fn verify(&self, target: &JobDatabase<'_>, ended: &ExecutionSummary) -> Result<JobResults> {
+        let mut conclusion = final_check::verify(&self.replay, target, ended)?;
+        let trace = &self.config().trace;
+        let digest = format!("{:016x}", trace.digest());
+        let facts: [(&str, Value); 4] = [
+            ("trace_format", trace.format.into()),
+            ("trace_requests", trace.requests.into()),
+            ("trace_keys", self.config().keys().into()),
+            ("trace_digest", digest.as_str().into()),
+        ];
+        let facts = facts.map(|(name, value)| (name.to_owned(), value));
+        conclusion.results.extend(facts);
+        Ok(conclusion)
+    }
+}

@@ -1,0 +1,166 @@
+//! Reads a trace file and checks every line.
+
+use super::builder::TraceBuilder;
+use super::format::{Format, FormatChoice};
+use super::stored::Trace;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+use trueput_record::regular_file::{self, OpenMode};
+
+/// The name of the trace that is part of the program.
+pub(super) const EXAMPLE_NAME: &str = "example";
+
+/// The trace that is part of the program.
+const EXAMPLE: &str = include_str!("../../../../traces/example.csv");
+
+/// The longest line, bytes.
+const MAX_LINE_BYTES: u64 = 1 << 16;
+
+/// The first bytes of compressed files, with the program that decompresses them.
+const COMPRESSED: [(&[u8], &str); 3] = [
+    (&[0x1f, 0x8b], "gzip -d"),
+    (&[0x28, 0xb5, 0x2f, 0xfd], "zstd -d"),
+    (&[0xfd, b'7', b'z', b'X', b'Z'], "xz -d"),
+];
+
+/// What is to be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Source {
+    /// The path, or [`EXAMPLE_NAME`].
+    pub file: String,
+    pub format: FormatChoice,
+    /// Requests to read; 0: all.
+    pub requests: u64,
+}
+
+/// Reads a trace. Damaged lines are passed to `damaged` and skipped.
+///
+/// # Errors
+/// One sentence: the file cannot be read, is of no known format, is too large for the memory, or
+/// has no valid line. Also the first error of `damaged`.
+pub(super) fn read(
+    source: &Source,
+    damaged: &mut dyn FnMut(String) -> Result<(), String>,
+) -> Result<Trace, String> {
+    let file = &source.file;
+    let of_file = |why: String| format!("{file}: {why}");
+    let mut lines = open(file).map_err(of_file)?;
+    let mut builder = TraceBuilder::new(source.requests);
+    let (mut buffer, mut number, mut format) = (Vec::new(), 0_u64, None);
+    while let Some(read) = next_line(&mut lines, &mut buffer).map_err(of_file)? {
+        number += 1;
+        let at_line = |why: String| format!("{file} line {number}: {why}");
+        let line = match read.and_then(|()| text_of(&buffer)) {
+            Ok(line) if line.trim().is_empty() || line.starts_with('#') => continue,
+            line => line.map_err(at_line),
+        };
+        let checked = match (&format, line) {
+            // Without its format no line can be read.
+            (None, line) => {
+                let (first, is_header) =
+                    Format::of_first_line(source.format, line?).map_err(at_line)?;
+                let format = format.insert(first);
+                match is_header {
+                    true => continue,
+                    false => text_of(&buffer).and_then(|line| format.parse(line)),
+                }
+            }
+            (Some(_), Err(why)) => {
+                damaged(why)?;
+                continue;
+            }
+            (Some(format), Ok(line)) => format.parse(line),
+        };
+        match checked.and_then(|line| builder.add(&line)) {
+            Ok(()) => {}
+            Err(why) => damaged(at_line(why))?,
+        }
+        if builder.is_full() {
+            break;
+        }
+        builder.check_memory().map_err(of_file)?;
+    }
+    let format = format.ok_or_else(|| of_file("it has no operation".to_owned()))?;
+    builder.finish(&format).map_err(of_file)
+}
+
+/// Reads a trace whose every line must be valid. The last trace is kept, because the trials of a
+/// plan and the workers of a process read the same one.
+///
+/// # Errors
+/// One sentence: as [`read`], or the first damaged line.
+pub(super) fn read_valid(source: &Source) -> Result<Arc<Trace>, String> {
+    type Stamp = Option<(SystemTime, u64)>;
+    type CachedTrace = Option<(Source, Stamp, Arc<Trace>)>;
+    static LAST: Mutex<CachedTrace> = Mutex::new(None);
+    let stamp: Stamp = std::fs::metadata(&source.file)
+        .and_then(|of_file| Ok((of_file.modified()?, of_file.len())))
+        .ok();
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((known, known_stamp, trace)) = &*last
+        && (known, *known_stamp) == (source, stamp)
+    {
+        return Ok(trace.clone());
+    }
+    // Two traces need not fit into memory.
+    *last = None;
+    let trace = Arc::new(read(source, &mut Err)?);
+    *last = Some((source.clone(), stamp, trace.clone()));
+    Ok(trace)
+}
+
+fn open(file: &str) -> Result<Box<dyn BufRead>, String> {
+    if file == EXAMPLE_NAME {
+        return Ok(Box::new(EXAMPLE.as_bytes()));
+    }
+    let path = Path::new(file);
+    let unreadable = |error| format!("the trace cannot be read: {error}");
+    // The path itself may be a link; what it leads to must be a regular file.
+    let path = path.canonicalize().map_err(unreadable)?;
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let name = path.file_name().map_or(path.as_path(), Path::new);
+    let opened: File = regular_file::open(folder, name, OpenMode::Read).map_err(unreadable)?;
+    let mut lines = BufReader::with_capacity(1 << 20, opened);
+    let start = lines.fill_buf().map_err(unreadable)?;
+    match COMPRESSED
+        .iter()
+        .find(|(magic, _)| start.starts_with(magic))
+    {
+        Some((_, program)) => Err(format!(
+            "it is compressed; decompress it first, with '{program}'"
+        )),
+        None => Ok(Box::new(lines)),
+    }
+}
+
+/// Reads a line without its end; `None` at the end of the file. A line that is too long is skipped
+/// to its end, and is the inner error.
+#[allow(clippy::type_complexity, reason = "a line, or why there is none")]
+fn next_line(
+    lines: &mut dyn BufRead,
+    buffer: &mut Vec<u8>,
+) -> Result<Option<Result<(), String>>, String> {
+    buffer.clear();
+    let unreadable = |error| format!("the trace cannot be read: {error}");
+    let limited = &mut lines.take(MAX_LINE_BYTES);
+    if limited.read_until(b'\n', buffer).map_err(unreadable)? == 0 {
+        return Ok(None);
+    }
+    let has_ended = buffer.last() == Some(&b'\n');
+    if !has_ended && buffer.len() as u64 == MAX_LINE_BYTES {
+        lines.skip_until(b'\n').map_err(unreadable)?;
+        let most = MAX_LINE_BYTES;
+        return Ok(Some(Err(format!("it has more than {most} bytes"))));
+    }
+    Ok(Some(Ok(())))
+}
+
+fn text_of(line: &[u8]) -> Result<&str, String> {
+    let line = std::str::from_utf8(line).map_err(
+        |_| "it is not text in UTF-8; write a key of other bytes as 0x and hexadecimal digits",
+    )?;
+    Ok(line.trim_end_matches(['\n', '\r']))
+}

@@ -1,0 +1,147 @@
+//! Fields of trace files: quoted fields, times, keys.
+
+use std::borrow::Cow;
+
+/// Takes a line of CSV apart, as RFC 4180 says: a field in double quotes may have commas, and two
+/// double quotes there are one.
+///
+/// # Errors
+/// One clause, if a quoted field does not end.
+pub(super) fn split_csv(line: &str) -> Result<Vec<Cow<'_, str>>, String> {
+    let mut fields = Vec::new();
+    let mut rest = line;
+    loop {
+        let (field, after) = match rest.strip_prefix('"') {
+            Some(quoted) => quoted_field(quoted)?,
+            None => {
+                let end = rest.find(',').unwrap_or(rest.len());
+                (Cow::Borrowed(&rest[..end]), &rest[end..])
+            }
+        };
+        fields.push(field);
+        match after.strip_prefix(',') {
+            Some(next) => rest = next,
+            None if after.is_empty() => return Ok(fields),
+            None => {
+                return Err(format!(
+                    "'{after}' follows a quoted field; expected a comma"
+                ));
+            }
+        }
+    }
+}
+
+/// A field that began with a quote, and the rest of the line behind its end.
+fn quoted_field(quoted: &str) -> Result<(Cow<'_, str>, &str), String> {
+    let mut from = 0;
+    while let Some(place) = quoted[from..].find('"') {
+        let end = from + place;
+        match quoted[end + 1..].starts_with('"') {
+            true => from = end + 2,
+            false => {
+                let field = &quoted[..end];
+                let field = match field.contains("\"\"") {
+                    true => Cow::Owned(field.replace("\"\"", "\"")),
+                    false => Cow::Borrowed(field),
+                };
+                return Ok((field, &quoted[end + 1..]));
+            }
+        }
+    }
+    Err("a quoted field does not end; close it with a double quote".to_owned())
+}
+
+/// Reads seconds, exactly to the nanosecond.
+///
+/// # Errors
+/// One clause with the text.
+pub(super) fn parse_seconds(text: &str) -> Result<u64, String> {
+    let wrong = || {
+        format!("time '{text}' is not a number of seconds from 0 to 18 billion, as in 12.000250")
+    };
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let is_number = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() || !is_number(whole) || !is_number(fraction) {
+        // A number of JSON may have an exponent.
+        let seconds = text.parse::<f64>().map_err(|_| wrong())?;
+        let is_valid = (0.0..1.8e10).contains(&seconds);
+        return is_valid.then_some((seconds * 1e9) as u64).ok_or_else(wrong);
+    }
+    let nanoseconds = fraction.bytes().chain(std::iter::repeat(b'0')).take(9);
+    let nanoseconds = nanoseconds.fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0'));
+    let whole = whole.parse::<u64>().map_err(|_| wrong())?;
+    let total = whole.checked_mul(1_000_000_000);
+    total
+        .and_then(|total| total.checked_add(nanoseconds))
+        .ok_or_else(wrong)
+}
+
+/// Reads a whole number from 0.
+///
+/// # Errors
+/// One clause with the field's name and the text.
+pub(super) fn whole_number(name: &str, text: &str) -> Result<u64, String> {
+    text.trim()
+        .parse()
+        .map_err(|_| format!("{name} '{text}' is not a whole number from 0 on"))
+}
+
+/// The bytes of a key: those of the text, or of `0x` and pairs of hexadecimal digits.
+pub(super) fn decode_key(text: Cow<'_, str>) -> Cow<'_, [u8]> {
+    if let Some(bytes) = text.strip_prefix("0x").and_then(decode_hexadecimal) {
+        return Cow::Owned(bytes);
+    }
+    match text {
+        Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
+        Cow::Owned(text) => Cow::Owned(text.into_bytes()),
+    }
+}
+
+fn decode_hexadecimal(digits: &str) -> Option<Vec<u8>> {
+    let digit = |byte: u8| (byte as char).to_digit(16).map(|digit| digit as u8);
+    let is_whole = !digits.is_empty() && digits.len().is_multiple_of(2);
+    let pairs = digits.as_bytes().chunks_exact(2);
+    let bytes = pairs.map(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?));
+    bytes.collect::<Option<_>>().filter(|_| is_whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_exact_to_the_nanosecond() {
+        for (text, time_ns) in [
+            ("0", 0),
+            ("1.5", 1_500_000_000),
+            ("1700000000.123456789", 1_700_000_000_123_456_789),
+            ("0.0000000019", 1),
+            ("2e-3", 2_000_000),
+        ] {
+            assert_eq!(parse_seconds(text), Ok(time_ns), "{text}");
+        }
+        for text in ["", "-1", "x", "1.x", "1e99", "99999999999", "nan"] {
+            assert!(parse_seconds(text).unwrap_err().contains(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn quoted_fields_may_have_commas_and_quotes() {
+        assert_eq!(
+            split_csv("a,\"b,\"\"c\",,d"),
+            Ok(vec!["a".into(), "b,\"c".into(), "".into(), "d".into()])
+        );
+        assert!(split_csv("a,\"b").unwrap_err().contains("does not end"));
+        assert!(split_csv("\"a\"b,c").unwrap_err().contains("'b,c'"));
+    }
+
+    #[test]
+    fn keys_are_text_or_hexadecimal() {
+        let key = |text: &'static str| decode_key(Cow::Borrowed(text)).into_owned();
+        assert_eq!(key("user1"), b"user1");
+        assert_eq!(key("0x00fF"), [0, 255]);
+        for text in ["0x", "0xf", "0xzz"] {
+            assert_eq!(key(text), text.as_bytes());
+        }
+    }
+}

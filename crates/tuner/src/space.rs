@@ -108,9 +108,9 @@ impl Space {
         self.changes(values.map(|(axis, at)| axis.value(*at)))
     }
 
-    /// Returns the settings at a point; those of its values that the fence refuses beside the ones
-    /// before them, in the order of the parameters, stay at their default. A part of the knobs often
-    /// fits one value of another only, so that few points are allowed as they are.
+    /// Returns the settings at a point as far as the fence allows them: a value that it refuses
+    /// beside those of the parameters before it stays at its default. Knobs often fit only one
+    /// value of another knob, so that few points are allowed as they are.
     #[must_use]
     pub fn allowed_settings(&self, point: &[f64]) -> Settings {
         let drawn = self.settings(point);

@@ -1,12 +1,15 @@
 //! `trueput tune` at the command line: the search and its holdout, bad input.
 
-use crate::support::{Bench, assert_contains, stderr, stdout, unwrapped};
+use crate::support::{ALL_WELL, Bench, assert_contains, is_installed, stderr, stdout, unwrapped};
 use trueput_findings::Run;
 use trueput_findings::tuning::{TunedConfiguration, tuning};
-use trueput_record::Value;
 use trueput_record::parameter::resolve;
 use trueput_record::search::TrialPurpose;
+use trueput_record::trial::Settings;
+use trueput_record::{Durability, Value};
+use trueput_tuner::fence::knob_space;
 use trueput_tuner::presets::{Machine, presets};
+use trueput_tuner::space::Restrictions;
 
 const SEARCH: &str = "tune ycsb --engine sqlite --durability process --workers 1 --set workload=a \
     --set recordcount=500 --duration 100ms";
@@ -141,4 +144,48 @@ fn the_knobs_to_search_can_be_named_and_bounded_and_are_the_only_ones_that_chang
     let preset = |it: &TunedConfiguration| it.preset.as_deref() == Some("large-cache");
     let large_cache = found.configurations.iter().find(|it| preset(it)).unwrap();
     assert_eq!(large_cache.changes.len(), 1, "cache_size is out of bounds");
+}
+
+/// Of the other engines, the tests of the crate `tuner` ask. GT.M needs a process of its own.
+#[test]
+fn gtm_reports_a_journal_with_each_value_that_a_search_proposes_for_sync() {
+    if !is_installed("gtm") {
+        return;
+    }
+    let mut engines = trueput_drivers::registry().iter();
+    let gtm = *engines.find(|it| it.info().name == "gtm").unwrap();
+    let (fixed, all) = (Settings::new(), Restrictions::default());
+    let space = knob_space(gtm, Durability::Sync, &fixed, None, 1e9, all).unwrap();
+    let mut refused = Vec::new();
+    for (knob, value) in [
+        ("journaling", Value::from("before-image")),
+        ("journaling", Value::from("no-before")),
+        ("journaling", Value::from("off")),
+        ("access_method", Value::from("MM")),
+        ("sync_io", Value::from(true)),
+    ] {
+        let setting = format!("gtm.{knob}={value}");
+        if space
+            .check(&Settings::from([(knob.to_owned(), value)]))
+            .is_err()
+        {
+            refused.push(setting);
+            continue;
+        }
+        let bench = Bench::new();
+        let line = "run ycsb --engine gtm --durability sync --workers 1 --duration 100ms";
+        let line = format!("{line} --set recordcount=100 --knob {setting}");
+        bench.run_expecting(ALL_WELL, &line);
+        let [trial] = &bench.trials()[..] else {
+            panic!("{setting}: one trial")
+        };
+        let settings = &trial.engine.as_ref().unwrap().settings;
+        // 2 is that the journal is open, 1 that it is closed and 0 that there is none.
+        assert_eq!(
+            settings["jnl_state"],
+            Value::from(2_i64),
+            "{setting}: {settings:?}"
+        );
+    }
+    assert_eq!(refused, ["gtm.journaling=off"]);
 }

@@ -82,10 +82,15 @@ const UNSAFE: [(&str, Durability, &str, &str); 29] = [
     ("etcd", Durability::Process, "nodes", "1"),
 ];
 
-/// The space of an engine's knobs at a level that it promises; `None` if there is nothing to search.
+/// The space of an engine's knobs at a level that it promises; `None` without a knob to search.
 pub fn space(engine: &'static dyn Engine, level: Durability) -> Option<Space> {
     let (fixed, all) = (Settings::new(), Restrictions::default());
     knob_space(engine, level, &fixed, None, MOST_BYTES, all).ok()
+}
+
+pub fn engine(name: &str) -> &'static dyn Engine {
+    let mut engines = registry().iter();
+    *engines.find(|engine| engine.info().name == name).unwrap()
 }
 
 /// What an engine says of a configuration at a level.
@@ -191,8 +196,7 @@ fn visit(space: &Space, mut test: impl FnMut(&Settings)) {
 
 /// Everything that the space proposes keeps the promise, and what keeps it is proposed.
 fn only_what_keeps_the_promise_is_proposed(name: &str) {
-    let mut engines = registry().iter();
-    let engine = *engines.find(|engine| engine.info().name == name).unwrap();
+    let engine = engine(name);
     let levels = Durability::ALL.into_iter();
     for level in levels.filter(|level| engine.promise(*level).is_some()) {
         let Some(space) = space(engine, level) else {
@@ -325,9 +329,7 @@ fn a_flush_cannot_be_turned_off_by_a_knob() {
         ("fjall", "persist_mode", "buffer"),
         ("wiredtiger", "transaction_sync", "none"),
     ] {
-        let mut engines = registry().iter();
-        let engine = engines.find(|engine| engine.info().name == name).unwrap();
-        let space = space(*engine, Durability::Sync).unwrap();
+        let space = space(engine(name), Durability::Sync).unwrap();
         let settings = Settings::from([(knob.to_owned(), Value::from(value))]);
         assert!(space.names().any(|own| own == knob), "{name} has {knob}");
         assert!(space.admit(&settings).is_err(), "{name}: {knob}={value}");

@@ -1,9 +1,14 @@
 //! Searches of simulated engines, whose best configuration is known.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 mod controls;
 mod fence;
 mod landscape;
+mod read_back;
 mod simulation;
 
 /// A uniformly distributed point of the unit cube, the same for the same number.

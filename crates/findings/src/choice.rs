@@ -1,7 +1,9 @@
 //! Choices: which contender keeps an objective at the highest rate, with its default knobs or
 //! tuned, and what it costs beside the others.
 
-use crate::capacity::{Capacity, ObjectiveJudgement, capacity, closed_loops, round_rate};
+use crate::capacity::{
+    Capacity, CapacityState, ObjectiveJudgement, capacity, closed_loops, round_rate,
+};
 use crate::tuning::{TuningFindings, peak_memory_bytes, tuning_of};
 use serde::Serialize;
 use trueput_record::folder::RunManifest;
@@ -16,6 +18,8 @@ pub struct Choice {
     /// The comparison of the two with the highest capacities; `None` before it ends a pair, or if
     /// there are no two.
     pub run_off: Option<RunOff>,
+    /// The contender that is recommended; `None` if none keeps the objective.
+    pub recommended: Option<u32>,
 }
 
 /// One contender.
@@ -56,6 +60,8 @@ pub struct RunOff {
     pub first_held: usize,
     /// Trials in which the other did.
     pub second_held: usize,
+    /// What the trials show so far.
+    pub result: RunOffResult,
 }
 
 /// Capacities that differ by less are near each other: noise of a tenth is usual, so that no rate
@@ -79,15 +85,16 @@ pub enum RunOffResult {
 }
 
 impl RunOff {
-    /// What the trials show.
-    #[must_use]
-    pub fn result(&self) -> RunOffResult {
+    fn add(&mut self, first_held: bool, second_held: bool) {
+        self.pairs += 1;
+        self.first_held += usize::from(first_held);
+        self.second_held += usize::from(second_held);
         let all = RUN_OFF_PAIRS as usize;
-        match (self.first_held, self.second_held) {
+        self.result = match (self.first_held, self.second_held) {
             (held, 0) if held >= all => RunOffResult::Confirmed,
             (0, held) if held >= all => RunOffResult::Overruled,
             _ => RunOffResult::Unsure,
-        }
+        };
     }
 }
 
@@ -141,7 +148,7 @@ impl Choice {
     }
 
     fn is_overruled(&self) -> bool {
-        let result = self.run_off.map(|run_off| run_off.result());
+        let result = self.run_off.map(|run_off| run_off.result);
         result == Some(RunOffResult::Overruled)
     }
 
@@ -174,8 +181,10 @@ pub fn choice(manifest: &RunManifest, trials: &[TrialRecord]) -> Option<Choice> 
     let mut choice = Choice {
         candidates,
         run_off: None,
+        recommended: None,
     };
     choice.run_off = run_off(&choice, settings, trials);
+    choice.recommended = choice.first().map(|first| first.default.contender);
     Some(choice)
 }
 
@@ -203,8 +212,33 @@ pub fn candidate(
         tuned: tuned.map(|spec| capacity(spec, &settings.capacity, trials)),
         costs: None,
     };
+    disqualify(&mut candidate, trials);
     candidate.costs = costs(candidate.best(), trials);
     candidate
+}
+
+/// Takes the capacity of a contender whose trial in a run-off was invalid: a wrong result is no
+/// matter of the rate.
+fn disqualify(candidate: &mut Candidate, trials: &[TrialRecord]) {
+    let Candidate { default, tuned, .. } = candidate;
+    for capacity in std::iter::once(default).chain(tuned) {
+        let of_run_off = capacity.spec.role.map(|role| TrialRole {
+            purpose: TrialPurpose::RunOff,
+            ..role
+        });
+        let mut invalid = trials.iter().filter(|trial| {
+            let is_invalid = matches!(trial.outcome, Outcome::Invalid { .. });
+            is_invalid && trial.spec.role == of_run_off
+        });
+        let messages = invalid.find_map(|trial| {
+            let objections = trial.outcome.objections();
+            (!objections.is_empty()).then(|| objections.join("; "))
+        });
+        if let Some(message) = messages {
+            (capacity.holds_per_s, capacity.fails_per_s) = (None, None);
+            capacity.state = CapacityState::Unmeasured { message };
+        }
+    }
 }
 
 fn configuration(spec: &TrialSpec) -> Option<u32> {
@@ -236,6 +270,7 @@ fn run_off(choice: &Choice, settings: &ChoiceSettings, trials: &[TrialRecord]) -
         pairs: 0,
         first_held: 0,
         second_held: 0,
+        result: RunOffResult::Unsure,
     };
     for pair in 1..=RUN_OFF_PAIRS {
         let held = |candidate: &Candidate| {
@@ -245,9 +280,7 @@ fn run_off(choice: &Choice, settings: &ChoiceSettings, trials: &[TrialRecord]) -
         let (Some(first_held), Some(second_held)) = (held(first), held(second)) else {
             break;
         };
-        run_off.pairs += 1;
-        run_off.first_held += usize::from(first_held);
-        run_off.second_held += usize::from(second_held);
+        run_off.add(first_held, second_held);
     }
     (run_off.pairs > 0).then_some(run_off)
 }
@@ -278,13 +311,17 @@ mod tests {
     use super::*;
 
     fn result(first_held: usize, second_held: usize, pairs: usize) -> RunOffResult {
-        let run_off = RunOff {
+        let mut run_off = RunOff {
             rate_per_s: 100.0,
-            pairs,
-            first_held,
-            second_held,
+            pairs: 0,
+            first_held: 0,
+            second_held: 0,
+            result: RunOffResult::Unsure,
         };
-        run_off.result()
+        for pair in 0..pairs {
+            run_off.add(pair < first_held, pair < second_held);
+        }
+        run_off.result
     }
 
     #[test]

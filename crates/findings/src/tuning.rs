@@ -22,8 +22,7 @@ use trueput_record::{Outcome, TrialRecord, Value};
 pub struct TuningFindings {
     /// Every configuration, the default first.
     pub configurations: Vec<TunedConfiguration>,
-    /// The configuration that the search found best; `None` before the holdout, and if none was
-    /// better than the default.
+    /// The configuration that the search found best; `None` before the holdout.
     pub winner: Option<u32>,
     /// The winner over the default in the holdout; `None` before it has ended a pair.
     pub holdout: Option<Comparison>,
@@ -398,12 +397,21 @@ struct Scores {
 impl Scores {
     fn of(trials: &[&TrialRecord], settings: &TuningSettings, manifest: &RunManifest) -> Self {
         let mut rounds: BTreeMap<u32, BTreeMap<_, _>> = BTreeMap::new();
+        // The others are compared with the default even if it breaks a limit.
+        let without_limits = TuningSettings {
+            limits: TuningLimits::default(),
+            ..settings.clone()
+        };
         for trial in trials {
             if let Some(number) = configuration(trial) {
                 let default = trials
                     .iter()
                     .find(|it| configuration(it) == Some(0) && it.spec.repeat == trial.spec.repeat);
                 let round = rounds.entry(trial.spec.repeat).or_default();
+                let settings = match number {
+                    0 => &without_limits,
+                    _ => settings,
+                };
                 let score = score(trial, default.copied(), settings, manifest);
                 round.insert(number, score);
             }

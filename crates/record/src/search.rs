@@ -48,9 +48,9 @@ pub struct ChoiceSettings {
     /// left; `None` if no knobs are tuned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tuning: Option<TuningSettings>,
-    /// By contender, the reason why its knobs cannot be tuned.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub untunable: BTreeMap<u32, String>,
+    /// The contenders whose knobs cannot be tuned.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub untunable: Vec<UntunableContender>,
     /// The request rate that the user needs, per second; `None` if the plan states none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needed_per_s: Option<f64>,
@@ -77,6 +77,25 @@ pub struct CapacitySettings {
 impl CapacitySettings {
     /// The rate at which the objective must fail, as a multiple of the capacity.
     pub const EXCESS: f64 = 1.1;
+}
+
+/// A contender whose knobs cannot be tuned.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UntunableContender {
+    /// The contender, by its place in the plan, from 0.
+    pub contender: u32,
+    /// The reason, in a sentence.
+    pub reason: String,
+}
+
+impl ChoiceSettings {
+    /// The reason why a contender's knobs cannot be tuned; `None` if they can.
+    #[must_use]
+    pub fn why_untunable(&self, contender: u32) -> Option<&str> {
+        let mut untunable = self.untunable.iter();
+        let found = untunable.find(|it| it.contender == contender)?;
+        Some(&found.reason)
+    }
 }
 
 /// The settings of a search for knobs.

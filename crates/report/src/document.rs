@@ -15,7 +15,7 @@ pub enum Block {
     List(Vec<String>),
     /// A table.
     Table(Table),
-    /// A command to copy: its words, which are quoted for a shell when it is written.
+    /// A command to copy: its words, quoted for a shell.
     Command(Vec<String>),
 }
 

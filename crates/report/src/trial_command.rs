@@ -1,10 +1,12 @@
 //! The words of a command that runs a trial of a run again.
 
 use trueput_findings::Run;
+use trueput_findings::shell::quoted;
 use trueput_record::TrialSpec;
 
 /// The command line of a trial: the subcommand, and every setting, knob and condition that differs
-/// from the usual, but for the rate. `default` is the trial with the knobs of the plan.
+/// from the usual, but for the rate, quoted for a shell. `default` is the trial with the knobs of
+/// the plan.
 pub(crate) fn trial_command(
     run: &Run,
     subcommand: &str,
@@ -13,7 +15,8 @@ pub(crate) fn trial_command(
 ) -> Vec<String> {
     let words = ["trueput", subcommand, &spec.workload].map(str::to_owned);
     let mut words = words.to_vec();
-    let mut option = |name: &str, value: String| words.extend([format!("--{name}"), value]);
+    let mut option =
+        |name: &str, value: String| words.extend([format!("--{name}"), quoted(&value)]);
     option("engine", spec.contender());
     option("durability", spec.durability.to_string());
     option("workers", spec.workers.to_string());
@@ -34,7 +37,7 @@ pub(crate) fn trial_command(
     conditions.rate = None;
     for (name, value) in conditions.options() {
         words.push(format!("--{name}"));
-        words.extend(value);
+        words.extend(value.as_deref().map(quoted));
     }
     words
 }

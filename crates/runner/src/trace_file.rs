@@ -110,11 +110,13 @@ pub(crate) fn merge(folder: &Path, target: &Path) -> io::Result<WrittenTrace> {
     let parts = parts.collect::<io::Result<Vec<_>>>()?;
     let mut transactions: Vec<Vec<RecordedOperation<'_>>> = Vec::new();
     let mut written = WrittenTrace::default();
+    // Behind the end of a full part the requests of its worker are missing: the trace ends there.
+    let mut end_ns = u64::MAX;
     for part in &parts {
         let Some((is_full, mut rest)) = part.split_first() else {
             continue;
         };
-        written.is_cut |= *is_full != 0;
+        let first = transactions.len();
         while let Some((operation, after)) = RecordedOperation::read(rest) {
             match transactions.last_mut().filter(|_| !operation.begins) {
                 Some(transaction) => transaction.push(operation),
@@ -122,7 +124,13 @@ pub(crate) fn merge(folder: &Path, target: &Path) -> io::Result<WrittenTrace> {
             }
             rest = after;
         }
+        if *is_full != 0 {
+            written.is_cut = true;
+            let last = transactions[first..].last();
+            end_ns = end_ns.min(last.map_or(0, |last| last[0].time_ns));
+        }
     }
+    transactions.retain(|transaction| transaction[0].time_ns <= end_ns);
     transactions.sort_by_key(|transaction| transaction[0].time_ns);
     written.requests = transactions.len() as u64;
     if let Some(parent) = target.parent() {

@@ -272,6 +272,17 @@ impl<'a> TuningSearch<'a> {
         role.is_some_and(|role| role.purpose.is_of_tuning() && Some(role.contender) == contender)
     }
 
+    /// Whether a trial has the knobs that this search gives a configuration; those that an ablation
+    /// adds are not among the search's.
+    fn has_knobs_of(&self, trial: &TrialRecord, configuration: ConfigurationId) -> bool {
+        let known = self.search.configuration(configuration);
+        known.is_none_or(|known| {
+            let mut knobs = self.first.knobs.clone();
+            knobs.extend(known.settings.clone());
+            trial.spec.knobs == knobs
+        })
+    }
+
     /// What the trial of a configuration in a round gave; `None` if it has not ended.
     fn outcome(
         &self,
@@ -283,7 +294,8 @@ impl<'a> TuningSearch<'a> {
         let find = |configuration: ConfigurationId| {
             ended.iter().find(|trial| {
                 let number = trial.spec.role.and_then(|role| role.configuration);
-                self.is_own(trial)
+                self.has_knobs_of(trial, configuration)
+                    && self.is_own(trial)
                     && number.map(|number| number as usize) == Some(configuration.0)
                     && trial.spec.repeat == round
                     && part_of(trial) == part

@@ -7,7 +7,7 @@ use crate::space::{Fence, Restrictions, Space};
 use trueput_engine::Engine;
 use trueput_record::parameter::{Parameter, ValueKind, resolve};
 use trueput_record::trial::Settings;
-use trueput_record::{ClusterSurvival, Durability, Isolation, Promise, Window};
+use trueput_record::{ClusterSurvival, Durability, Isolation, Promise, Value, Window};
 
 /// Makes the space of an engine's knobs, except those that `fixed` gives another value than their
 /// default. It refuses what the engine refuses, and weaker durability or isolation than that of
@@ -33,6 +33,7 @@ pub fn knob_space(
         if let ValueKind::Bytes { min, max, .. } = knob.kind
             && (min as f64) < most_bytes
             && (max as f64) > most_bytes
+            && !is_above(&knob.kind.default_value(), most_bytes)
         {
             let bounds = restrictions.bounds.entry(knob.name.to_owned());
             let bounds = bounds.or_default();
@@ -42,6 +43,12 @@ pub fn knob_space(
     let fence = promise_fence(engine, durability, fixed.clone(), window_limit_s)?;
     let space = Space::new(&free, &restrictions, fence);
     space.map_err(|why| format!("{}: {why}", engine.info().name))
+}
+
+/// Whether a size is above a bound: a default such as that of a memory map, which is no use of
+/// memory, is not cut.
+fn is_above(size: &Value, most_bytes: f64) -> bool {
+    matches!(size, Value::Integer(bytes) if *bytes as f64 > most_bytes)
 }
 
 /// Refuses what the engine refuses, and weaker durability or isolation than that of `fixed`.

@@ -149,8 +149,9 @@ pub fn capacity(spec: &TrialSpec, settings: &CapacitySettings, trials: &[TrialRe
     for trial in ended.filter(|trial| is_probe_of(spec, trial)) {
         add_trial(&mut capacity, &mut range, trial, settings);
     }
-    (capacity.holds_per_s, capacity.fails_per_s) = (range.holds_per_s, range.fails_per_s);
+    // An engine that gave a wrong result has no capacity.
     if capacity.state == CapacityState::Unconfirmed {
+        (capacity.holds_per_s, capacity.fails_per_s) = (range.holds_per_s, range.fails_per_s);
         capacity.state = state(&capacity, settings);
     }
     capacity

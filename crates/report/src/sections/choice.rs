@@ -6,11 +6,13 @@ use super::{Part, Section, SectionInput};
 use crate::document::{Block, Table};
 use crate::trial_command::trial_command;
 use trueput_findings::Run;
-use trueput_findings::capacity::CapacityComparison;
+use trueput_findings::capacity::{CapacityComparison, CapacityState};
 use trueput_findings::choice::{Candidate, CandidateCosts, Choice, RunOffResult, choice};
 use trueput_findings::isolation;
+use trueput_findings::shell::quoted;
 use trueput_findings::units::{bytes, counted, number, separate};
-use trueput_record::search::{ChoiceSettings, SearchSettings};
+use trueput_record::Isolation;
+use trueput_record::search::{CapacitySettings, ChoiceSettings, SearchSettings};
 
 /// A cost is mentioned if it is this many times that of another contender.
 const NOTABLE_FACTOR: f64 = 1.5;
@@ -82,10 +84,6 @@ impl<'a> ChoiceView<'a> {
         })
     }
 
-    fn name(&self, candidate: &Candidate) -> String {
-        self.names.name(&candidate.default)
-    }
-
     fn heading(&self) -> String {
         let first = self.choice.candidates.first();
         let spec = first.map(|candidate| &candidate.default.spec);
@@ -126,13 +124,16 @@ impl<'a> ChoiceView<'a> {
             return format!("No contender keeps {objective}, or the search ended too early.");
         };
         let mut text = format!(
-            "{}{}: {objective} up to {} requests/s",
-            self.name(first),
+            "{}{}: {objective} {} requests/s",
+            name(first),
             match first.is_tuned_better() {
                 true => " with the knobs below",
                 false => " with its default knobs",
             },
-            rate(holds_per_s)
+            match first.best().state {
+                CapacityState::Confirmed => format!("up to {}", rate(holds_per_s)),
+                _ => format!("at {} or more", rate(holds_per_s)),
+            }
         );
         text += &match self.settings.needed_per_s {
             Some(needed_per_s) if needed_per_s <= holds_per_s => format!(
@@ -140,10 +141,13 @@ impl<'a> ChoiceView<'a> {
                 number(holds_per_s / needed_per_s),
                 separate(&needed_per_s.to_string())
             ),
-            Some(needed_per_s) => format!(
-                ". None reaches the {}/s that you need.",
-                separate(&needed_per_s.to_string())
-            ),
+            Some(needed_per_s) => {
+                let needed = separate(&needed_per_s.to_string());
+                match self.fails_everywhere(needed_per_s) {
+                    true => format!(". None reaches the {needed}/s that you need."),
+                    false => format!(". Whether any reaches the {needed}/s that you need is open."),
+                }
+            }
             None => ".".to_owned(),
         };
         if first.is_tuned_better()
@@ -152,6 +156,18 @@ impl<'a> ChoiceView<'a> {
             text += &format!(" By default it takes {}/s.", rate(default_per_s));
         }
         text + &self.comparison(holds_per_s)
+    }
+
+    /// Whether every contender was measured, and fails at a rate or below.
+    fn fails_everywhere(&self, per_s: f64) -> bool {
+        self.choice.candidates.iter().all(|candidate| {
+            let best = candidate.best();
+            let has_no_capacity = matches!(
+                best.state,
+                CapacityState::Unmeasured { .. } | CapacityState::NothingHolds
+            );
+            has_no_capacity || best.fails_per_s.is_some_and(|fails| fails <= per_s)
+        })
     }
 
     /// The first contender beside the second.
@@ -163,15 +179,15 @@ impl<'a> ChoiceView<'a> {
         else {
             return String::new();
         };
-        let name = self.name(second);
+        let name = name(second);
         let Some(run_off) = self.choice.run_off else {
             return format!(
                 " That is {} the rate of {name}, the next. The two were not compared in turns: the \
-                 time was up.",
+                 search ended before.",
                 factor(first_per_s / second_per_s)
             );
         };
-        let result = run_off.result();
+        let result = run_off.result;
         let (own_held, other_held) = match result {
             RunOffResult::Overruled => (run_off.second_held, run_off.first_held),
             _ => (run_off.first_held, run_off.second_held),
@@ -202,12 +218,15 @@ impl<'a> ChoiceView<'a> {
         let Some((own, first_per_s)) = first.costs.as_ref().zip(first.best().holds_per_s) else {
             return Vec::new();
         };
-        let alternatives = self.choice.candidates.iter().skip(1).filter(|it| {
+        let alternatives = self.choice.candidates.iter().filter(|it| {
+            if it.default.contender == first.default.contender {
+                return false;
+            }
             let holds_per_s = it.best().holds_per_s.unwrap_or_default();
             holds_per_s >= first_per_s * ALTERNATIVE_PART
         });
         let alternatives: Vec<_> = alternatives
-            .filter_map(|it| Some((self.name(it), it.costs.as_ref()?)))
+            .filter_map(|it| Some((name(it), it.costs.as_ref()?)))
             .collect();
         let mut costs = Vec::new();
         let least = |of: fn(&CandidateCosts) -> u64| {
@@ -230,7 +249,7 @@ impl<'a> ChoiceView<'a> {
         }
         let stronger = alternatives
             .iter()
-            .find(|(_, it)| it.isolation > own.isolation);
+            .find(|(_, it)| lacks(own.isolation, it.isolation));
         if let Some((name, other)) = stronger {
             costs.push(format!(
                 "its transactions are {}, those of {name} {}",
@@ -251,7 +270,7 @@ impl<'a> ChoiceView<'a> {
             .collect();
         let needed_per_s = self.settings.needed_per_s;
         let mut table = Table::of(&rows)
-            .text("contender", 0, |it| self.name(it))
+            .text("contender", 0, |it| self.names.name(&it.default))
             .figures("default/s", 0, |it| {
                 it.default.holds_per_s.map_or_else(dash, rate)
             });
@@ -290,7 +309,7 @@ impl<'a> ChoiceView<'a> {
         let candidates = &self.choice.candidates;
         let failures = candidates
             .iter()
-            .filter_map(|it| note(it.best(), &self.name(it)));
+            .filter_map(|it| note(it.best(), &name(it)));
         failures.chain(self.tuning_notes()).collect()
     }
 
@@ -301,8 +320,8 @@ impl<'a> ChoiceView<'a> {
         let mut notes = Vec::new();
         let mut untuned = Vec::new();
         for candidate in &self.choice.candidates {
-            let name = self.name(candidate);
-            let why_not = self.settings.untunable.get(&candidate.default.contender);
+            let name = name(candidate);
+            let why_not = self.settings.why_untunable(candidate.default.contender);
             match (&candidate.tuning, why_not) {
                 (_, Some(why)) => notes.push(format!("{name}: not tuned: {why}")),
                 (None, _) if candidate.default.closed_loop_per_s.is_some() => untuned.push(name),
@@ -313,24 +332,29 @@ impl<'a> ChoiceView<'a> {
                         (Some(_), _) if candidate.is_tuned_better() => {
                             format!("{name}: tuned in {trials}: {}", knobs(candidate))
                         }
-                        (Some(_), _) => format!(
+                        (Some(tuned), _) if tuned.fails_per_s.is_some() => format!(
                             "{name}: {trials} found knobs with a higher rate in closed loop, but \
                              not at the objective"
                         ),
-                        (None, Some(_)) => format!(
+                        (Some(_), _) | (None, Some(_)) => format!(
                             "{name}: {trials} found better knobs; the time was up before their \
                              capacity was measured"
                         ),
-                        (None, None) => {
-                            format!("{name}: {trials} found no better knobs")
-                        }
+                        (None, None) if found.winner.is_none() => format!(
+                            "{name}: the time was up after {trials}, before the best knobs were \
+                             compared with the default"
+                        ),
+                        (None, None) => format!(
+                            "{name}: {trials} found no knobs that were better on data that the \
+                             search had not seen"
+                        ),
                     });
                 }
             }
         }
         if !untuned.is_empty() {
             notes.push(format!(
-                "Not tuned, for lack of time: {}. A longer --budget tunes more.",
+                "Not tuned, for lack of time: {}. A new run with a longer --budget tunes more.",
                 untuned.join(", ")
             ));
         }
@@ -343,9 +367,13 @@ impl<'a> ChoiceView<'a> {
             return Vec::new();
         };
         let best = first.best();
-        let objective = self.settings.capacity.objective.to_string();
+        let CapacitySettings {
+            objective, arrival, ..
+        } = &self.settings.capacity;
+        let arrival = ["--arrival".to_owned(), arrival.to_string()];
         let mut capacity = trial_command(self.run, "capacity", &best.spec, &first.default.spec);
-        capacity.extend(["--objective".to_owned(), objective]);
+        capacity.extend(["--objective".to_owned(), quoted(&objective.to_string())]);
+        capacity.extend(arrival.clone());
         let mut blocks = vec![
             Block::Text("Its capacity, in a search of its own:".to_owned()),
             Block::Command(capacity),
@@ -354,6 +382,7 @@ impl<'a> ChoiceView<'a> {
         if let Some(per_s) = wanted_per_s {
             let mut run = trial_command(self.run, "run", &best.spec, &first.default.spec);
             run.extend(["--rate".to_owned(), per_s.to_string()]);
+            run.extend(arrival);
             run.extend(["--repeat".to_owned(), "5".to_owned()]);
             blocks.push(Block::Text(format!(
                 "Its response times at {}/s:",
@@ -374,6 +403,17 @@ impl<'a> ChoiceView<'a> {
             .into_iter()
             .collect()
     }
+}
+
+/// Whether one isolation permits what the other does not.
+fn lacks(one: Option<Isolation>, other: Option<Isolation>) -> bool {
+    one.zip(other)
+        .is_some_and(|(one, other)| one.lacks(other).next().is_some())
+}
+
+/// The contender's name in sentences; its marks are in the table.
+fn name(candidate: &Candidate) -> String {
+    candidate.default.spec.contender()
 }
 
 fn tuned_rate(candidate: &Candidate) -> String {

@@ -6,6 +6,7 @@ use crate::chart::{Chart, ChartColumn, ChartGroup, ChartKind, Unit};
 use crate::document::{Block, Table};
 use crate::trial_command::trial_command;
 use trueput_findings::Run;
+use trueput_findings::shell::quoted;
 use trueput_findings::statistics::Verdict;
 use trueput_findings::tuning::{CourseTrial, KnobGain, TunedConfiguration, TuningFindings, tuning};
 use trueput_findings::units::{counted, seconds};
@@ -125,10 +126,17 @@ fn answer(found: &TuningFindings) -> String {
     let tried = found.configurations.len().saturating_sub(1);
     let tried = counted(tried as u64, "other configuration");
     let Some(winner) = winner(found) else {
-        return format!(
-            "Nothing better than the default was found: {tried} in {}.",
-            counted(found.search_trials as u64, "trial")
-        );
+        let default = found.configurations.first();
+        let default = default.filter(|it| it.factor.is_none());
+        return match default.and_then(|it| it.failures.first()) {
+            Some(why) => {
+                format!("The default has no score, so nothing can be compared with it: {why}.")
+            }
+            None => format!(
+                "The search ended before its holdout: {tried} in {}.",
+                counted(found.search_trials as u64, "trial")
+            ),
+        };
     };
     let Some(holdout) = &found.holdout else {
         return format!("The holdout has not ended a pair; {tried} were tried.");
@@ -167,11 +175,7 @@ fn answer(found: &TuningFindings) -> String {
 /// What the time did not suffice for.
 fn unfinished(found: &TuningFindings) -> Option<String> {
     let ran = found.search_trials + found.holdout_trials;
-    let planned = match found.winner {
-        Some(_) => found.planned_trials,
-        // Without a winner there is no holdout.
-        None => found.planned_trials - found.planned_trials / 4,
-    };
+    let planned = found.planned_trials;
     let is_short = ran + LARGEST_ROUND < planned;
     is_short.then(|| {
         format!(
@@ -310,7 +314,7 @@ fn command(run: &Run, spec: &TrialSpec, winner: &TunedConfiguration) -> Vec<Stri
         .map(|(name, value)| format!("{}.{name}={value}", spec.engine))
         .collect();
     words.extend(["--repeat".to_owned(), "5".to_owned(), "--step".to_owned()]);
-    words.push(format!("tuned: {}", changes.join(", ")));
+    words.push(quoted(&format!("tuned: {}", changes.join(", "))));
     words
 }
 

@@ -59,7 +59,8 @@ pub struct Arguments {
         value_parser = clap::value_parser!(u32).range(1..=100))]
     confirmations: u32,
     /// Continue an interrupted search, with a new time budget
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["what", "objective"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["what", "objective", "precision",
+        "confirmations"])]
     resume: Option<std::path::PathBuf>,
     /// Write each event as one line of JSON to standard output, the capacities last
     #[arg(long)]

@@ -15,16 +15,17 @@ use crate::tuning_search::TuningSearch;
 use clap::Args;
 use search::{ChoiceSearch, LEAST_TUNING_TRIALS, default_part};
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use trueput_findings::Run;
 use trueput_findings::choice::choice;
 use trueput_findings::eligibility::HARNESS_ENGINE;
+use trueput_findings::units::counted;
 use trueput_record::objective::Objective;
 use trueput_record::plan::{PlanFile, UnsupportedPolicy};
 use trueput_record::search::{
     CapacitySettings, ChoiceSettings, SearchSettings, TuningLimits, TuningScore, TuningSettings,
+    UntunableContender,
 };
 use trueput_record::value::{format_seconds, parse_seconds};
 use trueput_record::{RunFolder, RunManifest, TrialRecord, TrialSpec};
@@ -71,7 +72,8 @@ pub struct Arguments {
     #[arg(long)]
     no_tuning: bool,
     /// Continue an interrupted search, with a new time budget
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["what", "objective"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["what", "objective", "precision",
+        "confirmations", "no_tuning"])]
     resume: Option<PathBuf>,
     /// Write each event as one line of JSON to standard output, the choice last
     #[arg(long)]
@@ -154,7 +156,7 @@ fn create(
             arrival,
         },
         tuning: None,
-        untunable: BTreeMap::new(),
+        untunable: Vec::new(),
         needed_per_s,
         budget_s: budget_s(arguments, &trials)?,
     };
@@ -172,8 +174,8 @@ fn create(
     let open = capacity_search::open_loops(&trials, arrival);
     trueput_runner::check_proposals(&open, results, options, registry)?;
     output::note(&format!(
-        "{} contenders, at most {}",
-        trials.len(),
+        "{}, at most {}",
+        counted(trials.len() as u64, "contender"),
         format_seconds(settings.budget_s)
     ));
     options.search = Some(SearchSettings::Choice(settings));
@@ -207,7 +209,10 @@ fn needed_rate_per_s(plan: &mut PlanFile, what: &str) -> Result<Option<f64>, Fai
 
 /// Refuses contenders that answer different questions.
 fn one_question(trials: Vec<TrialSpec>, what: &str) -> Result<Vec<TrialSpec>, Failure> {
-    let question = |spec: &TrialSpec| (spec.durability, spec.workers, spec.settings.clone());
+    let question = |spec: &TrialSpec| {
+        let (settings, conditions) = (spec.settings.clone(), spec.conditions.clone());
+        (spec.durability, spec.workers, settings, conditions)
+    };
     let mut others = trials.iter().skip(1);
     let first = trials.first().map(question);
     if trials.is_empty() {
@@ -217,8 +222,8 @@ fn one_question(trials: Vec<TrialSpec>, what: &str) -> Result<Vec<TrialSpec>, Fa
     }
     if others.any(|spec| Some(question(spec)) != first) {
         return Err(Failure::usage(format!(
-            "'{what}' asks several questions: give one durability level, number of workers and \
-             value of each setting, as in --durability sync --workers 8"
+            "'{what}' asks several questions: give one durability level, number of workers, and \
+             value of each setting and condition, as in --durability sync --workers 8"
         )));
     }
     Ok(trials)
@@ -252,7 +257,7 @@ fn unasked(plan: &PlanFile, registry: &Registry) -> Option<String> {
         [] => (*last).to_owned(),
         others => format!("{} and {last}", others.join(", ")),
     };
-    Some(format!("{names}: only where they are named"))
+    Some(format!("{names}: only if the plan names them"))
 }
 
 /// Records why the knobs of some contenders cannot be tuned.
@@ -266,7 +271,10 @@ fn note_untunable(manifest: &mut RunManifest, registry: &Registry) {
     let why_not = |spec: &TrialSpec| {
         let number = spec.role?.contender;
         let search = TuningSearch::new(tuning.clone(), spec.clone(), manifest, registry);
-        search.err().map(|why| (number, why.to_string()))
+        search.err().map(|why| UntunableContender {
+            contender: number,
+            reason: why.to_string(),
+        })
     };
     let untunable = manifest.trials.iter().filter_map(why_not).collect();
     if let Some(SearchSettings::Choice(settings)) = &mut manifest.search {

@@ -55,7 +55,7 @@ fn the_better_of_two_contenders_is_recommended_even_after_an_interruption() {
             "How to verify it",
             &format!("trueput capacity ycsb --engine {name} --durability sync --workers 2"),
             "Not tried",
-            "galera and odbc: only where they are named",
+            "galera and odbc: only if the plan names them",
         ],
     );
     let page = std::fs::read_to_string(run.folder.join("report.html")).unwrap();
@@ -96,7 +96,7 @@ fn knobs_are_tuned_before_the_choice_and_the_answer_says_which() {
     ));
     let words = match is_tuned {
         true => "sqlite: ",
-        false => "found no better knobs",
+        false => "found no knobs that were better",
     };
     assert_contains(&report, &[words, "requests/s"]);
 }

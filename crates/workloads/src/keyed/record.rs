@@ -131,6 +131,12 @@ impl<L: ValueLengths> RecordMaker<L> {
         }
     }
 
+    /// Takes the memory for values of so many bytes now, so that none is taken while they are made.
+    pub(crate) fn with_room(mut self, bytes: usize) -> Self {
+        self.value.resize(bytes.max(self.value.len()), 0);
+        self
+    }
+
     /// The key of an item.
     #[inline]
     pub(crate) fn key(&mut self, item: u64) -> &[u8] {

@@ -82,11 +82,6 @@ impl TraceBuilder {
         self.requests += u64::from(!continues);
         (self.transaction, self.is_timed) = (line.transaction, Some(line.time_ns.is_some()));
         let key = self.number_of(&line.key);
-        let facts = &mut self.facts[key as usize];
-        facts.begins_with.get_or_insert(line.action);
-        if facts.first_bytes == 0 && line.action != Action::Scan {
-            facts.first_bytes = size;
-        }
         self.operations
             .push(Operation::new(line.action, key, size, 0, continues));
         self.times_ns.push(line.time_ns.unwrap_or(0));
@@ -170,6 +165,7 @@ impl TraceBuilder {
         let table = KeyTable::new(&keys);
         drop(keys);
         self.set_times(format)?;
+        self.set_facts();
         let of_values = self.operations.iter();
         let of_values = of_values.filter(|it| it.action() != Action::Scan);
         let mut trace = Trace {
@@ -186,17 +182,25 @@ impl TraceBuilder {
         Ok(trace)
     }
 
+    /// Notes how each key is used first, in the order of the times: that decides what is loaded.
+    fn set_facts(&mut self) {
+        for operation in &self.operations {
+            let facts = &mut self.facts[operation.key as usize];
+            facts.begins_with.get_or_insert(operation.action());
+            if facts.first_bytes == 0 && operation.action() != Action::Scan {
+                facts.first_bytes = operation.size;
+            }
+        }
+    }
+
     /// Numbers the keys in their order.
     fn sort_keys(&mut self) {
         let mut order: Vec<_> = self.numbers.iter().collect();
         order.sort_unstable();
         let mut new_numbers = vec![0_u32; order.len()];
-        let mut facts = Vec::with_capacity(order.len());
         for (new, (_, old)) in (0_u32..).zip(order) {
             new_numbers[*old as usize] = new;
-            facts.push(self.facts[*old as usize]);
         }
-        self.facts = facts;
         for operation in &mut self.operations {
             operation.key = new_numbers[operation.key as usize];
         }

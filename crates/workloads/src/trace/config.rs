@@ -50,6 +50,7 @@ pub(super) struct TraceConfig {
     pub speed: Option<f64>,
     /// Length of the measured part; `None`: until the trace ends.
     duration_s: Option<f64>,
+    warm_up_s: f64,
     load: LoadedKeys,
     default_bytes: usize,
     default_scan: u32,
@@ -97,6 +98,7 @@ impl TraceConfig {
             kinds: trace.kinds(),
             speed: is_recorded.then_some(settings.speed),
             duration_s: conditions.duration_s,
+            warm_up_s: conditions.warm_up_s,
             load: settings.load,
             default_bytes: settings.value_bytes as usize,
             default_scan: settings.scan_records,
@@ -280,13 +282,16 @@ impl TraceConfig {
     /// The rate at which requests are due within the measured part, per second.
     pub(super) fn rate_per_s(&self, speed: f64) -> f64 {
         let all_s = self.trace.duration_ns() as f64 / 1e9 / speed;
-        match self.duration_s.filter(|duration_s| *duration_s < all_s) {
-            None => self.trace.requests as f64 / all_s.max(1e-9),
-            Some(duration_s) => {
-                let is_due = |start: &u32| self.due_ns(*start, speed) as f64 <= duration_s * 1e9;
-                self.trace.starts().take_while(is_due).count() as f64 / duration_s
-            }
-        }
+        let begin_s = self.warm_up_s;
+        let end_s = self
+            .duration_s
+            .map_or(all_s, |measured_s| all_s.min(begin_s + measured_s));
+        let is_measured = |start: &u32| {
+            let due_s = self.due_ns(*start, speed) as f64 / 1e9;
+            (begin_s..=end_s).contains(&due_s)
+        };
+        let count = self.trace.starts().filter(is_measured).count();
+        count as f64 / (end_s - begin_s).max(1e-9)
     }
 
     /// The values of a seed.
@@ -302,5 +307,7 @@ impl TraceConfig {
 /// The generator of a job's records with these values.
 pub(super) fn maker_of(config: &Arc<TraceConfig>, values: Values) -> Maker {
     let keys = RecordKeys::Listed(config.trace.keys.clone());
-    Maker::new(keys, values, TraceLengths(config.clone()))
+    let longest = config.bytes(config.trace.longest_value);
+    let maker = Maker::new(keys, values, TraceLengths(config.clone()));
+    maker.with_room(longest.max(config.default_bytes))
 }

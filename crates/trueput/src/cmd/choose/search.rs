@@ -62,6 +62,8 @@ pub struct ChoiceSearch<'a> {
     /// The trial in closed loop of each default.
     defaults: Vec<&'a TrialSpec>,
     end: Instant,
+    /// The end of all but the run-off.
+    search_end: Instant,
     clock: SearchClock,
     /// The searches for knobs that have begun, by contender.
     begun: BTreeMap<u32, ContenderSearch<'a>>,
@@ -88,12 +90,14 @@ impl<'a> ChoiceSearch<'a> {
         let is_default =
             |spec: &&TrialSpec| spec.role.is_some_and(|role| role.configuration.is_none());
         let part = default_part(settings.tuning.is_some());
+        let now = Instant::now();
         Self {
             settings,
             manifest,
             registry,
             defaults: closed_loops(manifest).filter(is_default).collect(),
-            end: Instant::now() + Duration::from_secs_f64(settings.budget_s),
+            end: now + Duration::from_secs_f64(settings.budget_s),
+            search_end: now + Duration::from_secs_f64(settings.budget_s * SEARCH_PART),
             clock: SearchClock::new(settings.budget_s * part),
             begun: BTreeMap::new(),
             news: Vec::new(),
@@ -109,7 +113,13 @@ impl<'a> ChoiceSearch<'a> {
     pub fn next(&mut self, ended: &[TrialRecord]) -> Vec<TrialSpec> {
         let result = last_result(&self.defaults, &self.settings.capacity, ended);
         self.news.extend(result);
-        if let Some(spec) = self.next_of_defaults(ended) {
+        // The time for tuning, and so its course, depends on the trials of the defaults: none is
+        // added to them when the search is resumed.
+        let has_tuning = ended.iter().any(|trial| {
+            let role = trial.spec.role;
+            role.is_some_and(|role| role.purpose.is_of_tuning())
+        });
+        if !has_tuning && let Some(spec) = self.next_of_defaults(ended) {
             return vec![spec];
         }
         let tuning = self.next_of_tuning(ended);
@@ -174,7 +184,7 @@ impl<'a> ChoiceSearch<'a> {
     fn order(&self, ended: &[TrialRecord]) -> Vec<&'a TrialSpec> {
         let rates = self.defaults.iter().filter_map(|closed| {
             let found = capacity(closed, &self.settings.capacity, ended);
-            let is_tunable = !self.settings.untunable.contains_key(&found.contender);
+            let is_tunable = self.settings.why_untunable(found.contender).is_none();
             let rates = (
                 found.holds_per_s.unwrap_or_default(),
                 found.closed_loop_per_s?,
@@ -203,13 +213,15 @@ impl<'a> ChoiceSearch<'a> {
         ended: &[TrialRecord],
     ) -> Option<ContenderSearch<'a>> {
         let now = Instant::now();
-        let share = Duration::from_secs_f64(share_s);
+        let left = self.search_end.saturating_duration_since(now);
+        let share = Duration::from_secs_f64(share_s).min(left);
         let has_begun = ended.iter().any(|trial| is_tuning_of(closed, trial));
-        if now + share.mul_f64(0.5) > self.end && !has_begun {
+        if !has_begun && share.as_secs_f64() < self.least_share_s(closed, ended) {
             return None;
         }
-        let budget_s = share_s * TUNING_PART;
-        let trials = (budget_s / expected_trial_s(closed, ended)) as u32;
+        let budget_s = share.as_secs_f64() * TUNING_PART;
+        // By the planned share, so that a resumed search has the same plan.
+        let trials = (share_s * TUNING_PART / expected_trial_s(closed, ended)) as u32;
         let settings = TuningSettings {
             trials: trials.max(LEAST_TUNING_TRIALS),
             budget_s,
@@ -228,7 +240,7 @@ impl<'a> ChoiceSearch<'a> {
             has_ended: false,
             share,
             since: now,
-            clock: SearchClock::new(share_s),
+            clock: SearchClock::new(share.as_secs_f64()),
         })
     }
 

@@ -263,3 +263,37 @@ impl TrialPurpose {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_choice_is_read_as_it_was_written() {
+        let capacity = CapacitySettings {
+            objective: "p99<5ms".parse().unwrap(),
+            precision: 0.1,
+            confirmations: 2,
+            budget_s: 60.0,
+            arrival: Arrival::Constant,
+        };
+        let settings = SearchSettings::Choice(ChoiceSettings {
+            capacity,
+            tuning: None,
+            untunable: vec![UntunableContender {
+                contender: 3,
+                reason: "it has no knobs".to_owned(),
+            }],
+            needed_per_s: Some(5_000.0),
+            budget_s: 150.0,
+        });
+        let text = serde_json::to_string(&settings).unwrap();
+        let read: SearchSettings = serde_json::from_str(&text).unwrap();
+        assert_eq!(read, settings);
+        let SearchSettings::Choice(read) = read else {
+            panic!("{text}");
+        };
+        assert_eq!(read.why_untunable(3), Some("it has no knobs"));
+        assert_eq!(read.why_untunable(0), None);
+    }
+}

@@ -2,16 +2,23 @@
 //! with.
 
 use crate::built_in_plans::plan_or_workload;
+use crate::execute;
 use crate::failure::Failure;
+use crate::output;
 use crate::plan_overrides::{PlanOverrides, RunDirectories};
+use crate::progress::Progress;
 use crate::repeats::parse_part;
+use crate::screen::Screen;
 use crate::trust::{ForeignCode, Trust};
+use std::cell::RefCell;
 use std::path::Path;
+use std::process::ExitCode;
+use trueput_findings::Run;
 use trueput_record::objective::Objective;
 use trueput_record::plan::PlanFile;
 use trueput_record::value::format_seconds;
-use trueput_record::{RunFolder, RunManifest, TrialSpec};
-use trueput_runner::Registry;
+use trueput_record::{RunFolder, RunManifest, TrialRecord, TrialSpec};
+use trueput_runner::{Options, Registry};
 
 /// The duration of a trial if neither the plan nor the command line gives one, seconds.
 pub const USUAL_DURATION_S: f64 = 5.0;
@@ -118,4 +125,60 @@ pub fn open(
         settings.set_budget_s(budget_s);
     }
     Ok((folder, manifest))
+}
+
+/// What a search proposes.
+pub struct Proposal {
+    /// Lines on how the search stands.
+    pub news: Vec<String>,
+    /// The trials to run next; none when the search is over.
+    pub trials: Vec<TrialSpec>,
+}
+
+/// A search that runs: its folder, and how it answers.
+pub struct SearchRun<'a> {
+    pub folder: &'a RunFolder,
+    pub manifest: &'a RunManifest,
+    pub registry: &'a Registry,
+    pub options: &'a Options,
+    /// Whether events and the answer are lines of JSON.
+    pub json: bool,
+    pub screen: Screen,
+}
+
+impl SearchRun<'_> {
+    /// Runs the trials that `next` proposes from all that have ended, then prints the answer: what
+    /// `found` makes of the run as JSON, or its report.
+    ///
+    /// # Errors
+    /// As a run; if the answer cannot be written.
+    pub fn run(
+        &self,
+        next: &mut dyn FnMut(&[TrialRecord]) -> Proposal,
+        found: fn(&Run) -> serde_json::Value,
+    ) -> Result<ExitCode, Failure> {
+        let progress = RefCell::new(match self.json {
+            true => Progress::json(),
+            false => Progress::for_people(),
+        });
+        let source = &mut |ended: &[TrialRecord]| {
+            let Proposal { news, trials } = next(ended);
+            progress.borrow().say_all(news);
+            trials
+        };
+        let observer = &mut |event: &_| progress.borrow_mut().observe(event);
+        let (folder, manifest) = (self.folder, self.manifest);
+        let (registry, options) = (self.registry, self.options);
+        let summary =
+            trueput_runner::run_search(folder, manifest, registry, options, observer, source)?;
+        execute::finish(&summary, self.write_answer(found))
+    }
+
+    fn write_answer(&self, found: fn(&Run) -> serde_json::Value) -> Result<(), Failure> {
+        if self.json {
+            let run = Run::load(self.folder.path())?;
+            return output::json_lines(&found(&run).to_string());
+        }
+        execute::report(self.folder, self.screen)
+    }
 }

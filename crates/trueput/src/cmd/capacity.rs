@@ -5,15 +5,12 @@ use crate::execute;
 use crate::failure::{EXIT_CODES, Failure};
 use crate::output;
 use crate::plan_overrides::{PlanOverrides, RunDirectories};
-use crate::progress::Progress;
 use crate::screen::Screen;
 use crate::search_clock::SearchClock;
-use crate::search_run;
+use crate::search_run::{self, Proposal, SearchRun};
 use crate::trust::Trust;
 use clap::Args;
-use std::cell::RefCell;
 use std::process::ExitCode;
-use trueput_findings::Run;
 use trueput_findings::capacity::{capacities, closed_loops};
 use trueput_record::objective::Objective;
 use trueput_record::search::{CapacitySettings, SearchSettings};
@@ -93,32 +90,28 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
             "{path} is not a search for capacity"
         )));
     };
-    let progress = RefCell::new(match arguments.json {
-        true => Progress::json(),
-        false => Progress::for_people(),
-    });
     let contenders: Vec<_> = closed_loops(&manifest).collect();
     let mut clock = SearchClock::new(settings.budget_s);
-    let source = &mut |ended: &[TrialRecord]| {
-        let result = capacity_search::last_result(&contenders, settings, ended);
-        progress.borrow().say_all(result.into_iter().collect());
-        let next = next_trial(&contenders, settings, ended, &mut clock);
-        next.into_iter().collect()
+    let search_run = SearchRun {
+        folder: &folder,
+        manifest: &manifest,
+        registry,
+        options: &options,
+        json: arguments.json,
+        screen: arguments.screen,
     };
-    let observer = &mut |event: &_| progress.borrow_mut().observe(event);
-    let summary =
-        trueput_runner::run_search(&folder, &manifest, registry, &options, observer, source)?;
-    execute::finish(&summary, write_answer(&folder, arguments))
-}
-
-fn write_answer(folder: &RunFolder, arguments: &Arguments) -> Result<(), Failure> {
-    if arguments.json {
-        let run = Run::load(folder.path())?;
-        let found = capacities(&run.manifest, &run.trials);
-        let document = serde_json::json!({ "capacities": found });
-        return output::json_lines(&document.to_string());
-    }
-    execute::report(folder, arguments.screen)
+    let next = &mut |ended: &[TrialRecord]| {
+        let result = capacity_search::last_result(&contenders, settings, ended);
+        let next = next_trial(&contenders, settings, ended, &mut clock);
+        Proposal {
+            news: result.into_iter().collect(),
+            trials: next.into_iter().collect(),
+        }
+    };
+    search_run.run(
+        next,
+        |run| serde_json::json!({ "capacities": capacities(&run.manifest, &run.trials) }),
+    )
 }
 
 fn create(

@@ -7,17 +7,14 @@ use crate::execute;
 use crate::failure::{EXIT_CODES, Failure};
 use crate::output;
 use crate::plan_overrides::{PlanOverrides, RunDirectories};
-use crate::progress::Progress;
 use crate::screen::Screen;
-use crate::search_run;
+use crate::search_run::{self, Proposal, SearchRun};
 use crate::trust::Trust;
 use crate::tuning_search::TuningSearch;
 use clap::Args;
 use search::{ChoiceSearch, LEAST_TUNING_TRIALS, default_part};
-use std::cell::RefCell;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use trueput_findings::Run;
 use trueput_findings::choice::choice;
 use trueput_findings::eligibility::HARNESS_ENGINE;
 use trueput_findings::units::counted;
@@ -105,29 +102,23 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
         let path = folder.path().display();
         return Err(Failure::usage(format!("{path} is not a choice")));
     };
-    let progress = RefCell::new(match arguments.json {
-        true => Progress::json(),
-        false => Progress::for_people(),
-    });
     let mut search = ChoiceSearch::new(settings, &manifest, registry);
-    let source = &mut |ended: &[TrialRecord]| {
-        let next = search.next(ended);
-        progress.borrow().say_all(search.take_news());
-        next
+    let search_run = SearchRun {
+        folder: &folder,
+        manifest: &manifest,
+        registry,
+        options: &options,
+        json: arguments.json,
+        screen: arguments.screen,
     };
-    let observer = &mut |event: &_| progress.borrow_mut().observe(event);
-    let summary =
-        trueput_runner::run_search(&folder, &manifest, registry, &options, observer, source)?;
-    execute::finish(&summary, write_answer(&folder, arguments))
-}
-
-fn write_answer(folder: &RunFolder, arguments: &Arguments) -> Result<(), Failure> {
-    if arguments.json {
-        let run = Run::load(folder.path())?;
-        let document = serde_json::json!({ "choice": choice(&run.manifest, &run.trials) });
-        return output::json_lines(&document.to_string());
-    }
-    execute::report(folder, arguments.screen)
+    let next = &mut |ended: &[TrialRecord]| Proposal {
+        trials: search.next(ended),
+        news: search.take_news(),
+    };
+    search_run.run(
+        next,
+        |run| serde_json::json!({ "choice": choice(&run.manifest, &run.trials) }),
+    )
 }
 
 fn create(

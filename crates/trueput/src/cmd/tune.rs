@@ -6,18 +6,15 @@ use crate::execute;
 use crate::failure::{EXIT_CODES, Failure};
 use crate::output;
 use crate::plan_overrides::{PlanOverrides, RunDirectories};
-use crate::progress::Progress;
 use crate::screen::Screen;
-use crate::search_run;
+use crate::search_run::{self, Proposal, SearchRun};
 use crate::trust::Trust;
 use crate::tuning_search::TuningSearch;
 use crate::tuning_space::{SearchSpace, searched_knobs};
 use clap::Args;
 use limits::Limits;
-use std::cell::RefCell;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use trueput_findings::Run;
 use trueput_findings::tuning::tuning;
 use trueput_host::{count_cores, read_memory_bytes};
 use trueput_record::search::{
@@ -133,28 +130,22 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
         return Err(Failure::usage(format!("{path} is not a search for knobs")));
     };
     let mut search = TuningSearch::new(settings.clone(), first.clone(), &manifest, registry)?;
-    let progress = RefCell::new(match arguments.json {
-        true => Progress::json(),
-        false => Progress::for_people(),
-    });
-    let source = &mut |ended: &[TrialRecord]| {
-        let next = search.next(ended);
-        progress.borrow().say_all(search.take_news());
-        next
+    let search_run = SearchRun {
+        folder: &folder,
+        manifest: &manifest,
+        registry,
+        options: &options,
+        json: arguments.json,
+        screen: arguments.screen,
     };
-    let observer = &mut |event: &_| progress.borrow_mut().observe(event);
-    let summary =
-        trueput_runner::run_search(&folder, &manifest, registry, &options, observer, source)?;
-    execute::finish(&summary, write_answer(&folder, arguments))
-}
-
-fn write_answer(folder: &RunFolder, arguments: &Arguments) -> Result<(), Failure> {
-    if arguments.json {
-        let run = Run::load(folder.path())?;
-        let document = serde_json::json!({ "tuning": tuning(&run.manifest, &run.trials) });
-        return output::json_lines(&document.to_string());
-    }
-    execute::report(folder, arguments.screen)
+    let next = &mut |ended: &[TrialRecord]| Proposal {
+        trials: search.next(ended),
+        news: search.take_news(),
+    };
+    search_run.run(
+        next,
+        |run| serde_json::json!({ "tuning": tuning(&run.manifest, &run.trials) }),
+    )
 }
 
 fn create(

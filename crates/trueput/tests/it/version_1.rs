@@ -19,7 +19,7 @@ const RENAMES: [(&str, &str); 6] = [
 ];
 
 /// Conditions that came later, which history lists with their default.
-const LATER_CONDITIONS: [&str; 2] = ["at", "hosts"];
+const LATER_CONDITIONS: [&str; 3] = ["at", "hosts", "record_trace"];
 
 fn new_name(old: &str) -> &str {
     let found = RENAMES.iter().find(|(before, _)| *before == old);

@@ -275,7 +275,8 @@ fn run_off(choice: &Choice, settings: &ChoiceSettings, trials: &[TrialRecord]) -
     for pair in 1..=RUN_OFF_PAIRS {
         let held = |candidate: &Candidate| {
             let trial = run_off_trial(&candidate.best().spec, rate_per_s, pair, trials)?;
-            Some(ObjectiveJudgement::of(trial, &settings.capacity.objective).holds())
+            let judgement = ObjectiveJudgement::of(trial, &settings.capacity.objective);
+            Some(judgement.within(trial, &settings.capacity.limits).holds())
         };
         let (Some(first_held), Some(second_held)) = (held(first), held(second)) else {
             break;

@@ -20,6 +20,7 @@
 //! - `eligibility`: trials that are ranked, compared and charted
 //! - `findings`: rankings, answer, names and measured trials of a run, for every format
 //! - `fixed_rate`: rankings of open loops at one rate
+//! - `forest`: a regression that predicts scores with their uncertainty
 //! - `history`: many runs of one plan, and changes of their rates
 //! - `in_memory`: databases in memory at levels that promise to survive power loss
 //! - `integrity`: trials whose records contradict themselves
@@ -31,6 +32,7 @@
 //! - `over_time`: the rate second by second, and its drops
 //! - `prediction`: the rate and latency expected for other numbers of clients, nodes and delays
 //! - `published`: comparison with published tables
+//! - `random`: random numbers from a seed
 //! - `rankings`: cells grouped into rankings
 //! - `repeats`: the precision of the rates
 //! - `representative`: the trial that represents a cell in charts
@@ -63,6 +65,7 @@ pub mod eligibility;
 pub mod failover;
 mod findings;
 pub mod fixed_rate;
+pub mod forest;
 pub mod hardware_limits;
 pub mod history;
 pub mod in_memory;
@@ -75,6 +78,7 @@ pub mod multi_run;
 pub mod over_time;
 pub mod prediction;
 pub mod published;
+pub mod random;
 pub mod rankings;
 pub mod repeats;
 pub mod representative;

@@ -1,6 +1,10 @@
 //! Searches for knobs: the configurations that were tried, and whether the best one is better than
 //! the default on data that the search has not seen.
 
+mod importance;
+
+pub use importance::{KnobImportance, KnobShare};
+
 use crate::eligibility::{headline, rate};
 use crate::fixed_rate::{all_kept, worst_times};
 use crate::statistics::{
@@ -41,6 +45,8 @@ pub struct TuningFindings {
     pub course: Vec<CourseTrial>,
     /// The winner over itself with one knob at its default; none if no winner was claimed.
     pub ablation: Vec<KnobGain>,
+    /// How much each knob matters; `None` with too few scores, and for one contender of several.
+    pub importance: Option<KnobImportance>,
 }
 
 /// A trial of the search.
@@ -143,7 +149,12 @@ pub fn tuning(manifest: &RunManifest, trials: &[TrialRecord]) -> Option<TuningFi
     let Some(SearchSettings::Tuning(settings)) = &manifest.search else {
         return None;
     };
-    tuning_of(0, settings, manifest, trials)
+    let mut found = tuning_of(0, settings, manifest, trials)?;
+    let is_search = |trial: &&TrialRecord| purpose(trial) == Some(TrialPurpose::Tuning);
+    let search: Vec<_> = ended_trials(0, trials).filter(is_search).collect();
+    let scores = Scores::of(&search, settings, manifest);
+    found.importance = importance::importance(&search, &scores);
+    Some(found)
 }
 
 /// Computes the findings of the search for one contender's knobs; `None` if it has not begun.
@@ -212,6 +223,7 @@ pub fn tuning_of(
         holdout_trials: holdout.len(),
         planned_trials: settings.trials.saturating_sub(settings.ablation_trials()) as usize,
         course: course(&search, &in_search),
+        importance: None,
     })
 }
 
@@ -338,7 +350,7 @@ pub fn score(
         .ok_or_else(|| "it did no operation".to_owned())
 }
 
-fn check_limits(measurement: &Measurement, limits: &TuningLimits) -> Result<(), String> {
+pub(crate) fn check_limits(measurement: &Measurement, limits: &TuningLimits) -> Result<(), String> {
     let memory_bytes = peak_memory_bytes(measurement);
     let space_bytes = measurement.database.allocated_bytes;
     let recovery = measurement.recovery.as_ref();
@@ -434,6 +446,14 @@ impl Scores {
         let round = self.rounds.get(&round)?;
         let score = |number| round.get(number)?.as_ref().ok().copied();
         Some(score(&number)? / score(&0)?)
+    }
+
+    /// The logarithm of a score over the default's in the same round: `Some(None)` if the
+    /// configuration failed, `None` if the default has no score.
+    fn gain(&self, round: u32, number: u32) -> Option<Option<f64>> {
+        let default = self.rounds.get(&round)?.get(&0)?;
+        default.as_ref().ok()?;
+        Some(self.factor(round, number).map(f64::ln))
     }
 
     fn count(&self, number: u32) -> usize {

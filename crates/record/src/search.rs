@@ -72,6 +72,9 @@ pub struct CapacitySettings {
     pub budget_s: f64,
     /// When the requests of the open loops become due.
     pub arrival: Arrival,
+    /// What a trial must keep beside the objective.
+    #[serde(default, skip_serializing_if = "TuningLimits::is_none")]
+    pub limits: TuningLimits,
 }
 
 impl CapacitySettings {
@@ -117,6 +120,45 @@ pub struct TuningSettings {
     /// The knobs to search; all that the plan does not give if there is none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub searched: Vec<SearchedKnob>,
+    /// How configurations are proposed.
+    #[serde(default, skip_serializing_if = "TuningStrategy::is_default")]
+    pub strategy: TuningStrategy,
+}
+
+/// How a search proposes configurations. Rounds, racing and holdout are the same for each, so that
+/// the strategies can be compared.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TuningStrategy {
+    /// Presets, an even sample of the space, then a model.
+    #[default]
+    Model,
+    /// Random configurations only.
+    Random,
+    /// One knob at a time, from the best so far.
+    OneAtATime,
+    /// Presets only.
+    Presets,
+}
+
+impl TuningStrategy {
+    /// Every strategy, the default first.
+    pub const ALL: [Self; 4] = [Self::Model, Self::Random, Self::OneAtATime, Self::Presets];
+
+    /// Returns its name on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Model => "model",
+            Self::Random => "random",
+            Self::OneAtATime => "one-at-a-time",
+            Self::Presets => "presets",
+        }
+    }
+
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 impl TuningSettings {
@@ -190,6 +232,12 @@ pub struct TuningLimits {
     /// The most that a power loss may take, in time, seconds, for levels with a window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window_s: Option<f64>,
+}
+
+impl TuningLimits {
+    fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// The part that a trial has in a search.
@@ -276,6 +324,7 @@ mod tests {
             confirmations: 2,
             budget_s: 60.0,
             arrival: Arrival::Constant,
+            limits: TuningLimits::default(),
         };
         let settings = SearchSettings::Choice(ChoiceSettings {
             capacity,

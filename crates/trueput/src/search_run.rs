@@ -66,16 +66,31 @@ pub fn refuse_rate(plan: &PlanFile, what: &str, instead: &str) -> Result<(), Fai
 /// # Errors
 /// A usage error if neither states one.
 pub fn objective(
-    given: &Option<Objective>,
+    given: Option<&Objective>,
     plan: &PlanFile,
     what: &str,
 ) -> Result<Objective, Failure> {
-    let found = given.as_ref().or(plan.objective.as_ref());
+    let found = given.or(plan.objective.as_ref());
     found.cloned().ok_or_else(|| {
         Failure::usage(format!(
             "'{what}' has no objective: give one, as in --objective 'p99<5ms'"
         ))
     })
+}
+
+/// Refuses a plan without exactly one contender, whose knobs are to be tuned.
+///
+/// # Errors
+/// A usage error if there is none, or several.
+pub fn only_contender(trials: &[TrialSpec], what: &str) -> Result<(), Failure> {
+    match trials {
+        [_] => Ok(()),
+        _ => Err(Failure::usage(format!(
+            "'{what}' has {} contenders: name one engine, level and number of workers, as in \
+             --engine sqlite --durability sync --workers 4",
+            trials.len()
+        ))),
+    }
 }
 
 /// The time that a trial takes, for estimates, seconds.

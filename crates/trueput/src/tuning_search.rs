@@ -12,7 +12,6 @@ use trueput_tuner::ablation::ablation;
 use trueput_tuner::holdout::{Holdout, Role};
 use trueput_tuner::search::{
     ConfigurationId, Failure as TrialFailure, FailureKind, Outcome, Preset, Search, SearchPlan,
-    Strategy,
 };
 
 /// The part of the time after which the search leaves the rest to the holdout.
@@ -35,7 +34,7 @@ pub struct TuningSearch<'a> {
     longest: Duration,
     proposed: Option<(Instant, u32)>,
     news: Vec<String>,
-    rounds_told: usize,
+    reported_rounds: usize,
 }
 
 /// A configuration to run in a round.
@@ -75,7 +74,7 @@ impl<'a> TuningSearch<'a> {
         let plan = SearchPlan {
             seed: settings.seed,
             trials: (settings.trials - settings.ablation_trials()) as usize,
-            strategy: Strategy::Model,
+            strategy: settings.strategy,
             presets: presets(&settings),
         };
         Ok(Self {
@@ -87,7 +86,7 @@ impl<'a> TuningSearch<'a> {
             longest: Duration::ZERO,
             proposed: None,
             news: Vec::new(),
-            rounds_told: 0,
+            reported_rounds: 0,
         })
     }
 
@@ -139,7 +138,7 @@ impl<'a> TuningSearch<'a> {
                 }
                 continue;
             }
-            self.tell();
+            self.report_round();
             if has_holdout || !self.has_time(SEARCH_PART, round.entries.len()) {
                 return Vec::new();
             }
@@ -155,7 +154,7 @@ impl<'a> TuningSearch<'a> {
                 })
                 .collect();
         }
-        self.tell();
+        self.report_round();
         Vec::new()
     }
 
@@ -349,13 +348,13 @@ impl<'a> TuningSearch<'a> {
     }
 
     /// Says how the search stands, once for each round.
-    fn tell(&mut self) {
+    fn report_round(&mut self) {
         let search = &self.search;
         let rounds = search.course().len();
-        if rounds <= self.rounds_told {
+        if rounds <= self.reported_rounds {
             return;
         }
-        self.rounds_told = rounds;
+        self.reported_rounds = rounds;
         let best = search.incumbent();
         let settings = search.configuration(best.configuration);
         let changes = settings.map(|it| it.settings.iter());
@@ -429,7 +428,7 @@ mod tests {
     use std::collections::BTreeSet;
     use trueput_findings::tuning::tuning;
     use trueput_record::measurement::{Measurement, OperationSummary};
-    use trueput_record::search::{SearchSettings, TuningLimits, TuningScore};
+    use trueput_record::search::{SearchSettings, TuningLimits, TuningScore, TuningStrategy};
     use trueput_record::{FORMAT_VERSION, HostFacts, Value};
 
     const TRIALS: u32 = 160;
@@ -443,6 +442,7 @@ mod tests {
             budget_s: 1e6,
             presets: Vec::new(),
             searched: Vec::new(),
+            strategy: TuningStrategy::default(),
         }
     }
 

@@ -7,7 +7,7 @@ use trueput_record::suggest::did_you_mean;
 use trueput_record::trial::Settings;
 use trueput_record::value::{parse_bytes, parse_seconds};
 use trueput_record::{TrialSpec, Value};
-use trueput_tuner::fence::knob_space;
+use trueput_tuner::fence::{CONDITIONS, knob_space};
 use trueput_tuner::presets::{Machine, PublishedPreset, presets};
 use trueput_tuner::space::{Bounds, Restrictions, Space};
 
@@ -38,8 +38,11 @@ impl SearchSpace<'_> {
         if knobs.is_empty() {
             return Err(format!("{name} has no knobs to search"));
         }
-        let is_free = |knob: &&Parameter| is_free(self.first, knob);
-        if !knobs.iter().any(|knob| is_free(&knob)) {
+        let is_searched = |knob: &Parameter| {
+            let is_condition = CONDITIONS.contains(&knob.name);
+            is_free(self.first, knob) && (!is_condition || !self.searched.is_empty())
+        };
+        if !knobs.iter().any(is_searched) {
             return Err(format!(
                 "the plan gives every knob of {name}: there is none to search"
             ));

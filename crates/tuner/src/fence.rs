@@ -9,6 +9,10 @@ use trueput_record::parameter::{Parameter, ValueKind, resolve};
 use trueput_record::trial::Settings;
 use trueput_record::{ClusterSurvival, Durability, Isolation, Promise, Value, Window};
 
+/// Knobs that are conditions of a measurement and no settings of an engine: the network between the
+/// nodes of a cluster, and the language of the load. They are searched only if they are named.
+pub const CONDITIONS: [&str; 3] = ["network_delay", "network_loss", "host_language"];
+
 /// Makes the space of an engine's knobs, except those that `fixed` gives another value than their
 /// default. It refuses what the engine refuses, and weaker durability or isolation than that of
 /// `fixed`. Sizes are searched up to `most_bytes`, where their own range allows and `restrictions`
@@ -26,7 +30,9 @@ pub fn knob_space(
 ) -> Result<Space, String> {
     let is_free = |knob: &&Parameter| {
         let own = fixed.get(knob.name);
-        own.is_none_or(|value| *value == knob.kind.default_value())
+        let is_default = own.is_none_or(|value| *value == knob.kind.default_value());
+        let only = restrictions.only.as_ref();
+        is_default && (only.is_some() || !CONDITIONS.contains(&knob.name))
     };
     let free: Vec<_> = engine.knobs().iter().filter(is_free).copied().collect();
     for knob in &free {

@@ -10,17 +10,13 @@
 //! - `holdout`: whether the winner of a search is better, from trials that the search has not seen
 //! - `ablation`: what each changed parameter of a winner contributes
 //! - `presets`: published advice on the knobs of an engine
-//! - `forest`: a regression that predicts scores with their uncertainty
 //! - `sobol`: points that fill the cube evenly
-//! - `random`: random numbers from a seed
 
 pub mod ablation;
 pub mod capacity;
 pub mod fence;
-mod forest;
 pub mod holdout;
 pub mod presets;
-mod random;
 pub mod search;
 mod sobol;
 pub mod space;

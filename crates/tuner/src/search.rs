@@ -23,12 +23,13 @@ mod racing;
 pub use archive::{Configuration, ConfigurationId, Failure, FailureKind, Fate, Outcome, Purpose};
 pub use estimates::Estimate;
 
-use crate::random::Random;
 use crate::space::Space;
 use archive::{Archive, Entry as ArchivedEntry};
 use estimates::Estimates;
 use serde::{Deserialize, Serialize};
+use trueput_findings::random::Random;
 use trueput_findings::statistics::Interval;
+use trueput_record::search::TuningStrategy;
 use trueput_record::trial::Settings;
 
 /// The fewest trials of a search and its holdout together: with fewer, the holdout has fewer than
@@ -45,20 +46,6 @@ const RACERS: usize = 1;
 const EXPLORATION_PART: f64 = 0.85;
 /// Rounds in a row without a score of the default after which a search ends.
 const MOST_UNSCORED_ROUNDS: usize = 3;
-
-/// How configurations are proposed. Rounds, racing and holdout are the same for each.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Strategy {
-    /// Presets, an even sample of the space, then a model: the default.
-    Model,
-    /// Random points only.
-    Random,
-    /// One parameter at a time, from the best so far.
-    OneAtATime,
-    /// Presets only.
-    Presets,
-}
 
 /// A named configuration from outside: an engine's tuning guide, a published table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -77,7 +64,7 @@ pub struct SearchPlan {
     /// The trials that may be run, those of the holdout included.
     pub trials: usize,
     /// How configurations are proposed.
-    pub strategy: Strategy,
+    pub strategy: TuningStrategy,
     /// Configurations to start with.
     pub presets: Vec<Preset>,
 }
@@ -171,7 +158,10 @@ impl Search {
     }
 
     fn admit_presets(&mut self) -> Result<(), String> {
-        if matches!(self.plan.strategy, Strategy::Random | Strategy::OneAtATime) {
+        if matches!(
+            self.plan.strategy,
+            TuningStrategy::Random | TuningStrategy::OneAtATime
+        ) {
             return Ok(());
         }
         for preset in &self.plan.presets {

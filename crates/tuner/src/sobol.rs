@@ -1,8 +1,8 @@
 //! Points that fill the unit cube more evenly than random ones: Sobol's sequence (1967) with the
 //! directions of Joe and Kuo (2008) and Owen's scrambling (1995), from the crate `sobol_burley`.
 
-use crate::random::Random;
 use sobol_burley::{NUM_DIMENSIONS, sample};
+use trueput_findings::random::Random;
 
 /// A sequence of points, the same for the same seed.
 #[derive(Debug, Clone)]

@@ -1,10 +1,12 @@
 //! Whether a trial in open loop kept an objective.
 
 use crate::bottleneck::keeps_rate;
+use crate::tuning::check_limits;
 use serde::Serialize;
 use trueput_record::TrialRecord;
 use trueput_record::measurement::{Measurement, OpenLoop, ResponseSummary};
 use trueput_record::objective::{Objective, ObjectiveLimit, ObjectiveMetric};
+use trueput_record::search::TuningLimits;
 
 /// The fewest requests of a kind for its response times to decide: the 99th percentile of fewer is
 /// their maximum. If no kind has as many, all decide.
@@ -37,7 +39,7 @@ pub enum Violation {
         /// How long the oldest of them had waited, seconds.
         oldest_wait_s: f64,
     },
-    /// The trial failed or was invalid.
+    /// The trial failed, was invalid, or broke a limit.
     Trial {
         /// The reason that the record states.
         message: String,
@@ -83,6 +85,19 @@ impl ObjectiveJudgement {
             figures,
             violations,
         }
+    }
+
+    /// Adds the limit that the trial breaks, if it breaks one.
+    #[must_use]
+    pub fn within(mut self, trial: &TrialRecord, limits: &TuningLimits) -> Self {
+        let kept = trial
+            .measurement
+            .as_ref()
+            .map(|it| check_limits(it, limits));
+        if let Some(Err(message)) = kept {
+            self.violations.push(Violation::Trial { message });
+        }
+        self
     }
 
     /// Whether the objective was kept.

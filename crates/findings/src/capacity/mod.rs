@@ -190,6 +190,7 @@ fn add_trial(
         return;
     };
     let judgement = ObjectiveJudgement::of(trial, &settings.objective);
+    let judgement = judgement.within(trial, &settings.limits);
     range.add(rate_per_s, judgement.holds());
     // Wrong results are no matter of the rate.
     let objections = trial.outcome.objections();

@@ -2,6 +2,7 @@
 
 use super::capacity::{ContenderNames, curves, factor, figure_at_capacity, note, rate};
 use super::header;
+use super::tuning::gain_table;
 use super::{Part, Section, SectionInput};
 use crate::document::{Block, Table};
 use crate::trial_command::trial_command;
@@ -101,7 +102,7 @@ impl<'a> ChoiceView<'a> {
     fn blocks(&self) -> Vec<Block> {
         let mut blocks = vec![Block::Text(self.answer())];
         if let Some(first) = self.choice.first() {
-            blocks.extend(Block::List(tuned_knobs(first)).filled());
+            blocks.extend(tuned_knobs_blocks(first));
             let costs = self.extra_costs(first);
             if !costs.is_empty() {
                 let text = format!("What it costs more: {}.", costs.join("; "));
@@ -423,6 +424,19 @@ fn tuned_rate(candidate: &Candidate) -> String {
 
 fn dash() -> String {
     "–".to_owned()
+}
+
+/// The knobs of the tuned capacity, with the gain of each where an ablation measured it.
+fn tuned_knobs_blocks(candidate: &Candidate) -> Vec<Block> {
+    let knobs = tuned_knobs(candidate);
+    let table = candidate.tuning.as_ref().and_then(gain_table);
+    match table.filter(|_| !knobs.is_empty()) {
+        Some(table) => vec![
+            Block::Text("The gain of each knob in closed loop:".to_owned()),
+            Block::Table(table),
+        ],
+        None => Block::List(knobs).filled().into_iter().collect(),
+    }
 }
 
 /// The knobs of the tuned capacity, if that is the better one.

@@ -10,7 +10,7 @@ use trueput_findings::shell::quoted;
 use trueput_findings::statistics::Verdict;
 use trueput_findings::tuning::{CourseTrial, KnobGain, TunedConfiguration, TuningFindings, tuning};
 use trueput_findings::units::{counted, seconds};
-use trueput_record::search::{SearchSettings, TuningScore, TuningSettings};
+use trueput_record::search::{SearchSettings, TuningScore, TuningSettings, TuningStrategy};
 use trueput_record::value::format_bytes;
 use trueput_record::{TrialSpec, Value};
 
@@ -19,6 +19,12 @@ const MOST_ROWS: usize = 12;
 
 /// The trials of a round, at most: a search that ends fewer trials early was not cut short.
 const LARGEST_ROUND: usize = 6;
+
+/// The shares of importance are shown if the forest predicts this part of the variance.
+const LEAST_EXPLAINED: f64 = 0.2;
+
+/// A knob with a smaller share of the importance is not shown.
+const LEAST_SHARE: f64 = 0.05;
 
 /// Reasons for failures that are listed.
 const MOST_REASONS: usize = 5;
@@ -84,11 +90,12 @@ fn settings(run: &Run) -> Option<&TuningSettings> {
 
 fn blocks(run: &Run, found: &TuningFindings) -> Vec<Block> {
     let mut blocks = vec![Block::Text(answer(found))];
+    blocks.extend(strategy(run).map(Block::Text));
     blocks.extend(unfinished(found).map(Block::Text));
     if let Some(winner) = found.better() {
-        blocks.push(match gains(winner, found) {
-            gains if gains.is_empty() => Block::List(knob_lines(winner)),
-            gains => Block::Table(knob_table(&gains)),
+        blocks.push(match gain_table(found) {
+            Some(table) => Block::Table(table),
+            None => Block::List(knob_lines(winner)),
         });
         if let Some(spec) = run.manifest.trials.first() {
             let text = "This runs it beside the default again:".to_owned();
@@ -97,10 +104,35 @@ fn blocks(run: &Run, found: &TuningFindings) -> Vec<Block> {
         }
     }
     blocks.extend(Block::Table(table(found)).filled());
+    blocks.extend(importance(found).map(Block::Text));
     blocks.extend(Block::Table(front(found)).filled());
     blocks.extend(Block::List(failures(found)).filled());
     blocks.extend(Block::List(dropped(run)).filled());
     blocks
+}
+
+/// How much the knobs matter, the most important first.
+fn importance(found: &TuningFindings) -> Option<String> {
+    let importance = found.importance.as_ref()?;
+    let knobs = importance.knobs.iter();
+    let notable = knobs.filter(|it| it.share >= LEAST_SHARE);
+    let shares: Vec<_> = notable
+        .map(|it| format!("{} {:.0} %", it.knob, it.share * 100.0))
+        .collect();
+    let explained = importance.explained;
+    Some(match explained >= LEAST_EXPLAINED && !shares.is_empty() {
+        true => format!(
+            "Knobs that matter, by share of importance in a random forest: {}. The forest predicts \
+             {:.0} % of the variance of configurations that it has not learned.",
+            shares.join(", "),
+            explained * 100.0
+        ),
+        false => format!(
+            "The trials do not show which knobs matter: a random forest predicts less than {:.0} % \
+             of their variance.",
+            LEAST_EXPLAINED * 100.0
+        ),
+    })
 }
 
 /// The values of presets that were not tried.
@@ -170,6 +202,15 @@ fn answer(found: &TuningFindings) -> String {
              gave {factor:.2} times its score{interval} in {pairs}.{search}"
         ),
     }
+}
+
+/// How configurations were proposed, if not by the model.
+fn strategy(run: &Run) -> Option<String> {
+    let strategy = settings(run)?.strategy;
+    (strategy != TuningStrategy::Model).then(|| {
+        let name = strategy.name();
+        format!("Configurations were proposed by the strategy {name}, a baseline for the model.")
+    })
 }
 
 /// What the time did not suffice for.
@@ -251,6 +292,12 @@ fn knob_lines(configuration: &TunedConfiguration) -> Vec<String> {
     changes
         .map(|(name, value)| format!("{name}={value}"))
         .collect()
+}
+
+/// The winner's knobs and what each gains; `None` without an ablation.
+pub(super) fn gain_table(found: &TuningFindings) -> Option<Table> {
+    let gains = gains(found.better()?, found);
+    (!gains.is_empty()).then(|| knob_table(&gains))
 }
 
 /// A changed knob of the winner, and what it gains, if the ablation reached it.

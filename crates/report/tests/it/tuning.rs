@@ -4,7 +4,7 @@ use crate::support::{flat, report, spec, terminal, valid};
 use trueput_findings::Run;
 use trueput_record::search::{
     SearchSettings, TrialPurpose, TrialRole, TuningLimits, TuningPreset, TuningScore,
-    TuningSettings,
+    TuningSettings, TuningStrategy,
 };
 use trueput_record::{Durability, TrialRecord, Value};
 use trueput_report::RunReport;
@@ -75,6 +75,7 @@ fn search(planned: u32) -> Run {
         budget_s: 60.0,
         presets: vec![preset],
         searched: Vec::new(),
+        strategy: TuningStrategy::default(),
     }));
     run
 }
@@ -135,4 +136,23 @@ fn the_page_draws_the_course_of_the_search() {
     for part in ["Course of the search", "best so far"] {
         assert!(page.contains(part), "{part}");
     }
+}
+
+#[test]
+fn the_knobs_that_matter_are_named_where_a_forest_predicts_the_scores() {
+    let mut run = search(100);
+    for number in 10..40_u32 {
+        let cache = i64::from(number * 37 % 64 + 1);
+        let per_s = if cache > 32 { 2_000.0 } else { 1_000.0 };
+        let knobs = [
+            ("cache", cache),
+            ("buffer", i64::from(number * 11 % 16 + 1)),
+        ];
+        let add = trial(TrialPurpose::Tuning, number, 1 + number % 8, &knobs, per_s);
+        run.trials.push(add);
+    }
+    let text = flat(&terminal(&run, 100));
+    let words = "Knobs that matter, by share of importance in a random forest: cache";
+    assert!(text.contains(words), "{text}");
+    assert!(!flat(&terminal(&search(100), 100)).contains("random forest"));
 }

@@ -13,7 +13,7 @@ use clap::Args;
 use std::process::ExitCode;
 use trueput_findings::capacity::{capacities, closed_loops};
 use trueput_record::objective::Objective;
-use trueput_record::search::{CapacitySettings, SearchSettings};
+use trueput_record::search::{CapacitySettings, SearchSettings, TuningLimits};
 use trueput_record::value::{format_seconds, parse_seconds};
 use trueput_record::{RunFolder, RunManifest, TrialRecord, TrialSpec};
 use trueput_runner::{Options, Registry, matrix};
@@ -128,13 +128,14 @@ fn create(
     matrix.leave_out_unreachable(&plan, arguments.places.databases(), registry)?;
     options.credentials = matrix.credentials;
     let trials = capacity_search::contenders(matrix.trials);
-    let objective = search_run::objective(&arguments.objective, &plan, what)?;
+    let objective = search_run::objective(arguments.objective.as_ref(), &plan, what)?;
     let settings = CapacitySettings {
         objective,
         precision: arguments.precision,
         confirmations: arguments.confirmations,
         budget_s: budget_s(arguments.budget, &trials)?,
         arrival,
+        limits: TuningLimits::default(),
     };
     let results = &arguments.places.results;
     let open = capacity_search::open_loops(&trials, arrival);

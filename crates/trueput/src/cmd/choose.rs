@@ -11,6 +11,7 @@ use crate::screen::Screen;
 use crate::search_run::{self, Proposal, SearchRun};
 use crate::trust::Trust;
 use crate::tuning_search::TuningSearch;
+use crate::tuning_space::{SearchSpace, searched_knobs};
 use clap::Args;
 use search::{ChoiceSearch, LEAST_TUNING_TRIALS, default_part};
 use std::path::PathBuf;
@@ -18,16 +19,24 @@ use std::process::ExitCode;
 use trueput_findings::choice::choice;
 use trueput_findings::eligibility::HARNESS_ENGINE;
 use trueput_findings::units::counted;
+use trueput_host::read_memory_bytes;
+use trueput_record::conditions::Arrival;
 use trueput_record::objective::Objective;
 use trueput_record::plan::{PlanFile, UnsupportedPolicy};
 use trueput_record::search::{
-    CapacitySettings, ChoiceSettings, SearchSettings, TuningLimits, TuningScore, TuningSettings,
-    UntunableContender,
+    CapacitySettings, ChoiceSettings, SearchSettings, SearchedKnob, TuningLimits, TuningScore,
+    TuningSettings, TuningStrategy, UntunableContender,
 };
 use trueput_record::value::{format_seconds, parse_seconds};
 use trueput_record::{RunFolder, RunManifest, TrialRecord, TrialSpec};
 use trueput_runner::{Options, Registry, matrix};
 use trueput_tuner::capacity::{FEWEST_TRIALS, USUAL_TRIALS};
+
+/// The precision of a capacity, as a part of it.
+pub(super) const USUAL_PRECISION: f64 = 0.1;
+
+/// Trials that confirm a rate.
+pub(super) const USUAL_CONFIRMATIONS: u32 = 2;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -62,7 +71,7 @@ pub struct Arguments {
         default_value = "10%")]
     precision: f64,
     /// Trials that confirm a rate; each must keep the objective
-    #[arg(long, value_name = "N", default_value_t = 2,
+    #[arg(long, value_name = "N", default_value_t = USUAL_CONFIRMATIONS,
         value_parser = clap::value_parser!(u32).range(1..=100))]
     confirmations: u32,
     /// Compare the contenders with the knobs of the plan, or their defaults, only
@@ -95,73 +104,160 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     let (places, trust) = (&arguments.places, arguments.trust);
     let (folder, manifest) = match &arguments.resume {
         Some(path) => search_run::open(path, arguments.budget, places, trust)?,
-        None => create(arguments, &mut options, registry)?,
+        None => create(&arguments.question(), &mut options, registry)?,
     };
     execute::print_build_warnings(&manifest, registry);
-    let Some(SearchSettings::Choice(settings)) = &manifest.search else {
-        let path = folder.path().display();
-        return Err(Failure::usage(format!("{path} is not a choice")));
-    };
-    let mut search = ChoiceSearch::new(settings, &manifest, registry);
-    let search_run = SearchRun {
+    search(&SearchRun {
         folder: &folder,
         manifest: &manifest,
         registry,
         options: &options,
         json: arguments.json,
         screen: arguments.screen,
+    })
+}
+
+/// Runs the search of a choice and prints the recommendation.
+///
+/// # Errors
+/// A usage error if the run is no choice; as a run.
+pub(super) fn search(run: &SearchRun<'_>) -> Result<ExitCode, Failure> {
+    let Some(SearchSettings::Choice(settings)) = &run.manifest.search else {
+        let path = run.folder.path().display();
+        return Err(Failure::usage(format!("{path} is not a choice")));
     };
+    let mut search = ChoiceSearch::new(settings, run.manifest, run.registry);
     let next = &mut |ended: &[TrialRecord]| Proposal {
         trials: search.next(ended),
         news: search.take_news(),
     };
-    search_run.run(
+    run.run(
         next,
         |run| serde_json::json!({ "choice": choice(&run.manifest, &run.trials) }),
     )
 }
 
-fn create(
-    arguments: &Arguments,
+/// A question that a choice answers.
+pub(super) struct Question<'a> {
+    pub(super) what: &'a str,
+    /// What must hold; the plan's if `None`.
+    pub(super) objective: Option<&'a Objective>,
+    /// Time for everything, seconds; enough for each contender if `None`.
+    pub(super) budget_s: Option<f64>,
+    pub(super) precision: f64,
+    pub(super) confirmations: u32,
+    /// How knobs are tuned; `None` if they are not.
+    pub(super) tuning: Option<KnobSearch<'a>>,
+    pub(super) overrides: &'a PlanOverrides,
+    pub(super) places: &'a RunDirectories,
+    pub(super) trust: Trust,
+}
+
+/// How the knobs of a choice's contenders are tuned.
+#[derive(Default)]
+pub(super) struct KnobSearch<'a> {
+    pub(super) limits: TuningLimits,
+    pub(super) strategy: TuningStrategy,
+    /// The knobs to search of the only contender; `None` if there may be several contenders, each
+    /// with all its knobs that the plan does not give.
+    pub(super) named_knobs: Option<&'a [String]>,
+}
+
+impl KnobSearch<'_> {
+    /// The settings that each contender's search starts from.
+    fn settings(
+        &self,
+        seed: u64,
+        budget_s: f64,
+        trials: &[TrialSpec],
+        registry: &Registry,
+    ) -> Result<TuningSettings, Failure> {
+        let searched = match (self.named_knobs, trials) {
+            (Some(knobs), [only]) => self.searched(knobs, only, registry)?,
+            _ => Vec::new(),
+        };
+        Ok(TuningSettings {
+            score: TuningScore::Rate,
+            limits: self.limits,
+            trials: LEAST_TUNING_TRIALS,
+            seed,
+            budget_s,
+            presets: Vec::new(),
+            searched,
+            strategy: self.strategy,
+        })
+    }
+
+    /// The knobs to search of the only contender.
+    fn searched(
+        &self,
+        knobs: &[String],
+        only: &TrialSpec,
+        registry: &Registry,
+    ) -> Result<Vec<SearchedKnob>, Failure> {
+        let engine = registry.engine(&only.engine).map_err(Failure::usage)?;
+        let searched = searched_knobs(knobs, engine, only).map_err(Failure::usage)?;
+        let space = SearchSpace {
+            engine,
+            first: only,
+            window_s: self.limits.window_s,
+            memory_bytes: read_memory_bytes(),
+            searched: &searched,
+        };
+        // Refuses a space without knobs, before a run folder is made.
+        space.space().map_err(Failure::usage)?;
+        Ok(searched)
+    }
+}
+
+impl Arguments {
+    fn question(&self) -> Question<'_> {
+        Question {
+            what: self.what.as_deref().unwrap_or_default(),
+            objective: self.objective.as_ref(),
+            budget_s: self.budget,
+            precision: self.precision,
+            confirmations: self.confirmations,
+            tuning: (!self.no_tuning).then(KnobSearch::default),
+            overrides: &self.overrides,
+            places: &self.places,
+            trust: self.trust,
+        }
+    }
+}
+
+/// Makes the run of a choice.
+///
+/// # Errors
+/// A usage error for an invalid plan, objective or budget.
+pub(super) fn create(
+    question: &Question<'_>,
     options: &mut Options,
     registry: &Registry,
 ) -> Result<(RunFolder, RunManifest), Failure> {
-    let what = arguments.what.as_deref().unwrap_or_default();
-    let (overrides, trust) = (&arguments.overrides, arguments.trust);
-    let mut plan = search_run::read_plan(what, overrides, trust, registry)?;
+    let what = question.what;
+    let mut plan = search_run::read_plan(what, question.overrides, question.trust, registry)?;
+    if let Some(tuning) = &question.tuning {
+        plan.conditions.crash_and_recover |= tuning.limits.recovery_s.is_some();
+    }
     let needed_per_s = needed_rate_per_s(&mut plan, what)?;
     let arrival = std::mem::take(&mut plan.conditions.arrival);
-    plan.unsupported = UnsupportedPolicy::LeaveOut;
+    let is_named = |tuning: &KnobSearch<'_>| tuning.named_knobs.is_some();
+    let has_one = question.tuning.as_ref().is_some_and(is_named);
+    if !has_one {
+        plan.unsupported = UnsupportedPolicy::LeaveOut;
+    }
     let mut matrix = matrix::expand(&plan, registry)?;
-    matrix.leave_out_unreachable(&plan, arguments.places.databases(), registry)?;
+    matrix.leave_out_unreachable(&plan, question.places.databases(), registry)?;
     options.credentials = matrix.credentials;
     // The null engine stores nothing: it measures the bench itself.
     matrix.trials.retain(|spec| spec.engine != HARNESS_ENGINE);
+    if has_one {
+        search_run::only_contender(&matrix.trials, what)?;
+    }
     let trials = one_question(capacity_search::contenders(matrix.trials), what)?;
-    let mut settings = ChoiceSettings {
-        capacity: CapacitySettings {
-            objective: search_run::objective(&arguments.objective, &plan, what)?,
-            precision: arguments.precision,
-            confirmations: arguments.confirmations,
-            budget_s: 0.0,
-            arrival,
-        },
-        tuning: None,
-        untunable: Vec::new(),
-        needed_per_s,
-        budget_s: budget_s(arguments, &trials)?,
-    };
-    settings.capacity.budget_s = settings.budget_s * default_part(!arguments.no_tuning);
-    settings.tuning = (!arguments.no_tuning).then_some(TuningSettings {
-        score: TuningScore::Rate,
-        limits: TuningLimits::default(),
-        trials: LEAST_TUNING_TRIALS,
-        seed: plan.seed,
-        budget_s: settings.budget_s,
-        presets: Vec::new(),
-        searched: Vec::new(),
-    });
-    let results = &arguments.places.results;
+    let settings = settings(question, &plan, arrival, needed_per_s, &trials, registry)?;
+    let results = &question.places.results;
     let open = capacity_search::open_loops(&trials, arrival);
     trueput_runner::check_proposals(&open, results, options, registry)?;
     output::note(&format!(
@@ -170,7 +266,10 @@ fn create(
         format_seconds(settings.budget_s)
     ));
     options.search = Some(SearchSettings::Choice(settings));
-    let skipped = matrix.skipped.into_iter().chain(unasked(&plan, registry));
+    let skipped = matrix
+        .skipped
+        .into_iter()
+        .chain(opt_in_engines(&plan, registry));
     let (folder, mut manifest) = trueput_runner::create_run(
         &plan.name,
         &plan.about,
@@ -184,6 +283,38 @@ fn create(
     note_untunable(&mut manifest, registry);
     folder.extend(&manifest)?;
     Ok((folder, manifest))
+}
+
+fn settings(
+    question: &Question<'_>,
+    plan: &PlanFile,
+    arrival: Arrival,
+    needed_per_s: Option<f64>,
+    trials: &[TrialSpec],
+    registry: &Registry,
+) -> Result<ChoiceSettings, Failure> {
+    let is_tuned = question.tuning.is_some();
+    let tuning = question.tuning.as_ref();
+    let must_tune = tuning.is_some_and(|tuning| tuning.named_knobs.is_some());
+    let budget_s = budget_s(question.budget_s, is_tuned, must_tune, trials)?;
+    let tuning = tuning.map(|tuning| tuning.settings(plan.seed, budget_s, trials, registry));
+    Ok(ChoiceSettings {
+        capacity: CapacitySettings {
+            objective: search_run::objective(question.objective, plan, question.what)?,
+            precision: question.precision,
+            confirmations: question.confirmations,
+            budget_s: budget_s * default_part(is_tuned),
+            arrival,
+            limits: question
+                .tuning
+                .as_ref()
+                .map_or_else(TuningLimits::default, |tuning| tuning.limits),
+        },
+        tuning: tuning.transpose()?,
+        untunable: Vec::new(),
+        needed_per_s,
+        budget_s,
+    })
 }
 
 /// Takes the rate out of a plan: it is what the user needs.
@@ -221,16 +352,27 @@ fn one_question(trials: Vec<TrialSpec>, what: &str) -> Result<Vec<TrialSpec>, Fa
 }
 
 /// The budget, and whether it suffices.
-fn budget_s(arguments: &Arguments, trials: &[TrialSpec]) -> Result<f64, Failure> {
+fn budget_s(
+    given_s: Option<f64>,
+    is_tuned: bool,
+    must_tune: bool,
+    trials: &[TrialSpec],
+) -> Result<f64, Failure> {
     let one_each_s: f64 = trials.iter().map(search_run::trial_s).sum();
-    let part = default_part(!arguments.no_tuning);
-    let least_s = (one_each_s * f64::from(FEWEST_TRIALS) / part).ceil();
-    let tuned_trials = match arguments.no_tuning {
-        true => 0,
-        false => USUAL_TRIALS + 2 * LEAST_TUNING_TRIALS,
+    let of_defaults = f64::from(FEWEST_TRIALS) / default_part(is_tuned);
+    let all = f64::from(2 * FEWEST_TRIALS + LEAST_TUNING_TRIALS) / search::SEARCH_PART;
+    let least = if must_tune {
+        of_defaults.max(all)
+    } else {
+        of_defaults
+    };
+    let least_s = (one_each_s * least).ceil();
+    let tuned_trials = match is_tuned {
+        true => USUAL_TRIALS + 2 * LEAST_TUNING_TRIALS,
+        false => 0,
     };
     let usual_s = one_each_s * f64::from(USUAL_TRIALS + tuned_trials) / search::SEARCH_PART;
-    match arguments.budget {
+    match given_s {
         None => Ok(usual_s.max(least_s).ceil()),
         Some(given_s) if given_s >= least_s => Ok(given_s),
         Some(given_s) => Err(search_run::too_short(given_s, trials.len(), least_s)),
@@ -238,7 +380,7 @@ fn budget_s(arguments: &Arguments, trials: &[TrialSpec]) -> Result<f64, Failure>
 }
 
 /// The engines that no plan includes without being asked for them by name.
-fn unasked(plan: &PlanFile, registry: &Registry) -> Option<String> {
+fn opt_in_engines(plan: &PlanFile, registry: &Registry) -> Option<String> {
     let is_named = |name: &str| plan.engines.iter().any(|named| named.engine == name);
     let engines = registry.engines.iter().filter(|it| !it.runs_unasked());
     let names = engines.map(|engine| engine.info().name);

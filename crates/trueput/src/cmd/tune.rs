@@ -2,6 +2,7 @@
 
 mod limits;
 
+use super::choose::{self, KnobSearch, Question};
 use crate::execute;
 use crate::failure::{EXIT_CODES, Failure};
 use crate::output;
@@ -17,9 +18,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use trueput_findings::tuning::tuning;
 use trueput_host::{count_cores, read_memory_bytes};
+use trueput_record::objective::Objective;
 use trueput_record::search::{
-    SearchSettings, TrialPurpose, TrialRole, TuningScore, TuningSettings,
+    SearchSettings, TrialPurpose, TrialRole, TuningScore, TuningSettings, TuningStrategy,
 };
+use trueput_record::suggest::did_you_mean;
 use trueput_record::value::{format_seconds, parse_seconds};
 use trueput_record::{RunFolder, RunManifest, TrialRecord, TrialSpec};
 use trueput_runner::{Options, Registry, matrix};
@@ -32,13 +35,15 @@ const EXAMPLES: &str = "\
 Examples:
   trueput tune ycsb --engine sqlite --durability sync --workers 4 --budget 30m
   trueput tune ycsb --engine rocksdb --durability sync --set workload=a --objective p99@2000
+  trueput tune session-store --engine rocksdb --workers 8 --objective 'capacity@p99<5ms'
   trueput tune tpcc --engine postgresql --workers 4 --within 'memory<2GiB,recovery<10s'
   trueput tune ycsb --engine wiredtiger --knob wiredtiger.cache_size=256MiB   # not searched
   trueput tune ycsb --engine wiredtiger --search cache_size=64MiB..1GiB,leaf_page_max
   trueput tune --resume results/20261126T101500Z-ycsb
 
 A configuration runs only if its driver states the same durability level, with no larger window \
-than the default's. Knobs that the plan or --knob gives are kept. The last quarter of the trials \
+than the default's. Knobs to which the plan or --knob gives another value than their default are \
+kept. The last quarter of the trials \
 compares the best configuration with the default on other data: 'no better than the default' is a \
 valid answer. docs/TUNING.md describes the method.";
 
@@ -49,8 +54,9 @@ pub struct Arguments {
     /// A plan file, a built-in plan or a workload, of one engine at one level
     #[arg(value_name = "PLAN|WORKLOAD", required_unless_present = "resume")]
     what: Option<String>,
-    /// What is better: rate (operations per second in closed loop), or p99@RATE (the 99th
-    /// percentile of the response times at so many requests per second)
+    /// What is better: rate (operations per second in closed loop), p99@RATE (the 99th percentile
+    /// of the response times at so many requests per second), capacity (the highest rate that
+    /// keeps the plan's objective) or capacity@LIMITS as in 'capacity@p99<5ms'
     #[arg(long, value_name = "GOAL", default_value = "rate", value_parser = parse_goal)]
     objective: Goal,
     /// Limits that a configuration must keep, comma-separated: memory<SIZE, space<SIZE,
@@ -59,13 +65,19 @@ pub struct Arguments {
     within: Option<Limits>,
     /// The knobs to search, comma-separated, with bounds if wanted:
     /// cache_size=64MiB..1GiB,page_size
-    /// [default: all that the plan does not give]
+    /// [default: all that the plan leaves at their defaults, conditions of a cluster's network not
+    /// included]
     #[arg(long, value_name = "KNOBS", value_delimiter = ',')]
     search: Vec<String>,
     /// Do not begin with published advice, which 'trueput knobs ENGINE' lists
     #[arg(long)]
     no_presets: bool,
-    /// Time for the search and its holdout, as in 30m [default: 30m]
+    /// How configurations are proposed: model, random, one-at-a-time or presets; all but model are
+    /// baselines to compare it with
+    #[arg(long, value_name = "STRATEGY", default_value = "model", value_parser = parse_strategy)]
+    strategy: TuningStrategy,
+    /// Time for the search and its holdout, or for everything with capacity, as in 30m
+    /// [default: 30m]
     #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
     budget: Option<f64>,
     /// Continue an interrupted search, with a new time budget
@@ -85,30 +97,52 @@ pub struct Arguments {
 }
 
 /// What a search is for.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Goal {
-    score: TuningScore,
-    /// Requests per second; `None` for a closed loop.
-    rate_per_s: Option<f64>,
+#[derive(Debug, Clone, PartialEq)]
+enum Goal {
+    /// The operations per second in closed loop.
+    Rate,
+    /// The 99th percentile of the response times at so many requests per second.
+    P99 { per_s: f64 },
+    /// The highest rate that keeps the objective; the plan's if `None`.
+    Capacity { objective: Option<Objective> },
 }
 
 /// Reads what is better.
 fn parse_goal(text: &str) -> Result<Goal, String> {
-    let wrong = || format!("'{text}' is not a goal: write rate, or p99@RATE as in p99@2000");
-    if text == "rate" {
-        return Ok(Goal {
-            score: TuningScore::Rate,
-            rate_per_s: None,
-        });
+    let wrong = || {
+        format!(
+            "'{text}' is not a goal: write rate, p99@RATE as in p99@2000, capacity, or \
+             capacity@LIMITS as in capacity@p99<5ms"
+        )
+    };
+    let (name, value) = text
+        .split_once('@')
+        .map_or((text, None), |(name, value)| (name, Some(value)));
+    match (name, value) {
+        ("rate", None) => Ok(Goal::Rate),
+        ("capacity", limits) => Ok(Goal::Capacity {
+            objective: limits.map(str::parse).transpose()?,
+        }),
+        ("p99", Some(rate)) => {
+            let per_s = rate.parse::<f64>().map_err(|_| wrong())?;
+            let fits = per_s.is_finite() && per_s > 0.0;
+            fits.then_some(Goal::P99 { per_s }).ok_or_else(wrong)
+        }
+        _ => Err(wrong()),
     }
-    let rate = text.strip_prefix("p99@").ok_or_else(wrong)?;
-    let per_s = rate.parse::<f64>().map_err(|_| wrong())?;
-    let fits = per_s.is_finite() && per_s > 0.0;
-    fits.then_some(Goal {
-        score: TuningScore::P99,
-        rate_per_s: Some(per_s),
+}
+
+/// Reads how configurations are proposed.
+fn parse_strategy(text: &str) -> Result<TuningStrategy, String> {
+    let mut all = TuningStrategy::ALL.into_iter();
+    all.find(|it| it.name() == text).ok_or_else(|| {
+        let names = TuningStrategy::ALL.map(TuningStrategy::name);
+        let hint = did_you_mean(text, names);
+        format!(
+            "'{text}' is not a strategy{hint}; write {}",
+            names.join(", ")
+        )
     })
-    .ok_or_else(wrong)
 }
 
 /// Runs the search and prints its result.
@@ -120,16 +154,15 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     options.host_access = arguments.overrides.host_options.access();
     let (folder, manifest) = match &arguments.resume {
         Some(path) => search_run::open(path, arguments.budget, &arguments.places, arguments.trust)?,
-        None => create(arguments, &mut options, registry)?,
+        None => match &arguments.objective {
+            Goal::Capacity { objective } => {
+                let question = question(arguments, objective.as_ref())?;
+                choose::create(&question, &mut options, registry)?
+            }
+            _ => create(arguments, &mut options, registry)?,
+        },
     };
     execute::print_build_warnings(&manifest, registry);
-    let (Some(SearchSettings::Tuning(settings)), Some(first)) =
-        (&manifest.search, manifest.trials.first())
-    else {
-        let path = folder.path().display();
-        return Err(Failure::usage(format!("{path} is not a search for knobs")));
-    };
-    let mut search = TuningSearch::new(settings.clone(), first.clone(), &manifest, registry)?;
     let search_run = SearchRun {
         folder: &folder,
         manifest: &manifest,
@@ -138,6 +171,16 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
         json: arguments.json,
         screen: arguments.screen,
     };
+    if let Some(SearchSettings::Choice(_)) = &manifest.search {
+        return choose::search(&search_run);
+    }
+    let (Some(SearchSettings::Tuning(settings)), Some(first)) =
+        (&manifest.search, manifest.trials.first())
+    else {
+        let path = folder.path().display();
+        return Err(Failure::usage(format!("{path} is not a search for knobs")));
+    };
+    let mut search = TuningSearch::new(settings.clone(), first.clone(), &manifest, registry)?;
     let next = &mut |ended: &[TrialRecord]| Proposal {
         trials: search.next(ended),
         news: search.take_news(),
@@ -146,6 +189,37 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
         next,
         |run| serde_json::json!({ "tuning": tuning(&run.manifest, &run.trials) }),
     )
+}
+
+/// The question for a capacity with the best knobs: a choice with one contender.
+fn question<'a>(
+    arguments: &'a Arguments,
+    objective: Option<&'a Objective>,
+) -> Result<Question<'a>, Failure> {
+    let limits = arguments.within.unwrap_or_default().limits;
+    let why = match limits.space_factor {
+        _ if arguments.no_presets => Some("--no-presets does not go with it: leave it out"),
+        Some(_) => Some("space<2x does not go with it: give a size, as in space<1GiB"),
+        None => None,
+    };
+    if let Some(why) = why {
+        return Err(Failure::usage(format!("--objective capacity: {why}")));
+    }
+    Ok(Question {
+        what: arguments.what.as_deref().unwrap_or_default(),
+        objective,
+        budget_s: Some(arguments.budget.unwrap_or(USUAL_BUDGET_S)),
+        precision: choose::USUAL_PRECISION,
+        confirmations: choose::USUAL_CONFIRMATIONS,
+        tuning: Some(KnobSearch {
+            limits,
+            strategy: arguments.strategy,
+            named_knobs: Some(&arguments.search),
+        }),
+        overrides: &arguments.overrides,
+        places: &arguments.places,
+        trust: arguments.trust,
+    })
 }
 
 fn create(
@@ -158,19 +232,17 @@ fn create(
     let mut plan = search_run::read_plan(what, overrides, trust, registry)?;
     search_run::refuse_rate(&plan, what, "give --objective p99@RATE instead")?;
     let limits = arguments.within.unwrap_or_default();
-    plan.conditions.rate_per_s = arguments.objective.rate_per_s.into_iter().collect();
+    plan.conditions.rate_per_s = match arguments.objective {
+        Goal::P99 { per_s } => vec![per_s],
+        _ => Vec::new(),
+    };
     plan.conditions.crash_and_recover |= limits.limits.recovery_s.is_some();
     let mut matrix = matrix::expand(&plan, registry)?;
     matrix.leave_out_unreachable(&plan, arguments.places.databases(), registry)?;
     options.credentials = matrix.credentials;
     let mut trials = matrix.trials;
-    let [first] = trials.as_mut_slice() else {
-        return Err(Failure::usage(format!(
-            "'{what}' has {} contenders: name one engine, level and number of workers, as in \
-             --engine sqlite --durability sync --workers 4",
-            trials.len()
-        )));
-    };
+    search_run::only_contender(&trials, what)?;
+    let first = &mut trials[0];
     first.role = Some(TrialRole {
         contender: 0,
         purpose: TrialPurpose::Tuning,
@@ -214,17 +286,28 @@ fn tuning_settings(
     };
     // Also refuses a space without knobs, before a run folder is made.
     let presets = space.presets(count_cores()).map_err(Failure::usage)?;
+    let presets = match arguments.strategy {
+        TuningStrategy::Random | TuningStrategy::OneAtATime => Vec::new(),
+        _ if arguments.no_presets => Vec::new(),
+        _ => presets,
+    };
+    let has_presets = presets.iter().any(|preset| !preset.settings.is_empty());
+    if arguments.strategy == TuningStrategy::Presets && !has_presets {
+        let name = &first.engine;
+        return Err(Failure::usage(format!("{name} has no presets to try")));
+    }
     Ok(TuningSettings {
-        score: arguments.objective.score,
+        score: match arguments.objective {
+            Goal::P99 { .. } => TuningScore::P99,
+            _ => TuningScore::Rate,
+        },
         limits,
         trials: affordable_trials(arguments.budget, first)?,
         seed,
         budget_s: arguments.budget.unwrap_or(USUAL_BUDGET_S),
-        presets: match arguments.no_presets {
-            true => Vec::new(),
-            false => presets,
-        },
+        presets,
         searched,
+        strategy: arguments.strategy,
     })
 }
 

@@ -66,10 +66,10 @@ fn the_better_of_two_contenders_is_recommended_even_after_an_interruption() {
 }
 
 #[test]
-fn knobs_are_tuned_before_the_choice_and_the_answer_says_which() {
+fn a_capacity_is_found_with_the_default_and_with_the_knobs_that_a_search_finds() {
     let bench = Bench::new();
-    let line = "choose ycsb --engine sqlite --durability sync --workers 1 --set workload=a \
-        --set recordcount=200 --objective p99<250ms --precision 50% --confirmations 1 \
+    let line = "tune ycsb --engine sqlite --durability sync --workers 1 --set workload=a \
+        --set recordcount=200 --objective capacity@p99<250ms --search cache_size,journal_mode \
         --duration 0.2 --budget 5m --json";
     let output = bench.run_expecting(ALL_WELL, line);
     let text = stdout(&output);
@@ -77,6 +77,10 @@ fn knobs_are_tuned_before_the_choice_and_the_answer_says_which() {
     let candidate = &last["choice"]["candidates"][0];
     let configurations = candidate["tuning"]["configurations"].as_array().unwrap();
     assert!(configurations.len() > 2, "{candidate}");
+    for changes in configurations.iter().map(|it| it["changes"].as_object()) {
+        let mut names = changes.unwrap().keys();
+        assert!(names.all(|name| ["cache_size", "journal_mode"].contains(&name.as_str())));
+    }
     let run = Run::load(bench.run_folder().path()).unwrap();
     let purposes: Vec<_> = run.trials.iter().filter_map(|it| it.spec.role).collect();
     let has = |purpose| purposes.iter().any(|role| role.purpose == purpose);

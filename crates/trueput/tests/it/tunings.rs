@@ -57,13 +57,10 @@ fn what_cannot_be_tuned_is_refused_in_one_line_before_anything_runs() {
             format!("{SEARCH} --durability process,sync"),
             "has 2 contenders",
         ),
-        (
-            format!("{SEARCH} --objective p99"),
-            "write rate, or p99@RATE",
-        ),
+        (format!("{SEARCH} --objective p99"), "write rate, p99@RATE"),
         (
             format!("{SEARCH} --objective p99@0"),
-            "write rate, or p99@RATE",
+            "write rate, p99@RATE",
         ),
         (
             format!("{SEARCH} --within speed<2"),
@@ -80,6 +77,22 @@ fn what_cannot_be_tuned_is_refused_in_one_line_before_anything_runs() {
         (
             format!("{SEARCH} --rate 100"),
             "give --objective p99@RATE instead",
+        ),
+        (
+            format!("{SEARCH} --objective capacity"),
+            "give one, as in --objective 'p99<5ms'",
+        ),
+        (
+            format!("{SEARCH} --objective capacity@p99<5ms --budget 10s"),
+            "a budget of 10s is too short for 1 contender",
+        ),
+        (
+            format!("{SEARCH} --objective capacity@p99<5ms --durability process,sync"),
+            "has 2 contenders",
+        ),
+        (
+            format!("{SEARCH} --strategy guess"),
+            "write model, random, one-at-a-time, presets",
         ),
         ("tune oltp-cheats".to_owned(), "has steps"),
     ] {

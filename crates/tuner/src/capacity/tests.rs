@@ -5,7 +5,7 @@ use hdrhistogram::Histogram;
 use trueput_findings::capacity::{LEAST_RATE_PER_S, capacity};
 use trueput_record::conditions::{Arrival, Rate};
 use trueput_record::measurement::{LatencySummary, OpenLoop, OperationSummary, ResponseSummary};
-use trueput_record::search::TrialRole;
+use trueput_record::search::{TrialRole, TuningLimits};
 use trueput_record::{
     Conditions, Durability, Measurement, Outcome, TrialRecord, TrialSpec, VerifyLevel, WorkerKind,
 };
@@ -17,6 +17,7 @@ fn settings(objective: &str) -> CapacitySettings {
         confirmations: 3,
         budget_s: 600.0,
         arrival: Arrival::Poisson,
+        limits: TuningLimits::default(),
     }
 }
 

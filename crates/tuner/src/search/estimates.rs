@@ -233,7 +233,7 @@ fn inverted(mut matrix: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Random;
+    use trueput_findings::random::Random;
 
     fn estimates(rounds: &[&[(usize, f64)]]) -> Estimates {
         let named = |round: &&[(usize, f64)]| {

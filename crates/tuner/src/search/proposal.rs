@@ -1,10 +1,11 @@
 //! New configurations to try.
 
 use super::archive::{ConfigurationId, Fate, Purpose};
-use super::{Entry, FOREST_FROM, Search, Strategy, stream};
-use crate::forest::{Forest, Sample, expected_improvement};
-use crate::random::Random;
+use super::{Entry, FOREST_FROM, Search, stream};
 use crate::sobol::SobolSequence;
+use trueput_findings::forest::{Forest, Sample, expected_improvement};
+use trueput_findings::random::Random;
+use trueput_record::search::TuningStrategy;
 use trueput_record::trial::Settings;
 
 /// Of so many proposals, one is random: no part of the space is left out for ever, whatever the
@@ -51,10 +52,10 @@ impl Search {
         random: &mut Random,
     ) -> Option<(Settings, Purpose)> {
         match self.plan.strategy {
-            Strategy::Presets => None,
-            Strategy::Random => self.random_settings(random),
-            Strategy::OneAtATime => self.step().or_else(|| self.random_step(random)),
-            Strategy::Model => self.modeled(samples, random),
+            TuningStrategy::Presets => None,
+            TuningStrategy::Random => self.random_settings(random),
+            TuningStrategy::OneAtATime => self.step().or_else(|| self.random_step(random)),
+            TuningStrategy::Model => self.modeled(samples, random),
         }
     }
 
@@ -79,7 +80,7 @@ impl Search {
 
     /// Whether the even sample at the start is not complete.
     pub(super) fn is_sampling(&self) -> bool {
-        let is_meant = self.plan.strategy == Strategy::Model;
+        let is_meant = self.plan.strategy == TuningStrategy::Model;
         is_meant && self.archive.count(Purpose::LowDiscrepancy) < self.sample_size()
     }
 
@@ -227,7 +228,7 @@ impl Search {
         let Some(forest) = Forest::fit(&samples, &self.space.categories(), &mut random) else {
             return Vec::new();
         };
-        let shares = forest.importance(&samples, &mut random);
+        let shares = forest.importance(&samples, &mut random).shares;
         let mut named: Vec<_> = self.space.names().zip(shares).collect();
         named.sort_by(|one, other| other.1.total_cmp(&one.1));
         named

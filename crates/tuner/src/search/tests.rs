@@ -28,7 +28,7 @@ fn plan(trials: usize, presets: Vec<Preset>) -> SearchPlan {
     SearchPlan {
         seed: 5,
         trials,
-        strategy: Strategy::Model,
+        strategy: TuningStrategy::Model,
         presets,
     }
 }
@@ -143,7 +143,11 @@ fn what_the_fence_refuses_is_never_proposed() {
         false => Ok(()),
     };
     let unsafe_preset = preset("fast", &[("flush", false.into())]);
-    for strategy in [Strategy::Model, Strategy::Random, Strategy::OneAtATime] {
+    for strategy in [
+        TuningStrategy::Model,
+        TuningStrategy::Random,
+        TuningStrategy::OneAtATime,
+    ] {
         let plan = SearchPlan {
             strategy,
             ..plan(100, vec![unsafe_preset.clone()])
@@ -152,7 +156,7 @@ fn what_the_fence_refuses_is_never_proposed() {
         run(&mut search, |_, _| {});
         let all = search.configurations();
         assert!(all.len() > 10 && all.iter().all(|one| !one.settings.contains_key("flush")));
-        if strategy == Strategy::Model {
+        if strategy == TuningStrategy::Model {
             assert_eq!(
                 search.refused_presets()[0].1,
                 "fsync off keeps less than sync"

@@ -4,7 +4,7 @@
 
 use crate::landscape::{ALL, Landscape};
 use crate::simulation::{SearchResult, find};
-use trueput_tuner::search::Strategy;
+use trueput_record::search::TuningStrategy;
 
 /// A winner counts as found if it has this part of the optimum's gain, and the holdout claims it.
 const FOUND_PART: f64 = 0.5;
@@ -13,15 +13,15 @@ const TRIALS: usize = 60;
 const FIRST_SEED: u64 = 700_000;
 const SEEDS: usize = 100;
 
-const STRATEGIES: [(&str, Strategy); 3] = [
-    ("model", Strategy::Model),
-    ("random search", Strategy::Random),
-    ("one knob at a time", Strategy::OneAtATime),
+const STRATEGIES: [(&str, TuningStrategy); 3] = [
+    ("model", TuningStrategy::Model),
+    ("random search", TuningStrategy::Random),
+    ("one knob at a time", TuningStrategy::OneAtATime),
 ];
 
 fn results(
     landscape: Landscape,
-    strategy: Strategy,
+    strategy: TuningStrategy,
     trials: usize,
     seeds: usize,
 ) -> Vec<SearchResult> {
@@ -43,10 +43,13 @@ fn hits(results: &[SearchResult]) -> usize {
 #[test]
 fn a_planted_optimum_is_found_within_sixty_trials_in_nine_of_ten_seeds() {
     let found = |strategy| hits(&results(Landscape::Planted, strategy, TRIALS, SEEDS));
-    let model = found(Strategy::Model);
+    let model = found(TuningStrategy::Model);
     assert!(10 * model >= 9 * SEEDS, "found in {model} of {SEEDS} seeds");
     // The landscape is not so easy that everything finds it.
-    let (random, single) = (found(Strategy::Random), found(Strategy::OneAtATime));
+    let (random, single) = (
+        found(TuningStrategy::Random),
+        found(TuningStrategy::OneAtATime),
+    );
     assert!(
         random < model && single < random,
         "random search {random}, one knob at a time {single}, model {model}"
@@ -57,7 +60,7 @@ fn a_planted_optimum_is_found_within_sixty_trials_in_nine_of_ten_seeds() {
 fn a_winner_among_equals_is_claimed_in_at_most_one_of_twenty_seeds() {
     let claims = claims(&results(
         Landscape::AllEqual,
-        Strategy::Model,
+        TuningStrategy::Model,
         TRIALS,
         SEEDS,
     ));

@@ -7,7 +7,7 @@ use trueput_engine::Engine;
 use trueput_engine::parameter::resolve;
 use trueput_record::trial::Settings;
 use trueput_record::{Durability, Isolation, Promise, Value};
-use trueput_tuner::fence::knob_space;
+use trueput_tuner::fence::{CONDITIONS, knob_space};
 use trueput_tuner::space::{Restrictions, Space};
 
 /// Sizes are searched up to this, as on a machine with 16 GiB.
@@ -333,5 +333,24 @@ fn a_flush_cannot_be_turned_off_by_a_knob() {
         let settings = Settings::from([(knob.to_owned(), Value::from(value))]);
         assert!(space.names().any(|own| own == knob), "{name} has {knob}");
         assert!(space.admit(&settings).is_err(), "{name}: {knob}={value}");
+    }
+}
+
+#[test]
+fn conditions_of_a_measurement_are_not_searched_unless_they_are_named() {
+    for name in CONDITIONS {
+        let has_it = |engine: &&&dyn Engine| engine.knobs().iter().any(|knob| knob.name == name);
+        let engine = *registry().iter().find(has_it).unwrap();
+        let is_searched = |restrictions| {
+            let (level, fixed) = (Durability::Sync, Settings::new());
+            let space = knob_space(engine, level, &fixed, None, MOST_BYTES, restrictions);
+            space.unwrap().names().any(|known| known == name)
+        };
+        assert!(!is_searched(Restrictions::default()), "{name}");
+        let named = Restrictions {
+            only: Some([name.to_owned()].into()),
+            ..Restrictions::default()
+        };
+        assert!(is_searched(named), "{name}");
     }
 }

@@ -1,10 +1,11 @@
 //! Runs a search and its holdout on a simulated engine, with noise and a drifting machine.
 
 use crate::landscape::Landscape;
+use trueput_record::search::TuningStrategy;
 use trueput_record::trial::Settings;
 use trueput_tuner::holdout::{Conclusion, Holdout, HoldoutVerdict};
 use trueput_tuner::search::{
-    ConfigurationId, Failure, FailureKind, Outcome, Preset, Search, SearchPlan, Strategy,
+    ConfigurationId, Failure, FailureKind, Outcome, Preset, Search, SearchPlan,
 };
 
 /// The deviation of the noise of a single score.
@@ -65,7 +66,12 @@ pub struct SearchResult {
     pub is_claimed: bool,
 }
 
-pub fn search_of(landscape: Landscape, strategy: Strategy, trials: usize, seed: u64) -> Search {
+pub fn search_of(
+    landscape: Landscape,
+    strategy: TuningStrategy,
+    trials: usize,
+    seed: u64,
+) -> Search {
     let plan = SearchPlan {
         seed,
         trials,
@@ -117,7 +123,12 @@ pub fn run_holdout(
 }
 
 /// Searches and judges the winner.
-pub fn find(landscape: Landscape, strategy: Strategy, trials: usize, seed: u64) -> SearchResult {
+pub fn find(
+    landscape: Landscape,
+    strategy: TuningStrategy,
+    trials: usize,
+    seed: u64,
+) -> SearchResult {
     let mut search = search_of(landscape, strategy, trials, seed);
     let mut machine = Machine::new(seed);
     run_search(&mut search, landscape, &mut machine);

@@ -126,6 +126,7 @@ pub fn manifest() -> RunManifest {
                 confirmations: 3,
                 budget_s: 600.0,
                 arrival: trueput_record::conditions::Arrival::Poisson,
+                limits: trueput_record::search::TuningLimits::default(),
             },
         )),
     }

@@ -18,7 +18,7 @@ use trueput_findings::tuning::TunedConfiguration;
 use trueput_findings::units::counted;
 use trueput_host::count_cores;
 use trueput_record::search::{
-    ChoiceSettings, TrialPurpose, TrialRole, TuningPreset, TuningSettings,
+    CapacitySettings, ChoiceSettings, TrialPurpose, TrialRole, TuningPreset, TuningSettings,
 };
 use trueput_record::value::format_seconds;
 use trueput_record::{RunManifest, TrialRecord, TrialSpec};
@@ -113,19 +113,23 @@ impl<'a> ChoiceSearch<'a> {
     pub fn next(&mut self, ended: &[TrialRecord]) -> Vec<TrialSpec> {
         let result = last_result(&self.defaults, &self.settings.capacity, ended);
         self.news.extend(result);
+        // The rate of a run-off depends on the capacities: they are not searched any longer.
+        if ended.iter().any(is_of_run_off) {
+            return self.next_of_run_off(ended);
+        }
         // The time for tuning, and so its course, depends on the trials of the defaults: none is
         // added to them when the search is resumed.
-        let has_tuning = ended.iter().any(|trial| {
-            let role = trial.spec.role;
-            role.is_some_and(|role| role.purpose.is_of_tuning())
-        });
+        let has_tuning = ended.iter().any(is_of_tuning);
         if !has_tuning && let Some(spec) = self.next_of_defaults(ended) {
             return vec![spec];
         }
         let tuning = self.next_of_tuning(ended);
-        match tuning.is_empty() {
-            true => self.next_of_run_off(ended),
-            false => tuning,
+        if !tuning.is_empty() {
+            return tuning;
+        }
+        match self.next_of_unconfirmed(ended) {
+            Some(spec) => vec![spec],
+            None => self.next_of_run_off(ended),
         }
     }
 
@@ -145,14 +149,17 @@ impl<'a> ChoiceSearch<'a> {
         let Some(template) = &self.settings.tuning else {
             return Vec::new();
         };
-        let mut left_s = self.tuning_time_s(template, ended);
-        let order = self.order(ended);
+        // Later trials of the defaults change neither the order nor the shares.
+        let begin = ended.iter().position(is_of_tuning).unwrap_or(ended.len());
+        let mut left_s = self.tuning_time_s(template, &ended[..begin]);
+        let order = self.order(&ended[..begin]);
         for (closed, left) in order.iter().zip((1..=order.len()).rev()) {
             let Some(role) = closed.role else { continue };
             let least_s = self.least_share_s(closed, ended);
             let share_s = (left_s * SHARE.max(1.0 / left as f64)).max(least_s);
+            // One that loads for long may not fit where another does.
             if share_s > left_s {
-                return Vec::new();
+                continue;
             }
             left_s -= share_s;
             if !self.begun.contains_key(&role.contender) {
@@ -304,12 +311,32 @@ impl<'a> ChoiceSearch<'a> {
         next.into_iter().collect()
     }
 
+    /// The next trial of a capacity that is not confirmed, with the time that tuning left: that of
+    /// the best contender first, and those of defaults that tuned knobs excel last.
+    fn next_of_unconfirmed(&self, ended: &[TrialRecord]) -> Option<TrialSpec> {
+        let settings = &self.settings.capacity;
+        let found = choice(self.manifest, ended)?;
+        let of_best = |candidate: &Candidate| {
+            let spec = next_trial(&candidate.best().spec, settings, ended);
+            spec.or_else(|| next_of_tuned(candidate, settings, ended))
+        };
+        let of_default =
+            |candidate: &Candidate| next_trial(&candidate.default.spec, settings, ended);
+        let candidates = found.candidates.iter();
+        let specs = candidates.clone().filter_map(of_best);
+        let mut specs = specs.chain(candidates.filter_map(of_default));
+        specs.find(|spec| {
+            let needed = Duration::from_secs_f64(expected_trial_s(spec, ended));
+            Instant::now() + needed <= self.search_end
+        })
+    }
+
     /// The next pair of the run-off: the two best contenders at one rate.
     fn next_of_run_off(&mut self, ended: &[TrialRecord]) -> Vec<TrialSpec> {
         let Some(found) = choice(self.manifest, ended) else {
             return Vec::new();
         };
-        self.tell(&found);
+        self.report_run_off(&found);
         let (Some([first, second]), Some(rate_per_s)) =
             (found.highest_two(), found.run_off_rate_per_s())
         else {
@@ -370,7 +397,7 @@ impl<'a> ChoiceSearch<'a> {
     }
 
     /// Says how the run-off stands.
-    fn tell(&mut self, found: &Choice) {
+    fn report_run_off(&mut self, found: &Choice) {
         let (Some(run_off), Some([first, second])) = (found.run_off, found.highest_two()) else {
             return;
         };
@@ -403,12 +430,35 @@ fn tuned_closed_loop(
     spec
 }
 
+/// The next trial for the capacity of tuned knobs that may prove to be the better ones.
+fn next_of_tuned(
+    candidate: &Candidate,
+    settings: &CapacitySettings,
+    ended: &[TrialRecord],
+) -> Option<TrialSpec> {
+    match &candidate.tuned {
+        Some(tuned) if tuned.fails_per_s.is_none() => next_trial(&tuned.spec, settings, ended),
+        Some(_) => None,
+        None => {
+            let better = candidate.tuning.as_ref()?.better()?;
+            Some(tuned_closed_loop(&candidate.default.spec, better, ended))
+        }
+    }
+}
+
+fn is_of_run_off(trial: &TrialRecord) -> bool {
+    let role = trial.spec.role;
+    role.is_some_and(|role| role.purpose == TrialPurpose::RunOff)
+}
+
+fn is_of_tuning(trial: &TrialRecord) -> bool {
+    let role = trial.spec.role;
+    role.is_some_and(|role| role.purpose.is_of_tuning())
+}
+
 fn is_tuning_of(closed: &TrialSpec, trial: &TrialRecord) -> bool {
-    let number = closed.role.map(|role| role.contender);
-    trial
-        .spec
-        .role
-        .is_some_and(|role| role.purpose.is_of_tuning() && Some(role.contender) == number)
+    let number = |spec: &TrialSpec| spec.role.map(|role| role.contender);
+    is_of_tuning(trial) && number(&trial.spec) == number(closed)
 }
 
 /// The time that a contender's trial with a new database takes, from the load of its first one,
@@ -428,3 +478,6 @@ fn trial_s(trial: &TrialRecord) -> f64 {
     let load_s = trial.load.as_ref().map(|it| it.elapsed_s);
     measured_s.unwrap_or_default() + load_s.unwrap_or_default() + search_run::OVERHEAD_S
 }
+
+#[cfg(test)]
+mod tests;

@@ -32,15 +32,21 @@ pub struct Forest {
     trees: Vec<Tree>,
 }
 
+/// How much each axis matters to a forest.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Importance {
+    /// Each axis's share; all are 0 if no axis matters.
+    pub shares: Vec<f64>,
+    /// The part of the samples' variance that the forest predicts without having learned the
+    /// sample, from 0 to 1. If it is small, the shares are noise.
+    pub explained: f64,
+}
+
 impl Forest {
     /// Fits a forest. `categories` has the number of categories of each axis, 0 for a range. `None`
     /// without a sample.
     #[must_use]
-    pub(crate) fn fit(
-        samples: &[Sample],
-        categories: &[usize],
-        random: &mut Random,
-    ) -> Option<Self> {
+    pub fn fit(samples: &[Sample], categories: &[usize], random: &mut Random) -> Option<Self> {
         let trees = (0..TREES).map(|_| Tree::grow(samples, categories, random));
         (!samples.is_empty()).then(|| Self {
             trees: trees.collect(),
@@ -57,11 +63,11 @@ impl Forest {
         (mean, variance.sqrt())
     }
 
-    /// Returns each axis's share of the importance: how much the squared error of predictions for
-    /// samples that a tree has not learned grows when the axis's values are exchanged at random
-    /// among them (Breiman, "Random Forests", 2001). All are 0 if no axis matters.
+    /// Returns the importance of each axis: how much the squared error of predictions for samples
+    /// that a tree has not learned grows when the axis's values are exchanged at random among them
+    /// (Breiman, "Random Forests", 2001).
     #[must_use]
-    pub(crate) fn importance(&self, samples: &[Sample], random: &mut Random) -> Vec<f64> {
+    pub fn importance(&self, samples: &[Sample], random: &mut Random) -> Importance {
         let axes = samples.first().map_or(0, |sample| sample.point.len());
         let mut growth = vec![0.0; axes];
         for tree in &self.trees {
@@ -81,17 +87,38 @@ impl Forest {
         }
         let gains: Vec<f64> = growth.into_iter().map(|gain: f64| gain.max(0.0)).collect();
         let sum: f64 = gains.iter().sum();
-        gains
-            .iter()
-            .map(|gain| if sum > 0.0 { gain / sum } else { 0.0 })
-            .collect()
+        let share = |gain: &f64| if sum > 0.0 { gain / sum } else { 0.0 };
+        Importance {
+            shares: gains.iter().map(share).collect(),
+            explained: self.explained(samples),
+        }
+    }
+
+    /// The part of the samples' variance that is explained by predictions of those trees that have
+    /// not learned the sample.
+    fn explained(&self, samples: &[Sample]) -> f64 {
+        let mean = samples.iter().map(|sample| sample.value).sum::<f64>() / samples.len() as f64;
+        let (mut error, mut variance) = (0.0, 0.0);
+        for (number, sample) in samples.iter().enumerate() {
+            let unaware = self.trees.iter().filter(|tree| !tree.is_learned[number]);
+            let predictions: Vec<_> = unaware.map(|tree| tree.predict(&sample.point)).collect();
+            if !predictions.is_empty() {
+                let prediction = predictions.iter().sum::<f64>() / predictions.len() as f64;
+                error += (prediction - sample.value).powi(2);
+                variance += (mean - sample.value).powi(2);
+            }
+        }
+        match variance > 0.0 {
+            true => (1.0 - error / variance).max(0.0),
+            false => 0.0,
+        }
     }
 }
 
 /// Returns by how much a value of this mean and deviation is expected to exceed `best`, where what
 /// falls short counts as nothing (Jones, Schonlau and Welch, 1998).
 #[must_use]
-pub(crate) fn expected_improvement((mean, deviation): (f64, f64), best: f64) -> f64 {
+pub fn expected_improvement((mean, deviation): (f64, f64), best: f64) -> f64 {
     let deviation = deviation.max(1e-9);
     let z = (mean - best) / deviation;
     let density = (-z * z / 2.0).exp() / (2.0 * PI).sqrt();
@@ -148,7 +175,8 @@ mod tests {
         let mut random = Random::new(3, 1);
         let samples = samples(100, &mut random);
         let forest = Forest::fit(&samples, &CATEGORIES, &mut random).unwrap();
-        let shares = forest.importance(&samples, &mut random);
+        let Importance { shares, explained } = forest.importance(&samples, &mut random);
+        assert!(explained > 0.7, "{explained}");
         assert!(
             shares[0] > 0.3 && shares[1] > 0.3 && shares[2] < 0.05,
             "{shares:?}"
@@ -161,7 +189,22 @@ mod tests {
             })
             .collect();
         let forest = Forest::fit(&flat, &CATEGORIES, &mut random).unwrap();
-        assert_eq!(forest.importance(&flat, &mut random), [0.0; 3]);
+        let importance = forest.importance(&flat, &mut random);
+        assert_eq!(
+            (importance.shares, importance.explained),
+            (vec![0.0; 3], 0.0)
+        );
+        let mut noise = Random::new(4, 1);
+        let noisy: Vec<_> = samples
+            .iter()
+            .map(|sample| Sample {
+                value: noise.normal(),
+                ..sample.clone()
+            })
+            .collect();
+        let forest = Forest::fit(&noisy, &CATEGORIES, &mut random).unwrap();
+        let explained = forest.importance(&noisy, &mut random).explained;
+        assert!(explained < 0.1, "{explained}");
     }
 
     #[test]

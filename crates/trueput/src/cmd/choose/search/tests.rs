@@ -1,0 +1,170 @@
+//! A choice on a simulated contender, which is resumed after each of its steps.
+
+use super::*;
+use crate::tuning_space::tests::first;
+use trueput_record::conditions::Arrival;
+use trueput_record::measurement::{
+    LatencySummary, Measurement, OpenLoop, OperationSummary, ResponseSummary,
+};
+use trueput_record::search::{SearchSettings, TuningLimits, TuningScore, TuningStrategy};
+use trueput_record::{FORMAT_VERSION, HostFacts, Outcome, Value};
+
+/// The duration of a trial.
+const ELAPSED_S: f64 = 5.0;
+
+fn settings() -> ChoiceSettings {
+    ChoiceSettings {
+        capacity: CapacitySettings {
+            objective: "p99<5ms".parse().unwrap(),
+            precision: 0.1,
+            confirmations: 2,
+            budget_s: 400.0,
+            arrival: Arrival::Constant,
+            limits: TuningLimits::default(),
+        },
+        tuning: Some(TuningSettings {
+            score: TuningScore::Rate,
+            limits: TuningLimits::default(),
+            trials: LEAST_TUNING_TRIALS,
+            seed: 1,
+            budget_s: 1_000.0,
+            presets: Vec::new(),
+            searched: Vec::new(),
+            strategy: TuningStrategy::Model,
+        }),
+        untunable: Vec::new(),
+        needed_per_s: None,
+        budget_s: 1_000.0,
+    }
+}
+
+fn closed_loop() -> TrialSpec {
+    let mut spec = first(&[]);
+    spec.role = Some(TrialRole {
+        contender: 0,
+        purpose: TrialPurpose::ClosedLoop,
+        configuration: None,
+    });
+    spec
+}
+
+fn manifest(closed: &TrialSpec) -> RunManifest {
+    RunManifest {
+        format: FORMAT_VERSION,
+        name: String::new(),
+        about: String::new(),
+        started_at: String::new(),
+        host: HostFacts {
+            memory_bytes: 8 << 30,
+            ..HostFacts::default()
+        },
+        headlines: [(closed.workload.clone(), "op".to_owned())].into(),
+        changed_settings: Default::default(),
+        changed_knobs: Default::default(),
+        costs: Default::default(),
+        work: None,
+        until: None,
+        include_assertions: false,
+        split_by: None,
+        search: Some(SearchSettings::Choice(settings())),
+        trials: vec![closed.clone()],
+        skipped: Vec::new(),
+    }
+}
+
+/// A trial on an engine that does 1,000 operations a second, three times as many with a large
+/// cache, and keeps the objective up to nine tenths of that.
+fn ended(spec: TrialSpec) -> TrialRecord {
+    let cache = spec.knobs.get("cache_size");
+    let is_large = matches!(cache, Some(Value::Integer(bytes)) if *bytes > 4 << 20);
+    let per_s = if is_large { 3_000.0 } else { 1_000.0 };
+    let operation = OperationSummary {
+        kind: "op".to_owned(),
+        count: 1_000,
+        per_s,
+        ..OperationSummary::default()
+    };
+    let open_loop = spec.conditions.rate.map(|rate| OpenLoop {
+        rate_per_s: rate.per_s,
+        issued: (rate.per_s * ELAPSED_S) as u64,
+        responses: vec![ResponseSummary {
+            kind: "op".to_owned(),
+            count: 1_000,
+            latency: LatencySummary {
+                p99_ns: if rate.per_s > per_s * 0.9 {
+                    9_000_000
+                } else {
+                    1_000_000
+                },
+                ..LatencySummary::default()
+            },
+        }],
+        ..OpenLoop::default()
+    });
+    TrialRecord {
+        format: FORMAT_VERSION,
+        spec,
+        outcome: Outcome::Valid,
+        resumed: false,
+        started_at: String::new(),
+        file_system: None,
+        log_file_system: None,
+        engine: None,
+        conformance: None,
+        audit: None,
+        hardware_limits: None,
+        load: None,
+        measurement: Some(Measurement {
+            elapsed_s: ELAPSED_S,
+            operations: vec![operation],
+            open_loop,
+            ..Measurement::default()
+        }),
+        verification: None,
+    }
+}
+
+/// Runs a choice to its end from these records, and checks that a search that is resumed after any
+/// step goes on in the same way.
+fn run(mut trials: Vec<TrialRecord>) -> (RunManifest, Vec<TrialRecord>) {
+    let closed = closed_loop();
+    let manifest = manifest(&closed);
+    let (settings, registry) = (settings(), crate::registry());
+    let mut search = ChoiceSearch::new(&settings, &manifest, &registry);
+    loop {
+        let next = search.next(&trials);
+        let mut resumed = ChoiceSearch::new(&settings, &manifest, &registry);
+        assert_eq!(resumed.next(&trials), next, "after {}", trials.len());
+        if next.is_empty() {
+            return (manifest, trials);
+        }
+        trials.extend(next.into_iter().map(ended));
+    }
+}
+
+#[test]
+fn a_choice_finds_better_knobs_and_goes_on_alike_when_it_is_resumed() {
+    let (manifest, trials) = run(vec![ended(closed_loop())]);
+    let found = choice(&manifest, &trials).unwrap();
+    let first = found.first().unwrap();
+    let holds_per_s = |capacity: &trueput_findings::capacity::Capacity| capacity.holds_per_s;
+    let (default, best) = (holds_per_s(&first.default), holds_per_s(first.best()));
+    assert!((800.0..=900.0).contains(&default.unwrap()), "{default:?}");
+    assert!((2_400.0..=2_700.0).contains(&best.unwrap()), "{best:?}");
+}
+
+#[test]
+fn the_time_that_tuning_leaves_confirms_a_capacity_without_a_change_to_the_tuning() {
+    let (_, whole) = run(vec![ended(closed_loop())]);
+    let is_tuning = |trial: &TrialRecord| is_of_tuning(trial);
+    let begin = whole.iter().position(is_tuning).unwrap();
+    // The time of the defaults was up after two trials, and tuning has begun.
+    let cut = whole[..2].iter().chain(&whole[begin..=begin]).cloned();
+    let (manifest, trials) = run(cut.collect());
+    let later = trials.iter().skip_while(|trial| !is_of_tuning(trial));
+    let of_default = |trial: &&TrialRecord| is_probe_of(&closed_loop(), trial);
+    assert!(later.filter(of_default).count() > 5);
+    let found = choice(&manifest, &trials).unwrap();
+    let state = &found.first().unwrap().default.state;
+    assert_eq!(*state, trueput_findings::capacity::CapacityState::Confirmed);
+}

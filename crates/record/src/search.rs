@@ -253,6 +253,14 @@ pub struct TrialRole {
     pub configuration: Option<u32>,
 }
 
+impl TrialRole {
+    /// Whether it is one of the configurations that a search tries, and not the default.
+    #[must_use]
+    pub fn is_tried(self) -> bool {
+        self.purpose == TrialPurpose::Tuning && self.configuration != Some(0)
+    }
+}
+
 /// The reason for a trial of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

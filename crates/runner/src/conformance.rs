@@ -14,6 +14,7 @@ use std::time::Duration;
 use trueput_host as host;
 use trueput_host::process::list_loaded_files;
 use trueput_record::measurement::{Check, Conformance};
+use trueput_record::search::TrialRole;
 use trueput_record::{TrialSpec, Value};
 
 /// The name of the folder; no trial has this id.
@@ -29,7 +30,8 @@ const BAD_INPUT: &str = "bad input: ";
 /// Runs the conformance suite on a trial's engine at its level, with its knobs and its allocator.
 /// It runs once per run for each combination, in a separate process: an engine that crashes has
 /// failed. It is skipped if the same program has passed it on the same files before and the user
-/// accepts that.
+/// accepts that, and for the configurations that a search tries: their trials are verified, and the
+/// one that it recommends is checked before the holdout.
 ///
 /// # Errors
 /// [`TrialError::Interrupted`] if the user stopped the run, [`TrialError::Failed`] if the folder
@@ -40,6 +42,9 @@ pub(crate) fn check(
 ) -> Result<ConformanceResult, TrialError> {
     if spec.engine == trueput_engine::storage::NAME {
         // An engine without records cannot mishandle them.
+        return Ok(ConformanceResult::Passed(None));
+    }
+    if spec.role.is_some_and(TrialRole::is_tried) {
         return Ok(ConformanceResult::Passed(None));
     }
     let knobs = serde_json::to_string(&spec.knobs).unwrap_or_default();

@@ -9,6 +9,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
 use trueput_host::run_work_folder::RunWorkFolder;
 use trueput_record::TrialSpec;
 use trueput_record::conditions::HostList;
@@ -36,7 +37,14 @@ pub(crate) struct RunContext<'a> {
     pub resolved: RefCell<Vec<(TrialSpec, Rc<ResolvedTrial>)>>,
     /// The database that the last trial left for the next one.
     pub reusable: Option<ReusableDatabase>,
+    /// The longest preparation of a database with the default knobs, by contender of a search.
+    pub preparations: HashMap<u32, Duration>,
 }
+
+/// A configuration that a search tries may prepare its database for so many times as long as the
+/// default, and at least for [`LEAST_PREPARATION`]: some engines never end with some knobs.
+const PREPARATION_FACTOR: u32 = 10;
+const LEAST_PREPARATION: Duration = Duration::from_secs(30);
 
 /// A loaded database that the next trial may use.
 #[derive(Debug, Clone)]
@@ -53,6 +61,23 @@ impl RunContext<'_> {
     /// Returns whether the user stopped the run.
     pub fn stopped(&self) -> bool {
         self.options.stop.load(Relaxed)
+    }
+
+    /// Returns the time that a trial may take to prepare its database; `None`: any.
+    pub fn preparation_limit(&self, spec: &TrialSpec) -> Option<Duration> {
+        let role = spec.role.filter(|role| role.is_tried())?;
+        let default = *self.preparations.get(&role.contender)?;
+        Some((default * PREPARATION_FACTOR).max(LEAST_PREPARATION))
+    }
+
+    /// Notes how long a trial has prepared its database, if it has the default knobs.
+    pub fn note_preparation(&mut self, spec: &TrialSpec, took: Duration) {
+        if let Some(role) = spec.role
+            && role.configuration.is_none_or(|number| number == 0)
+        {
+            let longest = self.preparations.entry(role.contender).or_default();
+            *longest = took.max(*longest);
+        }
     }
 
     /// Resolves a trial, or returns it as it was resolved before.

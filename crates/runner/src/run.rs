@@ -343,6 +343,7 @@ pub fn run_search(
         hardware_limits: HashMap::new(),
         resolved: RefCell::default(),
         reusable: None,
+        preparations: HashMap::new(),
     };
     let mut manifest = manifest.clone();
     let run = run_batches(&mut context, folder, &mut manifest, &mut ended, source);

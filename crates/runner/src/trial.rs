@@ -20,7 +20,7 @@ use crate::trace_folder;
 use crate::worker_task::run_task;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 use trueput_host::trial_file_system::{self, TrialFileSystems};
 use trueput_host::usage::ResourceUsage;
 use trueput_host::{self as host, placement};
@@ -191,14 +191,16 @@ impl TrialSetup {
         let task = WorkerTask::Prepare {
             existing: self.existing,
         };
+        let (began, limit) = (Instant::now(), context.preparation_limit(spec));
         let prepared = run_task(
             context,
             self.assignment(spec, trial, task),
             Some(Phase::Prepare),
-            None,
+            limit,
             "preparing the database",
         );
         let prepared = prepared.map_err(|error| server.explain_failure(error))?;
+        context.note_preparation(spec, began.elapsed());
         let used = before.zip(server.usage());
         let used = used.map(|(before, after)| after - before);
         describe_prepared(

@@ -29,6 +29,7 @@ pub fn open_loops(closed: &[TrialSpec], arrival: Arrival) -> Vec<TrialSpec> {
 pub fn open_loop(closed: &TrialSpec, per_s: f64, arrival: Arrival) -> TrialSpec {
     let mut spec = closed.clone();
     spec.conditions.rate = Some(Rate { per_s, arrival });
+    spec.conditions.duration_s.get_or_insert(USUAL_DURATION_S);
     spec
 }
 

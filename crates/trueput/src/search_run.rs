@@ -15,9 +15,11 @@ use std::path::Path;
 use std::process::ExitCode;
 use trueput_findings::Run;
 use trueput_record::objective::Objective;
+use trueput_record::parameter::resolve;
 use trueput_record::plan::PlanFile;
+use trueput_record::trial::Settings;
 use trueput_record::value::format_seconds;
-use trueput_record::{RunFolder, RunManifest, TrialRecord, TrialSpec};
+use trueput_record::{Conditions, RunFolder, RunManifest, TrialRecord, TrialSpec};
 use trueput_runner::{Options, Registry};
 
 /// The duration of a trial if neither the plan nor the command line gives one, seconds.
@@ -46,8 +48,23 @@ pub fn read_plan(
         )));
     }
     plan.repeat = 1;
-    plan.conditions.duration_s.get_or_insert(USUAL_DURATION_S);
+    if takes_duration(&plan.workload, registry)? {
+        plan.conditions.duration_s.get_or_insert(USUAL_DURATION_S);
+    }
     Ok(plan)
+}
+
+/// Whether trials of a workload can have a duration: those of `threen1` end with their range.
+fn takes_duration(workload: &str, registry: &Registry) -> Result<bool, Failure> {
+    let workload = registry.workload(workload).map_err(Failure::usage)?;
+    let name = workload.info().name;
+    let settings = resolve(name, workload.settings(), &Settings::new()).map_err(Failure::usage)?;
+    let with_duration = Conditions {
+        duration_s: Some(USUAL_DURATION_S),
+        ..Conditions::default()
+    };
+    let is_possible = |conditions: &Conditions| workload.job(&settings, conditions).is_ok();
+    Ok(is_possible(&with_duration) || !is_possible(&Conditions::default()))
 }
 
 /// Refuses a plan that gives a rate.
@@ -64,16 +81,17 @@ pub fn refuse_rate(plan: &PlanFile, what: &str, instead: &str) -> Result<(), Fai
 /// The objective of the command line, or else the plan's.
 ///
 /// # Errors
-/// A usage error if neither states one.
+/// A usage error if neither states one; `example` shows how to.
 pub fn objective(
     given: Option<&Objective>,
     plan: &PlanFile,
     what: &str,
+    example: &str,
 ) -> Result<Objective, Failure> {
     let found = given.or(plan.objective.as_ref());
     found.cloned().ok_or_else(|| {
         Failure::usage(format!(
-            "'{what}' has no objective: give one, as in --objective 'p99<5ms'"
+            "'{what}' has no objective: give one, as in --objective '{example}'"
         ))
     })
 }

@@ -22,6 +22,11 @@ const NO_LOG: &str = "log=(enabled=false)";
 /// # Errors
 /// [`Error::Unsupported`] if the knobs do not keep it.
 pub(super) fn levels(durability: Durability, knobs: &WiredTigerKnobs) -> Result<Vec<String>> {
+    if knobs.eviction_threads_min > knobs.eviction_threads_max {
+        return Err(Error::Unsupported(
+            "wiredtiger.eviction_threads_min exceeds eviction_threads_max".to_owned(),
+        ));
+    }
     let logged = |sync: &str| vec![LOG.to_owned(), format!("transaction_sync=({sync})")];
     let unsynced = "checkpoint_sync=false".to_owned();
     Ok(match durability {
@@ -71,11 +76,6 @@ impl OpenConfig {
     /// The configuration for `spec` of the library at `library`.
     pub(super) fn new(spec: &OpenSpec<'_>, library: &Path) -> Result<Self> {
         let knobs = &WiredTigerKnobs::from(spec.knobs);
-        if knobs.eviction_threads_min > knobs.eviction_threads_max {
-            return Err(Error::Unsupported(
-                "wiredtiger.eviction_threads_min exceeds eviction_threads_max".to_owned(),
-            ));
-        }
         let mut settings = levels(spec.durability, knobs)?;
         let has_log = settings.iter().any(|setting| setting == LOG);
         // Of one key given twice the last counts, with all its parts.

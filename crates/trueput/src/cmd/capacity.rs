@@ -128,7 +128,7 @@ fn create(
     matrix.leave_out_unreachable(&plan, arguments.places.databases(), registry)?;
     options.credentials = matrix.credentials;
     let trials = capacity_search::contenders(matrix.trials);
-    let objective = search_run::objective(arguments.objective.as_ref(), &plan, what)?;
+    let objective = search_run::objective(arguments.objective.as_ref(), &plan, what, "p99<5ms")?;
     let settings = CapacitySettings {
         objective,
         precision: arguments.precision,

@@ -297,10 +297,15 @@ fn settings(
     let tuning = question.tuning.as_ref();
     let must_tune = tuning.is_some_and(|tuning| tuning.named_knobs.is_some());
     let budget_s = budget_s(question.budget_s, is_tuned, must_tune, trials)?;
+    let example = if must_tune {
+        "capacity@p99<5ms"
+    } else {
+        "p99<5ms"
+    };
     let tuning = tuning.map(|tuning| tuning.settings(plan.seed, budget_s, trials, registry));
     Ok(ChoiceSettings {
         capacity: CapacitySettings {
-            objective: search_run::objective(question.objective, plan, question.what)?,
+            objective: search_run::objective(question.objective, plan, question.what, example)?,
             precision: question.precision,
             confirmations: question.confirmations,
             budget_s: budget_s * default_part(is_tuned),

@@ -80,7 +80,7 @@ fn what_cannot_be_tuned_is_refused_in_one_line_before_anything_runs() {
         ),
         (
             format!("{SEARCH} --objective capacity"),
-            "give one, as in --objective 'p99<5ms'",
+            "give one, as in --objective 'capacity@p99<5ms'",
         ),
         (
             format!("{SEARCH} --objective capacity@p99<5ms --budget 10s"),
@@ -93,6 +93,10 @@ fn what_cannot_be_tuned_is_refused_in_one_line_before_anything_runs() {
         (
             format!("{SEARCH} --strategy guess"),
             "write model, random, one-at-a-time, presets",
+        ),
+        (
+            "tune threen1 --engine sqlite --durability process --workers 1 --budget 10s".to_owned(),
+            "24 trials are the fewest",
         ),
         ("tune oltp-cheats".to_owned(), "has steps"),
     ] {

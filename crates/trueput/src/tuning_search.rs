@@ -422,7 +422,7 @@ fn presets(settings: &TuningSettings) -> Vec<Preset> {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
     use crate::tuning_space::tests::first;
     use std::collections::BTreeSet;
@@ -446,7 +446,8 @@ mod tests {
         }
     }
 
-    fn manifest(first: &TrialSpec) -> RunManifest {
+    /// The run of a search whose first trial this is.
+    pub fn manifest(first: &TrialSpec, search: SearchSettings) -> RunManifest {
         RunManifest {
             format: FORMAT_VERSION,
             name: String::new(),
@@ -464,7 +465,7 @@ mod tests {
             until: None,
             include_assertions: false,
             split_by: None,
-            search: Some(SearchSettings::Tuning(settings())),
+            search: Some(search),
             trials: vec![first.clone()],
             skipped: Vec::new(),
         }
@@ -486,6 +487,17 @@ mod tests {
             per_s: 1_000.0 * gain.powi(good) * noise,
             ..OperationSummary::default()
         };
+        ended(
+            spec,
+            Measurement {
+                operations: vec![operation],
+                ..Measurement::default()
+            },
+        )
+    }
+
+    /// A valid trial that has ended.
+    pub fn ended(spec: TrialSpec, measurement: Measurement) -> TrialRecord {
         TrialRecord {
             format: FORMAT_VERSION,
             spec,
@@ -499,10 +511,7 @@ mod tests {
             audit: None,
             hardware_limits: None,
             load: None,
-            measurement: Some(Measurement {
-                operations: vec![operation],
-                ..Measurement::default()
-            }),
+            measurement: Some(measurement),
             verification: None,
         }
     }
@@ -514,7 +523,7 @@ mod tests {
             purpose: TrialPurpose::Tuning,
             configuration: Some(0),
         });
-        let manifest = manifest(&first);
+        let manifest = manifest(&first, SearchSettings::Tuning(settings()));
         let (settings, registry) = (settings(), crate::registry());
         let mut search = TuningSearch::new(settings, first.clone(), &manifest, &registry).unwrap();
         let mut ended = vec![simulated(first, 0, gain)];

@@ -1,13 +1,14 @@
 //! A choice on a simulated contender, which is resumed after each of its steps.
 
 use super::*;
+use crate::tuning_search::tests::{ended as record, manifest};
 use crate::tuning_space::tests::first;
+use trueput_record::Value;
 use trueput_record::conditions::Arrival;
 use trueput_record::measurement::{
     LatencySummary, Measurement, OpenLoop, OperationSummary, ResponseSummary,
 };
 use trueput_record::search::{SearchSettings, TuningLimits, TuningScore, TuningStrategy};
-use trueput_record::{FORMAT_VERSION, HostFacts, Outcome, Value};
 
 /// The duration of a trial.
 const ELAPSED_S: f64 = 5.0;
@@ -48,30 +49,6 @@ fn closed_loop() -> TrialSpec {
     spec
 }
 
-fn manifest(closed: &TrialSpec) -> RunManifest {
-    RunManifest {
-        format: FORMAT_VERSION,
-        name: String::new(),
-        about: String::new(),
-        started_at: String::new(),
-        host: HostFacts {
-            memory_bytes: 8 << 30,
-            ..HostFacts::default()
-        },
-        headlines: [(closed.workload.clone(), "op".to_owned())].into(),
-        changed_settings: Default::default(),
-        changed_knobs: Default::default(),
-        costs: Default::default(),
-        work: None,
-        until: None,
-        include_assertions: false,
-        split_by: None,
-        search: Some(SearchSettings::Choice(settings())),
-        trials: vec![closed.clone()],
-        skipped: Vec::new(),
-    }
-}
-
 /// A trial on an engine that does 1,000 operations a second, three times as many with a large
 /// cache, and keeps the objective up to nine tenths of that.
 fn ended(spec: TrialSpec) -> TrialRecord {
@@ -101,34 +78,22 @@ fn ended(spec: TrialSpec) -> TrialRecord {
         }],
         ..OpenLoop::default()
     });
-    TrialRecord {
-        format: FORMAT_VERSION,
+    record(
         spec,
-        outcome: Outcome::Valid,
-        resumed: false,
-        started_at: String::new(),
-        file_system: None,
-        log_file_system: None,
-        engine: None,
-        conformance: None,
-        audit: None,
-        hardware_limits: None,
-        load: None,
-        measurement: Some(Measurement {
+        Measurement {
             elapsed_s: ELAPSED_S,
             operations: vec![operation],
             open_loop,
             ..Measurement::default()
-        }),
-        verification: None,
-    }
+        },
+    )
 }
 
 /// Runs a choice to its end from these records, and checks that a search that is resumed after any
 /// step goes on in the same way.
 fn run(mut trials: Vec<TrialRecord>) -> (RunManifest, Vec<TrialRecord>) {
     let closed = closed_loop();
-    let manifest = manifest(&closed);
+    let manifest = manifest(&closed, SearchSettings::Choice(settings()));
     let (settings, registry) = (settings(), crate::registry());
     let mut search = ChoiceSearch::new(&settings, &manifest, &registry);
     loop {

@@ -17,7 +17,7 @@ fn with_files() -> Bench {
     let bench = Bench::new();
     bench.write("own/weights.txt", "1\n0\n3\n");
     let own = "about = \"Mine.\"\n\n[settings]\noperations = \"get:1 update+update:1\"\n\
-               size = \"64KiB\"\nvalue_bytes = \"uniform(100B..300B)\"\n\
+               size = \"64KiB\"\nkey_bytes = 24\nvalue_bytes = \"uniform(100B..300B)\"\n\
                distribution = \"histogram(weights.txt)\"\n";
     bench.write("own/mine.toml", own);
     let plan = "workload = \"../own/mine.toml\"\nengines = [\"lmdb\"]\ndurability = [\"process\"]\n\
@@ -85,6 +85,7 @@ fn a_plan_takes_the_settings_of_its_workload_file_and_overrides_them() {
     let expected = [
         ("operations", "get:1 update+update:1"),
         ("records", "400"),
+        ("key_bytes", "24"),
         ("value_bytes", "200B"),
         ("operationcount", "100"),
         ("size", "0"),
@@ -176,6 +177,14 @@ fn wrong_settings_on_the_command_line_are_refused_with_what_would_be_right() {
         (
             "key_bytes=600",
             &["keys of 600 B", "give key_bytes=511 or less"],
+        ),
+        (
+            "key_bytes=uniform(16..600)",
+            &["keys of 600 B", "give key_bytes=511 or less"],
+        ),
+        (
+            "key_bytes=uniform(8..64)",
+            &["keys of 8 bytes are too short for a distribution; give 16 to 1000 bytes"],
         ),
         ("distribution=zipfain", &["did you mean 'zipfian'"]),
         (

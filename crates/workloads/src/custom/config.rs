@@ -9,7 +9,8 @@ use crate::generate::value::{Values, payload_percent};
 use crate::keyed::capacity;
 use crate::keyed::draws::{LengthChooser, LengthDistribution, RecordLengths};
 use crate::keyed::expected_state::ReplayableJob;
-use crate::keyed::record::RecordMaker;
+use crate::keyed::record::{RecordKeys, RecordMaker};
+use crate::keyed::sized_keys::{MIN_SIZED_KEY_BYTES, SizedKeys};
 use crate::keyed::sizes;
 use crate::{Error, OperationBytes, Result};
 use trueput_engine::Capabilities;
@@ -25,8 +26,11 @@ pub(super) struct CustomConfig {
     pub records: u64,
     /// The records that are chosen from: the first this many.
     pub chosen_from: u64,
-    pub format: KeyFormat,
-    pub key_bytes: usize,
+    /// The format of the keys, or of their prefixes where their lengths differ.
+    format: KeyFormat,
+    pub key_bytes: LengthDistribution,
+    /// Mean length of a key, bytes.
+    mean_key_bytes: f64,
     pub value_bytes: LengthDistribution,
     /// Mean length of a value, bytes.
     mean_value_bytes: f64,
@@ -50,9 +54,10 @@ impl CustomConfig {
     /// # Errors
     /// One sentence, if the settings contradict each other or the conditions.
     pub(super) fn new(settings: &Settings, conditions: &Conditions) -> Result<Self, String> {
-        let value_bytes = settings.value_bytes.0;
-        let mean_value_bytes = LengthChooser::new(value_bytes).mean();
-        let record_bytes = settings.key_bytes as u64 + mean_value_bytes.ceil() as u64;
+        let (key_bytes, value_bytes) = (settings.key_bytes.0, settings.value_bytes.0);
+        let mean = |lengths| LengthChooser::new(lengths).mean();
+        let (mean_key_bytes, mean_value_bytes) = (mean(key_bytes), mean(value_bytes));
+        let record_bytes = (mean_key_bytes + mean_value_bytes).ceil() as u64;
         let records = sizes::records(settings.records, settings.size, record_bytes)?;
         let chosen_from = (records as f64 * settings.working_set).ceil() as u64;
         let chosen_from = chosen_from.clamp(1, records);
@@ -70,8 +75,9 @@ impl CustomConfig {
             mix: settings.operations,
             records,
             chosen_from,
-            format: KeyFormat::plain(settings.key_bytes).map_err(|error| error.to_string())?,
-            key_bytes: settings.key_bytes,
+            format: key_format(key_bytes)?,
+            key_bytes,
+            mean_key_bytes,
             value_bytes,
             mean_value_bytes,
             compressibility: settings.compressibility,
@@ -99,13 +105,14 @@ impl CustomConfig {
     /// # Errors
     /// One sentence with the size and the limit.
     pub(super) fn check_room(&self, capabilities: &Capabilities) -> Result<(), String> {
-        let longest = usize::try_from(self.value_bytes.longest()).unwrap_or(usize::MAX);
-        capacity::check_room(self.key_bytes, longest, capabilities)
+        let lengths = [self.key_bytes, self.value_bytes].map(LengthDistribution::longest);
+        let [key, value] = lengths.map(|longest| usize::try_from(longest).unwrap_or(usize::MAX));
+        capacity::check_room(key, value, capabilities)
     }
 
     /// Mean bytes of a record.
     pub(super) fn record_bytes(&self) -> f64 {
-        self.key_bytes as f64 + self.mean_value_bytes
+        self.mean_key_bytes + self.mean_value_bytes
     }
 
     /// Bytes that a transaction moves.
@@ -117,7 +124,7 @@ impl CustomConfig {
             Step::Put | Step::Insert => (0.0, record),
             Step::Update => (record, record),
             Step::ReadModifyWrite => (2.0 * record, record),
-            Step::Delete => (0.0, self.key_bytes as f64),
+            Step::Delete => (0.0, self.mean_key_bytes),
         };
         let volumes = transaction.steps().iter().map(volume);
         let sum = |sum: (f64, f64), one: (f64, f64)| (sum.0 + one.0, sum.1 + one.1);
@@ -187,9 +194,22 @@ impl CustomConfig {
 
     /// The generator of records with these values.
     pub(super) fn maker_of(&self, values: Values, seed: u64) -> Maker {
+        let keys = match self.key_bytes {
+            LengthDistribution::Constant(_) => RecordKeys::from(self.format),
+            lengths => RecordKeys::Sized(SizedKeys::new(self.format, lengths, seed)),
+        };
         let lengths = RecordLengths::new(1, self.value_bytes, seed);
-        Maker::new(self.format, values, lengths)
+        Maker::new(keys, values, lengths)
     }
+}
+
+/// The format of keys of these lengths, or of their prefixes where the lengths differ.
+fn key_format(lengths: LengthDistribution) -> Result<KeyFormat, String> {
+    let bytes = match lengths {
+        LengthDistribution::Constant(bytes) => bytes as usize,
+        _ => MIN_SIZED_KEY_BYTES,
+    };
+    KeyFormat::plain(bytes).map_err(|error| error.to_string())
 }
 
 /// Refuses a part of the records or an operation for which the distribution has no meaning.

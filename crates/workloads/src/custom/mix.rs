@@ -1,7 +1,7 @@
 //! The grammar of `operations`: transactions with their weights.
 
+use crate::keyed::static_text::intern_all;
 use std::fmt;
-use std::sync::Mutex;
 use trueput_record::suggest::did_you_mean;
 
 /// Most transactions in a mix.
@@ -71,6 +71,14 @@ impl Step {
     /// Whether it changes a record that others may meet.
     pub(super) fn mutates(self) -> bool {
         self.writes() && self != Self::Insert
+    }
+
+    /// The records that it reads or writes.
+    pub(super) fn records(self) -> u32 {
+        match self {
+            Self::Scan(records) => records,
+            _ => 1,
+        }
     }
 
     /// Whether it reads the record that it then writes.
@@ -157,6 +165,12 @@ impl Transaction {
     /// Whether any operation writes.
     pub(super) fn writes(&self) -> bool {
         self.steps().iter().any(|step| step.writes())
+    }
+
+    /// The records that its operations read or write.
+    pub(super) fn records(&self) -> usize {
+        let records = self.steps().iter().map(|step| step.records() as usize);
+        records.sum()
     }
 
     /// The number of its operations for which this holds.
@@ -267,25 +281,6 @@ impl TransactionMix {
 
     /// The names of the transactions, as they are written.
     pub(super) fn names(&self) -> &'static [&'static str] {
-        intern(self.iter().map(Transaction::to_string).collect())
+        intern_all(self.iter().map(Transaction::to_string))
     }
-}
-
-/// Returns lists that live as long as the program: a job's kinds are static text, and those of this
-/// workload come from its settings. Each distinct list is kept once.
-fn intern(names: Vec<String>) -> &'static [&'static str] {
-    static KNOWN: Mutex<Vec<&'static [&'static str]>> = Mutex::new(Vec::new());
-    let mut known = KNOWN
-        .lock()
-        .unwrap_or_else(|poisoned| poisoned.into_inner());
-    if let Some(list) = known.iter().find(|list| **list == names.as_slice()) {
-        return list;
-    }
-    let list: Vec<&'static str> = names
-        .into_iter()
-        .map(|name| &*Box::leak(name.into_boxed_str()))
-        .collect();
-    let list = &*Box::leak(list.into_boxed_slice());
-    known.push(list);
-    list
 }

@@ -182,7 +182,8 @@ impl Job for CustomJob {
             ..
         } = &self.config;
         let lasting = !(self.config.deletes() || self.config.inserts());
-        lasting.then(|| format!("{records} x {key_bytes} + {value_bytes:?} to {compressibility} %"))
+        lasting
+            .then(|| format!("{records} x {key_bytes:?} + {value_bytes:?} to {compressibility} %"))
     }
 
     fn expected_bytes(&self) -> u64 {

@@ -2,9 +2,10 @@
 
 use super::sizes::call;
 use crate::generate::distribution::{Chooser, Distribution, Items};
+use crate::keyed::static_text::intern;
 use crate::{Error, Result};
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use trueput_record::regular_file;
 use trueput_record::suggest::did_you_mean;
 
@@ -122,21 +123,6 @@ fn hotspot(text: &str, shares: &str) -> Result<Popularity, String> {
         },
         |(records, operations)| Ok(Popularity::Hotspot(records, operations)),
     )
-}
-
-/// Returns text that lives as long as the program: settings are copied. Each distinct text is kept
-/// once.
-fn intern(text: &str) -> &'static str {
-    static KNOWN: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
-    let mut known = KNOWN
-        .lock()
-        .unwrap_or_else(|poisoned| poisoned.into_inner());
-    if let Some(same) = known.iter().find(|other| **other == text) {
-        return same;
-    }
-    let text = &*Box::leak(text.to_owned().into_boxed_str());
-    known.push(text);
-    text
 }
 
 /// A popularity with what it needs: the weights are read.

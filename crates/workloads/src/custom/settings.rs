@@ -2,8 +2,7 @@
 
 use super::mix::TransactionMix;
 use super::popularity::Popularity;
-use super::sizes::ValueSizes;
-use crate::generate::key::{MAX_KEY_BYTES, MIN_KEY_BYTES};
+use super::sizes::{KeySizes, ValueSizes};
 use trueput_engine::parameters;
 
 /// The setting that may name a file.
@@ -20,10 +19,11 @@ parameters! {
         records: Integer = 1_000_000 in 1..=(1 << 40), unit "records",
         /// Total size of the keys and values to load, instead of records; 0: use records.
         size: Bytes = 0 B in 0 B..=1_048_576 TiB,
-        /// Length of a key. Keys of 16 bytes or more are hexadecimal digits; shorter keys are
-        /// binary.
-        key_bytes: Integer<usize> = 16 in (MIN_KEY_BYTES as i64)..=(MAX_KEY_BYTES as i64),
-            unit "bytes",
+        /// Length of a key, or its distribution, as for values. Keys of 16 bytes or more are
+        /// hexadecimal digits; shorter keys are binary.
+        key_bytes: Text<KeySizes> = "16" by KeySizes::parse as
+            "SIZE from 8 to 1000; uniform(A..B), zipfian(A..B) or lognormal(MEDIAN..P99) from 16 \
+             to 1000", unit "bytes",
         /// Length of a value, or its distribution: between two sizes, or by median and 99th
         /// percentile.
         value_bytes: Text<ValueSizes> = "100B" by ValueSizes::parse as

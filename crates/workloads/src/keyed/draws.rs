@@ -1,7 +1,6 @@
 //! Random choices other than records: the kind of an operation, the lengths of scans and of
 //! records.
 
-use super::record::ValueLengths;
 use crate::generate::random::{Random, mix};
 use crate::generate::zipfian::{YCSB_THETA, Zipfian};
 
@@ -145,6 +144,19 @@ impl LengthChooser {
 fn normal(random: &mut Random) -> f64 {
     let radius = (-2.0 * (1.0 - random.unit_f64()).ln()).sqrt();
     radius * (std::f64::consts::TAU * random.unit_f64()).cos()
+}
+
+/// Tells how long the value of a record is.
+pub(crate) trait ValueLengths {
+    /// The bytes of an item's value in a version: the same item and version always have the same.
+    fn value_bytes(&mut self, item: u64, version: u32) -> usize;
+
+    /// Whether the value of an item in a version may have so many bytes. A value's own header
+    /// covers its length already; this refuses one that was never written.
+    #[inline]
+    fn fits(&mut self, item: u64, version: u32, bytes: usize) -> bool {
+        self.value_bytes(item, version) == bytes
+    }
 }
 
 /// The length of a record in a version: the sum of its fields' lengths. The same record and version

@@ -1,10 +1,11 @@
 //! The valid final content of the database. Each worker's operations are a function of the seed, so
 //! they are drawn again here, as many as the worker reports.
 
+use super::draws::ValueLengths;
 use super::inserts::InsertNumbers;
 use super::names;
 use super::read_check::{ReadCounts, ReadFault, RecordState};
-use super::record::{RecordMaker, ValueLengths};
+use super::record::RecordMaker;
 use super::write_tracker::{MAX_NUMBER, RecordSample, WriteKnowledge, WriteTracker, version_parts};
 use crate::{ExecutionSummary, JobDatabase, JobTask, Result, WorkerFindings, finding};
 use std::collections::{BTreeMap, HashSet};

@@ -1,9 +1,10 @@
 //! Verifies the database at the end against the operations of the workers.
 
+use super::draws::ValueLengths;
 use super::expected_state::{ExpectedState, ReplayableJob};
 use super::names;
 use super::read_check::{ReadCounts, ReadFault, RecordState};
-use super::record::{RecordMaker, ValueLengths};
+use super::record::RecordMaker;
 use super::transaction::transact_unmetered;
 use super::write_tracker::WriteKnowledge;
 use crate::{ExecutionSummary, JobDatabase, JobResults, Result, finding};

@@ -1,6 +1,7 @@
 //! The load: every record once, in the order of the items, in transactions of bounded size.
 
-use super::record::{RecordMaker, ValueLengths};
+use super::draws::ValueLengths;
+use super::record::RecordMaker;
 use super::transaction::transact_unmetered;
 use crate::{JobDatabase, LoadSummary, Result};
 use trueput_engine::{Mode, Result as EngineResult};

@@ -7,9 +7,11 @@
 //! |---|---|---|
 //! | operations | [`kinds::KindSet`], [`draws::OperationMix`] | their weights |
 //! | keys | [`Chooser`](crate::generate::distribution::Chooser) | distribution, key format |
-//! | values | [`record::RecordMaker`] | [`record::ValueLengths`], [`draws::RecordLengths`] |
+//! | lengths of keys | [`record::RecordKeys`] | all the same, or [`sized_keys::SizedKeys`] |
+//! | values | [`record::RecordMaker`] | [`draws::ValueLengths`], [`draws::RecordLengths`] |
 //! | versions | [`write_tracker::WriteTracker`], [`update_counts::UpdateValidator`] | one of them |
 //! | checks | [`read_check::ReadValidator`], [`read_check::ReadCounts`] | what a read may return |
+//! | reads | [`record_reader::RecordReader`] | alone or in a transaction |
 //! | after the trial | [`final_check::verify`] | [`expected_state::ReplayableJob`] |
 //! | work | [`units::run_units`], [`transaction::transact`], [`load::load`] | none |
 //!
@@ -25,8 +27,11 @@ pub(crate) mod load;
 mod names;
 pub(crate) mod read_check;
 pub(crate) mod record;
+pub(crate) mod record_reader;
 pub(crate) mod scan;
+pub(crate) mod sized_keys;
 pub(crate) mod sizes;
+pub(crate) mod static_text;
 pub(crate) mod transaction;
 pub(crate) mod units;
 pub(crate) mod update_counts;

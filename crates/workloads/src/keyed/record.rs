@@ -1,22 +1,11 @@
 //! Generates the keys and values of records, and checks values that were read.
 
+use super::draws::ValueLengths;
 use super::read_check::RecordState;
+use super::sized_keys::SizedKeys;
 use crate::generate::key::{KeyBuffer, KeyFormat};
 use crate::generate::value::Values;
 use std::sync::Arc;
-
-/// Tells how long the value of a record is.
-pub(crate) trait ValueLengths {
-    /// The bytes of an item's value in a version: the same item and version always have the same.
-    fn value_bytes(&mut self, item: u64, version: u32) -> usize;
-
-    /// Whether the value of an item in a version may have so many bytes. A value's own header
-    /// covers its length already; this refuses one that was never written.
-    #[inline]
-    fn fits(&mut self, item: u64, version: u32, bytes: usize) -> bool {
-        self.value_bytes(item, version) == bytes
-    }
-}
 
 /// A list of keys in their order: the number of a key is its place.
 #[derive(Debug)]
@@ -75,8 +64,10 @@ impl KeyTable {
 /// The keys of records.
 #[derive(Debug, Clone)]
 pub(crate) enum RecordKeys {
-    /// Generated from the number of the item.
+    /// Generated from the number of the item, all of one format.
     Generated(KeyFormat),
+    /// The same, and each of a length of its own.
+    Sized(SizedKeys),
     /// Listed.
     Listed(Arc<KeyTable>),
 }
@@ -88,10 +79,12 @@ impl From<KeyFormat> for RecordKeys {
 }
 
 impl RecordKeys {
+    /// The key of an item; `buffer` is room for it.
     #[inline]
-    fn write<'b>(&'b self, item: u64, buffer: &'b mut KeyBuffer) -> &'b [u8] {
+    pub(crate) fn write<'b>(&'b mut self, item: u64, buffer: &'b mut KeyBuffer) -> &'b [u8] {
         match self {
             Self::Generated(format) => format.write(item, buffer),
+            Self::Sized(keys) => keys.write(item, buffer),
             Self::Listed(table) => table.key(item),
         }
     }
@@ -137,6 +130,11 @@ impl<L: ValueLengths> RecordMaker<L> {
         self
     }
 
+    /// The keys of the records.
+    pub(crate) fn keys(&self) -> &RecordKeys {
+        &self.keys
+    }
+
     /// The key of an item.
     #[inline]
     pub(crate) fn key(&mut self, item: u64) -> &[u8] {
@@ -171,9 +169,10 @@ impl<L: ValueLengths> RecordMaker<L> {
 
     /// The item of a key, if it has one ([`KeyFormat::read`]).
     #[inline]
-    pub(crate) fn item(&self, key: &[u8]) -> Option<u64> {
-        match &self.keys {
+    pub(crate) fn item(&mut self, key: &[u8]) -> Option<u64> {
+        match &mut self.keys {
             RecordKeys::Generated(format) => format.read(key),
+            RecordKeys::Sized(keys) => keys.read(key),
             RecordKeys::Listed(table) => table.find(key),
         }
     }

@@ -1,7 +1,8 @@
 //! Scans of this many records, and the check of what a scan returns.
 
+use super::draws::ValueLengths;
 use super::read_check::{ReadCounts, ReadFault, ReadValidator, RecordState};
-use super::record::{RecordMaker, ValueLengths};
+use super::record::RecordMaker;
 use super::write_tracker::WriteTracker;
 use std::ops::ControlFlow;
 use trueput_engine::{Direction, KeyRange, Result, Session};

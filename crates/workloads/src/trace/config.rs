@@ -5,7 +5,8 @@ use super::reader::{Source, read_valid};
 use super::settings::{LoadedKeys, Pace, Settings};
 use super::stored::{KeyFacts, Operation, Trace, kind};
 use crate::generate::value::{MIN_VALUE_BYTES, Values, payload_percent};
-use crate::keyed::record::{RecordKeys, RecordMaker, ValueLengths};
+use crate::keyed::draws::ValueLengths;
+use crate::keyed::record::{RecordKeys, RecordMaker};
 use crate::keyed::write_tracker::version_parts;
 use crate::{Error, OperationBytes, Result};
 use std::sync::Arc;
@@ -130,6 +131,23 @@ impl TraceConfig {
         } else {
             stated
         }
+    }
+
+    /// The records that an operation covers.
+    #[inline]
+    pub(super) fn records_of(&self, operation: Operation) -> u32 {
+        match operation.action() {
+            Action::Scan => self.scan_records(operation.size),
+            _ => 1,
+        }
+    }
+
+    /// The most records that a request covers.
+    pub(super) fn most_records(&self) -> usize {
+        let records = |operation: &Operation| self.records_of(*operation) as usize;
+        let requests = self.trace.requests();
+        let of_request = requests.map(|request| request.iter().map(records).sum());
+        of_request.max().unwrap_or(0)
     }
 
     /// The number of keys.

@@ -1,4 +1,4 @@
-//! Reads a trace file and checks every line.
+//! Reads a trace file and checks every line that it reads.
 
 use super::builder::TraceBuilder;
 use super::format::{Format, FormatChoice};

@@ -3,7 +3,7 @@
 use super::builder::MAX_SCAN;
 use super::format::FormatChoice;
 use crate::generate::value::MIN_VALUE_BYTES;
-use std::sync::{Mutex, PoisonError};
+use crate::keyed::static_text::intern;
 use trueput_engine::{choices, parameters};
 
 /// The setting that names a file.
@@ -20,18 +20,6 @@ impl TraceFile {
             path => Ok(Self(intern(path))),
         }
     }
-}
-
-/// Returns a path that lives as long as the program; each is kept once.
-fn intern(path: &str) -> &'static str {
-    static KNOWN: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(path) = known.iter().find(|one| **one == path) {
-        return path;
-    }
-    let path = &*Box::leak(path.to_owned().into_boxed_str());
-    known.push(path);
-    path
 }
 
 choices! {

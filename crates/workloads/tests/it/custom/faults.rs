@@ -55,6 +55,31 @@ fn wrong_reads_are_seen() {
 }
 
 #[test]
+fn a_record_under_a_key_of_another_length_is_found_at_the_end() {
+    let bench = counted(1, "operations=get:1 key_bytes=uniform(16..64)");
+    bench.prepare().unwrap();
+    let (ended, _) = bench.work_together();
+    assert_right(&bench.verify(&ended), "the control");
+    let (key, value) = bench.records().swap_remove(123);
+    bench.tamper(|session| {
+        session.delete(&key).unwrap();
+        session.put(&[&key[..], b"0"].concat(), &value).unwrap();
+    });
+    let failures = failures(&bench.verify(&ended));
+    assert!(failures["order"].contains("bytes that no record has"));
+    assert!(failures["records"].contains("record 123 is lost"));
+    assert_eq!(failures.len(), 2, "{failures:?}");
+}
+
+#[test]
+fn scans_that_leave_out_records_with_keys_of_different_lengths_are_seen() {
+    let given = "operations=scan(20):1~update:1 key_bytes=uniform(16..64) operationcount=1000";
+    assert_right(&counted(2, given).run().1, "the control");
+    let bench = counted(2, given).with(Fault::SkipsRecords(10));
+    assert!(failed(&bench).contains(&"reads".to_owned()));
+}
+
+#[test]
 fn a_garbled_value_is_found_at_the_end() {
     let given = "operations=put:1 distribution=sequential value_bytes=uniform(50B..900B)";
     let bench = counted(1, given).with(Fault::CorruptsPuts(250));

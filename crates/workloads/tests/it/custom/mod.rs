@@ -5,6 +5,7 @@ mod faults;
 mod settings;
 
 use crate::micro::harness::{Bench, assert_right, timed};
+use std::collections::BTreeSet;
 use trueput_engine::reference::Reference;
 use trueput_engine::{Engine, Null};
 use trueput_record::{Conditions, Survival, VerifyLevel};
@@ -92,13 +93,51 @@ fn every_distribution_of_records_and_of_sizes_passes_verification() {
 }
 
 #[test]
+fn keys_of_different_lengths_pass_verification_in_every_mix() {
+    for key_bytes in ["uniform(16..64)", "zipfian(16..300)", "lognormal(20..60)"] {
+        for mix in MIXES {
+            let given = format!("operations={mix} key_bytes={key_bytes} operationcount=1000");
+            assert_right(&counted(3, &given).run().1, &given);
+            let bench = counted(2, &given).in_processes();
+            assert_right(&bench.run().1, &given);
+        }
+    }
+    let queue = "operations=insert:1~get+delete:1 distribution=oldest key_bytes=uniform(16..64)";
+    assert_right(&counted(2, queue).run().1, queue);
+    let reads = "operations=get:1~scan(9):1 key_bytes=uniform(16..64)";
+    let bench = counted(2, reads);
+    assert_right(&bench.run().1, "the first trial");
+    let bench = bench.then(&Conditions::default(), &format!("records=300 {reads}"));
+    assert_right(&bench.run().1, "the second trial");
+}
+
+#[test]
+fn keys_of_different_lengths_begin_with_the_number_of_their_record() {
+    let given = "operations=insert+get:1~scan(9)+update:1 key_bytes=uniform(16..64)";
+    let bench = counted(1, given);
+    let (ended, conclusion) = bench.run();
+    assert_right(&conclusion, given);
+    let keys: Vec<_> = bench.records().into_iter().map(|(key, _)| key).collect();
+    assert_eq!(keys.len() as u64, 300 + ended.counts[0]);
+    for (item, key) in keys.iter().enumerate() {
+        let (number, filler) = key.split_at(16);
+        assert_eq!(number, format!("{item:016x}").as_bytes());
+        assert!(filler.iter().all(|byte| *byte == b'0'), "{key:?}");
+    }
+    let lengths: BTreeSet<usize> = keys.iter().map(Vec::len).collect();
+    assert!(lengths.iter().all(|length| (16..=64).contains(length)));
+    assert!(lengths.len() > 40, "{lengths:?}");
+}
+
+#[test]
 fn it_runs_on_engines_on_disk_and_on_one_that_keeps_nothing() {
     for name in ["lmdb", "sqlite"] {
         let mut engines = trueput_drivers::registry().iter();
         let engine = *engines.find(|engine| engine.info().name == name).unwrap();
-        for mix in MIXES {
-            let given = format!("operations={mix} operationcount=200");
-            assert_right(&on(engine, 2, &given).run().1, &format!("{name} {mix}"));
+        for (index, mix) in MIXES.into_iter().enumerate() {
+            let key_bytes = ["16", "uniform(16..64)"][index % 2];
+            let given = format!("operations={mix} key_bytes={key_bytes} operationcount=200");
+            assert_right(&on(engine, 2, &given).run().1, &format!("{name} {given}"));
         }
     }
     let (ended, conclusion) = on(&Null, 2, "operations=get:1~update:1").run();
@@ -160,6 +199,11 @@ fn figures_follow_from_the_transactions() {
     assert_eq!(job.commit_bytes(), 150);
     assert!(job.needs_transactions());
     assert_eq!(job.load_key(), None);
+    // The mean key has 40 bytes.
+    let given = "operations=get+update:1~delete:1 key_bytes=uniform(16..64) value_bytes=60";
+    let volumes = counted(1, given).job.volumes();
+    let bytes = volumes.iter().map(|it| (it.read_bytes, it.written_bytes));
+    assert_eq!(bytes.collect::<Vec<_>>(), [(200.0, 100.0), (0.0, 40.0)]);
     let bench = counted(1, "operations=get:1~scan(3):1");
     let reads = &bench.job;
     assert_eq!(reads.commits(&[5, 10]), Some(0));
@@ -192,6 +236,12 @@ fn a_size_decides_the_number_of_records_and_a_working_set_those_that_are_touched
     );
     let loaded = bench.prepare().unwrap().unwrap();
     assert_eq!((loaded.records, loaded.user_bytes), (100, 10_000));
+    let given = "size=100000B key_bytes=uniform(16..64) value_bytes=60";
+    let sized = Bench::of(&Custom, &Reference, 1, &Conditions::default(), given);
+    let loaded_sized = sized.prepare().unwrap().unwrap();
+    assert_eq!(loaded_sized.records, 1_000);
+    // A thousand lengths between 16 and 64 differ from their mean by a deviation of 14 each.
+    assert!(loaded_sized.user_bytes.abs_diff(100_000) < 2_500);
     let before = bench.records();
     bench.work_together();
     let after = bench.records();

@@ -121,6 +121,59 @@ fn a_mistake_in_a_setting_is_named_with_what_would_be_right() {
 }
 
 #[test]
+fn a_mistake_in_the_lengths_of_keys_is_named_with_what_would_be_right() {
+    assert_refused(&[
+        (
+            "key_bytes=7",
+            "keys of 7 bytes are too short; give 8 to 1000 bytes",
+        ),
+        (
+            "key_bytes=1001",
+            "keys of 1001 bytes are too long; give 8 to 1000 bytes",
+        ),
+        (
+            "key_bytes=uniform(8..64)",
+            "keys of 8 bytes are too short for a distribution; give 16 to 1000 bytes",
+        ),
+        (
+            "key_bytes=lognormal(12..40)",
+            "keys of 12 bytes are too short for a distribution",
+        ),
+        (
+            "key_bytes=zipfian(16..2KiB)",
+            "keys of 2048 bytes are too long; give 16 to 1000 bytes",
+        ),
+        (
+            "key_bytes=lognormal(20..200)",
+            "keys of 2000 bytes, the second size squared over the first, are too long",
+        ),
+        ("key_bytes=uniform(16)", "as in uniform(16..64)"),
+        (
+            "key_bytes=uniform(64..16)",
+            "is reversed; write uniform(16..64)",
+        ),
+        ("key_bytes=unifrom(16..64)", "did you mean 'uniform'"),
+        ("key_bytes=long", "'long' is not a size"),
+    ]);
+    for right in ["8", "1000", "24B", "16.0", "lognormal(20..140)"] {
+        assert!(job(&format!("key_bytes={right}")).is_ok(), "{right}");
+    }
+}
+
+#[test]
+fn a_database_is_reused_only_for_keys_of_the_same_lengths() {
+    let load_key = |key_bytes: &str| {
+        let job = job(&format!("operations=get:1 key_bytes={key_bytes}"));
+        job.unwrap().load_key().unwrap()
+    };
+    assert_eq!(load_key("24"), load_key("24B"));
+    assert_ne!(load_key("24"), load_key("25"));
+    assert_ne!(load_key("24"), load_key("uniform(24..24)"));
+    assert_ne!(load_key("uniform(16..64)"), load_key("uniform(16..65)"));
+    assert_ne!(load_key("uniform(16..64)"), load_key("zipfian(16..64)"));
+}
+
+#[test]
 fn a_pause_between_arrivals_is_refused() {
     let conditions = Conditions {
         rate: Some(Rate {
@@ -155,6 +208,11 @@ fn sizes_beyond_an_engine_are_refused_with_its_limit() {
     };
     for (given, expected) in [
         ("key_bytes=31", Some("give key_bytes=30 or less")),
+        (
+            "key_bytes=uniform(16..31)",
+            Some("give key_bytes=30 or less"),
+        ),
+        ("key_bytes=uniform(16..30)", None),
         ("value_bytes=501", Some("give value_bytes=500 or less")),
         (
             "value_bytes=uniform(100B..501B)",

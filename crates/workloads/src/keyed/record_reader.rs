@@ -1,0 +1,145 @@
+//! Reads of records in the measured loop, alone and in scans, with their checks.
+
+use super::draws::ValueLengths;
+use super::expected_state::ReplayableJob;
+use super::read_check::{ReadCounts, ReadFault, ReadValidator, RecordState};
+use super::record::{RecordKeys, RecordMaker};
+use super::scan::{ScanCheck, scan_first};
+use super::write_tracker::{TrialWrites, WriteKnowledge, WriteTable, WriteTracker};
+use crate::JobTask;
+use crate::generate::key::KeyBuffer;
+use std::hint::black_box;
+use trueput_engine::{KeyRange, Result, Session, ValueVisitor};
+
+/// The way to get a record.
+pub(crate) type RecordGetter = fn(&mut dyn Session, &[u8], &mut ValueVisitor<'_>) -> Result<bool>;
+
+/// Gets a record within a transaction.
+pub(crate) const GET: RecordGetter = |session, key, visitor| session.get(key, visitor);
+
+/// Gets a record by a look-up of its own.
+pub(crate) const POINT_READ: RecordGetter =
+    |session, key, visitor| session.point_read(key, visitor);
+
+/// One worker's reads. Nothing here allocates after the start.
+pub(crate) struct RecordReader<'w, L> {
+    /// Apart from those of the maker, which is busy with values while a key is in use.
+    keys: RecordKeys,
+    key: KeyBuffer,
+    pub(crate) maker: RecordMaker<L>,
+    pub(crate) tracker: WriteTracker<'w>,
+    pub(crate) reads: ReadCounts,
+    /// Whether reads are checked.
+    verifies: bool,
+    /// Whether a read finds out the version of its record.
+    identifies: bool,
+    /// The least numbers that the operations of the transaction may read, one for each record that
+    /// an operation covers, in the order of the operations.
+    floors: Vec<u32>,
+}
+
+impl<'w, L: ValueLengths> RecordReader<'w, L> {
+    /// Nothing was read yet. No transaction covers more than `most_records`.
+    pub(crate) fn new(
+        job: &impl ReplayableJob<Lengths = L>,
+        maker: RecordMaker<L>,
+        table: Option<&'w WriteTable>,
+        task: &JobTask<'_>,
+        most_records: usize,
+    ) -> Self {
+        let mutators = job.mutators(task.workers);
+        let knowledge = WriteKnowledge::of(task.worker_kind, task.worker, &mutators);
+        let trial = TrialWrites {
+            generation: task.generation,
+            records: job.records(),
+            mutates: !mutators.is_empty(),
+            deletes: job.deletes(),
+        };
+        let verifies = task.verifies_reads();
+        Self {
+            keys: maker.keys().clone(),
+            key: KeyBuffer::default(),
+            maker,
+            tracker: WriteTracker::new(table, knowledge, trial),
+            reads: ReadCounts::default(),
+            verifies,
+            identifies: verifies || job.counts_writes(),
+            floors: Vec::with_capacity(if verifies { most_records } else { 0 }),
+        }
+    }
+
+    /// Notes what a transaction must find at least, before it begins: `covered` has the first
+    /// record of each operation and their number.
+    pub(crate) fn note_floors(&mut self, covered: impl Iterator<Item = (u64, u32)>) {
+        if !self.verifies {
+            return;
+        }
+        self.floors.clear();
+        for (item, records) in covered {
+            let items = (item..).take(records as usize);
+            let floors = items.map(|item| self.tracker.floor(item));
+            self.floors.extend(floors);
+        }
+    }
+
+    /// Reads a record and checks it, or that it is not there if it does not exist. Its floor is the
+    /// one at `floor`.
+    pub(crate) fn read(
+        &mut self,
+        session: &mut dyn Session,
+        get: RecordGetter,
+        (item, exists): (u64, bool),
+        floor: usize,
+    ) -> Result<RecordState> {
+        let key = self.keys.write(item, &mut self.key);
+        let (maker, identifies) = (&mut self.maker, self.identifies);
+        let mut state = RecordState::Absent;
+        get(session, key, &mut |value| {
+            if identifies {
+                state = maker.state(item, value);
+            } else {
+                black_box(value.first().copied());
+            }
+        })?;
+        if self.verifies {
+            let verdict = match (exists, state) {
+                (true, _) => self.tracker.validate(item, self.floors[floor], state),
+                (false, RecordState::Absent) => Ok(()),
+                (false, _) => Err(ReadFault::Unexpected),
+            };
+            self.reads.count(item, verdict);
+        }
+        Ok(state)
+    }
+
+    /// Reads so many records from one on and checks them. Their floors begin at `floor`.
+    pub(crate) fn scan(
+        &mut self,
+        session: &mut dyn Session,
+        item: u64,
+        records: u32,
+        floor: usize,
+    ) -> Result<()> {
+        let (wanted, verifies) = (u64::from(records), self.verifies);
+        let floors = match verifies {
+            true => &self.floors[floor..floor + records as usize],
+            false => &[],
+        };
+        let key = self.keys.write(item, &mut self.key);
+        let from = (item, floors);
+        let mut check = ScanCheck::new(&mut self.maker, &self.tracker, from, self.reads);
+        let shown = scan_first(session, KeyRange::from(key), wanted, |key, value| {
+            if verifies {
+                check.check_record(key, value);
+            } else {
+                black_box((key.first().copied(), value.first().copied()));
+            }
+        })?;
+        if verifies && shown < wanted {
+            // The scan ended early: the remaining records must not exist.
+            check.check_missing(item.checked_add(wanted));
+        }
+        self.reads = check.reads;
+        Ok(())
+    }
+}

@@ -75,6 +75,8 @@ impl Engine for BerkeleyDb {
         let knobs = BerkeleyKnobs::from(knobs);
         let level = knobs::level(durability, &knobs)
             .ok_or_else(|| common_errors::no_durability("berkeleydb", durability))?;
+        // Sizes that contradict each other are refused before anything runs.
+        knobs::settings(&knobs, level)?;
         let (mapped_to, window) = match level {
             LogFlush::Sync => ("DB_TXN_NOSYNC=false, DB_TXN_WRITE_NOSYNC=false", None),
             LogFlush::WriteNosync => ("DB_TXN_WRITE_NOSYNC=true", Some(unflushed(&knobs))),

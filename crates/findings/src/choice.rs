@@ -4,7 +4,7 @@
 use crate::capacity::{
     Capacity, CapacityState, ObjectiveJudgement, capacity, closed_loops, round_rate,
 };
-use crate::tuning::{TuningFindings, peak_memory_bytes, tuning_of};
+use crate::tuning::{TuningFindings, importance_of, peak_memory_bytes, tuning_of};
 use serde::Serialize;
 use trueput_record::folder::RunManifest;
 use trueput_record::search::{ChoiceSettings, SearchSettings, TrialPurpose, TrialRole};
@@ -172,7 +172,14 @@ pub fn choice(manifest: &RunManifest, trials: &[TrialRecord]) -> Option<Choice> 
         return None;
     };
     let defaults = closed_loops(manifest).filter(|spec| configuration(spec).is_none());
-    let candidates = defaults.map(|spec| candidate(spec, settings, manifest, trials));
+    let candidates = defaults.map(|spec| {
+        let mut candidate = candidate(spec, settings, manifest, trials);
+        if let (Some(found), Some(tuning)) = (&mut candidate.tuning, &settings.tuning) {
+            let contender = candidate.default.contender;
+            found.importance = importance_of(contender, tuning, manifest, trials);
+        }
+        candidate
+    });
     let mut candidates: Vec<_> = candidates.collect();
     candidates.sort_by(|one, other| {
         let rate = |candidate: &Candidate| candidate.best().holds_per_s.unwrap_or_default();
@@ -205,10 +212,15 @@ pub fn candidate(
         };
         other.role.is_some_and(is_tuned)
     });
-    let tuning = settings.tuning.as_ref();
+    let tuning = settings.tuning_of(number);
+    let mut tuning = tuning.and_then(|it| tuning_of(number, &it, manifest, trials));
+    if let Some(found) = &mut tuning {
+        // The time that the contender gets decides, and only the search knows it.
+        found.planned_trials = found.search_trials + found.holdout_trials;
+    }
     let mut candidate = Candidate {
         default: capacity(spec, &settings.capacity, trials),
-        tuning: tuning.and_then(|it| tuning_of(number, it, manifest, trials)),
+        tuning,
         tuned: tuned.map(|spec| capacity(spec, &settings.capacity, trials)),
         costs: None,
     };
@@ -250,7 +262,9 @@ fn costs(capacity: &Capacity, trials: &[TrialRecord]) -> Option<CandidateCosts> 
     let mut probes = capacity.probes.iter().rev();
     let last = probes
         .find(|probe| Some(probe.rate_per_s) == capacity.holds_per_s && probe.judgement.holds())?;
-    let trial = trials.iter().find(|trial| trial.spec.id == last.id)?;
+    let trial = trials
+        .iter()
+        .find(|trial| trial.spec.id == last.id && trial.outcome != Outcome::Interrupted)?;
     let measurement = trial.measurement.as_ref()?;
     let engine = trial.engine.as_ref();
     Some(CandidateCosts {

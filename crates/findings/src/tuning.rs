@@ -3,7 +3,7 @@
 
 mod importance;
 
-pub use importance::{KnobImportance, KnobShare};
+pub use importance::{FAILURE_FACTOR, KnobImportance, KnobShare};
 
 use crate::eligibility::{headline, rate};
 use crate::fixed_rate::{all_kept, worst_times};
@@ -45,7 +45,7 @@ pub struct TuningFindings {
     pub course: Vec<CourseTrial>,
     /// The winner over itself with one knob at its default; none if no winner was claimed.
     pub ablation: Vec<KnobGain>,
-    /// How much each knob matters; `None` with too few scores, and for one contender of several.
+    /// How much each knob matters; `None` with too few scores, and in [`tuning_of`].
     pub importance: Option<KnobImportance>,
 }
 
@@ -94,11 +94,25 @@ impl TuningFindings {
     /// The winner, if it is better than the default on data that the search has not seen.
     #[must_use]
     pub fn better(&self) -> Option<&TunedConfiguration> {
-        let verdict = self.holdout.as_ref().map(|it| it.verdict);
-        let is_better = verdict == Some(Verdict::Faster) && self.holdout_failures.is_empty();
+        let is_better = is_claimed(self.holdout.as_ref(), &self.holdout_failures);
         let number = self.winner.filter(|_| is_better)?;
         self.configurations.iter().find(|it| it.number == number)
     }
+}
+
+/// Compares a winner with the default by their scores in the holdout, which are paired by round;
+/// `None` without a pair.
+#[must_use]
+pub fn compare_holdout(default: &[f64], winner: &[f64]) -> Option<Comparison> {
+    (!default.is_empty()).then(|| compare(default, winner, true))
+}
+
+/// Whether a holdout claims that the winner is better than the default: its scores are, and none of
+/// its trials failed.
+#[must_use]
+pub fn is_claimed(holdout: Option<&Comparison>, failures: &[String]) -> bool {
+    let is_faster = holdout.is_some_and(|it| it.verdict == Verdict::Faster);
+    is_faster && failures.is_empty()
 }
 
 /// One configuration of knobs.
@@ -150,11 +164,21 @@ pub fn tuning(manifest: &RunManifest, trials: &[TrialRecord]) -> Option<TuningFi
         return None;
     };
     let mut found = tuning_of(0, settings, manifest, trials)?;
-    let is_search = |trial: &&TrialRecord| purpose(trial) == Some(TrialPurpose::Tuning);
-    let search: Vec<_> = ended_trials(0, trials).filter(is_search).collect();
-    let scores = Scores::of(&search, settings, manifest);
-    found.importance = importance::importance(&search, &scores);
+    found.importance = importance_of(0, settings, manifest, trials);
     Some(found)
+}
+
+/// Computes how much each knob matters in the search for one contender's knobs; `None` with too few
+/// scores. It takes longer than [`tuning_of`], which a search calls after each round.
+pub(crate) fn importance_of(
+    contender: u32,
+    settings: &TuningSettings,
+    manifest: &RunManifest,
+    trials: &[TrialRecord],
+) -> Option<KnobImportance> {
+    let is_search = |trial: &&TrialRecord| purpose(trial) == Some(TrialPurpose::Tuning);
+    let search: Vec<_> = ended_trials(contender, trials).filter(is_search).collect();
+    importance::importance(&search, &Scores::of(&search, settings, manifest))
 }
 
 /// Computes the findings of the search for one contender's knobs; `None` if it has not begun.
@@ -215,9 +239,7 @@ pub fn tuning_of(
         }),
         configurations,
         winner,
-        holdout: pairs
-            .filter(|(base, _)| !base.is_empty())
-            .map(|(base, own)| compare(&base, &own, true)),
+        holdout: pairs.and_then(|(base, own)| compare_holdout(&base, &own)),
         holdout_failures: winner.map_or_else(Vec::new, |it| in_holdout.failures(it)),
         search_trials: search.len(),
         holdout_trials: holdout.len(),
@@ -490,4 +512,22 @@ fn geometric_factor(base: &[f64], own: &[f64]) -> Option<f64> {
     let ratios = base.iter().zip(own).map(|(base, own)| (own / base).ln());
     let sum: f64 = ratios.sum();
     (!base.is_empty()).then(|| (sum / base.len() as f64).exp())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_winner_that_is_slower_or_failed_in_the_holdout_is_not_claimed() {
+        let default = [100.0, 101.0, 99.0, 102.0, 98.0, 100.0, 103.0, 97.0];
+        let winner = [201.0, 199.0, 200.0, 203.0, 198.0, 202.0, 204.0, 197.0];
+        let holdout = compare_holdout(&default, &winner);
+        assert!(is_claimed(holdout.as_ref(), &[]));
+        let failures = ["killed by signal 11".to_owned()];
+        assert!(!is_claimed(holdout.as_ref(), &failures));
+        let slower = compare_holdout(&winner, &default);
+        assert!(!is_claimed(slower.as_ref(), &[]));
+        assert!(compare_holdout(&[], &[]).is_none() && !is_claimed(None, &[]));
+    }
 }

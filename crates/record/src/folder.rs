@@ -7,6 +7,7 @@
 //!   histograms/       ID.hlog per trial: latencies in HdrHistogram's log format
 //!   end.json          when and how the run ended; absent while it runs  (RunEnd)
 //!   report.html       the report as a page, made from the others
+//!   tuned.toml        of a search for knobs: a plan with the default and the winner
 //! ```
 
 use crate::histogram::{LoggedHistogram, read_log};

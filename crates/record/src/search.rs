@@ -51,6 +51,9 @@ pub struct ChoiceSettings {
     /// The contenders whose knobs cannot be tuned.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub untunable: Vec<UntunableContender>,
+    /// The published advice with which the searches for knobs begin, of contenders that have some.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub presets: Vec<ContenderPresets>,
     /// The request rate that the user needs, per second; `None` if the plan states none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needed_per_s: Option<f64>,
@@ -91,7 +94,26 @@ pub struct UntunableContender {
     pub reason: String,
 }
 
+/// The published advice on the knobs of a contender.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ContenderPresets {
+    /// The contender, by its place in the plan, from 0.
+    pub contender: u32,
+    /// The advice.
+    pub presets: Vec<TuningPreset>,
+}
+
 impl ChoiceSettings {
+    /// The settings of the search for a contender's knobs, with its presets; `None` if no knobs are
+    /// tuned.
+    #[must_use]
+    pub fn tuning_of(&self, contender: u32) -> Option<TuningSettings> {
+        let mut settings = self.tuning.clone()?;
+        let mut own = self.presets.iter().filter(|it| it.contender == contender);
+        settings.presets = own.next().map_or_else(Vec::new, |it| it.presets.clone());
+        Some(settings)
+    }
+
     /// The reason why a contender's knobs cannot be tuned; `None` if they can.
     #[must_use]
     pub fn why_untunable(&self, contender: u32) -> Option<&str> {
@@ -153,6 +175,15 @@ impl TuningStrategy {
             Self::Random => "random",
             Self::OneAtATime => "one-at-a-time",
             Self::Presets => "presets",
+        }
+    }
+
+    /// Returns the published advice with which it begins, of that which there is.
+    #[must_use]
+    pub fn presets(self, published: Vec<TuningPreset>, are_wanted: bool) -> Vec<TuningPreset> {
+        match self {
+            Self::Model | Self::Presets if are_wanted => published,
+            _ => Vec::new(),
         }
     }
 
@@ -254,10 +285,18 @@ pub struct TrialRole {
 }
 
 impl TrialRole {
-    /// Whether it is one of the configurations that a search tries, and not the default.
+    /// Whether it is one of the configurations that a search, or its ablation, tries, and not the
+    /// default.
     #[must_use]
     pub fn is_tried(self) -> bool {
-        self.purpose == TrialPurpose::Tuning && self.configuration != Some(0)
+        let is_tried = matches!(self.purpose, TrialPurpose::Tuning | TrialPurpose::Ablation);
+        is_tried && self.has_changes()
+    }
+
+    /// Whether its knobs are others than the default's.
+    #[must_use]
+    pub fn has_changes(self) -> bool {
+        self.configuration.is_some_and(|number| number > 0)
     }
 }
 
@@ -341,6 +380,7 @@ mod tests {
                 contender: 3,
                 reason: "it has no knobs".to_owned(),
             }],
+            presets: Vec::new(),
             needed_per_s: Some(5_000.0),
             budget_s: 150.0,
         });

@@ -79,7 +79,7 @@ pub(crate) struct Chart {
     pub groups: Vec<ChartGroup>,
     /// The words that figures of [`Unit::Word`] or shares refer to.
     pub words: Vec<Word>,
-    /// A figure that is marked through all rows: the leader's.
+    /// A figure that is marked across the chart: the leader's, or a limit.
     #[serde(skip)]
     pub reference: Option<f64>,
 }

@@ -56,5 +56,6 @@ pub use formats::terminal::{render_with, wrap};
 pub use formats::{Error, Format, Style};
 pub use run_report::RunReport;
 pub use sections::capacity::last_probe;
+pub use sections::tuning::TUNED_PLAN;
 pub use sections::{log_flush, scaling};
 pub use threen1::{threen1_header, threen1_line};

@@ -11,9 +11,9 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use trueput_host::run_work_folder::RunWorkFolder;
-use trueput_record::TrialSpec;
 use trueput_record::conditions::HostList;
 use trueput_record::hardware_limits::HardwareLimits;
+use trueput_record::{TrialRecord, TrialSpec};
 
 /// The state that the parts of a run share.
 pub(crate) struct RunContext<'a> {
@@ -46,6 +46,26 @@ pub(crate) struct RunContext<'a> {
 const PREPARATION_FACTOR: u32 = 10;
 const LEAST_PREPARATION: Duration = Duration::from_secs(30);
 
+/// Returns the longest preparation of a database with the default knobs, by contender of a search,
+/// of trials that have ended.
+pub(crate) fn default_preparations(trials: &[TrialRecord]) -> HashMap<u32, Duration> {
+    let mut preparations = HashMap::new();
+    for trial in trials {
+        if let Some(load) = &trial.load {
+            let took = Duration::from_secs_f64(load.elapsed_s);
+            note_preparation(&mut preparations, &trial.spec, took);
+        }
+    }
+    preparations
+}
+
+fn note_preparation(preparations: &mut HashMap<u32, Duration>, spec: &TrialSpec, took: Duration) {
+    if let Some(role) = spec.role.filter(|role| !role.has_changes()) {
+        let longest = preparations.entry(role.contender).or_default();
+        *longest = took.max(*longest);
+    }
+}
+
 /// A loaded database that the next trial may use.
 #[derive(Debug, Clone)]
 pub(crate) struct ReusableDatabase {
@@ -63,7 +83,8 @@ impl RunContext<'_> {
         self.options.stop.load(Relaxed)
     }
 
-    /// Returns the time that a trial may take to prepare its database; `None`: any.
+    /// Returns the time that a trial may take to prepare its database, to verify it, or to open it
+    /// after a crash; `None`: any.
     pub fn preparation_limit(&self, spec: &TrialSpec) -> Option<Duration> {
         let role = spec.role.filter(|role| role.is_tried())?;
         let default = *self.preparations.get(&role.contender)?;
@@ -72,12 +93,7 @@ impl RunContext<'_> {
 
     /// Notes how long a trial has prepared its database, if it has the default knobs.
     pub fn note_preparation(&mut self, spec: &TrialSpec, took: Duration) {
-        if let Some(role) = spec.role
-            && role.configuration.is_none_or(|number| number == 0)
-        {
-            let longest = self.preparations.entry(role.contender).or_default();
-            *longest = took.max(*longest);
-        }
+        note_preparation(&mut self.preparations, spec, took);
     }
 
     /// Resolves a trial, or returns it as it was resolved before.

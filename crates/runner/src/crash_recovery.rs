@@ -46,7 +46,8 @@ pub(crate) fn recover(
         task: WorkerTask::Recover,
     };
     let what = "opening the database after the crash";
-    let report = run_task(context, assignment, None, None, what);
+    let limit = context.preparation_limit(spec);
+    let report = run_task(context, assignment, None, limit, what);
     let Report::Recovered {
         open_s,
         first_commit_s,

@@ -32,6 +32,10 @@ const SILENCE_LIMIT: Duration = Duration::from_secs(60);
 /// look for a leader themselves, which gives the better reason.
 const NO_ANSWER_LIMIT: Duration = Duration::from_secs(75);
 
+/// The same, beside the trial's duration, for a configuration that a search tries, also while it
+/// opens and closes the database: some engines never end with some knobs.
+const TRIED_LIMIT: Duration = Duration::from_secs(30);
+
 /// The time that workers may take to pause. They pause within microseconds once their unit of work
 /// is done, unless storage stalls; after this long they wait for each other.
 const PAUSE_LIMIT: Duration = Duration::from_secs(60);
@@ -384,9 +388,16 @@ impl<'a> WorkerMonitor<'a> {
 
     /// Waits until every process has its sessions. Opening a database may take long: recovery.
     fn wait_until_ready(&mut self, context: &RunContext<'_>) -> Result<(), TrialError> {
+        let began = Instant::now();
         while !self.parts.iter().all(|part| part.ready) {
             if context.stopped() {
                 return Err(TrialError::Interrupted);
+            }
+            let limit = self.tried_limit();
+            if let Some(limit) = limit.filter(|limit| began.elapsed() >= *limit) {
+                let limit_s = limit.as_secs();
+                let why = format!("its workers did not open the database within {limit_s} s");
+                return Err(TrialError::Failed(why));
             }
             self.receive(TICK);
             // No worker has begun, so none has a result: the pool kills them.
@@ -520,6 +531,7 @@ impl<'a> WorkerMonitor<'a> {
         let paused_for = since.elapsed();
         self.measured_from += paused_for;
         self.reported.1 += paused_for;
+        self.answered_at += paused_for;
         for part in &mut self.parts {
             part.last_event_at += paused_for;
         }
@@ -613,16 +625,35 @@ impl<'a> WorkerMonitor<'a> {
         done.min(1.0)
     }
 
-    /// Ends workers that wait for a cluster which faults have left without an answer for good.
+    /// The limit for a configuration that a search tries. Operations may be as far apart as the
+    /// trial is long: a workload has think times.
+    fn tried_limit(&self) -> Option<Duration> {
+        self.spec.role.filter(|role| role.is_tried())?;
+        let duration_s = self.spec.conditions.duration_s.unwrap_or_default();
+        Some(TRIED_LIMIT + Duration::from_secs_f64(duration_s))
+    }
+
+    /// Ends workers that wait for good: for a cluster that faults have left without an answer, or
+    /// for an engine with knobs that a search tries.
     fn end_without_answers(&mut self) {
+        let tried_limit = self.tried_limit();
         let is_waiting = !self.spec.conditions.faults.is_empty() && !self.has_executed();
-        if is_waiting && self.answered_at.elapsed() >= NO_ANSWER_LIMIT {
-            let limit_s = NO_ANSWER_LIMIT.as_secs();
-            let why =
-                format!("the cluster has answered no worker for {limit_s} s after its faults");
-            self.failure.get_or_insert(why);
-            self.deadline.get_or_insert_with(Instant::now);
+        let Some(limit) = tried_limit.or_else(|| is_waiting.then_some(NO_ANSWER_LIMIT)) else {
+            return;
+        };
+        if self.answered_at.elapsed() < limit {
+            return;
         }
+        let limit_s = limit.as_secs();
+        let why = match (tried_limit, self.has_executed()) {
+            (Some(_), true) => format!("its workers did not close the database within {limit_s} s"),
+            (Some(_), false) => format!("no operation of its workers has ended for {limit_s} s"),
+            (None, _) => {
+                format!("the cluster has answered no worker for {limit_s} s after its faults")
+            }
+        };
+        self.failure.get_or_insert(why);
+        self.deadline.get_or_insert_with(Instant::now);
     }
 
     fn warn_of_silence(&mut self, context: &mut RunContext<'_>) {

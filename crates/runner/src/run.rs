@@ -1,7 +1,7 @@
 //! A run: checks, the run folder, then the trials.
 
 use crate::conformance_result::ConformanceResult;
-use crate::context::RunContext;
+use crate::context::{RunContext, default_preparations};
 use crate::database_reuse::{keep_or_remove_database, offer_database};
 use crate::disk_space::{DiskSpace, RunSpace};
 use crate::hosts::check_hosts;
@@ -25,6 +25,7 @@ use trueput_host::work_folder::WorkFolder;
 use trueput_record::audit_standing::AuditStanding;
 use trueput_record::folder::{DamagedLine, RunEnd, SufficiencyReason};
 use trueput_record::measurement::Outcome;
+use trueput_record::search::TrialRole;
 use trueput_record::trial::Settings;
 use trueput_record::{FORMAT_VERSION, RunFolder, RunManifest, TrialRecord, TrialSpec, histogram};
 
@@ -315,6 +316,7 @@ pub fn run_search(
     host::cgroup::remove_leftovers();
     let stored = folder.trials()?;
     let is_resumed = !stored.trials.is_empty();
+    let preparations = default_preparations(&stored.trials);
     let mut ended = ended_trials(stored.trials, options);
     let to_do: Vec<&TrialSpec> = manifest
         .trials
@@ -343,7 +345,7 @@ pub fn run_search(
         hardware_limits: HashMap::new(),
         resolved: RefCell::default(),
         reusable: None,
-        preparations: HashMap::new(),
+        preparations,
     };
     let mut manifest = manifest.clone();
     let run = run_batches(&mut context, folder, &mut manifest, &mut ended, source);
@@ -368,7 +370,7 @@ pub fn run_search(
         folder: folder.path().to_owned(),
         interrupted,
     });
-    Ok(summary(&ended, interrupted))
+    Ok(summary(&manifest.trials, &ended, interrupted))
 }
 
 fn warn_of_damage(lines: Vec<DamagedLine>, observer: &mut dyn FnMut(&Event)) {
@@ -439,13 +441,22 @@ fn open_work_folder(
     Ok(RunWorkFolder::open(work, name)?)
 }
 
-fn summary(ended: &HashMap<String, Outcome>, interrupted: bool) -> RunSummary {
+/// Counts the outcomes. A configuration that a search tried and that failed is a result of the
+/// search, and no failure of the run.
+fn summary(
+    trials: &[TrialSpec],
+    ended: &HashMap<String, Outcome>,
+    interrupted: bool,
+) -> RunSummary {
     let mut summary = RunSummary {
         interrupted,
         ..RunSummary::default()
     };
-    for outcome in ended.values() {
+    let is_tried = |spec: &&TrialSpec| spec.role.is_some_and(TrialRole::is_tried);
+    let tried: HashSet<&str> = trials.iter().filter(is_tried).map(|it| &*it.id).collect();
+    for (id, outcome) in ended {
         match outcome {
+            Outcome::Failed { .. } if tried.contains(id.as_str()) => {}
             Outcome::Valid => summary.valid += 1,
             Outcome::Invalid { .. } => summary.invalid += 1,
             Outcome::Failed { bad_input, .. } => {
@@ -646,7 +657,7 @@ mod tests {
             ("2", failed("map_size is not supported here", true)),
         ];
         let ended = ended.map(|(id, outcome)| (id.to_owned(), outcome)).into();
-        let summary = summary(&ended, false);
+        let summary = summary(&[], &ended, false);
         assert_eq!((summary.failed, summary.refused), (2, 1));
     }
 }

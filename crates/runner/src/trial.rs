@@ -240,7 +240,7 @@ impl TrialSetup {
             context,
             self.assignment(spec, trial, WorkerTask::Verify(totals)),
             Some(Phase::Verify),
-            None,
+            context.preparation_limit(spec),
             "verification",
         );
         let Report::Verified(verified) = verified.map_err(|error| server.explain_failure(error))?

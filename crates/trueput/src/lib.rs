@@ -44,6 +44,7 @@ mod size_limit;
 mod suggestion;
 mod table;
 mod trust;
+mod tuned_plan;
 mod tuning_search;
 mod tuning_space;
 mod workload_files;

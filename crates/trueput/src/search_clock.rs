@@ -27,9 +27,10 @@ impl SearchClock {
         }
     }
 
-    /// Whether a contender has time for one more trial, `left` contenders being without a result,
-    /// this one included: each gets an equal part of the time that is left when it begins.
-    pub fn has_time_for(&mut self, contender: usize, left: usize) -> bool {
+    /// Whether a contender has time for one more trial, which is expected to take so long or as
+    /// long as its longest one so far. `left` contenders are without a result, this one included:
+    /// each gets an equal part of the time that is left when it begins.
+    pub fn has_time_for(&mut self, contender: usize, left: usize, expected_s: f64) -> bool {
         let now = Instant::now();
         if let Some((last, since)) = self.running.take() {
             let longest = self.longest.entry(last).or_default();
@@ -38,8 +39,9 @@ impl SearchClock {
         let end = self.began + self.budget;
         let share = end.saturating_duration_since(now) / u32::try_from(left.max(1)).unwrap_or(1);
         let end = *self.ends.entry(contender).or_insert(now + share);
-        let trial = self.longest.get(&contender).copied().unwrap_or_default();
-        let has_time = now + trial <= end;
+        let longest = self.longest.get(&contender).copied().unwrap_or_default();
+        let expected = longest.max(Duration::from_secs_f64(expected_s));
+        let has_time = now + expected <= end;
         self.running = has_time.then_some((contender, now));
         has_time
     }

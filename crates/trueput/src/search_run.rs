@@ -17,6 +17,7 @@ use trueput_findings::Run;
 use trueput_record::objective::Objective;
 use trueput_record::parameter::resolve;
 use trueput_record::plan::PlanFile;
+use trueput_record::search::{TuningPreset, TuningStrategy};
 use trueput_record::trial::Settings;
 use trueput_record::value::format_seconds;
 use trueput_record::{Conditions, RunFolder, RunManifest, TrialRecord, TrialSpec};
@@ -108,6 +109,43 @@ pub fn only_contender(trials: &[TrialSpec], what: &str) -> Result<(), Failure> {
              --engine sqlite --durability sync --workers 4",
             trials.len()
         ))),
+    }
+}
+
+/// Refuses a trial whose requests come at times of their own, as those of a trace do: knobs do not
+/// change its rate.
+///
+/// # Errors
+/// A usage error that says what to do.
+pub fn refuse_own_times(spec: &TrialSpec, what: &str, registry: &Registry) -> Result<(), Failure> {
+    let workload = registry.workload(&spec.workload).map_err(Failure::usage)?;
+    let settings = resolve(&spec.workload, workload.settings(), &spec.settings);
+    let job = workload.job(&settings.map_err(Failure::usage)?, &spec.conditions);
+    match job.map_err(Failure::usage)?.scheduled_per_s() {
+        Some(_) => Err(Failure::usage(format!(
+            "the requests of '{what}' come at times of their own, whatever the knobs: make each \
+             when the last has ended, by --set pace=closed"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Refuses a search that tries presets only and has none.
+///
+/// # Errors
+/// A usage error that names the engine.
+pub fn check_presets(
+    strategy: TuningStrategy,
+    presets: &[TuningPreset],
+    first: &TrialSpec,
+) -> Result<(), Failure> {
+    let has_presets = presets.iter().any(|preset| !preset.settings.is_empty());
+    match strategy == TuningStrategy::Presets && !has_presets {
+        true => Err(Failure::usage(format!(
+            "{} has no presets to try",
+            first.engine
+        ))),
+        false => Ok(()),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The search, brought to where its records are, and its next trials.
 
 use crate::failure::Failure;
+use crate::search_run;
 use crate::tuning_space::SearchSpace;
 use std::time::{Duration, Instant};
 use trueput_findings::tuning::{score, tuning_of};
@@ -30,8 +31,8 @@ pub struct TuningSearch<'a> {
     first: TrialSpec,
     manifest: &'a RunManifest,
     began: Instant,
-    /// The longest time between two proposals, per trial.
-    longest: Duration,
+    /// The longest time between two proposals, per trial; `None` before the second one.
+    longest: Option<Duration>,
     proposed: Option<(Instant, u32)>,
     news: Vec<String>,
     reported_rounds: usize,
@@ -83,7 +84,7 @@ impl<'a> TuningSearch<'a> {
             first,
             manifest,
             began: Instant::now(),
-            longest: Duration::ZERO,
+            longest: None,
             proposed: None,
             news: Vec::new(),
             reported_rounds: 0,
@@ -93,7 +94,7 @@ impl<'a> TuningSearch<'a> {
     /// The trials to run next, given all that have ended; none when the search is over.
     pub fn next(&mut self, ended: &[TrialRecord]) -> Vec<TrialSpec> {
         if let Some((since, count)) = self.proposed.take() {
-            self.longest = self.longest.max(since.elapsed() / count.max(1));
+            self.longest = self.longest.max(Some(since.elapsed() / count.max(1)));
         }
         let has = |part| {
             let mut own = ended.iter().filter(|trial| self.is_own(trial));
@@ -260,7 +261,9 @@ impl<'a> TuningSearch<'a> {
     /// Whether so many trials end within a part of the time.
     fn has_time(&self, part: f64, trials: usize) -> bool {
         let budget = Duration::from_secs_f64(self.settings.budget_s * part);
-        let needed = self.longest * u32::try_from(trials).unwrap_or(u32::MAX);
+        let estimate = || Duration::from_secs_f64(search_run::trial_s(&self.first));
+        let longest = self.longest.unwrap_or_else(estimate);
+        let needed = longest * u32::try_from(trials).unwrap_or(u32::MAX);
         self.began.elapsed() + needed <= budget
     }
 
@@ -366,8 +369,12 @@ impl<'a> TuningSearch<'a> {
         let line = match changes.is_empty() {
             true => format!("round {rounds}: nothing better than the default yet"),
             false => format!(
-                "round {rounds}: best so far {:+.0} % in {} trials: {}",
+                "round {rounds}: best so far {:+.0} %{} in {} trials: {}",
                 (best.factor - 1.0) * 100.0,
+                best.interval.map_or_else(String::new, |it| {
+                    let [low, high] = [it.low, it.high].map(|end| (end - 1.0) * 100.0);
+                    format!(" ({low:+.0} to {high:+.0})")
+                }),
                 best.repeats,
                 changes.join(", ")
             ),

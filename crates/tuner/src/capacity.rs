@@ -15,16 +15,28 @@ const FIRST_PART: f64 = 0.25;
 /// engines take more than in closed loop.
 const SMALL_STEP: f64 = 1.25;
 
+/// A rate that fails this many times below one that held has failed by a disturbance, probably.
+const DISTURBED_FACTOR: f64 = 3.0;
+
 /// The most trials for one contender. One on which the results contradict each other is given up.
 const MOST_TRIALS: usize = 60;
 
+/// The most confirmations that can be asked for: with more, [`MOST_TRIALS`] leaves too few others.
+pub const MOST_CONFIRMATIONS: i64 = 20;
+
 /// Trials that a contender usually takes: one in closed loop, three until a rate fails, five to
-/// halve a factor of two down to 5 %, three confirmations, one in excess, and three for results
-/// that were noise.
-pub const USUAL_TRIALS: u32 = 16;
+/// halve a factor of two down to 5 %, the confirmations, one in excess, and three for results that
+/// were noise.
+#[must_use]
+pub const fn usual_trials(confirmations: u32) -> u32 {
+    13 + confirmations
+}
 
 /// Trials that a contender needs at least.
-pub const FEWEST_TRIALS: u32 = 10;
+#[must_use]
+pub const fn fewest_trials(confirmations: u32) -> u32 {
+    7 + confirmations
+}
 
 /// Requests beyond the objective's percentile that a trial has at least.
 const TAIL_REQUESTS: f64 = 10.0;
@@ -54,6 +66,9 @@ pub fn next_probe(capacity: &Capacity, settings: &CapacitySettings) -> Option<Ne
         rate_per_s: round_rate(rate_per_s),
         purpose: TrialPurpose::Probe,
     };
+    if let Some(rate_per_s) = rate_to_return_to(capacity, settings) {
+        return Some(probe(rate_per_s));
+    }
     Some(match (capacity.holds_per_s, capacity.fails_per_s) {
         (None, None) => probe((closed_per_s * FIRST_PART).max(1.0)),
         (None, Some(fails)) => probe(fails / 2.0),
@@ -71,6 +86,21 @@ pub fn next_probe(capacity: &Capacity, settings: &CapacitySettings) -> Option<Ne
             purpose: TrialPurpose::Excess,
         },
     })
+}
+
+/// A rate near one that held before rates far below it failed. A disturbance of the machine causes
+/// that, and may have passed. There is one for each [`DISTURBED_FACTOR`] that the search has gone
+/// down.
+fn rate_to_return_to(capacity: &Capacity, settings: &CapacitySettings) -> Option<f64> {
+    let fails_per_s = capacity.fails_per_s?;
+    let probes = || capacity.probes.iter();
+    let held = probes().filter(|it| it.judgement.holds());
+    let far = held.filter(|it| it.rate_per_s >= fails_per_s * DISTURBED_FACTOR);
+    let held_per_s = far.map(|it| it.rate_per_s).reduce(f64::min)?;
+    let returns = (held_per_s / fails_per_s).log(DISTURBED_FACTOR) as i32;
+    // A rate that has failed once does not hold any longer, so each is a little lower.
+    let mut rates = (1..=returns).map(|count| held_per_s / (1.0 + settings.precision).powi(count));
+    rates.find(|&rate_per_s| probes().all(|it| it.rate_per_s != round_rate(rate_per_s)))
 }
 
 /// Returns the duration of a trial at a rate, seconds: the usual one, or as long as it takes until

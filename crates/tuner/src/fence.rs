@@ -19,7 +19,8 @@ pub const CONDITIONS: [&str; 3] = ["network_delay", "network_loss", "host_langua
 /// give no other bound.
 ///
 /// # Errors
-/// One sentence: there is nothing to search, or the engine refuses `fixed`.
+/// One sentence: there is nothing to search, the engine refuses `fixed`, or its window is not below
+/// the limit.
 pub fn knob_space(
     engine: &'static dyn Engine,
     durability: Durability,
@@ -73,6 +74,11 @@ fn promise_fence(
         Ok((promise, engine.isolation(&knobs)))
     };
     let (wanted, wanted_isolation) = promises(&Settings::new())?;
+    // No configuration is compared with a default that promises less than what is asked for.
+    check_promise(&wanted, window_limit_s, &wanted).map_err(|why| {
+        let name = engine.info().name;
+        format!("{name} with the plan's knobs: {why}; allow more, or give the knob that limits it")
+    })?;
     Ok(Box::new(move |changes| {
         let (promise, isolation) = promises(changes)?;
         check_promise(&wanted, window_limit_s, &promise)?;
@@ -96,8 +102,8 @@ fn check_isolation(wanted: Option<Isolation>, found: Option<Isolation>) -> Resul
     }
 }
 
-/// Checks that a configuration's promise is no weaker than another one, usually the default's; a
-/// limit on the window's time replaces the other's.
+/// Checks that a configuration's promise is no weaker than another one, usually the default's. A
+/// limit on the window replaces the other one's time, and nothing else of it.
 ///
 /// # Errors
 /// One sentence: what would be weaker.
@@ -113,26 +119,32 @@ pub fn check_promise(
         ));
     }
     check_cluster(wanted.cluster.as_ref(), promise.cluster.as_ref())?;
-    match (window_limit_s, &wanted.window, &promise.window) {
-        (_, _, None) => Ok(()),
-        (Some(limit_s), _, Some(window)) => match window.time_s {
-            Some(time_s) if time_s <= limit_s => Ok(()),
-            Some(time_s) => Err(format!("a power loss may take {time_s} s of commits")),
-            None => Err("the time that a power loss may take is not limited".to_owned()),
-        },
-        (None, None, Some(_)) => Err("a power loss may take commits".to_owned()),
-        (None, Some(wanted), Some(window)) => check_window(wanted, window),
+    match (&wanted.window, &promise.window) {
+        (_, None) => Ok(()),
+        (None, Some(_)) => Err("a power loss may take commits".to_owned()),
+        (Some(wanted), Some(window)) => check_window(wanted, window_limit_s, window),
     }
 }
 
-fn check_window(wanted: &Window, window: &Window) -> Result<(), String> {
+fn check_window(wanted: &Window, limit_s: Option<f64>, window: &Window) -> Result<(), String> {
+    match (limit_s, window.time_s) {
+        (Some(limit_s), Some(time_s)) if time_s >= limit_s => {
+            return Err(format!(
+                "a power loss may take {time_s} s of commits, and window<{limit_s}s was asked for"
+            ));
+        }
+        (Some(_), None) => {
+            return Err("the time that a power loss may take is not limited".to_owned());
+        }
+        _ => {}
+    }
     let within = |wanted: Option<f64>, found: Option<f64>| match (wanted, found) {
         (Some(wanted), Some(found)) => found <= wanted,
         (Some(_), None) => false,
         (None, _) => true,
     };
     let count = |number: Option<u64>| number.map(|number| number as f64);
-    let fits = within(wanted.time_s, window.time_s)
+    let fits = (limit_s.is_some() || within(wanted.time_s, window.time_s))
         && within(count(wanted.bytes), count(window.bytes))
         && within(count(wanted.commits), count(window.commits));
     fits.then_some(())
@@ -151,11 +163,14 @@ fn check_cluster(
             survival.all_power,
         ]
     };
-    let (Some(wanted), Some(found)) = (wanted, found) else {
-        return Ok(());
+    let is_weaker = match (wanted, found) {
+        (None, _) => false,
+        (Some(_), None) => true,
+        (Some(wanted), Some(found)) => {
+            let mut both = flags(wanted).into_iter().zip(flags(found));
+            both.any(|(wanted, found)| wanted && !found)
+        }
     };
-    let mut both = flags(wanted).into_iter().zip(flags(found));
-    let is_weaker = both.any(|(wanted, found)| wanted && !found);
     (!is_weaker)
         .then_some(())
         .ok_or_else(|| "a commit survives fewer failures of nodes".to_owned())

@@ -121,11 +121,10 @@ pub struct Search {
     incumbent: ConfigurationId,
     pending: Option<Round>,
     course: Vec<CourseStep>,
-    refused: Vec<(String, String)>,
 }
 
 impl Search {
-    /// Starts a search.
+    /// Starts a search. Presets that the fence refuses are left out.
     ///
     /// # Errors
     /// One sentence: too few trials, or a preset that the parameters do not allow.
@@ -151,7 +150,6 @@ impl Search {
             incumbent: ConfigurationId::DEFAULT,
             pending: None,
             course: Vec::new(),
-            refused: Vec::new(),
         };
         search.admit_presets()?;
         Ok(search)
@@ -169,9 +167,7 @@ impl Search {
                 .space
                 .admit(&preset.settings)
                 .map_err(|why| format!("preset '{}': {why}", preset.name))?;
-            if let Err(why) = self.space.check(&settings) {
-                self.refused.push((preset.name.clone(), why));
-            } else if !self.archive.contains(&settings) {
+            if self.space.check(&settings).is_ok() && !self.archive.contains(&settings) {
                 self.archive
                     .add(settings, Purpose::Preset, Some(preset.name.clone()));
             }
@@ -297,12 +293,6 @@ impl Search {
         self.plan.trials.saturating_sub(self.archive.trials())
     }
 
-    /// Returns the plan of the search.
-    #[must_use]
-    pub fn plan(&self) -> &SearchPlan {
-        &self.plan
-    }
-
     /// Returns the search space.
     #[must_use]
     pub fn space(&self) -> &Space {
@@ -332,12 +322,6 @@ impl Search {
     #[must_use]
     pub fn course(&self) -> &[CourseStep] {
         &self.course
-    }
-
-    /// Returns the presets that the fence refused, with its reasons.
-    #[must_use]
-    pub fn refused_presets(&self) -> &[(String, String)] {
-        &self.refused
     }
 
     /// Returns the best configuration so far; the default until another one is.

@@ -22,7 +22,8 @@ use trueput_record::trial::Settings;
 pub type Fence = Box<dyn Fn(&Settings) -> Result<(), String>>;
 
 /// Bounds of a searched range, in the parameter's unit (bytes, seconds). A side that is given
-/// replaces the side that [`Space::new`] derives.
+/// replaces the side that [`Space::new`] derives. A lower bound also excludes a special value below
+/// it that is not the default; a cap on sizes has only an upper bound, so "off" stays possible.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Bounds {
     /// The lowest value to try.

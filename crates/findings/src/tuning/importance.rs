@@ -11,7 +11,7 @@ use trueput_record::{TrialRecord, Value};
 const FEWEST_SCORES: usize = 20;
 
 /// A failure is as good as the worst score, and no better than this part of the default's.
-const FAILURE_FACTOR: f64 = 0.5;
+pub const FAILURE_FACTOR: f64 = 0.5;
 
 /// How much the knobs of a search matter.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -136,6 +136,30 @@ pub(super) fn cut_middle(text: &str, most: usize) -> String {
     format!("{first}…{last}")
 }
 
+/// Leaves parts out of a list that is too wide. Its other parts are whole: a number in part would
+/// be another number. The last part stays if it fits, because it distinguishes the list.
+pub(super) fn cut_list(text: &str, most: usize) -> String {
+    if width(text) <= most {
+        return text.to_owned();
+    }
+    let parts: Vec<&str> = text.split(", ").collect();
+    let shortened = |kept: usize, from: usize| {
+        let list = parts[..kept].iter().chain(&["…"]).chain(&parts[from..]);
+        let list = list.copied().collect::<Vec<_>>().join(", ");
+        (width(&list) <= most).then_some(list)
+    };
+    let last = parts.len() - 1;
+    let with_last = (1..last).rev().find_map(|kept| shortened(kept, last));
+    let without = || {
+        (1..=last)
+            .rev()
+            .find_map(|kept| shortened(kept, parts.len()))
+    };
+    with_last
+        .or_else(without)
+        .unwrap_or_else(|| cut_end(text, most))
+}
+
 /// Wraps a text to at most `most` lines; the last one is cut off if the text goes on.
 pub(super) fn wrapped(text: &str, columns: usize, indent: &str, most: usize) -> Vec<String> {
     let mut lines = crate::formats::terminal::wrap(text, columns, indent);
@@ -163,5 +187,21 @@ mod tests {
         assert_eq!(width(&cut_middle("lmdb (writemap=on)", 10)), 10);
         let lines = wrapped("one two three four five six", 9, "", 2);
         assert_eq!(lines, ["one two", "three …"]);
+    }
+
+    #[test]
+    fn a_list_is_cut_between_its_parts() {
+        let list = "sync, trace, 4 workers, 1,182/s offered";
+        for (most, expected) in [
+            (39, list),
+            (38, "sync, trace, …, 1,182/s offered"),
+            (26, "sync, …, 1,182/s offered"),
+            (23, "sync, trace, …"),
+            (7, "sync, …"),
+            (5, "sync…"),
+        ] {
+            assert_eq!(cut_list(list, most), expected, "{most}");
+        }
+        assert_eq!(cut_list("threen1", 4), "thr…");
     }
 }

@@ -1,7 +1,9 @@
 //! The answer on one screen: the rankings share its lines, and omitted rows are counted.
 
 use super::subject;
-use crate::answer::layout::{Layout, cut_end, cut_middle, height, labeled, shown, width, wrapped};
+use crate::answer::layout::{
+    Layout, cut_end, cut_list, cut_middle, height, labeled, shown, width, wrapped,
+};
 use crate::answer::shared_marks::PlainRanking;
 use crate::answer::table::{Grid, interval_text, share_text};
 use crate::answer::words;
@@ -402,7 +404,7 @@ fn one_line_each(rankings: &[RankingAnswer], columns: usize, room: usize) -> Vec
     let subject_room = widest(&subjects).min(columns - result_room - 2);
     let mut lines = vec![(Paint::Plain, String::new())];
     for (subject, result) in subjects.iter().zip(&results).take(found) {
-        let subject = cut_middle(subject, subject_room);
+        let subject = cut_list(subject, subject_room);
         let result = cut_end(result, columns - subject_room - 2);
         let subject = padded(&subject, subject_room);
         lines.push((Paint::Plain, format!("{subject}  {result}")));
@@ -506,7 +508,10 @@ fn not_ranked_rows(cells: &[[String; 5]], columns: usize) -> Vec<String> {
             .filter(|(column, _)| widths[*column] > 0)
         {
             let most = widths[column];
-            let cell = cut_middle(cell, most);
+            let cell = match column {
+                1 => cut_list(cell, most),
+                _ => cut_middle(cell, most),
+            };
             line += &match column < 2 {
                 true => padded(&cell, most + 2),
                 false => pad_left(&cell, most) + "  ",

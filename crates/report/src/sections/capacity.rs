@@ -12,9 +12,15 @@ use trueput_findings::capacity::{
 use trueput_findings::rankings::groups;
 use trueput_findings::trial_names::TrialNames;
 use trueput_findings::units::{counted, number, per_cent, plural, seconds, separate};
-use trueput_record::objective::ObjectiveMetric;
+use trueput_record::objective::{ObjectiveLimit, ObjectiveMetric};
 use trueput_record::search::{CapacitySettings, SearchSettings, TrialPurpose};
 use trueput_record::{TrialRecord, TrialSpec};
+
+/// Nanoseconds in a second.
+const NS_PER_S: f64 = 1e9;
+
+/// Response times that are drawn: an objective rarely limits more.
+const MOST_CURVES: usize = 4;
 
 /// The highest rate at which each contender keeps the objective.
 pub(crate) struct Capacities;
@@ -29,7 +35,7 @@ impl Section for Capacities {
         let part = |group: &CapacityComparison| Part {
             title: heading(group, settings),
             blocks: blocks(group, settings, &names),
-            charts: input.page_charts(|| curves(group, settings, &names).into_iter().collect()),
+            charts: input.page_charts(|| curves(group, settings, &names)),
             ..Part::default()
         };
         groups.iter().map(part).collect()
@@ -319,38 +325,49 @@ fn violation(violation: &Violation) -> String {
     }
 }
 
-/// The first limited response time over the rate, for each contender; `None` if none is limited.
+/// A chart for each limited response time; none if none is limited, or nothing was measured.
 pub(super) fn curves(
     group: &CapacityComparison,
     settings: &CapacitySettings,
     names: &ContenderNames,
-) -> Option<Chart> {
-    let mut limits = settings.objective.limits().iter();
-    let metric = limits
-        .find(|it| it.metric != ObjectiveMetric::Errors)?
-        .metric;
-    let points = |capacity: &Capacity| {
+) -> Vec<Chart> {
+    let measured = group.capacities.iter().filter(|it| !it.probes.is_empty());
+    let measured: Vec<_> = measured.collect();
+    if measured.is_empty() {
+        return Vec::new();
+    }
+    let limits = settings.objective.limits().iter();
+    let times = limits.filter(|limit| limit.metric != ObjectiveMetric::Errors);
+    times
+        .take(MOST_CURVES)
+        .map(|limit| curve(&measured, *limit, names))
+        .collect()
+}
+
+/// A limited response time over the rate, for each contender.
+fn curve(measured: &[&Capacity], limit: ObjectiveLimit, names: &ContenderNames) -> Chart {
+    let metric = limit.metric;
+    let points = |capacity: &&Capacity| {
         let probes = capacity.probes.iter();
         let points = probes.filter_map(|probe| {
             let mut figures = probe.judgement.figures.iter();
             let figure = figures.find(|figure| figure.metric == metric.word())?;
-            Some(vec![probe.rate_per_s, figure.value * 1e9])
+            Some(vec![probe.rate_per_s, figure.value * NS_PER_S])
         });
         let mut points: Vec<_> = points.collect();
         points.sort_by(|one, other| one[0].total_cmp(&other[0]));
         ChartGroup::new(names.name(capacity), points)
     };
-    let measured = group.capacities.iter().filter(|it| !it.probes.is_empty());
-    let groups: Vec<_> = measured.map(points).collect();
-    (!groups.is_empty()).then(|| Chart {
+    Chart {
         title: format!("{metric} response time by request rate"),
         says: format!("{metric} of response times at each rate that was tried"),
-        note: format!("one point per trial; objective {}", settings.objective),
+        note: format!("one point per trial; dashed: the limit, {limit}"),
         columns: vec![
             ChartColumn::new("requests/s", Unit::PerSecond),
             ChartColumn::new(metric.word(), Unit::Nanoseconds),
         ],
-        groups,
+        groups: measured.iter().map(points).collect(),
+        reference: Some(limit.below * NS_PER_S),
         ..Chart::new(ChartKind::Curve, "contender")
-    })
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::capacity::{ContenderNames, curves, factor, figure_at_capacity, note, rate};
 use super::header;
-use super::tuning::gain_table;
+use super::tuning::{TuningView, gain_table, knob_shares, plan_blocks};
 use super::{Part, Section, SectionInput};
 use crate::document::{Block, Table};
 use crate::trial_command::trial_command;
@@ -11,6 +11,7 @@ use trueput_findings::capacity::{CapacityComparison, CapacityState};
 use trueput_findings::choice::{Candidate, CandidateCosts, Choice, RunOffResult, choice};
 use trueput_findings::isolation;
 use trueput_findings::shell::quoted;
+use trueput_findings::tuning::TuningFindings;
 use trueput_findings::units::{bytes, counted, number, separate};
 use trueput_record::Isolation;
 use trueput_record::search::{CapacitySettings, ChoiceSettings, SearchSettings};
@@ -37,6 +38,8 @@ impl Section for Recommendation {
             ..Part::default()
         }];
         parts.extend(Part::unless_empty("How to verify it", view.commands()));
+        let searches = view.searches();
+        parts.extend(searches.filter_map(|search| search.part(input)));
         parts
     }
 }
@@ -50,16 +53,21 @@ pub(crate) fn document(run: &Run) -> Vec<Block> {
     };
     blocks.push(Block::Heading(2, view.heading()));
     blocks.extend(view.blocks());
-    let titled = [
-        ("How to verify it", view.commands()),
-        ("Not tried", vec![Block::List(run.manifest.skipped.clone())]),
-    ];
-    for (title, content) in titled {
-        let content: Vec<_> = content.into_iter().filter_map(Block::filled).collect();
-        if !content.is_empty() {
-            blocks.push(Block::Heading(2, title.to_owned()));
-            blocks.extend(content);
-        }
+    blocks.extend(titled("How to verify it", view.commands()));
+    // With one contender the question is about its knobs. With several the answer is short.
+    if view.choice.candidates.len() == 1 {
+        blocks.extend(view.searches().flat_map(|search| search.titled_blocks()));
+    }
+    let skipped = vec![Block::List(run.manifest.skipped.clone())];
+    blocks.extend(titled("Not tried", skipped));
+    blocks
+}
+
+/// Content under a heading; nothing if it is empty.
+fn titled(title: &str, content: Vec<Block>) -> Vec<Block> {
+    let mut blocks: Vec<_> = content.into_iter().filter_map(Block::filled).collect();
+    if !blocks.is_empty() {
+        blocks.insert(0, Block::Heading(2, title.to_owned()));
     }
     blocks
 }
@@ -82,6 +90,20 @@ impl<'a> ChoiceView<'a> {
             settings,
             choice: choice(&run.manifest, &run.trials)?,
             names: ContenderNames::of(run),
+        })
+    }
+
+    /// The searches for knobs that have begun, that of the best contender first.
+    fn searches(&self) -> impl Iterator<Item = TuningView<'_>> {
+        self.choice.candidates.iter().filter_map(move |candidate| {
+            let contender = candidate.default.contender;
+            Some(TuningView {
+                run: self.run,
+                settings: self.settings.tuning_of(contender)?,
+                default: &candidate.default.spec,
+                found: candidate.tuning.as_ref()?,
+                is_whole_run: false,
+            })
         })
     }
 
@@ -328,28 +350,10 @@ impl<'a> ChoiceView<'a> {
                 (None, _) if candidate.default.closed_loop_per_s.is_some() => untuned.push(name),
                 (None, _) => {}
                 (Some(found), _) => {
-                    let trials = counted(found.search_trials as u64, "trial");
-                    notes.push(match (&candidate.tuned, found.better()) {
-                        (Some(_), _) if candidate.is_tuned_better() => {
-                            format!("{name}: tuned in {trials}: {}", knobs(candidate))
-                        }
-                        (Some(tuned), _) if tuned.fails_per_s.is_some() => format!(
-                            "{name}: {trials} found knobs with a higher rate in closed loop, but \
-                             not at the objective"
-                        ),
-                        (Some(_), _) | (None, Some(_)) => format!(
-                            "{name}: {trials} found better knobs; the time was up before their \
-                             capacity was measured"
-                        ),
-                        (None, None) if found.winner.is_none() => format!(
-                            "{name}: the time was up after {trials}, before the best knobs were \
-                             compared with the default"
-                        ),
-                        (None, None) => format!(
-                            "{name}: {trials} found no knobs that were better on data that the \
-                             search had not seen"
-                        ),
-                    });
+                    notes.push(format!("{name}: {}", tuning_result(candidate, found)));
+                    notes.extend(knob_shares(found).map(|shares| {
+                        format!("{name}: knobs that matter to its rate in closed loop: {shares}")
+                    }));
                 }
             }
         }
@@ -375,10 +379,14 @@ impl<'a> ChoiceView<'a> {
         let mut capacity = trial_command(self.run, "capacity", &best.spec, &first.default.spec);
         capacity.extend(["--objective".to_owned(), quoted(&objective.to_string())]);
         capacity.extend(arrival.clone());
-        let mut blocks = vec![
+        let mut blocks = Vec::new();
+        if first.is_tuned_better() {
+            blocks.extend(plan_blocks(self.run).into_iter().flatten());
+        }
+        blocks.extend([
             Block::Text("Its capacity, in a search of its own:".to_owned()),
             Block::Command(capacity),
-        ];
+        ]);
         let wanted_per_s = self.settings.needed_per_s.or(best.holds_per_s);
         if let Some(per_s) = wanted_per_s {
             let mut run = trial_command(self.run, "run", &best.spec, &first.default.spec);
@@ -399,10 +407,29 @@ impl<'a> ChoiceView<'a> {
         let comparison = CapacityComparison {
             capacities: capacities.collect(),
         };
-        let settings = &self.settings.capacity;
-        curves(&comparison, settings, &self.names)
-            .into_iter()
-            .collect()
+        curves(&comparison, &self.settings.capacity, &self.names)
+    }
+}
+
+/// What the search for a contender's knobs found, as a clause.
+fn tuning_result(candidate: &Candidate, found: &TuningFindings) -> String {
+    let trials = counted(found.search_trials as u64, "trial");
+    match (&candidate.tuned, found.better()) {
+        (Some(_), _) if candidate.is_tuned_better() => {
+            format!("tuned in {trials}: {}", knobs(candidate))
+        }
+        (Some(tuned), _) if tuned.fails_per_s.is_some() => format!(
+            "{trials} found knobs with a higher rate in closed loop, but not at the objective"
+        ),
+        (Some(_), _) | (None, Some(_)) => format!(
+            "{trials} found better knobs; the time was up before their capacity was measured"
+        ),
+        (None, None) if found.winner.is_none() => format!(
+            "the time was up after {trials}, before the best knobs were compared with the default"
+        ),
+        (None, None) => {
+            format!("{trials} found no knobs that were better on data that the search had not seen")
+        }
     }
 }
 

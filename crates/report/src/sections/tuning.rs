@@ -1,18 +1,22 @@
-//! The section on a search for knobs.
+//! The section on a search for knobs: by itself, and of a contender of a choice.
 
 use super::header;
 use super::{Part, Section, SectionInput};
 use crate::chart::{Chart, ChartColumn, ChartGroup, ChartKind, Unit};
 use crate::document::{Block, Table};
+use crate::significance::levels;
 use crate::trial_command::trial_command;
 use trueput_findings::Run;
 use trueput_findings::shell::quoted;
 use trueput_findings::statistics::Verdict;
 use trueput_findings::tuning::{CourseTrial, KnobGain, TunedConfiguration, TuningFindings, tuning};
-use trueput_findings::units::{counted, seconds};
+use trueput_findings::units::{counted, per_cent, seconds};
 use trueput_record::search::{SearchSettings, TuningScore, TuningSettings, TuningStrategy};
 use trueput_record::value::format_bytes;
 use trueput_record::{TrialSpec, Value};
+
+/// The plan of the best knobs, in the run folder of a search that found better ones.
+pub const TUNED_PLAN: &str = "tuned.toml";
 
 /// Configurations that the table shows; `--json` has all.
 const MOST_ROWS: usize = 12;
@@ -35,11 +39,7 @@ pub(crate) struct TunedKnobs;
 impl Section for TunedKnobs {
     fn part(&self, input: &SectionInput<'_>) -> Option<Part> {
         let found = tuning(&input.run.manifest, &input.run.trials)?;
-        let part = Part::unless_empty(&heading(input.run), blocks(input.run, &found))?;
-        Some(Part {
-            charts: input.page_charts(|| course(&found).into_iter().collect()),
-            ..part
-        })
+        TuningView::of_run(input.run, &found)?.part(input)
     }
 }
 
@@ -47,87 +47,176 @@ impl Section for TunedKnobs {
 pub(crate) fn document(run: &Run) -> Vec<Block> {
     let mut blocks = vec![header::title(run)];
     blocks.extend(header::debug_warning(run));
-    if let Some(found) = tuning(&run.manifest, &run.trials) {
-        blocks.push(Block::Heading(2, heading(run)));
-        blocks.extend(self::blocks(run, &found));
+    if let Some(found) = tuning(&run.manifest, &run.trials)
+        && let Some(view) = TuningView::of_run(run, &found)
+    {
+        blocks.extend(view.titled_blocks());
     }
     blocks
 }
 
-fn heading(run: &Run) -> String {
-    let Some(spec) = run.manifest.trials.first() else {
-        return "Knobs".to_owned();
-    };
-    format!(
-        "{}, {}, {}, {}: knobs by {}",
-        spec.contender(),
-        spec.durability,
-        spec.workload,
-        counted(u64::from(spec.workers), "worker"),
-        goal(run)
-    )
+/// The search for a contender's knobs, and what its text needs.
+pub(super) struct TuningView<'a> {
+    pub(super) run: &'a Run,
+    pub(super) settings: TuningSettings,
+    /// The trial of the default, which says what was measured.
+    pub(super) default: &'a TrialSpec,
+    pub(super) found: &'a TuningFindings,
+    /// Whether the run is this search and nothing else. A choice has several; it does not record
+    /// the planned trials of each, and its plan is that of its own answer.
+    pub(super) is_whole_run: bool,
 }
 
-fn goal(run: &Run) -> String {
-    let spec = run.manifest.trials.first();
-    let rate = spec.and_then(|spec| spec.conditions.rate);
-    match (score(run), rate) {
-        (Some(TuningScore::P99), Some(rate)) => format!("p99 at {}/s", rate.per_s),
-        _ => "rate".to_owned(),
+impl<'a> TuningView<'a> {
+    fn of_run(run: &'a Run, found: &'a TuningFindings) -> Option<Self> {
+        let Some(SearchSettings::Tuning(settings)) = &run.manifest.search else {
+            return None;
+        };
+        Some(Self {
+            run,
+            settings: settings.clone(),
+            default: run.manifest.trials.first()?,
+            found,
+            is_whole_run: true,
+        })
     }
-}
 
-fn score(run: &Run) -> Option<TuningScore> {
-    settings(run).map(|settings| settings.score)
-}
-
-fn settings(run: &Run) -> Option<&TuningSettings> {
-    match &run.manifest.search {
-        Some(SearchSettings::Tuning(settings)) => Some(settings),
-        _ => None,
+    /// The search as a part of a report.
+    pub(super) fn part(&self, input: &SectionInput<'_>) -> Option<Part> {
+        let part = Part::unless_empty(&self.heading(), self.blocks())?;
+        Some(Part {
+            charts: input.page_charts(|| course(self.found).into_iter().collect()),
+            ..part
+        })
     }
-}
 
-fn blocks(run: &Run, found: &TuningFindings) -> Vec<Block> {
-    let mut blocks = vec![Block::Text(answer(found))];
-    blocks.extend(strategy(run).map(Block::Text));
-    blocks.extend(unfinished(found).map(Block::Text));
-    if let Some(winner) = found.better() {
-        blocks.push(match gain_table(found) {
-            Some(table) => Block::Table(table),
-            None => Block::List(knob_lines(winner)),
-        });
-        if let Some(spec) = run.manifest.trials.first() {
-            let text = "This runs it beside the default again:".to_owned();
-            blocks.push(Block::Text(text));
-            blocks.push(Block::Command(command(run, spec, winner)));
+    /// The search with its heading.
+    pub(super) fn titled_blocks(&self) -> Vec<Block> {
+        let mut blocks = vec![Block::Heading(2, self.heading())];
+        blocks.extend(self.blocks());
+        blocks
+    }
+
+    fn heading(&self) -> String {
+        let (spec, goal) = (self.default, self.goal());
+        match self.is_whole_run {
+            true => format!(
+                "{}, {}, {}, {}: knobs by {goal}",
+                spec.contender(),
+                spec.durability,
+                spec.workload,
+                counted(u64::from(spec.workers), "worker")
+            ),
+            false => format!("{}: the search for knobs, by {goal}", spec.contender()),
         }
     }
-    blocks.extend(Block::Table(table(found)).filled());
-    blocks.extend(importance(found).map(Block::Text));
-    blocks.extend(Block::Table(front(found)).filled());
-    blocks.extend(Block::List(failures(found)).filled());
-    blocks.extend(Block::List(dropped(run)).filled());
-    blocks
+
+    fn goal(&self) -> String {
+        match (self.settings.score, self.default.conditions.rate) {
+            (TuningScore::P99, Some(rate)) => format!("p99 at {}/s", rate.per_s),
+            _ => "rate".to_owned(),
+        }
+    }
+
+    fn blocks(&self) -> Vec<Block> {
+        let found = self.found;
+        let mut blocks = vec![Block::Text(answer(found))];
+        blocks.extend(self.strategy().map(Block::Text));
+        blocks.extend(self.unfinished().map(Block::Text));
+        if let Some(winner) = found.better() {
+            blocks.push(match gain_table(found) {
+                Some(table) => Block::Table(table),
+                None => Block::List(knob_lines(winner)),
+            });
+            blocks.extend(self.rerun(winner));
+        }
+        blocks.extend(Block::Table(table(found)).filled());
+        blocks.extend(importance(found).map(Block::Text));
+        blocks.extend(Block::Table(front(found)).filled());
+        blocks.extend(Block::List(failures(found)).filled());
+        blocks.extend(Block::List(self.dropped()).filled());
+        blocks
+    }
+
+    /// How configurations were proposed, if not by the model.
+    fn strategy(&self) -> Option<String> {
+        let strategy = self.settings.strategy;
+        (strategy != TuningStrategy::Model).then(|| {
+            let name = strategy.name();
+            format!(
+                "Configurations were proposed by the strategy {name}, a baseline for the model."
+            )
+        })
+    }
+
+    /// What the time did not suffice for.
+    fn unfinished(&self) -> Option<String> {
+        let found = self.found;
+        let ran = found.search_trials + found.holdout_trials;
+        let planned = found.planned_trials;
+        let is_short = self.is_whole_run && ran + LARGEST_ROUND < planned;
+        is_short.then(|| {
+            format!(
+                "{ran} of at most {planned} trials ran ({} in the search, {} in the holdout): the \
+                 time was up, the run was interrupted, or nothing was left to try.",
+                found.search_trials, found.holdout_trials
+            )
+        })
+    }
+
+    /// The winner beside the default once more: by its plan, or by a command if there is none.
+    fn rerun(&self, winner: &TunedConfiguration) -> [Block; 2] {
+        let plan = match self.is_whole_run {
+            true => plan_blocks(self.run),
+            false => None,
+        };
+        plan.unwrap_or_else(|| {
+            [
+                Block::Text("This runs it beside the default again:".to_owned()),
+                Block::Command(command(self.run, self.default, winner)),
+            ]
+        })
+    }
+
+    /// The values of presets that were not tried.
+    fn dropped(&self) -> Vec<String> {
+        let presets = self.settings.presets.iter();
+        let dropped = presets.filter(|preset| !preset.dropped.is_empty());
+        dropped
+            .map(|preset| {
+                let values = preset.dropped.join("; ");
+                format!("Not tried of preset {}: {values}", preset.name)
+            })
+            .collect()
+    }
+}
+
+/// The plan of a run's best knobs, and the command that runs it; `None` if the folder has none: the
+/// search has not ended, or the run comes from a bundle.
+pub(super) fn plan_blocks(run: &Run) -> Option<[Block; 2]> {
+    let file = run.folder.join(TUNED_PLAN).symlink_metadata().ok()?;
+    let path = run.shown_as.join(TUNED_PLAN);
+    let path = path.to_string_lossy();
+    file.is_file().then(|| {
+        [
+            Block::Text(format!(
+                "Its plan: {path}. It runs the default and these knobs in turns:"
+            )),
+            Block::Command(vec!["trueput".to_owned(), "run".to_owned(), quoted(&path)]),
+        ]
+    })
 }
 
 /// How much the knobs matter, the most important first.
 fn importance(found: &TuningFindings) -> Option<String> {
-    let importance = found.importance.as_ref()?;
-    let knobs = importance.knobs.iter();
-    let notable = knobs.filter(|it| it.share >= LEAST_SHARE);
-    let shares: Vec<_> = notable
-        .map(|it| format!("{} {:.0} %", it.knob, it.share * 100.0))
-        .collect();
-    let explained = importance.explained;
-    Some(match explained >= LEAST_EXPLAINED && !shares.is_empty() {
-        true => format!(
-            "Knobs that matter, by share of importance in a random forest: {}. The forest predicts \
-             {:.0} % of the variance of configurations that it has not learned.",
-            shares.join(", "),
+    let explained = found.importance.as_ref()?.explained;
+    Some(match knob_shares(found) {
+        Some(shares) => format!(
+            "Knobs that matter, by share of importance in a random forest: {shares}. The forest \
+             predicts {:.0} % of the variance of configurations that it has not learned.",
             explained * 100.0
         ),
-        false => format!(
+        None => format!(
             "The trials do not show which knobs matter: a random forest predicts less than {:.0} % \
              of their variance.",
             LEAST_EXPLAINED * 100.0
@@ -135,17 +224,15 @@ fn importance(found: &TuningFindings) -> Option<String> {
     })
 }
 
-/// The values of presets that were not tried.
-fn dropped(run: &Run) -> Vec<String> {
-    let presets = settings(run).map(|settings| &settings.presets);
-    let presets = presets.into_iter().flatten();
-    let dropped = presets.filter(|preset| !preset.dropped.is_empty());
-    dropped
-        .map(|preset| {
-            let values = preset.dropped.join("; ");
-            format!("Not tried of preset {}: {values}", preset.name)
-        })
-        .collect()
+/// The knobs with a notable share of the importance; `None` if the trials do not show any.
+pub(super) fn knob_shares(found: &TuningFindings) -> Option<String> {
+    let importance = found.importance.as_ref();
+    let importance = importance.filter(|it| it.explained >= LEAST_EXPLAINED)?;
+    let notable = importance.knobs.iter().filter(|it| it.share >= LEAST_SHARE);
+    let shares: Vec<_> = notable
+        .map(|it| format!("{} {:.0} %", it.knob, it.share * 100.0))
+        .collect();
+    (!shares.is_empty()).then(|| shares.join(", "))
 }
 
 fn winner(found: &TuningFindings) -> Option<&TunedConfiguration> {
@@ -178,7 +265,8 @@ fn answer(found: &TuningFindings) -> String {
     }
     let factor = winner.holdout_factor.unwrap_or(1.0);
     let interval = holdout.ratio.map_or_else(String::new, |ratio| {
-        format!(" (95 %: {:.2} to {:.2})", ratio.low, ratio.high)
+        let level = per_cent(ratio.level);
+        format!(" ({level}: {:.2} to {:.2})", ratio.low, ratio.high)
     });
     let search = winner.factor.map_or_else(String::new, |searched| {
         let lost = found.shrinkage.filter(|part| *part > 0.0).map(|part| {
@@ -202,29 +290,6 @@ fn answer(found: &TuningFindings) -> String {
              gave {factor:.2} times its score{interval} in {pairs}.{search}"
         ),
     }
-}
-
-/// How configurations were proposed, if not by the model.
-fn strategy(run: &Run) -> Option<String> {
-    let strategy = settings(run)?.strategy;
-    (strategy != TuningStrategy::Model).then(|| {
-        let name = strategy.name();
-        format!("Configurations were proposed by the strategy {name}, a baseline for the model.")
-    })
-}
-
-/// What the time did not suffice for.
-fn unfinished(found: &TuningFindings) -> Option<String> {
-    let ran = found.search_trials + found.holdout_trials;
-    let planned = found.planned_trials;
-    let is_short = ran + LARGEST_ROUND < planned;
-    is_short.then(|| {
-        format!(
-            "{ran} of at most {planned} trials ran ({} in the search, {} in the holdout): the time \
-             was up, the run was interrupted, or nothing was left to try.",
-            found.search_trials, found.holdout_trials
-        )
-    })
 }
 
 /// The course of the search, drawn.
@@ -326,6 +391,8 @@ fn gains<'a>(winner: &'a TunedConfiguration, found: &'a TuningFindings) -> Vec<C
 }
 
 fn knob_table(knobs: &[ChangedKnob<'_>]) -> Table {
+    let compared = knobs.iter().filter_map(|it| Some(&it.gain?.comparison));
+    let levels = levels(compared).unwrap_or_else(|| "interval".to_owned());
     Table::of(knobs)
         .text("knob", 0, |it| it.knob.to_owned())
         .text("value", 0, |it| it.value.to_string())
@@ -337,7 +404,7 @@ fn knob_table(knobs: &[ChangedKnob<'_>]) -> Table {
             Some(gain) if gain.factor.is_none() && !gain.failures.is_empty() => "fails".to_owned(),
             gain => times(gain.and_then(|gain| gain.factor)),
         })
-        .figures("95 %", 0, |it| {
+        .figures(levels, 0, |it| {
             let ratio = it.gain.and_then(|gain| gain.comparison.ratio);
             ratio.map_or_else(dash, |it| format!("{:.2} to {:.2}", it.low, it.high))
         })

@@ -29,6 +29,7 @@ mod ablation;
 mod audits;
 mod bottlenecks;
 mod builds;
+mod choice;
 mod claims;
 mod compare_words;
 mod disturbed;

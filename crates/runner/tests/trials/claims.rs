@@ -5,8 +5,9 @@ use crate::toy::{LOG, STORES};
 use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
-use trueput_record::VerifyLevel;
 use trueput_record::measurement::Outcome;
+use trueput_record::search::{TrialPurpose, TrialRole};
+use trueput_record::{TrialSpec, VerifyLevel};
 use trueput_runner::{ConformanceCache, Event};
 
 macro_rules! claims {
@@ -27,6 +28,7 @@ claims![
     a_worker_that_exits_is_reported_with_its_last_words,
     a_panic_that_c_code_lets_nobody_catch_is_reported,
     a_failing_or_panicking_worker_says_why,
+    a_configuration_that_hangs_fails_and_the_plan_goes_on,
     a_failed_check_makes_a_trial_invalid,
     an_unverified_trial_is_never_ranked,
     an_engine_that_does_not_say_its_version_is_doubted,
@@ -170,6 +172,26 @@ fn a_failing_or_panicking_worker_says_why() {
         let record = Bench::new().record(trial);
         assert!(failure(&record).contains(why), "{}", failure(&record));
     }
+}
+
+fn a_configuration_that_hangs_fails_and_the_plan_goes_on() {
+    let role = TrialRole {
+        contender: 0,
+        purpose: TrialPurpose::Tuning,
+        configuration: Some(1),
+    };
+    let hanging = TrialSpec {
+        role: Some(role),
+        ..spec("a", "hang")
+    };
+    let bench = Bench::new();
+    let made = bench.create(vec![hanging, spec("b", "store")]).unwrap();
+    let summary = bench.run(&made, |_| {});
+    assert_eq!(summary.failed, 0, "a result of the search");
+    let records = made.records();
+    let why = failure(&records[0]);
+    assert!(why.contains("has ended for 30 s"), "{why}");
+    assert!(doubts(&records[1]).is_empty(), "{:?}", records[1]);
 }
 
 fn a_failed_check_makes_a_trial_invalid() {

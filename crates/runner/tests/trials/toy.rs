@@ -135,8 +135,8 @@ parameters! {
     struct PlaySettings {
         /// The action of the workers.
         act: Choice = "store" of [
-            "store", "abort", "exit", "fail", "panic", "callback", "wrong", "endless", "hoard",
-            "flush",
+            "store", "abort", "exit", "fail", "panic", "callback", "wrong", "endless", "hang",
+            "hoard", "flush",
         ],
         /// Wait after each operation.
         pause_ms: Integer = 0 in 0..=1_000, unit "ms",
@@ -211,6 +211,9 @@ impl Act {
                 panic_in_callback();
                 Ok(())
             }
+            ("hang", 1) => loop {
+                std::thread::park();
+            },
             ("fail", 1) => Err(Error::Workload("the toy is tired".to_owned())),
             _ => Ok(()),
         }

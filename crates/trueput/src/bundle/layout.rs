@@ -23,7 +23,7 @@ pub fn part(path: &Path) -> Option<EntryRole> {
     match (first, parts.next(), parts.next()) {
         ("run.json" | "trials.jsonl" | "end.json", None, None) => Some(EntryRole::Record),
         (SUMS, None, None) => Some(EntryRole::Sums),
-        ("report.html", None, None) => Some(EntryRole::Page),
+        ("report.html" | "tuned.toml", None, None) => Some(EntryRole::Page),
         ("histograms", Some(name), None) => {
             let is_log = Path::new(name).extension().is_some_and(|e| e == "hlog");
             is_log.then_some(EntryRole::Record)
@@ -88,7 +88,9 @@ mod tests {
         ] {
             assert_eq!(part(Path::new(kept)), Some(EntryRole::Record), "{kept}");
         }
-        assert_eq!(part(Path::new("report.html")), Some(EntryRole::Page));
+        for name in ["report.html", "tuned.toml"] {
+            assert_eq!(part(Path::new(name)), Some(EntryRole::Page));
+        }
         assert_eq!(part(Path::new(SUMS)), Some(EntryRole::Sums));
         for other in [
             "work/data.mdb",

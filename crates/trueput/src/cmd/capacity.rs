@@ -17,7 +17,7 @@ use trueput_record::search::{CapacitySettings, SearchSettings, TuningLimits};
 use trueput_record::value::{format_seconds, parse_seconds};
 use trueput_record::{RunFolder, RunManifest, TrialRecord, TrialSpec};
 use trueput_runner::{Options, Registry, matrix};
-use trueput_tuner::capacity::{FEWEST_TRIALS, USUAL_TRIALS};
+use trueput_tuner::capacity::{MOST_CONFIRMATIONS, fewest_trials, usual_trials};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -44,7 +44,8 @@ pub struct Arguments {
     /// [default: the plan's]
     #[arg(long, value_name = "LIMITS")]
     objective: Option<Objective>,
-    /// Time for all contenders together, as in 10m [default: enough for 16 trials of each]
+    /// Time for all contenders together, as in 10m
+    /// [default: enough for 16 trials of each, or more for more confirmations]
     #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
     budget: Option<f64>,
     /// Stop when the lowest rate that fails is at most this much above the highest that holds
@@ -53,7 +54,7 @@ pub struct Arguments {
     precision: f64,
     /// Trials that confirm the rate; each must keep the objective
     #[arg(long, value_name = "N", default_value_t = 3,
-        value_parser = clap::value_parser!(u32).range(1..=100))]
+        value_parser = clap::value_parser!(u32).range(1..=MOST_CONFIRMATIONS))]
     confirmations: u32,
     /// Continue an interrupted search, with a new time budget
     #[arg(long, value_name = "RUN", conflicts_with_all = ["what", "objective", "precision",
@@ -133,7 +134,7 @@ fn create(
         objective,
         precision: arguments.precision,
         confirmations: arguments.confirmations,
-        budget_s: budget_s(arguments.budget, &trials)?,
+        budget_s: budget_s(arguments.budget, arguments.confirmations, &trials)?,
         arrival,
         limits: TuningLimits::default(),
     };
@@ -160,11 +161,15 @@ fn create(
 }
 
 /// The budget, and whether it suffices.
-fn budget_s(given_s: Option<f64>, trials: &[TrialSpec]) -> Result<f64, Failure> {
+fn budget_s(
+    given_s: Option<f64>,
+    confirmations: u32,
+    trials: &[TrialSpec],
+) -> Result<f64, Failure> {
     let one_each_s: f64 = trials.iter().map(search_run::trial_s).sum();
-    let least_s = (one_each_s * f64::from(FEWEST_TRIALS)).ceil();
+    let least_s = (one_each_s * f64::from(fewest_trials(confirmations))).ceil();
     match given_s {
-        None => Ok((one_each_s * f64::from(USUAL_TRIALS)).ceil()),
+        None => Ok((one_each_s * f64::from(usual_trials(confirmations))).ceil()),
         Some(given_s) if given_s >= least_s => Ok(given_s),
         Some(given_s) => Err(search_run::too_short(given_s, trials.len(), least_s)),
     }
@@ -182,6 +187,7 @@ fn next_trial(
     numbered.find_map(|(contender, closed)| {
         let spec = capacity_search::next_trial(closed, settings, ended)?;
         let left = contenders.len() - contender;
-        clock.has_time_for(contender, left).then_some(spec)
+        let has_time = clock.has_time_for(contender, left, search_run::trial_s(&spec));
+        has_time.then_some(spec)
     })
 }

@@ -10,27 +10,28 @@ use crate::plan_overrides::{PlanOverrides, RunDirectories};
 use crate::screen::Screen;
 use crate::search_run::{self, Proposal, SearchRun};
 use crate::trust::Trust;
+use crate::tuned_plan;
 use crate::tuning_search::TuningSearch;
 use crate::tuning_space::{SearchSpace, searched_knobs};
 use clap::Args;
 use search::{ChoiceSearch, LEAST_TUNING_TRIALS, default_part};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use trueput_findings::choice::choice;
 use trueput_findings::eligibility::HARNESS_ENGINE;
 use trueput_findings::units::counted;
-use trueput_host::read_memory_bytes;
+use trueput_host::{count_cores, read_memory_bytes};
 use trueput_record::conditions::Arrival;
 use trueput_record::objective::Objective;
 use trueput_record::plan::{PlanFile, UnsupportedPolicy};
 use trueput_record::search::{
-    CapacitySettings, ChoiceSettings, SearchSettings, SearchedKnob, TuningLimits, TuningScore,
-    TuningSettings, TuningStrategy, UntunableContender,
+    CapacitySettings, ChoiceSettings, ContenderPresets, SearchSettings, SearchedKnob, TuningLimits,
+    TuningScore, TuningSettings, TuningStrategy, UntunableContender,
 };
 use trueput_record::value::{format_seconds, parse_seconds};
 use trueput_record::{RunFolder, RunManifest, TrialRecord, TrialSpec};
 use trueput_runner::{Options, Registry, matrix};
-use trueput_tuner::capacity::{FEWEST_TRIALS, USUAL_TRIALS};
+use trueput_tuner::capacity::{MOST_CONFIRMATIONS, fewest_trials, usual_trials};
 
 /// The precision of a capacity, as a part of it.
 pub(super) const USUAL_PRECISION: f64 = 0.1;
@@ -72,7 +73,7 @@ pub struct Arguments {
     precision: f64,
     /// Trials that confirm a rate; each must keep the objective
     #[arg(long, value_name = "N", default_value_t = USUAL_CONFIRMATIONS,
-        value_parser = clap::value_parser!(u32).range(1..=100))]
+        value_parser = clap::value_parser!(u32).range(1..=MOST_CONFIRMATIONS))]
     confirmations: u32,
     /// Compare the contenders with the knobs of the plan, or their defaults, only
     #[arg(long)]
@@ -103,7 +104,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     options.host_access = arguments.overrides.host_options.access();
     let (places, trust) = (&arguments.places, arguments.trust);
     let (folder, manifest) = match &arguments.resume {
-        Some(path) => search_run::open(path, arguments.budget, places, trust)?,
+        Some(path) => open(path, arguments.budget, places, trust)?,
         None => create(&arguments.question(), &mut options, registry)?,
     };
     execute::print_build_warnings(&manifest, registry);
@@ -117,6 +118,28 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     })
 }
 
+/// Opens a search to resume, as [`search_run::open`]. If it is a choice that has not begun to tune,
+/// the time for tuning is a part of the new budget.
+///
+/// # Errors
+/// As [`search_run::open`].
+pub(super) fn open(
+    path: &Path,
+    budget_s: Option<f64>,
+    places: &RunDirectories,
+    trust: Trust,
+) -> Result<(RunFolder, RunManifest), Failure> {
+    let (folder, mut manifest) = search_run::open(path, budget_s, places, trust)?;
+    let _lock = folder.lock()?;
+    let trials = folder.trials()?.trials;
+    if let Some(SearchSettings::Choice(settings)) = &mut manifest.search
+        && search::renew_tuning_time(settings, &trials)
+    {
+        folder.extend(&manifest)?;
+    }
+    Ok((folder, manifest))
+}
+
 /// Runs the search of a choice and prints the recommendation.
 ///
 /// # Errors
@@ -128,7 +151,7 @@ pub(super) fn search(run: &SearchRun<'_>) -> Result<ExitCode, Failure> {
     };
     let mut search = ChoiceSearch::new(settings, run.manifest, run.registry);
     let next = &mut |ended: &[TrialRecord]| Proposal {
-        trials: search.next(ended),
+        trials: tuned_plan::write_at_end(run, ended, search.next(ended)),
         news: search.take_news(),
     };
     run.run(
@@ -154,10 +177,11 @@ pub(super) struct Question<'a> {
 }
 
 /// How the knobs of a choice's contenders are tuned.
-#[derive(Default)]
 pub(super) struct KnobSearch<'a> {
     pub(super) limits: TuningLimits,
     pub(super) strategy: TuningStrategy,
+    /// Whether searches begin with published advice.
+    pub(super) has_presets: bool,
     /// The knobs to search of the only contender; `None` if there may be several contenders, each
     /// with all its knobs that the plan does not give.
     pub(super) named_knobs: Option<&'a [String]>,
@@ -186,6 +210,36 @@ impl KnobSearch<'_> {
             searched,
             strategy: self.strategy,
         })
+    }
+
+    /// The published advice for each contender that has some.
+    fn presets(
+        &self,
+        settings: &ChoiceSettings,
+        trials: &[TrialSpec],
+        registry: &Registry,
+    ) -> Result<Vec<ContenderPresets>, Failure> {
+        let searched = settings.tuning.as_ref().map(|it| &*it.searched);
+        let mut all = Vec::new();
+        for spec in trials {
+            let engine = registry.engine(&spec.engine).map_err(Failure::usage)?;
+            let space = SearchSpace {
+                engine,
+                first: spec,
+                window_s: self.limits.window_s,
+                memory_bytes: read_memory_bytes(),
+                searched: searched.unwrap_or_default(),
+            };
+            // One without knobs to search is not tuned, and has no presets.
+            let found = space.presets(count_cores()).unwrap_or_default();
+            let presets = self.strategy.presets(found, self.has_presets);
+            search_run::check_presets(self.strategy, &presets, spec)?;
+            let contender = spec.role.map_or(0, |role| role.contender);
+            if !presets.is_empty() {
+                all.push(ContenderPresets { contender, presets });
+            }
+        }
+        Ok(all)
     }
 
     /// The knobs to search of the only contender.
@@ -218,7 +272,12 @@ impl Arguments {
             budget_s: self.budget,
             precision: self.precision,
             confirmations: self.confirmations,
-            tuning: (!self.no_tuning).then(KnobSearch::default),
+            tuning: (!self.no_tuning).then_some(KnobSearch {
+                limits: TuningLimits::default(),
+                strategy: TuningStrategy::Model,
+                has_presets: true,
+                named_knobs: None,
+            }),
             overrides: &self.overrides,
             places: &self.places,
             trust: self.trust,
@@ -256,7 +315,10 @@ pub(super) fn create(
         search_run::only_contender(&matrix.trials, what)?;
     }
     let trials = one_question(capacity_search::contenders(matrix.trials), what)?;
-    let settings = settings(question, &plan, arrival, needed_per_s, &trials, registry)?;
+    let mut settings = settings(question, &plan, arrival, needed_per_s, &trials, registry)?;
+    if let Some(tuning) = &question.tuning {
+        settings.presets = tuning.presets(&settings, &trials, registry)?;
+    }
     let results = &question.places.results;
     let open = capacity_search::open_loops(&trials, arrival);
     trueput_runner::check_proposals(&open, results, options, registry)?;
@@ -266,10 +328,8 @@ pub(super) fn create(
         format_seconds(settings.budget_s)
     ));
     options.search = Some(SearchSettings::Choice(settings));
-    let skipped = matrix
-        .skipped
-        .into_iter()
-        .chain(opt_in_engines(&plan, registry));
+    let unasked = opt_in_engines(&plan, registry).filter(|_| !has_one);
+    let skipped = matrix.skipped.into_iter().chain(unasked);
     let (folder, mut manifest) = trueput_runner::create_run(
         &plan.name,
         &plan.about,
@@ -296,7 +356,7 @@ fn settings(
     let is_tuned = question.tuning.is_some();
     let tuning = question.tuning.as_ref();
     let must_tune = tuning.is_some_and(|tuning| tuning.named_knobs.is_some());
-    let budget_s = budget_s(question.budget_s, is_tuned, must_tune, trials)?;
+    let budget_s = budget_s(question, is_tuned, must_tune, trials)?;
     let example = if must_tune {
         "capacity@p99<5ms"
     } else {
@@ -317,6 +377,7 @@ fn settings(
         },
         tuning: tuning.transpose()?,
         untunable: Vec::new(),
+        presets: Vec::new(),
         needed_per_s,
         budget_s,
     })
@@ -358,14 +419,16 @@ fn one_question(trials: Vec<TrialSpec>, what: &str) -> Result<Vec<TrialSpec>, Fa
 
 /// The budget, and whether it suffices.
 fn budget_s(
-    given_s: Option<f64>,
+    question: &Question<'_>,
     is_tuned: bool,
     must_tune: bool,
     trials: &[TrialSpec],
 ) -> Result<f64, Failure> {
     let one_each_s: f64 = trials.iter().map(search_run::trial_s).sum();
-    let of_defaults = f64::from(FEWEST_TRIALS) / default_part(is_tuned);
-    let all = f64::from(2 * FEWEST_TRIALS + LEAST_TUNING_TRIALS) / search::SEARCH_PART;
+    let fewest = fewest_trials(question.confirmations);
+    let usual = usual_trials(question.confirmations);
+    let of_defaults = f64::from(fewest) / default_part(is_tuned);
+    let all = f64::from(2 * fewest + LEAST_TUNING_TRIALS) / search::SEARCH_PART;
     let least = if must_tune {
         of_defaults.max(all)
     } else {
@@ -373,11 +436,11 @@ fn budget_s(
     };
     let least_s = (one_each_s * least).ceil();
     let tuned_trials = match is_tuned {
-        true => USUAL_TRIALS + 2 * LEAST_TUNING_TRIALS,
+        true => usual + 2 * LEAST_TUNING_TRIALS,
         false => 0,
     };
-    let usual_s = one_each_s * f64::from(USUAL_TRIALS + tuned_trials) / search::SEARCH_PART;
-    match given_s {
+    let usual_s = one_each_s * f64::from(usual + tuned_trials) / search::SEARCH_PART;
+    match question.budget_s {
         None => Ok(usual_s.max(least_s).ceil()),
         Some(given_s) if given_s >= least_s => Ok(given_s),
         Some(given_s) => Err(search_run::too_short(given_s, trials.len(), least_s)),

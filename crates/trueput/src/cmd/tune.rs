@@ -10,6 +10,7 @@ use crate::plan_overrides::{PlanOverrides, RunDirectories};
 use crate::screen::Screen;
 use crate::search_run::{self, Proposal, SearchRun};
 use crate::trust::Trust;
+use crate::tuned_plan;
 use crate::tuning_search::TuningSearch;
 use crate::tuning_space::{SearchSpace, searched_knobs};
 use clap::Args;
@@ -42,8 +43,8 @@ Examples:
   trueput tune --resume results/20261126T101500Z-ycsb
 
 A configuration runs only if its driver states the same durability level, with no larger window \
-than the default's. Knobs to which the plan or --knob gives another value than their default are \
-kept. The last quarter of the trials \
+than the default's, or than --within window<TIME allows. Knobs to which the plan or --knob gives \
+another value than their default are kept. The last quarter of the trials \
 compares the best configuration with the default on other data: 'no better than the default' is a \
 valid answer. docs/TUNING.md describes the method.";
 
@@ -60,7 +61,8 @@ pub struct Arguments {
     #[arg(long, value_name = "GOAL", default_value = "rate", value_parser = parse_goal)]
     objective: Goal,
     /// Limits that a configuration must keep, comma-separated: memory<SIZE, space<SIZE,
-    /// space<2x (twice the default's), recovery<TIME, window<TIME
+    /// space<2x (twice the default's), recovery<TIME, window<TIME (instead of the default's time);
+    /// durability>=LEVEL refuses a plan whose level keeps less
     #[arg(long, value_name = "LIMITS")]
     within: Option<Limits>,
     /// The knobs to search, comma-separated, with bounds if wanted:
@@ -81,7 +83,8 @@ pub struct Arguments {
     #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
     budget: Option<f64>,
     /// Continue an interrupted search, with a new time budget
-    #[arg(long, value_name = "RUN", conflicts_with = "what")]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["what", "objective", "within", "search",
+        "no_presets", "strategy"])]
     resume: Option<PathBuf>,
     /// Write each event as one line of JSON to standard output, the findings last
     #[arg(long)]
@@ -153,14 +156,17 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     let mut options = execute::options(&arguments.places)?;
     options.host_access = arguments.overrides.host_options.access();
     let (folder, manifest) = match &arguments.resume {
-        Some(path) => search_run::open(path, arguments.budget, &arguments.places, arguments.trust)?,
-        None => match &arguments.objective {
-            Goal::Capacity { objective } => {
-                let question = question(arguments, objective.as_ref())?;
-                choose::create(&question, &mut options, registry)?
+        Some(path) => choose::open(path, arguments.budget, &arguments.places, arguments.trust)?,
+        None => {
+            check_level(arguments, registry)?;
+            match &arguments.objective {
+                Goal::Capacity { objective } => {
+                    let question = question(arguments, objective.as_ref())?;
+                    choose::create(&question, &mut options, registry)?
+                }
+                _ => create(arguments, &mut options, registry)?,
             }
-            _ => create(arguments, &mut options, registry)?,
-        },
+        }
     };
     execute::print_build_warnings(&manifest, registry);
     let search_run = SearchRun {
@@ -182,7 +188,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     };
     let mut search = TuningSearch::new(settings.clone(), first.clone(), &manifest, registry)?;
     let next = &mut |ended: &[TrialRecord]| Proposal {
-        trials: search.next(ended),
+        trials: tuned_plan::write_at_end(&search_run, ended, search.next(ended)),
         news: search.take_news(),
     };
     search_run.run(
@@ -191,19 +197,30 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     )
 }
 
+/// Refuses a plan whose level keeps less than the one that `--within` asks for.
+fn check_level(arguments: &Arguments, registry: &Registry) -> Result<(), Failure> {
+    let limits = arguments.within.unwrap_or_default();
+    if limits.durability.is_none() {
+        return Ok(());
+    }
+    let what = arguments.what.as_deref().unwrap_or_default();
+    let plan = search_run::read_plan(what, &arguments.overrides, arguments.trust, registry)?;
+    let matrix = matrix::expand(&plan, registry)?;
+    let mut levels = matrix.trials.iter().map(|trial| trial.durability);
+    let checked = levels.try_for_each(|level| limits.check_level(level));
+    checked.map_err(Failure::usage)
+}
+
 /// The question for a capacity with the best knobs: a choice with one contender.
 fn question<'a>(
     arguments: &'a Arguments,
     objective: Option<&'a Objective>,
 ) -> Result<Question<'a>, Failure> {
     let limits = arguments.within.unwrap_or_default().limits;
-    let why = match limits.space_factor {
-        _ if arguments.no_presets => Some("--no-presets does not go with it: leave it out"),
-        Some(_) => Some("space<2x does not go with it: give a size, as in space<1GiB"),
-        None => None,
-    };
-    if let Some(why) = why {
-        return Err(Failure::usage(format!("--objective capacity: {why}")));
+    if limits.space_factor.is_some() {
+        return Err(Failure::usage(
+            "--objective capacity: space<2x does not go with it: give a size, as in space<1GiB",
+        ));
     }
     Ok(Question {
         what: arguments.what.as_deref().unwrap_or_default(),
@@ -214,6 +231,7 @@ fn question<'a>(
         tuning: Some(KnobSearch {
             limits,
             strategy: arguments.strategy,
+            has_presets: !arguments.no_presets,
             named_knobs: Some(&arguments.search),
         }),
         overrides: &arguments.overrides,
@@ -242,6 +260,7 @@ fn create(
     options.credentials = matrix.credentials;
     let mut trials = matrix.trials;
     search_run::only_contender(&trials, what)?;
+    search_run::refuse_own_times(&trials[0], what, registry)?;
     let first = &mut trials[0];
     first.role = Some(TrialRole {
         contender: 0,
@@ -286,16 +305,8 @@ fn tuning_settings(
     };
     // Also refuses a space without knobs, before a run folder is made.
     let presets = space.presets(count_cores()).map_err(Failure::usage)?;
-    let presets = match arguments.strategy {
-        TuningStrategy::Random | TuningStrategy::OneAtATime => Vec::new(),
-        _ if arguments.no_presets => Vec::new(),
-        _ => presets,
-    };
-    let has_presets = presets.iter().any(|preset| !preset.settings.is_empty());
-    if arguments.strategy == TuningStrategy::Presets && !has_presets {
-        let name = &first.engine;
-        return Err(Failure::usage(format!("{name} has no presets to try")));
-    }
+    let presets = arguments.strategy.presets(presets, !arguments.no_presets);
+    search_run::check_presets(arguments.strategy, &presets, first)?;
     Ok(TuningSettings {
         score: match arguments.objective {
             Goal::P99 { .. } => TuningScore::P99,

@@ -6,8 +6,9 @@ use nix::sys::signal::Signal::SIGINT;
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 use trueput_findings::Run;
-use trueput_findings::choice::choice;
+use trueput_findings::choice::{Candidate, choice};
 use trueput_record::search::TrialPurpose;
+use trueput_report::TUNED_PLAN;
 
 /// Requests pile up long before this limit: what fails is the rate.
 const SEARCH: &str = "choose ycsb --engine lmdb,sqlite --durability sync --workers 2 \
@@ -102,7 +103,21 @@ fn a_capacity_is_found_with_the_default_and_with_the_knobs_that_a_search_finds()
         true => "sqlite: ",
         false => "found no knobs that were better",
     };
-    assert_contains(&report, &[words, "requests/s"]);
+    // With one contender, the answer has its search for knobs.
+    assert_contains(
+        &report,
+        &[words, "requests/s", "sqlite: the search for knobs"],
+    );
+    let found = choice(&run.manifest, &run.trials).unwrap();
+    let is_better = found.first().is_some_and(Candidate::is_tuned_better);
+    let plan = run.folder.join(TUNED_PLAN);
+    assert_eq!(plan.is_file(), is_better, "{report}");
+    assert_eq!(report.contains("Its plan: "), is_better, "{report}");
+    if is_better {
+        let check = format!("plan check {}", plan.display());
+        let checked = stdout(&bench.run_expecting(0, &check));
+        assert_contains(&checked, &["10 trials"]);
+    }
 }
 
 #[test]

@@ -6,7 +6,8 @@ use trueput_findings::tuning::{TunedConfiguration, tuning};
 use trueput_record::parameter::resolve;
 use trueput_record::search::TrialPurpose;
 use trueput_record::trial::Settings;
-use trueput_record::{Durability, Value};
+use trueput_record::{Durability, PlanFile, Value};
+use trueput_report::TUNED_PLAN;
 use trueput_tuner::fence::knob_space;
 use trueput_tuner::presets::{Machine, presets};
 use trueput_tuner::space::Restrictions;
@@ -46,6 +47,17 @@ fn a_search_keeps_the_promise_pairs_each_trial_with_the_default_and_answers() {
     ];
     let answer = answer.to_lowercase();
     assert!(verdict.iter().any(|part| answer.contains(part)), "{answer}");
+    // Noise decides whether there is a winner. If there is one, there is a plan that runs it.
+    let plan = run.folder.join(TUNED_PLAN);
+    assert_eq!(plan.is_file(), found.better().is_some(), "{answer}");
+    assert_eq!(plan.is_file(), answer.contains("its plan: "), "{answer}");
+    if let Some(better) = found.better() {
+        let steps = PlanFile::read(&plan).unwrap().steps;
+        assert_eq!(steps[0].knobs["sqlite"], better.changes);
+        let check = format!("plan check {}", plan.display());
+        let checked = stdout(&bench.run_expecting(0, &check));
+        assert_contains(&checked, &["10 trials"]);
+    }
 }
 
 #[test]
@@ -98,14 +110,34 @@ fn what_cannot_be_tuned_is_refused_in_one_line_before_anything_runs() {
             "tune threen1 --engine sqlite --durability process --workers 1 --budget 10s".to_owned(),
             "24 trials are the fewest",
         ),
+        (
+            format!("{SEARCH} --within durability>=sync"),
+            "the plan's level is process",
+        ),
+        (
+            "tune trace --engine sqlite --durability process --workers 1 --set file=example"
+                .to_owned(),
+            "by --set pace=closed",
+        ),
+        (
+            "tune ycsb --engine redb --durability sync --workers 1 --strategy presets \
+             --objective capacity@p99<5ms"
+                .to_owned(),
+            "redb has no presets to try",
+        ),
         ("tune oltp-cheats".to_owned(), "has steps"),
     ] {
-        let refused = bench.run_expecting(2, &line);
-        let message = stderr(&refused);
-        assert_contains(&message, &[right]);
-        assert_eq!(message.trim_end().lines().count(), 1, "{message}");
-        assert!(!bench.path().join("results").exists(), "{line}");
+        assert_refused(&bench, &line, right);
     }
+}
+
+/// A command is refused in one line before anything runs.
+fn assert_refused(bench: &Bench, line: &str, right: &str) {
+    let refused = bench.run_expecting(2, line);
+    let message = stderr(&refused);
+    assert_contains(&message, &[right]);
+    assert_eq!(message.trim_end().lines().count(), 1, "{message}");
+    assert!(!bench.path().join("results").exists(), "{line}");
 }
 
 #[test]

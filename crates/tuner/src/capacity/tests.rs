@@ -142,6 +142,22 @@ fn step(limit_per_s: f64) -> impl FnMut(NextProbe) -> TrialRecord {
 }
 
 #[test]
+fn a_rate_that_held_before_a_disturbance_is_tried_again_after_it() {
+    let (mut trials, mut steady, mut disturbed) = (0, step(8_000.0), step(0.0));
+    let found = search(&settings("p99<5ms"), 10_000.0, |probe| {
+        trials += 1;
+        match (4..=20).contains(&trials) {
+            true => disturbed(probe),
+            false => steady(probe),
+        }
+    });
+    assert_eq!(found.state, CapacityState::Confirmed);
+    let holds_per_s = found.holds_per_s.unwrap();
+    assert!((7_500.0..=8_000.0).contains(&holds_per_s), "{holds_per_s}");
+    assert!(trials < 50, "{trials}");
+}
+
+#[test]
 fn a_limit_is_found_to_within_the_precision_confirmed_and_exceeded() {
     for limit_per_s in [37.0, 260.0, 999.0, 1_400.0] {
         let found = search(&settings("p99<5ms"), 1_000.0, step(limit_per_s));
@@ -156,7 +172,7 @@ fn a_limit_is_found_to_within_the_precision_confirmed_and_exceeded() {
         assert_eq!(last.purpose, TrialPurpose::Excess);
         assert!(!last.judgement.holds() && last.rate_per_s > limit_per_s);
         assert!(
-            found.probes.len() < USUAL_TRIALS as usize + 4,
+            found.probes.len() < usual_trials(3) as usize + 4,
             "{}",
             found.probes.len()
         );

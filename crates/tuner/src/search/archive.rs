@@ -46,18 +46,14 @@ pub enum Purpose {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FailureKind {
-    /// A process ended by itself or was lost.
+    /// A process ended by itself or was lost, memory ran out, or the trial took too long.
     Crash,
     /// The trial's verification failed.
     Invalid,
-    /// Memory ran out.
-    OutOfMemory,
     /// The engine refused the configuration.
     Refused,
     /// A constraint was broken.
     Constraint,
-    /// The trial took too long.
-    Timeout,
 }
 
 /// A trial without a score that counts.

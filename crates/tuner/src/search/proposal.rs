@@ -5,6 +5,7 @@ use super::{Entry, FOREST_FROM, Search, stream};
 use crate::sobol::SobolSequence;
 use trueput_findings::forest::{Forest, Sample, expected_improvement};
 use trueput_findings::random::Random;
+use trueput_findings::tuning::FAILURE_FACTOR;
 use trueput_record::search::TuningStrategy;
 use trueput_record::trial::Settings;
 
@@ -25,8 +26,6 @@ const MOST_DRAWS: usize = 2000;
 /// The part of the forest's deviation that counts as uncertainty. Most of it is the noise of the
 /// trials, which another trial at that point would not remove.
 const DEVIATION_PART: f64 = 0.3;
-/// A failure is as good as the worst score, and no better than this part of the default's.
-const FAILURE_FACTOR: f64 = 0.5;
 
 impl Search {
     /// Adds up to `slots` new configurations.

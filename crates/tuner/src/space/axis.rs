@@ -78,11 +78,16 @@ impl Axis {
             .then(|| default.clone())
             .into_iter()
             .collect();
+        let bounds = bounds.unwrap_or_default();
         if range.has_special_minimum() && special.is_empty() {
-            special.push(range.number.value(range.min));
+            let lowest = range.number.value(range.min);
+            let is_excluded = bounds.low.is_some_and(|low| range.min < low);
+            if !is_excluded || lowest == default {
+                special.push(lowest);
+            }
         }
         let scale = range
-            .scale(bounds.unwrap_or_default())
+            .scale(bounds)
             .map_err(|why| format!("'{}': {why}", parameter.name))?;
         let is_single =
             special.is_empty() && matches!(scale, Scale::Range { low, high, .. } if low == high);

@@ -140,6 +140,31 @@ fn restrictions_bound_ranges_and_choose_parameters() {
 }
 
 #[test]
+fn a_lower_bound_excludes_a_special_value_below_it_that_is_not_the_default() {
+    let lowest = |default: f64, low: Option<f64>, high: Option<f64>| {
+        let kind = ValueKind::Duration {
+            default: DefaultValue::Value(default),
+            min: 0.0,
+            max: 100_000.0,
+        };
+        let restrictions = Restrictions {
+            only: None,
+            bounds: BTreeMap::from([("wait".to_owned(), Bounds { low, high })]),
+        };
+        let parameters = [parameter("wait", kind)];
+        let space = Space::new(&parameters, &restrictions, Box::new(|_| Ok(()))).unwrap();
+        space.settings(&[0.0]).remove("wait")
+    };
+    let ten = Some(Value::Float(10.0));
+    assert_eq!(lowest(60.0, Some(10.0), Some(60.0)), ten);
+    assert_eq!(lowest(60.0, Some(10.0), None), ten);
+    let off = Some(Value::Float(0.0));
+    assert_eq!(lowest(60.0, Some(0.0), Some(60.0)), off, "within");
+    assert_eq!(lowest(60.0, None, Some(60.0)), off, "a cap");
+    assert_eq!(lowest(0.0, Some(10.0), Some(60.0)), None, "the default");
+}
+
+#[test]
 fn restrictions_that_do_not_fit_are_refused_with_a_reason() {
     let only = |name: &str| {
         let only = Some(BTreeSet::from([name.to_owned()]));

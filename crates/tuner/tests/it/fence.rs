@@ -6,8 +6,8 @@ use trueput_drivers::registry;
 use trueput_engine::Engine;
 use trueput_engine::parameter::resolve;
 use trueput_record::trial::Settings;
-use trueput_record::{Durability, Isolation, Promise, Value};
-use trueput_tuner::fence::{CONDITIONS, knob_space};
+use trueput_record::{ClusterSurvival, Durability, Isolation, Promise, Value, Window};
+use trueput_tuner::fence::{CONDITIONS, check_promise, knob_space};
 use trueput_tuner::space::{Restrictions, Space};
 
 /// Sizes are searched up to this, as on a machine with 16 GiB.
@@ -120,9 +120,10 @@ impl Statement {
                 window.and_then(|it| number(it.commits)),
             ]
         };
+        // What is no cluster survives no failure of nodes.
         let failures = |promise: &Promise| {
             let cluster = promise.cluster.as_ref();
-            cluster.map_or([true; 4], |it| {
+            cluster.map_or([false; 4], |it| {
                 [it.process, it.machine, it.majority_power, it.all_power]
             })
         };
@@ -353,4 +354,89 @@ fn conditions_of_a_measurement_are_not_searched_unless_they_are_named() {
         };
         assert!(is_searched(named), "{name}");
     }
+}
+
+fn promise(window: Option<Window>, cluster: Option<ClusterSurvival>) -> Promise {
+    Promise {
+        durability: Durability::Buffered,
+        mapped_to: String::new(),
+        window,
+        source: String::new(),
+        cluster,
+    }
+}
+
+fn window(time_s: Option<f64>, bytes: Option<u64>) -> Option<Window> {
+    Some(Window {
+        time_s,
+        bytes,
+        commits: None,
+        until: String::new(),
+    })
+}
+
+#[test]
+fn a_limit_of_the_window_replaces_the_time_of_the_default_and_not_its_bytes() {
+    let default = promise(window(Some(60.0), Some(4096)), None);
+    for (limit_s, time_s, bytes, is_kept) in [
+        (None, Some(60.0), Some(4096), true),
+        (None, Some(61.0), Some(4096), false),
+        (None, None, Some(4096), false),
+        (Some(100.0), Some(99.0), Some(4096), true),
+        (Some(100.0), Some(100.0), Some(4096), false),
+        (Some(100.0), None, Some(4096), false),
+        (Some(100.0), Some(99.0), Some(8192), false),
+        (Some(100.0), Some(99.0), None, false),
+        (Some(10.0), Some(9.0), Some(4096), true),
+        (Some(10.0), Some(60.0), Some(4096), false),
+    ] {
+        let found = check_promise(&default, limit_s, &promise(window(time_s, bytes), None));
+        assert_eq!(
+            found.is_ok(),
+            is_kept,
+            "{limit_s:?}, {time_s:?}, {bytes:?}: {found:?}"
+        );
+    }
+}
+
+#[test]
+fn a_window_is_refused_where_the_default_has_none() {
+    let (none, short) = (promise(None, None), promise(window(Some(0.1), None), None));
+    for limit_s in [None, Some(1.0)] {
+        assert!(check_promise(&none, limit_s, &short).is_err());
+        assert_eq!(check_promise(&short, limit_s, &none), Ok(()));
+    }
+}
+
+#[test]
+fn a_promise_without_a_cluster_is_weaker_than_one_of_a_cluster() {
+    let survival = ClusterSurvival {
+        process: true,
+        machine: true,
+        majority_power: true,
+        all_power: false,
+    };
+    let (cluster, single) = (promise(None, Some(survival)), promise(None, None));
+    assert!(check_promise(&cluster, None, &single).is_err());
+    assert_eq!(check_promise(&single, None, &cluster), Ok(()));
+    assert_eq!(check_promise(&cluster, None, &cluster), Ok(()));
+}
+
+#[test]
+fn a_default_that_is_not_below_the_limit_of_the_window_is_refused() {
+    let engine = engine("wiredtiger");
+    let space = |level, limit_s| {
+        let (fixed, all) = (Settings::new(), Restrictions::default());
+        knob_space(engine, level, &fixed, Some(limit_s), MOST_BYTES, all)
+    };
+    let why = space(Durability::Buffered, 60.0).unwrap_err();
+    assert!(why.contains("may take 60 s of commits"), "{why}");
+    assert!(space(Durability::Sync, 1.0).is_ok(), "it has no window");
+    let space = space(Durability::Buffered, 61.0).unwrap();
+    let check = |wait_s: i64| {
+        let wait = Value::from(wait_s);
+        space.check(&Settings::from([("checkpoint_wait".to_owned(), wait)]))
+    };
+    assert_eq!(check(10), Ok(()));
+    assert!(check(61).is_err() && check(0).is_err());
 }

@@ -1,9 +1,10 @@
 //! Runs a search and its holdout on a simulated engine, with noise and a drifting machine.
 
 use crate::landscape::Landscape;
+use trueput_findings::tuning::{compare_holdout, is_claimed};
 use trueput_record::search::TuningStrategy;
 use trueput_record::trial::Settings;
-use trueput_tuner::holdout::{Conclusion, Holdout, HoldoutVerdict};
+use trueput_tuner::holdout::{Holdout, Role};
 use trueput_tuner::search::{
     ConfigurationId, Failure, FailureKind, Outcome, Preset, Search, SearchPlan,
 };
@@ -104,22 +105,30 @@ pub fn run_search(search: &mut Search, landscape: Landscape, machine: &mut Machi
     }
 }
 
-pub fn run_holdout(
-    search: &Search,
-    landscape: Landscape,
-    machine: &mut Machine,
-) -> Option<HoldoutVerdict> {
-    let holdout = Holdout::new(search)?;
-    let round = |number| {
-        let entries = holdout.round(number).into_iter();
-        let outcome = |entry: trueput_tuner::holdout::Entry| {
-            let settings = &search.configuration(entry.configuration).unwrap().settings;
-            (entry.role, machine.run(landscape, search, settings))
-        };
-        entries.map(outcome).collect()
+/// Runs the holdout of a search, and judges it as a search of an engine is judged.
+fn claims_winner(search: &Search, landscape: Landscape, machine: &mut Machine) -> bool {
+    let Some(holdout) = Holdout::new(search) else {
+        return false;
     };
-    let rounds: Vec<_> = (0..holdout.pairs).map(round).collect();
-    Some(holdout.verdict(search, &rounds))
+    let (mut default, mut winner, mut failures) = (Vec::new(), Vec::new(), Vec::new());
+    for number in 0..holdout.pairs {
+        let (mut of_default, mut of_winner) = (None, None);
+        for entry in holdout.round(number) {
+            let settings = &search.configuration(entry.configuration).unwrap().settings;
+            let outcome = machine.run(landscape, search, settings);
+            match (entry.role, outcome) {
+                (Role::Default, outcome) => of_default = outcome.measured(),
+                (Role::Winner, Outcome::Score(score)) => of_winner = Some(score),
+                (Role::Winner, Outcome::Failure(failure)) => failures.push(failure.reason),
+                (Role::Preset | Role::Random, _) => {}
+            }
+        }
+        if let (Some(of_default), Some(of_winner)) = (of_default, of_winner) {
+            default.push(of_default);
+            winner.push(of_winner);
+        }
+    }
+    is_claimed(compare_holdout(&default, &winner).as_ref(), &failures)
 }
 
 /// Searches and judges the winner.
@@ -137,9 +146,8 @@ pub fn find(
     let part = landscape
         .part(search.space(), settings)
         .unwrap_or(f64::NEG_INFINITY);
-    let verdict = run_holdout(&search, landscape, &mut machine);
     SearchResult {
         part,
-        is_claimed: verdict.is_some_and(|verdict| verdict.conclusion == Conclusion::Better),
+        is_claimed: claims_winner(&search, landscape, &mut machine),
     }
 }

@@ -290,6 +290,19 @@ fn a_ranking_of_one_contender_is_none() {
 }
 
 #[test]
+fn settings_of_contenders_without_others_are_whole_on_a_narrow_terminal() {
+    let layout = Layout {
+        width: 60,
+        ..Layout::default()
+    };
+    let text = Answer::of(&large(3, 1, 0)).render(layout, &[]);
+    assert_has!(text, "only contender at these settings");
+    for finish in 1_000..1_003 {
+        assert_has!(text, &format!("sync, threen1, …, finish={finish}"));
+    }
+}
+
+#[test]
 fn a_report_writes_a_single_contender_in_one_line_with_every_figure() {
     let trials = cell(0, "lmdb", Durability::Sync, 5_000.0, 3);
     let alone = report(trials.clone());

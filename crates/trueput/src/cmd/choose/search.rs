@@ -7,7 +7,6 @@ use crate::capacity_search::{last_result, next_trial, open_loop, trial_id};
 use crate::search_clock::SearchClock;
 use crate::search_run;
 use crate::tuning_search::TuningSearch;
-use crate::tuning_space::SearchSpace;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use trueput_findings::capacity::{capacity, closed_loops, is_probe_of};
@@ -16,14 +15,13 @@ use trueput_findings::choice::{
 };
 use trueput_findings::tuning::TunedConfiguration;
 use trueput_findings::units::counted;
-use trueput_host::count_cores;
 use trueput_record::search::{
-    CapacitySettings, ChoiceSettings, TrialPurpose, TrialRole, TuningPreset, TuningSettings,
+    CapacitySettings, ChoiceSettings, TrialPurpose, TrialRole, TuningSettings,
 };
 use trueput_record::value::format_seconds;
 use trueput_record::{RunManifest, TrialRecord, TrialSpec};
 use trueput_runner::Registry;
-use trueput_tuner::capacity::{FEWEST_TRIALS, trial_duration_s};
+use trueput_tuner::capacity::{fewest_trials, trial_duration_s};
 use trueput_tuner::search::FEWEST_TRIALS as FEWEST_TUNING_TRIALS;
 
 /// Trials of a search for knobs at least.
@@ -51,6 +49,20 @@ pub fn default_part(has_tuning: bool) -> f64 {
     match has_tuning {
         true => DEFAULT_PART,
         false => SEARCH_PART,
+    }
+}
+
+/// Gives the tuning of a choice that is resumed before it has begun its part of the new budget: the
+/// trials of the defaults so far took none of that. Returns whether it changed.
+pub fn renew_tuning_time(settings: &mut ChoiceSettings, ended: &[TrialRecord]) -> bool {
+    let budget_s = settings.budget_s;
+    match &mut settings.tuning {
+        Some(tuning) if !ended.iter().any(is_of_tuning) => {
+            let spent_s: f64 = ended.iter().map(trial_s).sum();
+            tuning.budget_s = budget_s + spent_s / SEARCH_PART;
+            true
+        }
+        _ => false,
     }
 }
 
@@ -138,7 +150,9 @@ impl<'a> ChoiceSearch<'a> {
         let mut numbered = self.defaults.iter().enumerate();
         numbered.find_map(|(contender, closed)| {
             let spec = next_trial(closed, &self.settings.capacity, ended)?;
-            let has_time = self.clock.has_time_for(contender, contenders - contender);
+            let left = contenders - contender;
+            let expected_s = search_run::trial_s(&spec);
+            let has_time = self.clock.has_time_for(contender, left, expected_s);
             has_time.then_some(spec)
         })
     }
@@ -151,19 +165,23 @@ impl<'a> ChoiceSearch<'a> {
         };
         // Later trials of the defaults change neither the order nor the shares.
         let begin = ended.iter().position(is_of_tuning).unwrap_or(ended.len());
-        let mut left_s = self.tuning_time_s(template, &ended[..begin]);
-        let order = self.order(&ended[..begin]);
+        let (before, since) = ended.split_at(begin);
+        let time_s = self.tuning_time_s(template, before);
+        let order = self.order(before);
+        let mut visited = Vec::new();
         for (closed, left) in order.iter().zip((1..=order.len()).rev()) {
             let Some(role) = closed.role else { continue };
+            // What one contender does not need is for those that follow.
+            let left_s = time_s - time_before_others_s(since, &visited);
             let least_s = self.least_share_s(closed, ended);
             let share_s = (left_s * SHARE.max(1.0 / left as f64)).max(least_s);
             // One that loads for long may not fit where another does.
             if share_s > left_s {
                 continue;
             }
-            left_s -= share_s;
+            visited.push(role.contender);
             if !self.begun.contains_key(&role.contender) {
-                let Some(tuning) = self.begin(closed, template, share_s, ended) else {
+                let Some(tuning) = self.begin(closed, share_s, ended) else {
                     continue;
                 };
                 self.begun.insert(role.contender, tuning);
@@ -207,7 +225,8 @@ impl<'a> ChoiceSearch<'a> {
 
     /// The least time in which a contender's knobs and its capacity with them can be searched for.
     fn least_share_s(&self, closed: &TrialSpec, ended: &[TrialRecord]) -> f64 {
-        let trials = LEAST_TUNING_TRIALS + FEWEST_TRIALS;
+        let confirmations = self.settings.capacity.confirmations;
+        let trials = LEAST_TUNING_TRIALS + fewest_trials(confirmations);
         expected_trial_s(closed, ended) * f64::from(trials)
     }
 
@@ -215,7 +234,6 @@ impl<'a> ChoiceSearch<'a> {
     fn begin(
         &mut self,
         closed: &'a TrialSpec,
-        template: &TuningSettings,
         share_s: f64,
         ended: &[TrialRecord],
     ) -> Option<ContenderSearch<'a>> {
@@ -232,8 +250,7 @@ impl<'a> ChoiceSearch<'a> {
         let settings = TuningSettings {
             trials: trials.max(LEAST_TUNING_TRIALS),
             budget_s,
-            presets: self.presets(closed, template).unwrap_or_default(),
-            ..template.clone()
+            ..self.settings.tuning_of(closed.role?.contender)?
         };
         let name = closed.contender();
         self.news.push(format!(
@@ -249,22 +266,6 @@ impl<'a> ChoiceSearch<'a> {
             since: now,
             clock: SearchClock::new(share.as_secs_f64()),
         })
-    }
-
-    /// The published advice for a contender's engine, as far as it may run.
-    fn presets(
-        &self,
-        closed: &TrialSpec,
-        template: &TuningSettings,
-    ) -> Result<Vec<TuningPreset>, String> {
-        let space = SearchSpace {
-            engine: self.registry.engine(&closed.engine)?,
-            first: closed,
-            window_s: template.limits.window_s,
-            memory_bytes: self.manifest.host.memory_bytes,
-            searched: &template.searched,
-        };
-        space.presets(count_cores())
     }
 
     /// The next trials of a contender: of its search for knobs, then of its capacity with them.
@@ -307,7 +308,8 @@ impl<'a> ChoiceSearch<'a> {
             true => next_trial(&tuned, &self.settings.capacity, ended),
             false => Some(tuned),
         };
-        let next = next.filter(|_| tuning.clock.has_time_for(0, 1));
+        let clock = &mut tuning.clock;
+        let next = next.filter(|spec| clock.has_time_for(0, 1, search_run::trial_s(spec)));
         next.into_iter().collect()
     }
 
@@ -459,6 +461,15 @@ fn is_of_tuning(trial: &TrialRecord) -> bool {
 fn is_tuning_of(closed: &TrialSpec, trial: &TrialRecord) -> bool {
     let number = |spec: &TrialSpec| spec.role.map(|role| role.contender);
     is_of_tuning(trial) && number(&trial.spec) == number(closed)
+}
+
+/// The time that trials took before the first one that tunes another contender than these, seconds.
+fn time_before_others_s(trials: &[TrialRecord], contenders: &[u32]) -> f64 {
+    let is_own = |role: TrialRole| contenders.contains(&role.contender);
+    let is_other =
+        |trial: &TrialRecord| is_of_tuning(trial) && !trial.spec.role.is_some_and(is_own);
+    let own = trials.iter().take_while(|trial| !is_other(trial));
+    own.map(trial_s).sum()
 }
 
 /// The time that a contender's trial with a new database takes, from the load of its first one,

@@ -4,14 +4,49 @@ use std::str::FromStr;
 use trueput_record::search::TuningLimits;
 use trueput_record::suggest::did_you_mean;
 use trueput_record::value::{parse_bytes, parse_seconds};
+use trueput_record::{Durability, Survival};
 
 /// The figures that can be limited.
 const NAMES: [&str; 4] = ["memory", "space", "recovery", "window"];
 
-/// Limits, as in `memory<2GiB,recovery<10s`.
+/// Limits, as in `durability>=sync,memory<2GiB,recovery<10s`.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Limits {
     pub(super) limits: TuningLimits,
+    /// What the plan's level must keep, which the search keeps in any case.
+    pub(super) durability: Option<Durability>,
+}
+
+impl Limits {
+    /// Checks that the plan's level keeps what is asked for.
+    ///
+    /// # Errors
+    /// One sentence: the plan's level, and what to do.
+    pub(super) fn check_level(self, level: Durability) -> Result<(), String> {
+        match self.durability {
+            Some(asked) if !keeps(level, asked) => Err(format!(
+                "--within durability>={asked}: the plan's level is {level}, which does not keep \
+                 all that {asked} keeps; give --durability {asked}"
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether a level keeps all that another one keeps. The levels have no single order: `buffered`
+/// keeps more than `process` when power is lost, and less when processes are killed.
+fn keeps(level: Durability, asked: Durability) -> bool {
+    let strength = |survival| match survival {
+        Survival::EveryCommit => 2,
+        Survival::ConsistentPrefix => 1,
+        Survival::Nothing => 0,
+    };
+    let failures: [fn(Durability) -> Survival; 2] = [
+        Durability::after_killed_processes,
+        Durability::after_lost_power,
+    ];
+    let mut failures = failures.into_iter();
+    failures.all(|survival| strength(survival(level)) >= strength(survival(asked)))
 }
 
 impl FromStr for Limits {
@@ -19,9 +54,19 @@ impl FromStr for Limits {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let mut limits = TuningLimits::default();
+        let mut durability = None;
         for part in text.split(',') {
+            if let Some((name, level)) = part.split_once(">=")
+                && name.trim() == "durability"
+            {
+                durability = Some(level.trim().parse::<Durability>()?);
+                continue;
+            }
             let (name, limit) = part.split_once('<').ok_or_else(|| {
-                format!("'{part}' is not a limit: write NAME<LIMIT, as in memory<2GiB")
+                format!(
+                    "'{part}' is not a limit: write NAME<LIMIT, as in memory<2GiB, or \
+                     durability>=LEVEL"
+                )
             })?;
             match name.trim() {
                 "memory" => limits.memory_bytes = Some(parse_bytes(limit)?),
@@ -35,12 +80,12 @@ impl FromStr for Limits {
                     let hint = did_you_mean(other, NAMES);
                     return Err(format!(
                         "'{other}' cannot be limited{hint}; write memory, space, recovery or \
-                         window. The durability level is kept anyway"
+                         window, or durability>=LEVEL"
                     ));
                 }
             }
         }
-        Ok(Self { limits })
+        Ok(Self { limits, durability })
     }
 }
 
@@ -67,11 +112,40 @@ mod tests {
             ("memory", "memory<2GiB"),
             ("memori<2GiB", "did you mean 'memory'"),
             ("memory<much", "as in 4096, 64KiB, 1GiB"),
+            ("durability<sync", "or durability>=LEVEL"),
+            ("memory>=2GiB", "memory<2GiB"),
+            ("durability>=asinc", "did you mean 'async'"),
             ("space<0.5x", "multiple above 1"),
             ("space<ax", "multiple above 1"),
         ] {
             let why = text.parse::<Limits>().unwrap_err();
             assert!(why.contains(right), "{text}: {why}");
         }
+    }
+
+    #[test]
+    fn a_level_that_keeps_less_than_the_one_asked_for_is_refused() {
+        use Durability::{Async, Buffered, Process, Sync};
+        for (asked, kept_by) in [
+            ("sync", vec![Sync]),
+            ("async", vec![Sync, Async]),
+            ("buffered", vec![Sync, Async, Buffered]),
+            ("process", vec![Sync, Async, Process]),
+            ("none", Durability::ALL.to_vec()),
+        ] {
+            let limits: Limits = format!("durability>={asked}").parse().unwrap();
+            let mut kept = Durability::ALL.to_vec();
+            kept.retain(|level| limits.check_level(*level).is_ok());
+            assert_eq!(kept, kept_by, "{asked}");
+        }
+        let text = "durability>=sync,window<1s,recovery<10s,memory<2GiB,space<2x";
+        let limits: Limits = text.parse().unwrap();
+        assert_eq!(limits.limits.window_s, Some(1.0));
+        assert_eq!(limits.limits.space_factor, Some(2.0));
+        let why = limits.check_level(Async).unwrap_err();
+        for part in ["the plan's level is async", "give --durability sync"] {
+            assert!(why.contains(part), "{why}");
+        }
+        assert_eq!(Limits::default().check_level(Durability::None), Ok(()));
     }
 }

@@ -38,6 +38,8 @@ struct ChartLine {
 struct LeftAxis {
     ticks: Vec<Tick>,
     label: &'static str,
+    /// A place that is marked along the whole width.
+    reference: Option<f64>,
 }
 
 fn path(points: &[Point]) -> String {
@@ -78,19 +80,23 @@ fn frame(
     }
 }
 
-/// The lines at the ticks of the left axis, with their labels.
+/// The lines at the ticks of the left axis, with their labels, and at its marked place.
 fn left(side: &LeftAxis) -> Markup {
-    let place = |tick: &Tick| ABOVE as f64 + (1.0 - tick.at) * HEIGHT as f64;
+    let place = |at: f64| ABOVE as f64 + (1.0 - at) * HEIGHT as f64;
     html! {
         g class="grid" {
             @for tick in &side.ticks {
-                @let y = format!("{:.1}", place(tick));
+                @let y = format!("{:.1}", place(tick.at));
                 line x1="0" x2="100%" y1=(y) y2=(y) {}
+            }
+            @if let Some(at) = side.reference {
+                @let y = format!("{:.1}", place(at));
+                line class="leader" x1="0" x2="100%" y1=(y) y2=(y) {}
             }
         }
         g class="side" {
             @for tick in &side.ticks {
-                text x="0" y=(format_args!("{:.1}", place(tick) - 4.0)) { (tick.text) }
+                text x="0" y=(format_args!("{:.1}", place(tick.at) - 4.0)) { (tick.text) }
             }
             text x="0" y="11" class="label" { (side.label) }
         }
@@ -144,6 +150,7 @@ fn rates_side(figures: &[f64]) -> LeftAxis {
     LeftAxis {
         ticks: axis::even(Unit::PerSecond, figures, 0.0, end),
         label: "per second",
+        reference: None,
     }
 }
 
@@ -282,17 +289,19 @@ impl TimeAxis {
         LeftAxis {
             ticks: self.decades.iter().map(tick).collect(),
             label: "latency, log scale",
+            reference: None,
         }
     }
 }
 
-/// Times by rate, on a logarithmic axis of times.
+/// Times by rate, on a logarithmic axis of times, with their limit.
 pub(super) fn curve(chart: &Chart, looks: &Appearance) -> Markup {
     let groups = chart.groups.iter().take(MOST_DRAWN);
     let all: Vec<_> = groups.map(|group| pairs(group, 0, 1)).collect();
     let ticks = axis::from_zero(Unit::PerSecond, most(&all, |point| point.0), 5);
     let end = ticks.last().copied().unwrap_or(1.0);
-    let side = TimeAxis::of(all.iter().flatten().map(|point| point.1));
+    let times = all.iter().flatten().map(|point| point.1);
+    let side = TimeAxis::of(times.chain(chart.reference));
     let line = |rows: &Vec<Point>| {
         let points: Vec<_> = rows
             .iter()
@@ -306,7 +315,11 @@ pub(super) fn curve(chart: &Chart, looks: &Appearance) -> Markup {
     };
     let lines: Vec<_> = all.iter().map(line).collect();
     let bottom = axis::even(Unit::PerSecond, &ticks, 0.0, end);
-    frame(chart, looks, &lines, &bottom, &side.left())
+    let left = LeftAxis {
+        reference: chart.reference.map(|limit| side.height(limit)),
+        ..side.left()
+    };
+    frame(chart, looks, &lines, &bottom, &left)
 }
 
 /// The course of a search: the first two groups as lines, the others as points.
@@ -335,6 +348,7 @@ pub(super) fn course(chart: &Chart, looks: &Appearance) -> Markup {
     let side = LeftAxis {
         ticks: axis::even(Unit::Times, &factors, 0.0, top),
         label: "times the default",
+        reference: None,
     };
     frame(chart, looks, &lines, &bottom, &side)
 }

@@ -34,6 +34,7 @@ fn settings() -> ChoiceSettings {
             strategy: TuningStrategy::Model,
         }),
         untunable: Vec::new(),
+        presets: Vec::new(),
         needed_per_s: None,
         budget_s: 1_000.0,
     }
@@ -116,6 +117,33 @@ fn a_choice_finds_better_knobs_and_goes_on_alike_when_it_is_resumed() {
     let (default, best) = (holds_per_s(&first.default), holds_per_s(first.best()));
     assert!((800.0..=900.0).contains(&default.unwrap()), "{default:?}");
     assert!((2_400.0..=2_700.0).contains(&best.unwrap()), "{best:?}");
+}
+
+#[test]
+fn a_choice_that_is_resumed_before_it_tunes_has_time_to_tune() {
+    let mut settings = settings();
+    let mut trials = vec![ended(closed_loop())];
+    trials.extend(vec![trials[0].clone(); 200]);
+    let spent_s: f64 = trials.iter().map(trial_s).sum();
+    assert!(spent_s > settings.budget_s, "the first session's time");
+    settings.budget_s = 600.0;
+    assert!(renew_tuning_time(&mut settings, &trials));
+    let tuning = settings.tuning.clone().unwrap();
+    let manifest = manifest(&closed_loop(), SearchSettings::Choice(settings.clone()));
+    let registry = crate::registry();
+    let search = ChoiceSearch::new(&settings, &manifest, &registry);
+    let left_s = search.tuning_time_s(&tuning, &trials);
+    assert!((539.0..541.0).contains(&left_s), "{left_s}");
+    let mut tuned = trials[0].clone();
+    tuned.spec.role = tuned.spec.role.map(|role| TrialRole {
+        purpose: TrialPurpose::Tuning,
+        ..role
+    });
+    trials.push(tuned);
+    assert!(
+        !renew_tuning_time(&mut settings, &trials),
+        "its course would change"
+    );
 }
 
 #[test]

@@ -1,0 +1,158 @@
+//! The section on a choice: the searches for knobs in it, and its charts.
+
+use crate::support::{flat, terminal};
+use crate::tuning::{add_configurations, search, trial};
+use trueput_findings::Run;
+use trueput_record::TrialRecord;
+use trueput_record::conditions::{Arrival, Rate};
+use trueput_record::measurement::{LatencySummary, OpenLoop, ResponseSummary};
+use trueput_record::search::{
+    CapacitySettings, ChoiceSettings, ContenderPresets, SearchSettings, TrialPurpose, TrialRole,
+    TuningLimits,
+};
+use trueput_report::{RunReport, Style};
+
+const SEARCH: &str = "lmdb: the search for knobs, by rate";
+const COURSE: &str = "Course of the search";
+const IMPORTANCE: &str = "Knobs that matter, by share of importance in a random forest: cache";
+
+/// A trial for the capacity of a contender with its default knobs; in closed loop without a rate.
+fn probe(contender: u32, engine: &str, rate_per_s: Option<f64>) -> TrialRecord {
+    let purpose = match rate_per_s {
+        Some(_) => TrialPurpose::Probe,
+        None => TrialPurpose::ClosedLoop,
+    };
+    let mut record = trial(purpose, 0, 1, &[], 1_000.0);
+    let spec = &mut record.spec;
+    spec.id = format!("{engine}-{}", rate_per_s.unwrap_or_default());
+    spec.engine = engine.to_owned();
+    spec.role = Some(TrialRole {
+        contender,
+        purpose,
+        configuration: None,
+    });
+    spec.conditions.rate = rate_per_s.map(|per_s| Rate {
+        per_s,
+        arrival: Arrival::Constant,
+    });
+    let measured = record.measurement.as_mut().unwrap();
+    let elapsed_s = measured.elapsed_s;
+    measured.open_loop = rate_per_s.map(|rate_per_s| OpenLoop {
+        rate_per_s,
+        issued: (rate_per_s * elapsed_s) as u64,
+        responses: vec![ResponseSummary {
+            kind: "update".to_owned(),
+            count: 1_000,
+            latency: LatencySummary {
+                p50_ns: 200_000,
+                p99_ns: if rate_per_s > 900.0 {
+                    9_000_000
+                } else {
+                    1_000_000
+                },
+                p999_ns: 20_000_000,
+                ..LatencySummary::default()
+            },
+        }],
+        ..OpenLoop::default()
+    });
+    record
+}
+
+/// A choice between contenders, of which the first was tuned.
+fn chosen(engines: &[&str], objective: &str) -> Run {
+    let mut run = search(100);
+    add_configurations(&mut run);
+    let Some(SearchSettings::Tuning(mut tuning)) = run.manifest.search.take() else {
+        panic!("it is a search for knobs");
+    };
+    let presets = std::mem::take(&mut tuning.presets);
+    for (contender, engine) in (0..).zip(engines) {
+        let rates = [None, Some(500.0), Some(950.0)];
+        let probes = rates.map(|rate_per_s| probe(contender, engine, rate_per_s));
+        run.trials.extend(probes);
+    }
+    run.manifest.trials = run.trials.iter().map(|it| it.spec.clone()).collect();
+    run.manifest.search = Some(SearchSettings::Choice(ChoiceSettings {
+        capacity: CapacitySettings {
+            objective: objective.parse().unwrap(),
+            precision: 0.1,
+            confirmations: 1,
+            budget_s: 60.0,
+            arrival: Arrival::Constant,
+            limits: TuningLimits::default(),
+        },
+        tuning: Some(tuning),
+        untunable: Vec::new(),
+        presets: vec![ContenderPresets {
+            contender: 0,
+            presets,
+        }],
+        needed_per_s: None,
+        budget_s: 150.0,
+    }));
+    run
+}
+
+#[test]
+fn a_tuned_contender_has_its_search_with_the_course_the_configurations_and_the_importance() {
+    let run = chosen(&["lmdb", "sqlite"], "p99<5ms");
+    let text = flat(&terminal(&run, 140));
+    assert_has!(
+        text,
+        SEARCH,
+        "These knobs give 2.00 times the default's score",
+        IMPORTANCE,
+        "front: configuration",
+        "Not tried of preset guide: sync=off: it keeps none and not sync",
+    );
+    assert!(!text.contains("sqlite: the search for knobs"), "{text}");
+    // A choice does not record how many trials were planned for each search.
+    assert!(!text.contains("of at most"), "{text}");
+    let page = run.page();
+    for part in [SEARCH, COURSE, IMPORTANCE] {
+        assert!(page.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn a_choice_without_tuning_has_no_search_for_knobs() {
+    let mut run = chosen(&["lmdb", "sqlite"], "p99<5ms");
+    if let Some(SearchSettings::Choice(settings)) = &mut run.manifest.search {
+        settings.tuning = None;
+    }
+    for text in [flat(&terminal(&run, 140)), run.page()] {
+        assert_has!(text, "choice at p99");
+        for part in ["the search for knobs", COURSE, "Knobs that matter"] {
+            assert!(!text.contains(part), "{part}");
+        }
+    }
+}
+
+#[test]
+fn the_first_answer_has_the_search_for_knobs_only_if_there_is_one_contender() {
+    let answer = |engines: &[&str]| {
+        let run = chosen(engines, "p99<5ms");
+        flat(&run.render_search(Style::default()).unwrap())
+    };
+    let of_one = answer(&["lmdb"]);
+    assert_has!(of_one, SEARCH, IMPORTANCE);
+    let of_two = answer(&["lmdb", "sqlite"]);
+    assert_has!(of_two, "choice at p99<5ms");
+    assert!(!of_two.contains("the search for knobs"), "{of_two}");
+}
+
+#[test]
+fn each_limited_response_time_is_drawn_with_its_limit() {
+    let page = chosen(&["lmdb"], "p50<1ms,errors<1%,p99.9<50ms").page();
+    for part in [
+        "p50 response time by request rate",
+        "dashed: the limit, p50&lt;1ms",
+        "p99.9 response time by request rate",
+        "dashed: the limit, p99.9&lt;50ms",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert!(!page.contains("errors response time"));
+    assert_eq!(page.matches("<line class=\"leader\"").count(), 2);
+}

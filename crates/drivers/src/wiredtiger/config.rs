@@ -14,6 +14,9 @@ pub(super) const COLUMN_GROUP: &CStr = c"colgroup:record";
 /// WiredTiger's own threads take sessions, too: eviction, checkpoints, the log, merges.
 const SESSIONS_OF_ITS_OWN: u32 = 64;
 
+/// The pages that a cache has room for at least.
+const PAGES_IN_CACHE: u64 = 10;
+
 const LOG: &str = "log=(enabled=true)";
 const NO_LOG: &str = "log=(enabled=false)";
 
@@ -26,6 +29,16 @@ pub(super) fn levels(durability: Durability, knobs: &WiredTigerKnobs) -> Result<
         return Err(Error::Unsupported(
             "wiredtiger.eviction_threads_min exceeds eviction_threads_max".to_owned(),
         ));
+    }
+    // WiredTiger lowers memory_page_max by this rule, but takes larger pages on disk, which it then
+    // cannot evict: a load never ends (bt_handle.c, `__btree_page_sizes`).
+    let largest_page = knobs.leaf_page_max.max(knobs.internal_page_max);
+    if knobs.cache_size / PAGES_IN_CACHE < largest_page {
+        return Err(Error::Unsupported(format!(
+            "wiredtiger.cache_size ({} bytes) must hold {PAGES_IN_CACHE} pages of leaf_page_max \
+             and internal_page_max (up to {largest_page} bytes)",
+            knobs.cache_size
+        )));
     }
     let logged = |sync: &str| vec![LOG.to_owned(), format!("transaction_sync=({sync})")];
     let unsynced = "checkpoint_sync=false".to_owned();

@@ -39,10 +39,12 @@ parameters! {
         /// created.
         block_compressor: Choice = "none" of ["none", "snappy", "lz4"],
             cost "snappy, lz4: CPU time; none: disk",
-        /// Largest leaf page on disk before compression. Fixed when the database is created.
+        /// Largest leaf page on disk before compression; at most a tenth of the cache. Fixed when
+        /// the database is created.
         leaf_page_max: Bytes = 32 KiB in 4 KiB..=512 MiB,
             cost "larger: reads and writes more than needed; smaller: more internal pages",
-        /// Largest internal page on disk before compression. Fixed when the database is created.
+        /// Largest internal page on disk before compression; at most a tenth of the cache. Fixed
+        /// when the database is created.
         internal_page_max: Bytes = 4 KiB in 4 KiB..=512 MiB, cost "as leaf_page_max",
         /// Size to which a page may grow in memory before it is split and written; at most a tenth
         /// of the cache. Not used for lsm. Fixed when the database is created.

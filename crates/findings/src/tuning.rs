@@ -30,7 +30,7 @@ pub struct TuningFindings {
     pub winner: Option<u32>,
     /// The winner over the default in the holdout; `None` before it has ended a pair.
     pub holdout: Option<Comparison>,
-    /// The winner's failures in the holdout, one sentence each.
+    /// The winner's failures in the holdout and its acceptance, one sentence each.
     pub holdout_failures: Vec<String>,
     /// The part of the search's gain that the holdout did not confirm: 0 if it confirmed all, 1 if
     /// nothing was left; by logarithms. `None` without pairs, and if the search saw no gain.
@@ -192,6 +192,8 @@ pub fn tuning_of(
     let ended = ended_trials(contender, trials);
     let is_ablation = |trial: &&TrialRecord| purpose(trial) == Some(TrialPurpose::Ablation);
     let (ablation, ended): (Vec<_>, Vec<_>) = ended.partition(is_ablation);
+    let is_acceptance = |trial: &&TrialRecord| purpose(trial) == Some(TrialPurpose::Acceptance);
+    let (acceptance, ended): (Vec<_>, Vec<_>) = ended.into_iter().partition(is_acceptance);
     let is_search = |trial: &&&TrialRecord| purpose(trial) == Some(TrialPurpose::Tuning);
     let (search, holdout): (Vec<_>, Vec<_>) = ended.iter().partition(|it| is_search(it));
     let default = ended.iter().find(|trial| configuration(trial) == Some(0))?;
@@ -219,16 +221,13 @@ pub fn tuning_of(
             failures: in_search.failures(number),
             memory_bytes: cost(&search, number, |it| peak_memory_bytes(it) as f64),
             space_bytes: cost(&search, number, |it| it.database.allocated_bytes as f64),
-            recovery_s: median(costs(&search, number).filter_map(|it| {
-                let recovery = it.recovery.as_ref()?;
-                Some(recovery.recovery_s)
-            })),
+            recovery_s: recovery_s(&search, number),
         })
     });
     let winner = holdout
         .iter()
-        .find(|trial| purpose(trial) == Some(TrialPurpose::Winner))
-        .and_then(|trial| configuration(trial));
+        .find(|it| purpose(it) == Some(TrialPurpose::Winner));
+    let winner = winner.and_then(|trial| configuration(trial));
     let pairs = winner.map(|winner| in_holdout.pairs(0, winner));
     let configurations: Vec<_> = configurations.collect();
     let best = configurations.iter().find(|it| Some(it.number) == winner);
@@ -240,13 +239,23 @@ pub fn tuning_of(
         configurations,
         winner,
         holdout: pairs.and_then(|(base, own)| compare_holdout(&base, &own)),
-        holdout_failures: winner.map_or_else(Vec::new, |it| in_holdout.failures(it)),
+        holdout_failures: winner.map_or_else(Vec::new, |it| {
+            let mut failures = in_holdout.failures(it);
+            failures.extend(acceptance.iter().filter_map(|trial| objection(trial)));
+            failures
+        }),
         search_trials: search.len(),
         holdout_trials: holdout.len(),
         planned_trials: settings.trials.saturating_sub(settings.ablation_trials()) as usize,
         course: course(&search, &in_search),
         importance: None,
     })
+}
+
+/// Why a trial did not pass, in one sentence; `None` if it did.
+fn objection(trial: &TrialRecord) -> Option<String> {
+    let objections = trial.outcome.objections();
+    (!objections.is_empty()).then(|| objections.join("; "))
 }
 
 /// The trials of one contender's search that have ended.
@@ -267,6 +276,12 @@ fn costs<'a>(trials: &'a [&'a TrialRecord], number: u32) -> impl Iterator<Item =
 
 fn cost(trials: &[&TrialRecord], number: u32, of: fn(&Measurement) -> f64) -> Option<f64> {
     median(costs(trials, number).map(of))
+}
+
+/// The median time of a configuration from killing every process to an open database, seconds.
+fn recovery_s(trials: &[&TrialRecord], number: u32) -> Option<f64> {
+    let recoveries = costs(trials, number).filter_map(|it| it.recovery.as_ref());
+    median(recoveries.map(|recovery| recovery.recovery_s))
 }
 
 fn course(trials: &[&TrialRecord], scores: &Scores) -> Vec<CourseTrial> {
@@ -349,9 +364,8 @@ pub fn score(
     settings: &TuningSettings,
     manifest: &RunManifest,
 ) -> Result<f64, String> {
-    let objections = trial.outcome.objections();
-    if !objections.is_empty() {
-        return Err(objections.join("; "));
+    if let Some(objection) = objection(trial) {
+        return Err(objection);
     }
     let measurement = trial.measurement.as_ref().ok_or("it was not measured")?;
     check_limits(measurement, &settings.limits)?;

@@ -115,11 +115,20 @@ impl FromStr for ObjectiveLimit {
         let limit = limit.trim();
         let below = match metric {
             ObjectiveMetric::Errors => parse_share(limit)?,
-            _ => parse_seconds(limit).map_err(|why| format!("{name}: {why}"))?,
+            _ => parse_seconds(limit).map_err(|_| {
+                format!("{name}: '{limit}' is not a time; write it as in 500us, 5ms or 2s")
+            })?,
         };
         if below <= 0.0 {
             return Err(format!(
                 "nothing is below {limit}; give {name} a limit above 0"
+            ));
+        }
+        // Seconds without a unit are mostly meant as milliseconds.
+        let has_unit = limit.ends_with(|letter: char| letter.is_ascii_alphabetic());
+        if metric != ObjectiveMetric::Errors && !has_unit {
+            return Err(format!(
+                "'{name}<{limit}' has no unit; write {name}<{limit}ms or {name}<{limit}s"
             ));
         }
         Ok(Self { metric, below })
@@ -229,8 +238,10 @@ mod tests {
                 "p95<5ms",
                 "it can limit mean, p50, p90, p99, p99.9, max, errors",
             ),
-            ("p99<fast", "as in 10, 500ms, 2m"),
+            ("p99<fast", "as in 500us, 5ms or 2s"),
             ("p99<0", "above 0"),
+            ("p99<5", "'p99<5' has no unit; write p99<5ms or p99<5s"),
+            ("mean < 0.5", "write mean<0.5ms or mean<0.5s"),
             ("errors<2", "write 0.1%"),
             ("p99<5ms,p99<6ms", "twice"),
             ("", "METRIC<LIMIT"),

@@ -29,6 +29,16 @@ impl SearchSettings {
         }
     }
 
+    /// The subcommand that makes and continues such a search.
+    #[must_use]
+    pub fn command(&self) -> &'static str {
+        match self {
+            Self::Capacity(_) => "capacity",
+            Self::Tuning(_) => "tune",
+            Self::Choice(_) => "choose",
+        }
+    }
+
     /// Gives the search another budget, seconds.
     pub fn set_budget_s(&mut self, budget_s: f64) {
         match self {
@@ -285,12 +295,10 @@ pub struct TrialRole {
 }
 
 impl TrialRole {
-    /// Whether it is one of the configurations that a search, or its ablation, tries, and not the
-    /// default.
+    /// Whether it is one of the configurations that a search for knobs tries, and not the default.
     #[must_use]
     pub fn is_tried(self) -> bool {
-        let is_tried = matches!(self.purpose, TrialPurpose::Tuning | TrialPurpose::Ablation);
-        is_tried && self.has_changes()
+        self.purpose.is_of_tuning() && self.has_changes()
     }
 
     /// Whether its knobs are others than the default's.
@@ -318,6 +326,8 @@ pub enum TrialPurpose {
     Holdout,
     /// The configuration that the search found best, on such data.
     Winner,
+    /// A winner that the holdout claims, once more, after the conformance suite.
+    Acceptance,
     /// The best two contenders at one rate, in turns.
     RunOff,
     /// The winner, whole or with one knob at its default, on such data.
@@ -339,7 +349,7 @@ impl TrialPurpose {
     pub fn is_of_tuning(self) -> bool {
         matches!(
             self,
-            Self::Tuning | Self::Holdout | Self::Winner | Self::Ablation
+            Self::Tuning | Self::Holdout | Self::Winner | Self::Acceptance | Self::Ablation
         )
     }
 
@@ -353,6 +363,7 @@ impl TrialPurpose {
             Self::Excess => "excess",
             Self::Tuning => "search",
             Self::Holdout | Self::Winner => "holdout",
+            Self::Acceptance => "acceptance",
             Self::RunOff => "run-off",
             Self::Ablation => "ablation",
         }

@@ -14,7 +14,7 @@ use std::time::Duration;
 use trueput_host as host;
 use trueput_host::process::list_loaded_files;
 use trueput_record::measurement::{Check, Conformance};
-use trueput_record::search::TrialRole;
+use trueput_record::search::{TrialPurpose, TrialRole};
 use trueput_record::{TrialSpec, Value};
 
 /// The name of the folder; no trial has this id.
@@ -31,7 +31,7 @@ const BAD_INPUT: &str = "bad input: ";
 /// It runs once per run for each combination, in a separate process: an engine that crashes has
 /// failed. It is skipped if the same program has passed it on the same files before and the user
 /// accepts that, and for the configurations that a search tries: their trials are verified, and the
-/// one that it recommends is checked before the holdout.
+/// one that the holdout claims is checked after it.
 ///
 /// # Errors
 /// [`TrialError::Interrupted`] if the user stopped the run, [`TrialError::Failed`] if the folder
@@ -44,7 +44,8 @@ pub(crate) fn check(
         // An engine without records cannot mishandle them.
         return Ok(ConformanceResult::Passed(None));
     }
-    if spec.role.is_some_and(TrialRole::is_tried) {
+    let is_tried = |role: TrialRole| role.is_tried() && role.purpose != TrialPurpose::Acceptance;
+    if spec.role.is_some_and(is_tried) {
         return Ok(ConformanceResult::Passed(None));
     }
     let knobs = serde_json::to_string(&spec.knobs).unwrap_or_default();

@@ -42,9 +42,11 @@ pub(crate) struct RunContext<'a> {
 }
 
 /// A configuration that a search tries may prepare its database for so many times as long as the
-/// default, and at least for [`LEAST_PREPARATION`]: some engines never end with some knobs.
+/// default, and [`PREPARATION_MARGIN`] longer: some engines never end with some knobs.
 const PREPARATION_FACTOR: u32 = 10;
-const LEAST_PREPARATION: Duration = Duration::from_secs(30);
+
+/// Covers what other programs take of a short preparation.
+const PREPARATION_MARGIN: Duration = Duration::from_secs(5);
 
 /// Returns the longest preparation of a database with the default knobs, by contender of a search,
 /// of trials that have ended.
@@ -88,7 +90,7 @@ impl RunContext<'_> {
     pub fn preparation_limit(&self, spec: &TrialSpec) -> Option<Duration> {
         let role = spec.role.filter(|role| role.is_tried())?;
         let default = *self.preparations.get(&role.contender)?;
-        Some((default * PREPARATION_FACTOR).max(LEAST_PREPARATION))
+        Some(default * PREPARATION_FACTOR + PREPARATION_MARGIN)
     }
 
     /// Notes how long a trial has prepared its database, if it has the default knobs.

@@ -103,6 +103,9 @@ pub fn parse_setting(text: &str) -> Result<Setting, String> {
         let each = text.replace(',', " and ");
         return Err(format!("give the option once for each of {each}"));
     }
+    if name == "operations" && values.len() > 1 && values.iter().all(|value| is_weighted(value)) {
+        return Err(ambiguous_mix(&values));
+    }
     Ok(Setting {
         name: name.to_owned(),
         values: values.into_iter().map(Value::parse).collect(),
@@ -116,6 +119,27 @@ fn is_setting(text: &str) -> bool {
         name.starts_with(|letter: char| letter.is_ascii_alphabetic()) && name.chars().all(known)
     };
     text.split_once('=').is_some_and(|(name, _)| is_name(name))
+}
+
+/// Whether a text is one transaction of a mix with its weight, as in `get:70`.
+fn is_weighted(text: &str) -> bool {
+    let is_weight = |weight: &str| weight.parse::<f64>().is_ok();
+    let text = text.trim();
+    let weight = text.rsplit_once(':').map(|(_, weight)| weight);
+    weight.is_some_and(is_weight) && !text.contains(char::is_whitespace)
+}
+
+/// Refuses `get:70,put:30`, which may be one mix or a list of mixes: they are different workloads.
+fn ambiguous_mix(values: &[&str]) -> String {
+    let values: Vec<_> = values.iter().map(|value| value.trim()).collect();
+    let listed = values.join(" and ");
+    format!(
+        "'{}' may be one mix or {}: write '{}' for the one, or give the option once for each of \
+         {listed}",
+        values.join(","),
+        values.len(),
+        values.join(" ")
+    )
 }
 
 /// Reads `ENGINE.NAME=VALUE[,VALUE…]`.
@@ -196,8 +220,8 @@ pub struct PlanOverrides {
     /// Skip unsupported combinations of engine, level and file system, instead of refusing the run
     #[arg(long)]
     pub skip_unsupported: bool,
-    /// Run workers as processes or threads [default: processes if several can open its
-    /// database]
+    /// Run workers as processes or threads [default: threads; for threen1 and io-thrash, processes
+    /// if several can open the database; on several hosts, processes]
     #[arg(long, value_name = "KIND", value_enum)]
     pub worker_kind: Option<WorkerChoice>,
     /// Number of repeats of each cell; 5 or more show smaller differences [default: the plan's, or

@@ -14,10 +14,11 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::process::ExitCode;
 use trueput_findings::Run;
+use trueput_findings::shell::quoted;
 use trueput_record::objective::Objective;
 use trueput_record::parameter::resolve;
 use trueput_record::plan::PlanFile;
-use trueput_record::search::{TuningPreset, TuningStrategy};
+use trueput_record::search::{SearchSettings, TuningPreset, TuningStrategy};
 use trueput_record::trial::Settings;
 use trueput_record::value::format_seconds;
 use trueput_record::{Conditions, RunFolder, RunManifest, TrialRecord, TrialSpec};
@@ -71,10 +72,10 @@ fn takes_duration(workload: &str, registry: &Registry) -> Result<bool, Failure> 
 /// Refuses a plan that gives a rate.
 ///
 /// # Errors
-/// A usage error; `instead` says what to do.
-pub fn refuse_rate(plan: &PlanFile, what: &str, instead: &str) -> Result<(), Failure> {
+/// A usage error; `why` says why not, and what to do.
+pub fn refuse_rate(plan: &PlanFile, why: &str) -> Result<(), Failure> {
     match plan.conditions.rate_per_s.iter().any(|&rate| rate > 0.0) {
-        true => Err(Failure::usage(format!("'{what}' gives a rate; {instead}"))),
+        true => Err(Failure::usage(why)),
         false => Ok(()),
     }
 }
@@ -102,14 +103,72 @@ pub fn objective(
 /// # Errors
 /// A usage error if there is none, or several.
 pub fn only_contender(trials: &[TrialSpec], what: &str) -> Result<(), Failure> {
-    match trials {
-        [_] => Ok(()),
-        _ => Err(Failure::usage(format!(
-            "'{what}' has {} contenders: name one engine, level and number of workers, as in \
-             --engine sqlite --durability sync --workers 4",
-            trials.len()
-        ))),
+    let instead = match trials {
+        [_] => return Ok(()),
+        _ => choices(trials, ContenderDifference::Contenders),
+    };
+    let instead = instead.unwrap_or_else(|| {
+        "name one engine, level and number of workers, as in --engine sqlite --durability sync \
+         --workers 4"
+            .to_owned()
+    });
+    let count = trials.len();
+    Err(Failure::usage(format!(
+        "'{what}' has {count} contenders: {instead}"
+    )))
+}
+
+/// What may differ between trials.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ContenderDifference {
+    /// All: the engine and its knobs, too.
+    Contenders,
+    /// All but the engine and its knobs.
+    Questions,
+}
+
+/// Says what has several values in these trials, so that one can be given; `None` if nothing has.
+pub fn choices(trials: &[TrialSpec], differing: ContenderDifference) -> Option<String> {
+    const MOST_NAMED: usize = 4;
+    let mut found: Vec<(String, Vec<String>)> = Vec::new();
+    for (name, value) in trials.iter().flat_map(|spec| named_values(spec, differing)) {
+        match found.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, values)) if values.contains(&value) => {}
+            Some((_, values)) => values.push(value),
+            None => found.push((name, vec![value])),
+        }
     }
+    found.retain(|(_, values)| values.len() > 1);
+    let each = found.iter().map(|(name, values)| {
+        let mut named = values.clone();
+        named.truncate(MOST_NAMED);
+        if named.len() < values.len() {
+            named.push("...".to_owned());
+        }
+        format!("{name} ({})", named.join(", "))
+    });
+    let each: Vec<_> = each.collect();
+    (!each.is_empty()).then(|| format!("give one value of {}", each.join(" and of ")))
+}
+
+/// What may differ of a trial, by name.
+fn named_values(spec: &TrialSpec, differing: ContenderDifference) -> Vec<(String, String)> {
+    let mut values = Vec::new();
+    if differing == ContenderDifference::Contenders {
+        values.push(("engine".to_owned(), spec.contender()));
+    }
+    values.push(("durability".to_owned(), spec.durability.to_string()));
+    values.push(("workers".to_owned(), spec.workers.to_string()));
+    let settings = spec.settings.iter();
+    values.extend(settings.map(|(name, value)| (name.clone(), value.to_string())));
+    if differing == ContenderDifference::Contenders {
+        let knobs = spec.knobs.iter();
+        let engine = &spec.engine;
+        values.extend(knobs.map(|(name, value)| (format!("{engine}.{name}"), value.to_string())));
+    }
+    let conditions = spec.conditions.named().into_iter();
+    values.extend(conditions.map(|(name, value)| (name.to_owned(), value)));
+    values
 }
 
 /// Refuses a trial whose requests come at times of their own, as those of a trace do: knobs do not
@@ -155,14 +214,47 @@ pub fn trial_s(spec: &TrialSpec) -> f64 {
     conditions.duration_s.unwrap_or(USUAL_DURATION_S) + conditions.warm_up_s + OVERHEAD_S
 }
 
-/// The failure for a budget that is too short for so many contenders.
-pub fn too_short(given_s: f64, contenders: usize, least_s: f64) -> Failure {
-    let s = if contenders == 1 { "" } else { "s" };
+/// The failure for a budget that is too short for so many contenders. `or_else` is a way out beside
+/// those that every search has, as in `, or --no-tuning`.
+pub fn too_short(given_s: f64, contenders: usize, least_s: f64, or_else: &str) -> Failure {
+    let (s, fewer) = match contenders {
+        1 => ("", ""),
+        _ => ("s", "fewer contenders, "),
+    };
+    let or = if or_else.is_empty() { "or " } else { "" };
     Failure::usage(format!(
-        "a budget of {} is too short for {contenders} contender{s}: give {} or more, fewer \
-         contenders, or a shorter --duration",
+        "a budget of {} is too short for {contenders} contender{s}: give {} or more, {fewer}{or}a \
+         shorter --duration{or_else}",
         format_seconds(given_s),
-        format_seconds(least_s)
+        at_least(least_s)
+    ))
+}
+
+/// Formats a least time for people: above two minutes in whole ones, rounded up so that the time is
+/// enough.
+pub fn at_least(seconds: f64) -> String {
+    match seconds > 120.0 {
+        true => format!("{}m", (seconds / 60.0).ceil()),
+        false => format_seconds(seconds),
+    }
+}
+
+/// The failure for a run that another command continues.
+pub fn other_command(manifest: &RunManifest, path: &Path) -> Failure {
+    let search = match manifest.search {
+        Some(SearchSettings::Capacity(_)) => "a search for capacity",
+        Some(SearchSettings::Tuning(_)) => "a search for knobs",
+        Some(SearchSettings::Choice(_)) => "a choice",
+        None => "no search",
+    };
+    let command = manifest
+        .search
+        .as_ref()
+        .map_or("run", SearchSettings::command);
+    let path = path.display().to_string();
+    Failure::usage(format!(
+        "{path} is {search}; continue it with: trueput {command} --resume {}",
+        quoted(&path)
     ))
 }
 

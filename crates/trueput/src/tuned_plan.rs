@@ -9,7 +9,6 @@ use std::io::Write;
 use std::path::Path;
 use trueput_findings::choice::choice;
 use trueput_findings::tuning::tuning_of;
-use trueput_findings::units::per_cent;
 use trueput_record::parameter::Parameter;
 use trueput_record::plan::{Dimensions, check_name};
 use trueput_record::regular_file::{self, OpenMode};
@@ -74,8 +73,11 @@ impl TunedPlan {
         let better = found.better()?;
         let ratio = found.holdout.as_ref().and_then(|holdout| holdout.ratio);
         let interval = ratio.map_or_else(String::new, |ratio| {
-            let level = per_cent(ratio.level);
-            format!(" ({level}: {:.2} to {:.2})", ratio.low, ratio.high)
+            let level = (ratio.level * 1e3).round() / 10.0;
+            format!(
+                " ({level} % interval: {:.2} to {:.2})",
+                ratio.low, ratio.high
+            )
         });
         let factor = better.holdout_factor?;
         Some(Self {
@@ -439,7 +441,7 @@ mod tests {
         let mut lines = text.lines();
         let found = format!("those that the search in {FOLDER} found.");
         assert!(lines.next().unwrap().ends_with(&found), "{text}");
-        let gain = "# 2.00 times the default's score (99.0 %: 2.00 to 2.00)";
+        let gain = "# 2.00 times the default's score (99 % interval: 2.00 to 2.00)";
         assert!(lines.next().unwrap().starts_with(gain), "{text}");
         assert!(of_search(1.0).is_none());
     }

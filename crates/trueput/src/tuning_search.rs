@@ -31,8 +31,9 @@ pub struct TuningSearch<'a> {
     first: TrialSpec,
     manifest: &'a RunManifest,
     began: Instant,
-    /// The longest time between two proposals, per trial; `None` before the second one.
-    longest: Option<Duration>,
+    /// The time from proposals to the next ones, and their trials. A mean, for a configuration that
+    /// hangs once is not tried again.
+    spent: (Duration, u32),
     proposed: Option<(Instant, u32)>,
     news: Vec<String>,
     reported_rounds: usize,
@@ -84,7 +85,7 @@ impl<'a> TuningSearch<'a> {
             first,
             manifest,
             began: Instant::now(),
-            longest: None,
+            spent: (Duration::ZERO, 0),
             proposed: None,
             news: Vec::new(),
             reported_rounds: 0,
@@ -94,7 +95,7 @@ impl<'a> TuningSearch<'a> {
     /// The trials to run next, given all that have ended; none when the search is over.
     pub fn next(&mut self, ended: &[TrialRecord]) -> Vec<TrialSpec> {
         if let Some((since, count)) = self.proposed.take() {
-            self.longest = self.longest.max(Some(since.elapsed() / count.max(1)));
+            self.spent = (self.spent.0 + since.elapsed(), self.spent.1 + count);
         }
         let has = |part| {
             let mut own = ended.iter().filter(|trial| self.is_own(trial));
@@ -106,15 +107,23 @@ impl<'a> TuningSearch<'a> {
         if wanted.is_empty() && !has_ablation {
             wanted = self.holdout_trials(ended);
         }
+        if wanted.is_empty() && !has_ablation {
+            wanted.extend(self.acceptance_trial(ended));
+        }
         if wanted.is_empty() {
             wanted = self.ablation_trials(ended);
         }
+        // The conformance suite would make the next trials seem too long.
+        let is_timed = wanted
+            .iter()
+            .all(|it| it.purpose != TrialPurpose::Acceptance);
         let specs: Vec<_> = wanted
             .iter()
             .zip(ended.len()..)
             .map(|(wanted, number)| self.spec(wanted, number))
             .collect();
-        self.proposed = Some((Instant::now(), u32::try_from(specs.len()).unwrap_or(1)));
+        let count = u32::try_from(specs.len()).unwrap_or(1);
+        self.proposed = is_timed.then(|| (Instant::now(), count));
         specs
     }
 
@@ -196,6 +205,26 @@ impl<'a> TuningSearch<'a> {
         Vec::new()
     }
 
+    /// The trial before which a winner that the holdout claims has to pass the conformance suite;
+    /// `None` if it has ended, or no winner is claimed.
+    fn acceptance_trial(&self, ended: &[TrialRecord]) -> Option<WantedTrial> {
+        let is_acceptance = |trial: &&TrialRecord| {
+            let purpose = trial.spec.role.map(|role| role.purpose);
+            let is_over = trial.outcome != TrialOutcome::Interrupted;
+            purpose == Some(TrialPurpose::Acceptance) && is_over
+        };
+        let mut own = ended.iter().filter(|trial| self.is_own(trial));
+        if own.any(|trial| is_acceptance(&trial)) {
+            return None;
+        }
+        let contender = self.first.role.map_or(0, |role| role.contender);
+        let found = tuning_of(contender, &self.settings, self.manifest, ended)?;
+        let winner = ConfigurationId(found.better()?.number as usize);
+        let pairs = Holdout::new(&self.search)?.pairs;
+        let round = u32::try_from(pairs).unwrap_or(u32::MAX) + 1;
+        wanted(&self.search, winner, TrialPurpose::Acceptance, round)
+    }
+
     /// The trials that the next round of the ablation lacks: the winner, and the winner with one
     /// knob at its default; none if it is over, or if no winner was claimed.
     fn ablation_trials(&self, ended: &[TrialRecord]) -> Vec<WantedTrial> {
@@ -203,8 +232,8 @@ impl<'a> TuningSearch<'a> {
             return Vec::new();
         };
         for round in 0..self.ablation_budget(ended) / entries.len() {
-            // Rounds go on counting where the holdout's end, so that each repeat has its number.
-            let number = u32::try_from(holdout.pairs + round).unwrap_or(u32::MAX) + 1;
+            // Rounds go on counting after the acceptance, so that each repeat has its number.
+            let number = u32::try_from(holdout.pairs + round).unwrap_or(u32::MAX) + 2;
             let mut in_order: Vec<_> = entries.iter().collect();
             in_order.rotate_left(round % entries.len());
             let missing: Vec<_> = in_order
@@ -262,8 +291,12 @@ impl<'a> TuningSearch<'a> {
     fn has_time(&self, part: f64, trials: usize) -> bool {
         let budget = Duration::from_secs_f64(self.settings.budget_s * part);
         let estimate = || Duration::from_secs_f64(search_run::trial_s(&self.first));
-        let longest = self.longest.unwrap_or_else(estimate);
-        let needed = longest * u32::try_from(trials).unwrap_or(u32::MAX);
+        let trial = self
+            .spent
+            .0
+            .checked_div(self.spent.1)
+            .unwrap_or_else(estimate);
+        let needed = trial * u32::try_from(trials).unwrap_or(u32::MAX);
         self.began.elapsed() + needed <= budget
     }
 
@@ -566,6 +599,27 @@ pub mod tests {
         assert!(known.len() > 1, "{known:?}");
         let cells = ended.iter().map(|it| (it.spec.cell, it.spec.repeat));
         assert_eq!(cells.collect::<BTreeSet<_>>().len(), ended.len());
+    }
+
+    #[test]
+    fn a_winner_that_is_claimed_but_not_accepted_is_not_recommended() {
+        let (mut ended, manifest) = run(1.5);
+        let purpose = |trial: &TrialRecord| trial.spec.role.unwrap().purpose;
+        let is_acceptance = |trial: &TrialRecord| purpose(trial) == TrialPurpose::Acceptance;
+        let place = ended.iter().position(is_acceptance).unwrap();
+        assert_eq!(ended.iter().filter(|it| is_acceptance(it)).count(), 1);
+        ended.truncate(place + 1);
+        assert!(tuning(&manifest, &ended).unwrap().better().is_some());
+        ended[place].outcome = TrialOutcome::Failed {
+            reason: "conformance".to_owned(),
+            bad_input: false,
+        };
+        let found = tuning(&manifest, &ended).unwrap();
+        assert_eq!(found.holdout_failures, ["conformance"]);
+        assert!(found.better().is_none());
+        let (first, registry) = (manifest.trials[0].clone(), crate::registry());
+        let mut search = TuningSearch::new(settings(), first, &manifest, &registry).unwrap();
+        assert!(search.next(&ended).is_empty());
     }
 
     #[test]

@@ -165,14 +165,24 @@ fn is_free(first: &TrialSpec, knob: &Parameter) -> bool {
 /// Reads the knobs to search, as in `cache_size=64MiB..1GiB` or `wiredtiger.table`.
 ///
 /// # Errors
-/// One sentence: the engine has no such knob, the plan gives it, or a bound is no value of it.
+/// One sentence: the engine has no such knob, the plan gives it, it is named twice, or a bound is
+/// no value of it.
 pub fn searched_knobs(
     given: &[String],
     engine: &dyn Engine,
     first: &TrialSpec,
 ) -> Result<Vec<SearchedKnob>, String> {
     let read = |text: &String| searched_knob(text, engine, first);
-    given.iter().map(read).collect()
+    let knobs = given.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    for (at, knob) in knobs.iter().enumerate() {
+        if knobs[..at].iter().any(|other| other.name == knob.name) {
+            return Err(format!(
+                "--search names '{}' twice; name it once",
+                knob.name
+            ));
+        }
+    }
+    Ok(knobs)
 }
 
 fn searched_knob(
@@ -316,6 +326,9 @@ pub mod tests {
             let why = searched_knobs(&[text.to_owned()], sqlite(), &kept).unwrap_err();
             assert!(why.contains(right), "{text}: {why}");
         }
+        let twice = ["cache_size", "sqlite.cache_size=1MiB.."].map(str::to_owned);
+        let why = searched_knobs(&twice, sqlite(), &kept).unwrap_err();
+        assert!(why.contains("names 'cache_size' twice"), "{why}");
     }
 
     #[test]

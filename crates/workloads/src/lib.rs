@@ -8,7 +8,7 @@
 //!
 //! # Modules
 //!
-//! - `custom`: a workload of one's own
+//! - `custom`: your own workload
 //! - `generate`: random choices: items by a distribution, keys, values
 //! - `history`: random transactions whose history is checked for isolation
 //! - `keyed`: the core that micro, ycsb and custom share

@@ -4,6 +4,7 @@ use super::{RankingAnswer, RankingVerdict};
 use crate::Run;
 use crate::shell::quoted;
 use serde::Serialize;
+use trueput_record::search::SearchSettings;
 
 /// More repeats than these are not proposed: `--until` finds how many it takes.
 const MOST_PROPOSED: f64 = 50.0;
@@ -62,7 +63,9 @@ fn resume(report: &Run) -> Vec<String> {
         return words.chain(["--resume".to_owned()]).collect();
     }
     let folder = quoted(&report.shown_as.to_string_lossy());
-    let words = ["trueput", "run", "--resume"].map(str::to_owned);
+    let search = report.manifest.search.as_ref();
+    let command = search.map_or("run", SearchSettings::command);
+    let words = ["trueput", command, "--resume"].map(str::to_owned);
     words.into_iter().chain([folder]).collect()
 }
 

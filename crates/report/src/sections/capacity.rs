@@ -153,14 +153,62 @@ fn blocks(
     names: &ContenderNames,
 ) -> Vec<Block> {
     let mut blocks = Vec::new();
-    blocks.extend(answer(group, settings, names).map(Block::Text));
+    let capacities = || group.capacities.iter();
+    let answer = answer(group, settings, names);
+    blocks.extend(answer.map(|text| Block::Text(text + &unconfirmed(capacities()))));
     blocks.extend(Block::Table(table(group, settings, names)).filled());
-    let notes = group
-        .capacities
-        .iter()
-        .filter_map(|it| note(it, &names.name(it)));
+    blocks.extend(mark_note(capacities()));
+    let failures = capacities().filter_map(|it| failure(it, &names.name(it)));
+    blocks.extend(failure_blocks(failures.collect()));
+    let notes = capacities().filter_map(|it| note(it, &names.name(it)));
     blocks.extend(Block::List(notes.collect()).filled());
     blocks
+}
+
+/// How many contenders' capacities are not confirmed, as a sentence that begins with a space; empty
+/// if none is.
+pub(super) fn unconfirmed<'a>(capacities: impl Iterator<Item = &'a Capacity>) -> String {
+    let states = capacities.map(|it| it.state == CapacityState::Unconfirmed);
+    let states: Vec<bool> = states.collect();
+    let count = states
+        .iter()
+        .filter(|is_unconfirmed| **is_unconfirmed)
+        .count();
+    match (count, states.len()) {
+        (0, _) => String::new(),
+        (_, 1) => " The capacity is not confirmed.".to_owned(),
+        (1, all) => format!(" 1 of {all} contenders is not confirmed."),
+        (count, all) => format!(" {count} of {all} contenders are not confirmed."),
+    }
+}
+
+/// The rate that a contender keeps, with a mark if it is not confirmed.
+pub(super) fn marked_rate(capacity: &Capacity) -> String {
+    let mark = if is_marked(capacity) { "?" } else { "" };
+    let holds_per_s = capacity.holds_per_s;
+    holds_per_s.map_or_else(dash, |holds_per_s| format!("{}{mark}", rate(holds_per_s)))
+}
+
+fn is_marked(capacity: &Capacity) -> bool {
+    capacity.holds_per_s.is_some() && capacity.state != CapacityState::Confirmed
+}
+
+/// The meaning of the mark at rates, if one of them has it.
+pub(super) fn mark_note<'a>(mut capacities: impl Iterator<Item = &'a Capacity>) -> Option<Block> {
+    capacities
+        .any(is_marked)
+        .then(|| Block::Text("?: not confirmed, the search ended before.".to_owned()))
+}
+
+/// The contenders' failures beyond their capacities, with a line that says what they are.
+pub(super) fn failure_blocks(failures: Vec<String>) -> Vec<Block> {
+    match failures.is_empty() {
+        true => Vec::new(),
+        false => vec![
+            Block::Text("The lowest rate that failed, and by what:".to_owned()),
+            Block::List(failures),
+        ],
+    }
 }
 
 /// The highest capacity in a sentence or two.
@@ -235,7 +283,7 @@ fn table(group: &CapacityComparison, settings: &CapacitySettings, names: &Conten
     let limits = settings.objective.limits().iter();
     let mut table = Table::of(&rows)
         .text("contender", 0, |it| names.name(it))
-        .figures("requests/s", 0, |it| it.holds_per_s.map_or_else(dash, rate))
+        .figures("requests/s", 0, |it| marked_rate(it))
         .figures("fails at", 0, |it| it.fails_per_s.map_or_else(dash, rate));
     for limit in limits {
         let metric = limit.metric.word();
@@ -267,19 +315,25 @@ pub(super) fn figure_at_capacity(capacity: &Capacity, metric: &str) -> String {
     worst.map_or_else(dash, formatted)
 }
 
-/// The reason why a contender has no confirmed capacity, or how it fails beyond it.
+/// How a contender fails beyond its confirmed capacity.
+pub(super) fn failure(capacity: &Capacity, name: &str) -> Option<String> {
+    if capacity.state != CapacityState::Confirmed {
+        return None;
+    }
+    let fails = capacity.fails_per_s?;
+    let mut probes = capacity.probes.iter();
+    let failed = probes.find(|it| it.rate_per_s == fails && !it.judgement.holds())?;
+    Some(format!(
+        "{name} at {}/s: {}.",
+        rate(fails),
+        violations(failed)
+    ))
+}
+
+/// The reason why a contender has no confirmed capacity.
 pub(super) fn note(capacity: &Capacity, name: &str) -> Option<String> {
     match &capacity.state {
-        CapacityState::Confirmed => {
-            let fails = capacity.fails_per_s?;
-            let mut probes = capacity.probes.iter();
-            let failed = probes.find(|it| it.rate_per_s == fails && !it.judgement.holds())?;
-            Some(format!(
-                "{name} at {}/s: {}.",
-                rate(fails),
-                violations(failed)
-            ))
-        }
+        CapacityState::Confirmed => None,
         CapacityState::Unconfirmed => Some(match capacity.holds_per_s {
             Some(_) => format!("{name}: the search ended before its capacity was confirmed."),
             None => format!("{name}: the search ended before a rate was found that it keeps."),

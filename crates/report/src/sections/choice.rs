@@ -1,6 +1,9 @@
 //! The section on a choice between contenders.
 
-use super::capacity::{ContenderNames, curves, factor, figure_at_capacity, note, rate};
+use super::capacity::{
+    ContenderNames, curves, factor, failure, failure_blocks, figure_at_capacity, mark_note,
+    marked_rate, note, rate, unconfirmed,
+};
 use super::header;
 use super::tuning::{TuningView, gain_table, knob_shares, plan_blocks};
 use super::{Part, Section, SectionInput};
@@ -122,16 +125,22 @@ impl<'a> ChoiceView<'a> {
     }
 
     fn blocks(&self) -> Vec<Block> {
-        let mut blocks = vec![Block::Text(self.answer())];
+        let candidates = || self.choice.candidates.iter();
+        let unconfirmed = unconfirmed(candidates().map(Candidate::best));
+        let mut blocks = vec![Block::Text(self.answer() + &unconfirmed)];
         if let Some(first) = self.choice.first() {
             blocks.extend(tuned_knobs_blocks(first));
             let costs = self.extra_costs(first);
             if !costs.is_empty() {
-                let text = format!("What it costs more: {}.", costs.join("; "));
+                let text = format!("Its price: {}.", costs.join("; "));
                 blocks.push(Block::Text(text));
             }
         }
         blocks.extend(Block::Table(self.table()).filled());
+        let shown = candidates().flat_map(|it| std::iter::once(&it.default).chain(&it.tuned));
+        blocks.extend(mark_note(shown));
+        let failures = candidates().filter_map(|it| failure(it.best(), &name(it)));
+        blocks.extend(failure_blocks(failures.collect()));
         blocks.extend(Block::List(self.notes()).filled());
         blocks
     }
@@ -178,7 +187,7 @@ impl<'a> ChoiceView<'a> {
         {
             text += &format!(" By default it takes {}/s.", rate(default_per_s));
         }
-        text + &self.comparison(holds_per_s)
+        text + &self.comparison(first, holds_per_s)
     }
 
     /// Whether every contender was measured, and fails at a rate or below.
@@ -194,7 +203,7 @@ impl<'a> ChoiceView<'a> {
     }
 
     /// The first contender beside the second.
-    fn comparison(&self, first_per_s: f64) -> String {
+    fn comparison(&self, first: &Candidate, first_per_s: f64) -> String {
         let Some((second, second_per_s)) = self
             .choice
             .second()
@@ -202,7 +211,7 @@ impl<'a> ChoiceView<'a> {
         else {
             return String::new();
         };
-        let name = name(second);
+        let (own_name, name) = (name(first), name(second));
         let Some(run_off) = self.choice.run_off else {
             return format!(
                 " That is {} the rate of {name}, the next. The two were not compared in turns: the \
@@ -216,7 +225,8 @@ impl<'a> ChoiceView<'a> {
             _ => (run_off.first_held, run_off.second_held),
         };
         let in_turns = format!(
-            "in turns at {}/s it kept the objective in {own_held} of {}, {name} in {other_held}",
+            "run alternately at {}/s, {own_name} kept the objective in {own_held} of {} and \
+             {name} in {other_held}",
             rate(run_off.rate_per_s),
             counted(run_off.pairs as u64, "trial"),
         );
@@ -264,7 +274,7 @@ impl<'a> ChoiceView<'a> {
                 && own_bytes as f64 > least_bytes as f64 * NOTABLE_FACTOR
             {
                 costs.push(format!(
-                    "{} of {what}, where {name} takes {}",
+                    "{} of {what}, where {name} needs {}",
                     bytes(own_bytes as f64),
                     bytes(least_bytes as f64)
                 ));
@@ -294,11 +304,11 @@ impl<'a> ChoiceView<'a> {
         let needed_per_s = self.settings.needed_per_s;
         let mut table = Table::of(&rows)
             .text("contender", 0, |it| self.names.name(&it.default))
-            .figures("default/s", 0, |it| {
-                it.default.holds_per_s.map_or_else(dash, rate)
-            });
+            .figures("default/s", 0, |it| marked_rate(&it.default));
         if self.settings.tuning.is_some() {
-            table = table.figures("tuned/s", 0, |it| tuned_rate(it));
+            table = table.figures("tuned/s", 0, |it| {
+                it.tuned.as_ref().map_or_else(dash, marked_rate)
+            });
         }
         if let Some(needed_per_s) = needed_per_s {
             table = table.figures("of need", 0, move |it| {
@@ -327,13 +337,12 @@ impl<'a> ChoiceView<'a> {
             .build()
     }
 
-    /// What is to know about each contender: how it fails, and whether it was tuned.
+    /// What is to know about each contender: why its capacity is not confirmed, and whether it was
+    /// tuned.
     fn notes(&self) -> Vec<String> {
-        let candidates = &self.choice.candidates;
-        let failures = candidates
-            .iter()
-            .filter_map(|it| note(it.best(), &name(it)));
-        failures.chain(self.tuning_notes()).collect()
+        let candidates = self.choice.candidates.iter();
+        let reasons = candidates.filter_map(|it| note(it.best(), &name(it)));
+        reasons.chain(self.tuning_notes()).collect()
     }
 
     fn tuning_notes(&self) -> Vec<String> {
@@ -427,6 +436,15 @@ fn tuning_result(candidate: &Candidate, found: &TuningFindings) -> String {
         (None, None) if found.winner.is_none() => format!(
             "the time was up after {trials}, before the best knobs were compared with the default"
         ),
+        (None, None)
+            if found.holdout_failures.is_empty()
+                && found.holdout.is_none_or(|it| it.ratio.is_none()) =>
+        {
+            format!(
+                "the time was up after {trials}, before the best knobs were compared with the \
+                 default often enough"
+            )
+        }
         (None, None) => {
             format!("{trials} found no knobs that were better on data that the search had not seen")
         }
@@ -442,11 +460,6 @@ fn lacks(one: Option<Isolation>, other: Option<Isolation>) -> bool {
 /// The contender's name in sentences; its marks are in the table.
 fn name(candidate: &Candidate) -> String {
     candidate.default.spec.contender()
-}
-
-fn tuned_rate(candidate: &Candidate) -> String {
-    let tuned = candidate.tuned.as_ref();
-    tuned.and_then(|it| it.holds_per_s).map_or_else(dash, rate)
 }
 
 fn dash() -> String {

@@ -5,6 +5,7 @@ use crate::document::Block;
 use trueput_findings::Run;
 use trueput_findings::answer::Answer;
 use trueput_findings::shell::quoted;
+use trueput_record::search::SearchSettings;
 
 /// Parts of the plan that this machine cannot run.
 pub(crate) struct SkippedTrials;
@@ -99,7 +100,9 @@ fn unfinished(report: &Run) -> Vec<Block> {
     }
     text += " To continue it:";
     let folder = quoted(&report.shown_as.to_string_lossy());
-    let command = ["trueput", "run", "--resume"]
+    let search = report.manifest.search.as_ref();
+    let command = search.map_or("run", SearchSettings::command);
+    let command = ["trueput", command, "--resume"]
         .map(str::to_owned)
         .into_iter()
         .chain([folder]);

@@ -9,11 +9,16 @@ use crate::trial_command::trial_command;
 use trueput_findings::Run;
 use trueput_findings::shell::quoted;
 use trueput_findings::statistics::Verdict;
-use trueput_findings::tuning::{CourseTrial, KnobGain, TunedConfiguration, TuningFindings, tuning};
-use trueput_findings::units::{counted, per_cent, seconds};
-use trueput_record::search::{SearchSettings, TuningScore, TuningSettings, TuningStrategy};
+use trueput_findings::tuning::{
+    CourseTrial, KnobGain, TunedConfiguration, TuningFindings, score, tuning,
+};
+use trueput_findings::units::{counted, seconds};
+use trueput_record::search::{
+    SearchSettings, TrialPurpose, TrialRole, TuningLimits, TuningScore, TuningSettings,
+    TuningStrategy,
+};
 use trueput_record::value::format_bytes;
-use trueput_record::{TrialSpec, Value};
+use trueput_record::{Outcome, TrialRecord, TrialSpec, Value};
 
 /// The plan of the best knobs, in the run folder of a search that found better ones.
 pub const TUNED_PLAN: &str = "tuned.toml";
@@ -29,6 +34,9 @@ const LEAST_EXPLAINED: f64 = 0.2;
 
 /// A knob with a smaller share of the importance is not shown.
 const LEAST_SHARE: f64 = 0.05;
+
+/// A factor of so many trials is mostly noise.
+const NOISY_TRIALS: usize = 2;
 
 /// Reasons for failures that are listed.
 const MOST_REASONS: usize = 5;
@@ -120,7 +128,7 @@ impl<'a> TuningView<'a> {
 
     fn blocks(&self) -> Vec<Block> {
         let found = self.found;
-        let mut blocks = vec![Block::Text(answer(found))];
+        let mut blocks = vec![Block::Text(self.answer())];
         blocks.extend(self.strategy().map(Block::Text));
         blocks.extend(self.unfinished().map(Block::Text));
         if let Some(winner) = found.better() {
@@ -130,7 +138,9 @@ impl<'a> TuningView<'a> {
             });
             blocks.extend(self.rerun(winner));
         }
-        blocks.extend(Block::Table(table(found)).filled());
+        let rows = table_rows(found);
+        blocks.extend(Block::Table(table(&rows)).filled());
+        blocks.extend(noise_note(&rows, found).map(Block::Text));
         blocks.extend(importance(found).map(Block::Text));
         blocks.extend(Block::Table(front(found)).filled());
         blocks.extend(Block::List(failures(found)).filled());
@@ -156,12 +166,122 @@ impl<'a> TuningView<'a> {
         let planned = found.planned_trials;
         let is_short = self.is_whole_run && ran + LARGEST_ROUND < planned;
         is_short.then(|| {
+            let why = match &self.run.end {
+                None => "the run still goes on, or was cut short",
+                Some(end) if !end.complete => "the run was interrupted",
+                Some(_) => "the time was up, or nothing was left to try",
+            };
             format!(
-                "{ran} of at most {planned} trials ran ({} in the search, {} in the holdout): the \
-                 time was up, the run was interrupted, or nothing was left to try.",
+                "{ran} of at most {planned} trials ran ({} in the search, {} in the holdout): \
+                 {why}.",
                 found.search_trials, found.holdout_trials
             )
         })
+    }
+
+    /// The result in a sentence or two.
+    fn answer(&self) -> String {
+        let found = self.found;
+        let Some(winner) = winner(found) else {
+            return without_winner(found);
+        };
+        if let Some(why) = found.holdout_failures.first() {
+            return format!(
+                "The best configuration of the search failed in the holdout, or in the conformance \
+                 suite after it: {why}."
+            );
+        }
+        let compared = found.holdout.as_ref();
+        let Some((verdict, ratio)) = compared.and_then(|it| Some((it.verdict, it.ratio?))) else {
+            return self.too_few(winner);
+        };
+        let factor = winner.holdout_factor.unwrap_or(1.0);
+        let interval = format!(
+            " ({} % interval: {:.2} to {:.2})",
+            (ratio.level * 1e3).round() / 10.0,
+            ratio.low,
+            ratio.high
+        );
+        let search = searched(winner, found);
+        let pairs = "pairs that the search had not seen";
+        match verdict {
+            Verdict::Faster => format!(
+                "These knobs give {factor:.2} times the default's score{interval}, in \
+                 {pairs}.{search}"
+            ),
+            Verdict::Slower => format!(
+                "No better than the default: the best of the search gave {factor:.2} times its \
+                 score{interval} in {pairs}.{search}"
+            ),
+            Verdict::NoDifference | Verdict::TooFew => format!(
+                "No better than the default, as far as this holdout can tell: the best of the \
+                 search gave {factor:.2} times its score{interval} in {pairs}.{search}"
+            ),
+        }
+    }
+
+    /// The result of a holdout with too few pairs for an interval.
+    fn too_few(&self, winner: &TunedConfiguration) -> String {
+        let (pairs, rounds) = self.holdout_pairs();
+        let is_cut_short = pairs == rounds;
+        let mut text = if is_cut_short {
+            let stopped = match &self.run.end {
+                None => "the run still goes on, or was cut short,",
+                Some(end) if !end.complete => "the run was interrupted",
+                Some(_) => "the time was up",
+            };
+            let pairs = counted(pairs as u64, "pair");
+            format!("Not known: {stopped} after {pairs} of the holdout, too few to tell.")
+        } else {
+            format!(
+                "Not known: the default has a score in {pairs} of {} of the holdout, too few to \
+                 tell.",
+                counted(rounds as u64, "pair")
+            )
+        };
+        if let Some(factor) = winner.holdout_factor {
+            text += &format!(
+                " The best configuration gave {factor:.2} times the default's score in {}, which \
+                 may be chance.",
+                if pairs == 1 { "it" } else { "them" }
+            );
+        }
+        // A bundle is a copy: the search goes on in its own folder.
+        if is_cut_short && self.is_whole_run && self.run.shown_as == self.run.folder {
+            let folder = self.run.shown_as.to_string_lossy();
+            text += &format!(" `trueput tune --resume {}` goes on.", quoted(&folder));
+        }
+        text
+    }
+
+    /// The rounds of the holdout in which the default has a score, and those in which the winner
+    /// ran.
+    fn holdout_pairs(&self) -> (usize, usize) {
+        let contender = self.default.role.map(|role| role.contender);
+        let in_holdout = |purpose: TrialPurpose| {
+            let is_own =
+                move |role: TrialRole| Some(role.contender) == contender && role.purpose == purpose;
+            self.run.trials.iter().filter(move |trial| {
+                trial.outcome != Outcome::Interrupted && trial.spec.role.is_some_and(is_own)
+            })
+        };
+        // The default is a measure even if it breaks a limit.
+        let unlimited = TuningSettings {
+            limits: TuningLimits::default(),
+            ..self.settings.clone()
+        };
+        let is_scored_default = |trial: &TrialRecord| {
+            let configuration = trial.spec.role.and_then(|role| role.configuration);
+            let is_scored = || score(trial, None, &unlimited, &self.run.manifest).is_ok();
+            configuration == Some(0) && is_scored()
+        };
+        let has_default = |winner: &&TrialRecord| {
+            let mut of_round = in_holdout(TrialPurpose::Holdout)
+                .filter(|trial| trial.spec.repeat == winner.spec.repeat);
+            of_round.any(is_scored_default)
+        };
+        let winners = || in_holdout(TrialPurpose::Winner);
+        (winners().filter(has_default).count(), winners().count())
     }
 
     /// The winner beside the default once more: by its plan, or by a command if there is none.
@@ -240,56 +360,38 @@ fn winner(found: &TuningFindings) -> Option<&TunedConfiguration> {
     found.configurations.iter().find(|it| it.number == number)
 }
 
-/// The result in a sentence or two.
-fn answer(found: &TuningFindings) -> String {
-    let tried = found.configurations.len().saturating_sub(1);
-    let tried = counted(tried as u64, "other configuration");
-    let Some(winner) = winner(found) else {
-        let default = found.configurations.first();
-        let default = default.filter(|it| it.factor.is_none());
-        return match default.and_then(|it| it.failures.first()) {
-            Some(why) => {
-                format!("The default has no score, so nothing can be compared with it: {why}.")
-            }
-            None => format!(
-                "The search ended before its holdout: {tried} in {}.",
+/// The result of a search without a holdout.
+fn without_winner(found: &TuningFindings) -> String {
+    let default = found.configurations.first();
+    let default = default.filter(|it| it.factor.is_none());
+    match default.and_then(|it| it.failures.first()) {
+        Some(why) => {
+            format!("The default has no score, so nothing can be compared with it: {why}.")
+        }
+        None => {
+            let tried = found.configurations.len().saturating_sub(1);
+            format!(
+                "The search ended before its holdout: {} in {}.",
+                counted(tried as u64, "other configuration"),
                 counted(found.search_trials as u64, "trial")
-            ),
-        };
-    };
-    let Some(holdout) = &found.holdout else {
-        return format!("The holdout has not ended a pair; {tried} were tried.");
-    };
-    if let Some(why) = found.holdout_failures.first() {
-        return format!("The best configuration of the search failed in the holdout: {why}.");
+            )
+        }
     }
-    let factor = winner.holdout_factor.unwrap_or(1.0);
-    let interval = holdout.ratio.map_or_else(String::new, |ratio| {
-        let level = per_cent(ratio.level);
-        format!(" ({level}: {:.2} to {:.2})", ratio.low, ratio.high)
-    });
-    let search = winner.factor.map_or_else(String::new, |searched| {
-        let lost = found.shrinkage.filter(|part| *part > 0.0).map(|part| {
-            let part = (part * 100.0).round();
-            format!(": {part} % of that gain, by logarithms, was not confirmed")
-        });
-        let lost = lost.unwrap_or_default();
-        format!(" The search had measured {searched:.2} times{lost}.")
-    });
-    let pairs = "pairs that the search had not seen";
-    match holdout.verdict {
-        Verdict::Faster => format!(
-            "These knobs give {factor:.2} times the default's score{interval}, in {pairs}.{search}"
-        ),
-        Verdict::Slower => format!(
-            "No better than the default: the best of the search gave {factor:.2} times its \
-             score{interval} in {pairs}.{search}"
-        ),
-        Verdict::NoDifference | Verdict::TooFew => format!(
-            "No better than the default, as far as this holdout can tell: the best of the search \
-             gave {factor:.2} times its score{interval} in {pairs}.{search}"
-        ),
-    }
+}
+
+/// What the search had measured of a winner, and how much of it the holdout confirmed; it begins
+/// with a space.
+fn searched(winner: &TunedConfiguration, found: &TuningFindings) -> String {
+    let Some(searched) = winner.factor else {
+        return String::new();
+    };
+    let lost_per_cent = found.shrinkage.map_or(0.0, |part| (part * 100.0).round());
+    let lost = match lost_per_cent {
+        ..1.0 => ".".to_owned(),
+        100.0.. => ". The holdout confirmed none of it.".to_owned(),
+        part => format!(": {part} % of that gain, by logarithms, was not confirmed."),
+    };
+    format!(" The search had measured {searched:.2} times{lost}")
 }
 
 /// The course of the search, drawn.
@@ -432,7 +534,8 @@ fn command(run: &Run, spec: &TrialSpec, winner: &TunedConfiguration) -> Vec<Stri
     words
 }
 
-fn table(found: &TuningFindings) -> Table {
+/// The configurations that the table shows: the winner, then the others, the best first.
+fn table_rows(found: &TuningFindings) -> Vec<&TunedConfiguration> {
     let mut rows: Vec<_> = found
         .configurations
         .iter()
@@ -445,7 +548,23 @@ fn table(found: &TuningFindings) -> Table {
         is_winner(other).cmp(&is_winner(one)).then(order)
     });
     rows.truncate(MOST_ROWS);
-    Table::of(&rows)
+    rows
+}
+
+/// Why a configuration with a higher factor than the winner's is not the winner.
+fn noise_note(rows: &[&TunedConfiguration], found: &TuningFindings) -> Option<String> {
+    let best = winner(found)?.factor?;
+    let is_noisy = |it: &&TunedConfiguration| {
+        it.trials <= NOISY_TRIALS && it.factor.is_some_and(|factor| factor > best)
+    };
+    rows.iter().any(is_noisy).then(|| {
+        "A factor of one or two trials is mostly noise: the winner is the one that held in repeats."
+            .to_owned()
+    })
+}
+
+fn table(rows: &[&TunedConfiguration]) -> Table {
+    Table::of(rows)
         .text("configuration", 0, |it| name(it))
         .figures("in the search", 0, |it| times(it.factor))
         .figures("95 %", 1, |it| {
@@ -467,9 +586,10 @@ fn dash() -> String {
 
 /// The failures, by reason.
 fn failures(found: &TuningFindings) -> Vec<String> {
-    let mut reasons: Vec<(&str, usize)> = Vec::new();
-    for reason in found.configurations.iter().flat_map(|it| &it.failures) {
-        match reasons.iter_mut().find(|(known, _)| known == reason) {
+    let mut reasons: Vec<(String, usize)> = Vec::new();
+    for failure in found.configurations.iter().flat_map(|it| &it.failures) {
+        let reason = without_process_numbers(failure);
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
             Some((_, count)) => *count += 1,
             None => reasons.push((reason, 1)),
         }
@@ -484,4 +604,48 @@ fn failures(found: &TuningFindings) -> Vec<String> {
             )
         })
         .collect()
+}
+
+/// A reason without the numbers of processes, which differ from trial to trial.
+fn without_process_numbers(reason: &str) -> String {
+    let mut parts = reason.split(" (");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let is_number = |words: &str| {
+            let named = words.strip_prefix("process ");
+            let number = named.or_else(|| text.ends_with("process").then_some(words));
+            number.is_some_and(|it| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit()))
+        };
+        match part.split_once(')') {
+            Some((words, rest)) if is_number(words) => text += rest,
+            _ => {
+                text += " (";
+                text += part;
+            }
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_that_differ_in_the_process_only_are_one_reason() {
+        let of = without_process_numbers;
+        let killed = "worker 0 was killed by SIGKILL";
+        assert_eq!(of("worker 0 (process 7) was killed by SIGKILL"), killed);
+        assert_eq!(of("worker 0 (process 12345) was killed by SIGKILL"), killed);
+        let threads = "the workers' process (7) was killed";
+        assert_eq!(of(threads), "the workers' process was killed");
+        for other in [
+            "it failed (11)",
+            "no (process) at all",
+            "open (",
+            "worker (process 7",
+        ] {
+            assert_eq!(of(other), other);
+        }
+    }
 }

@@ -143,6 +143,36 @@ fn the_first_answer_has_the_search_for_knobs_only_if_there_is_one_contender() {
 }
 
 #[test]
+fn a_rate_that_is_not_confirmed_is_marked() {
+    let mut run = chosen(&["lmdb", "sqlite"], "p99<5ms");
+    let answer = |run: &Run| flat(&run.render_search(Style::default()).unwrap());
+    let mark = "?: not confirmed, the search ended before.";
+    let text = answer(&run);
+    assert_has!(text, " 500?", "2 of 2 contenders are not confirmed.", mark);
+    assert!(!text.contains("The lowest rate that failed"), "{text}");
+    let confirm = |contender, engine| {
+        let rates = [850.0, 850.0, 935.0];
+        rates.map(|rate_per_s| probe(contender, engine, Some(rate_per_s)))
+    };
+    run.trials.extend(confirm(0, "lmdb"));
+    let text = answer(&run);
+    assert_has!(
+        text,
+        " 850 ",
+        " 500?",
+        "1 of 2 contenders is not confirmed.",
+        mark,
+        "The lowest rate that failed, and by what: - lmdb at 935/s: update p99 9.00 ms.",
+    );
+    assert!(!text.contains("850?"), "{text}");
+    run.trials.extend(confirm(1, "sqlite"));
+    let text = answer(&run);
+    for part in ["0?", "not confirmed", mark] {
+        assert!(!text.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
 fn each_limited_response_time_is_drawn_with_its_limit() {
     let page = chosen(&["lmdb"], "p50<1ms,errors<1%,p99.9<50ms").page();
     for part in [

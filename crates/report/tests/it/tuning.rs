@@ -111,7 +111,7 @@ fn the_answer_has_the_gain_of_each_knob_and_what_the_holdout_did_not_confirm() {
     assert!(gains("cache ").contains("67108864"), "the default: {text}");
     let text = flat(&text);
     for part in [
-        "These knobs give 2.00 times the default's score (99.0 %: 2.00 to 2.00)",
+        "These knobs give 2.00 times the default's score (99 % interval: 2.00 to 2.00)",
         "The search had measured 2.20 times: 12 % of that gain",
         "preset guide: buffer=16777216",
         "Not tried of preset guide: sync=off: it keeps none and not sync",
@@ -123,9 +123,85 @@ fn the_answer_has_the_gain_of_each_knob_and_what_the_holdout_did_not_confirm() {
 
 #[test]
 fn a_search_that_was_cut_short_says_so() {
-    let text = flat(&terminal(&search(100), 100));
+    let mut run = search(100);
+    let text = flat(&terminal(&run, 100));
     let short = "40 of at most 90 trials ran (24 in the search, 16 in the holdout)";
-    assert!(text.contains(short), "{text}");
+    assert_has!(text, short, "the time was up, or nothing was left to try.");
+    run.end.as_mut().unwrap().complete = false;
+    let text = flat(&terminal(&run, 100));
+    assert_has!(text, format!("{short}: the run was interrupted.").as_str());
+}
+
+/// A search whose holdout was cut short after these pairs.
+fn cut_short(pairs: u32) -> Run {
+    let mut run = search(100);
+    run.trials.retain(|trial| {
+        let purpose = trial.spec.role.unwrap().purpose;
+        match purpose {
+            TrialPurpose::Holdout | TrialPurpose::Winner => trial.spec.repeat <= pairs,
+            _ => purpose == TrialPurpose::Tuning,
+        }
+    });
+    run
+}
+
+#[test]
+fn a_holdout_with_too_few_pairs_for_an_interval_leaves_the_answer_open() {
+    let mut run = cut_short(2);
+    let text = flat(&terminal(&run, 300));
+    assert_has!(
+        text,
+        "Not known: the time was up after 2 pairs of the holdout, too few to tell. The best \
+         configuration gave 2.00 times the default's score in them, which may be chance. \
+         `trueput tune --resume results/20261121T204459Z-first-look` goes on."
+    );
+    assert!(!text.contains("No better than the default"), "{text}");
+    run.end.as_mut().unwrap().complete = false;
+    let text = flat(&terminal(&run, 300));
+    assert_has!(text, "Not known: the run was interrupted after 2 pairs");
+    let enough = flat(&terminal(&cut_short(3), 300));
+    assert!(!enough.contains("Not known"), "{enough}");
+}
+
+#[test]
+fn a_bundle_of_a_search_names_no_command_that_goes_on() {
+    let mut run = cut_short(1);
+    run.shown_as = "other.tar.gz".into();
+    let text = flat(&terminal(&run, 300));
+    assert_has!(
+        text,
+        "Not known: the time was up after 1 pair of the holdout"
+    );
+    assert!(!text.contains("--resume"), "{text}");
+}
+
+#[test]
+fn a_higher_factor_of_one_trial_is_explained() {
+    let mut run = search(44);
+    let noise = "A factor of one or two trials is mostly noise";
+    let text = flat(&terminal(&run, 300));
+    assert!(!text.contains(noise), "{text}");
+    let lucky = trial(TrialPurpose::Tuning, 5, 1, &[("cache", 512)], 9_000.0);
+    run.trials.push(lucky);
+    let text = flat(&terminal(&run, 300));
+    assert_has!(text, noise, "9.00×");
+}
+
+#[test]
+fn a_gain_that_the_holdout_lost_is_not_confirmed_at_all() {
+    let mut run = search(44);
+    let both = [("cache", 256), ("buffer", 8)];
+    for record in &mut run.trials {
+        if record.spec.role.unwrap().purpose == TrialPurpose::Winner {
+            *record = trial(TrialPurpose::Winner, 1, record.spec.repeat, &both, 900.0);
+        }
+    }
+    let text = flat(&terminal(&run, 300));
+    assert_has!(
+        text,
+        "No better than the default",
+        "The search had measured 2.20 times. The holdout confirmed none of it."
+    );
 }
 
 #[test]

@@ -86,10 +86,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     };
     execute::print_build_warnings(&manifest, registry);
     let Some(SearchSettings::Capacity(settings)) = &manifest.search else {
-        let path = folder.path().display();
-        return Err(Failure::usage(format!(
-            "{path} is not a search for capacity"
-        )));
+        return Err(search_run::other_command(&manifest, folder.path()));
     };
     let contenders: Vec<_> = closed_loops(&manifest).collect();
     let mut clock = SearchClock::new(settings.budget_s);
@@ -123,7 +120,11 @@ fn create(
     let what = arguments.what.as_deref().unwrap_or_default();
     let (overrides, trust) = (&arguments.overrides, arguments.trust);
     let mut plan = search_run::read_plan(what, overrides, trust, registry)?;
-    search_run::refuse_rate(&plan, what, "remove it, for this command is to find it")?;
+    let why = match overrides.conditions.is_given("rate") {
+        true => "capacity finds the rate itself: leave out --rate".to_owned(),
+        false => format!("'{what}' gives a rate, which capacity finds: leave it out by --rate 0"),
+    };
+    search_run::refuse_rate(&plan, &why)?;
     let arrival = std::mem::take(&mut plan.conditions.arrival);
     let mut matrix = matrix::expand(&plan, registry)?;
     matrix.leave_out_unreachable(&plan, arguments.places.databases(), registry)?;
@@ -171,7 +172,7 @@ fn budget_s(
     match given_s {
         None => Ok((one_each_s * f64::from(usual_trials(confirmations))).ceil()),
         Some(given_s) if given_s >= least_s => Ok(given_s),
-        Some(given_s) => Err(search_run::too_short(given_s, trials.len(), least_s)),
+        Some(given_s) => Err(search_run::too_short(given_s, trials.len(), least_s, "")),
     }
 }
 

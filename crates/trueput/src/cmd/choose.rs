@@ -8,7 +8,7 @@ use crate::failure::{EXIT_CODES, Failure};
 use crate::output;
 use crate::plan_overrides::{PlanOverrides, RunDirectories};
 use crate::screen::Screen;
-use crate::search_run::{self, Proposal, SearchRun};
+use crate::search_run::{self, ContenderDifference, Proposal, SearchRun};
 use crate::trust::Trust;
 use crate::tuned_plan;
 use crate::tuning_search::TuningSearch;
@@ -50,8 +50,8 @@ Examples:
 
 Every engine that can keep the durability level competes: first with its default knobs, then, \
 from the best down, with knobs that are tuned for it, as long as there is time. The rate of the \
-plan, or --rate, is what you need: the answer says how many times that the best contender takes. \
-docs/CHOOSING.md describes the method.";
+plan, or --rate, is what you need: the answer gives the best contender's capacity as a multiple \
+of it. docs/CHOOSING.md describes the method.";
 
 /// The arguments of `trueput choose`.
 #[derive(Debug, Args)]
@@ -146,8 +146,7 @@ pub(super) fn open(
 /// A usage error if the run is no choice; as a run.
 pub(super) fn search(run: &SearchRun<'_>) -> Result<ExitCode, Failure> {
     let Some(SearchSettings::Choice(settings)) = &run.manifest.search else {
-        let path = run.folder.path().display();
-        return Err(Failure::usage(format!("{path} is not a choice")));
+        return Err(search_run::other_command(run.manifest, run.folder.path()));
     };
     let mut search = ChoiceSearch::new(settings, run.manifest, run.registry);
     let next = &mut |ended: &[TrialRecord]| Proposal {
@@ -409,9 +408,10 @@ fn one_question(trials: Vec<TrialSpec>, what: &str) -> Result<Vec<TrialSpec>, Fa
         )));
     }
     if others.any(|spec| Some(question(spec)) != first) {
+        let instead = search_run::choices(&trials, ContenderDifference::Questions)
+            .unwrap_or_else(|| "give one value of each setting and condition".to_owned());
         return Err(Failure::usage(format!(
-            "'{what}' asks several questions: give one durability level, number of workers, and \
-             value of each setting and condition, as in --durability sync --workers 8"
+            "'{what}' asks several questions: {instead}"
         )));
     }
     Ok(trials)
@@ -443,7 +443,14 @@ fn budget_s(
     match question.budget_s {
         None => Ok(usual_s.max(least_s).ceil()),
         Some(given_s) if given_s >= least_s => Ok(given_s),
-        Some(given_s) => Err(search_run::too_short(given_s, trials.len(), least_s)),
+        Some(given_s) => {
+            let or_else = match is_tuned && !must_tune {
+                true => ", or --no-tuning",
+                false => "",
+            };
+            let count = trials.len();
+            Err(search_run::too_short(given_s, count, least_s, or_else))
+        }
     }
 }
 

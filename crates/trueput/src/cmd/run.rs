@@ -7,6 +7,7 @@ use crate::plan_overrides::{PlanOverrides, RunDirectories};
 use crate::published_plan::{self, parse_scale};
 use crate::repeats::{self, Repeats};
 use crate::screen::Screen;
+use crate::search_run;
 use crate::size_limit::{SizeLimit, explained};
 use crate::trust::{ForeignCode, Trust};
 use clap::Args;
@@ -117,6 +118,9 @@ fn open_resumed(path: &Path, arguments: &Arguments) -> Result<(RunFolder, RunMan
     let opened = RunFolder::open_limited(path, arguments.size.most_bytes);
     let (folder, manifest) = opened.map_err(explained)?;
     trueput_runner::check_folder(&folder)?;
+    if manifest.search.is_some() {
+        return Err(search_run::other_command(&manifest, path));
+    }
     let work = arguments.places.work.as_deref();
     let foreign = ForeignCode::of_run(&folder, &manifest, work);
     arguments

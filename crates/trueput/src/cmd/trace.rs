@@ -166,8 +166,10 @@ fn text(file: &str, summary: &TraceSummary) -> String {
         lines.push(line("  size", &sizes(&summary.value_bytes)));
     }
     if summary.unstated_sizes > 0 {
-        let count = summary.unstated_sizes;
-        let text = format!("{count} stored values; they get value_bytes");
+        let text = match summary.unstated_sizes {
+            1 => "1 stored value; it gets value_bytes".to_owned(),
+            count => format!("{count} stored values; they get value_bytes"),
+        };
         lines.push(line("  not stated", &text));
     }
     lines.push(line("time", &times(summary, requests)));

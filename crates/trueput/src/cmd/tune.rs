@@ -183,8 +183,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     let (Some(SearchSettings::Tuning(settings)), Some(first)) =
         (&manifest.search, manifest.trials.first())
     else {
-        let path = folder.path().display();
-        return Err(Failure::usage(format!("{path} is not a search for knobs")));
+        return Err(search_run::other_command(&manifest, folder.path()));
     };
     let mut search = TuningSearch::new(settings.clone(), first.clone(), &manifest, registry)?;
     let next = &mut |ended: &[TrialRecord]| Proposal {
@@ -248,7 +247,8 @@ fn create(
     let what = arguments.what.as_deref().unwrap_or_default();
     let (overrides, trust) = (&arguments.overrides, arguments.trust);
     let mut plan = search_run::read_plan(what, overrides, trust, registry)?;
-    search_run::refuse_rate(&plan, what, "give --objective p99@RATE instead")?;
+    let why = format!("'{what}' gives a rate; give --objective p99@RATE instead");
+    search_run::refuse_rate(&plan, &why)?;
     let limits = arguments.within.unwrap_or_default();
     plan.conditions.rate_per_s = match arguments.objective {
         Goal::P99 { per_s } => vec![per_s],
@@ -335,6 +335,6 @@ fn affordable_trials(given_s: Option<f64>, first: &TrialSpec) -> Result<u32, Fai
         "a budget of {} is too short: {FEWEST_TRIALS} trials are the fewest that can show a \
          difference; give {} or more, or a shorter --duration",
         format_seconds(budget_s),
-        format_seconds(needed_s)
+        search_run::at_least(needed_s)
     )))
 }

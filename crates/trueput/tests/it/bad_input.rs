@@ -1,6 +1,6 @@
 //! Bad input: one clear line, exit code 2, and nothing that was measured earlier is touched.
 
-use crate::support::{Bench, assert_contains, unwrapped};
+use crate::support::{Bench, assert_contains, stderr, unwrapped};
 
 /// The end of a command line, and parts of the line that refuses it.
 pub type Case<'a> = (&'a str, &'a [&'a str]);
@@ -176,6 +176,17 @@ fn what_cannot_stand_together_or_is_missing_leads_to_the_help() {
         ),
     ];
     assert_refused(&Bench::new(), "", cases);
+}
+
+#[test]
+fn a_run_that_is_no_search_is_continued_by_run() {
+    let bench = with_a_run();
+    let path = bench.run_folder().path().display().to_string();
+    for command in ["capacity", "tune", "choose"] {
+        let refused = bench.run_expecting(2, &format!("{command} --resume {path}"));
+        let right = "is no search; continue it with: trueput run --resume";
+        assert_contains(&stderr(&refused), &[right]);
+    }
 }
 
 #[test]

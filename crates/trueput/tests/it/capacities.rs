@@ -87,6 +87,12 @@ fn an_interrupted_search_goes_on_where_it_was() {
     let before = folder.trials().unwrap().trials;
     assert!(!folder.end().unwrap().unwrap().complete);
     let path = folder.path().display().to_string();
+    for command in ["run", "tune", "choose"] {
+        let refused = bench.run_expecting(2, &format!("{command} --resume {path}"));
+        let right = "is a search for capacity; continue it with: trueput capacity --resume";
+        assert_contains(&stderr(&refused), &[right]);
+    }
+    assert_eq!(folder.trials().unwrap().trials, before);
     bench.run_expecting(ALL_WELL, &format!("capacity --resume {path}"));
     let (folder, manifest) = RunFolder::open(folder.path()).unwrap();
     let after = folder.trials().unwrap().trials;
@@ -122,7 +128,11 @@ fn what_cannot_be_searched_is_refused_in_one_line_before_anything_runs() {
         ),
         (
             format!("{SEARCH} --objective p99<5ms --rate 100"),
-            "remove it",
+            "leave out --rate",
+        ),
+        (
+            format!("{SEARCH} --objective p99<5"),
+            "'p99<5' has no unit; write p99<5ms or p99<5s",
         ),
         (
             format!("{SEARCH} --objective p99<5ms --precision 90%"),
@@ -130,7 +140,11 @@ fn what_cannot_be_searched_is_refused_in_one_line_before_anything_runs() {
         ),
         (
             "capacity rate.toml --objective p99<5ms".to_owned(),
-            "gives a rate",
+            "'rate.toml' gives a rate, which capacity finds: leave it out by --rate 0",
+        ),
+        (
+            "capacity rate.toml --objective p99<5ms --rate 0 --budget 1s".to_owned(),
+            "is too short for",
         ),
         ("capacity bad.toml".to_owned(), "bad.toml:3"),
         (

@@ -30,6 +30,9 @@ fn the_better_of_two_contenders_is_recommended_even_after_an_interruption() {
     assert_eq!(child.wait().unwrap().code(), Some(130));
     let before = bench.run_folder().trials().unwrap().trials;
     let path = bench.run_folder().path().display().to_string();
+    let refused = bench.run_expecting(2, &format!("run --resume {path}"));
+    let right = "is a choice; continue it with: trueput choose --resume";
+    assert_contains(&stderr(&refused), &[right]);
     let output = bench.run_expecting(ALL_WELL, &format!("choose --resume {path}"));
     let run = Run::load(bench.run_folder().path()).unwrap();
     assert_eq!(run.trials[..before.len()], before);
@@ -51,7 +54,7 @@ fn the_better_of_two_contenders_is_recommended_even_after_an_interruption() {
             "sync, ycsb, 2 workers: choice at p99<250ms",
             &format!("{name} with its default knobs: p99<250ms up to"),
             "times the 5/s that you need",
-            "it kept the objective in",
+            " kept the objective in ",
             "No knobs were tuned, as asked.",
             "How to verify it",
             &format!("trueput capacity ycsb --engine {name} --durability sync --workers 2"),
@@ -130,7 +133,7 @@ fn what_cannot_be_chosen_is_refused_in_one_line_before_anything_runs() {
         ),
         (
             SEARCH.replace("--durability sync", "--durability sync,process"),
-            "asks several questions",
+            "asks several questions: give one value of durability (sync, process)",
         ),
         (
             format!("{SEARCH} --rate 100 --rate 200"),
@@ -138,7 +141,7 @@ fn what_cannot_be_chosen_is_refused_in_one_line_before_anything_runs() {
         ),
         (
             SEARCH.replace("20m", "20s"),
-            "is too short for 2 contenders: give",
+            "or more, fewer contenders, a shorter --duration, or --no-tuning",
         ),
         (
             "choose oltp-cheats --objective p99<5ms".to_owned(),

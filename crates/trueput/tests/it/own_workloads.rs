@@ -173,6 +173,14 @@ fn wrong_settings_on_the_command_line_are_refused_with_what_would_be_right() {
         ("operations=get:0", &["no operation has a weight above 0"]),
         ("operations=reed:1", &["unknown operation 'reed'"]),
         ("operations=get", &["'get' has no weight", "get:70"]),
+        (
+            "operations=get:70,put:30",
+            &[
+                "'get:70,put:30' may be one mix or 2",
+                "write 'get:70 put:30' for the one",
+                "once for each of get:70 and put:30",
+            ],
+        ),
         ("value_bytes=2GiB", &["1 GiB is the maximum"]),
         (
             "key_bytes=600",

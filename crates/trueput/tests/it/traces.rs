@@ -223,7 +223,7 @@ fn a_damaged_line_is_named_and_nothing_runs() {
         ),
         (
             "size.jsonl",
-            &["size.jsonl line 2", "write an object as in"],
+            &["size.jsonl line 2", "the line has no operation"],
         ),
         ("short.txt", &["short.txt line 2", "4 fields", "KEY TYPE"]),
         (
@@ -249,6 +249,22 @@ fn a_damaged_line_is_named_and_nothing_runs() {
             "1 damaged line",
             "word.csv line 3",
             "operations            1\n",
+        ],
+    );
+    // A damaged line at the start does not hide those after it.
+    bench.write(
+        "first.jsonl",
+        "not json\n{\"operation\":\"put\",\"key\":\"a\"}\n{\"operation\":\"get\"}\n",
+    );
+    let text = stdout(&bench.run_expecting(2, "trace describe first.jsonl"));
+    assert_contains(
+        &text,
+        &[
+            "first.jsonl (jsonl)",
+            "1 stored value; it gets value_bytes",
+            "2 damaged lines",
+            "first.jsonl line 1: the format of 'not json' is not recognized",
+            "first.jsonl line 3: the line has no key",
         ],
     );
 }

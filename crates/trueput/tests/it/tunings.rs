@@ -47,6 +47,11 @@ fn a_search_keeps_the_promise_pairs_each_trial_with_the_default_and_answers() {
     ];
     let answer = answer.to_lowercase();
     assert!(verdict.iter().any(|part| answer.contains(part)), "{answer}");
+    for command in ["run", "capacity", "choose"] {
+        let line = format!("{command} --resume {}", run.folder.display());
+        let right = "is a search for knobs; continue it with: trueput tune --resume";
+        assert_contains(&stderr(&bench.run_expecting(2, &line)), &[right]);
+    }
     // Noise decides whether there is a winner. If there is one, there is a plan that runs it.
     let plan = run.folder.join(TUNED_PLAN);
     assert_eq!(plan.is_file(), found.better().is_some(), "{answer}");
@@ -67,7 +72,7 @@ fn what_cannot_be_tuned_is_refused_in_one_line_before_anything_runs() {
         (format!("{SEARCH} --budget 10s"), "give 39s or more"),
         (
             format!("{SEARCH} --durability process,sync"),
-            "has 2 contenders",
+            "has 2 contenders: give one value of durability (process, sync)",
         ),
         (format!("{SEARCH} --objective p99"), "write rate, p99@RATE"),
         (
@@ -96,7 +101,7 @@ fn what_cannot_be_tuned_is_refused_in_one_line_before_anything_runs() {
         ),
         (
             format!("{SEARCH} --objective capacity@p99<5ms --budget 10s"),
-            "a budget of 10s is too short for 1 contender",
+            "a budget of 10s is too short for 1 contender: give",
         ),
         (
             format!("{SEARCH} --objective capacity@p99<5ms --durability process,sync"),
@@ -126,6 +131,35 @@ fn what_cannot_be_tuned_is_refused_in_one_line_before_anything_runs() {
             "redb has no presets to try",
         ),
         ("tune oltp-cheats".to_owned(), "has steps"),
+    ] {
+        assert_refused(&bench, &line, right);
+    }
+}
+
+#[test]
+fn limits_without_a_unit_names_given_twice_and_short_budgets_are_refused() {
+    let bench = Bench::new();
+    for (line, right) in [
+        (
+            format!("{SEARCH} --within memory<2"),
+            "'memory<2' has no unit; write memory<2GiB",
+        ),
+        (
+            format!("{SEARCH} --within memory<2GiB,memory<3GiB"),
+            "limits memory twice",
+        ),
+        (
+            format!("{SEARCH} --objective capacity@p99<5"),
+            "'p99<5' has no unit; write p99<5ms or p99<5s",
+        ),
+        (
+            format!("{SEARCH} --search cache_size,cache_size"),
+            "names 'cache_size' twice",
+        ),
+        (
+            SEARCH.replace("100ms", "10s") + " --budget 10s",
+            "give 5m or more, or a shorter --duration",
+        ),
     ] {
         assert_refused(&bench, &line, right);
     }

@@ -22,6 +22,16 @@ const WORDS: [&str; 7] = [
     "scan",
 ];
 
+/// Words that a trace takes for the operations, with those that are written here.
+const SYNONYMS: [(&str, &str); 6] = [
+    ("read", "get"),
+    ("write", "put"),
+    ("set", "put"),
+    ("replace", "update"),
+    ("rmw", "read-modify-write"),
+    ("add", "insert"),
+];
+
 /// One operation of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
@@ -53,7 +63,11 @@ impl Step {
             _ => match text.strip_prefix("scan") {
                 Some(count) => Self::Scan(scan_length(text, count)?),
                 None => {
-                    let hint = did_you_mean(text, WORDS);
+                    let synonym = SYNONYMS.iter().find(|(other, _)| *other == text);
+                    let hint = match synonym {
+                        Some((_, word)) => format!(" (did you mean '{word}'?)"),
+                        None => did_you_mean(text, WORDS),
+                    };
                     return Err(format!(
                         "unknown operation '{text}'{hint}; choose from {}(N)",
                         WORDS.join(", ")
@@ -130,7 +144,8 @@ impl Transaction {
     fn parse(text: &str) -> Result<Self, String> {
         let Some((names, weight)) = text.rsplit_once(':') else {
             return Err(format!(
-                "'{text}' has no weight; write operation:weight, as in {text}:70"
+                "'{text}' has no weight; write operation:weight, as in {}",
+                with_weight(text)
             ));
         };
         let mut transaction = Self::NONE;
@@ -176,6 +191,19 @@ impl Transaction {
     /// The number of its operations for which this holds.
     pub(super) fn count(&self, holds: impl Fn(Step) -> bool) -> usize {
         self.steps().iter().filter(|step| holds(**step)).count()
+    }
+}
+
+/// What a transaction without `:` and a weight is meant to be: `get:70` for `get`, `get=70` and
+/// `get70`.
+fn with_weight(text: &str) -> String {
+    let name = text.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
+    let weight = &text[name.len()..];
+    let name = name.trim_end_matches('=');
+    match weight.parse::<f64>() {
+        _ if name.is_empty() => "get:70".to_owned(),
+        Ok(_) if !name.ends_with('*') => format!("{name}:{weight}"),
+        _ => format!("{}:70", text.trim_end_matches('=')),
     }
 }
 

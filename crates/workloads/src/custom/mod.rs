@@ -1,4 +1,4 @@
-//! A workload of one's own: transactions of any operations by weight, on records of any size and
+//! Your own workload: transactions of any operations by weight, on records of any size and
 //! popularity.
 //!
 //! `docs/workloads/custom.md` has the grammar, each setting, and what is checked.
@@ -54,7 +54,7 @@ impl Workload for Custom {
     fn info(&self) -> WorkloadInfo {
         WorkloadInfo {
             name: NAME,
-            summary: "a workload of one's own: any operations and transactions by weight, on \
+            summary: "your own workload: any operations and transactions by weight, on \
                       records of any size and popularity",
             headline: "",
             worker_kind: WorkerKind::Threads,

@@ -107,10 +107,11 @@ fn lengths(text: &str, fewest: u64, example: &str) -> Result<LengthDistribution,
             "'{text}' has no range; write two sizes with .. between, as in {name}({example})"
         ));
     };
-    let (from, to) = (parse_bytes(from)?, parse_bytes(to)?);
+    let (first, second) = (from.trim(), to.trim());
+    let (from, to) = (parse_bytes(first)?, parse_bytes(second)?);
     if from > to {
         return Err(format!(
-            "the range of '{text}' is reversed; write {name}({to}..{from})"
+            "the range of '{text}' is reversed; write {name}({second}..{first})"
         ));
     }
     Ok(match name {

@@ -190,8 +190,8 @@ impl Columns {
         let mut fields = split_csv(line)?;
         if fields.len() != self.count {
             return Err(format!(
-                "{} fields; the first line names {}",
-                fields.len(),
+                "{}; the first line names {}",
+                fields_of(fields.len()),
                 self.count
             ));
         }
@@ -218,14 +218,7 @@ impl Columns {
 }
 
 fn read_json(line: &str) -> Result<TraceLine<'static>, String> {
-    let read: JsonLine = serde_json::from_str(line).map_err(|error| {
-        let text = error.to_string();
-        let text = text.split(" at line ").next().unwrap_or_default();
-        format!(
-            "{text}; write an object as in \
-             {{\"time\":0.5,\"operation\":\"get\",\"key\":\"a\",\"size\":100}}"
-        )
-    })?;
+    let read: JsonLine = serde_json::from_str(line).map_err(|_| mistake_in_json(line))?;
     let time = read.time.map(|time| parse_seconds(&time.to_string()));
     Ok(TraceLine {
         time_ns: time.transpose()?,
@@ -236,14 +229,56 @@ fn read_json(line: &str) -> Result<TraceLine<'static>, String> {
     })
 }
 
+/// Says what is wrong with a line that is not read as JSON, in the words of the format.
+fn mistake_in_json(line: &str) -> String {
+    const MOST_SHOWN: usize = 40;
+    const RIGHT: &str =
+        "write an object as in {\"time\":0.5,\"operation\":\"get\",\"key\":\"a\",\"size\":100}";
+    let Ok(serde_json::Value::Object(fields)) = serde_json::from_str(line) else {
+        let mut shown: String = line.chars().take(MOST_SHOWN).collect();
+        if shown.len() < line.len() {
+            shown.push_str("...");
+        }
+        return format!("'{shown}' is not a JSON object; {RIGHT}");
+    };
+    if let Some(name) = fields.keys().find(|name| !COLUMNS.contains(&name.as_str())) {
+        let hint = did_you_mean(name, COLUMNS);
+        return format!("unknown name '{name}'{hint}; {RIGHT}");
+    }
+    let mut needed = ["operation", "key"].into_iter();
+    if let Some(name) = needed.find(|name| !fields.contains_key(*name)) {
+        return format!("the line has no {name}; {RIGHT}");
+    }
+    for (name, value) in &fields {
+        let (is_right, right) = match name.as_str() {
+            "operation" | "key" => (value.is_string(), "a text in double quotes"),
+            "time" => (value.is_number() || value.is_null(), "a number of seconds"),
+            _ => (
+                value.is_u64() || value.is_null(),
+                "a whole number from 0 on",
+            ),
+        };
+        if !is_right {
+            return format!("{name} {value} is not {right}");
+        }
+    }
+    format!("a name is there twice; {RIGHT}")
+}
+
+/// A number of fields, in words.
+fn fields_of(count: usize) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{count} field{s}")
+}
+
 /// `KEY TYPE COLUMN_FAMILY VALUE_SIZE MICROSECONDS`, with the key as `0x` and hexadecimal digits.
 fn read_rocksdb(line: &str) -> Result<TraceLine<'_>, String> {
     let fields: Vec<_> = line.split_ascii_whitespace().collect();
     let &[key, kind, family, size, time] = fields.as_slice() else {
         return Err(format!(
-            "{} fields; a line is KEY TYPE COLUMN_FAMILY VALUE_SIZE MICROSECONDS (a trace that was \
+            "{}; a line is KEY TYPE COLUMN_FAMILY VALUE_SIZE MICROSECONDS (a trace that was \
              converted with -no_key cannot be replayed)",
-            fields.len()
+            fields_of(fields.len())
         ));
     };
     let Cow::Owned(mut bytes) = decode_key(Cow::Borrowed(key)) else {
@@ -301,8 +336,8 @@ fn cache_action(word: &str) -> Option<Action> {
 fn read_twitter(line: &str) -> Result<TraceLine<'_>, String> {
     let columns = || {
         format!(
-            "{} fields; a line is timestamp,key,key size,value size,client id,operation,TTL",
-            line.split(',').count()
+            "{}; a line is timestamp,key,key size,value size,client id,operation,TTL",
+            fields_of(line.split(',').count())
         )
     };
     let (time, rest) = line.split_once(',').ok_or_else(columns)?;
@@ -343,8 +378,8 @@ fn read_msr(line: &str) -> Result<TraceLine<'_>, String> {
     let fields: Vec<_> = line.split(',').map(str::trim).collect();
     let &[time, host, disk, kind, offset, size, response] = fields.as_slice() else {
         return Err(format!(
-            "{} fields; a line is timestamp,hostname,disk,type,offset,size,response time",
-            fields.len()
+            "{}; a line is timestamp,hostname,disk,type,offset,size,response time",
+            fields_of(fields.len())
         ));
     };
     let ticks = whole_number("timestamp", time)?;

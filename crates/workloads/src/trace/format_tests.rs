@@ -40,6 +40,7 @@ fn csv_has_the_columns_that_its_first_line_names_in_any_order() {
         &format,
         &[
             ("0.5,get,a,12", "4 fields; the first line names 5"),
+            ("0.5", "1 field; the first line names 5"),
             (
                 "0.5,gett,a,12,",
                 "unknown operation 'gett' (did you mean 'get'?)",
@@ -76,10 +77,11 @@ fn json_lines_are_objects_with_the_same_names() {
     assert_damaged(
         &Format::Jsonl,
         &[
-            ("{\"key\":\"a\"}", "missing field `operation`"),
+            ("{\"key\":\"a\"}", "the line has no operation; write an"),
+            (r#"{"operation":"get"}"#, "the line has no key; write an"),
             (
                 r#"{"operation":"get","key":"a","sise":1}"#,
-                "unknown field `sise`",
+                "unknown name 'sise' (did you mean 'size'?)",
             ),
             (
                 r#"{"operation":"got","key":"a"}"#,
@@ -87,7 +89,23 @@ fn json_lines_are_objects_with_the_same_names() {
             ),
             (r#"{"operation":"get","key":"a","time":-1}"#, "time '-1'"),
             (r#"{"operation":"get","key":"#, "write an object as in"),
-            ("get a", "write an object as in"),
+            (
+                "get a",
+                "'get a' is not a JSON object; write an object as in",
+            ),
+            ("[1]", "'[1]' is not a JSON object"),
+            (
+                r#"{"operation":"get","key":7}"#,
+                "key 7 is not a text in double quotes",
+            ),
+            (
+                r#"{"operation":"get","key":"a","size":-1}"#,
+                "size -1 is not a whole number from 0 on",
+            ),
+            (
+                r#"{"operation":"get","key":"a","key":"b"}"#,
+                "a name is there twice",
+            ),
         ],
     );
 }

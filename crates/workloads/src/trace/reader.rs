@@ -26,6 +26,9 @@ const COMPRESSED: [(&[u8], &str); 3] = [
     (&[0xfd, b'7', b'z', b'X', b'Z'], "xz -d"),
 ];
 
+/// First lines of which none shows the format, before the rest of a file is not read.
+const MAX_UNRECOGNIZED: u32 = 10;
+
 /// What is to be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Source {
@@ -50,6 +53,7 @@ pub(super) fn read(
     let mut lines = open(file).map_err(of_file)?;
     let mut builder = TraceBuilder::new(source.requests);
     let (mut buffer, mut number, mut format) = (Vec::new(), 0_u64, None);
+    let mut unrecognized = 0;
     while let Some(read) = next_line(&mut lines, &mut buffer).map_err(of_file)? {
         number += 1;
         let at_line = |why: String| format!("{file} line {number}: {why}");
@@ -58,14 +62,26 @@ pub(super) fn read(
             line => line.map_err(at_line),
         };
         let checked = match (&format, line) {
-            // Without its format no line can be read.
+            // Without its format no line can be read; the next line may show it.
             (None, line) => {
-                let (first, is_header) =
-                    Format::of_first_line(source.format, line?).map_err(at_line)?;
-                let format = format.insert(first);
-                match is_header {
-                    true => continue,
-                    false => text_of(&buffer).and_then(|line| format.parse(line)),
+                let first = line
+                    .and_then(|line| Format::of_first_line(source.format, line).map_err(at_line));
+                match first {
+                    Err(why) => {
+                        unrecognized += 1;
+                        damaged(why.clone())?;
+                        match unrecognized {
+                            MAX_UNRECOGNIZED => return Err(why),
+                            _ => continue,
+                        }
+                    }
+                    Ok((found, is_header)) => {
+                        let format = format.insert(found);
+                        match is_header {
+                            true => continue,
+                            false => text_of(&buffer).and_then(|line| format.parse(line)),
+                        }
+                    }
                 }
             }
             (Some(_), Err(why)) => {

@@ -378,6 +378,13 @@ fn a_description_leaves_damaged_lines_out_and_lists_them() {
     assert_eq!((summary.unstated_sizes, summary.duration_s), (1, Some(4.0)));
     assert_eq!(summary.peak_per_s, Some(1));
     assert_eq!(summary.popularity[2], (0.1, 2.0 / 3.0));
+    // Lines before the one that shows the format are damaged, too.
+    let late = TraceFolder::new("what is this\noperation,key\nget,a\n");
+    let summary = summarize(late.path().to_str().unwrap(), FormatChoice::Auto).unwrap();
+    assert_eq!((summary.operations, summary.damaged_lines), (1, 1));
+    let never = TraceFolder::new("what is this\n".repeat(50));
+    let message = summarize(never.path().to_str().unwrap(), FormatChoice::Auto).unwrap_err();
+    assert!(message.contains("line 1: the format of"), "{message}");
     let nothing = TraceFolder::new("operation,key\ngot,a\n");
     let message = summarize(nothing.path().to_str().unwrap(), FormatChoice::Csv).unwrap_err();
     assert!(

@@ -55,11 +55,13 @@ impl FromStr for Limits {
     fn from_str(text: &str) -> Result<Self, String> {
         let mut limits = TuningLimits::default();
         let mut durability = None;
+        let twice = |name: &str| format!("'{text}' limits {name} twice; give one limit");
         for part in text.split(',') {
             if let Some((name, level)) = part.split_once(">=")
                 && name.trim() == "durability"
             {
-                durability = Some(level.trim().parse::<Durability>()?);
+                let level = level.trim().parse::<Durability>()?;
+                set(&mut durability, level).map_err(|()| twice("durability"))?;
                 continue;
             }
             let (name, limit) = part.split_once('<').ok_or_else(|| {
@@ -68,14 +70,15 @@ impl FromStr for Limits {
                      durability>=LEVEL"
                 )
             })?;
-            match name.trim() {
-                "memory" => limits.memory_bytes = Some(parse_bytes(limit)?),
-                "space" => match limit.trim().strip_suffix('x') {
-                    Some(factor) => limits.space_factor = Some(parse_factor(factor)?),
-                    None => limits.space_bytes = Some(parse_bytes(limit)?),
+            let (name, limit) = (name.trim(), limit.trim());
+            let is_first = match name {
+                "memory" => set(&mut limits.memory_bytes, parse_size(name, limit)?),
+                "space" => match limit.strip_suffix('x') {
+                    Some(factor) => set(&mut limits.space_factor, parse_factor(factor)?),
+                    None => set(&mut limits.space_bytes, parse_size(name, limit)?),
                 },
-                "recovery" => limits.recovery_s = Some(parse_seconds(limit)?),
-                "window" => limits.window_s = Some(parse_seconds(limit)?),
+                "recovery" => set(&mut limits.recovery_s, parse_time(name, limit)?),
+                "window" => set(&mut limits.window_s, parse_time(name, limit)?),
                 other => {
                     let hint = did_you_mean(other, NAMES);
                     return Err(format!(
@@ -83,10 +86,46 @@ impl FromStr for Limits {
                          window, or durability>=LEVEL"
                     ));
                 }
-            }
+            };
+            is_first.map_err(|()| twice(name))?;
         }
         Ok(Self { limits, durability })
     }
+}
+
+/// Sets a limit, unless it was set before.
+fn set<T>(limit: &mut Option<T>, value: T) -> Result<(), ()> {
+    match limit.replace(value) {
+        None => Ok(()),
+        Some(_) => Err(()),
+    }
+}
+
+/// Reads a size. It must have its unit: bytes without one are mostly meant as MiB or GiB.
+fn parse_size(name: &str, limit: &str) -> Result<u64, String> {
+    let bytes = parse_bytes(limit)?;
+    let unit = match bytes {
+        _ if has_unit(limit) => return Ok(bytes),
+        ..64 => "GiB",
+        64..1_048_576 => "MiB",
+        _ => "B",
+    };
+    Err(no_unit(name, limit, unit))
+}
+
+/// Reads a time, which must have its unit.
+fn parse_time(name: &str, limit: &str) -> Result<f64, String> {
+    let seconds = parse_seconds(limit)?;
+    let found = has_unit(limit).then_some(seconds);
+    found.ok_or_else(|| no_unit(name, limit, "s"))
+}
+
+fn has_unit(limit: &str) -> bool {
+    limit.ends_with(|letter: char| letter.is_ascii_alphabetic())
+}
+
+fn no_unit(name: &str, limit: &str, unit: &str) -> String {
+    format!("'{name}<{limit}' has no unit; write {name}<{limit}{unit}")
 }
 
 /// Reads a multiple of what the default takes.
@@ -108,6 +147,9 @@ mod tests {
         let limits: Limits = "space<2x".parse().unwrap();
         assert_eq!(limits.limits.space_factor, Some(2.0));
         assert_eq!(limits.limits.space_bytes, None);
+        let limits: Limits = "space<2x,space<4294967296B".parse().unwrap();
+        assert_eq!(limits.limits.space_factor, Some(2.0));
+        assert_eq!(limits.limits.space_bytes, Some(4 << 30));
         for (text, right) in [
             ("memory", "memory<2GiB"),
             ("memori<2GiB", "did you mean 'memory'"),
@@ -117,6 +159,18 @@ mod tests {
             ("durability>=asinc", "did you mean 'async'"),
             ("space<0.5x", "multiple above 1"),
             ("space<ax", "multiple above 1"),
+            ("memory<2", "'memory<2' has no unit; write memory<2GiB"),
+            ("memory<512", "write memory<512MiB"),
+            ("space<4294967296", "write space<4294967296B"),
+            ("recovery<10", "write recovery<10s"),
+            ("window < 1", "write window<1s"),
+            ("memory<2GiB,memory<3GiB", "limits memory twice"),
+            ("space<2x,space<3x", "limits space twice"),
+            ("window<1s,window<1s", "limits window twice"),
+            (
+                "durability>=sync,durability>=async",
+                "limits durability twice",
+            ),
         ] {
             let why = text.parse::<Limits>().unwrap_err();
             assert!(why.contains(right), "{text}: {why}");

@@ -43,6 +43,20 @@ fn a_mistake_in_the_operations_is_named_with_what_would_be_right() {
             "operations=get",
             "'get' has no weight; write operation:weight, as in get:70",
         ),
+        (
+            "operations=get=60~put=40",
+            "'get=60' has no weight; write operation:weight, as in get:60",
+        ),
+        ("operations=get60", "as in get:60"),
+        ("operations=insert*8", "as in insert*8:70"),
+        (
+            "operations=read:60~write:40",
+            "unknown operation 'read' (did you mean 'get'?)",
+        ),
+        (
+            "operations=write:1",
+            "unknown operation 'write' (did you mean 'put'?)",
+        ),
         ("operations=get:x", "'x' is not the weight of get"),
         ("operations=get:-1", "'-1' is not the weight of get"),
         ("operations=get:nan", "'nan' is not the weight of get"),
@@ -75,7 +89,7 @@ fn a_mistake_in_a_setting_is_named_with_what_would_be_right() {
         ("value_bytes=uniform(1KiB)", "'uniform(1KiB)' has no range"),
         (
             "value_bytes=uniform(2KiB..1KiB)",
-            "is reversed; write uniform(1024..2048)",
+            "is reversed; write uniform(1KiB..2KiB)",
         ),
         ("value_bytes=unifrom(1KiB..2KiB)", "did you mean 'uniform'"),
         (

@@ -104,8 +104,8 @@ impl TransactionStream {
     #[inline]
     pub(super) fn next_transaction(&mut self) -> usize {
         let kind = self.kinds.next(&mut self.random);
-        let mix = self.mix;
-        let steps = mix.get(kind).steps();
+        let transaction = *self.mix.get(kind);
+        let steps = transaction.steps();
         for (index, step) in steps.iter().enumerate() {
             let (item, exists) = self.choose(*step);
             self.steps[index] = PlannedStep {

@@ -151,6 +151,9 @@ pub(crate) trait ValueLengths {
     /// The bytes of an item's value in a version: the same item and version always have the same.
     fn value_bytes(&mut self, item: u64, version: u32) -> usize;
 
+    /// The bytes of the longest value.
+    fn longest(&self) -> u64;
+
     /// Whether the value of an item in a version may have so many bytes. A value's own header
     /// covers its length already; this refuses one that was never written.
     #[inline]
@@ -182,11 +185,6 @@ impl RecordLengths {
     pub(crate) fn mean(&self) -> f64 {
         self.fields as f64 * self.field.mean()
     }
-
-    /// The longest record, bytes.
-    pub(crate) fn longest(&self) -> u64 {
-        self.fields.saturating_mul(self.field.lengths.longest())
-    }
 }
 
 impl ValueLengths for RecordLengths {
@@ -197,6 +195,10 @@ impl ValueLengths for RecordLengths {
         let mut random = Random::new(mix(self.seed ^ mix(item)) ^ u64::from(version));
         let total: u64 = (0..self.fields).map(|_| self.field.next(&mut random)).sum();
         total as usize
+    }
+
+    fn longest(&self) -> u64 {
+        self.fields.saturating_mul(self.field.lengths.longest())
     }
 }
 

@@ -99,7 +99,15 @@ impl ValueLengths for FixedLength {
     fn value_bytes(&mut self, _item: u64, _version: u32) -> usize {
         self.0
     }
+
+    fn longest(&self) -> u64 {
+        self.0 as u64
+    }
 }
+
+/// The most memory that is taken for values of different lengths before they are made, bytes. The
+/// first longer ones take more while they are made.
+const MAX_ROOM_BYTES: u64 = 64 << 20;
 
 /// Makes and recognizes the records of a seed.
 #[derive(Debug, Clone)]
@@ -112,9 +120,11 @@ pub(crate) struct RecordMaker<L> {
 }
 
 impl<L: ValueLengths> RecordMaker<L> {
-    /// A generator of records with these keys, values and lengths.
+    /// A generator of records with these keys, values and lengths. It takes the memory for a value
+    /// of any of these lengths now, up to 64 MiB, so that making one takes none.
     pub(crate) fn new(keys: impl Into<RecordKeys>, values: Values, mut lengths: L) -> Self {
-        let value = vec![0; lengths.value_bytes(0, 0)];
+        let room = lengths.longest().min(MAX_ROOM_BYTES) as usize;
+        let value = vec![0; room.max(lengths.value_bytes(0, 0))];
         Self {
             keys: keys.into(),
             values,
@@ -122,12 +132,6 @@ impl<L: ValueLengths> RecordMaker<L> {
             key: KeyBuffer::default(),
             value,
         }
-    }
-
-    /// Takes the memory for values of so many bytes now, so that none is taken while they are made.
-    pub(crate) fn with_room(mut self, bytes: usize) -> Self {
-        self.value.resize(bytes.max(self.value.len()), 0);
-        self
     }
 
     /// The keys of the records.
@@ -206,5 +210,28 @@ impl<L: ValueLengths> RecordMaker<L> {
             && self.lengths.value_bytes(item, version) == value.len()
             && (!whole || self.values.check_all(item, value).is_ok());
         matches.then_some((item, version)).ok_or(item)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keyed::draws::{LengthDistribution, RecordLengths};
+
+    #[test]
+    fn making_a_value_takes_no_memory() {
+        let lengths = LengthDistribution::LogNormal {
+            fewest: 12,
+            median: 300,
+            p99: 4_096,
+        };
+        let format = KeyFormat::plain(24).unwrap();
+        let values = Values::new(1, 100).unwrap();
+        let mut maker = RecordMaker::new(format, values, RecordLengths::new(1, lengths, 1));
+        let capacity = maker.value.capacity();
+        let made = (0..100_000).map(|item| maker.make(item, 1).1.len());
+        let most = made.max().unwrap();
+        assert!(most > 2 * 4_096, "{most}: the longest draws are missing");
+        assert_eq!(maker.value.capacity(), capacity);
     }
 }

@@ -28,6 +28,11 @@ impl ValueLengths for TraceLengths {
         self.0.bytes(facts.map_or(0, |facts| facts.first_bytes))
     }
 
+    fn longest(&self) -> u64 {
+        let stated = self.0.bytes(self.0.trace.longest_value);
+        stated.max(self.0.default_bytes) as u64
+    }
+
     /// Which write bears a number depends on the order in which workers came, but for the load.
     fn fits(&mut self, item: u64, version: u32, bytes: usize) -> bool {
         version_parts(version) != (0, 0) || self.value_bytes(item, version) == bytes
@@ -325,7 +330,5 @@ impl TraceConfig {
 /// The generator of a job's records with these values.
 pub(super) fn maker_of(config: &Arc<TraceConfig>, values: Values) -> Maker {
     let keys = RecordKeys::Listed(config.trace.keys.clone());
-    let longest = config.bytes(config.trace.longest_value);
-    let maker = Maker::new(keys, values, TraceLengths(config.clone()));
-    maker.with_room(longest.max(config.default_bytes))
+    Maker::new(keys, values, TraceLengths(config.clone()))
 }

@@ -13,7 +13,7 @@ mod worker;
 pub use property_file::{Property, PropertyError, parse_properties};
 
 use crate::generate::key::KeyBuffer;
-use crate::keyed::draws::LengthChooser;
+use crate::keyed::draws::{LengthChooser, ValueLengths};
 use crate::keyed::load::load;
 use crate::keyed::update_counts::GENERATIONS;
 use crate::{

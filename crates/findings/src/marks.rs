@@ -80,6 +80,14 @@ pub fn marks(trial: &TrialRecord) -> Vec<Mark> {
     all.into_iter().flatten().collect()
 }
 
+/// Why a trial whose promise was refuted does not compete.
+pub(crate) const REFUTED: &str = "an audit refuted its promise at this level";
+
+/// Whether an audit refuted the promise of a trial on usual storage.
+pub(crate) fn is_refuted(trial: &TrialRecord) -> bool {
+    trial.audit.as_ref().is_some_and(AuditStanding::is_refuted)
+}
+
 /// A promise that simulated power cuts refuted on usual storage, for this build and these knobs.
 fn refuted_promise(trial: &TrialRecord) -> Option<Mark> {
     let audit = trial.audit.as_ref().filter(|audit| audit.is_refuted())?;

@@ -7,6 +7,7 @@ pub use importance::{FAILURE_FACTOR, KnobImportance, KnobShare};
 
 use crate::eligibility::{headline, rate};
 use crate::fixed_rate::{all_kept, worst_times};
+use crate::marks::{REFUTED, is_refuted};
 use crate::statistics::{
     Comparison, Interval, Verdict, compare, compare_among, log_ratio_paired, median,
 };
@@ -79,11 +80,11 @@ pub struct KnobGain {
 }
 
 impl TuningFindings {
-    /// The configurations with a score that no other one excels in score, memory, space and
+    /// The eligible configurations that no other one excels in score, memory, space and
     /// recovery at once, the highest score first.
     #[must_use]
     pub fn front(&self) -> Vec<&TunedConfiguration> {
-        let scored = || self.configurations.iter().filter(|it| it.factor.is_some());
+        let scored = || self.configurations.iter().filter(|it| it.is_eligible());
         let mut front: Vec<_> = scored()
             .filter(|it| !scored().any(|other| other.dominates(it)))
             .collect();
@@ -144,6 +145,13 @@ pub struct TunedConfiguration {
 }
 
 impl TunedConfiguration {
+    /// Whether it has a score, and none of its trials failed or broke a limit. That of the default
+    /// may: the others are compared with it.
+    #[must_use]
+    pub fn is_eligible(&self) -> bool {
+        self.factor.is_some() && (self.number == 0 || self.failures.is_empty())
+    }
+
     /// Whether it is at least as good as another one in everything, and better in something.
     fn dominates(&self, other: &Self) -> bool {
         let figures = |it: &Self| {
@@ -357,7 +365,8 @@ fn knob_gains(
 /// limits that are multiples of what it takes.
 ///
 /// # Errors
-/// One sentence, if it has none: it failed, is invalid, or broke a limit.
+/// One sentence, if it has none: it failed, is invalid, broke a limit, or an audit refuted what it
+/// promises.
 pub fn score(
     trial: &TrialRecord,
     default: Option<&TrialRecord>,
@@ -366,6 +375,10 @@ pub fn score(
 ) -> Result<f64, String> {
     if let Some(objection) = objection(trial) {
         return Err(objection);
+    }
+    // The others are compared with the default even if its promise was refuted.
+    if configuration(trial) != Some(0) && is_refuted(trial) {
+        return Err(REFUTED.to_owned());
     }
     let measurement = trial.measurement.as_ref().ok_or("it was not measured")?;
     check_limits(measurement, &settings.limits)?;
@@ -422,11 +435,11 @@ fn check_space_factor(
     default: Option<&TrialRecord>,
     limits: &TuningLimits,
 ) -> Result<(), String> {
-    let Some(limit) = limits.space_factor else {
+    // A round without the default's trial has no scores: nothing is to be said of the others.
+    let default = default.and_then(|trial| trial.measurement.as_ref());
+    let Some((limit, default)) = limits.space_factor.zip(default) else {
         return Ok(());
     };
-    let default = default.and_then(|trial| trial.measurement.as_ref());
-    let default = default.ok_or("the default, whose space is the measure, was not measured")?;
     let space = |measurement: &Measurement| measurement.database.allocated_bytes as f64;
     let factor = space(measurement) / space(default).max(1.0);
     match factor >= limit {

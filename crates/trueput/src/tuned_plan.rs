@@ -5,7 +5,7 @@ use crate::capacity_search::open_loop;
 use crate::output;
 use crate::search_run::SearchRun;
 use serde_json::json;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::Path;
 use trueput_findings::choice::choice;
 use trueput_findings::tuning::tuning_of;
@@ -26,22 +26,37 @@ const REPEAT: u32 = 5;
 /// The seeds from the first trial's on that a search, its holdout and a run-off have.
 const USED_SEEDS: u64 = 3;
 
-/// Writes the plan of a search that is over, if it found better knobs. Returns the trials that the
-/// search proposes; it is over if there are none.
+/// Writes the plan of a search that is over, if it found better knobs; if it did not, removes one
+/// that an earlier part of it wrote. Returns the trials that the search proposes; it is over if
+/// there are none.
 pub fn write_at_end(
     run: &SearchRun<'_>,
     ended: &[TrialRecord],
     proposed: Vec<TrialSpec>,
 ) -> Vec<TrialSpec> {
     let folder = run.folder.path();
-    if proposed.is_empty()
-        && let Some(plan) = TunedPlan::of(run.manifest, ended)
-        && let Err(why) = plan.write(&run.manifest.name, folder, run.registry)
-    {
-        let file = folder.join(TUNED_PLAN);
-        output::note(&format!("cannot write {}: {why}", file.display()));
+    let file = folder.join(TUNED_PLAN);
+    if proposed.is_empty() {
+        let plan = TunedPlan::of(run.manifest, ended);
+        let (what, result) = match &plan {
+            Some(plan) => (
+                "write",
+                plan.write(&run.manifest.name, folder, run.registry),
+            ),
+            None => ("remove", remove_if_there(&file)),
+        };
+        if let Err(why) = result {
+            output::note(&format!("cannot {what} {}: {why}", file.display()));
+        }
     }
     proposed
+}
+
+fn remove_if_there(file: &Path) -> Result<(), String> {
+    match std::fs::remove_file(file) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error.to_string()),
+        _ => Ok(()),
+    }
 }
 
 /// The best knobs of a search, and the trial that they are run beside.

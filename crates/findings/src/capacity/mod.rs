@@ -9,6 +9,7 @@ mod range;
 
 pub use judgement::{ObjectiveFigure, ObjectiveJudgement, Violation};
 
+use crate::marks::{REFUTED, is_refuted};
 use range::CapacityRange;
 use serde::Serialize;
 use trueput_record::folder::RunManifest;
@@ -180,11 +181,7 @@ fn add_trial(
     let Some(rate_per_s) = trial.spec.conditions.rate.map(|rate| rate.per_s) else {
         capacity.closed_loop_per_s = closed_loop_per_s(trial);
         if capacity.closed_loop_per_s.is_none() {
-            let objections = trial.outcome.objections().join("; ");
-            let message = match objections.is_empty() {
-                true => "it did no operation".to_owned(),
-                false => objections,
-            };
+            let message = why_unmeasured(trial);
             capacity.state = CapacityState::Unmeasured { message };
         }
         return;
@@ -206,8 +203,24 @@ fn add_trial(
     });
 }
 
-/// The operations of a valid trial in closed loop, of all kinds, per second.
+/// Why a contender with this trial in closed loop has no capacity.
+fn why_unmeasured(trial: &TrialRecord) -> String {
+    if is_refuted(trial) {
+        return REFUTED.to_owned();
+    }
+    let objections = trial.outcome.objections().join("; ");
+    match objections.is_empty() {
+        true => "it did no operation".to_owned(),
+        false => objections,
+    }
+}
+
+/// The operations of a valid trial in closed loop, of all kinds, per second. What does not keep its
+/// promise has none.
 fn closed_loop_per_s(trial: &TrialRecord) -> Option<f64> {
+    if is_refuted(trial) {
+        return None;
+    }
     let measurement = trial.measurement.as_ref()?;
     let operations = measurement.operations.iter();
     let per_s: f64 = operations.map(|operation| operation.per_s).sum();

@@ -10,7 +10,7 @@ use super::{Part, Section, SectionInput};
 use crate::document::{Block, Table};
 use crate::trial_command::trial_command;
 use trueput_findings::Run;
-use trueput_findings::capacity::{CapacityComparison, CapacityState};
+use trueput_findings::capacity::{Capacity, CapacityComparison, CapacityState};
 use trueput_findings::choice::{Candidate, CandidateCosts, Choice, RunOffResult, choice};
 use trueput_findings::isolation;
 use trueput_findings::shell::quoted;
@@ -132,7 +132,7 @@ impl<'a> ChoiceView<'a> {
             blocks.extend(tuned_knobs_blocks(first));
             let costs = self.extra_costs(first);
             if !costs.is_empty() {
-                let text = format!("Its price: {}.", costs.join("; "));
+                let text = format!("Cost: {}.", costs.join("; "));
                 blocks.push(Block::Text(text));
             }
         }
@@ -429,6 +429,15 @@ fn tuning_result(candidate: &Candidate, found: &TuningFindings) -> String {
         }
         (Some(tuned), _) if tuned.fails_per_s.is_some() => format!(
             "{trials} found knobs with a higher rate in closed loop, but not at the objective"
+        ),
+        (
+            Some(Capacity {
+                state: CapacityState::Unmeasured { message },
+                ..
+            }),
+            _,
+        ) => format!(
+            "{trials} found better knobs, but their capacity could not be measured: {message}"
         ),
         (Some(_), _) | (None, Some(_)) => format!(
             "{trials} found better knobs; the time was up before their capacity was measured"

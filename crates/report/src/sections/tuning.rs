@@ -539,7 +539,7 @@ fn table_rows(found: &TuningFindings) -> Vec<&TunedConfiguration> {
     let mut rows: Vec<_> = found
         .configurations
         .iter()
-        .filter(|it| it.number > 0 && it.factor.is_some())
+        .filter(|it| it.number > 0 && it.is_eligible())
         .collect();
     let factor = |it: &TunedConfiguration| it.factor.unwrap_or_default();
     let is_winner = |it: &TunedConfiguration| found.winner == Some(it.number);

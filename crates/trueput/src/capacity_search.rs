@@ -1,11 +1,123 @@
-//! The search for a contender's capacity: which trial comes next.
+//! The searches for the capacities of contenders: which trial comes next.
 
-use crate::search_run::USUAL_DURATION_S;
+use crate::search_clock::SearchClock;
+use crate::search_run::{USUAL_DURATION_S, trial_s};
+use std::time::{Duration, Instant};
 use trueput_findings::capacity::{capacity, is_probe_of};
 use trueput_record::conditions::{Arrival, Rate};
 use trueput_record::search::{CapacitySettings, TrialPurpose, TrialRole};
 use trueput_record::{TrialRecord, TrialSpec};
-use trueput_tuner::capacity::{next_probe, trial_duration_s};
+use trueput_tuner::capacity::{NextProbe, next_probe, second_look, trial_duration_s};
+
+/// The searches for the capacities of several contenders within a time: one after the other, then
+/// once more those that kept the objective at no rate.
+pub struct CapacitySearches<'a> {
+    contenders: Vec<&'a TrialSpec>,
+    settings: &'a CapacitySettings,
+    clock: SearchClock,
+    /// A contender's part of the time for the first pass, seconds.
+    share_s: f64,
+    end: Instant,
+    /// The second pass, from when the first one is over.
+    again: Option<SecondPass>,
+}
+
+/// The contenders that are searched again, and their time.
+struct SecondPass {
+    clock: SearchClock,
+    /// Their places.
+    contenders: Vec<usize>,
+}
+
+impl<'a> CapacitySearches<'a> {
+    /// The time begins now: `budget_s` for the first pass, and at most `longest_s` for both.
+    pub fn new(
+        contenders: Vec<&'a TrialSpec>,
+        settings: &'a CapacitySettings,
+        budget_s: f64,
+        longest_s: f64,
+    ) -> Self {
+        Self {
+            share_s: budget_s / contenders.len().max(1) as f64,
+            contenders,
+            settings,
+            clock: SearchClock::new(budget_s),
+            end: Instant::now() + Duration::from_secs_f64(longest_s),
+            again: None,
+        }
+    }
+
+    /// The trial in closed loop of each contender.
+    pub fn contenders(&self) -> &[&'a TrialSpec] {
+        &self.contenders
+    }
+
+    /// The next trial; `None` if every search has ended, or the time is up.
+    pub fn next(&mut self, ended: &[TrialRecord]) -> Option<TrialSpec> {
+        self.next_of_first_pass(ended)
+            .or_else(|| self.next_of_second_pass(ended))
+    }
+
+    /// The next trial of the first contender whose search has not ended and that has time for it.
+    fn next_of_first_pass(&mut self, ended: &[TrialRecord]) -> Option<TrialSpec> {
+        let mut numbered = self.contenders.iter().enumerate();
+        numbered.find_map(|(contender, closed)| {
+            let spec = next_trial(closed, self.settings, ended)?;
+            let left = open_searches(&self.contenders[contender..], self.settings, ended);
+            let has_time = self.clock.has_time_for(contender, left, trial_s(&spec));
+            has_time.then_some(spec)
+        })
+    }
+
+    fn next_of_second_pass(&mut self, ended: &[TrialRecord]) -> Option<TrialSpec> {
+        if self.again.is_none() {
+            let places = 0..self.contenders.len();
+            let failed = places.filter(|place| self.second_look(*place, ended).is_some());
+            let contenders: Vec<_> = failed.collect();
+            let left = self.end.saturating_duration_since(Instant::now());
+            let budget_s = self.share_s * contenders.len() as f64;
+            self.again = Some(SecondPass {
+                clock: SearchClock::new(budget_s.min(left.as_secs_f64())),
+                contenders,
+            });
+        }
+        let mut again = self.again.take()?;
+        let mut left = again.contenders.len();
+        let next = again.contenders.iter().find_map(|&contender| {
+            let closed = self.contenders[contender];
+            let has_held = capacity(closed, self.settings, ended).holds_per_s.is_some();
+            let spec = match has_held {
+                true => next_trial(closed, self.settings, ended),
+                false => self.second_look(contender, ended),
+            };
+            let expected_s = expected_trial_s(closed, ended);
+            let is_possible =
+                spec.is_some() && again.clock.has_time_for(contender, left, expected_s);
+            left -= 1;
+            spec.filter(|_| is_possible)
+        });
+        self.again = Some(again);
+        next
+    }
+
+    /// The trial with which a contender that kept the objective at no rate is looked at again.
+    fn second_look(&self, contender: usize, ended: &[TrialRecord]) -> Option<TrialSpec> {
+        let closed = self.contenders[contender];
+        let probe = second_look(&capacity(closed, self.settings, ended))?;
+        Some(trial_at(closed, probe, self.settings, ended))
+    }
+}
+
+/// The time that a contender's trial with a new database takes, from the load of its first one,
+/// seconds.
+pub fn expected_trial_s(closed: &TrialSpec, ended: &[TrialRecord]) -> f64 {
+    let contender = closed.role.map(|role| role.contender);
+    let mut own = ended
+        .iter()
+        .filter(|trial| trial.spec.role.map(|role| role.contender) == contender);
+    let load_s = own.find_map(|trial| Some(trial.load.as_ref()?.elapsed_s));
+    trial_s(closed) + load_s.unwrap_or_default()
+}
 
 /// Makes each trial of a plan the first one of a contender's search.
 pub fn contenders(mut trials: Vec<TrialSpec>) -> Vec<TrialSpec> {
@@ -41,6 +153,16 @@ pub fn next_trial(
     ended: &[TrialRecord],
 ) -> Option<TrialSpec> {
     let probe = next_probe(&capacity(closed, settings, ended), settings)?;
+    Some(trial_at(closed, probe, settings, ended))
+}
+
+/// A contender's trial at a rate.
+fn trial_at(
+    closed: &TrialSpec,
+    probe: NextProbe,
+    settings: &CapacitySettings,
+    ended: &[TrialRecord],
+) -> TrialSpec {
     let mut spec = open_loop(closed, probe.rate_per_s, settings.arrival);
     let usual_s = closed.conditions.duration_s.unwrap_or(USUAL_DURATION_S);
     let duration_s = trial_duration_s(probe.rate_per_s, usual_s, &settings.objective);
@@ -58,7 +180,17 @@ pub fn next_trial(
         purpose: probe.purpose,
         ..role
     });
-    Some(spec)
+    spec
+}
+
+/// The number of contenders whose search has not ended.
+fn open_searches(
+    contenders: &[&TrialSpec],
+    settings: &CapacitySettings,
+    ended: &[TrialRecord],
+) -> usize {
+    let is_open = |closed: &&&TrialSpec| next_trial(closed, settings, ended).is_some();
+    contenders.iter().filter(is_open).count()
 }
 
 /// The id of a trial that is proposed after so many have ended.

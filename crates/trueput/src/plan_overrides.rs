@@ -1,6 +1,6 @@
 //! Options that several subcommands share, and their effect on a plan.
 
-use crate::conditions::ConditionOptions;
+use crate::conditions::{self, ConditionOptions};
 use crate::failure::Failure;
 use crate::workload_files;
 use clap::{Args, ValueEnum};
@@ -201,6 +201,24 @@ pub fn parse_seed(text: &str) -> Result<u64, String> {
 pub fn parse_name(text: &str) -> Result<String, String> {
     check_name(text).map(|()| text.to_owned())
 }
+
+/// Those of [`PlanOverrides`] that conflict with `--resume`, because a resumed run keeps what its
+/// first part had. The group `PlanOverrides` has no members for clap, since it contains another
+/// group.
+pub const OF_A_NEW_RUN: [&str; 12] = [
+    "engine",
+    "durability",
+    "workers",
+    "worker_kind",
+    "skip_unsupported",
+    "repeat",
+    "settings",
+    "knobs",
+    "verify",
+    "seed",
+    "name",
+    conditions::GROUP,
+];
 
 /// Options that override the keys of a plan.
 #[derive(Debug, Args)]

@@ -34,15 +34,23 @@ pub const OVERHEAD_S: f64 = 1.5;
 /// Reads the plan, with the options of the command line, as one whose trials run once each.
 ///
 /// # Errors
-/// A usage error if it is no plan, cannot be trusted, or has steps.
+/// A usage error if it is no plan, cannot be trusted, has steps or time slices, or if an option has
+/// no use here.
 pub fn read_plan(
     what: &str,
     overrides: &PlanOverrides,
     trust: Trust,
     registry: &Registry,
 ) -> Result<PlanFile, Failure> {
+    refuse_unused(overrides)?;
     let mut plan = plan_or_workload(what, registry)?;
     overrides.apply(&mut plan)?;
+    if plan.conditions.time_slice_s.is_some() {
+        return Err(Failure::usage(
+            "a search runs one trial after the other, not in time slices: leave them out by \
+             --time-slice none",
+        ));
+    }
     trust.check_plan(what, &plan, overrides, registry)?;
     if !plan.steps.is_empty() {
         return Err(Failure::usage(format!(
@@ -54,6 +62,22 @@ pub fn read_plan(
         plan.conditions.duration_s.get_or_insert(USUAL_DURATION_S);
     }
     Ok(plan)
+}
+
+/// Refuses options that a search has no use for.
+fn refuse_unused(overrides: &PlanOverrides) -> Result<(), Failure> {
+    let given = [
+        (overrides.repeat.is_some(), "--repeat"),
+        (overrides.split_by.is_some(), "--split-by"),
+        (overrides.include_assertions, "--include-assertions"),
+    ];
+    match given.into_iter().find(|(is_given, _)| *is_given) {
+        Some((_, option)) => Err(Failure::usage(format!(
+            "{option} has no effect on a search, which repeats its trials as it needs them and \
+             makes no ranking: leave {option} out"
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// Whether trials of a workload can have a duration: those of `threen1` end with their range.
@@ -201,8 +225,9 @@ pub fn check_presets(
     let has_presets = presets.iter().any(|preset| !preset.settings.is_empty());
     match strategy == TuningStrategy::Presets && !has_presets {
         true => Err(Failure::usage(format!(
-            "{} has no presets to try",
-            first.engine
+            "{engine} has no presets that this search may try: 'trueput knobs {engine}' lists \
+             those that were published; --no-presets and the bounds of --search exclude some",
+            engine = first.engine
         ))),
         false => Ok(()),
     }

@@ -11,6 +11,10 @@ use trueput_record::search::{CapacitySettings, TrialPurpose};
 /// The part of the closed loop's rate to begin with: most engines keep an objective there.
 const FIRST_PART: f64 = 0.25;
 
+/// The part of the first rate at which a contender that kept the objective at no rate is tried
+/// again: a rate that has failed once does not hold any longer.
+const SECOND_LOOK_PART: f64 = 0.9;
+
 /// Below half of the closed loop's rate the rate is doubled, above it raised by this factor: few
 /// engines take more than in closed loop.
 const SMALL_STEP: f64 = 1.25;
@@ -70,7 +74,7 @@ pub fn next_probe(capacity: &Capacity, settings: &CapacitySettings) -> Option<Ne
         return Some(probe(rate_per_s));
     }
     Some(match (capacity.holds_per_s, capacity.fails_per_s) {
-        (None, None) => probe((closed_per_s * FIRST_PART).max(1.0)),
+        (None, None) => probe(first_rate_per_s(closed_per_s)),
         (None, Some(fails)) => probe(fails / 2.0),
         (Some(holds), None) if holds * 2.0 <= closed_per_s => probe(holds * 2.0),
         (Some(holds), None) => probe(holds * SMALL_STEP),
@@ -85,6 +89,26 @@ pub fn next_probe(capacity: &Capacity, settings: &CapacitySettings) -> Option<Ne
             rate_per_s: excess_rate_per_s(holds),
             purpose: TrialPurpose::Excess,
         },
+    })
+}
+
+fn first_rate_per_s(closed_loop_per_s: f64) -> f64 {
+    (closed_loop_per_s * FIRST_PART).max(1.0)
+}
+
+/// Proposes the trial with which a contender that has kept the objective at no rate so far is
+/// looked at again, after the others: a disturbance of the machine can outlast the search for one
+/// contender. `None` if it was, or if there is no need.
+#[must_use]
+pub fn second_look(capacity: &Capacity) -> Option<NextProbe> {
+    let first_per_s = first_rate_per_s(capacity.closed_loop_per_s?);
+    let rate_per_s = round_rate(first_per_s * SECOND_LOOK_PART);
+    let is_known = matches!(capacity.state, CapacityState::Unmeasured { .. });
+    let is_done = || capacity.probes.iter().any(|it| it.rate_per_s == rate_per_s);
+    let has_failed = capacity.holds_per_s.is_none() && !capacity.probes.is_empty();
+    (has_failed && !is_known && !is_done()).then_some(NextProbe {
+        rate_per_s,
+        purpose: TrialPurpose::Probe,
     })
 }
 
@@ -108,7 +132,10 @@ fn rate_to_return_to(capacity: &Capacity, settings: &CapacitySettings) -> Option
 #[must_use]
 pub fn trial_duration_s(rate_per_s: f64, usual_s: f64, objective: &Objective) -> f64 {
     let needed_s = TAIL_REQUESTS / (rate_per_s * objective.smallest_tail());
-    needed_s.clamp(usual_s, usual_s * LONGEST_FACTOR).ceil()
+    match needed_s <= usual_s {
+        true => usual_s,
+        false => needed_s.ceil().min(usual_s * LONGEST_FACTOR),
+    }
 }
 
 #[cfg(test)]

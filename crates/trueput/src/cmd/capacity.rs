@@ -1,12 +1,11 @@
 //! `trueput capacity`: the highest rate at which each contender keeps an objective.
 
-use crate::capacity_search;
+use crate::capacity_search::{self, CapacitySearches};
 use crate::execute;
 use crate::failure::{EXIT_CODES, Failure};
 use crate::output;
-use crate::plan_overrides::{PlanOverrides, RunDirectories};
+use crate::plan_overrides::{OF_A_NEW_RUN, PlanOverrides, RunDirectories};
 use crate::screen::Screen;
-use crate::search_clock::SearchClock;
 use crate::search_run::{self, Proposal, SearchRun};
 use crate::trust::Trust;
 use clap::Args;
@@ -57,8 +56,9 @@ pub struct Arguments {
         value_parser = clap::value_parser!(u32).range(1..=MOST_CONFIRMATIONS))]
     confirmations: u32,
     /// Continue an interrupted search, with a new time budget
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["what", "objective", "precision",
-        "confirmations"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = OF_A_NEW_RUN,
+        conflicts_with_all = ["what", "objective", "precision",
+        "confirmations", "split_by", "include_assertions"])]
     resume: Option<std::path::PathBuf>,
     /// Write each event as one line of JSON to standard output, the capacities last
     #[arg(long)]
@@ -89,7 +89,8 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
         return Err(search_run::other_command(&manifest, folder.path()));
     };
     let contenders: Vec<_> = closed_loops(&manifest).collect();
-    let mut clock = SearchClock::new(settings.budget_s);
+    let budget_s = settings.budget_s;
+    let mut searches = CapacitySearches::new(contenders, settings, budget_s, budget_s);
     let search_run = SearchRun {
         folder: &folder,
         manifest: &manifest,
@@ -99,8 +100,8 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
         screen: arguments.screen,
     };
     let next = &mut |ended: &[TrialRecord]| {
-        let result = capacity_search::last_result(&contenders, settings, ended);
-        let next = next_trial(&contenders, settings, ended, &mut clock);
+        let result = capacity_search::last_result(searches.contenders(), settings, ended);
+        let next = searches.next(ended);
         Proposal {
             news: result.into_iter().collect(),
             trials: next.into_iter().collect(),
@@ -174,21 +175,4 @@ fn budget_s(
         Some(given_s) if given_s >= least_s => Ok(given_s),
         Some(given_s) => Err(search_run::too_short(given_s, trials.len(), least_s, "")),
     }
-}
-
-/// The next trial: of the first contender whose search has not ended, as long as there is time for
-/// it.
-fn next_trial(
-    contenders: &[&TrialSpec],
-    settings: &CapacitySettings,
-    ended: &[TrialRecord],
-    clock: &mut SearchClock,
-) -> Option<TrialSpec> {
-    let mut numbered = contenders.iter().enumerate();
-    numbered.find_map(|(contender, closed)| {
-        let spec = capacity_search::next_trial(closed, settings, ended)?;
-        let left = contenders.len() - contender;
-        let has_time = clock.has_time_for(contender, left, search_run::trial_s(&spec));
-        has_time.then_some(spec)
-    })
 }

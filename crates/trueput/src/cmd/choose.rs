@@ -6,7 +6,7 @@ use crate::capacity_search;
 use crate::execute;
 use crate::failure::{EXIT_CODES, Failure};
 use crate::output;
-use crate::plan_overrides::{PlanOverrides, RunDirectories};
+use crate::plan_overrides::{OF_A_NEW_RUN, PlanOverrides, RunDirectories};
 use crate::screen::Screen;
 use crate::search_run::{self, ContenderDifference, Proposal, SearchRun};
 use crate::trust::Trust;
@@ -79,8 +79,9 @@ pub struct Arguments {
     #[arg(long)]
     no_tuning: bool,
     /// Continue an interrupted search, with a new time budget
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["what", "objective", "precision",
-        "confirmations", "no_tuning"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = OF_A_NEW_RUN,
+        conflicts_with_all = ["what", "objective", "precision",
+        "confirmations", "no_tuning", "split_by", "include_assertions"])]
     resume: Option<PathBuf>,
     /// Write each event as one line of JSON to standard output, the choice last
     #[arg(long)]

@@ -1,9 +1,8 @@
 //! `trueput run`: expands a plan, runs its trials, ends with the table.
 
-use crate::conditions;
 use crate::execute;
 use crate::failure::{EXIT_CODES, Failure};
-use crate::plan_overrides::{PlanOverrides, RunDirectories};
+use crate::plan_overrides::{OF_A_NEW_RUN, PlanOverrides, RunDirectories};
 use crate::published_plan::{self, parse_scale};
 use crate::repeats::{self, Repeats};
 use crate::screen::Screen;
@@ -28,25 +27,6 @@ Examples:
   trueput run published/fis-2011-threen1-gtm-tuning --scale 0.1
   trueput run --resume results/20261121T204500Z-first-look";
 
-/// Options that conflict with `--resume`, because a resumed run keeps those of its first part. The
-/// group `PlanOverrides` has no members for clap, since it contains another group.
-const OF_A_NEW_RUN: [&str; 14] = [
-    "what",
-    "engine",
-    "durability",
-    "workers",
-    "worker_kind",
-    "skip_unsupported",
-    "repeat",
-    "settings",
-    "knobs",
-    "verify",
-    "seed",
-    "name",
-    "audited_only",
-    conditions::GROUP,
-];
-
 /// The arguments of `trueput run`.
 #[derive(Debug, Args)]
 #[command(after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
@@ -65,7 +45,8 @@ pub struct Arguments {
         conflicts_with = "resume")]
     scale: Option<f64>,
     /// Continue an interrupted run; finished trials are not run again
-    #[arg(long, value_name = "RUN", conflicts_with_all = OF_A_NEW_RUN)]
+    #[arg(long, value_name = "RUN", conflicts_with_all = OF_A_NEW_RUN,
+        conflicts_with_all = ["what", "audited_only"])]
     resume: Option<PathBuf>,
     /// Skip contenders whose promise at the level was not audited here, or was refuted
     #[arg(long)]

@@ -6,7 +6,7 @@ use super::choose::{self, KnobSearch, Question};
 use crate::execute;
 use crate::failure::{EXIT_CODES, Failure};
 use crate::output;
-use crate::plan_overrides::{PlanOverrides, RunDirectories};
+use crate::plan_overrides::{OF_A_NEW_RUN, PlanOverrides, RunDirectories};
 use crate::screen::Screen;
 use crate::search_run::{self, Proposal, SearchRun};
 use crate::trust::Trust;
@@ -83,8 +83,9 @@ pub struct Arguments {
     #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
     budget: Option<f64>,
     /// Continue an interrupted search, with a new time budget
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["what", "objective", "within", "search",
-        "no_presets", "strategy"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = OF_A_NEW_RUN,
+        conflicts_with_all = ["what", "objective", "within", "search",
+        "no_presets", "strategy", "split_by", "include_assertions"])]
     resume: Option<PathBuf>,
     /// Write each event as one line of JSON to standard output, the findings last
     #[arg(long)]

@@ -147,6 +147,22 @@ fn what_cannot_stand_together_or_is_missing_leads_to_the_help() {
             ],
         ),
         (
+            "choose --resume x --memory 1GiB --rate 9000",
+            &[
+                "'--resume <RUN>' cannot be used with",
+                "--memory <SIZE>",
+                "--rate",
+            ],
+        ),
+        (
+            "tune --resume x --knob sqlite.cache_size=1MiB",
+            &["'--resume <RUN>' cannot be used with", "--knob"],
+        ),
+        (
+            "capacity --resume x --split-by isolation",
+            &["'--resume <RUN>' cannot be used with", "--split-by"],
+        ),
+        (
             "run threen1 --engine lmdb,redb --durability sync,process",
             &[
                 "redb does not support durability 'process'",

@@ -156,10 +156,29 @@ fn what_cannot_be_searched_is_refused_in_one_line_before_anything_runs() {
             "has steps",
         ),
     ] {
-        let refused = bench.run_expecting(2, &line);
-        let message = stderr(&refused);
-        assert_contains(&message, &[right]);
-        assert_eq!(message.trim_end().lines().count(), 1, "{message}");
-        assert!(!bench.path().join("results").exists(), "{line}");
+        assert_refused(&bench, &line, right);
     }
+}
+
+#[test]
+fn options_that_a_search_has_no_use_for_are_refused() {
+    let bench = Bench::new();
+    for (option, right) in [
+        ("--repeat 5", "leave --repeat out"),
+        ("--split-by isolation", "leave --split-by out"),
+        ("--include-assertions", "leave --include-assertions out"),
+        ("--time-slice 10ms", "by --time-slice none"),
+    ] {
+        let line = format!("{SEARCH} --objective p99<5ms {option}");
+        assert_refused(&bench, &line, right);
+    }
+}
+
+/// A command is refused in one line before anything runs.
+fn assert_refused(bench: &Bench, line: &str, right: &str) {
+    let refused = bench.run_expecting(2, line);
+    let message = stderr(&refused);
+    assert_contains(&message, &[right]);
+    assert_eq!(message.trim_end().lines().count(), 1, "{message}");
+    assert!(!bench.path().join("results").exists(), "{line}");
 }

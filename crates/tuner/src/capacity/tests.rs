@@ -285,4 +285,5 @@ fn a_trial_lasts_until_the_percentile_has_requests_beyond_it() {
     assert_eq!(trial_duration_s(1_000.0, 5.0, &objective), 5.0);
     assert_eq!(trial_duration_s(100.0, 5.0, &objective), 10.0);
     assert_eq!(trial_duration_s(1.0, 5.0, &objective), 30.0);
+    assert_eq!(trial_duration_s(1e6, 0.5, &objective), 0.5);
 }

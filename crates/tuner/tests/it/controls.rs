@@ -77,14 +77,14 @@ fn rates_of_the_strategies_on_the_landscapes() {
         for trials in [TRIALS, 2 * TRIALS] {
             let rates = STRATEGIES.map(|(_, strategy)| {
                 let all = results(landscape, strategy, trials, seeds);
-                assert!(
-                    all.iter().all(|one| one.part <= 1.0 + 1e-9),
-                    "none is above the optimum"
-                );
                 let count = match landscape {
                     Landscape::AllEqual => claims(&all),
                     _ => hits(&all),
                 };
+                if let (Landscape::Planted, TuningStrategy::Model) = (landscape, strategy) {
+                    let missed = seeds - count;
+                    assert!(missed <= 1 + seeds / 10, "missed {missed} of {seeds}");
+                }
                 format!("{:.1} %", 100.0 * count as f64 / seeds as f64)
             });
             println!(

@@ -3,7 +3,9 @@
 //! It is derived from the records alone, except for the time: an interrupted one goes on with
 //! whatever is missing.
 
-use crate::capacity_search::{last_result, next_trial, open_loop, trial_id};
+use crate::capacity_search::{
+    CapacitySearches, expected_trial_s, last_result, next_trial, open_loop, trial_id,
+};
 use crate::search_clock::SearchClock;
 use crate::search_run;
 use crate::tuning_search::TuningSearch;
@@ -71,12 +73,11 @@ pub struct ChoiceSearch<'a> {
     settings: &'a ChoiceSettings,
     manifest: &'a RunManifest,
     registry: &'a Registry,
-    /// The trial in closed loop of each default.
-    defaults: Vec<&'a TrialSpec>,
+    /// The searches for the capacities of the defaults.
+    defaults: CapacitySearches<'a>,
     end: Instant,
     /// The end of all but the run-off.
     search_end: Instant,
-    clock: SearchClock,
     /// The searches for knobs that have begun, by contender.
     begun: BTreeMap<u32, ContenderSearch<'a>>,
     news: Vec<String>,
@@ -101,16 +102,21 @@ impl<'a> ChoiceSearch<'a> {
     ) -> Self {
         let is_default =
             |spec: &&TrialSpec| spec.role.is_some_and(|role| role.configuration.is_none());
+        let budget_s = settings.budget_s;
         let part = default_part(settings.tuning.is_some());
         let now = Instant::now();
         Self {
             settings,
             manifest,
             registry,
-            defaults: closed_loops(manifest).filter(is_default).collect(),
-            end: now + Duration::from_secs_f64(settings.budget_s),
-            search_end: now + Duration::from_secs_f64(settings.budget_s * SEARCH_PART),
-            clock: SearchClock::new(settings.budget_s * part),
+            defaults: CapacitySearches::new(
+                closed_loops(manifest).filter(is_default).collect(),
+                &settings.capacity,
+                budget_s * part,
+                budget_s * SEARCH_PART,
+            ),
+            end: now + Duration::from_secs_f64(budget_s),
+            search_end: now + Duration::from_secs_f64(budget_s * SEARCH_PART),
             begun: BTreeMap::new(),
             news: Vec::new(),
         }
@@ -123,7 +129,8 @@ impl<'a> ChoiceSearch<'a> {
 
     /// The trials to run next, given all that have ended; none when the search is over.
     pub fn next(&mut self, ended: &[TrialRecord]) -> Vec<TrialSpec> {
-        let result = last_result(&self.defaults, &self.settings.capacity, ended);
+        let contenders = self.defaults.contenders();
+        let result = last_result(contenders, &self.settings.capacity, ended);
         self.news.extend(result);
         // The rate of a run-off depends on the capacities: they are not searched any longer.
         if ended.iter().any(is_of_run_off) {
@@ -132,7 +139,7 @@ impl<'a> ChoiceSearch<'a> {
         // The time for tuning, and so its course, depends on the trials of the defaults: none is
         // added to them when the search is resumed.
         let has_tuning = ended.iter().any(is_of_tuning);
-        if !has_tuning && let Some(spec) = self.next_of_defaults(ended) {
+        if !has_tuning && let Some(spec) = self.defaults.next(ended) {
             return vec![spec];
         }
         let tuning = self.next_of_tuning(ended);
@@ -143,18 +150,6 @@ impl<'a> ChoiceSearch<'a> {
             Some(spec) => vec![spec],
             None => self.next_of_run_off(ended),
         }
-    }
-
-    fn next_of_defaults(&mut self, ended: &[TrialRecord]) -> Option<TrialSpec> {
-        let contenders = self.defaults.len();
-        let mut numbered = self.defaults.iter().enumerate();
-        numbered.find_map(|(contender, closed)| {
-            let spec = next_trial(closed, &self.settings.capacity, ended)?;
-            let left = contenders - contender;
-            let expected_s = search_run::trial_s(&spec);
-            let has_time = self.clock.has_time_for(contender, left, expected_s);
-            has_time.then_some(spec)
-        })
     }
 
     /// The next trials of the first contender, from the best default down, whose knobs are not yet
@@ -198,7 +193,7 @@ impl<'a> ChoiceSearch<'a> {
     /// without that for the run-off and for the capacities of the defaults.
     fn tuning_time_s(&self, template: &TuningSettings, ended: &[TrialRecord]) -> f64 {
         let of_default = |trial: &&TrialRecord| {
-            let mut defaults = self.defaults.iter();
+            let mut defaults = self.defaults.contenders().iter();
             defaults.any(|closed| is_probe_of(closed, trial))
         };
         let spent_s: f64 = ended.iter().filter(of_default).map(trial_s).sum();
@@ -207,7 +202,7 @@ impl<'a> ChoiceSearch<'a> {
 
     /// The contenders with tunable knobs that could be measured, from the best default down.
     fn order(&self, ended: &[TrialRecord]) -> Vec<&'a TrialSpec> {
-        let rates = self.defaults.iter().filter_map(|closed| {
+        let rates = self.defaults.contenders().iter().filter_map(|closed| {
             let found = capacity(closed, &self.settings.capacity, ended);
             let is_tunable = self.settings.why_untunable(found.contender).is_none();
             let rates = (
@@ -470,17 +465,6 @@ fn time_before_others_s(trials: &[TrialRecord], contenders: &[u32]) -> f64 {
         |trial: &TrialRecord| is_of_tuning(trial) && !trial.spec.role.is_some_and(is_own);
     let own = trials.iter().take_while(|trial| !is_other(trial));
     own.map(trial_s).sum()
-}
-
-/// The time that a contender's trial with a new database takes, from the load of its first one,
-/// seconds.
-fn expected_trial_s(closed: &TrialSpec, ended: &[TrialRecord]) -> f64 {
-    let contender = closed.role.map(|role| role.contender);
-    let mut own = ended
-        .iter()
-        .filter(|trial| trial.spec.role.map(|role| role.contender) == contender);
-    let load_s = own.find_map(|trial| Some(trial.load.as_ref()?.elapsed_s));
-    search_run::trial_s(closed) + load_s.unwrap_or_default()
 }
 
 /// The time that a trial took, seconds.

@@ -3,6 +3,7 @@
 use super::*;
 use crate::tuning_search::tests::{ended as record, manifest};
 use crate::tuning_space::tests::first;
+use trueput_findings::capacity::CapacityState;
 use trueput_record::Value;
 use trueput_record::conditions::Arrival;
 use trueput_record::measurement::{
@@ -117,6 +118,56 @@ fn a_choice_finds_better_knobs_and_goes_on_alike_when_it_is_resumed() {
     let (default, best) = (holds_per_s(&first.default), holds_per_s(first.best()));
     assert!((800.0..=900.0).contains(&default.unwrap()), "{default:?}");
     assert!((2_400.0..=2_700.0).contains(&best.unwrap()), "{best:?}");
+}
+
+#[test]
+fn a_contender_that_was_disturbed_is_searched_again_after_the_others() {
+    let (settings, disturbed, mut other) = (settings().capacity, closed_loop(), closed_loop());
+    other.role = other.role.map(|role| TrialRole {
+        contender: 1,
+        ..role
+    });
+    let mut trials = vec![ended(disturbed.clone()), ended(other.clone())];
+    let mut searches = CapacitySearches::new(vec![&disturbed, &other], &settings, 400.0, 400.0);
+    while let Some(spec) = searches.next(&trials) {
+        let is_of_other = trials
+            .iter()
+            .any(|trial| is_probe_of(&other, trial) && trial.spec.conditions.rate.is_some());
+        let mut trial = ended(spec);
+        // The disturbance lasts until the search for the first contender has ended.
+        if is_probe_of(&disturbed, &trial) && !is_of_other {
+            let open_loop = trial.measurement.as_mut().unwrap().open_loop.as_mut();
+            open_loop.unwrap().responses[0].latency.p99_ns = 50_000_000;
+        }
+        trials.push(trial);
+    }
+    for closed in [&disturbed, &other] {
+        let found = capacity(closed, &settings, &trials);
+        assert_eq!(found.state, CapacityState::Confirmed, "{found:?}");
+        let holds_per_s = found.holds_per_s.unwrap();
+        assert!((800.0..=900.0).contains(&holds_per_s), "{holds_per_s}");
+    }
+}
+
+#[test]
+fn a_contender_that_keeps_the_objective_at_no_rate_is_looked_at_again_once() {
+    let (settings, closed) = (settings().capacity, closed_loop());
+    let mut trials = vec![ended(closed.clone())];
+    let mut searches = CapacitySearches::new(vec![&closed], &settings, 400.0, 400.0);
+    while let Some(spec) = searches.next(&trials) {
+        let mut trial = ended(spec);
+        let open_loop = trial.measurement.as_mut().unwrap().open_loop.as_mut();
+        open_loop.unwrap().responses[0].latency.p99_ns = 50_000_000;
+        trials.push(trial);
+    }
+    let rates: Vec<_> = trials
+        .iter()
+        .filter_map(|trial| trial.spec.conditions.rate)
+        .collect();
+    assert_eq!(rates.first().unwrap().per_s, 250.0);
+    assert!(rates[rates.len() - 2].per_s < 2.0 && rates[rates.len() - 1].per_s == 225.0);
+    let found = capacity(&closed, &settings, &trials);
+    assert_eq!(found.state, CapacityState::NothingHolds);
 }
 
 #[test]

@@ -3,6 +3,8 @@
 use super::*;
 use hdrhistogram::Histogram;
 use trueput_findings::capacity::{LEAST_RATE_PER_S, capacity};
+use trueput_record::audit::StorageModel;
+use trueput_record::audit_standing::{AuditStanding, ModelStanding};
 use trueput_record::conditions::{Arrival, Rate};
 use trueput_record::measurement::{LatencySummary, OpenLoop, OperationSummary, ResponseSummary};
 use trueput_record::search::{TrialRole, TuningLimits};
@@ -277,6 +279,29 @@ fn the_capacity_of_a_queue_agrees_with_its_theory_within_five_per_cent() {
         let off = holds / expected - 1.0;
         assert!(off.abs() <= 0.05, "{limit}: {holds} against {expected}");
     }
+}
+
+#[test]
+fn a_contender_whose_promise_an_audit_refuted_has_no_capacity() {
+    let mut first = closed_loop(1_000.0);
+    first.audit = Some(AuditStanding {
+        audited_at: "2026-11-26T12:00:00Z".to_owned(),
+        models: vec![ModelStanding {
+            model: StorageModel::Journal,
+            states: 10,
+            distinct: 10,
+            refuted: 1,
+            counterexample: None,
+        }],
+    });
+    let settings = settings("p99<5ms");
+    let found = capacity(&first.spec, &settings, &[first.clone()]);
+    let CapacityState::Unmeasured { message } = &found.state else {
+        panic!("{found:?}");
+    };
+    assert!(message.contains("refuted"), "{message}");
+    assert_eq!(next_probe(&found, &settings), None);
+    assert_eq!(second_look(&found), None);
 }
 
 #[test]

@@ -9,6 +9,7 @@ use crate::capacity_search::{
 use crate::search_clock::SearchClock;
 use crate::search_run;
 use crate::tuning_search::TuningSearch;
+use jiff::Timestamp;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use trueput_findings::capacity::{capacity, closed_loops, is_probe_of};
@@ -60,7 +61,7 @@ pub fn renew_tuning_time(settings: &mut ChoiceSettings, ended: &[TrialRecord]) -
     let budget_s = settings.budget_s;
     match &mut settings.tuning {
         Some(tuning) if !ended.iter().any(is_of_tuning) => {
-            let spent_s: f64 = ended.iter().map(trial_s).sum();
+            let spent_s: f64 = times_s(ended).sum();
             tuning.budget_s = budget_s + spent_s / SEARCH_PART;
             true
         }
@@ -196,7 +197,9 @@ impl<'a> ChoiceSearch<'a> {
             let mut defaults = self.defaults.contenders().iter();
             defaults.any(|closed| is_probe_of(closed, trial))
         };
-        let spent_s: f64 = ended.iter().filter(of_default).map(trial_s).sum();
+        let timed = ended.iter().zip(times_s(ended));
+        let own = timed.filter(|(trial, _)| of_default(trial));
+        let spent_s: f64 = own.map(|(_, time_s)| time_s).sum();
         (template.budget_s * SEARCH_PART - spent_s).max(0.0)
     }
 
@@ -463,12 +466,27 @@ fn time_before_others_s(trials: &[TrialRecord], contenders: &[u32]) -> f64 {
     let is_own = |role: TrialRole| contenders.contains(&role.contender);
     let is_other =
         |trial: &TrialRecord| is_of_tuning(trial) && !trial.spec.role.is_some_and(is_own);
-    let own = trials.iter().take_while(|trial| !is_other(trial));
-    own.map(trial_s).sum()
+    let own = trials.iter().take_while(|trial| !is_other(trial)).count();
+    times_s(&trials[..own]).sum()
 }
 
-/// The time that a trial took, seconds.
-fn trial_s(trial: &TrialRecord) -> f64 {
+/// The time that each of these trials took, seconds: to the start of the next one, if that is
+/// shorter than the estimate. It is longer where a search was interrupted.
+fn times_s(trials: &[TrialRecord]) -> impl Iterator<Item = f64> {
+    let start = |trial: &TrialRecord| trial.started_at.parse::<Timestamp>().ok();
+    trials.iter().enumerate().map(move |(place, trial)| {
+        let next = trials.get(place + 1).and_then(start);
+        let gap = start(trial)
+            .zip(next)
+            .map(|(start, next)| next.duration_since(start));
+        let gap_s = gap.map_or(f64::INFINITY, |gap| gap.as_secs_f64());
+        let measured_s = trial.measurement.as_ref().map(|it| it.elapsed_s);
+        estimated_s(trial).min(gap_s.max(measured_s.unwrap_or_default()))
+    })
+}
+
+/// The time that a trial took by estimate, seconds.
+fn estimated_s(trial: &TrialRecord) -> f64 {
     let measured_s = trial.measurement.as_ref().map(|it| it.elapsed_s);
     let load_s = trial.load.as_ref().map(|it| it.elapsed_s);
     measured_s.unwrap_or_default() + load_s.unwrap_or_default() + search_run::OVERHEAD_S

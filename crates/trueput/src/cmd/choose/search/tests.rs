@@ -171,11 +171,25 @@ fn a_contender_that_keeps_the_objective_at_no_rate_is_looked_at_again_once() {
 }
 
 #[test]
+fn a_trial_takes_until_the_next_one_starts_unless_the_search_was_interrupted() {
+    let mut trials = vec![ended(closed_loop()); 3];
+    for (trial, at) in trials
+        .iter_mut()
+        .zip(["12:00:00", "12:00:05.5", "13:00:00"])
+    {
+        trial.started_at = format!("2026-11-26T{at}Z");
+    }
+    let estimated_s = ELAPSED_S + search_run::OVERHEAD_S;
+    let found: Vec<_> = times_s(&trials).collect();
+    assert_eq!(found, [5.5, estimated_s, estimated_s]);
+}
+
+#[test]
 fn a_choice_that_is_resumed_before_it_tunes_has_time_to_tune() {
     let mut settings = settings();
     let mut trials = vec![ended(closed_loop())];
     trials.extend(vec![trials[0].clone(); 200]);
-    let spent_s: f64 = trials.iter().map(trial_s).sum();
+    let spent_s: f64 = times_s(&trials).sum();
     assert!(spent_s > settings.budget_s, "the first session's time");
     settings.budget_s = 600.0;
     assert!(renew_tuning_time(&mut settings, &trials));

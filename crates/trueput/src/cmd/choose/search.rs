@@ -239,7 +239,9 @@ impl<'a> ChoiceSearch<'a> {
         let left = self.search_end.saturating_duration_since(now);
         let share = Duration::from_secs_f64(share_s).min(left);
         let has_begun = ended.iter().any(|trial| is_tuning_of(closed, trial));
-        if !has_begun && share.as_secs_f64() < self.least_share_s(closed, ended) {
+        // Both are rounded alike: a share is often the least one.
+        let least = Duration::from_secs_f64(self.least_share_s(closed, ended));
+        if !has_begun && share < least {
             return None;
         }
         let budget_s = share.as_secs_f64() * TUNING_PART;

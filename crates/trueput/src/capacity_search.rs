@@ -82,20 +82,21 @@ impl<'a> CapacitySearches<'a> {
             });
         }
         let mut again = self.again.take()?;
-        let mut left = again.contenders.len();
-        let next = again.contenders.iter().find_map(|&contender| {
-            let closed = self.contenders[contender];
-            let has_held = capacity(closed, self.settings, ended).holds_per_s.is_some();
-            let spec = match has_held {
-                true => next_trial(closed, self.settings, ended),
-                false => self.second_look(contender, ended),
-            };
-            let expected_s = expected_trial_s(closed, ended);
-            let is_possible =
-                spec.is_some() && again.clock.has_time_for(contender, left, expected_s);
-            left -= 1;
-            spec.filter(|_| is_possible)
-        });
+        let left = (1..=again.contenders.len()).rev();
+        let next = again
+            .contenders
+            .iter()
+            .zip(left)
+            .find_map(|(&contender, left)| {
+                let closed = self.contenders[contender];
+                let has_held = capacity(closed, self.settings, ended).holds_per_s.is_some();
+                let spec = match has_held {
+                    true => next_trial(closed, self.settings, ended),
+                    false => self.second_look(contender, ended),
+                };
+                let expected_s = expected_trial_s(closed, ended);
+                spec.filter(|_| again.clock.has_time_for(contender, left, expected_s))
+            });
         self.again = Some(again);
         next
     }

@@ -93,6 +93,21 @@ fn takes_duration(workload: &str, registry: &Registry) -> Result<bool, Failure> 
     Ok(is_possible(&with_duration) || !is_possible(&Conditions::default()))
 }
 
+/// Refuses a plan whose workload ends by itself: requests cannot be offered to it at a rate.
+///
+/// # Errors
+/// A usage error that says what runs it.
+pub fn refuse_fixed_work(plan: &PlanFile, registry: &Registry) -> Result<(), Failure> {
+    let workload = &plan.workload;
+    match takes_duration(workload, registry)? {
+        true => Ok(()),
+        false => Err(Failure::usage(format!(
+            "{workload} has no duration, and so no capacity: 'trueput run {workload}' measures it, \
+             and 'trueput tune {workload}' its knobs by the rate"
+        ))),
+    }
+}
+
 /// Refuses a plan that gives a rate.
 ///
 /// # Errors
@@ -272,15 +287,19 @@ pub fn other_command(manifest: &RunManifest, path: &Path) -> Failure {
         Some(SearchSettings::Choice(_)) => "a choice",
         None => "no search",
     };
-    let command = manifest
-        .search
-        .as_ref()
-        .map_or("run", SearchSettings::command);
-    let path = path.display().to_string();
     Failure::usage(format!(
-        "{path} is {search}; continue it with: trueput {command} --resume {}",
-        quoted(&path)
+        "{} is {search}; continue it with: {}",
+        path.display(),
+        resume_command(manifest, path)
     ))
+}
+
+/// The command that continues a run.
+fn resume_command(manifest: &RunManifest, path: &Path) -> String {
+    let search = manifest.search.as_ref();
+    let command = search.map_or("run", SearchSettings::command);
+    let path = path.display().to_string();
+    format!("trueput {command} --resume {}", quoted(&path))
 }
 
 /// Reads the precision of a search for a capacity.
@@ -359,6 +378,10 @@ impl SearchRun<'_> {
         let (registry, options) = (self.registry, self.options);
         let summary =
             trueput_runner::run_search(folder, manifest, registry, options, observer, source)?;
+        if summary.interrupted {
+            let command = resume_command(manifest, folder.path());
+            output::note(&format!("continue it with: {command}"));
+        }
         execute::finish(&summary, self.write_answer(found))
     }
 

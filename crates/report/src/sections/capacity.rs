@@ -12,7 +12,7 @@ use trueput_findings::capacity::{
 use trueput_findings::rankings::groups;
 use trueput_findings::trial_names::TrialNames;
 use trueput_findings::units::{counted, number, per_cent, plural, seconds, separate};
-use trueput_record::objective::{ObjectiveLimit, ObjectiveMetric};
+use trueput_record::objective::{Objective, ObjectiveLimit, ObjectiveMetric};
 use trueput_record::search::{CapacitySettings, SearchSettings, TrialPurpose};
 use trueput_record::{TrialRecord, TrialSpec};
 
@@ -155,7 +155,7 @@ fn blocks(
     let mut blocks = Vec::new();
     let capacities = || group.capacities.iter();
     let answer = answer(group, settings, names);
-    blocks.extend(answer.map(|text| Block::Text(text + &unconfirmed(capacities()))));
+    blocks.push(Block::Text(answer + &unconfirmed(capacities())));
     blocks.extend(Block::Table(table(group, settings, names)).filled());
     blocks.extend(mark_note(capacities()));
     let failures = capacities().filter_map(|it| failure(it, &names.name(it)));
@@ -205,7 +205,7 @@ pub(super) fn failure_blocks(failures: Vec<String>) -> Vec<Block> {
     match failures.is_empty() {
         true => Vec::new(),
         false => vec![
-            Block::Text("The lowest rate that failed, and by what:".to_owned()),
+            Block::Text("What failed above these rates:".to_owned()),
             Block::List(failures),
         ],
     }
@@ -216,10 +216,15 @@ fn answer(
     group: &CapacityComparison,
     settings: &CapacitySettings,
     names: &ContenderNames,
-) -> Option<String> {
-    let best = group.best()?;
-    let holds = best.holds_per_s?;
-    let (name, objective) = (names.name(best), &settings.objective);
+) -> String {
+    let objective = &settings.objective;
+    let best = group
+        .best()
+        .and_then(|best| Some((best, best.holds_per_s?)));
+    let Some((best, holds)) = best else {
+        return none_keeps(objective, group.capacities.iter());
+    };
+    let name = names.name(best);
     let first = match best.state {
         CapacityState::Confirmed => format!(
             "{name} keeps {objective} up to {} requests/s: it held in {} trials there, and failed \
@@ -257,7 +262,18 @@ fn answer(
             )
         }
     };
-    Some(first + &second)
+    first + &second
+}
+
+/// That no contender keeps the objective, as far as is known.
+pub(super) fn none_keeps<'a>(
+    objective: &Objective,
+    mut capacities: impl Iterator<Item = &'a Capacity>,
+) -> String {
+    match capacities.any(|it| it.state == CapacityState::Unconfirmed) {
+        true => format!("No contender was seen to keep {objective}: the search ended before."),
+        false => format!("No contender keeps {objective} at any rate that was tried."),
+    }
 }
 
 pub(super) fn rate(per_s: f64) -> String {

@@ -2,7 +2,7 @@
 
 use super::capacity::{
     ContenderNames, curves, factor, failure, failure_blocks, figure_at_capacity, mark_note,
-    marked_rate, note, rate, unconfirmed,
+    marked_rate, none_keeps, note, rate, unconfirmed,
 };
 use super::header;
 use super::tuning::{TuningView, gain_table, knob_shares, plan_blocks};
@@ -153,7 +153,8 @@ impl<'a> ChoiceView<'a> {
             .first()
             .and_then(|first| Some((first, first.best().holds_per_s?)))
         else {
-            return format!("No contender keeps {objective}, or the search ended too early.");
+            let capacities = self.choice.candidates.iter().map(Candidate::best);
+            return none_keeps(objective, capacities);
         };
         let mut text = format!(
             "{}{}: {objective} {} requests/s",

@@ -149,7 +149,7 @@ fn a_rate_that_is_not_confirmed_is_marked() {
     let mark = "?: not confirmed, the search ended before.";
     let text = answer(&run);
     assert_has!(text, " 500?", "2 of 2 contenders are not confirmed.", mark);
-    assert!(!text.contains("The lowest rate that failed"), "{text}");
+    assert!(!text.contains("What failed above these rates"), "{text}");
     let confirm = |contender, engine| {
         let rates = [850.0, 850.0, 935.0];
         rates.map(|rate_per_s| probe(contender, engine, Some(rate_per_s)))
@@ -162,7 +162,7 @@ fn a_rate_that_is_not_confirmed_is_marked() {
         " 500?",
         "1 of 2 contenders is not confirmed.",
         mark,
-        "The lowest rate that failed, and by what: - lmdb at 935/s: update p99 9.00 ms.",
+        "What failed above these rates: - lmdb at 935/s: update p99 9.00 ms.",
     );
     assert!(!text.contains("850?"), "{text}");
     run.trials.extend(confirm(1, "sqlite"));

@@ -121,6 +121,7 @@ fn create(
     let what = arguments.what.as_deref().unwrap_or_default();
     let (overrides, trust) = (&arguments.overrides, arguments.trust);
     let mut plan = search_run::read_plan(what, overrides, trust, registry)?;
+    search_run::refuse_fixed_work(&plan, registry)?;
     let why = match overrides.conditions.is_given("rate") {
         true => "capacity finds the rate itself: leave out --rate".to_owned(),
         false => format!("'{what}' gives a rate, which capacity finds: leave it out by --rate 0"),

@@ -296,6 +296,7 @@ pub(super) fn create(
 ) -> Result<(RunFolder, RunManifest), Failure> {
     let what = question.what;
     let mut plan = search_run::read_plan(what, question.overrides, question.trust, registry)?;
+    search_run::refuse_fixed_work(&plan, registry)?;
     if let Some(tuning) = &question.tuning {
         plan.conditions.crash_and_recover |= tuning.limits.recovery_s.is_some();
     }

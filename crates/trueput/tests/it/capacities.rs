@@ -1,6 +1,8 @@
 //! `trueput capacity` at the command line: the search, its answer, bad input, an interruption.
 
-use crate::support::{ALL_WELL, Bench, assert_contains, signal, stderr, stdout, unwrapped};
+use crate::support::{
+    ALL_WELL, Bench, assert_contains, assert_refused, signal, stderr, stdout, unwrapped,
+};
 use nix::sys::signal::Signal::SIGINT;
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -63,7 +65,10 @@ fn an_objective_that_nothing_meets_is_answered_with_the_nearest_result() {
     let report = stdout(&bench.run_expecting(0, &format!("report {folder}")));
     assert_contains(
         &unwrapped(&report),
-        &["lmdb keeps the objective at no rate. Nearest, at"],
+        &[
+            "No contender keeps p50<0.001ms at any rate",
+            "lmdb keeps the objective at no rate. Nearest, at",
+        ],
     );
 }
 
@@ -148,8 +153,8 @@ fn what_cannot_be_searched_is_refused_in_one_line_before_anything_runs() {
         ),
         ("capacity bad.toml".to_owned(), "bad.toml:3"),
         (
-            "capacity threen1 --engine lmdb --objective p99<5ms".to_owned(),
-            "duration",
+            "capacity threen1 --engine lmdb --objective p99<5ms --budget 1s".to_owned(),
+            "threen1 has no duration, and so no capacity",
         ),
         (
             "capacity oltp-cheats --objective p99<5ms".to_owned(),
@@ -172,13 +177,4 @@ fn options_that_a_search_has_no_use_for_are_refused() {
         let line = format!("{SEARCH} --objective p99<5ms {option}");
         assert_refused(&bench, &line, right);
     }
-}
-
-/// A command is refused in one line before anything runs.
-fn assert_refused(bench: &Bench, line: &str, right: &str) {
-    let refused = bench.run_expecting(2, line);
-    let message = stderr(&refused);
-    assert_contains(&message, &[right]);
-    assert_eq!(message.trim_end().lines().count(), 1, "{message}");
-    assert!(!bench.path().join("results").exists(), "{line}");
 }

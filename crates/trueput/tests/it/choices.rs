@@ -26,7 +26,11 @@ fn the_better_of_two_contenders_is_recommended_even_after_an_interruption() {
     let mut of_search = lines.by_ref().map(Result::unwrap);
     assert!(of_search.any(|line| line.starts_with("lmdb at ")));
     signal(child.id().cast_signed(), SIGINT);
-    lines.for_each(drop);
+    let rest: Vec<_> = lines.map(Result::unwrap).collect();
+    assert_contains(
+        &rest.join("\n"),
+        &["continue it with: trueput choose --resume"],
+    );
     assert_eq!(child.wait().unwrap().code(), Some(130));
     let before = bench.run_folder().trials().unwrap().trials;
     let path = bench.run_folder().path().display().to_string();

@@ -1,6 +1,8 @@
 //! `trueput tune` at the command line: the search and its holdout, bad input.
 
-use crate::support::{ALL_WELL, Bench, assert_contains, is_installed, stderr, stdout, unwrapped};
+use crate::support::{
+    ALL_WELL, Bench, assert_contains, assert_refused, is_installed, stderr, stdout, unwrapped,
+};
 use trueput_findings::Run;
 use trueput_findings::tuning::{TunedConfiguration, tuning};
 use trueput_record::parameter::resolve;
@@ -25,15 +27,25 @@ fn a_search_keeps_the_promise_pairs_each_trial_with_the_default_and_answers() {
     assert!(found.configurations[0].changes.is_empty());
     for trial in &run.trials {
         let role = trial.spec.role.unwrap();
+        // In the holdout the winner's purpose is its own.
+        let purpose = match role.purpose {
+            TrialPurpose::Winner => TrialPurpose::Holdout,
+            purpose => purpose,
+        };
         let default = run.trials.iter().filter(|other| {
             let other_role = other.spec.role.unwrap();
-            let is_same_part = (role.purpose == TrialPurpose::Tuning)
-                == (other_role.purpose == TrialPurpose::Tuning);
             other_role.configuration == Some(0)
-                && is_same_part
+                && other_role.purpose == purpose
                 && other.spec.repeat == trial.spec.repeat
         });
-        assert_eq!(default.count(), 1, "{}", trial.spec.id);
+        match purpose {
+            TrialPurpose::Tuning | TrialPurpose::Holdout => {
+                assert_eq!(default.count(), 1, "{}", trial.spec.id);
+            }
+            // A winner is accepted alone, and its knobs are paired with the winner.
+            TrialPurpose::Acceptance => assert_eq!(role.configuration, found.winner),
+            purpose => assert_eq!(purpose, TrialPurpose::Ablation),
+        }
         if let Some(engine) = &trial.engine {
             assert_eq!(engine.promise.durability, trial.spec.durability);
         }
@@ -163,15 +175,6 @@ fn limits_without_a_unit_names_given_twice_and_short_budgets_are_refused() {
     ] {
         assert_refused(&bench, &line, right);
     }
-}
-
-/// A command is refused in one line before anything runs.
-fn assert_refused(bench: &Bench, line: &str, right: &str) {
-    let refused = bench.run_expecting(2, line);
-    let message = stderr(&refused);
-    assert_contains(&message, &[right]);
-    assert_eq!(message.trim_end().lines().count(), 1, "{message}");
-    assert!(!bench.path().join("results").exists(), "{line}");
 }
 
 #[test]

@@ -237,6 +237,13 @@ pub fn expect_code(code: i32, output: Output) -> Output {
     output
 }
 
+/// Asserts that a command is refused in one line, with what would be right, before anything runs.
+#[track_caller]
+pub fn assert_refused(bench: &Bench, line: &str, right: &str) {
+    assert_contains(&bench.refusal_of(line), &[right]);
+    assert!(!bench.path().join("results").exists(), "{line}");
+}
+
 /// Asserts that a text contains each of the parts.
 #[track_caller]
 pub fn assert_contains(text: &str, parts: &[&str]) {

@@ -259,9 +259,8 @@ fn configuration(spec: &TrialSpec) -> Option<u32> {
 
 /// The costs in the last trial at a capacity in which the objective held.
 fn costs(capacity: &Capacity, trials: &[TrialRecord]) -> Option<CandidateCosts> {
-    let mut probes = capacity.probes.iter().rev();
-    let last = probes
-        .find(|probe| Some(probe.rate_per_s) == capacity.holds_per_s && probe.judgement.holds())?;
+    let at_capacity = capacity.probes_at_capacity();
+    let last = at_capacity.filter(|probe| probe.judgement.holds()).last()?;
     let trial = trials
         .iter()
         .find(|trial| trial.spec.id == last.id && trial.outcome != Outcome::Interrupted)?;

@@ -63,6 +63,7 @@ impl ObjectiveMetric {
     pub fn format(self, value: f64) -> String {
         match self {
             Self::Errors => format!("{}%", rounded(value * 100.0)),
+            _ if value < 1e-4 => format!("{}us", rounded(value * 1e6)),
             _ => format_seconds(rounded(value)),
         }
     }
@@ -221,6 +222,7 @@ mod tests {
             "p99<5ms",
             "p50<1ms,p99.9<50ms,errors<0.1%",
             "mean<0.25ms,max<2s",
+            "p50<20us",
         ] {
             let objective: Objective = text.parse().unwrap();
             assert_eq!(objective.to_string(), text);

@@ -79,7 +79,8 @@ pub struct CapacitySettings {
     /// The search ends when the lowest rate that fails is at most this part above the highest that
     /// holds.
     pub precision: f64,
-    /// Trials at the rate that was found, each of which must keep the objective.
+    /// Trials that must keep the objective at the rate that was found, besides the one that found
+    /// it. One more may fail.
     pub confirmations: u32,
     /// The time for all contenders, seconds.
     pub budget_s: f64,
@@ -140,7 +141,7 @@ pub struct TuningSettings {
     pub score: TuningScore,
     /// What a configuration must keep.
     pub limits: TuningLimits,
-    /// The trials that the search and its holdout may take.
+    /// The trials that the search and its holdout may take, as planned before the first round.
     pub trials: u32,
     /// The seed of the search's choices.
     pub seed: u64,

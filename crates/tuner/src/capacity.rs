@@ -1,5 +1,5 @@
 //! The highest rate at which a contender keeps an objective: by doubling, then by bisection; the
-//! rate that is found is confirmed by repeats, and by one at 1.1 times that must fail.
+//! rate that is found is confirmed by repeats, and by two at 1.1 times that must fail.
 //!
 //! After TPC-C's response-time limits (TPC-C 5.11, clause 5.2.5.4), and wrk2, which offers requests
 //! at a rate and counts their response times from when they were due.
@@ -12,7 +12,7 @@ use trueput_record::search::{CapacitySettings, TrialPurpose};
 const FIRST_PART: f64 = 0.25;
 
 /// The part of the first rate at which a contender that kept the objective at no rate is tried
-/// again: a rate that has failed once does not hold any longer.
+/// again: the same rate has failed.
 const SECOND_LOOK_PART: f64 = 0.9;
 
 /// Below half of the closed loop's rate the rate is doubled, above it raised by this factor: few
@@ -29,17 +29,17 @@ const MOST_TRIALS: usize = 60;
 pub const MOST_CONFIRMATIONS: i64 = 20;
 
 /// Trials that a contender usually takes: one in closed loop, three until a rate fails, five to
-/// halve a factor of two down to 5 %, the confirmations, one in excess, and three for results that
+/// halve a factor of two down to 5 %, the confirmations, two in excess, and three for results that
 /// were noise.
 #[must_use]
 pub const fn usual_trials(confirmations: u32) -> u32 {
-    13 + confirmations
+    14 + confirmations
 }
 
 /// Trials that a contender needs at least.
 #[must_use]
 pub const fn fewest_trials(confirmations: u32) -> u32 {
-    7 + confirmations
+    8 + confirmations
 }
 
 /// Requests beyond the objective's percentile that a trial has at least.
@@ -122,7 +122,7 @@ fn rate_to_return_to(capacity: &Capacity, settings: &CapacitySettings) -> Option
     let far = held.filter(|it| it.rate_per_s >= fails_per_s * DISTURBED_FACTOR);
     let held_per_s = far.map(|it| it.rate_per_s).reduce(f64::min)?;
     let returns = (held_per_s / fails_per_s).log(DISTURBED_FACTOR) as i32;
-    // A rate that has failed once does not hold any longer, so each is a little lower.
+    // Each is a little lower: the rate itself may have failed as well.
     let mut rates = (1..=returns).map(|count| held_per_s / (1.0 + settings.precision).powi(count));
     rates.find(|&rate_per_s| probes().all(|it| it.rate_per_s != round_rate(rate_per_s)))
 }

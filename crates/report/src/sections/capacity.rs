@@ -70,8 +70,10 @@ pub fn last_probe(capacity: &Capacity) -> Option<String> {
     let figures: Vec<_> = figures
         .map(|figure| format!("{} {}", figure.metric, formatted(figure)))
         .collect();
+    let is_at_capacity = capacity.holds_per_s == Some(last.rate_per_s);
     let verdict = match last.judgement.holds() {
         true => format!("holds, {}", figures.join(", ")),
+        false if is_at_capacity => format!("failed once: {}", violations(last)),
         false => format!("fails: {}", violations(last)),
     };
     let known = match (capacity.holds_per_s, capacity.fails_per_s) {
@@ -158,8 +160,8 @@ fn blocks(
     blocks.push(Block::Text(answer + &unconfirmed(capacities())));
     blocks.extend(Block::Table(table(group, settings, names)).filled());
     blocks.extend(mark_note(capacities()));
-    let failures = capacities().filter_map(|it| failure(it, &names.name(it)));
-    blocks.extend(failure_blocks(failures.collect()));
+    let named: Vec<_> = capacities().map(|it| (it, names.name(it))).collect();
+    blocks.extend(failure_blocks(&named));
     let notes = capacities().filter_map(|it| note(it, &names.name(it)));
     blocks.extend(Block::List(notes.collect()).filled());
     blocks
@@ -200,15 +202,22 @@ pub(super) fn mark_note<'a>(mut capacities: impl Iterator<Item = &'a Capacity>) 
         .then(|| Block::Text("?: not confirmed, the search ended before.".to_owned()))
 }
 
-/// The contenders' failures beyond their capacities, with a line that says what they are.
-pub(super) fn failure_blocks(failures: Vec<String>) -> Vec<Block> {
-    match failures.is_empty() {
-        true => Vec::new(),
-        false => vec![
-            Block::Text("What failed above these rates:".to_owned()),
-            Block::List(failures),
-        ],
-    }
+/// What failed at the capacities of contenders and beyond them, each given with its name; with
+/// lines that say which is which.
+pub(super) fn failure_blocks(contenders: &[(&Capacity, String)]) -> Vec<Block> {
+    let listed = |heading: &str, failure: fn(&Capacity, &str) -> Option<String>| {
+        let failures = contenders.iter();
+        let failures = failures.filter_map(|(capacity, name)| failure(capacity, name));
+        let list = Block::List(failures.collect()).filled();
+        list.map(|list| vec![Block::Text(heading.to_owned()), list])
+    };
+    let beyond = listed("What failed above these rates:", failure);
+    let at_capacity = listed(
+        "Failed once at these rates, and held in the other trials:",
+        failure_at_capacity,
+    );
+    let both = [beyond, at_capacity].into_iter().flatten();
+    both.flatten().collect()
 }
 
 /// The highest capacity in a sentence or two.
@@ -227,10 +236,10 @@ fn answer(
     let name = names.name(best);
     let first = match best.state {
         CapacityState::Confirmed => format!(
-            "{name} keeps {objective} up to {} requests/s: it held in {} trials there, and failed \
-             at {}/s.",
+            "{name} keeps {objective} up to {} requests/s: it held in {} there, and failed at \
+             {}/s.",
             rate(holds),
-            best.held_trials(),
+            held_trials(best),
             best.fails_per_s.map_or_else(String::new, rate)
         ),
         _ => format!(
@@ -263,6 +272,18 @@ fn answer(
         }
     };
     first + &second
+}
+
+/// The trials at a capacity that held, in words.
+fn held_trials(capacity: &Capacity) -> String {
+    let (held, all) = (
+        capacity.held_trials(),
+        capacity.probes_at_capacity().count(),
+    );
+    match held == all {
+        true => format!("{held} trials"),
+        false => format!("{held} of {all} trials"),
+    }
 }
 
 /// That no contender keeps the objective, as far as is known.
@@ -321,29 +342,37 @@ fn dash() -> String {
     "–".to_owned()
 }
 
-/// The worst value of a figure in the trials at the capacity.
+/// The worst value of a figure in the trials at the capacity that held.
 pub(super) fn figure_at_capacity(capacity: &Capacity, metric: &str) -> String {
-    let probes = capacity.probes.iter();
-    let at_capacity = probes.filter(|probe| Some(probe.rate_per_s) == capacity.holds_per_s);
-    let figures = at_capacity.flat_map(|probe| &probe.judgement.figures);
+    let held = capacity
+        .probes_at_capacity()
+        .filter(|it| it.judgement.holds());
+    let figures = held.flat_map(|probe| &probe.judgement.figures);
     let of_metric = figures.filter(|figure| figure.metric == metric);
     let worst = of_metric.max_by(|one, other| one.value.total_cmp(&other.value));
     worst.map_or_else(dash, formatted)
 }
 
 /// How a contender fails beyond its confirmed capacity.
-pub(super) fn failure(capacity: &Capacity, name: &str) -> Option<String> {
+fn failure(capacity: &Capacity, name: &str) -> Option<String> {
     if capacity.state != CapacityState::Confirmed {
         return None;
     }
     let fails = capacity.fails_per_s?;
     let mut probes = capacity.probes.iter();
     let failed = probes.find(|it| it.rate_per_s == fails && !it.judgement.holds())?;
-    Some(format!(
-        "{name} at {}/s: {}.",
-        rate(fails),
-        violations(failed)
-    ))
+    Some(failure_at(fails, failed, name))
+}
+
+fn failure_at(per_s: f64, failed: &CapacityProbe, name: &str) -> String {
+    format!("{name} at {}/s: {}.", rate(per_s), violations(failed))
+}
+
+/// The trial at a contender's capacity that failed, if one did.
+fn failure_at_capacity(capacity: &Capacity, name: &str) -> Option<String> {
+    let mut probes = capacity.probes_at_capacity();
+    let failed = probes.find(|it| !it.judgement.holds())?;
+    Some(failure_at(failed.rate_per_s, failed, name))
 }
 
 /// The reason why a contender has no confirmed capacity.

@@ -1,8 +1,8 @@
 //! The section on a choice between contenders.
 
 use super::capacity::{
-    ContenderNames, curves, factor, failure, failure_blocks, figure_at_capacity, mark_note,
-    marked_rate, none_keeps, note, rate, unconfirmed,
+    ContenderNames, curves, factor, failure_blocks, figure_at_capacity, mark_note, marked_rate,
+    none_keeps, note, rate, unconfirmed,
 };
 use super::header;
 use super::tuning::{TuningView, gain_table, knob_shares, plan_blocks};
@@ -21,6 +21,9 @@ use trueput_record::search::{CapacitySettings, ChoiceSettings, SearchSettings};
 
 /// A cost is mentioned if it is this many times that of another contender.
 const NOTABLE_FACTOR: f64 = 1.5;
+
+/// With fewer pairs of a run-off, holding in most of them may be chance.
+const FEWEST_PAIRS: usize = 3;
 
 /// Contenders that are far behind are no alternative: theirs is below this part of the first one's
 /// capacity.
@@ -73,6 +76,24 @@ fn titled(title: &str, content: Vec<Block>) -> Vec<Block> {
         blocks.insert(0, Block::Heading(2, title.to_owned()));
     }
     blocks
+}
+
+/// That a contender kept the objective in most trials of a run-off at this rate, if its search had
+/// found that the rate fails; it begins with a space.
+fn above_capacity(candidate: &Candidate, rate_per_s: f64) -> String {
+    let best = candidate.best();
+    let (Some(holds_per_s), Some(fails_per_s)) = (best.holds_per_s, best.fails_per_s) else {
+        return String::new();
+    };
+    match rate_per_s >= fails_per_s {
+        true => format!(
+            " {} kept the objective in most of these trials, although its search found only {}/s: \
+             its capacity may be higher.",
+            name(candidate),
+            rate(holds_per_s)
+        ),
+        false => String::new(),
+    }
 }
 
 /// A choice and what its text needs.
@@ -139,8 +160,8 @@ impl<'a> ChoiceView<'a> {
         blocks.extend(Block::Table(self.table()).filled());
         let shown = candidates().flat_map(|it| std::iter::once(&it.default).chain(&it.tuned));
         blocks.extend(mark_note(shown));
-        let failures = candidates().filter_map(|it| failure(it.best(), &name(it)));
-        blocks.extend(failure_blocks(failures.collect()));
+        let named: Vec<_> = candidates().map(|it| (it.best(), name(it))).collect();
+        blocks.extend(failure_blocks(&named));
         blocks.extend(Block::List(self.notes()).filled());
         blocks
     }
@@ -231,7 +252,7 @@ impl<'a> ChoiceView<'a> {
             rate(run_off.rate_per_s),
             counted(run_off.pairs as u64, "trial"),
         );
-        match result {
+        let text = match result {
             RunOffResult::Overruled => format!(
                 " The search had found {}/s for {name}, but {in_turns}.",
                 rate(second_per_s)
@@ -244,7 +265,15 @@ impl<'a> ChoiceView<'a> {
                 " {name} is next, with {}/s. Which of the two takes more is not sure: {in_turns}.",
                 rate(second_per_s)
             ),
-        }
+        };
+        let surprises = [(first, own_held), (second, other_held)].map(|(candidate, held)| {
+            let is_most = run_off.pairs >= FEWEST_PAIRS && 2 * held > run_off.pairs;
+            match is_most {
+                true => above_capacity(candidate, run_off.rate_per_s),
+                false => String::new(),
+            }
+        });
+        text + &surprises.concat()
     }
 
     /// What the first contender costs more, or promises less, than alternatives to it.

@@ -151,7 +151,7 @@ fn a_rate_that_is_not_confirmed_is_marked() {
     assert_has!(text, " 500?", "2 of 2 contenders are not confirmed.", mark);
     assert!(!text.contains("What failed above these rates"), "{text}");
     let confirm = |contender, engine| {
-        let rates = [850.0, 850.0, 935.0];
+        let rates = [850.0, 850.0, 935.0, 935.0];
         rates.map(|rate_per_s| probe(contender, engine, Some(rate_per_s)))
     };
     run.trials.extend(confirm(0, "lmdb"));
@@ -170,6 +170,27 @@ fn a_rate_that_is_not_confirmed_is_marked() {
     for part in ["0?", "not confirmed", mark] {
         assert!(!text.contains(part), "{part}: {text}");
     }
+}
+
+#[test]
+fn a_single_failure_at_a_capacity_is_named() {
+    let mut run = chosen(&["lmdb", "sqlite"], "p99<5ms");
+    let mut failed = probe(0, "lmdb", Some(850.0));
+    let open = failed.measurement.as_mut().unwrap().open_loop.as_mut();
+    open.unwrap().responses[0].latency.p99_ns = 80_000_000;
+    run.trials.push(failed);
+    let rates = [850.0, 850.0, 935.0, 935.0];
+    run.trials
+        .extend(rates.map(|rate_per_s| probe(0, "lmdb", Some(rate_per_s))));
+    let text = flat(&run.render_search(Style::default()).unwrap());
+    assert_has!(
+        text,
+        " 850 ",
+        "Failed once at these rates, and held in the other trials: - lmdb at 850/s: update p99 \
+         80.0 ms.",
+    );
+    // The figure at the capacity is that of the trials that held.
+    assert_eq!(text.matches("80.0 ms").count(), 1, "{text}");
 }
 
 #[test]

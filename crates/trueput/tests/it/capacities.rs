@@ -27,12 +27,12 @@ fn a_capacity_is_found_confirmed_and_reported_alike_everywhere() {
     assert_eq!(found.state, CapacityState::Confirmed, "{}", stderr(&output));
     let (holds, fails) = (found.holds_per_s.unwrap(), found.fails_per_s.unwrap());
     assert!(fails <= holds * 1.21, "{holds} {fails}");
-    let at_capacity = found.probes.iter().filter(|it| it.rate_per_s == holds);
-    assert!(at_capacity.clone().all(|probe| probe.judgement.holds()));
-    assert_eq!(at_capacity.count(), found.held_trials());
-    let excess = excess_rate_per_s(holds);
-    let mut in_excess = found.probes.iter().filter(|it| it.rate_per_s == excess);
-    assert!(in_excess.any(|probe| !probe.judgement.holds()));
+    let failures_at = |per_s: f64| {
+        let probes = found.probes.iter().filter(|it| it.rate_per_s == per_s);
+        probes.filter(|it| !it.judgement.holds()).count()
+    };
+    assert!(found.held_trials() >= 2 && failures_at(holds) <= 1);
+    assert!(failures_at(excess_rate_per_s(holds)) >= 2);
     let answer = unwrapped(&stdout(&output));
     assert_contains(
         &answer,
@@ -66,7 +66,7 @@ fn an_objective_that_nothing_meets_is_answered_with_the_nearest_result() {
     assert_contains(
         &unwrapped(&report),
         &[
-            "No contender keeps p50<0.001ms at any rate",
+            "No contender keeps p50<1us at any rate",
             "lmdb keeps the objective at no rate. Nearest, at",
         ],
     );
@@ -129,7 +129,7 @@ fn what_cannot_be_searched_is_refused_in_one_line_before_anything_runs() {
         (format!("{SEARCH} --objective p99"), "write METRIC<LIMIT"),
         (
             SEARCH.replace("10m", "5s") + " --objective p99<5ms",
-            "give 25s or more",
+            "give 28s or more",
         ),
         (
             format!("{SEARCH} --objective p99<5ms --rate 100"),

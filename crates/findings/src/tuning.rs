@@ -11,6 +11,7 @@ use crate::marks::{REFUTED, is_refuted};
 use crate::statistics::{
     Comparison, Interval, Verdict, compare, compare_among, log_ratio_paired, median,
 };
+use crate::trial_time::planned_trials;
 use serde::Serialize;
 use std::cmp::Ordering::Equal;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,6 +22,9 @@ use trueput_record::search::{
 };
 use trueput_record::trial::Settings;
 use trueput_record::{Outcome, TrialRecord, Value};
+
+/// Nanoseconds in a second.
+const NS_PER_S: f64 = 1e9;
 
 /// The configurations of a search, and its holdout.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -40,7 +44,8 @@ pub struct TuningFindings {
     pub search_trials: usize,
     /// Trials of the holdout.
     pub holdout_trials: usize,
-    /// The trials that the search and the holdout may take.
+    /// The trials that the search and the holdout may take; in [`tuning_of`] those that were
+    /// planned before the first round.
     pub planned_trials: usize,
     /// Each trial of the search, in the order in which they ran.
     pub course: Vec<CourseTrial>,
@@ -133,6 +138,9 @@ pub struct TunedConfiguration {
     pub interval: Option<Interval>,
     /// Its score over the default's in the holdout; `None` if it was not in it.
     pub holdout_factor: Option<f64>,
+    /// Median over the holdout of the 99th percentile of the slowest kind of operation, from its
+    /// start to its end, seconds; `None` if no trial of the holdout passed.
+    pub holdout_p99_s: Option<f64>,
     /// The reasons why trials have no score, one sentence each.
     pub failures: Vec<String>,
     /// Median of the peak memory of its trials in the search, bytes.
@@ -173,6 +181,11 @@ pub fn tuning(manifest: &RunManifest, trials: &[TrialRecord]) -> Option<TuningFi
     };
     let mut found = tuning_of(0, settings, manifest, trials)?;
     found.importance = importance_of(0, settings, manifest, trials);
+    let planned = TuningSettings {
+        trials: u32::try_from(planned_trials(settings, trials)).unwrap_or(u32::MAX),
+        ..settings.clone()
+    };
+    found.planned_trials = (planned.trials - planned.ablation_trials()) as usize;
     Some(found)
 }
 
@@ -226,6 +239,7 @@ pub fn tuning_of(
                 let (base, own) = in_holdout.pairs(0, number);
                 geometric_factor(&base, &own)
             },
+            holdout_p99_s: holdout_p99_s(&holdout, number),
             failures: in_search.failures(number),
             memory_bytes: cost(&search, number, |it| peak_memory_bytes(it) as f64),
             space_bytes: cost(&search, number, |it| it.database.allocated_bytes as f64),
@@ -284,6 +298,19 @@ fn costs<'a>(trials: &'a [&'a TrialRecord], number: u32) -> impl Iterator<Item =
 
 fn cost(trials: &[&TrialRecord], number: u32, of: fn(&Measurement) -> f64) -> Option<f64> {
     median(costs(trials, number).map(of))
+}
+
+/// The median of the 99th percentile of a configuration's slowest kind of operation, seconds;
+/// `None` if no trial passed.
+fn holdout_p99_s(holdout: &[&TrialRecord], number: u32) -> Option<f64> {
+    let passed = holdout.iter().copied();
+    let passed: Vec<_> = passed.filter(|trial| objection(trial).is_none()).collect();
+    let times_s = costs(&passed, number).filter_map(|measurement| {
+        let operations = measurement.operations.iter();
+        let longest_ns = operations.map(|it| it.latency.p99_ns).max()?;
+        Some(longest_ns as f64 / NS_PER_S)
+    });
+    median(times_s)
 }
 
 /// The median time of a configuration from killing every process to an open database, seconds.

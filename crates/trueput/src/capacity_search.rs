@@ -1,9 +1,9 @@
 //! The searches for the capacities of contenders: which trial comes next.
 
 use crate::search_clock::SearchClock;
-use crate::search_run::{USUAL_DURATION_S, trial_s};
 use std::time::{Duration, Instant};
 use trueput_findings::capacity::{capacity, is_probe_of};
+use trueput_findings::trial_time::{USUAL_DURATION_S, trial_s};
 use trueput_record::conditions::{Arrival, Rate};
 use trueput_record::search::{CapacitySettings, TrialPurpose, TrialRole};
 use trueput_record::{TrialRecord, TrialSpec};

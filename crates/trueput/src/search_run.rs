@@ -10,11 +10,12 @@ use crate::progress::Progress;
 use crate::repeats::parse_part;
 use crate::screen::Screen;
 use crate::trust::{ForeignCode, Trust};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::process::ExitCode;
 use trueput_findings::Run;
 use trueput_findings::shell::quoted;
+use trueput_findings::trial_time::USUAL_DURATION_S;
 use trueput_record::objective::Objective;
 use trueput_record::parameter::resolve;
 use trueput_record::plan::PlanFile;
@@ -22,14 +23,7 @@ use trueput_record::search::{SearchSettings, TuningPreset, TuningStrategy};
 use trueput_record::trial::Settings;
 use trueput_record::value::format_seconds;
 use trueput_record::{Conditions, RunFolder, RunManifest, TrialRecord, TrialSpec};
-use trueput_runner::{Options, Registry};
-
-/// The duration of a trial if neither the plan nor the command line gives one, seconds.
-pub const USUAL_DURATION_S: f64 = 5.0;
-
-/// The time that a trial takes beside its duration and warm-up, for estimates, seconds: opening,
-/// verifying, and a part of the load. On two cores most engines need less for 100,000 records.
-pub const OVERHEAD_S: f64 = 1.5;
+use trueput_runner::{Event, Options, Registry};
 
 /// Reads the plan, with the options of the command line, as one whose trials run once each.
 ///
@@ -248,12 +242,6 @@ pub fn check_presets(
     }
 }
 
-/// The time that a trial takes, for estimates, seconds.
-pub fn trial_s(spec: &TrialSpec) -> f64 {
-    let conditions = &spec.conditions;
-    conditions.duration_s.unwrap_or(USUAL_DURATION_S) + conditions.warm_up_s + OVERHEAD_S
-}
-
 /// The failure for a budget that is too short for so many contenders. `or_else` is a way out beside
 /// those that every search has, as in `, or --no-tuning`.
 pub fn too_short(given_s: f64, contenders: usize, least_s: f64, or_else: &str) -> Failure {
@@ -368,12 +356,19 @@ impl SearchRun<'_> {
             true => Progress::json(),
             false => Progress::for_people(),
         });
+        let is_idle = Cell::new(false);
         let source = &mut |ended: &[TrialRecord]| {
             let Proposal { news, trials } = next(ended);
             progress.borrow().say_all(news);
+            is_idle.set(is_idle.get() && trials.is_empty());
             trials
         };
-        let observer = &mut |event: &_| progress.borrow_mut().observe(event);
+        let observer = &mut |event: &_| {
+            if let Event::RunStarted { trials: 0, .. } = event {
+                is_idle.set(true);
+            }
+            progress.borrow_mut().observe(event);
+        };
         let (folder, manifest) = (self.folder, self.manifest);
         let (registry, options) = (self.registry, self.options);
         let summary =
@@ -381,6 +376,11 @@ impl SearchRun<'_> {
         if summary.interrupted {
             let command = resume_command(manifest, folder.path());
             output::note(&format!("continue it with: {command}"));
+        } else if is_idle.get() {
+            output::note(
+                "nothing ran: the search has ended, or its next trial does not fit into the \
+                 budget, which --budget makes longer",
+            );
         }
         execute::finish(&summary, self.write_answer(found))
     }

@@ -1,18 +1,21 @@
 //! The search, brought to where its records are, and its next trials.
 
 use crate::failure::Failure;
-use crate::search_run;
 use crate::tuning_space::SearchSpace;
 use std::time::{Duration, Instant};
+use trueput_findings::trial_time::{planned_trials, trial_s};
 use trueput_findings::tuning::{score, tuning_of};
-use trueput_record::search::{TrialPurpose, TrialRole, TuningLimits, TuningPreset, TuningSettings};
+use trueput_record::search::{
+    SearchSettings, TrialPurpose, TrialRole, TuningLimits, TuningPreset, TuningSettings,
+};
 use trueput_record::trial::Settings;
 use trueput_record::{Outcome as TrialOutcome, RunManifest, TrialRecord, TrialSpec};
 use trueput_runner::Registry;
 use trueput_tuner::ablation::ablation;
 use trueput_tuner::holdout::{Holdout, Role};
 use trueput_tuner::search::{
-    ConfigurationId, Failure as TrialFailure, FailureKind, Outcome, Preset, Search, SearchPlan,
+    ConfigurationId, FEWEST_TRIALS, Failure as TrialFailure, FailureKind, Outcome, Preset, Search,
+    SearchPlan,
 };
 
 /// The part of the time after which the search leaves the rest to the holdout.
@@ -146,6 +149,9 @@ impl<'a> TuningSearch<'a> {
                 if self.search.record_round(outcomes).is_err() {
                     return Vec::new();
                 }
+                if number == 1 {
+                    self.plan_trials(ended);
+                }
                 continue;
             }
             self.report_round();
@@ -166,6 +172,29 @@ impl<'a> TuningSearch<'a> {
         }
         self.report_round();
         Vec::new()
+    }
+
+    /// Plans as many trials as there is time for, as the first round shows. In a choice the time of
+    /// a trial is known before.
+    fn plan_trials(&mut self, ended: &[TrialRecord]) {
+        if !matches!(self.manifest.search, Some(SearchSettings::Tuning(_))) {
+            return;
+        }
+        let before = self.settings.trials as usize;
+        let trials = planned_trials(&self.settings, ended).max(FEWEST_TRIALS);
+        if trials == before {
+            return;
+        }
+        self.settings.trials = u32::try_from(trials).unwrap_or(u32::MAX);
+        let ablation = self.settings.ablation_trials() as usize;
+        self.search.set_trials(trials - ablation);
+        let length = match trials < before {
+            true => "longer",
+            false => "less time",
+        };
+        self.news.push(format!(
+            "trials take {length} than estimated: {trials} are planned, not {before}"
+        ));
     }
 
     /// The trials that the next pair of the holdout lacks; none if it is over.
@@ -290,7 +319,7 @@ impl<'a> TuningSearch<'a> {
     /// Whether so many trials end within a part of the time.
     fn has_time(&self, part: f64, trials: usize) -> bool {
         let budget = Duration::from_secs_f64(self.settings.budget_s * part);
-        let estimate = || Duration::from_secs_f64(search_run::trial_s(&self.first));
+        let estimate = || Duration::from_secs_f64(trial_s(&self.first));
         let trial = self
             .spent
             .0
@@ -462,171 +491,4 @@ fn presets(settings: &TuningSettings) -> Vec<Preset> {
 }
 
 #[cfg(test)]
-pub mod tests {
-    use super::*;
-    use crate::tuning_space::tests::first;
-    use std::collections::BTreeSet;
-    use trueput_findings::tuning::tuning;
-    use trueput_record::measurement::{Measurement, OperationSummary};
-    use trueput_record::search::{SearchSettings, TuningLimits, TuningScore, TuningStrategy};
-    use trueput_record::{FORMAT_VERSION, HostFacts, Value};
-
-    const TRIALS: u32 = 160;
-
-    fn settings() -> TuningSettings {
-        TuningSettings {
-            score: TuningScore::Rate,
-            limits: TuningLimits::default(),
-            trials: TRIALS,
-            seed: 1,
-            budget_s: 1e6,
-            presets: Vec::new(),
-            searched: Vec::new(),
-            strategy: TuningStrategy::default(),
-        }
-    }
-
-    /// The run of a search whose first trial this is.
-    pub fn manifest(first: &TrialSpec, search: SearchSettings) -> RunManifest {
-        RunManifest {
-            format: FORMAT_VERSION,
-            name: String::new(),
-            about: String::new(),
-            started_at: String::new(),
-            host: HostFacts {
-                memory_bytes: 8 << 30,
-                ..HostFacts::default()
-            },
-            headlines: [(first.workload.clone(), "op".to_owned())].into(),
-            changed_settings: Default::default(),
-            changed_knobs: Default::default(),
-            costs: Default::default(),
-            work: None,
-            until: None,
-            include_assertions: false,
-            split_by: None,
-            search: Some(search),
-            trials: vec![first.clone()],
-            skipped: Vec::new(),
-        }
-    }
-
-    /// A trial on an engine on which two knobs matter, and how much is left to `gain`.
-    fn simulated(spec: TrialSpec, number: usize, gain: f64) -> TrialRecord {
-        let integer = |name: &str| match spec.knobs.get(name) {
-            Some(Value::Integer(number)) => *number,
-            _ => 0,
-        };
-        let is_large = |name: &str, from: i64| i32::from(integer(name) > from);
-        let good = is_large("cache_size", 4 << 20) + is_large("mmap_size", 0);
-        // A noise of a few per cent.
-        let noise = 1.0 + 0.02 * (number as f64 * 12.9898).sin();
-        let operation = OperationSummary {
-            kind: "op".to_owned(),
-            count: 1_000,
-            per_s: 1_000.0 * gain.powi(good) * noise,
-            ..OperationSummary::default()
-        };
-        ended(
-            spec,
-            Measurement {
-                operations: vec![operation],
-                ..Measurement::default()
-            },
-        )
-    }
-
-    /// A valid trial that has ended.
-    pub fn ended(spec: TrialSpec, measurement: Measurement) -> TrialRecord {
-        TrialRecord {
-            format: FORMAT_VERSION,
-            spec,
-            outcome: TrialOutcome::Valid,
-            resumed: false,
-            started_at: String::new(),
-            file_system: None,
-            log_file_system: None,
-            engine: None,
-            conformance: None,
-            audit: None,
-            hardware_limits: None,
-            load: None,
-            measurement: Some(measurement),
-            verification: None,
-        }
-    }
-
-    fn run(gain: f64) -> (Vec<TrialRecord>, RunManifest) {
-        let mut first = first(&[]);
-        first.role = Some(TrialRole {
-            contender: 0,
-            purpose: TrialPurpose::Tuning,
-            configuration: Some(0),
-        });
-        let manifest = manifest(&first, SearchSettings::Tuning(settings()));
-        let (settings, registry) = (settings(), crate::registry());
-        let mut search = TuningSearch::new(settings, first.clone(), &manifest, &registry).unwrap();
-        let mut ended = vec![simulated(first, 0, gain)];
-        loop {
-            let next = search.next(&ended);
-            if next.is_empty() {
-                return (ended, manifest);
-            }
-            for spec in next {
-                ended.push(simulated(spec, ended.len(), gain));
-            }
-        }
-    }
-
-    #[test]
-    fn the_ablation_of_a_winner_shows_which_knobs_gain() {
-        let (ended, manifest) = run(1.5);
-        assert!(ended.len() <= TRIALS as usize, "{}", ended.len());
-        let found = tuning(&manifest, &ended).unwrap();
-        assert!(found.better().is_some());
-        let winner = found.winner.unwrap() as usize;
-        let changes = &found.configurations[winner].changes;
-        for gain in &found.ablation {
-            let factor = gain.factor.unwrap();
-            match ["cache_size", "mmap_size"].contains(&gain.knob.as_str()) {
-                true => assert!((1.4..1.6).contains(&factor), "{gain:?}"),
-                false => assert!((0.95..1.05).contains(&factor), "{gain:?}"),
-            }
-            assert!(changes.contains_key(&gain.knob));
-            assert!(gain.comparison.ratio.is_some(), "three rounds or more");
-        }
-        let known: Vec<_> = found.ablation.iter().map(|gain| &gain.knob).collect();
-        assert!(known.len() > 1, "{known:?}");
-        let cells = ended.iter().map(|it| (it.spec.cell, it.spec.repeat));
-        assert_eq!(cells.collect::<BTreeSet<_>>().len(), ended.len());
-    }
-
-    #[test]
-    fn a_winner_that_is_claimed_but_not_accepted_is_not_recommended() {
-        let (mut ended, manifest) = run(1.5);
-        let purpose = |trial: &TrialRecord| trial.spec.role.unwrap().purpose;
-        let is_acceptance = |trial: &TrialRecord| purpose(trial) == TrialPurpose::Acceptance;
-        let place = ended.iter().position(is_acceptance).unwrap();
-        assert_eq!(ended.iter().filter(|it| is_acceptance(it)).count(), 1);
-        ended.truncate(place + 1);
-        assert!(tuning(&manifest, &ended).unwrap().better().is_some());
-        ended[place].outcome = TrialOutcome::Failed {
-            reason: "conformance".to_owned(),
-            bad_input: false,
-        };
-        let found = tuning(&manifest, &ended).unwrap();
-        assert_eq!(found.holdout_failures, ["conformance"]);
-        assert!(found.better().is_none());
-        let (first, registry) = (manifest.trials[0].clone(), crate::registry());
-        let mut search = TuningSearch::new(settings(), first, &manifest, &registry).unwrap();
-        assert!(search.next(&ended).is_empty());
-    }
-
-    #[test]
-    fn nothing_is_ablated_if_no_winner_was_claimed() {
-        let (ended, manifest) = run(1.0);
-        let found = tuning(&manifest, &ended).unwrap();
-        assert!(found.better().is_none());
-        assert!(found.ablation.is_empty());
-    }
-}
+pub mod tests;

@@ -281,6 +281,13 @@ impl Search {
         Ok(())
     }
 
+    /// Changes the trials that may be run, those of the holdout included, to at least
+    /// [`FEWEST_TRIALS`]. The rounds so far stay as they are; so a search is resumed by changing
+    /// them after the same round.
+    pub fn set_trials(&mut self, trials: usize) {
+        self.plan.trials = trials.max(FEWEST_TRIALS);
+    }
+
     /// Returns the trials that the search may use: three quarters of all.
     #[must_use]
     pub fn search_trials(&self) -> usize {

@@ -108,7 +108,10 @@ impl AnswerScreen<'_> {
         )];
         let common = words::common(self.0).into_iter();
         lines.extend(common.map(|text| (Paint::Plain, cut_end(&shown(&text), columns))));
-        let troubles = [words::damaged(self.0), words::disturbed(self.0)];
+        let troubles = [
+            words::damaged(self.0),
+            words::disturbed(&self.0.disturbances),
+        ];
         for text in troubles.into_iter().flatten() {
             let text = wrapped(&shown(&text), columns, "", MOST_WRAPPED).into_iter();
             lines.extend(text.map(|line| (Paint::Red, line)));

@@ -89,8 +89,8 @@ pub(super) fn damaged(answer: &Answer) -> Option<String> {
 }
 
 /// The disturbances of the run: `Disturbed: repeats of a cell typically differ by 28 %.`
-pub(crate) fn disturbed(answer: &Answer) -> Option<String> {
-    let clauses = answer.disturbances.iter();
+pub(crate) fn disturbed(disturbances: &[Disturbance]) -> Option<String> {
+    let clauses = disturbances.iter();
     let clauses: Vec<_> = clauses.map(Disturbance::to_string).collect();
     (!clauses.is_empty()).then(|| format!("Disturbed: {}.", clauses.join("; ")))
 }

@@ -49,7 +49,7 @@ pub(crate) fn document(run: &Run) -> Vec<Block> {
     };
     let names = ContenderNames::of(run);
     let mut blocks = vec![header::title(run)];
-    blocks.extend(header::debug_warning(run));
+    blocks.extend(header::search_warnings(run));
     for group in comparisons(capacities(&run.manifest, &run.trials)) {
         blocks.push(Block::Heading(2, heading(&group, settings)));
         blocks.extend(self::blocks(&group, settings, &names));

@@ -53,7 +53,7 @@ impl Section for Recommendation {
 /// The choice of a run for a terminal, as blocks: the answer first.
 pub(crate) fn document(run: &Run) -> Vec<Block> {
     let mut blocks = vec![header::title(run)];
-    blocks.extend(header::debug_warning(run));
+    blocks.extend(header::search_warnings(run));
     let Some(view) = ChoiceView::of(run) else {
         return blocks;
     };

@@ -5,6 +5,7 @@ use crate::document::Block;
 use crate::in_memory;
 use trueput_findings::Run;
 use trueput_findings::answer::Answer;
+use trueput_findings::disturbance;
 use trueput_findings::text::capitalized;
 use trueput_findings::units::{bytes, counted};
 use trueput_record::HostFacts;
@@ -27,7 +28,7 @@ pub(crate) struct ReportHeader {
 impl ReportHeader {
     pub(crate) fn of(run: &Run, answer: &Answer) -> Self {
         let about = &run.manifest.about;
-        let disturbed = words::disturbed(answer);
+        let disturbed = words::disturbed(&answer.disturbances);
         Self {
             title: title(run),
             about: (!about.is_empty()).then(|| Block::Text(about.clone())),
@@ -64,10 +65,16 @@ pub(crate) fn title(run: &Run) -> Block {
     Block::Heading(1, format!("trueput: {}", run.manifest.name))
 }
 
-/// Warns that the figures are those of a debug build.
-pub(crate) fn debug_warning(run: &Run) -> Option<Block> {
+/// Warns that the figures of a search are those of a debug build, and of what disturbed it.
+pub(crate) fn search_warnings(run: &Run) -> Option<Block> {
     let is_debug = run.manifest.host.program.profile == "debug";
-    is_debug.then(|| Block::Warnings(vec![format!("{}.", capitalized(DEBUG_BUILD))]))
+    let debug = is_debug.then(|| format!("{}.", capitalized(DEBUG_BUILD)));
+    let reasons = disturbance::of_run(run).map_or_else(Vec::new, |noise| noise.reasons);
+    let warnings: Vec<_> = debug
+        .into_iter()
+        .chain(words::disturbed(&reasons))
+        .collect();
+    (!warnings.is_empty()).then_some(Block::Warnings(warnings))
 }
 
 /// The machine and the program.

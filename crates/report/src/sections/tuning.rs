@@ -54,7 +54,7 @@ impl Section for TunedKnobs {
 /// The result of a search for a terminal, as blocks: the answer first.
 pub(crate) fn document(run: &Run) -> Vec<Block> {
     let mut blocks = vec![header::title(run)];
-    blocks.extend(header::debug_warning(run));
+    blocks.extend(header::search_warnings(run));
     if let Some(found) = tuning(&run.manifest, &run.trials)
         && let Some(view) = TuningView::of_run(run, &found)
     {
@@ -207,7 +207,8 @@ impl<'a> TuningView<'a> {
         match verdict {
             Verdict::Faster => format!(
                 "These knobs give {factor:.2} times the default's score{interval}, in \
-                 {pairs}.{search}"
+                 {pairs}.{}{search}",
+                self.response_times(winner)
             ),
             Verdict::Slower => format!(
                 "No better than the default: the best of the search gave {factor:.2} times its \
@@ -217,6 +218,24 @@ impl<'a> TuningView<'a> {
                 "No better than the default, as far as this holdout can tell: the best of the \
                  search gave {factor:.2} times its score{interval} in {pairs}.{search}"
             ),
+        }
+    }
+
+    /// The winner's 99th percentile beside the default's, if the score does not tell it; it begins
+    /// with a space.
+    fn response_times(&self, winner: &TunedConfiguration) -> String {
+        let default = self.found.configurations.first();
+        let times_s = default.and_then(|default| {
+            let of_winner_s = winner.holdout_p99_s?;
+            Some((of_winner_s, default.holdout_p99_s?))
+        });
+        match (self.settings.score, times_s) {
+            (TuningScore::Rate, Some((own_s, default_s))) => format!(
+                " The slowest kind of operation has a 99th percentile of {}; with the default, {}.",
+                seconds(own_s),
+                seconds(default_s)
+            ),
+            _ => String::new(),
         }
     }
 
@@ -320,7 +339,8 @@ pub(super) fn plan_blocks(run: &Run) -> Option<[Block; 2]> {
     file.is_file().then(|| {
         [
             Block::Text(format!(
-                "Its plan: {path}. It runs the default and these knobs in turns:"
+                "Its plan: {path}. It runs the default and these knobs in turns. Add a longer \
+                 --duration to include work that knobs put off, such as checkpoints:"
             )),
             Block::Command(vec!["trueput".to_owned(), "run".to_owned(), quoted(&path)]),
         ]

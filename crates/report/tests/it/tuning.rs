@@ -112,6 +112,7 @@ fn the_answer_has_the_gain_of_each_knob_and_what_the_holdout_did_not_confirm() {
     let text = flat(&text);
     for part in [
         "These knobs give 2.00 times the default's score (99 % interval: 2.00 to 2.00)",
+        "The slowest kind of operation has a 99th percentile of 48.7 µs; with the default, 48.7",
         "The search had measured 2.20 times: 12 % of that gain",
         "preset guide: buffer=16777216",
         "Not tried of preset guide: sync=off: it keeps none and not sync",

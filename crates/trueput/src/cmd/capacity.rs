@@ -11,6 +11,7 @@ use crate::trust::Trust;
 use clap::Args;
 use std::process::ExitCode;
 use trueput_findings::capacity::{capacities, closed_loops};
+use trueput_findings::trial_time;
 use trueput_record::objective::Objective;
 use trueput_record::search::{CapacitySettings, SearchSettings, TuningLimits};
 use trueput_record::value::{format_seconds, parse_seconds};
@@ -44,14 +45,14 @@ pub struct Arguments {
     #[arg(long, value_name = "LIMITS")]
     objective: Option<Objective>,
     /// Time for all contenders together, as in 10m
-    /// [default: enough for 16 trials of each, or more for more confirmations]
+    /// [default: enough for 17 trials of each, or more for more confirmations]
     #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
     budget: Option<f64>,
     /// Stop when the lowest rate that fails is at most this much above the highest that holds
     #[arg(long, value_name = "FRACTION", value_parser = search_run::parse_precision,
         default_value = "5%")]
     precision: f64,
-    /// Trials that confirm the rate; each must keep the objective
+    /// Trials that must keep the objective at the rate found, besides the first; one more may fail
     #[arg(long, value_name = "N", default_value_t = 3,
         value_parser = clap::value_parser!(u32).range(1..=MOST_CONFIRMATIONS))]
     confirmations: u32,
@@ -169,7 +170,7 @@ fn budget_s(
     confirmations: u32,
     trials: &[TrialSpec],
 ) -> Result<f64, Failure> {
-    let one_each_s: f64 = trials.iter().map(search_run::trial_s).sum();
+    let one_each_s: f64 = trials.iter().map(trial_time::trial_s).sum();
     let least_s = (one_each_s * f64::from(fewest_trials(confirmations))).ceil();
     match given_s {
         None => Ok((one_each_s * f64::from(usual_trials(confirmations))).ceil()),

@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use trueput_findings::choice::choice;
 use trueput_findings::eligibility::HARNESS_ENGINE;
+use trueput_findings::trial_time;
 use trueput_findings::units::counted;
 use trueput_host::{count_cores, read_memory_bytes};
 use trueput_record::conditions::Arrival;
@@ -71,7 +72,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FRACTION", value_parser = search_run::parse_precision,
         default_value = "10%")]
     precision: f64,
-    /// Trials that confirm a rate; each must keep the objective
+    /// Trials that must keep the objective at the rate found, besides the first; one more may fail
     #[arg(long, value_name = "N", default_value_t = USUAL_CONFIRMATIONS,
         value_parser = clap::value_parser!(u32).range(1..=MOST_CONFIRMATIONS))]
     confirmations: u32,
@@ -426,7 +427,7 @@ fn budget_s(
     must_tune: bool,
     trials: &[TrialSpec],
 ) -> Result<f64, Failure> {
-    let one_each_s: f64 = trials.iter().map(search_run::trial_s).sum();
+    let one_each_s: f64 = trials.iter().map(trial_time::trial_s).sum();
     let fewest = fewest_trials(question.confirmations);
     let usual = usual_trials(question.confirmations);
     let of_defaults = f64::from(fewest) / default_part(is_tuned);

@@ -17,6 +17,7 @@ use clap::Args;
 use limits::Limits;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use trueput_findings::trial_time;
 use trueput_findings::tuning::tuning;
 use trueput_host::{count_cores, read_memory_bytes};
 use trueput_record::objective::Objective;
@@ -271,7 +272,7 @@ fn create(
     let settings = tuning_settings(arguments, plan.seed, first, registry)?;
     let results = &arguments.places.results;
     output::note(&format!(
-        "at most {} trials in {}, a quarter of them for the holdout",
+        "about {} trials in {}, a quarter of them for the holdout",
         settings.trials,
         format_seconds(settings.budget_s)
     ));
@@ -325,7 +326,7 @@ fn tuning_settings(
 
 /// The trials that fit into the budget.
 fn affordable_trials(given_s: Option<f64>, first: &TrialSpec) -> Result<u32, Failure> {
-    let trial_s = search_run::trial_s(first);
+    let trial_s = trial_time::trial_s(first);
     let budget_s = given_s.unwrap_or(USUAL_BUDGET_S);
     let trials = (budget_s / trial_s) as u32;
     if trials as usize >= FEWEST_TRIALS {

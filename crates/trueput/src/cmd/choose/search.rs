@@ -7,7 +7,6 @@ use crate::capacity_search::{
     CapacitySearches, expected_trial_s, last_result, next_trial, open_loop, trial_id,
 };
 use crate::search_clock::SearchClock;
-use crate::search_run;
 use crate::tuning_search::TuningSearch;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
@@ -16,6 +15,7 @@ use trueput_findings::capacity::{capacity, closed_loops, is_probe_of};
 use trueput_findings::choice::{
     Candidate, Choice, RUN_OFF_PAIRS, candidate, choice, run_off_trial,
 };
+use trueput_findings::trial_time;
 use trueput_findings::tuning::TunedConfiguration;
 use trueput_findings::units::counted;
 use trueput_record::search::{
@@ -309,7 +309,7 @@ impl<'a> ChoiceSearch<'a> {
             false => Some(tuned),
         };
         let clock = &mut tuning.clock;
-        let next = next.filter(|spec| clock.has_time_for(0, 1, search_run::trial_s(spec)));
+        let next = next.filter(|spec| clock.has_time_for(0, 1, trial_time::trial_s(spec)));
         next.into_iter().collect()
     }
 
@@ -383,7 +383,7 @@ impl<'a> ChoiceSearch<'a> {
         let usual_s = closed
             .conditions
             .duration_s
-            .unwrap_or(search_run::USUAL_DURATION_S);
+            .unwrap_or(trial_time::USUAL_DURATION_S);
         let duration_s = trial_duration_s(rate_per_s, usual_s, &settings.objective);
         spec.conditions.duration_s = Some(duration_s);
         spec.role = closed.role.map(|role| TrialRole {
@@ -491,7 +491,7 @@ fn times_s(trials: &[TrialRecord]) -> impl Iterator<Item = f64> {
 fn estimated_s(trial: &TrialRecord) -> f64 {
     let measured_s = trial.measurement.as_ref().map(|it| it.elapsed_s);
     let load_s = trial.load.as_ref().map(|it| it.elapsed_s);
-    measured_s.unwrap_or_default() + load_s.unwrap_or_default() + search_run::OVERHEAD_S
+    measured_s.unwrap_or_default() + load_s.unwrap_or_default() + trial_time::OVERHEAD_S
 }
 
 #[cfg(test)]

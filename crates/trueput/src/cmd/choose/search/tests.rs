@@ -179,7 +179,7 @@ fn a_trial_takes_until_the_next_one_starts_unless_the_search_was_interrupted() {
     {
         trial.started_at = format!("2026-11-26T{at}Z");
     }
-    let estimated_s = ELAPSED_S + search_run::OVERHEAD_S;
+    let estimated_s = ELAPSED_S + trial_time::OVERHEAD_S;
     let found: Vec<_> = times_s(&trials).collect();
     assert_eq!(found, [5.5, estimated_s, estimated_s]);
 }

@@ -139,7 +139,8 @@ pub struct TunedConfiguration {
     /// Its score over the default's in the holdout; `None` if it was not in it.
     pub holdout_factor: Option<f64>,
     /// Median over the holdout of the 99th percentile of the slowest kind of operation, from its
-    /// start to its end, seconds; `None` if no trial of the holdout passed.
+    /// start to its end, or at a rate from when it was due, seconds; `None` if no trial of the
+    /// holdout passed.
     pub holdout_p99_s: Option<f64>,
     /// The reasons why trials have no score, one sentence each.
     pub failures: Vec<String>,
@@ -306,9 +307,14 @@ fn holdout_p99_s(holdout: &[&TrialRecord], number: u32) -> Option<f64> {
     let passed = holdout.iter().copied();
     let passed: Vec<_> = passed.filter(|trial| objection(trial).is_none()).collect();
     let times_s = costs(&passed, number).filter_map(|measurement| {
-        let operations = measurement.operations.iter();
-        let longest_ns = operations.map(|it| it.latency.p99_ns).max()?;
-        Some(longest_ns as f64 / NS_PER_S)
+        let longest_ns = match &measurement.open_loop {
+            Some(open) => open.responses.iter().map(|it| it.latency.p99_ns).max(),
+            None => {
+                let operations = measurement.operations.iter();
+                operations.map(|it| it.latency.p99_ns).max()
+            }
+        };
+        Some(longest_ns? as f64 / NS_PER_S)
     });
     median(times_s)
 }

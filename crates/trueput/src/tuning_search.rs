@@ -412,6 +412,20 @@ impl<'a> TuningSearch<'a> {
         spec
     }
 
+    /// The best estimate of a gain that too few trials have confirmed, as a clause; empty if there
+    /// is none.
+    fn most_promising(&self) -> String {
+        let estimate = self.search.winner().and_then(|it| self.search.estimate(it));
+        let gain = estimate.map(|it| it.factor.estimate - 1.0);
+        gain.filter(|gain| *gain > 0.0)
+            .map_or_else(String::new, |gain| {
+                format!(
+                    "; most promising, not yet confirmed: {:+.0} %",
+                    gain * 100.0
+                )
+            })
+    }
+
     /// Says how the search stands, once for each round.
     fn report_round(&mut self) {
         let search = &self.search;
@@ -429,7 +443,10 @@ impl<'a> TuningSearch<'a> {
             .map(|(name, value)| format!("{name}={value}"))
             .collect();
         let line = match changes.is_empty() {
-            true => format!("round {rounds}: nothing better than the default yet"),
+            true => format!(
+                "round {rounds}: nothing is known to be better than the default yet{}",
+                self.most_promising()
+            ),
             false => format!(
                 "round {rounds}: best so far {:+.0} %{} in {} trials: {}",
                 (best.factor - 1.0) * 100.0,

@@ -4,7 +4,9 @@
 //! After TPC-C's response-time limits (TPC-C 5.11, clause 5.2.5.4), and wrk2, which offers requests
 //! at a rate and counts their response times from when they were due.
 
-use trueput_findings::capacity::{Capacity, CapacityState, excess_rate_per_s, round_rate};
+use trueput_findings::capacity::{
+    Capacity, CapacityState, LONGEST_FACTOR, excess_rate_per_s, round_rate,
+};
 use trueput_record::objective::Objective;
 use trueput_record::search::{CapacitySettings, TrialPurpose};
 
@@ -45,9 +47,6 @@ pub const fn fewest_trials(confirmations: u32) -> u32 {
 /// Requests beyond the objective's percentile that a trial has at least.
 const TAIL_REQUESTS: f64 = 10.0;
 
-/// A trial takes at most this many times the usual duration.
-const LONGEST_FACTOR: f64 = 6.0;
-
 /// A rate to try next.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NextProbe {
@@ -74,7 +73,7 @@ pub fn next_probe(capacity: &Capacity, settings: &CapacitySettings) -> Option<Ne
         return Some(probe(rate_per_s));
     }
     Some(match (capacity.holds_per_s, capacity.fails_per_s) {
-        (None, None) => probe(first_rate_per_s(closed_per_s)),
+        (None, None) => probe(first_rate_per_s(capacity, closed_per_s)),
         (None, Some(fails)) => probe(fails / 2.0),
         (Some(holds), None) if holds * 2.0 <= closed_per_s => probe(holds * 2.0),
         (Some(holds), None) => probe(holds * SMALL_STEP),
@@ -92,8 +91,8 @@ pub fn next_probe(capacity: &Capacity, settings: &CapacitySettings) -> Option<Ne
     })
 }
 
-fn first_rate_per_s(closed_loop_per_s: f64) -> f64 {
-    (closed_loop_per_s * FIRST_PART).max(1.0)
+fn first_rate_per_s(capacity: &Capacity, closed_loop_per_s: f64) -> f64 {
+    (closed_loop_per_s * FIRST_PART).max(capacity.least_rate_per_s())
 }
 
 /// Proposes the trial with which a contender that has kept the objective at no rate so far is
@@ -101,7 +100,7 @@ fn first_rate_per_s(closed_loop_per_s: f64) -> f64 {
 /// contender. `None` if it was, or if there is no need.
 #[must_use]
 pub fn second_look(capacity: &Capacity) -> Option<NextProbe> {
-    let first_per_s = first_rate_per_s(capacity.closed_loop_per_s?);
+    let first_per_s = first_rate_per_s(capacity, capacity.closed_loop_per_s?);
     let rate_per_s = round_rate(first_per_s * SECOND_LOOK_PART);
     let is_unmeasured = matches!(capacity.state, CapacityState::Unmeasured { .. });
     let is_done = || capacity.probes.iter().any(|it| it.rate_per_s == rate_per_s);

@@ -11,6 +11,7 @@ mod range;
 pub use judgement::{ObjectiveFigure, ObjectiveJudgement, Violation};
 
 use crate::marks::{REFUTED, is_refuted};
+use crate::trial_time::USUAL_DURATION_S;
 use range::CapacityRange;
 use serde::Serialize;
 use trueput_record::folder::RunManifest;
@@ -68,12 +69,17 @@ pub struct CapacityProbe {
     pub judgement: ObjectiveJudgement,
 }
 
-/// The lowest rate that is tried is this part of the closed loop's, or
-/// [`LEAST_RATE_PER_S`].
+/// The lowest rate that is tried is this part of the closed loop's, or that of [`LEAST_REQUESTS`].
 const LEAST_PART: f64 = 0.001;
 
-/// No lower rate is tried: a trial would have too few requests.
-pub const LEAST_RATE_PER_S: f64 = 1.0;
+/// A trial takes at most this many times the usual duration.
+pub const LONGEST_FACTOR: f64 = 6.0;
+
+/// No rate is tried at which the longest trial would have fewer requests.
+const LEAST_REQUESTS: f64 = 30.0;
+
+/// A rate that held in a trial and is this many times the capacity contradicts it.
+const CONTRADICTION_FACTOR: f64 = 1.25;
 
 impl Capacity {
     /// The trials at the capacity.
@@ -105,7 +111,30 @@ impl Capacity {
     #[must_use]
     pub fn is_too_low(&self, rate_per_s: f64) -> bool {
         let closed = self.closed_loop_per_s.unwrap_or_default();
-        rate_per_s < (closed * LEAST_PART).max(LEAST_RATE_PER_S)
+        rate_per_s < (closed * LEAST_PART).max(self.least_rate_per_s())
+    }
+
+    /// The rate below which a trial would have too few requests, per second.
+    #[must_use]
+    pub fn least_rate_per_s(&self) -> f64 {
+        let usual_s = self.spec.conditions.duration_s;
+        LEAST_REQUESTS / (usual_s.unwrap_or(USUAL_DURATION_S) * LONGEST_FACTOR)
+    }
+
+    /// The highest rate at which a trial held, per second.
+    #[must_use]
+    pub fn highest_held_per_s(&self) -> Option<f64> {
+        let held = self.probes.iter().filter(|it| it.judgement.holds());
+        held.map(|it| it.rate_per_s).reduce(f64::max)
+    }
+
+    /// The highest rate at which a trial held, if it is so far above the capacity that noise may
+    /// have made that too low, per second.
+    #[must_use]
+    pub fn contradiction_per_s(&self) -> Option<f64> {
+        let least_per_s = self.holds_per_s.unwrap_or_default() * CONTRADICTION_FACTOR;
+        self.highest_held_per_s()
+            .filter(|held| *held >= least_per_s)
     }
 
     /// Whether the trials at the capacity that held are as many as the settings ask for: the probe
@@ -280,12 +309,15 @@ impl CapacityComparison {
         first.filter(|capacity| capacity.holds_per_s.is_some())
     }
 
-    /// Whether a contender's range overlaps that of the best one, so that the order of the two is
-    /// not known.
+    /// Whether a contender's range overlaps that of the best one, or a trial of it held at that
+    /// rate, so that the order of the two is not known.
     #[must_use]
     pub fn overlaps_best(&self, capacity: &Capacity) -> bool {
         let best_per_s = self.best().and_then(|best| best.holds_per_s);
-        let reaches = |limit_per_s: f64| capacity.fails_per_s.is_none_or(|it| it > limit_per_s);
+        let held_per_s = capacity.highest_held_per_s().unwrap_or_default();
+        let reaches = |limit_per_s: f64| {
+            held_per_s >= limit_per_s || capacity.fails_per_s.is_none_or(|it| it > limit_per_s)
+        };
         capacity.holds_per_s.is_some() && best_per_s.is_some_and(reaches)
     }
 }

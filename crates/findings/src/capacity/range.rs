@@ -30,8 +30,9 @@ impl RateEntry {
 }
 
 impl CapacityRange {
-    /// Adds a trial at a rate. A rate that holds overrules an earlier failure at a lower one, which
-    /// noise can cause.
+    /// Adds a trial at a rate. A rate that holds overrules earlier failures at lower ones, which
+    /// noise can cause; then those at higher ones may be noise, too, and the limit is looked for
+    /// anew.
     pub(crate) fn add(&mut self, rate_per_s: f64, holds: bool) {
         let known = self.rates.iter().position(|it| it.rate_per_s == rate_per_s);
         let at = known.unwrap_or_else(|| {

@@ -162,7 +162,7 @@ fn blocks(
     blocks.extend(mark_note(capacities()));
     let named: Vec<_> = capacities().map(|it| (it, names.name(it))).collect();
     blocks.extend(failure_blocks(&named));
-    let notes = capacities().filter_map(|it| note(it, &names.name(it)));
+    let notes = named.iter().flat_map(|(it, name)| notes(it, name));
     blocks.extend(Block::List(notes.collect()).filled());
     blocks
 }
@@ -375,8 +375,21 @@ fn failure_at_capacity(capacity: &Capacity, name: &str) -> Option<String> {
     Some(failure_at(failed.rate_per_s, failed, name))
 }
 
+/// What is to know of a contender's capacity beside its figures.
+pub(super) fn notes(capacity: &Capacity, name: &str) -> Vec<String> {
+    let contradiction = capacity.contradiction_per_s().map(|held_per_s| {
+        format!(
+            "{name}: a trial held at {}/s, too, before the rate failed: noise may have made its \
+             capacity too low.",
+            rate(held_per_s)
+        )
+    });
+    let reason = note(capacity, name).into_iter();
+    reason.chain(contradiction).collect()
+}
+
 /// The reason why a contender has no confirmed capacity.
-pub(super) fn note(capacity: &Capacity, name: &str) -> Option<String> {
+fn note(capacity: &Capacity, name: &str) -> Option<String> {
     match &capacity.state {
         CapacityState::Confirmed => None,
         CapacityState::Unconfirmed => Some(match capacity.holds_per_s {

@@ -2,7 +2,7 @@
 
 use super::capacity::{
     ContenderNames, curves, factor, failure_blocks, figure_at_capacity, mark_note, marked_rate,
-    none_keeps, note, rate, unconfirmed,
+    none_keeps, notes, rate, unconfirmed,
 };
 use super::header;
 use super::tuning::{TuningView, gain_table, knob_shares, plan_blocks};
@@ -371,7 +371,7 @@ impl<'a> ChoiceView<'a> {
     /// tuned.
     fn notes(&self) -> Vec<String> {
         let candidates = self.choice.candidates.iter();
-        let reasons = candidates.filter_map(|it| note(it.best(), &name(it)));
+        let reasons = candidates.flat_map(|it| notes(it.best(), &name(it)));
         reasons.chain(self.tuning_notes()).collect()
     }
 

@@ -202,13 +202,12 @@ impl<'a> TuningView<'a> {
             ratio.low,
             ratio.high
         );
-        let search = searched(winner, found);
+        let search = self.response_times(winner) + &searched(winner, found);
         let pairs = "pairs that the search had not seen";
         match verdict {
             Verdict::Faster => format!(
                 "These knobs give {factor:.2} times the default's score{interval}, in \
-                 {pairs}.{}{search}",
-                self.response_times(winner)
+                 {pairs}.{search}"
             ),
             Verdict::Slower => format!(
                 "No better than the default: the best of the search gave {factor:.2} times its \
@@ -221,22 +220,20 @@ impl<'a> TuningView<'a> {
         }
     }
 
-    /// The winner's 99th percentile beside the default's, if the score does not tell it; it begins
-    /// with a space.
+    /// The winner's 99th percentile beside the default's; it begins with a space.
     fn response_times(&self, winner: &TunedConfiguration) -> String {
         let default = self.found.configurations.first();
         let times_s = default.and_then(|default| {
             let of_winner_s = winner.holdout_p99_s?;
             Some((of_winner_s, default.holdout_p99_s?))
         });
-        match (self.settings.score, times_s) {
-            (TuningScore::Rate, Some((own_s, default_s))) => format!(
+        times_s.map_or_else(String::new, |(own_s, default_s)| {
+            format!(
                 " The slowest kind of operation has a 99th percentile of {}; with the default, {}.",
                 seconds(own_s),
                 seconds(default_s)
-            ),
-            _ => String::new(),
-        }
+            )
+        })
     }
 
     /// The result of a holdout with too few pairs for an interval.

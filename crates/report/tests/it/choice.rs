@@ -173,6 +173,27 @@ fn a_rate_that_is_not_confirmed_is_marked() {
 }
 
 #[test]
+fn a_trial_that_held_far_above_a_capacity_is_named() {
+    let mut run = chosen(&["lmdb", "sqlite"], "p99<5ms");
+    let at = |rate_per_s, p99_ns| {
+        let mut trial = probe(1, "sqlite", Some(rate_per_s));
+        let open = trial.measurement.as_mut().unwrap().open_loop.as_mut();
+        open.unwrap().responses[0].latency.p99_ns = p99_ns;
+        trial
+    };
+    run.trials.extend([
+        at(800.0, 1_000_000),
+        at(800.0, 9_000_000),
+        at(800.0, 9_000_000),
+    ]);
+    let text = flat(&run.render_search(Style::default()).unwrap());
+    let named = "a trial held at 800/s, too, before the rate failed: noise may have made its \
+                 capacity too low.";
+    assert_has!(text, format!("- sqlite: {named}").as_str());
+    assert!(!text.contains(&format!("lmdb: {named}")), "{text}");
+}
+
+#[test]
 fn a_single_failure_at_a_capacity_is_named() {
     let mut run = chosen(&["lmdb", "sqlite"], "p99<5ms");
     let mut failed = probe(0, "lmdb", Some(850.0));

@@ -2,7 +2,7 @@
 
 use super::*;
 use hdrhistogram::Histogram;
-use trueput_findings::capacity::{LEAST_RATE_PER_S, capacity};
+use trueput_findings::capacity::capacity;
 use trueput_record::audit::StorageModel;
 use trueput_record::audit_standing::{AuditStanding, ModelStanding};
 use trueput_record::conditions::{Arrival, Rate};
@@ -194,8 +194,20 @@ fn an_objective_that_nothing_meets_ends_at_the_lowest_rate_with_the_nearest_resu
         found
             .probes
             .iter()
-            .all(|probe| probe.rate_per_s >= LEAST_RATE_PER_S)
+            .all(|probe| probe.rate_per_s >= found.least_rate_per_s())
     );
+}
+
+#[test]
+fn no_rate_is_tried_at_which_the_longest_trial_has_too_few_requests() {
+    let mut spec = spec(None, TrialPurpose::ClosedLoop);
+    let found = |spec: &TrialSpec| capacity(spec, &settings("p99<5ms"), &[closed_loop(10.0)]);
+    assert_eq!(found(&spec).least_rate_per_s(), 1.0);
+    spec.conditions.duration_s = Some(0.5);
+    assert_eq!(found(&spec).least_rate_per_s(), 10.0);
+    let first = next_probe(&found(&spec), &settings("p99<5ms")).unwrap();
+    assert_eq!(first.rate_per_s, 10.0);
+    assert!(found(&spec).is_too_low(9.9));
 }
 
 #[test]

@@ -258,9 +258,10 @@ fn answer(
         next.and_then(|next| Some((next, next.holds_per_s?))),
     ) {
         ([], Some((next, next_per_s))) => format!(
-            " That is {} the rate of {}, the next.",
+            " That is {} the rate of {}, the next{}.",
             factor(holds / next_per_s),
-            names.name(next)
+            names.name(next),
+            doubt(next)
         ),
         ([], None) => String::new(),
         (tied, _) => {
@@ -272,6 +273,14 @@ fn answer(
         }
     };
     first + &second
+}
+
+/// A clause on a trial that held far above a capacity; empty if none did.
+fn doubt(capacity: &Capacity) -> String {
+    let held_per_s = capacity.contradiction_per_s();
+    held_per_s.map_or_else(String::new, |held_per_s| {
+        format!(", a trial of which held at {}/s, too", rate(held_per_s))
+    })
 }
 
 /// The trials at a capacity that held, in words.

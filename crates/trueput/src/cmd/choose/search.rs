@@ -4,11 +4,10 @@
 //! whatever is missing.
 
 use crate::capacity_search::{
-    CapacitySearches, expected_trial_s, last_result, next_trial, open_loop, trial_id,
+    CapacitySearches, expected_trial_s, last_result, next_trial, open_loop, times_s, trial_id,
 };
 use crate::search_clock::SearchClock;
 use crate::tuning_search::TuningSearch;
-use jiff::Timestamp;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use trueput_findings::capacity::{capacity, closed_loops, is_probe_of};
@@ -169,7 +168,7 @@ impl<'a> ChoiceSearch<'a> {
             let Some(role) = closed.role else { continue };
             // What one contender does not need is for those that follow.
             let left_s = time_s - time_before_others_s(since, &visited);
-            let least_s = self.least_share_s(closed, ended);
+            let least_s = self.least_share_s(closed, before);
             let share_s = (left_s * SHARE.max(1.0 / left as f64)).max(least_s);
             // One that loads for long may not fit where another does.
             if share_s > left_s {
@@ -177,7 +176,7 @@ impl<'a> ChoiceSearch<'a> {
             }
             visited.push(role.contender);
             if !self.begun.contains_key(&role.contender) {
-                let Some(tuning) = self.begin(closed, share_s, ended) else {
+                let Some(tuning) = self.begin(closed, share_s, before, since) else {
                     continue;
                 };
                 self.begun.insert(role.contender, tuning);
@@ -222,31 +221,33 @@ impl<'a> ChoiceSearch<'a> {
     }
 
     /// The least time in which a contender's knobs and its capacity with them can be searched for.
-    fn least_share_s(&self, closed: &TrialSpec, ended: &[TrialRecord]) -> f64 {
+    fn least_share_s(&self, closed: &TrialSpec, before: &[TrialRecord]) -> f64 {
         let confirmations = self.settings.capacity.confirmations;
         let trials = LEAST_TUNING_TRIALS + fewest_trials(confirmations);
-        expected_trial_s(closed, ended) * f64::from(trials)
+        expected_trial_s(closed, before) * f64::from(trials)
     }
 
-    /// Begins a contender's search for knobs; `None` if there is no time for it.
+    /// Begins a contender's search for knobs, given the trials `before` any tuning and those
+    /// `since`; `None` if there is no time for it.
     fn begin(
         &mut self,
         closed: &'a TrialSpec,
         share_s: f64,
-        ended: &[TrialRecord],
+        before: &[TrialRecord],
+        since: &[TrialRecord],
     ) -> Option<ContenderSearch<'a>> {
         let now = Instant::now();
         let left = self.search_end.saturating_duration_since(now);
         let share = Duration::from_secs_f64(share_s).min(left);
-        let has_begun = ended.iter().any(|trial| is_tuning_of(closed, trial));
+        let has_begun = since.iter().any(|trial| is_tuning_of(closed, trial));
         // Both are rounded alike: a share is often the least one.
-        let least = Duration::from_secs_f64(self.least_share_s(closed, ended));
+        let least = Duration::from_secs_f64(self.least_share_s(closed, before));
         if !has_begun && share < least {
             return None;
         }
         let budget_s = share.as_secs_f64() * TUNING_PART;
         // By the planned share, so that a resumed search has the same plan.
-        let trials = (share_s * TUNING_PART / expected_trial_s(closed, ended)) as u32;
+        let trials = (share_s * TUNING_PART / expected_trial_s(closed, before)) as u32;
         let settings = TuningSettings {
             trials: trials.max(LEAST_TUNING_TRIALS),
             budget_s,
@@ -470,28 +471,6 @@ fn time_before_others_s(trials: &[TrialRecord], contenders: &[u32]) -> f64 {
         |trial: &TrialRecord| is_of_tuning(trial) && !trial.spec.role.is_some_and(is_own);
     let own = trials.iter().take_while(|trial| !is_other(trial)).count();
     times_s(&trials[..own]).sum()
-}
-
-/// The time that each of these trials took, seconds: to the start of the next one, if that is
-/// shorter than the estimate. It is longer where a search was interrupted.
-fn times_s(trials: &[TrialRecord]) -> impl Iterator<Item = f64> {
-    let start = |trial: &TrialRecord| trial.started_at.parse::<Timestamp>().ok();
-    trials.iter().enumerate().map(move |(place, trial)| {
-        let next = trials.get(place + 1).and_then(start);
-        let gap = start(trial)
-            .zip(next)
-            .map(|(start, next)| next.duration_since(start));
-        let gap_s = gap.map_or(f64::INFINITY, |gap| gap.as_secs_f64());
-        let measured_s = trial.measurement.as_ref().map(|it| it.elapsed_s);
-        estimated_s(trial).min(gap_s.max(measured_s.unwrap_or_default()))
-    })
-}
-
-/// The time that a trial took by estimate, seconds.
-fn estimated_s(trial: &TrialRecord) -> f64 {
-    let measured_s = trial.measurement.as_ref().map(|it| it.elapsed_s);
-    let load_s = trial.load.as_ref().map(|it| it.elapsed_s);
-    measured_s.unwrap_or_default() + load_s.unwrap_or_default() + trial_time::OVERHEAD_S
 }
 
 #[cfg(test)]

@@ -185,6 +185,18 @@ fn a_trial_takes_until_the_next_one_starts_unless_the_search_was_interrupted() {
 }
 
 #[test]
+fn a_trial_is_expected_to_take_what_the_others_took_beside_their_duration() {
+    let closed = closed_loop();
+    let mut trials = vec![ended(closed.clone()); 4];
+    let expected_s = |trials: &[TrialRecord]| expected_trial_s(&closed, trials);
+    assert_eq!(expected_s(&trials), ELAPSED_S + trial_time::OVERHEAD_S);
+    for (trial, at) in trials.iter_mut().zip(["00.0", "05.2", "10.4", "15.6"]) {
+        trial.started_at = format!("2026-11-26T12:00:{at}Z");
+    }
+    assert!((expected_s(&trials) - 5.2).abs() < 1e-6);
+}
+
+#[test]
 fn a_choice_that_is_resumed_before_it_tunes_has_time_to_tune() {
     let mut settings = settings();
     let mut trials = vec![ended(closed_loop())];

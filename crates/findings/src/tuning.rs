@@ -5,6 +5,7 @@ mod importance;
 
 pub use importance::{FAILURE_FACTOR, KnobImportance, KnobShare};
 
+use crate::capacity::deciding;
 use crate::eligibility::{headline, rate};
 use crate::fixed_rate::{all_kept, worst_times};
 use crate::marks::{REFUTED, is_refuted};
@@ -308,9 +309,12 @@ fn holdout_p99_s(holdout: &[&TrialRecord], number: u32) -> Option<f64> {
     let passed: Vec<_> = passed.filter(|trial| objection(trial).is_none()).collect();
     let times_s = costs(&passed, number).filter_map(|measurement| {
         let longest_ns = match &measurement.open_loop {
-            Some(open) => open.responses.iter().map(|it| it.latency.p99_ns).max(),
+            Some(open) => {
+                let responses = deciding(&open.responses, |it| it.count);
+                responses.map(|it| it.latency.p99_ns).max()
+            }
             None => {
-                let operations = measurement.operations.iter();
+                let operations = deciding(&measurement.operations, |it| it.count);
                 operations.map(|it| it.latency.p99_ns).max()
             }
         };

@@ -4,7 +4,7 @@ use crate::bottleneck::keeps_rate;
 use crate::tuning::check_limits;
 use serde::Serialize;
 use trueput_record::TrialRecord;
-use trueput_record::measurement::{Measurement, OpenLoop, ResponseSummary};
+use trueput_record::measurement::{Measurement, OpenLoop};
 use trueput_record::objective::{Objective, ObjectiveLimit, ObjectiveMetric};
 use trueput_record::search::TuningLimits;
 
@@ -125,7 +125,7 @@ fn figure(
             (String::new(), share)
         }
         metric => {
-            let times = deciding(&open.responses).filter_map(|response| {
+            let times = deciding(&open.responses, |it| it.count).filter_map(|response| {
                 let value = metric.of_response_times(&response.latency)?;
                 Some((response.kind.clone(), value))
             });
@@ -140,10 +140,9 @@ fn figure(
     })
 }
 
-/// The kinds of request whose response times decide.
-fn deciding(responses: &[ResponseSummary]) -> impl Iterator<Item = &ResponseSummary> {
-    let is_often = |response: &ResponseSummary| response.count >= FEWEST_REQUESTS;
-    let any_is = responses.iter().any(is_often);
-    let counted = responses.iter().filter(|response| response.count > 0);
-    counted.filter(move |response| !any_is || is_often(response))
+/// The kinds of request or operation whose times decide.
+pub(crate) fn deciding<T>(kinds: &[T], count: fn(&T) -> u64) -> impl Iterator<Item = &T> {
+    let any_is_often = kinds.iter().any(|kind| count(kind) >= FEWEST_REQUESTS);
+    let least = if any_is_often { FEWEST_REQUESTS } else { 1 };
+    kinds.iter().filter(move |kind| count(kind) >= least)
 }

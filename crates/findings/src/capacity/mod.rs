@@ -8,6 +8,7 @@
 mod judgement;
 mod range;
 
+pub(crate) use judgement::deciding;
 pub use judgement::{ObjectiveFigure, ObjectiveJudgement, Violation};
 
 use crate::marks::{REFUTED, is_refuted};

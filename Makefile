@@ -31,7 +31,7 @@ run: build engines-here ## Build, get more engines where that is allowed, run th
 test: setup engines-here ## Check the formatting and the lints, then run every test, on every engine that is here.
 	@$(TIMED) formatting $(CARGO) fmt --all --check
 	@$(LINTED) $(TIMED) "lints, and building the tests" $(CARGO) test --workspace --locked --no-run
-	@$(LINTED) $(TIMED) tests $(CARGO) test --workspace --locked --no-fail-fast
+	@$(LINTED) $(TIMED) tests scripts/summarized-tests $(CARGO) test --workspace --locked --no-fail-fast
 
 check: setup ## The quick part of 'make test': formatting, lints, unit tests, what needs no server and no long run.
 	@$(TIMED) formatting $(CARGO) fmt --all --check
@@ -41,7 +41,7 @@ check: setup ## The quick part of 'make test': formatting, lints, unit tests, wh
 
 browser: ## Install Chromium, with which 'make test' looks at the report's page (100 MB; without it: skipped).
 	@prefix=; [ "$$(id -u)" = 0 ] || prefix="sudo -n"; \
-	$$prefix apt-get update -q >/dev/null && $$prefix apt-get install -qy --no-install-recommends chromium
+	$$prefix apt-get update -q >/dev/null && $$prefix apt-get install -qy --no-install-recommends chromium fonts-dejavu-core
 
 # Installs packages of Debian or Ubuntu, where this user may: $(1) are the packages, $(2) says what they are.
 define install_packages

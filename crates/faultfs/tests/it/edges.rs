@@ -68,7 +68,7 @@ fn ring() {
     let mut ring = match IoUring::new(8) {
         Ok(ring) => ring,
         Err(error) => {
-            println!("not tested: io_uring: {error}");
+            println!("skipped: io_uring: {error}");
             return;
         }
     };

@@ -42,7 +42,7 @@ fn evidence(record: &TrialRecord) -> FlushEvidence {
 /// Whether anything is counted here; with a word where it is not.
 fn is_counted(evidence: &FlushEvidence) -> bool {
     if let Some(reason) = &evidence.reason {
-        eprintln!("passed over: flushes are not counted here: {reason}");
+        eprintln!("skipped: flushes are not counted here: {reason}");
     }
     evidence.basis.is_some()
 }
@@ -89,7 +89,7 @@ fn on_an_image_a_lie_is_found_whatever_lies_below() {
     let mut folders = ["/usr/sbin", "/sbin"].map(Path::new).into_iter();
     let has_mkfs = folders.any(|folder| folder.join("mkfs.ext4").exists());
     if !nix::unistd::Uid::effective().is_root() || !has_mkfs {
-        eprintln!("passed over: images need root and mkfs.ext4");
+        eprintln!("skipped: images need root and mkfs.ext4");
         return;
     }
     for file_system in ["ext4:size=64MiB", "ext4:size=64MiB;journal=external"] {
@@ -105,7 +105,7 @@ fn on_an_image_a_lie_is_found_whatever_lies_below() {
 fn where_nothing_is_counted_that_is_said() {
     let memory = Path::new("/dev/shm");
     let Ok(folder) = tempfile::tempdir_in(memory) else {
-        eprintln!("passed over: {} is no folder to write to", memory.display());
+        eprintln!("skipped: {} is no folder to write to", memory.display());
         return;
     };
     let mut bench = Bench::new();

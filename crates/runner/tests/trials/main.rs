@@ -107,6 +107,11 @@ fn run_side_by_side(claims: &[&(&str, fn())], threads: usize) -> bool {
             if !holds {
                 print!("{}", String::from_utf8_lossy(&output.stderr));
             }
+            for said in [&output.stdout, &output.stderr] {
+                let said = String::from_utf8_lossy(said);
+                let skipped = said.lines().filter(|line| line.starts_with("skipped: "));
+                skipped.for_each(|line| println!("{line}"));
+            }
             println!("test {name} ... {}", if holds { "ok" } else { "FAILED" });
             failed.fetch_or(!holds, Ordering::Relaxed);
         }

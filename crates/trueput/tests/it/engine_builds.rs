@@ -283,7 +283,7 @@ fn a_build_that_skips_every_flush_is_invalid_at_sync_and_an_honest_one_is_not() 
         let measured = record.measurement.as_ref().unwrap();
         let evidence = measured.flush_evidence.as_ref().unwrap();
         if let Some(reason) = &evidence.reason {
-            eprintln!("passed over: flushes are not counted here: {reason}");
+            eprintln!("skipped: flushes are not counted here: {reason}");
             return;
         }
         let outcome = format!("{:?}", record.outcome);

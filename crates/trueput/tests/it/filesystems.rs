@@ -18,7 +18,7 @@ const CLEAN: &str = "clean --results results";
 fn may_mount() -> bool {
     let root = nix::unistd::geteuid().is_root() && Path::new("/dev/loop-control").exists();
     if !root {
-        eprintln!("passed over: mounting takes root and loop devices");
+        eprintln!("skipped: mounting takes root and loop devices");
     }
     root
 }

@@ -336,6 +336,34 @@ fn the_first_screen_has_the_answer_and_a_chart_and_few_stops_of_the_tab_key() {
     assert!(seen["chart"].as_i64() > seen["contents"].as_i64(), "{seen}");
 }
 
+/// Fonts that are wider than most, as styles of the page.
+const WIDE_FONTS: [&str; 3] = [
+    "font-family: monospace",
+    "font-family: 'DejaVu Sans', Verdana, sans-serif",
+    "letter-spacing: .12em",
+];
+
+#[test]
+fn whatever_the_font_nothing_reaches_beyond_the_page_or_the_first_table() {
+    let mut browser = started!();
+    let page = with_failures().page();
+    for font in WIDE_FONTS {
+        let style = format!("body, button, input {{ {font} !important; }}</style>");
+        let page = unguarded(&page).replacen("</style>", &style, 1);
+        for width in [1280, 1000, 760, 360] {
+            browser.load(&page, width, false);
+            assert_eq!(browser.evaluate(OUTSIDE), json!([]), "{font}, {width}");
+            let seen = browser.evaluate(FIRST);
+            assert_eq!(seen["beyond"], json!(0), "{font}, {width}: {seen}");
+        }
+    }
+    // The control: words that may not break.
+    let style = ".tile { max-width: none; white-space: nowrap; letter-spacing: .5em }</style>";
+    let page = unguarded(&page).replacen("</style>", style, 1);
+    browser.load(&page, 1280, false);
+    assert_ne!(browser.evaluate(FIRST)["beyond"], json!(0));
+}
+
 /// The number of charts, and of those with bars or lines of a visible size.
 const DRAWN: &str = "(() => {
   const figures = [...document.querySelectorAll('.chart')];

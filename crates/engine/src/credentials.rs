@@ -307,6 +307,14 @@ mod tests {
         let word = "lmdb,postgresql@postgres://me:secret@host/db";
         assert_eq!(redact(word), "lmdb,postgresql@postgres://me@host/db");
         assert_eq!(redact("--engine"), "--engine");
+        for name in ["pw", "pass", "apikey", "api_key", "x-auth", "PW"] {
+            let word = format!("postgresql@postgres://me@host/db?{name}=SECRET&sslmode=disable");
+            let shown = "postgresql@postgres://me@host/db?sslmode=disable";
+            assert_eq!(redact(&word), shown, "{name}");
+        }
+        // A file of a key is no secret, and its name tells what went wrong.
+        let file = "postgresql@postgres://me@host/db?sslkey=/etc/key.pem";
+        assert_eq!(redact(file), file);
         assert_eq!(redact("mysql://me:a/b@host/db"), "mysql://me@host/db");
         assert_eq!(
             redact("--engine=postgresql@postgres://me:se@cret@host"),

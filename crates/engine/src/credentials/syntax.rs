@@ -7,6 +7,19 @@ use trueput_record::suggest::nearest;
 /// Words in a name that mark its value as secret.
 const SECRET_WORDS: [&str; 4] = ["pwd", "passw", "secret", "token"];
 
+/// Names of secrets that are parts of the names of other things.
+const SHORT_SECRETS: [&str; 9] = [
+    "pw",
+    "psw",
+    "pass",
+    "passphrase",
+    "auth",
+    "apikey",
+    "key",
+    "credential",
+    "credentials",
+];
+
 /// Returns the attributes of a connection string, `NAME=VALUE` each. A value in braces may contain
 /// semicolons.
 pub fn attributes(text: &str) -> impl Iterator<Item = &str> {
@@ -74,8 +87,8 @@ fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let is_word = SECRET_WORDS.iter().any(|word| name.contains(word));
     // A misspelled name also marks a secret. The text before it may be the value of another name.
-    let last = name.rsplit([' ', '%', '_']).next().unwrap_or(&name);
-    is_word || nearest(last, ["password", "passwd"]).is_some()
+    let last = name.rsplit([' ', '%', '_', '-']).next().unwrap_or(&name);
+    is_word || SHORT_SECRETS.contains(&last) || nearest(last, ["password", "passwd"]).is_some()
 }
 
 /// Returns a connection string without its secret attributes, and those attributes.

@@ -137,6 +137,13 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
         .trim_end_matches(|c: char| c.is_ascii_alphabetic())
         .trim_end();
     let unit = text.trim()[digits.len()..].trim();
+    let (prefix, rest) = unit.split_at_checked(1).unwrap_or_default();
+    if rest == "b" && ["K", "M", "G", "T"].contains(&prefix) {
+        return Err(format!(
+            "'{text}': {unit} are bits; write {digits}{prefix}iB, or {digits}{prefix}B for powers \
+             of 1,000"
+        ));
+    }
     let number: u64 = digits.replace('_', "").parse().map_err(|_| error())?;
     let factor: u64 = match unit.to_ascii_lowercase().as_str() {
         "" | "b" => 1,
@@ -285,6 +292,10 @@ mod tests {
     fn sizes_read_binary_and_decimal_units() {
         assert_eq!(parse_bytes("1 GiB"), Ok(1 << 30));
         assert_eq!(parse_bytes("10MB"), Ok(10_000_000));
+        assert_eq!(parse_bytes("10mb"), Ok(10_000_000));
+        let bits = parse_bytes("64Mb").unwrap_err();
+        assert!(bits.contains("Mb are bits; write 64MiB, or 64MB"), "{bits}");
+        assert!(parse_bytes("1Gb").is_err() && parse_bytes("8Kb").is_err());
         assert!(parse_bytes("12 parsecs").unwrap_err().contains("parsecs"));
         assert!(parse_bytes("99999999999TiB").is_err());
         let message = parse_bytes("1.5 KiB").unwrap_err();

@@ -28,6 +28,20 @@ pub struct Parameter {
     pub unit: &'static str,
 }
 
+impl Parameter {
+    /// Whether it is the size of something in memory: its cost says first that more is memory.
+    #[must_use]
+    pub fn sizes_memory(&self) -> bool {
+        let is_size = matches!(self.kind, ValueKind::Bytes { .. });
+        let first = self.cost.split(';').next().unwrap_or_default();
+        let more = ["larger: ", "more: "].into_iter();
+        let mut more = more.filter_map(|word| first.strip_prefix(word));
+        let cost = more.next().unwrap_or(first);
+        let is_memory = cost.starts_with("memory") || cost.starts_with("host memory");
+        is_size && is_memory && !cost.starts_with("memory and disk")
+    }
+}
+
 /// The common word for a default that another parameter determines: see [`DefaultValue::Word`].
 pub const PRESET: &str = "preset";
 

@@ -104,6 +104,9 @@ impl FromStr for VerifyLevel {
     }
 }
 
+/// Words of the reason for which a trial failed whose process the memory limit killed.
+pub const KILLED_BY_MEMORY_LIMIT: &str = "killed by the memory limit";
+
 /// One cell of a plan, to run once: everything that determines the trial, with every default filled
 /// in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

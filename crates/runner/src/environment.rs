@@ -13,6 +13,7 @@ use trueput_host::cgroup::{MemoryController, MemoryGroup};
 use trueput_host::page_cache;
 use trueput_record::accounting::{ColdStart, MemoryUse};
 use trueput_record::conditions::Start;
+use trueput_record::trial::KILLED_BY_MEMORY_LIMIT;
 use trueput_record::value::format_bytes;
 use trueput_record::{Conditions, TrialSpec};
 
@@ -64,7 +65,7 @@ pub(crate) fn start_workers<'a>(
     let memory = group.as_ref().map(MemoryGroup::usage);
     let workers = workers.map_err(|error| {
         explain_failure(server.explain_failure(error), memory, || {
-            cache_advice(context, spec)
+            memory_advice(context, spec)
         })
     })?;
     Ok((workers, Environment { cold_start, group }))
@@ -87,7 +88,7 @@ pub(crate) fn finish_workers(
     let memory = group.as_ref().map(MemoryGroup::usage);
     let result = result.map_err(|error| {
         explain_failure(server.explain_failure(error), memory, || {
-            cache_advice(context, spec)
+            memory_advice(context, spec)
         })
     });
     let recovery = match &result {
@@ -143,7 +144,7 @@ pub(crate) fn run_limited_task(
     let spec = assignment.spec.clone();
     let done = run_task_in(pool, context, assignment, None, None, what);
     let memory = group.as_ref().map(MemoryGroup::usage);
-    done.map_err(|error| explain_failure(error, memory, || cache_advice(context, &spec)))
+    done.map_err(|error| explain_failure(error, memory, || memory_advice(context, &spec)))
 }
 
 /// Creates the control group that limits a trial's memory; `None` if there is no limit.
@@ -159,7 +160,7 @@ fn starts_cold(conditions: &Conditions) -> bool {
     conditions.start == Start::Cold || conditions.memory_bytes.is_some()
 }
 
-/// Adds to a failure that the memory limit was its cause, with advice on the cache size.
+/// Adds to a failure that the memory limit was its cause, with advice on what is too large.
 fn explain_failure(
     error: TrialError,
     memory: Option<MemoryUse>,
@@ -168,7 +169,7 @@ fn explain_failure(
     match (error, memory) {
         (TrialError::Failed(reason), Some(memory)) if memory.kills > 0 => {
             let limit = format_bytes(memory.limit_bytes);
-            let killed = format!("killed by the memory limit of {limit}");
+            let killed = format!("{KILLED_BY_MEMORY_LIMIT} of {limit}");
             let advice = advice();
             TrialError::Failed(match reason.contains("killed by SIGKILL") {
                 true => format!(
@@ -182,13 +183,13 @@ fn explain_failure(
     }
 }
 
-/// Returns advice on the cache size of a trial's engine, to follow a failure.
-fn cache_advice(context: &RunContext<'_>, spec: &TrialSpec) -> String {
+/// Returns advice on the memory of a trial's engine, to follow a failure.
+fn memory_advice(context: &RunContext<'_>, spec: &TrialSpec) -> String {
     let limit = spec.conditions.memory_bytes.unwrap_or_default();
     match context.resolve(spec) {
         Ok(resolved) if resolved.engine.capabilities().retains_data => {
             let text =
-                cache::suggest_cache_size(&*resolved.engine, &resolved.knobs, spec.workers, limit);
+                cache::suggest_memory(&*resolved.engine, &resolved.knobs, spec.workers, limit);
             format!("; {text}")
         }
         _ => String::new(),

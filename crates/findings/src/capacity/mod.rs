@@ -48,7 +48,7 @@ pub enum CapacityState {
     Confirmed,
     /// Trials are missing: the time was up, or the run was interrupted.
     Unconfirmed,
-    /// No rate kept the objective, however low.
+    /// No rate kept the objective, however low, and the lowest ones were measured.
     NothingHolds,
     /// The contender could not be measured.
     Unmeasured {
@@ -68,6 +68,20 @@ pub struct CapacityProbe {
     pub purpose: TrialPurpose,
     /// Its figures, and the limits that it reached.
     pub judgement: ObjectiveJudgement,
+    /// Why it was not measured, as the record states it: nothing is known of the objective then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+}
+
+/// Trials that were not measured, of a contender that kept the objective in none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailedTrials {
+    /// The reason that the record of the last one states.
+    pub message: String,
+    /// Their number; 0 if the closed loop is the one.
+    pub failed: usize,
+    /// The trials at a rate.
+    pub all: usize,
 }
 
 /// The lowest rate that is tried is this part of the closed loop's, or that of [`LEAST_REQUESTS`].
@@ -106,6 +120,38 @@ impl Capacity {
         };
         let probes = self.probes.iter();
         probes.min_by(|one, other| excess(one).total_cmp(&excess(other)))
+    }
+
+    /// The trials because of which nothing is known of the objective: the closed loop, or every
+    /// trial at the lowest rates. `None` if the contender was measured there.
+    #[must_use]
+    pub fn failed_trials(&self) -> Option<FailedTrials> {
+        let failures = || self.probes.iter().filter(|it| it.failure.is_some());
+        let (failed, all) = (failures().count(), self.probes.len());
+        let last = failures().next_back().and_then(|it| it.failure.clone());
+        let message = match (&self.state, last) {
+            (CapacityState::Unmeasured { message }, _) => message.clone(),
+            (CapacityState::Unconfirmed, Some(last))
+                if self.holds_per_s.is_none() && failed == all =>
+            {
+                last
+            }
+            _ => return None,
+        };
+        Some(FailedTrials {
+            message,
+            failed,
+            all,
+        })
+    }
+
+    /// The reason why no trial at the lowest rate that was tried was measured; `None` if one was.
+    fn failure_at_lowest_rate(&self) -> Option<&str> {
+        let probes = || self.probes.iter();
+        let lowest_per_s = probes().map(|it| it.rate_per_s).reduce(f64::min)?;
+        let mut lowest = probes().filter(|it| it.rate_per_s == lowest_per_s);
+        let first = lowest.next()?.failure.as_deref();
+        first.filter(|_| lowest.all(|it| it.failure.is_some()))
     }
 
     /// Whether a rate is too low to be tried.
@@ -236,6 +282,10 @@ fn add_trial(
         rate_per_s,
         purpose: role.purpose,
         judgement,
+        failure: match &trial.outcome {
+            Outcome::Failed { reason, .. } => Some(reason.clone()),
+            Outcome::Valid | Outcome::Invalid { .. } | Outcome::Interrupted => None,
+        },
     });
 }
 
@@ -265,7 +315,15 @@ fn closed_loop_per_s(trial: &TrialRecord) -> Option<f64> {
 
 fn state(capacity: &Capacity, settings: &CapacitySettings) -> CapacityState {
     match (capacity.holds_per_s, capacity.fails_per_s) {
-        (None, Some(fails)) if capacity.is_too_low(fails / 2.0) => CapacityState::NothingHolds,
+        (None, Some(fails)) if capacity.is_too_low(fails / 2.0) => {
+            // A trial that was not measured is none that failed the objective.
+            match capacity.failure_at_lowest_rate() {
+                Some(message) => CapacityState::Unmeasured {
+                    message: message.to_owned(),
+                },
+                None => CapacityState::NothingHolds,
+            }
+        }
         (Some(holds), Some(_))
             if capacity.has_confirmations(settings) && has_failed_in_excess(capacity, holds) =>
         {

@@ -6,14 +6,15 @@ use crate::chart::{Chart, ChartColumn, ChartGroup, ChartKind, Unit};
 use crate::document::{Block, Table};
 use trueput_findings::Run;
 use trueput_findings::capacity::{
-    Capacity, CapacityComparison, CapacityProbe, CapacityState, ObjectiveFigure, Violation,
-    capacities, comparisons,
+    Capacity, CapacityComparison, CapacityProbe, CapacityState, FailedTrials, ObjectiveFigure,
+    Violation, capacities, comparisons,
 };
 use trueput_findings::rankings::groups;
 use trueput_findings::trial_names::TrialNames;
 use trueput_findings::units::{counted, number, per_cent, plural, seconds, separate};
 use trueput_record::objective::{Objective, ObjectiveLimit, ObjectiveMetric};
 use trueput_record::search::{CapacitySettings, SearchSettings, TrialPurpose};
+use trueput_record::trial::KILLED_BY_MEMORY_LIMIT;
 use trueput_record::{TrialRecord, TrialSpec};
 
 /// Nanoseconds in a second.
@@ -156,11 +157,11 @@ fn blocks(
 ) -> Vec<Block> {
     let mut blocks = Vec::new();
     let capacities = || group.capacities.iter();
-    let answer = answer(group, settings, names);
+    let named: Vec<_> = capacities().map(|it| (it, names.name(it))).collect();
+    let answer = answer(group, settings, names) + &unmeasured(&named);
     blocks.push(Block::Text(answer + &unconfirmed(capacities())));
     blocks.extend(Block::Table(table(group, settings, names)).filled());
     blocks.extend(mark_note(capacities()));
-    let named: Vec<_> = capacities().map(|it| (it, names.name(it))).collect();
     blocks.extend(failure_blocks(&named));
     let notes = named.iter().flat_map(|(it, name)| notes(it, name));
     blocks.extend(Block::List(notes.collect()).filled());
@@ -170,7 +171,8 @@ fn blocks(
 /// How many contenders' capacities are not confirmed, as a sentence that begins with a space; empty
 /// if none is.
 pub(super) fn unconfirmed<'a>(capacities: impl Iterator<Item = &'a Capacity>) -> String {
-    let states = capacities.map(|it| it.state == CapacityState::Unconfirmed);
+    let is_open = |it: &Capacity| it.state == CapacityState::Unconfirmed;
+    let states = capacities.map(|it| is_open(it) && it.failed_trials().is_none());
     let states: Vec<bool> = states.collect();
     let count = states
         .iter()
@@ -181,6 +183,35 @@ pub(super) fn unconfirmed<'a>(capacities: impl Iterator<Item = &'a Capacity>) ->
         (_, 1) => " The capacity is not confirmed.".to_owned(),
         (1, all) => format!(" 1 of {all} contenders is not confirmed."),
         (count, all) => format!(" {count} of {all} contenders are not confirmed."),
+    }
+}
+
+/// The contenders that could not be measured, with the reasons, a sentence each that begins with a
+/// space; empty if there are none.
+pub(super) fn unmeasured(contenders: &[(&Capacity, String)]) -> String {
+    let sentence = |(capacity, name): &(&Capacity, String)| {
+        let FailedTrials {
+            message,
+            failed,
+            all,
+        } = capacity.failed_trials()?;
+        let at = match failed {
+            0 => String::new(),
+            _ if failed == all => " at every rate that was tried".to_owned(),
+            _ => format!(" in {failed} of {all} trials, those at the lowest rates included"),
+        };
+        let reason = short_reason(&message);
+        Some(format!(" {name} could not be measured: {reason}{at}."))
+    };
+    contenders.iter().filter_map(sentence).collect()
+}
+
+/// The reason for a failure without the process that it befell and without advice.
+fn short_reason(message: &str) -> &str {
+    let first = message.split("; ").next().unwrap_or(message);
+    match message.find(KILLED_BY_MEMORY_LIMIT) {
+        Some(at) => message[at..].split(';').next().unwrap_or(message),
+        None => first.trim_end_matches('.'),
     }
 }
 
@@ -199,7 +230,7 @@ fn is_marked(capacity: &Capacity) -> bool {
 pub(super) fn mark_note<'a>(mut capacities: impl Iterator<Item = &'a Capacity>) -> Option<Block> {
     capacities
         .any(is_marked)
-        .then(|| Block::Text("?: not confirmed, the search ended before.".to_owned()))
+        .then(|| Block::Text("?: not confirmed; the search ended first.".to_owned()))
 }
 
 /// What failed at the capacities of contenders and beyond them, each given with its name; with
@@ -267,7 +298,7 @@ fn answer(
         (tied, _) => {
             let tied: Vec<_> = tied.iter().map(|it| names.name(it)).collect();
             format!(
-                " Its range overlaps with that of {}: which of them takes more is not known.",
+                " Its range overlaps that of {}: too close to call.",
                 tied.join(" and ")
             )
         }
@@ -298,12 +329,18 @@ fn held_trials(capacity: &Capacity) -> String {
 /// That no contender keeps the objective, as far as is known.
 pub(super) fn none_keeps<'a>(
     objective: &Objective,
-    mut capacities: impl Iterator<Item = &'a Capacity>,
+    capacities: impl Iterator<Item = &'a Capacity>,
 ) -> String {
-    match capacities.any(|it| it.state == CapacityState::Unconfirmed) {
-        true => format!("No contender was seen to keep {objective}: the search ended before."),
-        false => format!("No contender keeps {objective} at any rate that was tried."),
+    let measured = capacities.filter(|it| it.failed_trials().is_none());
+    let measured: Vec<_> = measured.collect();
+    let mut states = measured.iter().map(|it| &it.state);
+    if measured.is_empty() {
+        return "No contender could be measured.".to_owned();
     }
+    if states.any(|state| *state == CapacityState::Unconfirmed) {
+        return format!("The search ended before any contender kept {objective}.");
+    }
+    format!("No contender keeps {objective} at any rate that was tried.")
 }
 
 pub(super) fn rate(per_s: f64) -> String {
@@ -399,6 +436,9 @@ pub(super) fn notes(capacity: &Capacity, name: &str) -> Vec<String> {
 
 /// The reason why a contender has no confirmed capacity.
 fn note(capacity: &Capacity, name: &str) -> Option<String> {
+    if let Some(FailedTrials { message, .. }) = capacity.failed_trials() {
+        return Some(format!("{name}: not measured: {message}"));
+    }
     match &capacity.state {
         CapacityState::Confirmed => None,
         CapacityState::Unconfirmed => Some(match capacity.holds_per_s {
@@ -413,7 +453,8 @@ fn note(capacity: &Capacity, name: &str) -> Option<String> {
             ),
             None => format!("{name} keeps the objective at no rate."),
         }),
-        CapacityState::Unmeasured { message } => Some(format!("{name}: not measured: {message}")),
+        // It was said above.
+        CapacityState::Unmeasured { .. } => None,
     }
 }
 
@@ -423,7 +464,7 @@ fn violations(probe: &CapacityProbe) -> String {
     words.collect::<Vec<_>>().join("; ")
 }
 
-fn violation(violation: &Violation) -> String {
+pub(crate) fn violation(violation: &Violation) -> String {
     match violation {
         Violation::Limit(figure) => match figure.kind.as_str() {
             "" => format!("{} of requests conflicted", per_cent(figure.value)),
@@ -487,7 +528,11 @@ fn curve(measured: &[&Capacity], limit: ObjectiveLimit, names: &ContenderNames) 
             ChartColumn::new("requests/s", Unit::PerSecond),
             ChartColumn::new(metric.word(), Unit::Nanoseconds),
         ],
-        groups: measured.iter().map(points).collect(),
+        groups: measured
+            .iter()
+            .map(points)
+            .filter(|group| !group.rows.is_empty())
+            .collect(),
         reference: Some(limit.below * NS_PER_S),
         ..Chart::new(ChartKind::Curve, "contender")
     }

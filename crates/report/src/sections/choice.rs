@@ -2,7 +2,7 @@
 
 use super::capacity::{
     ContenderNames, curves, factor, failure_blocks, figure_at_capacity, mark_note, marked_rate,
-    none_keeps, notes, rate, unconfirmed,
+    none_keeps, notes, rate, unconfirmed, unmeasured,
 };
 use super::header;
 use super::tuning::{TuningView, gain_table, knob_shares, plan_blocks};
@@ -148,7 +148,9 @@ impl<'a> ChoiceView<'a> {
     fn blocks(&self) -> Vec<Block> {
         let candidates = || self.choice.candidates.iter();
         let unconfirmed = unconfirmed(candidates().map(Candidate::best));
-        let mut blocks = vec![Block::Text(self.answer() + &unconfirmed)];
+        let named: Vec<_> = candidates().map(|it| (it.best(), name(it))).collect();
+        let unmeasured = unmeasured(&named);
+        let mut blocks = vec![Block::Text(self.answer() + &unmeasured + &unconfirmed)];
         if let Some(first) = self.choice.first() {
             blocks.extend(tuned_knobs_blocks(first));
             let costs = self.extra_costs(first);
@@ -160,7 +162,6 @@ impl<'a> ChoiceView<'a> {
         blocks.extend(Block::Table(self.table()).filled());
         let shown = candidates().flat_map(|it| std::iter::once(&it.default).chain(&it.tuned));
         blocks.extend(mark_note(shown));
-        let named: Vec<_> = candidates().map(|it| (it.best(), name(it))).collect();
         blocks.extend(failure_blocks(&named));
         blocks.extend(Block::List(self.notes()).filled());
         blocks
@@ -197,9 +198,16 @@ impl<'a> ChoiceView<'a> {
             ),
             Some(needed_per_s) => {
                 let needed = separate(&needed_per_s.to_string());
-                match self.fails_everywhere(needed_per_s) {
-                    true => format!(". None reaches the {needed}/s that you need."),
-                    false => format!(". Whether any reaches the {needed}/s that you need is open."),
+                let best = || self.choice.candidates.iter().map(Candidate::best);
+                let are_all_measured = best().all(|it| it.failed_trials().is_none());
+                match (self.fails_everywhere(needed_per_s), are_all_measured) {
+                    (true, true) => format!(". None reaches the {needed}/s that you need."),
+                    (true, false) => {
+                        format!(". None that was measured reaches the {needed}/s that you need.")
+                    }
+                    (false, _) => {
+                        format!(". Whether any reaches the {needed}/s that you need is open.")
+                    }
                 }
             }
             None => ".".to_owned(),
@@ -212,15 +220,14 @@ impl<'a> ChoiceView<'a> {
         text + &self.comparison(first, holds_per_s)
     }
 
-    /// Whether every contender was measured, and fails at a rate or below.
+    /// Whether every contender that was measured fails at a rate or below.
     fn fails_everywhere(&self, per_s: f64) -> bool {
         self.choice.candidates.iter().all(|candidate| {
             let best = candidate.best();
-            let has_no_capacity = matches!(
-                best.state,
-                CapacityState::Unmeasured { .. } | CapacityState::NothingHolds
-            );
-            has_no_capacity || best.fails_per_s.is_some_and(|fails| fails <= per_s)
+            let has_no_capacity = best.state == CapacityState::NothingHolds;
+            has_no_capacity
+                || best.failed_trials().is_some()
+                || best.fails_per_s.is_some_and(|fails| fails <= per_s)
         })
     }
 
@@ -236,8 +243,8 @@ impl<'a> ChoiceView<'a> {
         let (own_name, name) = (name(first), name(second));
         let Some(run_off) = self.choice.run_off else {
             return format!(
-                " That is {} the rate of {name}, the next. The two were not compared in turns: the \
-                 search ended before.",
+                " That is {} the rate of {name}, the next. The search ended before the \
+                 two ran in turns.",
                 factor(first_per_s / second_per_s)
             );
         };
@@ -262,7 +269,7 @@ impl<'a> ChoiceView<'a> {
                 factor(first_per_s / second_per_s)
             ),
             RunOffResult::Unsure => format!(
-                " {name} is next, with {}/s. Which of the two takes more is not sure: {in_turns}.",
+                " {name} is next, with {}/s. Too close to call: {in_turns}.",
                 rate(second_per_s)
             ),
         };
@@ -377,7 +384,7 @@ impl<'a> ChoiceView<'a> {
 
     fn tuning_notes(&self) -> Vec<String> {
         if self.settings.tuning.is_none() {
-            return vec!["No knobs were tuned, as asked.".to_owned()];
+            return vec!["Knobs were not tuned (--no-tuning).".to_owned()];
         }
         let mut notes = Vec::new();
         let mut untuned = Vec::new();

@@ -2,7 +2,8 @@
 
 use super::{EngineCandidate, Error, Expansion};
 use trueput_engine::parameter::resolve;
-use trueput_engine::{CacheKnob, Engine, ParameterValues};
+use trueput_engine::{CacheKnob, Engine, Parameter, ParameterValues};
+use trueput_record::Value;
 use trueput_record::trial::Settings;
 use trueput_record::value::format_bytes;
 
@@ -101,39 +102,82 @@ impl Expansion<'_> {
     }
 }
 
-/// Suggests how to size an engine's cache, for a user whose memory limit killed it.
-pub(crate) fn suggest_cache_size(
+/// Suggests what to change for a user whose memory limit killed an engine: the cache if that is too
+/// large, else the largest of the other knobs that size memory.
+pub(crate) fn suggest_memory(
     engine: &dyn Engine,
     knobs: &ParameterValues,
     workers: u32,
     limit: u64,
 ) -> String {
     let name = engine.info().name;
-    let knob = match engine.cache_knob(knobs) {
+    let cache = engine.cache_knob(knobs);
+    let cache_name = cache.as_ref().map_or("", |knob| knob.name);
+    let others = other_memory_knobs(engine.knobs(), knobs, cache_name, limit);
+    let others = others.join(", ");
+    let knob = match cache {
         Ok(knob) => knob,
-        Err(why) => return format!("{name} {why}: it needs a larger --memory"),
+        Err(why) if others.is_empty() => {
+            return format!("{name} {why}: it needs a larger --memory");
+        }
+        Err(why) => return format!("{name} {why}; lower {others}, or raise --memory"),
     };
     let CacheKnob {
         name: of,
         size_bytes: size,
         ..
     } = knob;
-    let copies = if knob.per_session {
-        u64::from(workers)
+    let (copies, each) = if knob.per_session {
+        (u64::from(workers), " for each worker")
     } else {
-        1
+        (1, "")
     };
-    let each = if knob.per_session {
-        " for each worker"
-    } else {
-        ""
-    };
-    let sizes = format!("{name}.{of} sizes its cache, {}{each}", format_bytes(size));
+    let size_text = format!("{}{each}", format_bytes(size));
     let fitting = limit / 2 / copies;
-    match size > fitting {
-        true => format!("{sizes}; about {} would fit", plain_size(fitting)),
-        false => format!("{sizes}, which fits: give it a larger --memory"),
+    if size > fitting {
+        let fits = plain_size(fitting);
+        let also = if others.is_empty() {
+            String::new()
+        } else {
+            format!("; {others} may be too large, too")
+        };
+        return format!("{name}.{of} sizes its cache, {size_text}; about {fits} would fit{also}");
     }
+    let cache = format!("{name}'s cache of {size_text} ({of}) is not the cause");
+    if others.is_empty() {
+        return format!("{cache}: raise --memory");
+    }
+    format!("{cache}: lower {others}, or raise --memory")
+}
+
+/// More knobs than these are not suggested.
+const MAX_SUGGESTED: usize = 3;
+
+/// A knob that takes less than this part of the memory is not what is too large.
+const NOTABLE_PART: u64 = 16;
+
+/// The knobs beside the cache whose memory is notable, with their sizes, the largest first.
+fn other_memory_knobs(
+    parameters: &[Parameter],
+    knobs: &ParameterValues,
+    cache: &str,
+    limit: u64,
+) -> Vec<String> {
+    let sizes = parameters.iter().filter(|one| one.sizes_memory());
+    let sizes = sizes.filter(|one| one.name != cache).filter_map(|one| {
+        let Some(Value::Integer(bytes)) = knobs.get(one.name) else {
+            return None;
+        };
+        let bytes = u64::try_from(*bytes).ok()?;
+        (bytes >= limit / NOTABLE_PART).then_some((bytes, one.name))
+    });
+    let mut sizes: Vec<_> = sizes.collect();
+    sizes.sort_by_key(|(bytes, _)| std::cmp::Reverse(*bytes));
+    sizes.truncate(MAX_SUGGESTED);
+    sizes
+        .into_iter()
+        .map(|(bytes, name)| format!("{name} ({})", format_bytes(bytes)))
+        .collect()
 }
 
 /// Formats a size as an option takes it, rounded down to whole MiB unless smaller.
@@ -153,5 +197,40 @@ mod tests {
         assert_eq!(plain_size(32 << 20), "32MiB");
         assert_eq!(plain_size((32 << 20) + 5), "32MiB");
         assert_eq!(plain_size(512 << 10), "512KiB");
+    }
+
+    #[test]
+    fn the_largest_knob_in_memory_is_suggested_and_no_other_size() {
+        let bytes = |name, cost| Parameter {
+            name,
+            summary: "",
+            cost,
+            kind: trueput_engine::ValueKind::Bytes {
+                default: trueput_engine::parameter::DefaultValue::Value(0),
+                min: 0,
+                max: 1 << 40,
+            },
+            unit: "",
+        };
+        let parameters = [
+            bytes("block_cache", "host memory; smaller: more reads"),
+            bytes("write_buffer_size", "larger: memory, a longer log"),
+            bytes("map_size", "address space"),
+            bytes(
+                "block_size",
+                "larger: reads more; smaller: larger index in memory",
+            ),
+            bytes("small_buffer", "memory"),
+            bytes("lock_memory", "more: memory; less: wider locks"),
+        ];
+        let sizes = [32 << 20, 64 << 20, 1 << 30, 64 << 20, 1 << 10, 128 << 20];
+        let given = parameters.iter().zip(sizes);
+        let given = given.map(|(one, size)| (one.name.to_owned(), Value::from(size as u64)));
+        let knobs = resolve("engine", &parameters, &given.collect()).unwrap();
+        let found = other_memory_knobs(&parameters, &knobs, "block_cache", 64 << 20);
+        assert_eq!(
+            found,
+            ["lock_memory (128 MiB)", "write_buffer_size (64 MiB)"]
+        );
     }
 }

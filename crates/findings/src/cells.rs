@@ -4,6 +4,7 @@ use crate::audits::{AuditState, audit_state};
 use crate::contender::ContenderNames;
 use crate::fixed_rate::FixedRateResult;
 use crate::marks::{Mark, marked, marks_of};
+use crate::objective::ObjectiveResult;
 use crate::statistics::{
     Comparison, FEWEST_REPEATS, Interval, Summary, bootstrap_median, maximum, median,
 };
@@ -61,6 +62,10 @@ pub struct RankedCell {
     /// Its result at the offered rate; `None` if the ranking is not at one rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at_rate: Option<FixedRateResult>,
+    /// Whether its repeats kept the objective of the plan; `None` without one, and in a closed
+    /// loop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub objective: Option<ObjectiveResult>,
     /// The figures.
     pub figures: CellFigures,
 }
@@ -129,6 +134,9 @@ pub struct CellFigures {
 pub struct OperationFigures {
     /// The workload's name for it.
     pub kind: String,
+    /// What its times are: `service`, from when a worker started an operation. Response times are
+    /// in [`RankedCell::at_rate`].
+    pub time: &'static str,
     /// Median count.
     pub count: f64,
     /// Median rate, per second.
@@ -199,6 +207,7 @@ pub fn cell(
         relative_to_best: None,
         against_best: None,
         at_rate: None,
+        objective: None,
         figures: figures(repeats, headline)?,
     })
 }
@@ -255,6 +264,7 @@ fn operations(measured: &[&Measurement]) -> Vec<OperationFigures> {
         };
         OperationFigures {
             kind: kind.kind.clone(),
+            time: "service",
             count: middle(&|operation| operation.count as f64),
             per_s: middle(&|operation| operation.per_s),
             p50_ns: median(latencies().map(|latency| latency.p50_ns as f64)),

@@ -34,6 +34,8 @@ pub struct KnobEffect {
     /// The other parameters of the cell that distinguish this change from the same change
     /// elsewhere: `journal_buffers=128`. Empty if it is unique.
     pub distinction: Vec<(String, String)>,
+    /// Whether the values are sizes in bytes.
+    pub is_size: bool,
     /// The cost of changing it from its default, in the driver's words; may be empty.
     pub cost: String,
 }
@@ -180,6 +182,7 @@ fn effect(
     } = change;
     let over = |figure: fn(&RankedCell) -> f64| figure(cell) / figure(base);
     let cost = run.manifest.costs.get(&format!("{}.{knob}", cell.engine));
+    let sizes = run.manifest.byte_knobs.get(&cell.engine);
     let of_medians = over(|cell| cell.figures.headline_per_s.median);
     Some(KnobEffect {
         ranking: *place,
@@ -190,6 +193,7 @@ fn effect(
         rate_ratio: rate.ratio.map_or(of_medians, |ratio| ratio.estimate),
         memory_ratio: over(|cell| cell.figures.peak_pss_bytes),
         database_ratio: over(|cell| cell.figures.database_allocated_bytes),
+        is_size: sizes.is_some_and(|names| names.contains(knob)),
         cost: cost.cloned().unwrap_or_default(),
         knob: knob.clone(),
         distinction,

@@ -29,6 +29,7 @@
 //! - `log_flush`: the trials of the workload `log-flush`, side by side
 //! - `marks`: caveats about a contender, shown wherever it is named
 //! - `multi_run`: the rates of each contender in several runs
+//! - `objective`: whether the cells of a ranking kept the objective of the plan
 //! - `over_time`: the rate second by second, and its drops
 //! - `prediction`: the rate and latency expected for other numbers of clients, nodes and delays
 //! - `published`: comparison with published tables
@@ -76,6 +77,7 @@ pub mod knob_effects;
 pub mod log_flush;
 pub mod marks;
 pub mod multi_run;
+pub mod objective;
 pub mod over_time;
 pub mod prediction;
 pub mod published;

@@ -24,6 +24,10 @@ const BEFORE_S: f64 = 1.0;
 /// A part of the timeline shorter than this has too few samples for a rate, seconds.
 const SHORTEST_S: f64 = 0.25;
 
+/// The last part of the timeline belongs to the one before it if it is shorter than this share of
+/// it: while the workers end one after the other, its rate is none of the engine's.
+const WHOLE_PART: f64 = 0.8;
+
 /// Returns end (seconds since the release) and rate of each second, or of groups of seconds if
 /// there would be more than `most`; `None` if no operation is of the kind.
 #[must_use]
@@ -31,18 +35,27 @@ pub fn rate_points(measurement: &Measurement, kind: &str, most: usize) -> Option
     let mut operations = measurement.operations.iter();
     let index = operations.position(|operation| operation.kind == kind)?;
     let together = measurement.timeline.len().div_ceil(most).max(1);
+    // End, length and count of each part.
+    let mut parts: Vec<(f64, f64, u64)> = Vec::new();
     let mut from_s = 0.0;
-    let mut points = Vec::new();
     for seconds in measurement.timeline.chunks(together) {
         let Some(last) = seconds.last() else { continue };
         let counts = seconds.iter().filter_map(|second| second.counts.get(index));
-        let span_s = last.at_s - from_s;
-        if span_s >= SHORTEST_S {
-            points.push((last.at_s, counts.sum::<u64>() as f64 / span_s));
-        }
+        parts.push((last.at_s, last.at_s - from_s, counts.sum()));
         from_s = last.at_s;
     }
-    Some(points)
+    if let [.., before, last] = parts.as_mut_slice()
+        && last.1 < before.1 * WHOLE_PART
+    {
+        *before = (last.0, before.1 + last.1, before.2 + last.2);
+        parts.pop();
+    }
+    let parts = parts.into_iter().filter(|part| part.1 >= SHORTEST_S);
+    Some(
+        parts
+            .map(|(end_s, span_s, count)| (end_s, count as f64 / span_s))
+            .collect(),
+    )
 }
 
 /// The rate of a trial over time.
@@ -261,6 +274,7 @@ pub fn reported_trials(report: &Run) -> Vec<&TrialRecord> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use trueput_record::measurement::{OperationSummary, TimelineSecond};
 
     fn levels(levels: &[(f64, usize)]) -> Vec<Second> {
         let rates = crate::samples::levels(levels).into_iter();
@@ -308,5 +322,34 @@ mod tests {
         };
         assert_eq!((dip.from_s, dip.length_s, dip.recovered), (5.0, 2.0, true));
         assert!((dip.depth - 0.9).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_last_part_of_a_second_is_no_fall_to_nothing() {
+        let second = |at_s: f64, count: u64| TimelineSecond {
+            at_s,
+            counts: vec![count],
+            ..TimelineSecond::default()
+        };
+        let operation = OperationSummary {
+            kind: "update".to_owned(),
+            ..OperationSummary::default()
+        };
+        let with_end = |last: TimelineSecond| {
+            let timeline = vec![second(1.0, 100), second(2.0, 100), last];
+            let measurement = Measurement {
+                operations: vec![operation.clone()],
+                timeline,
+                ..Measurement::default()
+            };
+            rate_points(&measurement, "update", 240).unwrap()
+        };
+        // The workers ended one after the other, for 0.4 s in which nothing was counted.
+        let points = with_end(second(2.4, 40));
+        assert_eq!(points, [(1.0, 100.0), (2.4, 100.0)]);
+        let points = with_end(second(2.4, 0));
+        assert_eq!(points.last().map(|point| point.1.round()), Some(71.0));
+        // The control: a whole second without work stays what it is.
+        assert_eq!(with_end(second(3.0, 0))[2], (3.0, 0.0));
     }
 }

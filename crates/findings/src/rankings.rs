@@ -1,12 +1,12 @@
 //! Cells grouped into rankings.
 //!
 //! A ranking holds only comparable cells: one workload with one set of settings, one number of
-//! workers, one durability level, and for clusters the same failures of nodes that a commit
-//! survives. Databases in memory whose level promises to survive power loss
-//! are ranked separately. A cell whose marks make it incomparable (a build with assertions) is not
-//! ranked, unless the run includes it. The order is by rate, or by response time if all were
-//! offered one rate ([`crate::fixed_rate`]). Contenders are named by the conditions in which they
-//! differ.
+//! workers, one offered rate or none, one schedule of faults, one durability level, and for
+//! clusters the same failures of nodes that a commit survives. Databases in memory whose level
+//! promises to survive power loss are ranked separately. A cell whose marks make it incomparable (a
+//! build with assertions) is not ranked, unless the run includes it. The order is by rate, or by
+//! response time if all were offered one rate ([`crate::fixed_rate`]). Contenders are named by the
+//! conditions in which they differ.
 
 use crate::audits::{AuditCoverage, coverage};
 use crate::builds::{EngineBuild, builds};
@@ -16,6 +16,7 @@ use crate::eligibility::{
     HARNESS_ENGINE, Ineligibility, LastAttempts, UnrankedStatus, headline, ineligibility,
 };
 use crate::marks::{Mark, MarkKind, marked, marks};
+use crate::objective::ObjectiveResult;
 use crate::significance::{between, counting};
 use crate::statistics::{Comparison, compare_together};
 use crate::{cells, fixed_rate, in_memory, isolation, writers};
@@ -24,7 +25,7 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet};
 use trueput_record::folder::{RankingSplit, RunManifest};
 use trueput_record::trial::Settings;
-use trueput_record::{ClusterSurvival, Durability, Isolation, TrialRecord, TrialSpec};
+use trueput_record::{ClusterSurvival, Durability, Isolation, TrialRecord, TrialSpec, Value};
 
 /// An operation that is done less often than this part of the headline's count is rare.
 const RARE: f64 = 0.01;
@@ -64,6 +65,9 @@ pub struct Ranking {
     /// response time. `None` if one had none or another.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_per_s: Option<f64>,
+    /// The number of records that were loaded, if a setting gives their size in its place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loaded_records: Option<u64>,
     /// The cells with at least one trial that counts, best first.
     pub cells: Vec<RankedCell>,
     /// The cells whose marks keep them out of the order, best first: they have figures, and no
@@ -192,7 +196,9 @@ pub fn groups<'a>(manifest: &RunManifest, trials: &'a [TrialRecord]) -> Vec<Vec<
         let in_memory = in_memory(group[0]);
         // The strongest first.
         let isolation = Reverse(isolation(group[0]));
-        let of_spec = (settings, spec.workers);
+        // The bits of positive numbers have their order; a closed loop comes first.
+        let rate = spec.conditions.rate.map(|rate| rate.per_s.to_bits());
+        let of_spec = (settings, spec.workers, rate);
         let order = (isolation, Reverse(survival(group[0], trials)));
         (workload, spec.durability, in_memory, of_spec, order)
     });
@@ -200,7 +206,8 @@ pub fn groups<'a>(manifest: &RunManifest, trials: &'a [TrialRecord]) -> Vec<Vec<
 }
 
 /// Sorts the trials into rankings: by workload in the plan's order, then by durability, strongest
-/// first and databases in memory last, then by settings in the plan's order, then by workers.
+/// first and databases in memory last, then by settings in the plan's order, then by workers and
+/// by the offered rate.
 #[must_use]
 pub fn rankings(manifest: &RunManifest, trials: &[TrialRecord]) -> Vec<Ranking> {
     let groups = groups(manifest, trials);
@@ -234,11 +241,25 @@ fn stated_survival(trial: &TrialRecord) -> Option<ClusterSurvival> {
     trial.engine.as_ref()?.promise.cluster
 }
 
+/// The number of records that were loaded, if the setting `size` decided it: the setting `records`
+/// has its default then, and says nothing. `None` for other trials.
+#[must_use]
+pub fn records_by_size(trial: &TrialRecord) -> Option<u64> {
+    let settings = &trial.spec.settings;
+    let is_sized = matches!(settings.get("size"), Some(Value::Integer(1..)));
+    let has_both = is_sized && settings.contains_key("records");
+    Some(trial.load.as_ref().filter(|_| has_both)?.records)
+}
+
+/// Whether two trials had the same work at the same promise. The offered rate and the faults are
+/// part of the work: who is asked less is not slower.
 fn comparable(one: &TrialSpec, other: &TrialSpec) -> bool {
     one.workload == other.workload
         && one.settings == other.settings
         && one.workers == other.workers
         && one.durability == other.durability
+        && one.conditions.rate == other.conditions.rate
+        && one.conditions.faults == other.conditions.faults
 }
 
 fn ranking(manifest: &RunManifest, trials: &[&TrialRecord]) -> Ranking {
@@ -258,8 +279,16 @@ fn ranking(manifest: &RunManifest, trials: &[&TrialRecord]) -> Ranking {
         .filter_map(|repeats| cells::cell(repeats, &names, &headline));
     let (harness, mut cells): (Vec<_>, Vec<_>) =
         cells.partition(|cell| cell.engine == HARNESS_ENGINE);
+    if let Some(objective) = &manifest.objective {
+        for cell in &mut cells {
+            let repeats = by_cell.get(&cell.cell);
+            cell.objective = repeats.and_then(|them| ObjectiveResult::of(them, objective));
+        }
+    }
     let competing = by_cell.values().flatten().copied();
-    let rate_per_s = fixed_rate::common(competing.filter(|one| one.spec.engine != HARNESS_ENGINE));
+    let measured = fixed_rate::common(competing.filter(|one| one.spec.engine != HARNESS_ENGINE));
+    // Of a trace, only a measurement tells the rate; of trials that failed, only the plan.
+    let rate_per_s = measured.or(spec.conditions.rate.map(|rate| rate.per_s));
     match rate_per_s {
         Some(_) => sort_at_rate(&mut cells, &by_cell),
         None => sort_by_rate(&mut cells),
@@ -283,6 +312,7 @@ fn ranking(manifest: &RunManifest, trials: &[&TrialRecord]) -> Ranking {
         headline,
         has_own_headline: manifest.headlines.contains_key(&spec.workload),
         rate_per_s,
+        loaded_records: trials.iter().find_map(|trial| records_by_size(trial)),
         cells,
         not_comparable,
         harness,

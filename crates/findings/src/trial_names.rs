@@ -9,12 +9,13 @@ use trueput_record::TrialRecord;
 
 /// The names of a run's trials. A contender is called what its ranking calls it; a trial by its
 /// contender, level, workers, the settings that distinguish it from other trials of its workload,
-/// and its repeat.
+/// the offered rate if the run has several, and its repeat.
 pub struct TrialNames {
     contenders: BTreeMap<String, String>,
     /// By workload, the settings that are not the same in all of its trials.
     varying_settings: BTreeMap<String, BTreeSet<String>>,
     several_workloads: bool,
+    several_rates: bool,
 }
 
 impl TrialNames {
@@ -44,8 +45,11 @@ impl TrialNames {
             let varying = varying_settings.entry(spec.workload.clone()).or_default();
             varying.extend(differing.cloned());
         }
+        let mut rates = trials.iter().map(|trial| trial.spec.conditions.rate);
+        let first_rate = rates.next();
         Self {
             contenders,
+            several_rates: rates.any(|rate| Some(rate) != first_rate),
             several_workloads: varying_settings.len() > 1,
             varying_settings,
         }
@@ -66,6 +70,9 @@ impl TrialNames {
         }
         parts.push(spec.durability.to_string());
         parts.push(counted(u64::from(spec.workers), "worker"));
+        if let Some(rate) = spec.conditions.rate.filter(|_| self.several_rates) {
+            parts.push(format!("rate={}/s", rate.per_s));
+        }
         let varying = self
             .varying_settings
             .get(&spec.workload)

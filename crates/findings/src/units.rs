@@ -138,8 +138,12 @@ pub fn hit_ratio(part: f64) -> String {
     format!("{:.*} %", decimals as usize, part * 100.0)
 }
 
-/// The plural of an operation's kind: `updates`, `flushes`, `deliveries`.
+/// The plural of an operation's kind: `updates`, `flushes`, `deliveries`. One that ends with its
+/// length or a number stays as it is: `scan(20)`.
 pub fn plural(kind: &str) -> String {
+    if !kind.ends_with(|last: char| last.is_alphabetic()) {
+        return kind.to_owned();
+    }
     match kind.strip_suffix('y') {
         Some(stem) if !stem.ends_with(['a', 'e', 'o', 'u']) => format!("{stem}ies"),
         _ if kind.ends_with("sh") || kind.ends_with('s') => format!("{kind}es"),
@@ -211,6 +215,8 @@ mod tests {
             ("delivery", "deliveries"),
             ("order-status", "order-statuses"),
             ("rolled-back new-order", "rolled-back new-orders"),
+            ("scan(20)", "scan(20)"),
+            ("put-1024", "put-1024"),
         ] {
             assert_eq!(plural(one), several);
         }

@@ -13,6 +13,7 @@
 use crate::histogram::{LoggedHistogram, read_log};
 use crate::json_values::ValueLimit;
 use crate::lines::LineReader;
+use crate::objective::Objective;
 use crate::regular_file::{self, OpenMode};
 use crate::search::SearchSettings;
 use crate::trial::check_id;
@@ -81,6 +82,10 @@ pub struct RunManifest {
     /// search tries not included; empty in older runs.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub changed_knobs: BTreeMap<String, Vec<String>>,
+    /// By engine, the names of the knobs that are sizes in bytes, of those that differ between
+    /// trials of the plan; empty in older runs.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub byte_knobs: BTreeMap<String, Vec<String>>,
     /// The folder for databases, if the user named one: a resumed run looks there for databases of
     /// a killed run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -94,6 +99,10 @@ pub struct RunManifest {
     /// A further property that the contenders of one ranking must share, at the user's request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub split_by: Option<RankingSplit>,
+    /// The objective of the plan, which the report sets beside each contender; absent if it has
+    /// none, and in a search, whose question has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub objective: Option<Objective>,
     /// The question that the trials are proposed to answer, from the results so far; absent if the
     /// plan lists them.
     #[serde(default, skip_serializing_if = "Option::is_none")]

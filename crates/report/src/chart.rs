@@ -82,6 +82,9 @@ pub(crate) struct Chart {
     /// A figure that is marked across the chart: the leader's, or a limit.
     #[serde(skip)]
     pub reference: Option<f64>,
+    /// A further figure that is marked: the limit of an objective beside a leader.
+    #[serde(skip)]
+    pub limit: Option<f64>,
 }
 
 /// A word, and the number of the color that it has in every chart.
@@ -142,6 +145,7 @@ impl Chart {
             groups: Vec::new(),
             words: Vec::new(),
             reference: None,
+            limit: None,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The isolation that contenders state, in words.
 
-use trueput_findings::answer::{better_isolated, lacking};
+use trueput_findings::answer::{IsolationContrast, lacking};
 use trueput_findings::cells::RankedCell;
 use trueput_findings::eligibility::STORAGE_ENGINE;
 use trueput_findings::isolation::{NOT_STATED, word};
@@ -35,11 +35,14 @@ pub(crate) fn sql_note(ranking: &Ranking) -> Option<String> {
     })
 }
 
-/// Returns a warning if the leader of a ranking permits anomalies that contenders behind it
-/// proscribe, since their work is not the same; `None` if it does not.
-pub(crate) fn isolation_warning(ranking: &Ranking) -> Option<String> {
-    let stronger = better_isolated(ranking);
-    let leader = ranking.cells.first().filter(|_| !stronger.is_empty())?;
+/// Returns a warning if the leader of a ranking, or where no order is claimed the least isolated
+/// contender, permits anomalies that others proscribe, since their work is not the same; `None` if
+/// it does not.
+pub(crate) fn isolation_warning(ranking: &Ranking, has_order: bool) -> Option<String> {
+    let IsolationContrast {
+        weaker: leader,
+        stronger,
+    } = IsolationContrast::of(ranking, has_order)?;
     let permits = |phenomenon: &Phenomenon| {
         let mut behind = stronger.iter();
         behind.any(|cell| lacking(leader, cell).any(|lacking| lacking == *phenomenon))
@@ -52,8 +55,13 @@ pub(crate) fn isolation_warning(ranking: &Ranking) -> Option<String> {
     } else {
         "prevent"
     };
+    let who = if has_order {
+        "The leader has weaker isolation"
+    } else {
+        "Isolation differs"
+    };
     Some(format!(
-        "The leader has weaker isolation: {} runs at {} and permits anomalies that {} {verb}: {}. \
+        "{who}: {} runs at {} and permits anomalies that {} {verb}: {}. \
          To rank each level separately, use --split-by isolation.",
         leader.name(),
         word(leader.isolation),

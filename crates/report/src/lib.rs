@@ -42,6 +42,7 @@ pub mod history;
 mod in_memory;
 mod isolation;
 pub mod merge;
+mod objective;
 pub mod prediction;
 pub mod published;
 mod ranking_title;

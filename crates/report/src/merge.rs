@@ -65,7 +65,10 @@ pub fn answer(reports: &[Run], layout: Layout) -> String {
         });
         let rows: Vec<[String; 4]> = std::iter::once(titles).chain(rows).collect();
         let left = (room + 2).saturating_sub(lines.len());
-        lines.extend(layout.listed(&layout.aligned(&rows, 2), left));
+        let aligned = layout.aligned(&rows, 2);
+        let has_signs = aligned.iter().any(|line| line.contains("* "));
+        lines.extend(layout.listed(&aligned, left.saturating_sub(usize::from(has_signs))));
+        lines.extend(has_signs.then(|| layout.cut("* has marks, which --full names.")));
     }
     lines.push(String::new());
     lines.extend(everything);

@@ -37,10 +37,19 @@ pub trait RunReport {
     fn page_path(&self) -> PathBuf;
 }
 
+/// What shows every column of a ranking, whichever command printed it.
+const REPORT_AS_CSV: &str = "trueput report --format csv";
+
+/// Likewise of a search or an ablation, whose tables are of no single trial.
+const REPORT_AS_JSON: &str = "trueput report --format json";
+
 impl RunReport for Run {
     fn render(&self, format: Format, style: Style) -> String {
         match format {
-            Format::Terminal => terminal::render(&sections::document(self, style.charts), style),
+            Format::Terminal => {
+                let document = sections::document(self, style.charts);
+                terminal::render_with(&document, style, REPORT_AS_CSV)
+            }
             Format::Markdown => markdown::render(&sections::document(self, Charts::Off)),
             Format::Csv => csv::render(std::slice::from_ref(self)),
             Format::Json => json::render(self),
@@ -48,7 +57,7 @@ impl RunReport for Run {
     }
 
     fn render_ablation(&self, style: Style) -> String {
-        terminal::render(&sections::ablation_document(self), style)
+        terminal::render_with(&sections::ablation_document(self), style, REPORT_AS_JSON)
     }
 
     fn render_search(&self, style: Style) -> Option<String> {
@@ -57,7 +66,7 @@ impl RunReport for Run {
             SearchSettings::Choice(_) => sections::choice::document(self),
             SearchSettings::Tuning(_) => sections::tuning::document(self),
         };
-        Some(terminal::render(&document, style))
+        Some(terminal::render_with(&document, style, REPORT_AS_JSON))
     }
 
     fn page(&self) -> String {

@@ -116,6 +116,7 @@ use std::sync::atomic::AtomicBool;
 use trueput_engine::credentials::redact_word;
 use trueput_engine::{Credentials, Engine};
 use trueput_record::folder::RankingSplit;
+use trueput_record::objective::Objective;
 use trueput_record::search::SearchSettings;
 use trueput_record::suggest::{did_you_mean, engine_hint};
 use trueput_workloads::Workload;
@@ -235,6 +236,8 @@ pub struct Options {
     pub include_assertions: bool,
     /// The parameter by which the run's reports split their rankings.
     pub split_by: Option<RankingSplit>,
+    /// The objective of the plan, for the manifest.
+    pub objective: Option<Objective>,
     /// The question of a search, for the manifest.
     pub search: Option<SearchSettings>,
     /// Set by the caller's signal handler when the user stops the run: workers are stopped, and

@@ -14,11 +14,11 @@ use crate::trace_folder::{self, rename_earlier};
 use crate::trial::{TrialResult, derive_outcome, run_trial};
 use crate::{AuditSubject, Error, Event, Options, Registry, conformance};
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
-use trueput_engine::Parameter;
 use trueput_engine::credentials::redact;
+use trueput_engine::{Parameter, ValueKind};
 use trueput_host as host;
 use trueput_host::run_work_folder::RunWorkFolder;
 use trueput_host::work_folder::WorkFolder;
@@ -88,10 +88,12 @@ pub fn create_run(
         changed_settings: changed_settings(&trials, registry),
         changed_knobs: changed_knobs(&trials, registry),
         costs: costs(&trials, registry),
+        byte_knobs: byte_knobs(&trials, registry),
         work: options.work.as_deref().map(absolute),
         until: options.until.as_ref().map(RepeatRule::as_stated),
         include_assertions: options.include_assertions,
         split_by: options.split_by,
+        objective: options.objective.clone(),
         search: options.search.clone(),
         trials,
         skipped,
@@ -250,6 +252,27 @@ fn costs(trials: &[TrialSpec], registry: &Registry) -> BTreeMap<String, String> 
         }
     }
     found.extend(settings_give_up(trials, registry));
+    found
+}
+
+/// Returns, by engine, the names of the knobs in bytes that differ between its trials.
+fn byte_knobs(trials: &[TrialSpec], registry: &Registry) -> BTreeMap<String, Vec<String>> {
+    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let engines: BTreeSet<&String> = trials.iter().map(|spec| &spec.engine).collect();
+    for name in engines {
+        let Ok(engine) = registry.engine(name) else {
+            continue;
+        };
+        let knobs = engine.knobs().iter();
+        for knob in knobs.filter(|knob| matches!(knob.kind, ValueKind::Bytes { .. })) {
+            let own = trials.iter().filter(|spec| spec.engine == *name);
+            let values: Vec<_> = own.map(|spec| spec.knobs.get(knob.name)).collect();
+            if values.windows(2).any(|two| two[0] != two[1]) {
+                let names = found.entry(name.clone()).or_default();
+                names.push(knob.name.to_owned());
+            }
+        }
+    }
     found
 }
 

@@ -41,6 +41,7 @@ pub fn options(places: &RunDirectories) -> Result<Options, Failure> {
         until: None,
         include_assertions: false,
         split_by: None,
+        objective: None,
         search: None,
         stop: signals::stop_flag()?,
     })

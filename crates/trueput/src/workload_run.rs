@@ -60,6 +60,7 @@ impl WorkloadRun {
             .apply(&mut plan, self.overrides.repeat, registry);
         let mut matrix = matrix::expand(&plan, registry)?;
         matrix.leave_out_unreachable(&plan, self.places.databases(), registry)?;
+        options.objective.clone_from(&plan.objective);
         options.credentials = matrix.credentials;
         let created = trueput_runner::create_run(
             &plan.name,

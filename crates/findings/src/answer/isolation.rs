@@ -1,27 +1,54 @@
-//! Contenders whose isolation is stronger than the leader's.
+//! Contenders whose isolation is stronger than that of the leader, or of the weakest.
 
 use crate::cells::RankedCell;
 use crate::isolation::word;
 use crate::rankings::Ranking;
 use serde::Serialize;
+use std::cmp::Reverse;
 use trueput_record::Phenomenon;
 
-/// A leader whose transactions are less isolated than those of other contenders.
+/// A contender whose transactions are less isolated than those of others: the leader, or where no
+/// order is claimed the least isolated one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct WeakerIsolation {
-    /// The leader's isolation level, in a word.
+    /// The contender.
+    pub contender: String,
+    /// Its isolation level, in a word.
     pub level: String,
-    /// The contenders whose isolation prevents anomalies that the leader's permits.
+    /// The contenders whose isolation prevents anomalies that its own permits.
     pub stronger: Vec<String>,
 }
 
-/// Returns the contenders behind the leader that proscribe an anomaly which it permits.
-pub fn better_isolated(ranking: &Ranking) -> Vec<&RankedCell> {
-    let Some((leader, others)) = ranking.cells.split_first() else {
-        return Vec::new();
-    };
-    let is_stronger = |cell: &&RankedCell| lacking(leader, cell).next().is_some();
-    others.iter().filter(is_stronger).collect()
+/// A cell, and the cells of its ranking that proscribe an anomaly which it permits: at least one.
+#[derive(Debug)]
+pub struct IsolationContrast<'a> {
+    /// The leader, or where no order is claimed the least isolated contender.
+    pub weaker: &'a RankedCell,
+    /// The better isolated ones.
+    pub stronger: Vec<&'a RankedCell>,
+}
+
+impl<'a> IsolationContrast<'a> {
+    /// Finds the contrast of a ranking; `None` if there is none.
+    #[must_use]
+    pub fn of(ranking: &'a Ranking, has_order: bool) -> Option<Self> {
+        let contrast = |weaker: &'a RankedCell| {
+            let stronger = ranking.cells.iter();
+            let stronger = stronger.filter(|cell| lacking(weaker, cell).next().is_some());
+            Self {
+                weaker,
+                stronger: stronger.collect(),
+            }
+        };
+        let found = if has_order {
+            ranking.cells.first().map(contrast)
+        } else {
+            let all = ranking.cells.iter().map(contrast);
+            // Of equally weak ones the first by name.
+            all.min_by_key(|it| (Reverse(it.stronger.len()), it.weaker.contender.clone()))
+        };
+        found.filter(|it| !it.stronger.is_empty())
+    }
 }
 
 /// Returns the anomalies that `one` permits and `other` proscribes, if both state an isolation
@@ -31,13 +58,12 @@ pub fn lacking(one: &RankedCell, other: &RankedCell) -> impl Iterator<Item = Phe
     both.flat_map(|(one, other)| one.lacks(other))
 }
 
-/// Returns the leader's isolation level and the contenders that are better isolated; `None` if
-/// there are none.
-pub fn weaker_isolation(ranking: &Ranking) -> Option<WeakerIsolation> {
-    let stronger = better_isolated(ranking);
-    let leader = ranking.cells.first().filter(|_| !stronger.is_empty())?;
+/// Returns the contrast of a ranking by name; `None` if there is none.
+pub fn weaker_isolation(ranking: &Ranking, has_order: bool) -> Option<WeakerIsolation> {
+    let found = IsolationContrast::of(ranking, has_order)?;
     Some(WeakerIsolation {
-        level: word(leader.isolation).to_owned(),
-        stronger: stronger.iter().map(|cell| cell.name()).collect(),
+        contender: found.weaker.name(),
+        level: word(found.weaker.isolation).to_owned(),
+        stronger: found.stronger.iter().map(|cell| cell.name()).collect(),
     })
 }

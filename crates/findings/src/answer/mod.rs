@@ -12,7 +12,7 @@ mod verdict;
 
 use crate::failover::FailoverFindings;
 use crate::{Run, disturbance};
-pub use isolation::{WeakerIsolation, better_isolated, lacking};
+pub use isolation::{IsolationContrast, WeakerIsolation, lacking};
 pub use next_step::NextStep;
 pub use rounds::{Round, Standings};
 pub use rows::{AnswerRow, LatencyFigure};
@@ -25,6 +25,7 @@ use crate::statistics::{Disturbance, Interval, Noise};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use subject::subjects;
+use trueput_record::objective::Objective;
 use trueput_record::{Conditions, WorkerKind};
 
 /// The findings of a run as data, without prose.
@@ -37,6 +38,9 @@ pub struct Answer {
     /// Settings and run conditions that all trials share and that are not the default, as name and
     /// value.
     pub common: Vec<(String, String)>,
+    /// The objective of the plan.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub objective: Option<Objective>,
     /// One for each ranking that has at least two contenders, in the plan's order.
     pub rankings: Vec<RankingAnswer>,
     /// Figures that are in no ranking.
@@ -89,7 +93,8 @@ pub struct RankingAnswer {
     /// Names of the contenders that are not shown to differ from the leader.
     #[serde(rename = "tied")]
     pub inconclusive: Vec<String>,
-    /// Set if other contenders are better isolated than the leader.
+    /// Set if other contenders are better isolated than the leader, or where no order is claimed
+    /// than the least isolated one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weaker_isolation: Option<WeakerIsolation>,
     /// The leader's rate over the second's (in a ranking at one rate: the second's response time
@@ -192,6 +197,7 @@ impl Answer {
             name: report.manifest.name.clone(),
             trials: trial_counts(report),
             common: common(report),
+            objective: report.manifest.objective.clone(),
             next_steps: next_step::next_steps(report, &ranked),
             rankings: ranked,
             not_ranked: listed().flat_map(not_ranked).collect(),
@@ -242,10 +248,12 @@ fn ranking_answer(
     let verdicts = verdict::row_verdicts(ranking, noise);
     let verdict = verdict::ranking_verdict(ranking, &verdicts, noise);
     let mut rows: Vec<_> = rows::ranked(ranking, &verdicts);
-    if verdict == RankingVerdict::NoOrder {
+    let has_order = verdict != RankingVerdict::NoOrder;
+    if !has_order {
         rows.sort_by(|one, other| one.contender.cmp(&other.contender));
         for row in &mut rows {
-            row.rank = None;
+            // Without an order there is no leader to compare with.
+            (row.rank, row.of_leader, row.rate_interval) = (None, None, None);
         }
     }
     let inconclusive = rows.iter().filter(|row| row.verdict.is_inconclusive());
@@ -254,10 +262,8 @@ fn ranking_answer(
         .filter(|(_, verdict)| verdict.is_inconclusive())
         .filter_map(|(cell, _)| verdict::comparison(ranking, cell)?.smallest_ratio)
         .reduce(f64::max);
-    let ratio = ranking
-        .cells
-        .get(1)
-        .and_then(|second| rows::share(ranking, second));
+    let second = ranking.cells.get(1).filter(|_| has_order);
+    let ratio = second.and_then(|second| rows::share(ranking, second));
     Some(RankingAnswer {
         subject: subject.clone(),
         inconclusive: inconclusive.map(|row| row.contender.clone()).collect(),
@@ -266,7 +272,7 @@ fn ranking_answer(
             None => ratio.inverted(),
         }),
         smallest_ratio: smallest,
-        weaker_isolation: isolation::weaker_isolation(ranking),
+        weaker_isolation: isolation::weaker_isolation(ranking, has_order),
         not_comparable: rows::unplaced(ranking, &ranking.not_comparable),
         rows,
         verdict,

@@ -4,6 +4,7 @@ use super::LeaderShare;
 use super::verdict::{self, RowVerdict};
 use crate::cells::{OperationFigures, RankedCell};
 use crate::marks::Mark;
+use crate::objective::ObjectiveResult;
 use crate::rankings::Ranking;
 use crate::statistics::Interval;
 use serde::Serialize;
@@ -48,6 +49,10 @@ pub struct AnswerRow {
     pub repeats: usize,
     /// The least thorough verification of its trials; `None` if nothing was verified.
     pub verified: Option<VerifyLevel>,
+    /// Whether its repeats kept the objective of the plan; `None` without one, and in a closed
+    /// loop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub objective: Option<ObjectiveResult>,
     /// At one rate: whether each repeat started every unit that was due.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kept_rate: Option<bool>,
@@ -113,6 +118,7 @@ fn unplaced_row(ranking: &Ranking, cell: &RankedCell) -> AnswerRow {
         cpu_ns_per_operation: cell.figures.cpu_ns_per_operation,
         repeats: cell.repeats,
         verified: cell.verified,
+        objective: cell.objective.clone(),
         kept_rate: cell.at_rate.as_ref().map(|at_rate| at_rate.kept),
     }
 }

@@ -21,8 +21,12 @@ pub(super) struct CellPairs<'a> {
     pub incomparable: Vec<IncomparablePair>,
 }
 
+/// What no selector can set against each other: who is asked for less, or loses nodes meanwhile,
+/// is not slower.
+const WORK: [&str; 4] = ["workload", "level", "rate", "at"];
+
 /// Finds for each cell of the first side its counterpart on the second: of the same workload,
-/// level, settings, workers and conditions, except those that a selector names (workload and level
+/// level, settings, workers and conditions, except those that a selector names (those of [`WORK`]
 /// must always match); among these the one of the same build and knobs, else of the same build,
 /// else of the same engine, else the only one.
 ///
@@ -31,7 +35,7 @@ pub(super) struct CellPairs<'a> {
 pub(super) fn match_cells<'a>(first: &'a Side, second: &'a Side) -> Result<CellPairs<'a>, Error> {
     let mut freed = first.selector.names();
     freed.extend(second.selector.names());
-    freed.retain(|name| !matches!(*name, "workload" | "level"));
+    freed.retain(|name| !WORK.contains(name));
     let keyed = |cells: Vec<SideCell<'a>>| {
         let mut groups: BTreeMap<Key, Vec<SideCell<'a>>> = BTreeMap::new();
         for cell in cells {

@@ -21,11 +21,13 @@ pub struct ScalingSeries {
     pub curve: Vec<ScalingPoint>,
 }
 
-/// Every contender that ran with several numbers of workers, with its points and the law.
+/// Every contender that ran with several numbers of workers, with its points and the law. Rankings
+/// at an offered rate are left out: there the rate was given, whatever the number of workers.
 #[must_use]
 pub fn fits(rankings: &[Ranking]) -> Vec<(String, Vec<ScalingPoint>, Result<Fit, FitError>)> {
     let mut series: BTreeMap<String, Vec<ScalingPoint>> = BTreeMap::new();
-    for ranking in rankings {
+    let closed = rankings.iter().filter(|one| one.rate_per_s.is_none());
+    for ranking in closed {
         for cell in ranking.contenders() {
             let name = name(cell, ranking, rankings);
             series.entry(name).or_default().push(ScalingPoint {

@@ -18,7 +18,7 @@ pub struct Noise {
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum Disturbance {
     /// Repeats of a cell differ by much.
-    #[error("repeats of a cell typically differ by {}", percent(*.share))]
+    #[error("identical trials differed by {}", percent(*.share))]
     Spread {
         /// The typical spread, as a share.
         share: f64,

@@ -9,13 +9,14 @@ use trueput_record::{Outcome, TrialRecord};
 const DOCUMENT: &str = include_str!("../../../../docs/FORMAT.md");
 
 /// Maps whose keys are names of settings and results, not fields of the format.
-const FREE_MAPS: [&str; 6] = [
+const FREE_MAPS: [&str; 7] = [
     "settings",
     "knobs",
     "counters",
     "results",
     "headlines",
     "costs",
+    "byte_knobs",
 ];
 
 fn collect_fields(value: &Value, fields: &mut BTreeSet<String>) {

@@ -79,7 +79,7 @@ impl Layout {
         let line = |row: &[String; N]| {
             let cells = row.iter().zip(widths).enumerate();
             let cells = cells.map(|(column, (cell, most))| {
-                let cell = cut_middle(cell, most);
+                let cell = cut_name(cell, most);
                 match column < left {
                     true => padded(&cell, most),
                     false => pad_left(&cell, most),
@@ -136,6 +136,22 @@ pub(super) fn cut_middle(text: &str, most: usize) -> String {
     format!("{first}…{last}")
 }
 
+/// The sign in the place of marks for which there is no room.
+pub(super) const MARKED: char = '*';
+
+/// Cuts a contender's name that is too wide: its marks become a sign, for part of a mark says
+/// nothing, and then the middle of the rest is cut out.
+pub(super) fn cut_name(name: &str, most: usize) -> String {
+    let marks = name.rfind(" [").filter(|_| name.ends_with(']'));
+    match marks {
+        Some(at) if width(name) > most => {
+            let plain = cut_middle(&name[..at], most.saturating_sub(1));
+            format!("{plain}{MARKED}")
+        }
+        _ => cut_middle(name, most),
+    }
+}
+
 /// Leaves parts out of a list that is too wide. Its other parts are whole: a number in part would
 /// be another number. The last part stays if it fits, because it distinguishes the list.
 pub(super) fn cut_list(text: &str, most: usize) -> String {
@@ -187,6 +203,15 @@ mod tests {
         assert_eq!(width(&cut_middle("lmdb (writemap=on)", 10)), 10);
         let lines = wrapped("one two three four five six", 9, "", 2);
         assert_eq!(lines, ["one two", "three …"]);
+    }
+
+    #[test]
+    fn a_mark_without_room_is_a_sign_and_never_a_part_of_itself() {
+        let name = "sqlite [flushes not verified]";
+        assert_eq!(cut_name(name, 29), name);
+        assert_eq!(cut_name(name, 28), "sqlite*");
+        assert_eq!(cut_name(name, 6), "sq…te*");
+        assert_eq!(cut_name("lmdb (writemap=on)", 9), "lmdb…=on)");
     }
 
     #[test]

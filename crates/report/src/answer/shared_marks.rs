@@ -23,11 +23,10 @@ impl PlainRanking {
             let mut left = row.marks.clone();
             left.retain(|mark| !is_shared(mark.kind));
             let name = marked(&row.plain_name, &left);
-            for other in plain
-                .inconclusive
-                .iter_mut()
-                .filter(|other| **other == row.contender)
-            {
+            let weaker = plain.weaker_isolation.iter_mut();
+            let weaker = weaker.flat_map(|it| it.stronger.iter_mut().chain([&mut it.contender]));
+            let named = plain.inconclusive.iter_mut().chain(weaker);
+            for other in named.filter(|other| **other == row.contender) {
                 other.clone_from(&name);
             }
             row.contender = name;

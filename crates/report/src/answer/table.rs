@@ -1,9 +1,12 @@
 //! The columns of an answer's rows: the same widths for all rankings, so that they can be read
 //! down.
 
-use crate::answer::layout::{cut_middle, shown, width};
+use crate::answer::layout::{cut_name, shown, width};
+use crate::objective::kept_text;
 use crate::text_width::{pad_left, padded};
-use trueput_findings::answer::{AnswerRow, LeaderShare, RankingAnswer, RankingVerdict, RowVerdict};
+use trueput_findings::answer::{
+    AnswerRow, LatencyFigure, LeaderShare, RankingAnswer, RankingVerdict, RowVerdict,
+};
 use trueput_findings::units::{nanoseconds, number};
 
 /// Names are cut to no less than this before a column is left out.
@@ -13,12 +16,12 @@ const SHORTEST_NAME: usize = 16;
 const GAP: usize = 2;
 
 /// Number of columns.
-const COLUMNS: usize = 7;
+const COLUMNS: usize = 8;
 const CONTENDER: usize = 1;
 /// Indexes of columns that are left out if there is no room, in this order: CPU, interval, latency.
-const DISPENSABLE: [usize; 3] = [6, 4, 5];
+const DISPENSABLE: [usize; 3] = [7, 4, 5];
 /// Set to the left; figures are set to the right.
-const LEFT: [usize; 2] = [CONTENDER, 4];
+const LEFT: [usize; 3] = [CONTENDER, 4, 6];
 
 type Cells = [String; COLUMNS];
 
@@ -67,6 +70,11 @@ impl Grid {
         columns.saturating_sub(taken)
     }
 
+    /// Whether there is no room for a name with its marks.
+    pub(super) fn cuts(&self, name: &str) -> bool {
+        width(&shown(name)) > self.widths[CONTENDER]
+    }
+
     /// The line of titles of a ranking.
     pub(super) fn header(&self, ranking: &RankingAnswer) -> String {
         self.line(&titles(ranking))
@@ -85,7 +93,7 @@ impl Grid {
             .filter(|(index, _)| self.shown[*index])
         {
             let most = self.widths[index];
-            let cell = cut_middle(cell, most);
+            let cell = cut_name(cell, most);
             parts.push(match LEFT.contains(&index) {
                 true => padded(&cell, most),
                 false => pad_left(&cell, most),
@@ -97,10 +105,8 @@ impl Grid {
 
 fn titles(ranking: &RankingAnswer) -> Cells {
     let latency = ranking.rows.iter().find_map(|row| row.latency.as_ref());
-    let latency = latency.map_or_else(String::new, |latency| match latency.is_response {
-        true => "p99 response".to_owned(),
-        false => format!("p99 {}", latency.kind),
-    });
+    let at_rate = ranking.subject.rate_per_s.is_some();
+    let latency = latency.map_or_else(String::new, |latency| latency_title(latency, at_rate));
     [
         "#".to_owned(),
         "contender".to_owned(),
@@ -108,8 +114,19 @@ fn titles(ranking: &RankingAnswer) -> Cells {
         "of best".to_owned(),
         "interval".to_owned(),
         latency,
+        "objective".to_owned(),
         "CPU/op".to_owned(),
     ]
+}
+
+/// The title of a latency: `p99 update`; at an offered rate `p99 response`, or `p99 service update`
+/// if the queue is not included.
+pub(super) fn latency_title(latency: &LatencyFigure, at_rate: bool) -> String {
+    match (latency.is_response, at_rate) {
+        (true, _) => "p99 response".to_owned(),
+        (false, true) => format!("p99 service {}", latency.kind),
+        (false, false) => format!("p99 {}", latency.kind),
+    }
 }
 
 fn cells(ranking: &RankingAnswer, row: &AnswerRow) -> Cells {
@@ -136,6 +153,7 @@ fn cells(ranking: &RankingAnswer, row: &AnswerRow) -> Cells {
         row.latency
             .as_ref()
             .map_or_else(String::new, |latency| nanoseconds(latency.p99_ns)),
+        row.objective.as_ref().map_or_else(String::new, kept_text),
         row.cpu_ns_per_operation
             .map_or_else(String::new, nanoseconds),
     ]

@@ -2,11 +2,12 @@
 
 use super::subject;
 use crate::answer::layout::{
-    Layout, cut_end, cut_list, cut_middle, height, labeled, shown, width, wrapped,
+    Layout, cut_end, cut_list, cut_name, height, labeled, shown, width, wrapped,
 };
 use crate::answer::shared_marks::PlainRanking;
-use crate::answer::table::{Grid, interval_text, share_text};
+use crate::answer::table::{Grid, interval_text, latency_title, share_text};
 use crate::answer::words;
+use crate::objective;
 use crate::sections::failover;
 use crate::text_width::{pad_left, padded};
 use trueput_findings::answer::{
@@ -126,6 +127,7 @@ impl AnswerScreen<'_> {
         let faults = faults.flat_map(|text| wrapped(&shown(&text), columns, "  ", MOST_FAULTS));
         let legends = [
             level_legend(&self.0.rankings, columns),
+            objective::not_judged(self.0),
             words::not_audited(self.0),
         ];
         let legends = legends.into_iter().flatten();
@@ -300,8 +302,11 @@ impl<'a> RankingBlock<'a> {
                 .into_iter()
                 .flat_map(|text| wrapped(&text, columns, "", 2)),
         );
-        let sentence = sentence.into_iter();
-        let rows = ranking.rows.iter().chain(&ranking.not_comparable);
+        let rows = || ranking.rows.iter().chain(&ranking.not_comparable);
+        let signed = words::signed_marks(rows().filter(|row| grid.cuts(&row.contender)));
+        let signed = signed.map(|text| wrapped(&shown(&text), columns, "", 2));
+        let sentence = signed.into_iter().flatten().chain(sentence);
+        let rows = rows();
         Self {
             rows: rows.map(|row| grid.row(ranking, row)).collect(),
             before,
@@ -436,7 +441,7 @@ fn result(ranking: &RankingAnswer) -> String {
     });
     match ranking.verdict {
         RankingVerdict::Leader => format!("{leader} leads; {share}"),
-        RankingVerdict::NoOrder => "no order: disturbed".to_owned(),
+        RankingVerdict::NoOrder => "no order: busy machine".to_owned(),
         RankingVerdict::RateNotKept => "rate not kept".to_owned(),
         unsure => format!("{leader}? {}; {share}", unsure.label()),
     }
@@ -513,7 +518,7 @@ fn not_ranked_rows(cells: &[[String; 5]], columns: usize) -> Vec<String> {
             let most = widths[column];
             let cell = match column {
                 1 => cut_list(cell, most),
-                _ => cut_middle(cell, most),
+                _ => cut_name(cell, most),
             };
             line += &match column < 2 {
                 true => padded(&cell, most + 2),
@@ -529,12 +534,8 @@ fn not_ranked_rows(cells: &[[String; 5]], columns: usize) -> Vec<String> {
 fn not_ranked_cells(one: &UnrankedContender) -> [String; 5] {
     let row = &one.row;
     let latency = row.latency.as_ref().map(|latency| {
-        let kind = if latency.is_response {
-            "response"
-        } else {
-            &latency.kind
-        };
-        format!("p99 {kind} {}", nanoseconds(latency.p99_ns))
+        let time = latency_title(latency, one.subject.rate_per_s.is_some());
+        format!("{time} {}", nanoseconds(latency.p99_ns))
     });
     let cpu = row.cpu_ns_per_operation;
     let cpu = cpu.map(|cpu| format!("CPU/op {}", nanoseconds(cpu)));

@@ -1,5 +1,6 @@
 //! The sentences of an answer: verdicts, failures, the next step.
 
+use crate::answer::layout::MARKED;
 use crate::answer::table::{interval_ends, share_text};
 use trueput_findings::answer::{
     Answer, AnswerRow, FailureKind, LeaderShare, NextStep, RankingAnswer, RankingVerdict,
@@ -27,17 +28,20 @@ pub(super) fn common(answer: &Answer) -> Option<String> {
         .common
         .iter()
         .map(|(name, value)| format!("{name}={value}"));
+    let objective = answer.objective.iter();
+    let pairs = pairs.chain(objective.map(|objective| format!("objective={objective}")));
     let pairs: Vec<_> = pairs.collect();
     (!pairs.is_empty()).then(|| format!("With {}.", pairs.join(", ")))
 }
 
-/// A warning that the leader permits anomalies that others prevent.
+/// A warning that the leader, or where there is none the weakest, permits anomalies that others
+/// prevent.
 pub(super) fn weaker_isolation(ranking: &RankingAnswer) -> Option<String> {
     let weaker = ranking.weaker_isolation.as_ref()?;
     let stronger: Vec<_> = weaker.stronger.iter().map(String::as_str).collect();
     Some(format!(
         "{} has weaker isolation ({}) than {}: --split-by isolation.",
-        ranking.leader().contender,
+        weaker.contender,
         weaker.level,
         listed(&stronger)
     ))
@@ -52,6 +56,24 @@ pub(super) fn mark_legends(answer: &Answer) -> impl Iterator<Item = String> {
     let legends = legends.into_iter();
     let shown = legends.filter(|(kind, _)| has_mark(answer, *kind));
     shown.map(|(_, text)| text.to_owned())
+}
+
+/// The meanings of the sign in the place of marks, in a line: `* flushes not verified: sqlite`;
+/// `None` if no row has marks.
+pub(super) fn signed_marks<'a>(rows: impl Iterator<Item = &'a AnswerRow>) -> Option<String> {
+    let mut labels: Vec<(&str, Vec<&str>)> = Vec::new();
+    for row in rows {
+        for mark in &row.marks {
+            match labels.iter_mut().find(|(label, _)| *label == mark.label) {
+                Some((_, names)) => names.push(&row.plain_name),
+                None => labels.push((&mark.label, vec![&row.plain_name])),
+            }
+        }
+    }
+    let clauses = labels.iter();
+    let clauses = clauses.map(|(label, names)| format!("{label}: {}", all_listed(names)));
+    let clauses: Vec<_> = clauses.collect();
+    (!clauses.is_empty()).then(|| format!("{MARKED} {}.", clauses.join("; ")))
 }
 
 fn has_mark(answer: &Answer, kind: MarkKind) -> bool {
@@ -88,11 +110,22 @@ pub(super) fn damaged(answer: &Answer) -> Option<String> {
     }
 }
 
-/// The disturbances of the run: `Disturbed: repeats of a cell typically differ by 28 %.`
+/// The disturbances of the run: `Busy machine: identical trials differed by 28 %. Ignore smaller
+/// differences.`
 pub(crate) fn disturbed(disturbances: &[Disturbance]) -> Option<String> {
     let clauses = disturbances.iter();
     let clauses: Vec<_> = clauses.map(Disturbance::to_string).collect();
-    (!clauses.is_empty()).then(|| format!("Disturbed: {}.", clauses.join("; ")))
+    let advice = disturbances.iter().find_map(|one| match one {
+        Disturbance::Spread { .. } if disturbances.len() == 1 => {
+            Some(" Ignore smaller differences.".to_owned())
+        }
+        Disturbance::Spread { share } => {
+            Some(format!(" Ignore differences below {:.0} %.", share * 100.0))
+        }
+        Disturbance::OtherPrograms { .. } | Disturbance::Hypervisor { .. } => None,
+    });
+    let advice = advice.unwrap_or_default();
+    (!clauses.is_empty()).then(|| format!("Busy machine: {}.{advice}", clauses.join("; ")))
 }
 
 /// The significant and the inconclusive differences of a ranking, in one sentence.
@@ -100,10 +133,8 @@ pub(super) fn verdict_sentence(ranking: &RankingAnswer) -> String {
     let others: Vec<_> = ranking.inconclusive.iter().map(String::as_str).collect();
     let in_short = |reason| {
         let slower = others_slower(ranking);
-        format!(
-            "{}{slower}.",
-            inconclusive(ranking, reason, &others, listed)
-        )
+        let clause = inconclusive(ranking, reason, &others, listed);
+        format!("{clause}{slower}.{}", detectable(ranking, reason))
     };
     match ranking.verdict {
         RankingVerdict::Leader => leads(ranking),
@@ -111,8 +142,8 @@ pub(super) fn verdict_sentence(ranking: &RankingAnswer) -> String {
         RankingVerdict::TooNoisy => in_short(InconclusiveReason::Noise),
         RankingVerdict::TooFewRepeats => in_short(InconclusiveReason::TooFewRepeats),
         RankingVerdict::NoOrder => {
-            "No order: the contenders differ by less than repeats of one typically do on this \
-             disturbed machine."
+            "No order: the contenders differ by less than identical trials did on this busy \
+             machine."
                 .to_owned()
         }
         RankingVerdict::RateNotKept => "No contender kept the offered rate.".to_owned(),
@@ -133,8 +164,10 @@ pub(crate) fn findings(ranking: &RankingAnswer) -> Vec<String> {
         let others = ranking.rows.iter();
         let others = others.filter(|row| row.verdict == RowVerdict::Inconclusive(reason));
         let others: Vec<_> = others.map(|row| row.contender.as_str()).collect();
-        (!others.is_empty())
-            .then(|| format!("{}.", inconclusive(ranking, reason, &others, all_listed)))
+        (!others.is_empty()).then(|| {
+            let clause = inconclusive(ranking, reason, &others, all_listed);
+            format!("{clause}.{}", detectable(ranking, reason))
+        })
     };
     let reasons = [
         InconclusiveReason::Noise,
@@ -169,15 +202,15 @@ fn inconclusive(
     let all: Vec<_> = std::iter::once(leader)
         .chain(others.iter().copied())
         .collect();
-    let (repeats, would_show) = (repeats(ranking), would_show(ranking));
+    let repeats = repeats(ranking);
     match reason {
         InconclusiveReason::Same => format!("{} are the same within 1 %", listed(&all)),
         InconclusiveReason::Noise => format!(
-            "Inconclusive: {repeats} show no difference between {}{would_show}",
+            "Inconclusive: {repeats} show no difference between {}",
             listed(&all)
         ),
         InconclusiveReason::TooFewRepeats => format!(
-            "Inconclusive: {repeats} cannot distinguish {leader} from {}{would_show}",
+            "Inconclusive: {repeats} cannot distinguish {leader} from {}",
             listed(others)
         ),
     }
@@ -232,12 +265,15 @@ fn repeats(ranking: &RankingAnswer) -> String {
     counted(fewest as u64, "repeat")
 }
 
-/// The smallest difference that the repeats would have shown, as a clause.
-fn would_show(ranking: &RankingAnswer) -> String {
-    let Some(smallest) = ranking.smallest_ratio else {
-        return String::new();
-    };
-    format!(" ({} would show)", difference(smallest))
+/// The smallest difference that the repeats would have shown, as a sentence that begins with a
+/// space; empty if it is not known, or if the contenders are shown to be the same.
+fn detectable(ranking: &RankingAnswer, reason: InconclusiveReason) -> String {
+    let smallest = ranking.smallest_ratio;
+    let smallest = smallest.filter(|_| reason != InconclusiveReason::Same);
+    smallest.map_or_else(String::new, |smallest| {
+        let difference = difference(smallest);
+        format!(" Only differences above {difference} are detectable with these repeats.")
+    })
 }
 
 /// A ratio above 1 as a difference: `32 %`, `2.4x`.
@@ -246,7 +282,7 @@ fn difference(ratio: f64) -> String {
         true => format!("{:.0} %", ((ratio - 1.0) * 100.0).ceil()),
         false if ratio < 10.0 => format!("{ratio:.1}x"),
         false if ratio <= 100.0 => format!("{ratio:.0}x"),
-        false => "over 100x".to_owned(),
+        false => "100x".to_owned(),
     }
 }
 

@@ -25,7 +25,7 @@ pub fn same_library(compared: &SideComparison) -> Option<String> {
     Some(format!("{names}: both sides {fact}, {cause}."))
 }
 
-/// The disturbances of the runs, one clause each: "run B was disturbed: …".
+/// The disturbances of the runs, one clause each: "run B ran on a busy machine: …".
 #[must_use]
 pub fn disturbances(compared: &SideComparison) -> Vec<String> {
     let reasons = |facts: &SideFacts| -> Vec<String> {
@@ -33,7 +33,8 @@ pub fn disturbances(compared: &SideComparison) -> Vec<String> {
         noise.map(Disturbance::to_string).collect()
     };
     let clause = |name: &str, reasons: Vec<String>| {
-        (!reasons.is_empty()).then(|| format!("{name} was disturbed: {}", reasons.join("; ")))
+        (!reasons.is_empty())
+            .then(|| format!("{name} ran on a busy machine: {}", reasons.join("; ")))
     };
     let first = reasons(&compared.first);
     if compared.one_run {

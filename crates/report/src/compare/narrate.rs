@@ -190,10 +190,19 @@ fn describe_inconclusive(result: &CellResult, ratio: Interval) -> String {
             }
         ),
         Some(InconclusiveReason::Same) => words.to_owned(),
-        _ => format!(
-            "{words}; these repeats can detect {}",
+        _ => format!("{words}{}", detectable(comparison)),
+    }
+}
+
+/// The differences that the repeats would have shown, as a clause.
+fn detectable(comparison: &Comparison) -> String {
+    match comparison.smallest_ratio {
+        None => String::new(),
+        Some(ratio) if ratio < 2.0 => format!(
+            "; only differences above {} are detectable with these repeats",
             could_have_shown(comparison)
         ),
+        Some(_) => "; too noisy: only a difference of more than 2x would be detected".to_owned(),
     }
 }
 
@@ -397,7 +406,7 @@ fn could_have_shown(comparison: &Comparison) -> String {
     match comparison.smallest_ratio {
         None => dash(),
         Some(ratio) if ratio < 2.0 => per_cent((ratio - 1.0).max(LEAST_CLAIM)),
-        Some(_) => "more than 100 %".to_owned(),
+        Some(_) => "over 2x".to_owned(),
     }
 }
 

@@ -1,17 +1,31 @@
 //! Reports as CSV (RFC 4180): a line per trial, plain numbers, the unit in each column's name.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use trueput_findings::Run;
 use trueput_findings::cells::{cache_hit_ratio, context_switches, cpu_ns_per_operation};
 use trueput_findings::marks::{WITH_ASSERTIONS, labels, marks};
+use trueput_findings::objective::judge;
+use trueput_findings::rankings::records_by_size;
+use trueput_findings::trial_names::TrialNames;
 use trueput_record::ablation::AblationStep;
-use trueput_record::measurement::{EngineReport, Measurement, OperationSummary};
+use trueput_record::measurement::{
+    EngineReport, Measurement, OpenLoop, OperationSummary, ResponseSummary,
+};
+use trueput_record::objective::Objective;
 use trueput_record::text::escape_lines;
 use trueput_record::trial::Settings;
-use trueput_record::{Isolation, Outcome, TrialRecord};
+use trueput_record::{Conditions, Isolation, Outcome, TrialRecord};
+
+/// A trial, and what its run says of it.
+struct CsvRow<'a> {
+    trial: &'a TrialRecord,
+    contender: String,
+    objective: Option<&'a Objective>,
+}
 
 /// A column: its title, and a function that returns its value for a trial.
-type CsvColumn = (String, Box<dyn Fn(&TrialRecord) -> String>);
+type CsvColumn = (String, Box<dyn Fn(&CsvRow<'_>) -> String>);
 
 /// A value of a column. A missing value has an empty cell.
 trait CellValue {
@@ -52,14 +66,19 @@ pub fn render(reports: &[Run]) -> String {
     let all = reports.iter().flat_map(|report| &report.trials);
     let trials: &[&TrialRecord] = &all.collect::<Vec<_>>();
     let mut columns = about_the_trial();
+    columns.extend(conditions());
     columns.extend(totals());
     columns.extend(amplification());
     columns.extend(machine());
     columns.extend(of_operations(trials));
-    columns.extend(named(trials, "setting", |trial| Some(&trial.spec.settings)));
-    columns.extend(named(trials, "knob", |trial| Some(&trial.spec.knobs)));
+    columns.extend(open_loops());
+    columns.extend(of_responses(trials));
+    columns.extend(named(trials, "setting", |trial| Some(settings(trial))));
+    columns.extend(named(trials, "knob", |trial| {
+        Some(Cow::Borrowed(&trial.spec.knobs))
+    }));
     columns.extend(named(trials, "result", |trial| {
-        Some(&trial.measurement.as_ref()?.results)
+        Some(Cow::Borrowed(&trial.measurement.as_ref()?.results))
     }));
     let line = |cells: Vec<String>| cells.join(",") + "\r\n";
     let titles = columns.iter().map(|(title, _)| quoted(title));
@@ -67,8 +86,14 @@ pub fn render(reports: &[Run]) -> String {
     let mut text = line(of_run.chain(titles).collect());
     for report in reports {
         let run = facts(report).map(quoted);
+        let names = TrialNames::of(report);
         for trial in &report.trials {
-            let values = columns.iter().map(|(_, value)| quoted(&value(trial)));
+            let row = CsvRow {
+                trial,
+                contender: names.contender(trial),
+                objective: report.manifest.objective.as_ref(),
+            };
+            let values = columns.iter().map(|(_, value)| quoted(&value(&row)));
             text += &line(run.iter().cloned().chain(values).collect());
         }
     }
@@ -88,7 +113,13 @@ fn facts(report: &Run) -> [&str; 4] {
 }
 
 fn column<T: CellValue>(title: &str, value: impl Fn(&TrialRecord) -> T + 'static) -> CsvColumn {
-    (title.to_owned(), Box::new(move |trial| value(trial).cell()))
+    let cell = move |row: &CsvRow<'_>| value(row.trial).cell();
+    (title.to_owned(), Box::new(cell))
+}
+
+/// A column of what a run says of a trial.
+fn of_row(title: &str, value: fn(&CsvRow<'_>) -> String) -> CsvColumn {
+    (title.to_owned(), Box::new(value))
 }
 
 /// A column of a value that the engine reported.
@@ -137,11 +168,63 @@ fn about_the_trial() -> Vec<CsvColumn> {
         column("worker_kind", |trial| trial.spec.worker_kind.name()),
         column("seed", |trial| trial.spec.seed),
         column("note", |trial| trial.spec.note.clone()),
+        of_row("contender", |row| row.contender.clone()),
+        of_row("objective", objective),
         of_step("step_ablation", |step| step.ablation.to_string()),
         of_step("step_base", |step| step.base),
         of_step("step_index", |step| step.index),
         of_step("step_name", |step| step.name.clone()),
     ]
+}
+
+/// Whether the trial kept the objective of its plan: `kept` or `not kept`; empty if it was not
+/// judged.
+fn objective(row: &CsvRow<'_>) -> String {
+    let judged = row.objective.and_then(|it| judge(row.trial, it));
+    let word = judged.map(|judged| if judged.holds() { "kept" } else { "not kept" });
+    word.cell()
+}
+
+/// The run conditions: the amounts as plain numbers, and each as a plan writes it.
+fn conditions() -> Vec<CsvColumn> {
+    let rate = |trial: &TrialRecord| trial.spec.conditions.rate;
+    let mut columns = vec![
+        column("warm_up_s", |trial| trial.spec.conditions.warm_up_s),
+        column("duration_s", |trial| trial.spec.conditions.duration_s),
+        column("rate_per_s", move |trial| rate(trial).map(|it| it.per_s)),
+        column("arrival", move |trial| {
+            rate(trial).map(|it| it.arrival.to_string())
+        }),
+        column("load_records", |trial| {
+            trial.load.as_ref().map(|load| load.records)
+        }),
+        column("load_elapsed_s", |trial| {
+            trial.load.as_ref().map(|load| load.elapsed_s)
+        }),
+    ];
+    let names = Conditions::default().named().into_iter();
+    columns.extend(names.map(|(name, _)| {
+        column(&format!("condition.{name}"), move |trial| {
+            let mut named = trial.spec.conditions.named().into_iter();
+            named
+                .find(|(other, _)| *other == name)
+                .map(|(_, value)| value)
+        })
+    }));
+    columns
+}
+
+/// The settings, with the records that were loaded if their size decided the number.
+fn settings(trial: &TrialRecord) -> Cow<'_, Settings> {
+    let settings = &trial.spec.settings;
+    match records_by_size(trial) {
+        Some(loaded) => {
+            let mut settings = settings.clone();
+            settings.insert("records".to_owned(), loaded.into());
+            Cow::Owned(settings)
+        }
+        None => Cow::Borrowed(settings),
+    }
 }
 
 fn status(trial: &TrialRecord) -> (&'static str, String) {
@@ -273,8 +356,9 @@ fn machine() -> Vec<CsvColumn> {
     columns
 }
 
-/// Columns `KIND_count`, `KIND_per_s`, `KIND_p50_ns` … for every kind of operation of any trial.
-/// Latencies are empty if no operation was timed.
+/// Columns `KIND_count`, `KIND_per_s`, `KIND_p50_ns` … for every kind of operation of any trial,
+/// and with an open loop `KIND_service_p50_ns` …, the same. Latencies are empty if no operation was
+/// timed.
 fn of_operations(trials: &[&TrialRecord]) -> Vec<CsvColumn> {
     let mut kinds: Vec<&str> = Vec::new();
     let measurements = trials.iter().filter_map(|trial| trial.measurement.as_ref());
@@ -298,14 +382,79 @@ fn of_operations(trials: &[&TrialRecord]) -> Vec<CsvColumn> {
     ];
     let latencies: [OperationColumn; 7] =
         latencies!(mean_ns, min_ns, p50_ns, p90_ns, p99_ns, p999_ns, max_ns);
+    // Beside response times, the columns of service times have a name that says so, too.
+    let is_open = |trial: &&TrialRecord| {
+        let measurement = trial.measurement.as_ref();
+        measured_open_loop(measurement).is_some()
+    };
+    let named = trials.iter().any(is_open).then_some("service_");
+    let prefixes = || std::iter::once("").chain(named);
     let of_kind = |kind: &str| {
-        let figures = rates.into_iter().chain(latencies);
-        let columns = figures.map(|(name, value)| {
+        let times =
+            prefixes().flat_map(|prefix| latencies.map(|(name, value)| (prefix, name, value)));
+        let rates = rates.map(|(name, value)| ("", name, value));
+        let columns = rates.into_iter().chain(times).map(|(prefix, name, value)| {
             let wanted = kind.to_owned();
             let value = move |m: &Measurement| m.operation(&wanted).map(value);
-            measured(&format!("{kind}_{name}"), value)
+            measured(&format!("{kind}_{prefix}{name}"), value)
         });
         columns.collect::<Vec<_>>()
+    };
+    kinds.into_iter().flat_map(of_kind).collect()
+}
+
+/// What arrived in an open loop: empty for closed loops.
+fn open_loops() -> Vec<CsvColumn> {
+    let mut columns = Vec::from(fields!(
+        "open_loop_",
+        |m| measured_open_loop(Some(m)),
+        [rate_per_s, issued, backlog, oldest_wait_s]
+    ));
+    columns.push(measured("open_loop_arrival", |m| {
+        m.open_loop.as_ref().map(|open| open.arrival.clone())
+    }));
+    columns
+}
+
+fn measured_open_loop(measurement: Option<&Measurement>) -> Option<&OpenLoop> {
+    measurement?.open_loop.as_ref()
+}
+
+/// Columns `KIND_response_count`, `KIND_response_p99_ns` … for every kind of request of any open
+/// loop: times from when a request was due.
+fn of_responses(trials: &[&TrialRecord]) -> Vec<CsvColumn> {
+    let mut kinds: Vec<&str> = Vec::new();
+    let measurements = trials.iter().map(|trial| trial.measurement.as_ref());
+    let loops = measurements.filter_map(measured_open_loop);
+    for response in loops.flat_map(|open| &open.responses) {
+        if !kinds.contains(&response.kind.as_str()) {
+            kinds.push(&response.kind);
+        }
+    }
+    type ResponseColumn = (&'static str, fn(&ResponseSummary) -> String);
+    let figures: [ResponseColumn; 8] = [
+        ("count", |it| it.count.cell()),
+        ("mean_ns", |it| it.latency.mean_ns.cell()),
+        ("min_ns", |it| it.latency.min_ns.cell()),
+        ("p50_ns", |it| it.latency.p50_ns.cell()),
+        ("p90_ns", |it| it.latency.p90_ns.cell()),
+        ("p99_ns", |it| it.latency.p99_ns.cell()),
+        ("p999_ns", |it| it.latency.p999_ns.cell()),
+        ("max_ns", |it| it.latency.max_ns.cell()),
+    ];
+    let of_kind = |kind: &str| {
+        let columns = figures.map(|(name, value)| {
+            let wanted = kind.to_owned();
+            measured(
+                &format!("{kind}_response_{name}"),
+                move |m: &Measurement| {
+                    let mut responses = m.open_loop.iter().flat_map(|open| &open.responses);
+                    let response = responses.find(|it| it.kind == wanted && it.count > 0);
+                    response.map(value)
+                },
+            )
+        });
+        columns.into_iter()
     };
     kinds.into_iter().flat_map(of_kind).collect()
 }
@@ -314,18 +463,17 @@ fn of_operations(trials: &[&TrialRecord]) -> Vec<CsvColumn> {
 fn named(
     trials: &[&TrialRecord],
     prefix: &str,
-    values: fn(&TrialRecord) -> Option<&Settings>,
+    values: fn(&TrialRecord) -> Option<Cow<'_, Settings>>,
 ) -> Vec<CsvColumn> {
-    let names: BTreeSet<&String> = trials
-        .iter()
-        .filter_map(|trial| values(trial))
-        .flat_map(|settings| settings.keys())
+    let of_trials = trials.iter().filter_map(|trial| values(trial));
+    let names: BTreeSet<String> = of_trials
+        .flat_map(|settings| settings.keys().cloned().collect::<Vec<_>>())
         .collect();
-    let one = |name: &String| {
+    let one = |name: String| {
         let wanted = name.clone();
         column(&format!("{prefix}.{name}"), move |trial| {
-            let value = values(trial).and_then(|settings| settings.get(&wanted));
-            value.map(ToString::to_string)
+            let settings = values(trial)?;
+            settings.get(&wanted).map(ToString::to_string)
         })
     };
     names.into_iter().map(one).collect()

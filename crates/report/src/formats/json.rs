@@ -5,13 +5,17 @@ use serde::Serialize;
 use trueput_findings::ablation::{Ablation, ablations};
 use trueput_findings::answer::NextStep;
 use trueput_findings::bottleneck::{TrialBottleneck, trial_bottleneck};
+use trueput_findings::capacity::{Capacity, capacities};
+use trueput_findings::choice::{Choice, choice};
 use trueput_findings::over_time::OverTime;
 use trueput_findings::published::{PublishedComparison, comparisons};
 use trueput_findings::rankings::Ranking;
 use trueput_findings::scaling::{Fit, ScalingPoint, ScalingSeries, series};
 use trueput_findings::threen1::Threen1Line;
+use trueput_findings::tuning::{TuningFindings, tuning};
 use trueput_findings::{Findings, Run};
 use trueput_record::folder::RunEnd;
+use trueput_record::objective::Objective;
 use trueput_record::{FORMAT_VERSION, HostFacts, TrialRecord};
 
 #[derive(Serialize)]
@@ -30,6 +34,14 @@ struct Document<'a> {
     threen1: Vec<Threen1Trial<'a>>,
     published: Vec<PublishedComparison>,
     ablations: Vec<Ablation>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    objective: Option<&'a Objective>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    capacities: Vec<Capacity>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tuning: Option<TuningFindings>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    choice: Option<Choice>,
     over_time: Vec<OverTime>,
     trials: &'a [TrialRecord],
     missing: Vec<&'a str>,
@@ -108,6 +120,10 @@ pub fn render(report: &Run) -> String {
             .collect(),
         published: comparisons(report).unwrap_or_default(),
         ablations: ablations(report),
+        objective: manifest.objective.as_ref(),
+        capacities: capacities(manifest, &report.trials),
+        tuning: tuning(manifest, &report.trials),
+        choice: choice(manifest, &report.trials),
         over_time: trueput_findings::over_time::all(report),
         threen1: report.trials.iter().filter_map(threen1).collect(),
         trials: &report.trials,

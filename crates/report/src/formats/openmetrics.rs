@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use trueput_findings::Run;
 use trueput_findings::eligibility::{LastAttempts, headline, ineligibility};
+use trueput_record::measurement::{LatencySummary, OpenLoop};
 use trueput_record::text::escape_lines;
 use trueput_record::{TrialRecord, TrialSpec};
 
@@ -29,7 +30,7 @@ type Family = (
 );
 
 /// Every family, in the units of OpenMetrics: seconds and bytes.
-const FAMILIES: [Family; 7] = [
+const FAMILIES: [Family; 9] = [
     (
         "trueput_trial_valid",
         "",
@@ -47,6 +48,18 @@ const FAMILIES: [Family; 7] = [
         "seconds",
         "Service time of a kind of operation, by quantile",
         latencies,
+    ),
+    (
+        "trueput_response_time_seconds",
+        "seconds",
+        "Response time of a kind of request in an open loop, from when it was due, by quantile",
+        response_times,
+    ),
+    (
+        "trueput_offered_per_second",
+        "",
+        "Requests that became due per second in an open loop",
+        offered,
     ),
     (
         "trueput_elapsed_seconds",
@@ -172,27 +185,46 @@ fn per_kind(
     kinds.filter_map(sample).collect()
 }
 
+fn offered(sampled: &TrialSample<'_>) -> Samples {
+    let open = open_loop(sampled);
+    open.map(|open| (sampled.labels.clone(), open.rate_per_s))
+        .collect()
+}
+
+fn open_loop<'a>(sampled: &TrialSample<'a>) -> impl Iterator<Item = &'a OpenLoop> {
+    let measured = sampled.trial.measurement.iter();
+    measured.filter_map(|measured| measured.open_loop.as_ref())
+}
+
 fn latencies(sampled: &TrialSample<'_>) -> Samples {
-    let labels = &sampled.labels;
-    let kinds = sampled
-        .trial
-        .measurement
-        .iter()
-        .flat_map(|measured| &measured.operations);
+    let measured = sampled.trial.measurement.iter();
+    let kinds = measured.flat_map(|measured| &measured.operations);
     let timed = kinds.filter(|kind| kind.latency.is_measured());
-    let of = timed.flat_map(|kind| {
-        let quantiles = [
-            ("0.5", kind.latency.p50_ns),
-            ("0.9", kind.latency.p90_ns),
-            ("0.99", kind.latency.p99_ns),
-            ("0.999", kind.latency.p999_ns),
-            ("1", kind.latency.max_ns),
-        ];
-        quantiles.map(|(quantile, time_ns)| {
-            let kind = escaped(&kind.kind);
-            let labels = format!("{labels},kind=\"{kind}\",quantile=\"{quantile}\"");
-            (labels, time_ns as f64 / 1e9)
-        })
-    });
-    of.collect()
+    timed
+        .flat_map(|kind| quantiles(sampled, &kind.kind, &kind.latency))
+        .collect()
+}
+
+fn response_times(sampled: &TrialSample<'_>) -> Samples {
+    let kinds = open_loop(sampled).flat_map(|open| &open.responses);
+    let counted = kinds.filter(|kind| kind.count > 0);
+    counted
+        .flat_map(|kind| quantiles(sampled, &kind.kind, &kind.latency))
+        .collect()
+}
+
+fn quantiles(sampled: &TrialSample<'_>, kind: &str, times: &LatencySummary) -> Samples {
+    let labels = format!("{},kind=\"{}\"", sampled.labels, escaped(kind));
+    let quantiles = [
+        ("0.5", times.p50_ns),
+        ("0.9", times.p90_ns),
+        ("0.99", times.p99_ns),
+        ("0.999", times.p999_ns),
+        ("1", times.max_ns),
+    ];
+    let sample = |(quantile, time_ns): (&str, u64)| {
+        let labels = format!("{labels},quantile=\"{quantile}\"");
+        (labels, time_ns as f64 / 1e9)
+    };
+    quantiles.map(sample).to_vec()
 }

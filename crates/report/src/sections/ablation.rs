@@ -75,7 +75,7 @@ fn table(ablation: &Ablation) -> Table {
         .text("level", 0, |row| {
             row.durability.map_or_else(dash, |level| level.to_string())
         })
-        .figures("recovery", 0, figure(|it| it.recovery_s.map(seconds)))
+        .figures("recovery", 2, figure(|it| it.recovery_s.map(seconds)))
         .figures(
             "cache hits",
             2,
@@ -93,10 +93,10 @@ fn table(ablation: &Ablation) -> Table {
         )
         .figures(
             "peak memory",
-            5,
+            1,
             figure(|it| Some(bytes(it.peak_memory_bytes))),
         )
-        .figures("database", 5, figure(|it| Some(bytes(it.database_bytes))))
+        .figures("database", 1, figure(|it| Some(bytes(it.database_bytes))))
         .text(
             "engine events",
             4,
@@ -131,7 +131,7 @@ fn gain_in_words(gain: &Gain) -> String {
     let ratio = percent(gain.ratio);
     match (gain.comparison.verdict, interval) {
         (Verdict::Faster | Verdict::Slower, Some(interval)) => format!("{ratio} % {interval}"),
-        (Verdict::NoDifference, Some(interval)) => format!("no significant gain {interval}"),
+        (Verdict::NoDifference, Some(interval)) => format!("no gain shown {interval}"),
         _ => format!("{ratio} %, too few repeats"),
     }
 }

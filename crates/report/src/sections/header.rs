@@ -87,8 +87,7 @@ const NOTHING_ENDED: &str = "No trial of this run has finished. There is nothing
 const HOW_TO_READ: &str = "Contenders are ranked by their median rate, and only against \
     contenders with the same settings, workers and durability level.";
 
-const NOT_RANKED: &str = "The trials of a search have the values that it tried, so they are not \
-    ranked.";
+const NOT_RANKED: &str = "Search trials use different knobs and rates, so they are not ranked.";
 
 const CLOSED_LOOP: &str = "Latencies are service times of a closed loop. They do not show how \
     long users wait at a fixed request rate.";

@@ -7,7 +7,8 @@ use crate::ranking_title::ranking_heading;
 use crate::significance::levels;
 use trueput_findings::knob_effects::{KnobEffect, knob_effects};
 use trueput_findings::rankings::Ranking;
-use trueput_findings::units::number;
+use trueput_findings::units::{bytes, number};
+use trueput_record::Value;
 
 /// The effect of changing one knob, everything else being equal.
 pub(crate) struct KnobEffects;
@@ -37,6 +38,14 @@ fn distinction(effect: &KnobEffect) -> String {
     words.join(", ")
 }
 
+/// A value of the knob: a size with its unit, any other as a plan writes it.
+fn value_text(effect: &KnobEffect, value: &Value) -> String {
+    match value {
+        Value::Integer(size) if effect.is_size => bytes(*size as f64),
+        other => other.to_string(),
+    }
+}
+
 /// The effects as a table; `None` if no trials differ by only one knob.
 fn table(effects: &[KnobEffect], rankings: &[Ranking]) -> Option<Block> {
     let several = effects.iter().any(|effect| !effect.distinction.is_empty());
@@ -49,8 +58,8 @@ fn table(effects: &[KnobEffect], rankings: &[Ranking]) -> Option<Block> {
             format!("{} {}", effect.engine, effect.knob)
         })
         .text("where", 2, |effect| heading(effect, rankings))
-        .figures("changed to", 0, |effect| &effect.value)
-        .figures("from", 0, |effect| &effect.base)
+        .figures("changed to", 0, |effect| value_text(effect, &effect.value))
+        .figures("from", 0, |effect| value_text(effect, &effect.base))
         .when(several, |table| {
             table.text("other parameters", 0, distinction)
         })
@@ -76,8 +85,8 @@ fn chart(effects: &[KnobEffect], rankings: &[Ranking]) -> Option<Chart> {
             "{} {}={} from {}; {}",
             effect.engine,
             effect.knob,
-            effect.value,
-            effect.base,
+            value_text(effect, &effect.value),
+            value_text(effect, &effect.base),
             heading(effect, rankings)
         );
         if !effect.distinction.is_empty() {

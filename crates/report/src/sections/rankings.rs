@@ -12,7 +12,7 @@ use crate::answer::words;
 use crate::chart::Chart;
 use crate::document::Block;
 use crate::ranking_title::{labels, only_harness, ranking_heading};
-use crate::{fixed_rate, isolation, significance};
+use crate::{fixed_rate, isolation, objective, significance};
 use trueput_findings::Run;
 use trueput_findings::ablation::describe_window;
 use trueput_findings::answer::{RankingAnswer, RankingVerdict};
@@ -23,7 +23,6 @@ use trueput_findings::rankings::{Ranking, UnrankedTrial};
 use trueput_findings::representative::representatives;
 use trueput_findings::statistics::FEWEST_REPEATS;
 use trueput_findings::units::{number, per_cent, plural, separate};
-use trueput_record::trial::Settings;
 use trueput_record::{Durability, Promise, Value, VerifyLevel};
 
 /// The rankings, a part each.
@@ -44,7 +43,7 @@ impl Section for Rankings {
                 title,
                 blocks: blocks(input, ranking, answer),
                 charts: input.page_charts(|| rates().into_iter().collect()),
-                more_charts: input.page_charts(|| trial_charts(input.run, ranking)),
+                more_charts: input.page_charts(|| trial_charts(input.run, ranking, answer)),
                 ranking: Some(index),
                 folded: single_result(ranking),
                 ..Part::default()
@@ -73,7 +72,7 @@ fn blocks(
 ) -> Vec<Block> {
     let mut blocks = Vec::new();
     let only_harness = only_harness(ranking);
-    blocks.push(Block::Text(settings(&ranking.settings)));
+    blocks.push(Block::Text(settings(ranking)));
     blocks.extend(
         ranking
             .notes
@@ -94,7 +93,9 @@ fn blocks(
             Some(line) => Block::Text(line),
             None => Block::Table(columns::ranked(ranking, ranks, input.charts)),
         });
-        blocks.push(Block::List(footnotes(ranking, in_order)));
+        let mut notes = objective::missed(ranking, input.run.manifest.objective.as_ref());
+        notes.extend(footnotes(ranking, in_order));
+        blocks.push(Block::List(notes));
     } else if !only_harness && ranking.not_comparable.is_empty() {
         blocks.push(Block::Warnings(vec!["No valid trials.".to_owned()]));
     }
@@ -113,14 +114,25 @@ fn blocks(
 }
 
 /// The charts of a ranking's representative trials: rates over time, latencies of the headline and
-/// of the frequent kinds of operation, resources, bottlenecks.
-fn trial_charts(run: &Run, ranking: &Ranking) -> Vec<Chart> {
+/// of the frequent kinds of operation and those that decide, resources, bottlenecks.
+fn trial_charts(run: &Run, ranking: &Ranking, answer: Option<&RankingAnswer>) -> Vec<Chart> {
     let trials = representatives(run, ranking);
     let cores = f64::from(run.manifest.host.cores);
     let mut charts: Vec<_> = timeline::over_time(ranking, &trials).into_iter().collect();
-    let kinds = ranking.frequent_kinds().into_iter().take(MOST_KINDS);
+    let mut kinds = ranking.frequent_kinds();
+    kinds.truncate(MOST_KINDS);
+    // What the first screen shows, or the order stands on, is drawn as well.
+    let shown = answer.into_iter().flat_map(|it| &it.rows);
+    let shown = shown.filter_map(|row| row.latency.as_ref());
+    for latency in shown.filter(|latency| !latency.is_response) {
+        if !kinds.contains(&latency.kind.as_str()) {
+            kinds.push(&latency.kind);
+        }
+    }
+    let kinds = kinds.into_iter();
     charts.extend(kinds.filter_map(|kind| latencies::service(kind, &trials)));
-    charts.extend(latencies::responses(&trials, MOST_KINDS));
+    let objective = run.manifest.objective.as_ref();
+    charts.extend(latencies::responses(&trials, MOST_KINDS, objective));
     charts.extend(resources::resources(&trials));
     charts.extend(resources::bottlenecks(&trials, cores));
     charts
@@ -192,11 +204,14 @@ fn libraries(builds: &[EngineBuild]) -> impl Iterator<Item = String> {
     })
 }
 
-fn settings(settings: &Settings) -> String {
+fn settings(ranking: &Ranking) -> String {
     // Digits have no separators, because the user copies them to `--set`, where a comma separates
     // values.
-    let one = |(name, value): (&String, &Value)| format!("{name}={value}");
-    let all: Vec<_> = settings.iter().map(one).collect();
+    let one = |(name, value): (&String, &Value)| match (name.as_str(), ranking.loaded_records) {
+        ("records", Some(loaded)) => format!("records={loaded} (by size)"),
+        _ => format!("{name}={value}"),
+    };
+    let all: Vec<_> = ranking.settings.iter().map(one).collect();
     if all.is_empty() {
         "no settings".to_owned()
     } else {
@@ -244,7 +259,8 @@ fn survival_of(durability: Durability) -> String {
 fn verdicts(ranking: &Ranking, answer: Option<&RankingAnswer>) -> Vec<String> {
     let mut said = fixed_rate::sentences(ranking);
     said.extend(answer.into_iter().flat_map(words::findings));
-    said.extend(isolation::isolation_warning(ranking));
+    let has_order = answer.is_none_or(|it| it.verdict != RankingVerdict::NoOrder);
+    said.extend(isolation::isolation_warning(ranking, has_order));
     said
 }
 

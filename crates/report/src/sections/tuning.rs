@@ -9,6 +9,7 @@ use crate::trial_command::trial_command;
 use trueput_findings::Run;
 use trueput_findings::shell::quoted;
 use trueput_findings::statistics::Verdict;
+use trueput_findings::trial_time::is_time_up;
 use trueput_findings::tuning::{
     CourseTrial, KnobGain, TunedConfiguration, TuningFindings, score, tuning,
 };
@@ -169,7 +170,11 @@ impl<'a> TuningView<'a> {
             let why = match &self.run.end {
                 None => "the run still goes on, or was cut short",
                 Some(end) if !end.complete => "the run was interrupted",
-                Some(_) => "the time was up, or nothing was left to try",
+                Some(_) => match is_time_up(self.run) {
+                    Some(true) => "the time was up",
+                    Some(false) => "nothing was left to try",
+                    None => "the search ended",
+                },
             };
             format!(
                 "{ran} of at most {planned} trials ran ({} in the search, {} in the holdout): \
@@ -202,7 +207,7 @@ impl<'a> TuningView<'a> {
             ratio.low,
             ratio.high
         );
-        let search = self.response_times(winner) + &searched(winner, found);
+        let search = self.response_times(winner) + &searched(winner);
         let pairs = "pairs that the search had not seen";
         match verdict {
             Verdict::Faster => format!(
@@ -214,8 +219,8 @@ impl<'a> TuningView<'a> {
                  score{interval} in {pairs}.{search}"
             ),
             Verdict::NoDifference | Verdict::TooFew => format!(
-                "No better than the default, as far as this holdout can tell: the best of the \
-                 search gave {factor:.2} times its score{interval} in {pairs}.{search}"
+                "Not proven better than the default: {factor:.2}x its score{interval} in {pairs}, \
+                 too noisy to claim.{search}"
             ),
         }
     }
@@ -396,19 +401,15 @@ fn without_winner(found: &TuningFindings) -> String {
     }
 }
 
-/// What the search had measured of a winner, and how much of it the holdout confirmed; it begins
-/// with a space.
-fn searched(winner: &TunedConfiguration, found: &TuningFindings) -> String {
-    let Some(searched) = winner.factor else {
-        return String::new();
-    };
-    let lost_per_cent = found.shrinkage.map_or(0.0, |part| (part * 100.0).round());
-    let lost = match lost_per_cent {
-        ..1.0 => ".".to_owned(),
-        100.0.. => ". The holdout confirmed none of it.".to_owned(),
-        part => format!(": {part} % of that gain, by logarithms, was not confirmed."),
-    };
-    format!(" The search had measured {searched:.2} times{lost}")
+/// What the search had measured of a winner, beside the holdout; it begins with a space.
+fn searched(winner: &TunedConfiguration) -> String {
+    match (winner.factor, winner.holdout_factor) {
+        (Some(searched), Some(holdout)) => {
+            format!(" Search: {searched:.2}x; on new data: {holdout:.2}x.")
+        }
+        (Some(searched), None) => format!(" Search: {searched:.2}x."),
+        (None, _) => String::new(),
+    }
 }
 
 /// The course of the search, drawn.

@@ -170,7 +170,7 @@ fn the_section_shows_gain_recovery_and_what_is_missing_in_every_format() {
         "Ablation",
         "This is not a ranking",
         "1. buffered logging",
-        "no significant gain (",
+        "no gain shown (",
         "1.25 s",
         "cache hits",
         "99.972 %",
@@ -239,4 +239,16 @@ fn a_run_without_steps_has_no_ablation() {
     let report = report(support::everything());
     assert!(ablations(&report).is_empty());
     assert!(!terminal(&report, 300).contains("Ablation"));
+}
+
+#[test]
+fn what_decides_between_steps_is_there_on_a_terminal_of_100_columns() {
+    let run = run();
+    let style = Style {
+        width: Some(100),
+        ..Style::default()
+    };
+    let text = run.render_ablation(style);
+    let header = text.lines().find(|line| line.starts_with("step")).unwrap();
+    assert_has!(header, "peak memory", "database");
 }

@@ -1,16 +1,17 @@
 //! The section on a choice: the searches for knobs in it, and its charts.
 
+use crate::support::pages::charts;
 use crate::support::{flat, terminal};
 use crate::tuning::{add_configurations, search, trial};
 use trueput_findings::Run;
-use trueput_record::TrialRecord;
 use trueput_record::conditions::{Arrival, Rate};
 use trueput_record::measurement::{LatencySummary, OpenLoop, ResponseSummary};
 use trueput_record::search::{
     CapacitySettings, ChoiceSettings, ContenderPresets, SearchSettings, TrialPurpose, TrialRole,
     TuningLimits,
 };
-use trueput_report::{RunReport, Style};
+use trueput_record::{Outcome, TrialRecord};
+use trueput_report::{Format, RunReport, Style};
 
 const SEARCH: &str = "lmdb: the search for knobs, by rate";
 const COURSE: &str = "Course of the search";
@@ -146,7 +147,7 @@ fn the_first_answer_has_the_search_for_knobs_only_if_there_is_one_contender() {
 fn a_rate_that_is_not_confirmed_is_marked() {
     let mut run = chosen(&["lmdb", "sqlite"], "p99<5ms");
     let answer = |run: &Run| flat(&run.render_search(Style::default()).unwrap());
-    let mark = "?: not confirmed, the search ended before.";
+    let mark = "?: not confirmed; the search ended first.";
     let text = answer(&run);
     assert_has!(text, " 500?", "2 of 2 contenders are not confirmed.", mark);
     assert!(!text.contains("What failed above these rates"), "{text}");
@@ -227,4 +228,94 @@ fn each_limited_response_time_is_drawn_with_its_limit() {
     }
     assert!(!page.contains("errors response time"));
     assert_eq!(page.matches("<line class=\"leader\"").count(), 2);
+}
+
+/// The rates of a search that finds none, from a quarter of the closed loop's down.
+const FALLING: [f64; 8] = [250.0, 125.0, 62.5, 31.2, 15.6, 7.8, 3.9, 1.95];
+
+const KILLED: &str = "worker 0 (process 7) was killed by the memory limit of 64 MiB; \
+    rocksdb's cache of 32 MiB (block_cache) is not the cause: lower write_buffer_size (64 MiB), \
+    or raise --memory";
+
+/// A choice between lmdb and rocksdb, of which the trials of the second at these rates failed.
+fn with_failures(message: &str, failed: &[f64]) -> Run {
+    let mut run = chosen(&["lmdb"], "p99<5ms");
+    let probes = std::iter::once(None).chain(FALLING.map(Some));
+    run.trials.extend(probes.map(|rate_per_s| {
+        let mut record = probe(1, "rocksdb", rate_per_s);
+        if rate_per_s.is_some_and(|rate_per_s| failed.contains(&rate_per_s)) {
+            record.measurement = None;
+            record.outcome = Outcome::Failed {
+                reason: message.to_owned(),
+                bad_input: false,
+            };
+        } else if let Some(open) = record.measurement.as_mut().unwrap().open_loop.as_mut() {
+            open.responses[0].latency.p99_ns = 9_000_000;
+        }
+        record
+    }));
+    run.manifest.trials = run.trials.iter().map(|it| it.spec.clone()).collect();
+    run
+}
+
+/// The same as a search for capacities.
+fn as_capacities(mut run: Run) -> Run {
+    let Some(SearchSettings::Choice(choice)) = run.manifest.search.take() else {
+        panic!("it is a choice");
+    };
+    run.manifest.search = Some(SearchSettings::Capacity(choice.capacity));
+    run
+}
+
+#[test]
+fn a_contender_that_was_killed_at_every_rate_is_not_one_that_failed_the_objective() {
+    let run = with_failures(KILLED, &FALLING);
+    for run in [run.clone(), as_capacities(run)] {
+        let text = flat(&terminal(&run, 140));
+        assert_has!(
+            text,
+            "rocksdb could not be measured: killed by the memory limit of 64 MiB at every rate \
+             that was tried.",
+            "rocksdb: not measured: worker 0 (process 7) was killed by the memory limit of 64 MiB; \
+             rocksdb's cache of 32 MiB (block_cache) is not the cause: lower write_buffer_size",
+        );
+        assert!(!text.contains("keeps the objective at no rate"), "{text}");
+        // What has no point has no line, and no name in the legend.
+        let charts = charts(&run.page());
+        let curve = charts.iter().find(|chart| chart["kind"] == "curve");
+        let groups = curve.unwrap()["groups"].as_array().unwrap();
+        assert_eq!(groups.len(), 1, "{groups:?}");
+        assert_eq!(groups[0]["name"], "lmdb");
+    }
+    let full = "worker 0: IO error: No space left on device";
+    let text = flat(&terminal(&with_failures(full, &FALLING[2..]), 140));
+    assert_has!(
+        text,
+        "rocksdb could not be measured: worker 0: IO error: No space left on device in 6 of 8 \
+         trials, those at the lowest rates included."
+    );
+    // One that was measured at the lowest rate, and too slow there, failed the objective.
+    let text = flat(&terminal(&with_failures(full, &FALLING[..7]), 140));
+    assert_has!(text, "rocksdb keeps the objective at no rate.");
+    assert!(!text.contains("could not be measured"), "{text}");
+}
+
+#[test]
+fn what_is_needed_is_judged_by_those_that_were_measured() {
+    let mut run = with_failures(KILLED, &FALLING);
+    let Some(SearchSettings::Choice(choice)) = run.manifest.search.as_mut() else {
+        panic!("it is a choice");
+    };
+    choice.needed_per_s = Some(5_000.0);
+    let text = flat(&terminal(&run, 140));
+    assert_has!(
+        text,
+        "None that was measured reaches the 5,000/s that you need."
+    );
+    let json: serde_json::Value =
+        serde_json::from_str(&run.render(Format::Json, Style::default())).unwrap();
+    let candidates = json["choice"]["candidates"].as_array().unwrap();
+    let killed = &candidates[1]["default"];
+    assert_eq!(killed["state"]["state"], "unmeasured");
+    assert_eq!(killed["probes"][0]["failure"], KILLED);
 }

@@ -1,10 +1,13 @@
 //! A report claims no more than the rule for differences allows, however many results are read
 //! together.
 
-use crate::support::{contest, repeats, report, spec, terminal, terminal_line, valid};
+use crate::support::{contest, flat, repeats, report, spec, terminal, terminal_line, valid};
 use trueput_findings::Run;
-use trueput_record::{Durability, TrialRecord, Value};
+use trueput_findings::answer::{Answer, RankingVerdict};
+use trueput_record::flush_evidence::{FlushEvidence, FlushVerdict};
+use trueput_record::{Durability, Isolation, TrialRecord, Value};
 use trueput_report::RunReport;
+use trueput_report::answer::{AnswerText, Layout};
 
 /// Rates that scatter by a few hundredths, and the same in another order.
 const RATES: [f64; 5] = [1_980.0, 2_010.0, 2_050.0, 1_990.0, 2_030.0];
@@ -73,7 +76,10 @@ fn a_difference_of_every_pair_that_three_repeats_cannot_show_is_not_called_noise
         said.contains(TOO_FEW) && !said.contains(TOO_NOISY),
         "{said}"
     );
-    assert_has!(said, "3 repeats cannot distinguish xfs from btrfs (");
+    assert_has!(
+        said,
+        "3 repeats cannot distinguish xfs from btrfs. Only differences above "
+    );
 }
 
 #[test]
@@ -122,7 +128,7 @@ fn a_run_whose_noise_drowns_every_difference_has_no_order() {
     assert_has!(terminal_line(&refused), no_order);
     assert_has!(
         terminal_line(&refused),
-        "differ by less than repeats of one"
+        "differ by less than identical trials did"
     );
     assert!(!terminal_line(&ordered).contains(no_order));
     // Best first it would be redb, with 100 % of the best.
@@ -282,4 +288,132 @@ fn turns_of_a_knob_that_look_the_same_say_at_what_else_they_stood() {
             .any(|row| row.contains("other parameters") || row.contains("journal")),
         "{two:#?}"
     );
+}
+
+/// A run without an order in which redb states weaker isolation than lmdb, its rates being a little
+/// higher or lower.
+fn without_order(redb: &[f64], lmdb: &[f64]) -> Run {
+    let mut run = contest(&[("redb", redb), ("lmdb", lmdb), ("fjall", lmdb)]);
+    for trial in &mut run.trials {
+        let is_weak = trial.spec.engine == "redb";
+        let level = if is_weak {
+            Isolation::ReadCommitted
+        } else {
+            Isolation::Serializable
+        };
+        trial.engine.as_mut().unwrap().isolation = Some(level);
+    }
+    run
+}
+
+#[test]
+fn where_no_order_is_claimed_the_least_isolated_contender_is_named_and_no_other() {
+    let (one, other) = (
+        [100.0, 130.0, 110.0, 90.0, 120.0],
+        [118.0, 95.0, 105.0, 125.0, 98.0],
+    );
+    // Whichever has the higher median, and although the rows are sorted by name.
+    for run in [without_order(&one, &other), without_order(&other, &one)] {
+        let answer = Answer::of(&run);
+        let ranking = &answer.rankings[0];
+        assert_eq!(ranking.verdict, RankingVerdict::NoOrder);
+        let weaker = ranking.weaker_isolation.as_ref().unwrap();
+        assert_eq!(weaker.contender, "redb");
+        assert_eq!(weaker.stronger, ["lmdb", "fjall"].map(str::to_owned));
+        // Nor is there a leader that a share could be of.
+        assert_eq!(ranking.lead, None);
+        assert!(ranking.rows.iter().all(|row| row.of_leader.is_none()));
+        let text = flat(&answer.render(Layout::default(), &[]));
+        assert_has!(
+            text,
+            "redb has weaker isolation (read-committed) than lmdb and fjall"
+        );
+        let full = flat(&terminal(&run, 100));
+        assert_has!(
+            full,
+            "Isolation differs: redb runs at read-committed and permits anomalies that lmdb and \
+             fjall prevent"
+        );
+    }
+}
+
+#[test]
+fn a_mark_that_all_share_is_in_the_heading_and_in_no_sentence() {
+    let mut run = without_order(&RATES, &[10.0, 10.1, 10.2, 10.1, 10.0]);
+    for trial in &mut run.trials {
+        trial.engine.as_mut().unwrap().workaround = Some("it does more".to_owned());
+    }
+    let text = flat(&Answer::of(&run).render(Layout::default(), &[]));
+    assert_has!(
+        text,
+        "redb has weaker isolation (read-committed) than lmdb and fjall"
+    );
+}
+
+#[test]
+fn a_mark_without_room_is_a_sign_that_a_line_below_explains() {
+    let mut run = contest(&[
+        ("berkeleydb", &RATES),
+        ("lmdb", &[10.0, 10.1, 10.2, 10.1, 10.0]),
+    ]);
+    for trial in &mut run.trials {
+        let engine = trial.engine.as_mut().unwrap();
+        if trial.spec.engine == "berkeleydb" {
+            engine.workaround = Some("it does more".to_owned());
+            trial.measurement.as_mut().unwrap().flush_evidence = Some(flush_evidence());
+        }
+    }
+    let at = |width: usize| {
+        let layout = Layout {
+            width,
+            ..Layout::default()
+        };
+        Answer::of(&run).render(layout, &[])
+    };
+    let narrow = at(60);
+    assert_has!(narrow, "1  berkeleydb*  ");
+    assert_has!(
+        flat(&narrow),
+        "* flushes not verified: berkeleydb; workaround: berkeleydb."
+    );
+    let mut rows = narrow.lines().filter(|line| line.contains("berkeleydb"));
+    assert!(rows.all(|row| !row.contains('…')), "{narrow}");
+    // The control: with room, the marks are whole.
+    let wide = at(160);
+    assert_has!(wide, "1  berkeleydb [flushes not verified, workaround]  ");
+    assert!(!wide.contains("* flushes"), "{wide}");
+}
+
+/// Evidence of flushes that nothing counted.
+fn flush_evidence() -> FlushEvidence {
+    FlushEvidence {
+        commits: 1,
+        sessions: 1,
+        devices: Vec::new(),
+        writes: 0,
+        flushes: None,
+        basis: None,
+        verdict: FlushVerdict::NotCounted,
+        reason: Some("nothing counts".to_owned()),
+    }
+}
+
+#[test]
+fn sizes_in_the_effects_of_knobs_have_units_and_counts_have_none() {
+    let mut trials = repeats(0, "lmdb", Durability::Sync, &RATES);
+    trials.extend(repeats(1, "lmdb", Durability::Sync, &TURNED));
+    trials.extend(repeats(2, "lmdb", Durability::Sync, &TURNED));
+    for trial in &mut trials {
+        let knobs = &mut trial.spec.knobs;
+        let (size, readers) = match trial.spec.cell {
+            0 => (1 << 30, 65_536),
+            1 => (64 << 20, 65_536),
+            _ => (1 << 30, 131_072),
+        };
+        knobs.insert("map_size".to_owned(), Value::Integer(size));
+        knobs.insert("max_readers".to_owned(), Value::Integer(readers));
+    }
+    let text = terminal(&report(trials), 300);
+    let section = &text[text.find("Effect of each knob").unwrap()..];
+    assert_has!(section, "64.0 MiB", "1.00 GiB", "131072", "65536");
 }

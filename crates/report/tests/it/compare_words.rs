@@ -96,7 +96,8 @@ fn why_nothing_is_claimed_is_told_reason_by_reason() {
     let noise = said(0.95);
     assert_has!(
         noise,
-        "4 workers: no significant difference; these repeats can detect "
+        "4 workers: no significant difference; too noisy: only a difference of more than 2x would be \
+         detected"
     );
     let few = said(0.05);
     assert!(
@@ -176,8 +177,9 @@ fn a_disturbed_run_and_a_limit_that_moved_stand_beside_the_verdict() {
         }],
     });
     let text = at(&moved, 400);
-    let said =
-        format!("Run B was disturbed: other programs used 92 % of the processors; {clause}.");
+    let said = format!(
+        "Run B ran on a busy machine: other programs used 92 % of the processors; {clause}."
+    );
     let found = text.find(&said);
     let table = text.find("What changed").unwrap();
     assert!(found.is_some_and(|at| at < table), "{text}");

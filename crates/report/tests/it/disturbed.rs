@@ -31,10 +31,10 @@ fn told(trial: TrialRecord) -> String {
 #[test]
 fn what_the_hypervisor_withheld_is_told_of_a_single_repeat() {
     let stolen = told(beside(0.0, 1.0, Some(0.0), "0-1"));
-    let sentence = "Disturbed: the hypervisor took 50 % of the processors (steal).";
+    let sentence = "Busy machine: the hypervisor took 50 % of the processors (steal).";
     assert!(stolen.contains(sentence), "{stolen}");
     let quiet = told(beside(0.01, 0.01, Some(0.0), "0-1"));
-    assert!(!quiet.contains("Disturbed"), "{quiet}");
+    assert!(!quiet.contains("Busy machine"), "{quiet}");
 }
 
 #[test]

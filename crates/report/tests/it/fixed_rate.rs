@@ -5,8 +5,9 @@ use trueput_findings::Run;
 use trueput_findings::answer::{Answer, RankingVerdict, RowVerdict};
 use trueput_findings::compare::{Selector, Side, SideComparison, compare_sides};
 use trueput_findings::knob_effects::knob_effects;
-use trueput_findings::rankings::rankings;
+use trueput_findings::rankings::{Ranking, rankings};
 use trueput_findings::repeats::widest;
+use trueput_findings::scaling::series;
 use trueput_record::conditions::{Arrival, Rate};
 use trueput_record::measurement::{LatencySummary, OpenLoop, ResponseSummary};
 use trueput_record::{Durability, TrialRecord, Value};
@@ -173,21 +174,117 @@ fn equal_response_times_and_few_repeats_are_said_to_tell_nothing() {
     );
 }
 
-#[test]
-fn with_several_rates_or_none_rates_order_a_ranking_as_ever() {
-    let mut other_rate = contest();
-    for trial in &mut other_rate.trials[..5] {
-        let open = trial.measurement.as_mut().unwrap().open_loop.as_mut();
-        open.unwrap().rate_per_s = 4_000.0;
+/// The trials of an engine offered another rate, or none, with cells of their own.
+fn offered(rate_per_s: f64, cells: &[(u32, &str, u64)]) -> Vec<TrialRecord> {
+    let trials = cells.iter();
+    let mut trials: Vec<_> = trials
+        .flat_map(|(cell, engine, p99_us)| repeats(*cell, engine, *p99_us, 0))
+        .collect();
+    for trial in &mut trials {
+        let (arrival, per_s) = (Arrival::Constant, rate_per_s);
+        trial.spec.conditions.rate = (per_s > 0.0).then_some(Rate { per_s, arrival });
+        let measured = trial.measurement.as_mut().unwrap();
+        let open = measured.open_loop.take().filter(|_| per_s > 0.0);
+        measured.open_loop = open.map(|open| OpenLoop {
+            rate_per_s,
+            issued: (rate_per_s * measured.elapsed_s) as u64,
+            ..open
+        });
+        trial.spec.id += &format!("-{rate_per_s}");
     }
+    trials
+}
+
+#[test]
+fn each_offered_rate_and_the_closed_loop_has_a_ranking_of_its_own() {
+    let trials = [
+        offered(2_000.0, &[(0, "lmdb", 400), (1, "sqlite", 300)]),
+        offered(500.0, &[(2, "lmdb", 100), (3, "sqlite", 200)]),
+        offered(0.0, &[(4, "lmdb", 100), (5, "sqlite", 200)]),
+    ];
+    let report = report(trials.concat());
+    let found = rankings(&report.manifest, &report.trials);
+    let of = |ranking: &Ranking| {
+        let cells = ranking.cells.iter();
+        let names: Vec<_> = cells.map(|cell| cell.contender.clone()).collect();
+        (ranking.rate_per_s, names.join(" "))
+    };
+    let expected = [
+        (None, "sqlite lmdb"),
+        (Some(500.0), "lmdb sqlite"),
+        (Some(2_000.0), "sqlite lmdb"),
+    ];
+    let expected = expected.map(|(rate_per_s, names)| (rate_per_s, names.to_owned()));
+    assert_eq!(found.iter().map(of).collect::<Vec<_>>(), expected);
+    for text in [terminal(&report, 300), answered_in_full(&report)] {
+        assert_has!(
+            text,
+            "500/s",
+            "2,000/s",
+            "lmdb responds first: sqlite takes"
+        );
+        assert!(!text.contains("lmdb (rate="), "{text}");
+    }
+    // Trials are still told apart where they are listed side by side.
+    let text = terminal(&report, 300);
+    assert_has!(
+        text,
+        "lmdb, process, 4 workers, rate=500/s, r1",
+        "update service p99"
+    );
+    // The two that were asked for less are not points of a law of scaling.
+    assert_eq!(series(&found).len(), 0);
+}
+
+/// The answer with room for everything.
+fn answered_in_full(report: &Run) -> String {
+    let layout = Layout {
+        lines: 200,
+        width: 200,
+        ..Layout::default()
+    };
+    Answer::of(report).render(layout, &[])
+}
+
+#[test]
+fn what_was_measured_at_two_rates_or_with_other_faults_is_not_compared() {
+    let trials = [
+        offered(2_000.0, &[(0, "lmdb", 400)]),
+        offered(500.0, &[(1, "lmdb", 100)]),
+    ];
+    let run = report(trials.concat());
+    let side = |rate: &str| {
+        let selector = Selector::parse(&format!("lmdb,rate={rate}")).unwrap();
+        Side::new(rate, run.clone(), selector).unwrap()
+    };
+    let refused = compare_sides(&side("500/s"), &[side("2000/s")]);
+    let message = refused.err().map(|error| error.to_string());
+    let message = message.unwrap_or_default();
+    assert_has!(
+        message,
+        "rate is 500/s in the first and 2000/s in the second"
+    );
+    let mut faulty = contest();
+    for trial in &mut faulty.trials[..5] {
+        trial.spec.conditions.faults = "1s:kill=leader".parse().unwrap();
+    }
+    let found = rankings(&faulty.manifest, &faulty.trials);
+    let sizes: Vec<_> = found.iter().map(|one| one.cells.len()).collect();
+    assert_eq!(
+        sizes,
+        [1, 2],
+        "a contender that lost its leader is no rival"
+    );
+}
+
+#[test]
+fn a_closed_loop_among_open_ones_is_ranked_by_rate() {
     let mut one_closed = contest();
     one_closed.trials[0].measurement.as_mut().unwrap().open_loop = None;
-    for report in [other_rate, one_closed] {
-        assert_eq!(order(&report)[0], "sqlite", "its rate is the highest");
-        let text = report.render(Format::Markdown, Default::default());
-        assert!(!text.contains("by response time"), "{text}");
-        assert!(!text.contains("kept the rate"), "{text}");
-    }
+    assert_eq!(order(&one_closed)[0], "sqlite", "its rate is the highest");
+    let text = one_closed.render(Format::Markdown, Default::default());
+    assert!(!text.contains("by response time"), "{text}");
+    assert!(!text.contains("kept the rate"), "{text}");
 }
 
 #[test]

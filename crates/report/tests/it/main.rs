@@ -39,6 +39,7 @@ mod formats;
 mod history;
 mod load_generators;
 mod log_flush;
+mod objectives;
 mod over_time;
 mod page;
 mod page_charts;

@@ -172,6 +172,6 @@ fn response_times_are_read_from_the_histogram_of_that_name() {
     let charts = pages::charts(&page);
     let service = charts
         .iter()
-        .find(|chart| chart["title"] == "Latency of update by percentile");
+        .find(|chart| chart["title"] == "Service time of update by percentile");
     assert!((at(service.unwrap(), 0) / 9_000.0 - 1.0).abs() < 0.002);
 }

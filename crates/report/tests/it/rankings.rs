@@ -9,7 +9,7 @@ use trueput_findings::eligibility::UnrankedStatus;
 use trueput_findings::in_memory::violates_durability;
 use trueput_findings::rankings::{Ranking, rankings};
 use trueput_findings::scaling::series;
-use trueput_record::conditions::{Allocator, Arrival, NumaPolicy, Rate, Start};
+use trueput_record::conditions::{Allocator, NumaPolicy, Start};
 use trueput_record::filesystem::{FileSystem, FileSystemKind, MountedFileSystem};
 use trueput_record::folder::RankingSplit;
 use trueput_record::host::FileSystemFacts;
@@ -466,12 +466,10 @@ fn a_condition_that_varies_tells_every_contender_apart() {
 
 #[test]
 fn every_condition_can_be_told_and_one_that_does_not_vary_is_not_named() {
-    let rate = |per_s, arrival| Some(Rate { per_s, arrival });
     let trials = [
         under(0, "lmdb", |of| of.duration_s = Some(5.0)),
         under(1, "lmdb", |of| {
             of.duration_s = Some(5.0);
-            of.rate = rate(500.0, Arrival::Poisson);
             of.start = Start::Cold;
             of.cpus = Some("0-1".to_owned());
             of.numa = Some(NumaPolicy::Interleave(vec![0, 1]));
@@ -479,8 +477,8 @@ fn every_condition_can_be_told_and_one_that_does_not_vary_is_not_named() {
         }),
     ];
     let names = [
-        "lmdb (rate=500/s poisson, start=cold, cpus=0-1, numa=interleave:0,1, memory=1 GiB)",
-        "lmdb (rate=none, start=warm, cpus=all, numa=none, memory=none)",
+        "lmdb (start=cold, cpus=0-1, numa=interleave:0,1, memory=1 GiB)",
+        "lmdb (start=warm, cpus=all, numa=none, memory=none)",
     ];
     assert_eq!(contenders(&rank(&trials)[0]), names);
 }

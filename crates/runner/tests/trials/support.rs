@@ -84,6 +84,7 @@ impl Bench {
             until: None,
             include_assertions: false,
             split_by: None,
+            objective: None,
             search: None,
             worker_program: std::env::current_exe().unwrap(),
             host_access: Default::default(),

@@ -88,6 +88,13 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     arguments
         .trust
         .check_plan(&arguments.what, &plan, &arguments.overrides, registry)?;
+    if let Some(objective) = &plan.objective {
+        let text = format!(
+            "The plan's objective, {objective}, is not judged step by step; 'trueput run' shows \
+             who keeps it."
+        );
+        output::note(&text);
+    }
     let (folder, manifest) = create(&plan, arguments, &mut options, registry)?;
     execute::print_build_warnings(&manifest, registry);
     let mut progress = match arguments.json {

@@ -134,6 +134,7 @@ fn create(
     named.print_place(matrix.trials.len());
     let plan = named.plan;
     matrix.skipped.extend(named.skipped);
+    options.objective = plan.objective;
     options.credentials = matrix.credentials;
     let created = trueput_runner::create_run(
         &plan.name,

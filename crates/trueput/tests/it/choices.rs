@@ -59,7 +59,7 @@ fn the_better_of_two_contenders_is_recommended_even_after_an_interruption() {
             &format!("{name} with its default knobs: p99<250ms up to"),
             "times the 5/s that you need",
             " kept the objective in ",
-            "No knobs were tuned, as asked.",
+            "Knobs were not tuned (--no-tuning).",
             "How to verify it",
             &format!("trueput capacity ycsb --engine {name} --durability sync --workers 2"),
             "Not tried",

@@ -110,6 +110,7 @@ pub fn manifest() -> RunManifest {
         skipped: vec!["redb does not support durability 'process'".to_owned()],
         changed_settings: Default::default(),
         changed_knobs: Default::default(),
+        byte_knobs: [("lmdb".to_owned(), vec!["map_size".to_owned()])].into(),
         headlines: [("threen1".to_owned(), "update".to_owned())].into(),
         costs: [("lmdb.map_size".to_owned(), "address space".to_owned())].into(),
         work: Some("/fast/work".into()),
@@ -119,6 +120,7 @@ pub fn manifest() -> RunManifest {
         }),
         include_assertions: true,
         split_by: Some(trueput_record::folder::RankingSplit::Isolation),
+        objective: Some("p99<5ms".parse().unwrap()),
         search: Some(trueput_record::search::SearchSettings::Capacity(
             trueput_record::search::CapacitySettings {
                 objective: "p99<5ms,errors<0.1%".parse().unwrap(),

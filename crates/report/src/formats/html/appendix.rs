@@ -10,7 +10,7 @@ use trueput_findings::shell::quoted;
 use trueput_findings::trial_names::TrialNames;
 use trueput_findings::units::{bytes, nanoseconds, number, per_cent, seconds, thousands};
 use trueput_findings::{Run, bottleneck};
-use trueput_record::measurement::{LatencySummary, Measurement, OperationSummary};
+use trueput_record::measurement::{LatencySummary, Measurement, OpenLoop, OperationSummary};
 use trueput_record::{Outcome, TrialRecord, TrialSpec};
 
 /// A description of the run.
@@ -33,6 +33,9 @@ pub(crate) fn trials(report: &Run) -> Vec<Block> {
     let cores = f64::from(report.manifest.host.cores);
     let trials = report.trials.iter();
     let trials: Vec<_> = trials.map(|trial| EndedTrial::of(report, trial)).collect();
+    // In an open loop, the time in the queue comes on top.
+    let is_open = trials.iter().any(|it| it.open_loop().is_some());
+    let service = if is_open { "service " } else { "" };
     let table = Table::of(&trials)
         .text("trial", 0, |it| &it.trial.spec.id)
         .text("ended", 0, |it| ending(it.trial).0)
@@ -45,8 +48,20 @@ pub(crate) fn trials(report: &Run) -> Vec<Block> {
         .text("contender", 1, |it| names.contender(it.trial))
         .text("level", 2, |it| it.trial.spec.durability)
         .figures("workers", 3, |it| it.trial.spec.workers)
-        .figures("p50", 5, |it| it.latency(|latency| latency.p50_ns))
-        .figures("p99", 4, |it| it.latency(|latency| latency.p99_ns))
+        .figures("offered/s", 3, |it| {
+            it.open_loop()
+                .map_or_else(String::new, |open| number(open.rate_per_s))
+        })
+        .figures("worst response p99", 4, |it| {
+            it.worst_response_p99_ns()
+                .map_or_else(String::new, |time_ns| nanoseconds(time_ns as f64))
+        })
+        .figures(format!("{service}p50"), 5, |it| {
+            it.latency(|latency| latency.p50_ns)
+        })
+        .figures(format!("{service}p99"), 4, |it| {
+            it.latency(|latency| latency.p99_ns)
+        })
         .figures("elapsed", 5, |it| it.measured(|m| seconds(m.elapsed_s)))
         .figures("CPU", 6, |it| it.measured(|m| seconds(m.cpu_s())))
         .figures("peak PSS", 6, |it| {
@@ -94,6 +109,17 @@ impl<'a> EndedTrial<'a> {
 
     fn of_operation(&self, cell: impl FnOnce(&OperationSummary) -> Option<String>) -> String {
         self.operation.and_then(cell).unwrap_or_default()
+    }
+
+    fn open_loop(&self) -> Option<&OpenLoop> {
+        self.trial.measurement.as_ref()?.open_loop.as_ref()
+    }
+
+    /// The highest 99th percentile of the response times of a kind of request.
+    fn worst_response_p99_ns(&self) -> Option<u64> {
+        let responses = self.open_loop()?.responses.iter();
+        let counted = responses.filter(|response| response.count > 0);
+        counted.map(|response| response.latency.p99_ns).max()
     }
 
     fn latency(&self, of: impl FnOnce(&LatencySummary) -> u64) -> String {

@@ -134,7 +134,10 @@ fn leading_figure(ranking: &RankingAnswer) -> String {
 
 fn ranked(ranking: &RankingAnswer) -> LeaderRow<'_> {
     let leader = ranking.leader();
-    let no_order = ranking.verdict == RankingVerdict::NoOrder;
+    let no_order = matches!(
+        ranking.verdict,
+        RankingVerdict::NoOrder | RankingVerdict::RateNotKept
+    );
     let second = ranking.rows.get(1).map_or("", |row| row.contender.as_str());
     let factor = ranking.lead.map(|lead| factor(lead, second));
     LeaderRow {

@@ -3,6 +3,7 @@
 use crate::charts::{Charts, bar};
 use crate::document::{Column, ColumnRole, Table, TableBuilder};
 use crate::isolation;
+use crate::objective::kept_text;
 use trueput_findings::audits::AuditState;
 use trueput_findings::cells::{CellFigures, OperationFigures, RankedCell, SEVERAL_VERSIONS};
 use trueput_findings::contender::version_number;
@@ -151,8 +152,14 @@ fn responses<'a>(table: ContenderTable<'a>, ranking: &Ranking) -> ContenderTable
             });
         }
     }
-    table.when(ranking.contenders().any(is_late), |table| {
+    table = table.when(ranking.contenders().any(is_late), |table| {
         table.figures("kept the rate", 0, kept)
+    });
+    let is_judged = |cell: &RankedCell| cell.objective.is_some();
+    table.when(ranking.contenders().any(is_judged), |table| {
+        table.text("objective", 0, |cell| {
+            cell.objective.as_ref().map_or_else(String::new, kept_text)
+        })
     })
 }
 
@@ -220,13 +227,19 @@ fn latencies<'a>(mut table: ContenderTable<'a>, ranking: &Ranking) -> ContenderT
     for kind in timed {
         let is_headline = kind == ranking.headline;
         let more = if is_headline { 0 } else { 4 };
-        let p99 = match is_headline {
-            true => leading(&format!("{kind} p99"), 6),
-            false => Column::figures(format!("{kind} p99"), 6 + more),
+        // At an offered rate, the response times beside them include the time in the queue.
+        let timed = match ranking.rate_per_s {
+            Some(_) => format!("{kind} service"),
+            None => kind.to_owned(),
+        };
+        let p99 = if is_headline {
+            leading(&format!("{timed} p99"), 6)
+        } else {
+            Column::figures(format!("{timed} p99"), 6 + more)
         };
         table = table
             .figures(
-                format!("{kind} p50"),
+                format!("{timed} p50"),
                 7 + more,
                 of_operation(kind, |operation| latency(operation.p50_ns)),
             )
@@ -235,7 +248,7 @@ fn latencies<'a>(mut table: ContenderTable<'a>, ranking: &Ranking) -> ContenderT
                 of_operation(kind, |operation| latency(operation.p99_ns)),
             )
             .figures(
-                format!("{kind} max"),
+                format!("{timed} max"),
                 10 + more,
                 of_operation(kind, |operation| latency(operation.max_ns)),
             );

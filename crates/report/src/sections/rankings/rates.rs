@@ -3,6 +3,7 @@
 
 use super::columns::by_name;
 use crate::chart::{Chart, ChartColumn, ChartGroup, ChartKind, Unit};
+use crate::objective::time_limit;
 use crate::significance::levels;
 use trueput_findings::cells::RankedCell;
 use trueput_findings::rankings::Ranking;
@@ -11,6 +12,13 @@ use trueput_findings::statistics::Comparison;
 use trueput_findings::text::capitalized;
 use trueput_findings::units::{nanoseconds, number, plural};
 use trueput_findings::{Run, eligibility};
+use trueput_record::objective::{ObjectiveLimit, ObjectiveMetric};
+
+/// Nanoseconds in a second.
+const NS_PER_S: f64 = 1e9;
+
+/// A limit that is further than this many times the longest bar would make all bars short.
+const MAX_LIMIT_FACTOR: f64 = 4.0;
 
 const BY_NAME: &str = " Sorted by name: these contenders have no order.";
 
@@ -64,7 +72,7 @@ fn rates(report: &Run, ranking: &Ranking, in_order: bool) -> Option<Chart> {
         ),
         label: title.clone(),
         title,
-        note: note(levels(compared), is_marked, "ends before") + order,
+        note: note(levels(compared), is_marked, "ends before") + order + sign_note(&groups),
         columns: columns(&groups, Unit::PerSecond),
         reference: is_marked.then_some(leader),
         groups,
@@ -88,7 +96,7 @@ fn responses(report: &Run, ranking: &Ranking, rate_per_s: f64) -> Option<Chart> 
     let groups: Vec<_> = found.iter().map(group).collect();
     let compared = found.iter().filter_map(|(_, at)| at.against_best.as_ref());
     let is_marked = at_first.kept && groups.len() > 1;
-    let mut note = note(levels(compared), is_marked, "begins after");
+    let mut note = note(levels(compared), is_marked, "begins after") + sign_note(&groups);
     let late = found.iter().filter(|(_, at)| !at.kept);
     let late: Vec<_> = late.map(|(cell, _)| cell.name()).collect();
     if !late.is_empty() {
@@ -100,6 +108,19 @@ fn responses(report: &Run, ranking: &Ranking, rate_per_s: f64) -> Option<Chart> 
     if ranking.has_several_response_kinds() {
         note.insert_str(0, "Each contender's slowest kind of operation. ");
     }
+    let objective = report.manifest.objective.as_ref();
+    let limit = time_limit(objective, |metric| metric == ObjectiveMetric::P99);
+    let times = found.iter().map(|(_, at)| at.response_p99_ns.median);
+    let longest = times.fold(0.0, f64::max);
+    let is_near = |limit: &ObjectiveLimit| limit.below * NS_PER_S < longest * MAX_LIMIT_FACTOR;
+    note += &limit.map_or_else(String::new, |limit| {
+        if is_near(&limit) {
+            format!(" Dotted: the limit, {limit}.")
+        } else {
+            format!(" The limit, {limit}, is beyond the chart.")
+        }
+    });
+    let limit = limit.filter(is_near);
     let title = "Response time, 99th percentile".to_owned();
     Some(Chart {
         says: format!(
@@ -115,6 +136,7 @@ fn responses(report: &Run, ranking: &Ranking, rate_per_s: f64) -> Option<Chart> 
         note,
         columns: columns(&groups, Unit::Nanoseconds),
         reference: is_marked.then_some(leader),
+        limit: limit.map(|limit| limit.below * NS_PER_S),
         groups,
         ..Chart::new(ChartKind::Bars, "contender")
     })
@@ -146,6 +168,20 @@ fn columns(groups: &[ChartGroup], unit: Unit) -> Vec<ChartColumn> {
     let repeats = (1..=repeats).map(|repeat| format!("repeat {repeat}"));
     let titles = fixed.into_iter().chain(repeats);
     titles.map(|title| ChartColumn::new(title, unit)).collect()
+}
+
+/// Names longer than these lose their marks where a chart is narrow.
+const LONG_NAME: usize = 30;
+
+/// Says what the sign of a marked name is; empty if no name is so long that it gets one.
+fn sign_note(groups: &[ChartGroup]) -> &'static str {
+    let is_long =
+        |group: &ChartGroup| group.name.ends_with(']') && group.name.chars().count() > LONG_NAME;
+    if groups.iter().any(is_long) {
+        " *: has marks, named in the table."
+    } else {
+        ""
+    }
 }
 
 /// Explains the marks and, if a contender is marked as slower, the condition for that.

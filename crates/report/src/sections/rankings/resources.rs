@@ -22,9 +22,10 @@ pub(crate) fn resources(trials: &[Representative<'_>]) -> Vec<Chart> {
         figures: |one| vec![one.resources.peak_pss_bytes as f64],
     };
     let disk = ResourceChart {
-        title: "Disk",
+        // Before the page cache: what reaches the device is another figure, in the table.
+        title: "File input and output",
         unit: Unit::Bytes,
-        parts: &["written", "read"],
+        parts: &["pages written", "pages read"],
         figures: |one| {
             let used = &one.resources;
             let moved = [used.storage_written_bytes, used.storage_read_bytes];

@@ -288,10 +288,12 @@ pub fn manifest(trials: &[TrialRecord]) -> RunManifest {
         costs: Default::default(),
         changed_settings: Default::default(),
         changed_knobs: Default::default(),
+        byte_knobs: [("lmdb".to_owned(), vec!["map_size".to_owned()])].into(),
         work: None,
         until: None,
         include_assertions: false,
         split_by: None,
+        objective: None,
         search: None,
     }
 }

@@ -232,7 +232,7 @@ pub(super) fn percentiles(chart: &Chart, looks: &Appearance) -> Markup {
         true => 1.0,
         false => (logarithm(percentile) - FIRST) / (end - FIRST),
     };
-    let side = TimeAxis::of(rows().map(|row| row.1));
+    let side = TimeAxis::of(rows().map(|row| row.1).chain(chart.reference));
     let line = |rows: &Vec<Point>| {
         let points = rows.iter().map(|(x, y)| (place(*x), 1.0 - side.height(*y)));
         let points: Vec<_> = points.collect();
@@ -254,7 +254,7 @@ pub(super) fn percentiles(chart: &Chart, looks: &Appearance) -> Markup {
         at: 1.0,
         text: "max".to_owned(),
     });
-    frame(chart, looks, &lines, &bottom, &side.left())
+    frame(chart, looks, &lines, &bottom, &side.with(chart.reference))
 }
 
 /// A logarithmic axis of times, nanoseconds.
@@ -281,7 +281,8 @@ impl TimeAxis {
         (time.max(1.0).log10() - low) / (high - low)
     }
 
-    fn left(&self) -> LeftAxis {
+    /// The axis, with a limit at this time.
+    fn with(&self, limit: Option<f64>) -> LeftAxis {
         let tick = |time: &f64| Tick {
             at: self.height(*time),
             text: axis::written(Unit::Nanoseconds, *time),
@@ -289,7 +290,7 @@ impl TimeAxis {
         LeftAxis {
             ticks: self.decades.iter().map(tick).collect(),
             label: "latency, log scale",
-            reference: None,
+            reference: limit.map(|limit| self.height(limit)),
         }
     }
 }
@@ -315,11 +316,7 @@ pub(super) fn curve(chart: &Chart, looks: &Appearance) -> Markup {
     };
     let lines: Vec<_> = all.iter().map(line).collect();
     let bottom = axis::even(Unit::PerSecond, &ticks, 0.0, end);
-    let left = LeftAxis {
-        reference: chart.reference.map(|limit| side.height(limit)),
-        ..side.left()
-    };
-    frame(chart, looks, &lines, &bottom, &left)
+    frame(chart, looks, &lines, &bottom, &side.with(chart.reference))
 }
 
 /// The course of a search: the first two groups as lines, the others as points.

@@ -1,0 +1,65 @@
+//! The objective of a plan beside the contenders of a ranking, in words.
+
+use crate::sections::capacity::violation;
+use trueput_findings::answer::{Answer, RankingAnswer};
+use trueput_findings::objective::ObjectiveResult;
+use trueput_findings::rankings::Ranking;
+use trueput_findings::units::counted;
+use trueput_record::objective::{Objective, ObjectiveLimit, ObjectiveMetric};
+
+/// Whether the repeats kept the objective: `kept`, `not kept`, `kept in 3 of 5`.
+pub(crate) fn kept_text(result: &ObjectiveResult) -> String {
+    match result.held {
+        held if held == result.repeats => "kept".to_owned(),
+        0 => "not kept".to_owned(),
+        held => format!("kept in {held} of {}", result.repeats),
+    }
+}
+
+/// Why contenders did not keep the objective, a sentence each.
+pub(crate) fn missed(ranking: &Ranking, objective: Option<&Objective>) -> Vec<String> {
+    let Some(objective) = objective else {
+        return Vec::new();
+    };
+    let sentence = |(name, result): (String, &ObjectiveResult)| {
+        let reasons = result.violations.iter().map(violation);
+        let missed = result.repeats - result.held;
+        (missed > 0).then(|| {
+            format!(
+                "{name} missed {objective} in {missed} of {}: {}.",
+                counted(result.repeats as u64, "repeat"),
+                reasons.collect::<Vec<_>>().join("; ")
+            )
+        })
+    };
+    let judged = ranking.contenders();
+    let judged = judged.filter_map(|cell| Some((cell.name(), cell.objective.as_ref()?)));
+    judged.filter_map(sentence).collect()
+}
+
+/// That the objective was not judged, and how it would be; `None` if it was, or there is none.
+pub(crate) fn not_judged(answer: &Answer) -> Option<String> {
+    let objective = answer.objective.as_ref()?;
+    let rows = |ranking: &RankingAnswer| ranking.rows.iter().all(|row| row.objective.is_none());
+    let others = answer.not_ranked.iter();
+    let is_judged = !answer.rankings.iter().all(rows)
+        || others
+            .into_iter()
+            .any(|other| other.row.objective.is_some());
+    (!is_judged).then(|| {
+        format!(
+            "Objective {objective}: not judged. It limits response times, which need a rate: add \
+             --rate, or find the highest one with trueput capacity."
+        )
+    })
+}
+
+/// The first limit of a metric of response times, for a chart of them.
+pub(crate) fn time_limit(
+    objective: Option<&Objective>,
+    is_wanted: impl Fn(ObjectiveMetric) -> bool,
+) -> Option<ObjectiveLimit> {
+    let limits = objective?.limits().iter();
+    let mut times = limits.filter(|limit| limit.metric != ObjectiveMetric::Errors);
+    times.find(|limit| is_wanted(limit.metric)).copied()
+}

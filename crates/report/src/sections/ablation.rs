@@ -69,7 +69,7 @@ fn table(ablation: &Ablation) -> Table {
                 gain(row, row.over_before.as_ref())
             })
         })
-        .figures("vs base", u8::from(cumulative), |row| {
+        .figures("vs base", 3 * u8::from(cumulative), |row| {
             gain(row, row.over_base.as_ref())
         })
         .text("level", 0, |row| {

@@ -8,6 +8,7 @@ use trueput_record::conditions::{Arrival, Rate};
 use trueput_record::measurement::{LatencySummary, LoadReport, OpenLoop, ResponseSummary};
 use trueput_record::{Durability, TrialRecord, Value};
 use trueput_report::answer::{AnswerText, Layout};
+use trueput_report::formats::openmetrics;
 use trueput_report::{Format, RunReport, Style};
 
 const RATE_PER_S: f64 = 500.0;
@@ -210,4 +211,19 @@ fn what_shows_the_other_columns_is_a_command_that_exists() {
         text,
         "A wider terminal or trueput report --format csv shows them."
     );
+}
+
+#[test]
+fn openmetrics_has_response_times_beside_service_times_and_the_offered_rate() {
+    let text = openmetrics::render(&[run(None)]);
+    let value = |family: &str, labels: &[&str]| {
+        let mut lines = text.lines().filter(|line| line.starts_with(family));
+        let line = lines.find(|line| labels.iter().all(|label| line.contains(label)));
+        let value = line.and_then(|line| line.rsplit_once(' '));
+        value.map(|(_, value)| value.to_owned()).unwrap_or_default()
+    };
+    let puts = ["contender=\"lmdb\"", "kind=\"put\"", "quantile=\"0.99\""];
+    assert_eq!(value("trueput_response_time_seconds{", &puts), "0.000301");
+    assert_eq!(value("trueput_service_time_seconds{", &puts), "0.0009");
+    assert_eq!(value("trueput_offered_per_second{", &puts[..1]), "500");
 }

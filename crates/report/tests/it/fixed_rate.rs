@@ -273,7 +273,7 @@ fn what_was_measured_at_two_rates_or_with_other_faults_is_not_compared() {
     assert_eq!(
         sizes,
         [1, 2],
-        "a contender that lost its leader is no rival"
+        "who lost its leader has a ranking of its own"
     );
 }
 

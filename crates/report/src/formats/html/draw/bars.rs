@@ -86,15 +86,15 @@ impl ChartRow {
     }
 }
 
-/// Places that are marked through all rows of a chart.
+/// Figures that are marked through all rows of a chart, as parts of its width.
 #[derive(Default)]
-struct MarkedPlaces {
+struct ReferenceLines {
     reference: Option<f64>,
     limit: Option<f64>,
 }
 
 /// Rows above an axis, with lines at its ticks and at the marked places.
-fn frame(rows: &[ChartRow], ticks: &[Tick], label: &str, marked: &MarkedPlaces) -> Markup {
+fn frame(rows: &[ChartRow], ticks: &[Tick], label: &str, marked: &ReferenceLines) -> Markup {
     let height = rows.len() * ROW;
     html! {
         svg class="plot rows" width="100%" height=(height + AXIS) {
@@ -199,7 +199,7 @@ pub(super) fn rates(chart: &Chart, looks: &Appearance) -> Markup {
         }
     };
     let rows: Vec<_> = drawn(chart).map(row).collect();
-    let marked = MarkedPlaces {
+    let marked = ReferenceLines {
         reference: chart.reference.map(|leader| leader / end),
         limit: chart.limit.map(|limit| limit / end),
     };
@@ -235,7 +235,7 @@ pub(super) fn stack(chart: &Chart) -> Markup {
         &rows,
         &axis::even(unit, &ticks, 0.0, end),
         "",
-        &MarkedPlaces::default(),
+        &ReferenceLines::default(),
     )
 }
 
@@ -288,7 +288,12 @@ pub(super) fn shares(chart: &Chart) -> Markup {
     let rows: Vec<_> = drawn(chart).map(row).collect();
     let figures = axis::from_zero(Unit::Share, 1.0, 5);
     let ticks = axis::even(Unit::Share, &figures, 0.0, 1.0);
-    frame(&rows, &ticks, "share of the time", &MarkedPlaces::default())
+    frame(
+        &rows,
+        &ticks,
+        "share of the time",
+        &ReferenceLines::default(),
+    )
 }
 
 /// A bar for each group over its time, divided into labeled intervals.
@@ -319,7 +324,7 @@ pub(super) fn intervals(chart: &Chart) -> Markup {
         &rows,
         &ticks,
         "time since the start",
-        &MarkedPlaces::default(),
+        &ReferenceLines::default(),
     )
 }
 
@@ -361,7 +366,7 @@ pub(super) fn ratios(chart: &Chart) -> Markup {
         text: axis::written(Unit::Times, *figure),
     };
     let ticks: Vec<_> = within.map(tick).collect();
-    let marked = MarkedPlaces {
+    let marked = ReferenceLines {
         reference: Some(place(1.0)),
         limit: None,
     };

@@ -158,16 +158,16 @@ impl Engine for Lmdb {
         &[("map_size", "16MiB")]
     }
 
+    fn check_sessions(&self, sessions: u32, knobs: &ParameterValues) -> Result<()> {
+        let readers = LmdbKnobs::from(knobs).max_readers;
+        check_reader_slots(self.info().name, sessions, readers.into())
+    }
+
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
         let knobs = LmdbKnobs::from(spec.knobs);
         let flags = durability_flags(spec.durability)? | knob_flags(knobs);
         let readers = knobs.max_readers;
-        if readers < spec.sessions {
-            return Err(Error::Unsupported(format!(
-                "{} sessions need as many reader slots, but max_readers is {readers}",
-                spec.sessions
-            )));
-        }
+        self.check_sessions(spec.sessions, spec.knobs)?;
         let map_bytes = knobs.map_size as usize;
         Ok(Box::new(LmdbEnvironment::open(
             self.selected_build(),
@@ -177,6 +177,17 @@ impl Engine for Lmdb {
             readers,
         )?))
     }
+}
+
+/// Refuses more sessions than the reader table has slots for.
+pub(crate) fn check_reader_slots(engine: &str, sessions: u32, readers: u64) -> Result<()> {
+    if u64::from(sessions) <= readers {
+        return Ok(());
+    }
+    Err(Error::Unsupported(format!(
+        "{sessions} sessions need as many reader slots, but max_readers is {readers}; give --knob \
+         {engine}.max_readers={sessions} or more, or fewer workers"
+    )))
 }
 
 /// Returns LMDB's flags for a level. Sessions may move between threads' reader slots, so

@@ -9,6 +9,7 @@ mod session;
 use crate::capabilities::transactional;
 use crate::common_errors;
 use crate::library::{self, LibraryOrigin, LibrarySearch};
+use crate::lmdb::check_reader_slots;
 use crate::named_values::{flags_of, named_values};
 use crate::promise;
 use api::{MdbxBuild, TITLE, value};
@@ -105,6 +106,14 @@ impl Engine for Mdbx {
         ]
     }
 
+    fn check_sessions(&self, sessions: u32, knobs: &ParameterValues) -> Result<()> {
+        check_reader_slots(
+            self.info().name,
+            sessions,
+            MdbxKnobs::from(knobs).max_readers,
+        )
+    }
+
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
         let setup = setup(spec)?;
         let (_, build) = self.library()?;
@@ -159,12 +168,7 @@ fn mapped_to(flags: u32) -> String {
 fn setup(spec: &OpenSpec<'_>) -> Result<OpenOptions> {
     let knobs = MdbxKnobs::from(spec.knobs);
     let max_readers = knobs.max_readers;
-    if max_readers < u64::from(spec.sessions) {
-        return Err(Error::Unsupported(format!(
-            "{} sessions need as many reader slots, but max_readers is {max_readers}",
-            spec.sessions
-        )));
-    }
+    check_reader_slots("mdbx", spec.sessions, max_readers)?;
     let flags = durability_flags(spec.durability, knobs.async_by)? | knob_flags(&knobs);
     // The limits apply only where commits do not flush; elsewhere they would change the promise.
     let unflushed = flags & value::MDBX_SAFE_NOSYNC != 0;

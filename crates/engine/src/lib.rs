@@ -42,6 +42,7 @@ pub use sql::{Datum, Dialect, Sql};
 pub use storage::Storage;
 pub use trueput_record::accounting::CacheUse;
 pub use trueput_record::parameter::{self, Parameter, ParameterValues, ValueKind};
+pub use trueput_record::text::decode_utf8;
 pub use trueput_record::{
     ClusterSurvival, Durability, Isolation, Phenomenon, Promise, Value, Window, choices, parameters,
 };
@@ -115,6 +116,15 @@ pub trait Engine: Send + Sync {
     /// began.
     fn reads_are_recent(&self, _knobs: &ParameterValues) -> bool {
         true
+    }
+
+    /// Checks that a database with these knobs has room for so many sessions at a time. The runner
+    /// asks before it loads anything.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`]: the limit, and the knob that raises it.
+    fn check_sessions(&self, _sessions: u32, _knobs: &ParameterValues) -> Result<()> {
+        Ok(())
     }
 
     /// Returns the names of the knobs that determine isolation. Each is a choice or a Boolean; the

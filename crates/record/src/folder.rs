@@ -16,6 +16,7 @@ use crate::lines::LineReader;
 use crate::objective::Objective;
 use crate::regular_file::{self, OpenMode};
 use crate::search::SearchSettings;
+use crate::text::decode_utf8;
 use crate::trial::check_id;
 use crate::upgrade::{self, FileKind};
 use crate::{Error, FORMAT_VERSION, HostFacts, TrialRecord, TrialSpec};
@@ -270,7 +271,8 @@ impl RunFolder {
             _ => error,
         })?;
         ValueLimit::new(most_bytes).add(&file, &bytes)?;
-        let text = String::from_utf8(bytes)
+        let text = decode_utf8(&bytes)
+            .map(str::to_owned)
             .map_err(|error| Error::invalid(&file, format!("it is no UTF-8 text: {error}")))?;
         let version = known_version(&file, text.as_bytes())?;
         let read = upgrade::read(FileKind::Manifest, version, text.as_bytes());

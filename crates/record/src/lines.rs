@@ -1,6 +1,7 @@
 //! Lines of a file that may come from anybody, one after the other.
 
 use crate::Error;
+use crate::text::without_byte_order_mark;
 use crate::value::format_bytes;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -66,7 +67,11 @@ impl<'a> LineReader<'a> {
         if read == 0 {
             return Ok(None);
         }
-        let line = self.line.strip_suffix(b"\n").unwrap_or(&self.line);
+        let line = match self.number {
+            1 => without_byte_order_mark(&self.line),
+            _ => &self.line,
+        };
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
         Ok(Some((self.number, line)))
     }
 
@@ -99,6 +104,13 @@ mod tests {
         let lines = read("one\n\nthree", 100).unwrap();
         let expected = [(1, "one"), (2, ""), (3, "three")];
         assert_eq!(lines, expected.map(|(n, line)| (n, line.to_owned())));
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_part_of_the_first_line() {
+        let marked = read("\u{feff}one\n\u{feff}two", 100).unwrap();
+        assert_eq!(marked[0].1, "one");
+        assert_eq!(marked[1].1, "\u{feff}two", "only at the beginning");
     }
 
     #[test]

@@ -49,6 +49,7 @@ pub use crate::conditions::{CONDITIONS, Condition, ConditionLists};
 pub use step::PlanStep;
 
 use crate::objective::Objective;
+use crate::text::decode_utf8;
 use crate::trial::Settings;
 use crate::value::format_bytes;
 use crate::{Durability, Error, Value, VerifyLevel, WorkerKind, regular_file};
@@ -389,7 +390,8 @@ pub fn read_text(path: &Path) -> Result<String, Error> {
         },
         other => other,
     })?;
-    String::from_utf8(bytes)
+    decode_utf8(&bytes)
+        .map(str::to_owned)
         .map_err(|error| Error::invalid(path, format!("it is no UTF-8 text: {error}")))
 }
 

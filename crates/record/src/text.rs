@@ -9,6 +9,30 @@ pub const LONGEST_QUOTE: usize = 200;
 /// The most characters of a message.
 const LONGEST_MESSAGE: usize = 4_000;
 
+/// The byte order mark in UTF-8, which some editors write at the beginning of a text.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Returns a text without the byte order mark at its beginning, if it has one. Every file of text
+/// that somebody may have edited is read through this.
+///
+/// ```
+/// use trueput_record::text::without_byte_order_mark;
+/// assert_eq!(without_byte_order_mark("\u{feff}workload = 1".as_bytes()), b"workload = 1");
+/// assert_eq!(without_byte_order_mark(b"workload = 1"), b"workload = 1");
+/// ```
+#[must_use]
+pub fn without_byte_order_mark(text: &[u8]) -> &[u8] {
+    text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text)
+}
+
+/// Reads a text in UTF-8, with or without a byte order mark at its beginning.
+///
+/// # Errors
+/// The first byte that is none of UTF-8.
+pub fn decode_utf8(text: &[u8]) -> Result<&str, std::str::Utf8Error> {
+    std::str::from_utf8(without_byte_order_mark(text))
+}
+
 /// Returns whether a character must be escaped: control characters, which a terminal obeys, and
 /// characters that change the direction of the text around them, break its lines or have no width.
 ///

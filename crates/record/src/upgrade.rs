@@ -4,6 +4,7 @@
 //! [`FORMAT_VERSION`].
 
 use crate::FORMAT_VERSION;
+use crate::text::without_byte_order_mark;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Error, Value};
@@ -65,6 +66,7 @@ pub(crate) fn stated_version(text: &[u8]) -> u32 {
     struct Format {
         format: u32,
     }
+    let text = without_byte_order_mark(text);
     serde_json::from_slice::<Format>(text).map_or(1, |stated| stated.format)
 }
 
@@ -74,6 +76,7 @@ pub(crate) fn read<T: DeserializeOwned>(
     version: u32,
     text: &[u8],
 ) -> Result<T, Error> {
+    let text = without_byte_order_mark(text);
     if version >= FORMAT_VERSION {
         return serde_json::from_slice(text);
     }

@@ -176,6 +176,8 @@ fn check_job(
 ) -> Result<(), String> {
     job.check_workers(spec.workers, spec.worker_kind)
         .map_err(|why| format!("{}: {why}", spec.workload))?;
+    let sessions = engine.check_sessions(job.sessions(spec.workers), knobs);
+    sessions.map_err(|error| describe_error(engine.info().name, error))?;
     check_crash(job, engine, spec)?;
     check_faults(engine, knobs, spec)?;
     match job.durability() {

@@ -7,6 +7,7 @@ use super::ownership::{sudo_user, untrusted_reason};
 use nix::unistd::{User, geteuid};
 use std::env::var_os;
 use std::path::{Path, PathBuf};
+use trueput_engine::decode_utf8;
 
 /// The folder into which root installs for all users.
 const SYSTEM: &str = "/usr/local/lib/trueput/engines";
@@ -77,9 +78,12 @@ fn candidates() -> Vec<PathBuf> {
 /// Reads the absolute paths of a list, one per line; empty if others could have written it.
 fn listed_folders(list: &Path) -> Vec<PathBuf> {
     let is_trusted = list.is_file() && untrusted_reason(list).is_none();
-    let text = is_trusted.then(|| std::fs::read_to_string(list).unwrap_or_default());
-    let folders = text.unwrap_or_default();
-    let folders = folders.lines().map(PathBuf::from);
+    let text = is_trusted.then(|| std::fs::read(list).unwrap_or_default());
+    let text = text.unwrap_or_default();
+    let folders = decode_utf8(&text)
+        .unwrap_or_default()
+        .lines()
+        .map(PathBuf::from);
     folders.filter(|path| path.is_absolute()).collect()
 }
 

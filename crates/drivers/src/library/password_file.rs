@@ -5,6 +5,7 @@ use std::fs::OpenOptions;
 use std::io::Read;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
+use trueput_engine::decode_utf8;
 use trueput_engine::{Error, Result, Secret};
 
 /// More than any file of passwords has, bytes.
@@ -33,9 +34,11 @@ pub(crate) fn read_secret(path: &Path) -> Result<String> {
             "the password file {shown} can be read by others: `chmod 600` it"
         )));
     }
-    let mut text = String::new();
-    let read = file.take(MOST_BYTES).read_to_string(&mut text);
-    read.map(|_| text).map_err(|error| cannot(&error))
+    let mut text = Vec::new();
+    let read = file.take(MOST_BYTES).read_to_end(&mut text);
+    read.map_err(|error| cannot(&error))?;
+    let text = decode_utf8(&text).map_err(|error| cannot(&error))?;
+    Ok(text.to_owned())
 }
 
 /// The password that is the first line of a file.

@@ -15,6 +15,7 @@ use std::process::ExitCode;
 use trueput_engine::Engine;
 use trueput_findings::threen1::Threen1Line;
 use trueput_record::plan::{Contender, PlanFile};
+use trueput_record::text::decode_utf8;
 use trueput_record::{Durability, Outcome, RunFolder, TrialRecord, TrialSpec, VerifyLevel};
 use trueput_report::{threen1_header, threen1_line};
 use trueput_runner::{Event, Options, Registry, matrix};
@@ -167,10 +168,12 @@ fn standard_input() -> Result<String, Failure> {
     if input.is_terminal() {
         output::note("reading problems, 'start finish [workers [block]]', until Ctrl-D");
     }
-    let mut text = String::new();
-    let read = input.read_to_string(&mut text);
+    let mut text = Vec::new();
+    let read = input.read_to_end(&mut text);
     read.map_err(|error| Failure::Usage(format!("standard input: {error}")))?;
-    Ok(text)
+    let text = decode_utf8(&text);
+    let text = text.map_err(|error| Failure::Usage(format!("standard input: {error}")))?;
+    Ok(text.to_owned())
 }
 
 fn problems(input: &str) -> Result<Vec<InputLine>, Failure> {

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use trueput_record::regular_file;
 use trueput_record::suggest::did_you_mean;
+use trueput_record::text::decode_utf8;
 
 /// The longest histogram file, bytes.
 const MAX_HISTOGRAM_BYTES: u64 = 1 << 20;
@@ -181,7 +182,7 @@ fn read_weights(file: &str) -> Result<Arc<[f64]>, String> {
     let name = path.file_name().map_or(path, Path::new);
     let bytes = regular_file::read(folder, name, MAX_HISTOGRAM_BYTES)
         .map_err(|error| format!("the histogram cannot be read: {error}"))?;
-    let text = String::from_utf8(bytes)
+    let text = decode_utf8(&bytes)
         .map_err(|_| format!("{file} is not text; give a file with a weight on each line"))?;
     let mut weights = Vec::new();
     for (index, line) in text.lines().enumerate() {

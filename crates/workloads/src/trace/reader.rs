@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 use trueput_record::regular_file::{self, OpenMode};
+use trueput_record::text::without_byte_order_mark;
 
 /// The name of the trace that is part of the program.
 pub(super) const EXAMPLE_NAME: &str = "example";
@@ -56,6 +57,10 @@ pub(super) fn read(
     let mut unrecognized = 0;
     while let Some(read) = next_line(&mut lines, &mut buffer).map_err(of_file)? {
         number += 1;
+        if number == 1 {
+            let length = without_byte_order_mark(&buffer).len();
+            buffer.drain(..buffer.len() - length);
+        }
         let at_line = |why: String| format!("{file} line {number}: {why}");
         let line = match read.and_then(|()| text_of(&buffer)) {
             Ok(line) if line.trim().is_empty() || line.starts_with('#') => continue,

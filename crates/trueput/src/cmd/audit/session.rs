@@ -17,6 +17,7 @@ use trueput_record::audit::{AuditRecord, AuditResult, AuditVerdict, Counterexamp
 use trueput_record::audit_standing::AuditStanding;
 use trueput_record::filesystem::FileSystem;
 use trueput_record::plan::Contender;
+use trueput_record::text::without_byte_order_mark;
 use trueput_record::trial::Settings;
 use trueput_record::{Durability, Survival, Value};
 use trueput_report::audit_report;
@@ -517,7 +518,7 @@ fn read_record(folder: &Path) -> Result<AuditRecord, Failure> {
             folder.display()
         ))
     })?;
-    serde_json::from_slice(&text)
+    serde_json::from_slice(without_byte_order_mark(&text))
         .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
 }
 
